@@ -1,0 +1,18 @@
+# Compiler flags live on interface targets, never in global variables.
+add_library(lockkeeper_flags INTERFACE)
+target_compile_options(lockkeeper_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wextra-semi
+  -fstack-protector-strong)
+target_compile_definitions(lockkeeper_flags INTERFACE _GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
+if(LOCKKEEPER_WERROR)
+  target_compile_options(lockkeeper_flags INTERFACE -Werror)
+endif()
+if(LOCKKEEPER_SANITIZE)
+  target_compile_options(lockkeeper_flags INTERFACE
+    -fsanitize=${LOCKKEEPER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(lockkeeper_flags INTERFACE -fsanitize=${LOCKKEEPER_SANITIZE})
+endif()
+if(LOCKKEEPER_FUZZ)
+  target_compile_options(lockkeeper_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,30 @@
+# Third-party libraries, all from Debian. A static archive is taken where there is one, because a
+# hook is a process start and every shared library costs.
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+function(lockkeeper_archive target header archive shared)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  if(LOCKKEEPER_STATIC)
+    find_library(${target}_LIBRARY NAMES ${archive} ${shared} REQUIRED)
+  else()
+    find_library(${target}_LIBRARY NAMES ${shared} REQUIRED)
+  endif()
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+  target_link_libraries(${target} INTERFACE ${${target}_LIBRARY})
+endfunction()
+
+lockkeeper_archive(dep_lmdb lmdb.h liblmdb.a lmdb)
+lockkeeper_archive(dep_fmt fmt/format.h libfmt.a fmt)
+lockkeeper_archive(dep_utf8proc utf8proc.h libutf8proc.a utf8proc)
+
+function(lockkeeper_headers target header)
+  find_path(${target}_INCLUDE ${header} REQUIRED)
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+endfunction()
+
+lockkeeper_headers(dep_xxhash xxhash.h)
+lockkeeper_headers(dep_cli11 CLI/CLI.hpp)
+lockkeeper_headers(dep_toml toml++/toml.h)

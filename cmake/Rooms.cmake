@@ -1,0 +1,32 @@
+# A room is a folder of src/: one idea, one library, with exactly the links that the house plan
+# allows. Its unit tests sit beside the code and become one test program.
+#
+#   lockkeeper_room(NAME key SOURCES a.cc b.cc LINKS base DEPS dep_utf8proc TESTS a_test.cc)
+#
+# LINKS are other rooms, DEPS third-party targets, TEST_LINKS further libraries of the tests alone.
+function(lockkeeper_room)
+  cmake_parse_arguments(ROOM "" "NAME" "SOURCES;LINKS;DEPS;TESTS;TEST_LINKS" ${ARGN})
+  set(target lockkeeper_${ROOM_NAME})
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  list(TRANSFORM ROOM_LINKS PREPEND lockkeeper_)
+  target_link_libraries(${target} PUBLIC lockkeeper_flags ${ROOM_LINKS} PRIVATE ${ROOM_DEPS})
+  if(LOCKKEEPER_BUILD_TESTS AND ROOM_TESTS)
+    lockkeeper_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} LINKS ${target} ${ROOM_TEST_LINKS}
+                    LABEL unit)
+  endif()
+endfunction()
+
+# One gtest program, one ctest entry per program; LABEL is its speed class.
+function(lockkeeper_test)
+  cmake_parse_arguments(T "" "NAME;LABEL;TIMEOUT" "SOURCES;LINKS;ENVIRONMENT" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${T_NAME} ${T_SOURCES})
+  target_link_libraries(${T_NAME} PRIVATE ${T_LINKS} lockkeeper_flags GTest::gtest GTest::gmock
+                        GTest::gtest_main)
+  add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1)
+  set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
+                       SKIP_RETURN_CODE 77 ENVIRONMENT "${T_ENVIRONMENT}")
+endfunction()

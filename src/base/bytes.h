@@ -1,0 +1,52 @@
+// Bytes in keys and records. Keys use big-endian integers so that byte order is number order;
+// records use a tagless little format: varints and length-prefixed strings, written and read in the
+// same order by one pair of functions per record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lockkeeper {
+
+void append_be32(std::string& out, std::uint32_t value);
+void append_be64(std::string& out, std::uint64_t value);
+std::uint32_t read_be32(std::string_view bytes);  // REQUIRES: bytes.size() >= 4
+std::uint64_t read_be64(std::string_view bytes);  // REQUIRES: bytes.size() >= 8
+
+// XXH3 over the concatenation; equal input gives equal output on every machine.
+std::uint64_t hash64(std::string_view bytes);
+std::uint64_t hash64(std::string_view first, std::string_view second);
+
+class RecordWriter {
+ public:
+  void number(std::uint64_t value);                // varint
+  void signed_number(std::int64_t value);          // zig-zag varint
+  void text(std::string_view value);               // length, bytes
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+// Reads what RecordWriter wrote. A read past the end or a malformed varint sets failed() and yields
+// zero or empty; the caller checks once at the end. Never reads outside `bytes` (I10).
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view bytes) : rest_(bytes) {}
+  std::uint64_t number();
+  std::int64_t signed_number();
+  std::string_view text();
+  bool failed() const { return failed_; }
+  bool at_end() const { return !failed_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+// Lower-case hexadecimal, and back; empty on a bad digit or an odd length.
+std::string to_hex(std::string_view bytes);
+std::string from_hex(std::string_view text);
+
+}  // namespace lockkeeper

@@ -1,0 +1,48 @@
+// Time as the product sees it. Leases are measured on the monotonic clock of one boot, because the
+// wall clock jumps (I6 "never early"); the wall clock is for display and for log queries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lockkeeper {
+
+struct Now {
+  std::int64_t mono_ms = 0;  // CLOCK_MONOTONIC: stops in suspend, starts again at each boot
+  std::int64_t wall_ms = 0;  // unix time
+};
+
+// The seam for tests: everything that needs the time is handed a Clock (or a Now) by main.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Now now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  Now now() const override;
+};
+
+// RFC 3339, UTC, milliseconds: "2026-01-17T15:30:00.000Z".
+std::string format_time(std::int64_t wall_ms);
+
+// Reads what format_time writes, also without milliseconds and with a numeric zone offset.
+Result<std::int64_t> parse_time(std::string_view text);
+
+// "300ms", "90s", "20m", "2h", "1h30m", "0", days as "2d". `none` gives kNoEnd where allowed.
+// Negative values, unknown units, overflow and more than 100 years are invalid_input.
+inline constexpr std::int64_t kNoEnd = -1;
+inline constexpr std::int64_t kLongestDurationMs = 100LL * 366 * 24 * 3600 * 1000;
+struct DurationRules {
+  bool allow_none = false;
+};
+Result<std::int64_t> parse_duration_ms(std::string_view text, DurationRules rules = {});
+
+// "1h 30m", "45s", "300ms": at most two units, for people.
+std::string format_duration(std::int64_t ms);
+
+}  // namespace lockkeeper

@@ -1,0 +1,95 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace lockkeeper {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void Fd::reset() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!fd) {
+    const int error = errno;
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return fail(errno_error(error, path, missing ? Code::kNotFound : Code::kFailed));
+  }
+  std::string content;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n == 0) return content;
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return fail(errno_error(errno, path, Code::kFailed));
+    }
+    content.append(buffer, static_cast<std::size_t>(n));
+    if (content.size() > limit) {
+      return fail(Code::kLimitExceeded, path + ": larger than " + std::to_string(limit) + " bytes");
+    }
+  }
+}
+
+namespace {
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(errno_error(errno, path, Code::kStoreUnavailable));
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> sync_parent(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Fd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return fail(errno_error(errno, parent));
+  return {};
+}
+
+}  // namespace
+
+Result<void> replace_file_durably(const std::string& path, std::string_view content) {
+  const std::string temporary = path + ".new." + std::to_string(::getpid());
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return fail(errno_error(errno, temporary));
+  auto written = write_all(fd.get(), content, temporary);
+  if (written && ::fsync(fd.get()) != 0) written = fail(errno_error(errno, temporary));
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    written = fail(errno_error(errno, path));
+  }
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_parent(path);
+}
+
+Result<void> make_folders(const std::string& path, unsigned mode) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+      return fail(errno_error(errno, part));
+    }
+    if (slash == std::string::npos) return {};
+  }
+}
+
+}  // namespace lockkeeper

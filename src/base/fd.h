@@ -1,0 +1,43 @@
+// File descriptors and the few file operations we need, done safely: close-on-exec always, no
+// symlink followed, whole files or none.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+
+namespace lockkeeper {
+
+// Owns one descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd() { reset(); }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// The whole file, at most `limit` bytes (limit_exceeded beyond). not_found if there is none.
+Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
+
+// Replaces the file in one step that survives a crash: temporary beside it, fsync, rename, fsync of
+// the folder. Mode 0600.
+Result<void> replace_file_durably(const std::string& path, std::string_view content);
+
+// Creates the folder (0700) and its missing parents; succeeds if it is there already.
+Result<void> make_folders(const std::string& path, unsigned mode = 0700);
+
+}  // namespace lockkeeper
