@@ -16,7 +16,6 @@ function(lockkeeper_archive target header archive shared)
 endfunction()
 
 lockkeeper_archive(dep_lmdb lmdb.h liblmdb.a lmdb)
-lockkeeper_archive(dep_fmt fmt/format.h libfmt.a fmt)
 lockkeeper_archive(dep_utf8proc utf8proc.h libutf8proc.a utf8proc)
 
 function(lockkeeper_headers target header)
@@ -25,6 +24,9 @@ function(lockkeeper_headers target header)
   target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
 endfunction()
 
+# fmt has no archive in Debian; compiled in from its headers.
+lockkeeper_headers(dep_fmt fmt/format.h)
+target_compile_definitions(dep_fmt INTERFACE FMT_HEADER_ONLY)
 lockkeeper_headers(dep_xxhash xxhash.h)
 lockkeeper_headers(dep_cli11 CLI/CLI.hpp)
 lockkeeper_headers(dep_toml toml++/toml.h)
