@@ -1,5 +1,6 @@
 // LOCKKEEPER_ASSERT states what must be true whatever the input: a failure is our bug. It stays on
-// in release: a lock manager that goes on in a state it does not understand grants what it must not.
+// in release: a lock manager that goes on in a state it does not understand grants what it must
+// not.
 #pragma once
 
 namespace lockkeeper {
@@ -9,6 +10,6 @@ namespace lockkeeper {
 
 }  // namespace lockkeeper
 
-#define LOCKKEEPER_ASSERT(condition)                                      \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                    \
+#define LOCKKEEPER_ASSERT(condition)                   \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
                                 : ::lockkeeper::assert_failed(#condition, __FILE__, __LINE__))

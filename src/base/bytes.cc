@@ -18,18 +18,20 @@ void append_be64(std::string& out, std::uint64_t value) {
 std::uint32_t read_be32(std::string_view bytes) {
   LOCKKEEPER_ASSERT(bytes.size() >= 4);
   std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
 }
 
 std::uint64_t read_be64(std::string_view bytes) {
   LOCKKEEPER_ASSERT(bytes.size() >= 8);
   std::uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (std::size_t i = 0; i < 8; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
 }
 
-std::uint64_t hash64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t hash64(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 std::uint64_t hash64(std::string_view first, std::string_view second) {
   // Seeding with the first hash keeps ("ab","c") and ("a","bc") apart without copying.

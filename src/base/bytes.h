@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lockkeeper {
 
@@ -20,9 +21,9 @@ std::uint64_t hash64(std::string_view first, std::string_view second);
 
 class RecordWriter {
  public:
-  void number(std::uint64_t value);                // varint
-  void signed_number(std::int64_t value);          // zig-zag varint
-  void text(std::string_view value);               // length, bytes
+  void number(std::uint64_t value);        // varint
+  void signed_number(std::int64_t value);  // zig-zag varint
+  void text(std::string_view value);       // length, bytes
   std::string take() { return std::move(out_); }
 
  private:

@@ -27,10 +27,11 @@ class SystemClock final : public Clock {
   Now now() const override;
 };
 
-// RFC 3339, UTC, milliseconds: "2026-01-17T15:30:00.000Z".
+// RFC 3339, UTC, milliseconds: "2026-01-17T15:30:00.000Z". Clamped to the years 0000 to 9999.
 std::string format_time(std::int64_t wall_ms);
 
-// Reads what format_time writes, also without milliseconds and with a numeric zone offset.
+// Reads what format_time writes, also without milliseconds and with a numeric zone offset. A time
+// without a zone is refused: it would mean another moment on another machine. invalid_input else.
 Result<std::int64_t> parse_time(std::string_view text);
 
 // "300ms", "90s", "20m", "2h", "1h30m", "0", days as "2d". `none` gives kNoEnd where allowed.
@@ -42,7 +43,8 @@ struct DurationRules {
 };
 Result<std::int64_t> parse_duration_ms(std::string_view text, DurationRules rules = {});
 
-// "1h 30m", "45s", "300ms": at most two units, for people.
+// "1h 30m", "45s", "300ms": at most two neighbouring units, rounded down, for people; kNoEnd is
+// "no end".
 std::string format_duration(std::int64_t ms);
 
 }  // namespace lockkeeper

@@ -45,9 +45,13 @@ const CodeRow& row(Code code) {
 
 }  // namespace
 
-std::string_view code_name(Code code) { return row(code).name; }
+std::string_view code_name(Code code) {
+  return row(code).name;
+}
 
-int exit_status(Code code) { return row(code).exit_status; }
+int exit_status(Code code) {
+  return row(code).exit_status;
+}
 
 Error errno_error(int errno_value, std::string_view what, Code fallback) {
   const bool full = errno_value == ENOSPC || errno_value == EDQUOT;

@@ -6,6 +6,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lockkeeper {
 
@@ -52,7 +53,9 @@ inline std::unexpected<Error> fail(Code code, std::string message, std::string h
 }
 
 // `return fail(std::move(r.error()))`: passes an error up unchanged.
-inline std::unexpected<Error> fail(Error error) { return std::unexpected<Error>(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected<Error>(std::move(error));
+}
 
 // "what: strerror(errno_value)"; ENOSPC and EDQUOT become kNoSpace, the rest `fallback`.
 Error errno_error(int errno_value, std::string_view what, Code fallback = Code::kStoreUnavailable);

@@ -6,6 +6,9 @@
 
 #include <cerrno>
 
+#include "base/bytes.h"
+#include "base/random.h"
+
 namespace lockkeeper {
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -67,8 +70,11 @@ Result<void> sync_parent(const std::string& path) {
 }  // namespace
 
 Result<void> replace_file_durably(const std::string& path, std::string_view content) {
-  const std::string temporary = path + ".new." + std::to_string(::getpid());
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // A random name, because a pid is not unique: two containers may share this folder.
+  std::string suffix;
+  append_be64(suffix, SystemRandom().next());
+  const std::string temporary = path + ".new." + to_hex(suffix);
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return fail(errno_error(errno, temporary));
   auto written = write_all(fd.get(), content, temporary);
   if (written && ::fsync(fd.get()) != 0) written = fail(errno_error(errno, temporary));
@@ -88,8 +94,13 @@ Result<void> make_folders(const std::string& path, unsigned mode) {
     if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
       return fail(errno_error(errno, part));
     }
-    if (slash == std::string::npos) return {};
+    if (slash == std::string::npos) break;
   }
+  // mkdir says "exists" for a file of that name, too.
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return fail(errno_error(errno, path));
+  if (!S_ISDIR(status.st_mode)) return fail(errno_error(ENOTDIR, path));
+  return {};
 }
 
 }  // namespace lockkeeper

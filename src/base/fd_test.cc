@@ -1,0 +1,132 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/test_folder.h"
+
+namespace lockkeeper {
+namespace {
+
+bool is_open(int fd) {
+  return ::fcntl(fd, F_GETFD) != -1;
+}
+
+std::size_t entries(const std::string& folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+TEST(FdTest, owns_moves_releases_and_closes) {
+  const int number = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(number, 0);
+  Fd first(number);
+  EXPECT_TRUE(first);
+  Fd second(std::move(first));
+  EXPECT_EQ(second.get(), number);
+  Fd third;
+  EXPECT_FALSE(third);
+  third = std::move(second);
+  EXPECT_TRUE(is_open(number));
+  Fd& alias = third;
+  third = std::move(alias);
+  EXPECT_TRUE(is_open(number)) << "moving onto itself keeps it";
+  const int released = third.release();
+  EXPECT_EQ(released, number);
+  EXPECT_TRUE(is_open(number));
+  {
+    const Fd last(released);
+  }
+  EXPECT_FALSE(is_open(number));
+}
+
+TEST(ReadFile, whole_file_or_a_named_refusal) {
+  const TestFolder folder;
+  const std::string path = folder.file("a");
+  ASSERT_TRUE(replace_file_durably(path, std::string(100'000, 'x')));
+  EXPECT_EQ(read_file(path).value_or("").size(), 100'000U);
+  EXPECT_EQ(read_file(path, 100'000).value_or("").size(), 100'000U);
+
+  const auto missing = read_file(folder.file("none"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  const auto through_file = read_file(path + "/below");
+  ASSERT_FALSE(through_file);
+  EXPECT_EQ(through_file.error().code, Code::kNotFound);
+  const auto large = read_file(path, 99'999);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, Code::kLimitExceeded);
+  const auto directory = read_file(folder.path());
+  ASSERT_FALSE(directory);
+  EXPECT_EQ(directory.error().code, Code::kFailed);
+}
+
+TEST(ReplaceFile, replaces_is_private_and_leaves_nothing_beside) {
+  const TestFolder folder;
+  const std::string path = folder.file("epoch");
+  ASSERT_TRUE(replace_file_durably(path, "one"));
+  ASSERT_TRUE(replace_file_durably(path, "two"));
+  EXPECT_EQ(read_file(path).value_or(""), "two");
+  struct stat status{};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  EXPECT_EQ(entries(folder.path()), 1U);
+}
+
+TEST(ReplaceFile, failing_leaves_the_old_content_and_nothing_beside) {
+  const TestFolder folder;
+  EXPECT_FALSE(replace_file_durably(folder.file("none/a"), "x"));
+  ASSERT_TRUE(make_folders(folder.file("occupied/below")));
+  EXPECT_FALSE(replace_file_durably(folder.file("occupied"), "x"));
+  EXPECT_EQ(entries(folder.path()), 1U);
+}
+
+TEST(ReplaceFile, writers_at_once_leave_one_whole_content) {
+  // Equal pids, as in two containers that share the folder: they must not share a temporary file.
+  const TestFolder folder;
+  const std::string path = folder.file("epoch");
+  std::vector<std::jthread> writers;
+  for (const char letter : {'a', 'b', 'c'}) {
+    writers.emplace_back([&path, letter] {
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(replace_file_durably(path, std::string(50'000, letter)));
+      }
+    });
+  }
+  writers.clear();
+  const std::string content = read_file(path).value_or("");
+  ASSERT_EQ(content.size(), 50'000U);
+  EXPECT_EQ(content.find_first_not_of(content.front()), std::string::npos);
+  EXPECT_EQ(entries(folder.path()), 1U);
+}
+
+TEST(MakeFolders, parents_private_and_again) {
+  const TestFolder folder;
+  const std::string path = folder.file("a/b/c");
+  ASSERT_TRUE(make_folders(path));
+  ASSERT_TRUE(make_folders(path));
+  ASSERT_TRUE(make_folders(path + "/"));
+  struct stat status{};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISDIR(status.st_mode));
+  EXPECT_EQ(status.st_mode & 0077, 0U);
+}
+
+TEST(MakeFolders, a_file_in_the_way_is_an_error) {
+  const TestFolder folder;
+  ASSERT_TRUE(replace_file_durably(folder.file("f"), "x"));
+  EXPECT_FALSE(make_folders(folder.file("f")));
+  EXPECT_FALSE(make_folders(folder.file("f/below")));
+}
+
+}  // namespace
+}  // namespace lockkeeper

@@ -1,0 +1,39 @@
+#include "base/random.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+
+#include "base/assert.h"
+
+namespace lockkeeper {
+
+std::uint64_t SystemRandom::next() {
+  std::uint64_t value = 0;
+  ssize_t n = 0;
+  do {
+    n = ::getrandom(&value, sizeof value, 0);
+  } while (n < 0 && errno == EINTR);
+  LOCKKEEPER_ASSERT(n == static_cast<ssize_t>(sizeof value));
+  return value;
+}
+
+std::uint64_t SeededRandom::next() {
+  state_ += 0x9e3779b97f4a7c15U;
+  std::uint64_t z = state_;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+  return z ^ z >> 31;
+}
+
+std::uint64_t random_below(Random& random, std::uint64_t bound) {
+  LOCKKEEPER_ASSERT(bound > 0);
+  // The lowest 2^64 mod bound values are drawn again: they would make small results more likely.
+  const std::uint64_t uneven = (~bound + 1) % bound;
+  for (;;) {
+    const std::uint64_t value = random.next();
+    if (value >= uneven) return value % bound;
+  }
+}
+
+}  // namespace lockkeeper

@@ -1,0 +1,39 @@
+// Randomness as a seam: whoever draws a number is handed a Random, so that a simulator can replay
+// a run from one printed seed.
+//
+// Thread safety: none; one Random per thread, or the caller's own lock. SystemRandom may be shared.
+#pragma once
+
+#include <cstdint>
+
+namespace lockkeeper {
+
+class Random {
+ public:
+  virtual ~Random() = default;
+
+  // 64 bits, each equally likely. Never fails.
+  virtual std::uint64_t next() = 0;
+};
+
+// The kernel's generator: numbers that no other process can guess or repeat, also right after a
+// fork or in a restored virtual machine. Aborts if the kernel has none, which Linux rules out.
+class SystemRandom final : public Random {
+ public:
+  std::uint64_t next() override;
+};
+
+// Equal seeds give equal sequences on every machine (SplitMix64). Not for anything secret.
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() override;
+
+ private:
+  std::uint64_t state_;
+};
+
+// A number below `bound`, each equally likely. REQUIRES: bound > 0
+std::uint64_t random_below(Random& random, std::uint64_t bound);
+
+}  // namespace lockkeeper

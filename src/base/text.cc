@@ -1,0 +1,147 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+
+namespace lockkeeper {
+namespace {
+
+// Beyond this no name of ours is meant; it also bounds the quadratic distance.
+constexpr std::size_t kLongestWord = 64;
+
+struct Utf8Form {
+  unsigned char lead_first, lead_last;      // range of the first byte
+  unsigned char second_first, second_last;  // range of the second, which rules out overlong forms
+  std::size_t size;
+};
+
+// Table 3-7 of the Unicode standard, "well-formed UTF-8 byte sequences".
+constexpr Utf8Form kForms[] = {
+    {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+    {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+    {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+unsigned char byte_at(std::string_view text, std::size_t index) {
+  return static_cast<unsigned char>(text[index]);
+}
+
+// Bytes of the well-formed sequence at the front of `text`; 0 if there is none.
+std::size_t sequence_size(std::string_view text) {
+  LOCKKEEPER_ASSERT(!text.empty());
+  const unsigned char lead = byte_at(text, 0);
+  if (lead < 0x80) return 1;
+  for (const Utf8Form& form : kForms) {
+    if (lead < form.lead_first || lead > form.lead_last) continue;
+    if (text.size() < form.size) return 0;
+    const unsigned char second = byte_at(text, 1);
+    if (second < form.second_first || second > form.second_last) return 0;
+    for (std::size_t i = 2; i < form.size; ++i) {
+      if ((byte_at(text, i) & 0xc0) != 0x80) return 0;
+    }
+    return form.size;
+  }
+  return 0;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// Optimal string alignment: insert, delete, replace, swap neighbours; each costs one.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool equal = lower(a[i - 1]) == lower(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (equal ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                           lower(a[i - 2]) == lower(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = sequence_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+std::string quote(std::string_view text, std::size_t limit) {
+  std::string out = "\"";
+  std::size_t taken = 0;
+  while (!text.empty()) {
+    const std::size_t size = sequence_size(text);
+    const std::size_t step = std::max<std::size_t>(size, 1);
+    if (taken + step > limit) {
+      out += "…";
+      break;
+    }
+    const unsigned char lead = byte_at(text, 0);
+    // C1 controls (U+0080 to U+009F) move a terminal's cursor just as the others do.
+    const bool c1_control = size == 2 && lead == 0xc2 && byte_at(text, 1) < 0xa0;
+    if (size == 0 || lead < 0x20 || lead == 0x7f || c1_control) {
+      for (const char c : text.substr(0, step)) out += "\\x" + to_hex(std::string_view(&c, 1));
+    } else {
+      if (lead == '"' || lead == '\\') out += '\\';
+      out += text.substr(0, step);
+    }
+    taken += step;
+    text.remove_prefix(step);
+  }
+  return out += '"';
+}
+
+std::string shell_quote(std::string_view text) {
+  LOCKKEEPER_ASSERT(text.find('\0') == std::string_view::npos);
+  constexpr std::string_view kSafe =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-";
+  if (!text.empty() && text.find_first_not_of(kSafe) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out += '\'';
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   std::span<const std::string_view> candidates) {
+  if (word.empty() || word.size() > kLongestWord) return std::nullopt;
+  std::optional<std::string> best;
+  std::size_t best_distance = 0;
+  for (const std::string_view candidate : candidates) {
+    if (candidate.empty() || candidate.size() > kLongestWord) continue;
+    const std::size_t distance = edit_distance(word, candidate);
+    const std::size_t allowed = std::max<std::size_t>(1, candidate.size() / 3);
+    // A word of one letter is one edit away from every other one: that is no likeness.
+    if (distance > allowed || distance >= std::max(word.size(), candidate.size())) continue;
+    if (best && distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best;
+}
+
+}  // namespace lockkeeper

@@ -1,0 +1,79 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace lockkeeper {
+namespace {
+
+constexpr std::array<std::string_view, 6> kVerbs = {"acquire", "release", "renew",
+                                                    "check",   "list",    "log"};
+
+TEST(Utf8, accepts_every_length_up_to_the_last_code_point) {
+  EXPECT_TRUE(is_valid_utf8(""));
+  EXPECT_TRUE(is_valid_utf8(std::string_view("a\0b", 3)));
+  EXPECT_TRUE(is_valid_utf8("é€𝄞"));
+  EXPECT_TRUE(is_valid_utf8("\xed\x9f\xbf\xee\x80\x80"));  // around the surrogates
+  EXPECT_TRUE(is_valid_utf8("\xf4\x8f\xbf\xbf"));          // U+10FFFF
+}
+
+TEST(Utf8, refuses_what_is_not_utf8) {
+  for (const std::string_view bad :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xc3", "\xe2\x82", "\xe2\x82z",
+        "\xf0\x9d\x84z", "\xc3(", "\xe2(\xa1"}) {
+    EXPECT_FALSE(is_valid_utf8(bad)) << quote(bad);
+  }
+}
+
+TEST(Quote, is_readable_printable_and_bounded) {
+  EXPECT_EQ(quote("src/a.py"), "\"src/a.py\"");
+  EXPECT_EQ(quote("é"), "\"é\"");
+  EXPECT_EQ(quote("a\"b\\c"), R"("a\"b\\c")");
+  EXPECT_EQ(quote("a\n\x1b[31m\x7f"), R"("a\x0a\x1b[31m\x7f")");
+  EXPECT_EQ(quote("\xff"), R"("\xff")");
+  EXPECT_EQ(quote("\xc2\x9b"), R"("\xc2\x9b")") << "a terminal obeys U+009B as well";
+  EXPECT_EQ(quote("abcdef", 3), "\"abc…\"");
+  EXPECT_EQ(quote("abc", 3), "\"abc\"");
+  EXPECT_EQ(quote("aé", 2), "\"a…\"") << "never cuts a code point";
+  EXPECT_TRUE(is_valid_utf8(quote(std::string(1000, '\xfe'))));
+}
+
+TEST(ShellQuote, a_shell_reads_back_the_same_word) {
+  for (const std::string_view word :
+       {"", "src/a.py", "a b", "it's", "$HOME", "`id`", "*", "~", "a\nb", "--x=1", "#", "\\", "!",
+        "app/[slug]/page.tsx", "''", "-n"}) {
+    const std::string command = "printf %s " + shell_quote(word);
+    FILE* shell = ::popen(command.c_str(), "r");
+    ASSERT_NE(shell, nullptr);
+    std::array<char, 256> buffer{};
+    const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), shell);
+    ::pclose(shell);
+    EXPECT_EQ(std::string_view(buffer.data(), size), word) << command;
+  }
+  EXPECT_EQ(shell_quote("src/a.py"), "src/a.py");
+  EXPECT_EQ(shell_quote("a b"), "'a b'");
+}
+
+TEST(Nearest, finds_the_likely_word) {
+  EXPECT_EQ(nearest("aquire", kVerbs), "acquire");
+  EXPECT_EQ(nearest("lsit", kVerbs), "list");
+  EXPECT_EQ(nearest("RELEASE", kVerbs), "release");
+  EXPECT_EQ(nearest("chek", kVerbs), "check");
+}
+
+TEST(Nearest, keeps_silent_where_nothing_is_alike) {
+  EXPECT_EQ(nearest("frobnicate", kVerbs), std::nullopt);
+  EXPECT_EQ(nearest("", kVerbs), std::nullopt);
+  EXPECT_EQ(nearest(std::string(70'000, 'a'), kVerbs), std::nullopt);
+  EXPECT_EQ(nearest("list", {}), std::nullopt);
+  constexpr std::array<std::string_view, 1> kLetter = {"a"};
+  EXPECT_EQ(nearest("b", kLetter), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lockkeeper
