@@ -1,0 +1,110 @@
+#include "kv/memory/memory_store.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "kv/memory/memory_txn.h"
+
+namespace lockkeeper::kv {
+
+namespace {
+
+std::unexpected<Error> down() {
+  return fail(Code::kStoreUnavailable, "the memory store has crashed", "open it again");
+}
+
+}  // namespace
+
+MemoryStore::MemoryStore(MemoryOptions options)
+    : flavour_(options.flavour), table_(options.start_version), epoch_(options.epoch) {}
+
+MemoryStore::~MemoryStore() {
+  LOCKKEEPER_ASSERT(open_txns_ == 0);
+}
+
+Result<std::unique_ptr<Txn>> MemoryStore::begin(Access access) {
+  std::unique_lock lock(mutex_);
+  if (down_) return down();
+  if (flavour_ == Flavour::kPessimistic && !enter(lock, access)) return down();
+  ++open_txns_;
+  return std::make_unique<MemoryTxn>(*this, access);
+}
+
+bool MemoryStore::enter(std::unique_lock<std::mutex>& lock, Access access) {
+  const auto self = std::this_thread::get_id();
+  LOCKKEEPER_ASSERT(std::ranges::find(inside_, self) == inside_.end());
+  inside_.push_back(self);
+  const std::uint64_t life = life_;
+  const std::uint64_t ticket = next_ticket_++;
+  const bool write = access == Access::kWrite;
+  turn_.wait(lock, [&] {
+    if (life != life_) return true;
+    return serving_ == ticket && !writing_ && !(write && readers_ > 0);
+  });
+  if (life != life_) return false;  // crash() has forgotten all who were inside
+  ++serving_;
+  if (write) {
+    writing_ = true;
+  } else {
+    ++readers_;
+  }
+  turn_.notify_all();
+  return true;
+}
+
+void MemoryStore::leave(Access access, std::thread::id thread) {
+  if (access == Access::kWrite) {
+    writing_ = false;
+  } else {
+    --readers_;
+  }
+  std::erase(inside_, thread);
+  turn_.notify_all();
+}
+
+Budget MemoryStore::budget() const {
+  if (flavour_ == Flavour::kPessimistic) return {};
+  return {.guards = kOptimisticGuardsMax, .writes = kOptimisticWritesMax};
+}
+
+Epoch MemoryStore::epoch() const {
+  const std::lock_guard lock(mutex_);
+  return epoch_;
+}
+
+void MemoryStore::crash() {
+  const std::lock_guard lock(mutex_);
+  down_ = true;
+  ++life_;
+  next_ticket_ = 0;
+  serving_ = 0;
+  writing_ = false;
+  readers_ = 0;
+  inside_.clear();
+  turn_.notify_all();
+}
+
+void MemoryStore::reopen(Epoch epoch) {
+  const std::lock_guard lock(mutex_);
+  LOCKKEEPER_ASSERT(down_);
+  LOCKKEEPER_ASSERT(epoch.id > epoch_.id);
+  down_ = false;
+  epoch_ = epoch;
+}
+
+Version MemoryStore::version() const {
+  const std::lock_guard lock(mutex_);
+  return table_.version();
+}
+
+std::size_t MemoryStore::cells() const {
+  const std::lock_guard lock(mutex_);
+  return table_.cells();
+}
+
+std::size_t MemoryStore::open_txns() const {
+  const std::lock_guard lock(mutex_);
+  return open_txns_;
+}
+
+}  // namespace lockkeeper::kv

@@ -1,0 +1,307 @@
+#include "kv/memory/memory_txn.h"
+
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+
+namespace lockkeeper::kv {
+
+namespace {
+
+constexpr std::size_t kAppendsMax = std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1;
+constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
+
+std::unexpected<Error> too_long(std::string_view what, std::size_t bytes, std::size_t max) {
+  return fail(Code::kLimitExceeded, "a " + std::string(what) + " of " + std::to_string(bytes) +
+                                        " bytes; at most " + std::to_string(max));
+}
+
+Result<void> check_lengths(std::size_t key_bytes, std::size_t value_bytes) {
+  if (key_bytes > kKeyBytesMax) return too_long("key", key_bytes, kKeyBytesMax);
+  if (value_bytes > kValueBytesMax) return too_long("value", value_bytes, kValueBytesMax);
+  return {};
+}
+
+// The first key behind `key`.
+std::string behind(std::string_view key) {
+  std::string next(key);
+  next.push_back('\0');
+  return next;
+}
+
+Row to_row(const internal::Table::Found& found) {
+  return {found.at->first, found.entry->value, found.entry->created, found.entry->modified};
+}
+
+}  // namespace
+
+MemoryTxn::MemoryTxn(MemoryStore& store, Access access)
+    : store_(store),
+      access_(access),
+      life_(store.life_),
+      snapshot_(store.table_.version()),
+      thread_(std::this_thread::get_id()),
+      guards_(store.budget().guards) {
+  store_.table_.pin(snapshot_);
+}
+
+MemoryTxn::~MemoryTxn() {
+  const std::lock_guard lock(store_.mutex_);
+  if (pinned_) store_.table_.unpin(snapshot_);
+  --store_.open_txns_;
+  if (!optimistic() && life_ == store_.life_) store_.leave(access_, thread_);
+}
+
+Result<void> MemoryTxn::alive() const {
+  LOCKKEEPER_ASSERT(!ended_);
+  if (life_ == store_.life_) return {};
+  return fail(Code::kStoreUnavailable, "the memory store crashed during this transaction",
+              "begin again");
+}
+
+Row MemoryTxn::own_row(const Writes::value_type& write) const {
+  Row row{write.first, *write.second.value, 0, 0};
+  if (write.second.fresh) return row;
+  const auto base = store_.table_.find(write.first, snapshot_);
+  if (base.entry != nullptr) row.created = base.entry->created;
+  return row;
+}
+
+Result<std::optional<Row>> MemoryTxn::get(std::string_view key, Read read) {
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return fail(std::move(ok.error()));
+  // What it wrote itself cannot change under it: no guard.
+  if (const auto own = writes_.find(key); own != writes_.end()) {
+    if (!own->second.value) return std::nullopt;
+    return own_row(*own);
+  }
+  const auto found = store_.table_.find(key, snapshot_);
+  if (guards_reads(read)) {
+    auto ok = guards_.point(key, found.entry == nullptr ? 0 : found.entry->modified);
+    if (!ok) return fail(std::move(ok.error()));
+  }
+  if (found.entry == nullptr) return std::nullopt;
+  return to_row(found);
+}
+
+Result<void> MemoryTxn::scan(const Range& range, const Visit& visit, Read read) {
+  return walk(range, visit, read, true);
+}
+
+Result<void> MemoryTxn::scan_back(const Range& range, const Visit& visit) {
+  return walk(range, visit, Read::kPeek, false);
+}
+
+// Merges the pinned rows with the overlay. The mutex is not held while visiting: the visitor may
+// read through this transaction, and other threads go on. The position stays valid meanwhile
+// because it stands on a row that this transaction's pin keeps.
+Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, bool forward) {
+  const bool guarded = guards_reads(read);
+  const internal::Table& table = store_.table_;
+  std::unique_lock lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  if (range.from >= range.to) return {};
+
+  auto base = forward ? table.first(range.from, range.to, snapshot_)
+                      : table.last(range.from, range.to, snapshot_);
+  const auto step_base = [&] {
+    base = forward ? table.next(base.at, range.to, snapshot_)
+                   : table.previous(base.at, range.from, snapshot_);
+  };
+  auto own = writes_.lower_bound(forward ? range.from : range.to);
+  const auto current_own = [&]() -> const Writes::value_type* {
+    if (forward) return own != writes_.end() && own->first < range.to ? &*own : nullptr;
+    if (own == writes_.begin()) return nullptr;
+    const auto& before = *std::prev(own);
+    return before.first >= range.from ? &before : nullptr;
+  };
+
+  bool base_seen = false;
+  std::string_view last;
+  const auto seal = [&](std::string_view to) {
+    return base_seen ? guards_.unwritten_range(range.from, to)
+                     : guards_.empty_range(range.from, to);
+  };
+  while (true) {
+    const Writes::value_type* mine = current_own();
+    if (base.entry == nullptr && mine == nullptr) break;
+    const int order = base.entry == nullptr ? -1
+                      : mine == nullptr     ? 1
+                      : forward             ? mine->first.compare(base.at->first)
+                                            : base.at->first.compare(mine->first);
+    const bool from_base = order >= 0;
+    Row row;
+    if (order <= 0) {
+      if (forward)
+        ++own;
+      else
+        --own;
+      if (mine->second.value) row = own_row(*mine);
+    } else {
+      row = to_row(base);
+      if (guarded) {
+        if (auto ok = guards_.point(row.key, row.modified, 1); !ok) {
+          if (last.data() != nullptr) (void)seal(behind(last));
+          return ok;
+        }
+      }
+    }
+    base_seen = base_seen || from_base;
+    if (row.key.data() != nullptr) {
+      last = row.key;
+      lock.unlock();
+      ++visiting_;
+      const bool more = visit(row);
+      --visiting_;
+      lock.lock();
+      if (auto ok = alive(); !ok) return ok;
+      if (!more) return guarded ? seal(behind(last)) : Result<void>();
+    }
+    if (from_base) step_base();
+  }
+  return guarded ? seal(range.to) : Result<void>();
+}
+
+bool MemoryTxn::wrote_in(std::string_view from, std::string_view to) const {
+  const auto own = writes_.lower_bound(from);
+  return own != writes_.end() && own->first < to;
+}
+
+Result<void> MemoryTxn::guard_point(std::string_view key, Version modified) {
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  LOCKKEEPER_ASSERT(!writes_.contains(key));
+  if (optimistic()) return guards_.point(key, modified);
+  const auto found = store_.table_.find(key, snapshot_);
+  if ((found.entry == nullptr ? 0 : found.entry->modified) != modified) broken_ = true;
+  return {};
+}
+
+Result<void> MemoryTxn::guard_absent(std::string_view key) {
+  return guard_point(key, 0);
+}
+
+Result<void> MemoryTxn::guard_unchanged(std::string_view key, Version modified) {
+  LOCKKEEPER_ASSERT(modified != 0);  // 0 is a row of this very transaction
+  return guard_point(key, modified);
+}
+
+Result<void> MemoryTxn::guard_empty(const Range& range) {
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  LOCKKEEPER_ASSERT(!wrote_in(range.from, range.to));
+  if (range.from >= range.to) return {};
+  if (optimistic()) return guards_.empty_range(range.from, range.to);
+  if (store_.table_.first(range.from, range.to, snapshot_).entry != nullptr) broken_ = true;
+  return {};
+}
+
+Result<void> MemoryTxn::room_for_write() const {
+  LOCKKEEPER_ASSERT(access_ == Access::kWrite);
+  LOCKKEEPER_ASSERT(visiting_ == 0);
+  const std::size_t max = store_.budget().writes;
+  if (writes_.size() + appends_.size() < max) return {};
+  return fail(Code::kLimitExceeded,
+              "more than " + std::to_string(max) + " writes in one transaction",
+              "ask for fewer resources at a time");
+}
+
+Result<void> MemoryTxn::put(std::string_view key, std::string_view value) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  if (auto ok = check_lengths(key.size(), value.size()); !ok) return ok;
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  auto own = writes_.lower_bound(key);
+  if (own == writes_.end() || own->first != key) {
+    if (auto ok = room_for_write(); !ok) return ok;
+    own = writes_.try_emplace(own, std::string(key));
+  }
+  own->second.value.emplace(value);
+  wrote_ = true;
+  return {};
+}
+
+Result<void> MemoryTxn::erase(std::string_view key) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  if (auto ok = check_lengths(key.size(), 0); !ok) return ok;
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  auto own = writes_.lower_bound(key);
+  if (own == writes_.end() || own->first != key) {
+    const bool exists = store_.table_.find(key, snapshot_).entry != nullptr;
+    // Optimistic: somebody may put it before the commit, so the erasure is kept and counted.
+    if (!exists && !optimistic()) return {};
+    if (auto ok = room_for_write(); !ok) return ok;
+    own = writes_.try_emplace(own, std::string(key));
+    wrote_ = wrote_ || exists;
+  }
+  own->second.value.reset();
+  own->second.fresh = true;
+  return {};
+}
+
+Result<void> MemoryTxn::append(std::string_view prefix, std::string_view value) {
+  if (auto ok = check_lengths(prefix.size() + kAppendTailBytes, value.size()); !ok) return ok;
+  const std::lock_guard lock(store_.mutex_);
+  if (auto ok = alive(); !ok) return ok;
+  if (auto ok = room_for_write(); !ok) return ok;
+  if (appends_.size() == kAppendsMax) {
+    return fail(Code::kLimitExceeded,
+                "more than " + std::to_string(kAppendsMax) + " appended rows in one transaction");
+  }
+  appends_.push_back({std::string(prefix), std::string(value)});
+  wrote_ = true;
+  return {};
+}
+
+Budget MemoryTxn::left() const {
+  Budget left = store_.budget();
+  if (!optimistic()) return left;
+  left.guards = guards_.left();
+  left.writes -= writes_.size() + appends_.size();
+  return left;
+}
+
+Result<CommitResult> MemoryTxn::commit() {
+  const std::lock_guard lock(store_.mutex_);
+  auto ok = alive();
+  ended_ = true;
+  if (!ok) return fail(std::move(ok.error()));
+  LOCKKEEPER_ASSERT(visiting_ == 0);
+  store_.table_.unpin(snapshot_);
+  pinned_ = false;
+  if (broken_ || !guards_.hold(store_.table_, snapshot_)) {
+    return CommitResult{Fate::kConflict, 0};
+  }
+  return CommitResult{Fate::kCommitted, apply()};
+}
+
+Version MemoryTxn::apply() {
+  internal::Table& table = store_.table_;
+  const Version version = table.version() + 1;
+  bool changed = wrote_;
+  for (auto& [key, write] : writes_) {
+    if (write.value) {
+      table.put(key, std::move(*write.value), write.fresh);
+    } else {
+      changed = table.erase(key) || changed;
+    }
+  }
+  std::uint16_t index = 0;
+  for (Append& append : appends_) {
+    std::string key = std::move(append.prefix);
+    append_be64(key, version);
+    key.push_back(static_cast<char>(index >> 8));
+    key.push_back(static_cast<char>(index & 0xff));
+    table.put(key, std::move(append.value), true);
+    ++index;
+  }
+  if (!changed) return snapshot_;
+  table.advance();
+  return version;
+}
+
+}  // namespace lockkeeper::kv

@@ -1,0 +1,171 @@
+#include "kv/memory/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace lockkeeper::kv::internal {
+
+namespace {
+
+// The newest entry not younger than `at`, or null.
+const Entry* entry_at(const Cell& cell, Version at) {
+  const Entry* entry = cell.newest.get();
+  while (entry != nullptr && entry->modified > at) entry = entry->older.get();
+  return entry;
+}
+
+// The same, but an erasure is no row.
+const Entry* row_at(const Cell& cell, Version at) {
+  const Entry* entry = entry_at(cell, at);
+  return entry == nullptr || entry->erased ? nullptr : entry;
+}
+
+}  // namespace
+
+void Cell::drop_older(Entry& entry) {
+  std::unique_ptr<Entry> old = std::move(entry.older);
+  while (old != nullptr) old = std::move(old->older);
+}
+
+void Table::pin(Version version) {
+  LOCKKEEPER_ASSERT(version <= version_);
+  LOCKKEEPER_ASSERT(pins_.empty() || pins_.back().version <= version);
+  if (!pins_.empty() && pins_.back().version == version) {
+    ++pins_.back().count;
+  } else {
+    pins_.push_back({version, 1});
+  }
+}
+
+void Table::unpin(Version version) {
+  const auto pin = std::lower_bound(pins_.begin(), pins_.end(), version,
+                                    [](const Pin& p, Version v) { return p.version < v; });
+  LOCKKEEPER_ASSERT(pin != pins_.end() && pin->version == version && pin->count > 0);
+  --pin->count;
+  while (!pins_.empty() && pins_.front().count == 0) pins_.pop_front();
+  while (!pins_.empty() && pins_.back().count == 0) pins_.pop_back();
+  collect();
+}
+
+Table::Found Table::find(std::string_view key, Version at) const {
+  const auto cell = cells_.find(key);
+  if (cell == cells_.end()) return {cell, nullptr};
+  return {cell, row_at(cell->second, at)};
+}
+
+Table::Found Table::first(std::string_view from, std::string_view to, Version at) const {
+  for (auto cell = cells_.lower_bound(from); cell != cells_.end() && cell->first < to; ++cell) {
+    if (const Entry* entry = row_at(cell->second, at)) return {cell, entry};
+  }
+  return {cells_.end(), nullptr};
+}
+
+Table::Found Table::next(Map::const_iterator behind, std::string_view to, Version at) const {
+  for (auto cell = std::next(behind); cell != cells_.end() && cell->first < to; ++cell) {
+    if (const Entry* entry = row_at(cell->second, at)) return {cell, entry};
+  }
+  return {cells_.end(), nullptr};
+}
+
+Table::Found Table::last(std::string_view from, std::string_view to, Version at) const {
+  if (from >= to) return {cells_.end(), nullptr};
+  return previous(cells_.lower_bound(to), from, at);
+}
+
+Table::Found Table::previous(Map::const_iterator before, std::string_view from, Version at) const {
+  for (auto cell = before; cell != cells_.begin();) {
+    --cell;
+    if (cell->first < from) break;
+    if (const Entry* entry = row_at(cell->second, at)) return {cell, entry};
+  }
+  return {cells_.end(), nullptr};
+}
+
+bool Table::modified_since(std::string_view from, std::string_view to, Version since) const {
+  if (version_ <= since) return false;
+  for (auto cell = cells_.lower_bound(from); cell != cells_.end() && cell->first < to; ++cell) {
+    const Entry& newest = *cell->second.newest;
+    if (!newest.erased && newest.modified > since) return true;
+  }
+  return false;
+}
+
+void Table::put(std::string_view key, std::string value, bool fresh) {
+  const Version version = version_ + 1;
+  auto at = cells_.lower_bound(key);
+  if (at == cells_.end() || at->first != key) {
+    at = cells_.try_emplace(at, std::string(key));
+    at->second.newest->created = version;
+    at->second.newest->modified = version;
+    at->second.newest->value = std::move(value);
+    return;
+  }
+  const bool exists = !at->second.newest->erased;
+  const Version created = exists && !fresh ? at->second.newest->created : version;
+  Entry& entry = writable(at);
+  entry.created = created;
+  entry.modified = version;
+  entry.erased = false;
+  entry.value = std::move(value);
+  if (entry.older != nullptr) tidy_later(at);
+}
+
+bool Table::erase(std::string_view key) {
+  const auto at = cells_.find(key);
+  if (at == cells_.end() || at->second.newest->erased) return false;
+  Entry& entry = writable(at);
+  if (entry.older == nullptr && !at->second.queued) {
+    cells_.erase(at);  // nobody can see it: no need to remember the erasure
+    return true;
+  }
+  entry.created = 0;
+  entry.modified = version_ + 1;
+  entry.erased = true;
+  entry.value.clear();
+  tidy_later(at);
+  return true;
+}
+
+void Table::advance() {
+  ++version_;
+  collect();
+}
+
+Entry& Table::writable(Map::iterator at) {
+  Cell& cell = at->second;
+  const bool needed = !pins_.empty() && pins_.back().version >= cell.newest->modified;
+  if (needed) {
+    auto fresh = std::make_unique<Entry>();
+    fresh->older = std::move(cell.newest);
+    cell.newest = std::move(fresh);
+  }
+  return *cell.newest;
+}
+
+void Table::tidy_later(Map::iterator at) {
+  if (at->second.queued) return;
+  at->second.queued = true;
+  garbage_.push_back({at->second.newest->modified, at});
+}
+
+void Table::collect() {
+  const Version needed = oldest_needed();
+  while (!garbage_.empty() && garbage_.front().version <= needed) {
+    const auto at = garbage_.front().at;
+    garbage_.pop_front();
+    Cell& cell = at->second;
+    cell.queued = false;
+    Entry* entry = cell.newest.get();
+    while (entry != nullptr && entry->modified > needed) entry = entry->older.get();
+    if (entry != nullptr) Cell::drop_older(*entry);
+    if (entry == cell.newest.get() && entry->erased) {
+      cells_.erase(at);
+    } else if (cell.newest->older != nullptr || cell.newest->erased) {
+      tidy_later(at);  // written again meanwhile: its turn comes with the newest version
+    }
+  }
+}
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,107 @@
+// Rows with their history: an ordered map from key to a short chain of entries, newest first.
+//
+// A reader pins the version it reads at. An entry stays as long as a pin may need it, so what a pin
+// sees stays at its address until the pin is dropped: views into keys and values are stable.
+//
+// Invariants: entries of a chain have falling versions. A chain is no longer than the number of
+// different pinned versions plus one. A cell with more than one entry, or whose newest entry is an
+// erasure, is in the garbage queue exactly once.
+//
+// Thread safety: none; the owner locks.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kv/store.h"
+
+namespace lockkeeper::kv::internal {
+
+struct Entry {
+  Version created = 0;
+  Version modified = 0;
+  bool erased = false;
+  std::string value;
+  std::unique_ptr<Entry> older;
+};
+
+struct Cell {
+  Cell() = default;
+  Cell(const Cell&) = delete;
+  Cell& operator=(const Cell&) = delete;
+  ~Cell() { drop_older(*newest); }
+
+  // Frees what is behind `entry` one by one: a chain freed by recursion could overflow the stack.
+  static void drop_older(Entry& entry);
+
+  std::unique_ptr<Entry> newest = std::make_unique<Entry>();
+  bool queued = false;
+};
+
+class Table {
+ public:
+  using Map = std::map<std::string, Cell, std::less<>>;
+
+  // A row as a pin sees it. `entry` is null if there is none.
+  struct Found {
+    Map::const_iterator at;
+    const Entry* entry = nullptr;
+  };
+
+  explicit Table(Version version) : version_(version) {}
+
+  Version version() const { return version_; }  // of the newest commit
+  std::size_t cells() const { return cells_.size(); }
+
+  void pin(Version version);    // REQUIRES: not below the newest pin; at most version()
+  void unpin(Version version);  // REQUIRES: pinned
+
+  Found find(std::string_view key, Version at) const;
+
+  // The first row of [from, to) as seen at a version; then the one behind a row found before.
+  Found first(std::string_view from, std::string_view to, Version at) const;
+  Found next(Map::const_iterator behind, std::string_view to, Version at) const;
+
+  // The last row of [from, to); then the one before a row found before.
+  Found last(std::string_view from, std::string_view to, Version at) const;
+  Found previous(Map::const_iterator before, std::string_view from, Version at) const;
+
+  // Whether a row of [from, to) has been written after `since`. Erasures do not show: that is the
+  // hole which a guard on each row seen closes.
+  bool modified_since(std::string_view from, std::string_view to, Version since) const;
+
+  // One commit: writes under version() + 1, then advance().
+  // `fresh`: the row is a new one even if there is one of that key.
+  void put(std::string_view key, std::string value, bool fresh);
+  bool erase(std::string_view key);  // whether there was one
+  void advance();
+
+ private:
+  struct Garbage {
+    Version version;  // nobody needs what is older once no pin is below this
+    Map::iterator at;
+  };
+
+  Version oldest_needed() const { return pins_.empty() ? version_ : pins_.front().version; }
+  // The entry to write into: a new one if a pin may need the newest as it is.
+  Entry& writable(Map::iterator at);
+  void tidy_later(Map::iterator at);
+  void collect();
+
+  struct Pin {
+    Version version;
+    std::size_t count;
+  };
+
+  Map cells_;
+  Version version_;
+  std::deque<Pin> pins_;  // rising versions, no zero counts at the ends
+  std::deque<Garbage> garbage_;
+};
+
+}  // namespace lockkeeper::kv::internal
