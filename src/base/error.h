@@ -61,3 +61,17 @@ inline std::unexpected<Error> fail(Error error) {
 Error errno_error(int errno_value, std::string_view what, Code fallback = Code::kStoreUnavailable);
 
 }  // namespace lockkeeper
+
+// `LK_ASSIGN(auto row, txn.get(key));` and `LK_CHECK(txn.put(key, value));` pass an error up. The
+// one control-flow macro pair of the house: std::expected has no operator for it.
+#define LK_CONCAT_IMPL(a, b) a##b
+#define LK_CONCAT(a, b) LK_CONCAT_IMPL(a, b)
+#define LK_ASSIGN_IMPL(result, declaration, expression)              \
+  auto result = (expression);                                        \
+  if (!result) return ::lockkeeper::fail(std::move(result.error())); \
+  declaration = std::move(*result)
+#define LK_ASSIGN(declaration, expression) \
+  LK_ASSIGN_IMPL(LK_CONCAT(lk_result_, __LINE__), declaration, expression)
+#define LK_CHECK(expression)                   \
+  if (auto lk_check = (expression); !lk_check) \
+  return ::lockkeeper::fail(std::move(lk_check.error()))

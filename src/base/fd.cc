@@ -88,6 +88,31 @@ Result<void> replace_file_durably(const std::string& path, std::string_view cont
   return sync_parent(path);
 }
 
+Result<Fd> open_or_create(const std::string& path, unsigned mode) {
+  // O_NONBLOCK: a pipe in the file's place must not hang us.
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+  Fd fd;
+  // Again if it is deleted between the two attempts; whoever deletes it for ever is told.
+  for (int attempt = 0; attempt < 3 && !fd; ++attempt) {
+    fd = Fd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, mode));
+    if (fd) {
+      // The umask must not narrow what a shared repository asks for.
+      if (::fchmod(fd.get(), mode) != 0) return fail(errno_error(errno, path));
+      return fd;
+    }
+    if (errno != EEXIST) return fail(errno_error(errno, path));
+    fd = Fd(::open(path.c_str(), kFlags));
+    if (!fd && errno != ENOENT) return fail(errno_error(errno, path));
+  }
+  if (!fd) return fail(errno_error(ENOENT, path));
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) return fail(errno_error(errno, path));
+  if (!S_ISREG(status.st_mode)) {
+    return fail(Code::kStoreCorrupt, path + ": is no regular file", "move it away and try again");
+  }
+  return fd;
+}
+
 Result<void> make_folders(const std::string& path, unsigned mode) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);

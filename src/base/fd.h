@@ -37,6 +37,11 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 
 // the folder. Mode 0600.
 Result<void> replace_file_durably(const std::string& path, std::string_view content);
 
+// Opens a regular file for reading and writing, creating it with exactly `mode` if there is none; a
+// symlink is refused. store_unavailable if it cannot be opened (no_space on a full disk),
+// store_corrupt if it is no regular file.
+Result<Fd> open_or_create(const std::string& path, unsigned mode);
+
 // Creates the folder (0700) and its missing parents; succeeds if it is there already.
 Result<void> make_folders(const std::string& path, unsigned mode = 0700);
 

@@ -109,6 +109,30 @@ TEST(ReplaceFile, writers_at_once_leave_one_whole_content) {
   EXPECT_EQ(entries(folder.path()), 1U);
 }
 
+TEST(OpenOrCreate, creates_with_the_mode_opens_what_is_there_and_refuses_the_rest) {
+  const TestFolder folder;
+  const std::string path = folder.file("live");
+  ASSERT_TRUE(open_or_create(path, 0660));
+  struct stat status{};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0660U) << "whatever the umask";
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(open_or_create(path, 0660));
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U) << "an existing file keeps its mode";
+
+  ASSERT_EQ(::symlink(path.c_str(), folder.file("link").c_str()), 0);
+  EXPECT_FALSE(open_or_create(folder.file("link"), 0600));
+  ASSERT_EQ(::symlink("nowhere", folder.file("dangling").c_str()), 0);
+  EXPECT_FALSE(open_or_create(folder.file("dangling"), 0600));
+  EXPECT_FALSE(open_or_create(folder.path(), 0600));
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const auto pipe = open_or_create(folder.file("pipe"), 0600);
+  ASSERT_FALSE(pipe);
+  EXPECT_EQ(pipe.error().code, Code::kStoreCorrupt);
+  EXPECT_FALSE(open_or_create(folder.file("none/live"), 0600));
+}
+
 TEST(MakeFolders, parents_private_and_again) {
   const TestFolder folder;
   const std::string path = folder.file("a/b/c");

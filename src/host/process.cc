@@ -1,0 +1,208 @@
+#include "host/process.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+
+namespace lockkeeper::host {
+namespace {
+
+std::string proc_path(int pid, std::string_view file) {
+  return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+std::string without_newline(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// After unshare(CLONE_NEWPID), or in a careless container, /proc still shows the outer namespace:
+// its numbers are other processes than ours.
+Result<void> check_proc_is_ours() {
+  std::array<char, 32> target{};
+  const ssize_t size = ::readlink("/proc/self", target.data(), target.size());
+  if (size < 0) return fail(errno_error(errno, "/proc/self", Code::kFailed));
+  const std::string_view shown(target.data(), static_cast<std::size_t>(size));
+  if (shown == std::to_string(::getpid())) return {};
+  return fail(Code::kFailed,
+              "/proc shows another PID namespace: it knows this process as " + std::string(shown),
+              "mount a fresh /proc in this namespace");
+}
+
+Result<std::uint64_t> own_pid_namespace() {
+  struct stat status{};
+  if (::stat("/proc/self/ns/pid", &status) != 0) {
+    return fail(errno_error(errno, "/proc/self/ns/pid", Code::kFailed));
+  }
+  return status.st_ino;
+}
+
+Result<internal::Stat> read_stat(int pid) {
+  auto content = read_file(proc_path(pid, "stat"));
+  if (!content) return fail(std::move(content.error()));
+  return internal::parse_stat(*content);
+}
+
+// What can be said when /proc does not show the pid: it ended meanwhile, or /proc is mounted with
+// hidepid and the process is another user's.
+Alive judge_by_signal(int pid) {
+  if (::kill(pid, 0) == 0) return Alive::kUnknown;
+  if (errno == ESRCH) return Alive::kDead;
+  return errno == EPERM ? Alive::kAlive : Alive::kUnknown;
+}
+
+// A thread's number opens in /proc like a process's. `pid` itself if that cannot be told.
+int process_of(int pid) {
+  const auto status = read_file(proc_path(pid, "status"));
+  constexpr std::string_view kLabel = "\nTgid:\t";
+  const auto label = status ? status->find(kLabel) : std::string::npos;
+  if (label == std::string::npos) return pid;
+  int process = pid;
+  const char* const end = status->data() + status->size();
+  std::from_chars(status->data() + label + kLabel.size(), end, process);
+  return process;
+}
+
+std::unexpected<Error> no_such_process(int pid) {
+  return fail(Code::kNotFound, "no process with pid " + std::to_string(pid) + " is running",
+              "name a process that is running, in this PID namespace");
+}
+
+}  // namespace
+
+namespace internal {
+
+Result<Stat> parse_stat(const std::string& content) {
+  const auto bad = [&] {
+    return fail(Code::kFailed, "/proc/PID/stat: not of the known form: " + content);
+  };
+  // The name ends at the last parenthesis, because it may hold some itself.
+  const auto name_end = content.rfind(')');
+  if (name_end == std::string::npos) return bad();
+  std::istringstream rest(content.substr(name_end + 1));
+  std::vector<std::string> fields;  // from the third one, "state", on
+  for (std::string field; rest >> field;) fields.push_back(field);
+  constexpr std::size_t kThreads = 20 - 3;
+  constexpr std::size_t kStart = 22 - 3;
+  if (fields.size() <= kStart || fields[0].size() != 1) return bad();
+  Stat stat;
+  stat.state = fields[0][0];
+  const auto number = [](const std::string& text, std::uint64_t& value) {
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && stop == end;
+  };
+  if (!number(fields[kThreads], stat.threads) || !number(fields[kStart], stat.start_ticks)) {
+    return bad();
+  }
+  return stat;
+}
+
+bool has_ended(const Stat& stat) {
+  const bool zombie = stat.state == 'Z' || stat.state == 'X' || stat.state == 'x';
+  return zombie && stat.threads <= 1;
+}
+
+}  // namespace internal
+
+Result<ProcessId> identify(int pid) {
+  if (pid < 1) {
+    return fail(Code::kInvalidInput, "pid " + std::to_string(pid) + ": must be at least 1",
+                "name a running process by its number");
+  }
+  if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
+  if (auto time = check_time_namespace(); !time) return fail(std::move(time.error()));
+  const auto space = own_pid_namespace();
+  if (!space) return fail(space.error());
+  const auto stat = read_stat(pid);
+  if (!stat && stat.error().code != Code::kNotFound && judge_by_signal(pid) != Alive::kDead) {
+    return fail(stat.error());
+  }
+  if (!stat || internal::has_ended(*stat)) return no_such_process(pid);
+  const int process = process_of(pid);
+  if (process != pid) {
+    return fail(
+        Code::kInvalidInput,
+        "pid " + std::to_string(pid) + ": is a thread of process " + std::to_string(process),
+        "name the process, " + std::to_string(process));
+  }
+  return ProcessId{.pid_namespace = *space, .pid = pid, .start_ticks = stat->start_ticks};
+}
+
+Alive alive(const ProcessId& id) {
+  if (id.pid < 1 || id.pid_namespace == 0) return Alive::kUnknown;
+  if (!check_proc_is_ours() || !check_time_namespace()) return Alive::kUnknown;
+  const auto space = own_pid_namespace();
+  if (!space || *space != id.pid_namespace) return Alive::kUnknown;
+  const auto stat = read_stat(id.pid);
+  if (!stat) return judge_by_signal(id.pid);
+  if (stat->start_ticks != id.start_ticks) return Alive::kDead;
+  return internal::has_ended(*stat) ? Alive::kDead : Alive::kAlive;
+}
+
+Result<std::string> boot_id() {
+  auto content = read_file("/proc/sys/kernel/random/boot_id");
+  if (!content) return fail(Code::kFailed, content.error().message, "mount /proc");
+  return without_newline(std::move(*content));
+}
+
+Result<std::string> terminal_session() {
+  if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
+  const auto boot = boot_id();
+  if (!boot) return fail(boot.error());
+  const auto space = own_pid_namespace();
+  if (!space) return fail(space.error());
+  // 0 if the leader is outside of our namespace: then the namespace tells the sessions apart.
+  const pid_t leader = ::getsid(0);
+  // The kernel gives the leader's number to nobody else while the session has a member, so a
+  // leader that is gone (no start time) still tells this session from every other one alive.
+  const auto stat = read_stat(leader);
+  RecordWriter record;
+  record.number(*space);
+  record.signed_number(leader);
+  record.number(stat ? stat->start_ticks : 0);
+  std::string digest;
+  append_be64(digest, hash64(*boot, record.take()));
+  return to_hex(digest);
+}
+
+Result<std::string> comm(int pid) {
+  auto content = read_file(proc_path(pid, "comm"));
+  if (!content) {
+    if (content.error().code == Code::kNotFound) return no_such_process(pid);
+    return fail(std::move(content.error()));
+  }
+  return without_newline(std::move(*content));
+}
+
+Result<void> check_time_namespace() {
+  const auto content = read_file("/proc/self/timens_offsets");
+  if (!content) {
+    // Kernels without time namespaces have no such file.
+    if (content.error().code == Code::kNotFound) return {};
+    return fail(content.error());
+  }
+  std::istringstream lines(*content);
+  std::string clock;
+  long long seconds = 0;
+  long long nanoseconds = 0;
+  while (lines >> clock >> seconds >> nanoseconds) {
+    if (seconds == 0 && nanoseconds == 0) continue;
+    return fail(Code::kFailed, "this time namespace shifts the clock " + clock,
+                "run lockkeeper in the time namespace of the machine");
+  }
+  return {};
+}
+
+}  // namespace lockkeeper::host
