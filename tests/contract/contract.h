@@ -1,0 +1,95 @@
+// The store's contract as tests: every sentence of kv/store.h, run on every backend.
+//
+// A backend joins by a line in backends.cc. A test takes a fresh, empty store; `Tx` is a
+// transaction that fails the test on any error, for the cases that are not about errors.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kv/store.h"
+
+namespace lockkeeper::contract {
+
+// A store with whatever it stands on.
+class Opened {
+ public:
+  virtual ~Opened() = default;
+  virtual kv::Store& store() = 0;
+};
+
+struct Backend {
+  std::string name;
+  bool optimistic = false;  // many open transactions; a commit may conflict
+  std::function<std::unique_ptr<Opened>()> open;
+};
+
+// Every backend of this build.
+const std::vector<Backend>& backends();
+std::vector<Backend> optimistic_backends();
+
+inline std::string backend_name(const testing::TestParamInfo<Backend>& info) {
+  return info.param.name;
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+class Tx {
+ public:
+  Tx(kv::Store& store, kv::Access access);
+
+  kv::Txn& operator*() { return *txn_; }
+  kv::Txn* operator->() { return txn_.get(); }
+
+  std::optional<std::string> get(std::string_view key, kv::Read read = kv::Read::kGuarded);
+  std::optional<kv::Row> row(std::string_view key);
+  // Rows of [from, to), at most `most`.
+  Pairs scan(const std::string& from, const std::string& to, std::size_t most = SIZE_MAX,
+             kv::Read read = kv::Read::kGuarded);
+  Pairs scan_back(const std::string& from, const std::string& to, std::size_t most = SIZE_MAX);
+  void put(std::string_view key, std::string_view value);
+  void erase(std::string_view key);
+  void append(std::string_view prefix, std::string_view value);
+  void guard_absent(std::string_view key);
+  void guard_empty(const std::string& from, const std::string& to);
+  void guard_unchanged(std::string_view key, kv::Version modified);
+
+  kv::CommitResult commit();     // and ends the transaction
+  kv::Version committed();       // the same; the fate must be kCommitted
+  void drop() { txn_.reset(); }  // without a commit
+
+ private:
+  std::unique_ptr<kv::Txn> txn_;
+};
+
+class Contract : public testing::TestWithParam<Backend> {
+ protected:
+  Contract() : opened_(GetParam().open()) {}
+
+  kv::Store& store() { return opened_->store(); }
+  Tx read() { return {store(), kv::Access::kRead}; }
+  Tx write() { return {store(), kv::Access::kWrite}; }
+
+  // Puts all in one commit; its version.
+  kv::Version fill(const Pairs& rows);
+  // Every row, read by a transaction of its own.
+  Pairs all();
+
+ private:
+  std::unique_ptr<Opened> opened_;
+};
+
+// "k7" of "k" and 7.
+std::string numbered(std::string prefix, std::size_t number);
+
+// The keys of some rows, joined by blanks: short to compare.
+std::string keys(const Pairs& rows);
+
+}  // namespace lockkeeper::contract
