@@ -76,8 +76,8 @@ struct Settings {
 Result<Settings> load_settings(const Realm& realm, const Environment& env);
 
 // The length of a lease that asked for `asked_ms` (kNoEnd: none; nullopt: nothing asked).
-// invalid_input beyond lease.longest or not above 0; operation_not_permitted for an endless one
-// where lease.endless is false. Both name the setting's origin.
+// invalid_input if not above 0; limit_exceeded beyond lease.longest; operation_not_permitted for an
+// endless one where lease.endless is false. The last two name the setting's origin.
 Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms);
 
 // May this agent lock this? operation_not_permitted names the rule's pattern, file, line, reason.

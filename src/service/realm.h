@@ -79,9 +79,10 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
 // ~/.local/state/lockkeeper. invalid_input without either variable.
 Result<Realm> machine_realm(const Environment& env);
 
-// Does the folder (absolute, physical) begin a realm of its own, so that what lies below it is not
-// its parent's? Cheap: up to three stat calls. "Cannot tell" is an error.
-Result<bool> begins_realm(const std::string& folder);
+// Does a folder (absolute, physical, below the root of `outer`) begin a realm or a worktree of its
+// own, so that what lies below it is not named from that root? Cheap: up to three stat calls where
+// the answer is no. "Cannot tell" is an error.
+Result<bool> begins_realm(const std::string& folder, const Realm& outer);
 
 enum class StoreState { kAbsent, kPresent };
 

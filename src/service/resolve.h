@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "key/resource.h"
+#include "service/disk_path.h"
 #include "service/environment.h"
 #include "service/realm.h"
 
@@ -25,7 +26,6 @@ namespace lockkeeper::service {
 
 // A named limit: longer text is limit_exceeded before the disk is looked at.
 inline constexpr std::size_t kTypedBytesMax = 16384;
-inline constexpr int kSymlinksMax = 40;  // as the kernel
 
 // What a relative path is relative to.
 struct Base {
@@ -58,11 +58,18 @@ class Resolver {
   const Realm& realm() const { return realm_; }
 
  private:
-  struct Place;  // an absolute physical place and what is known about it
-  Result<key::Parsed> resolve_path(std::string_view text, key::Syntax syntax);
-  Result<const std::string*> base_folder();
-  Result<std::string> relative_to_worktree(const Place& place, std::string_view typed);
-  Result<bool> splits(const std::string& folder);
+  struct Named {
+    std::string root;  // of the worktree that the path is in
+    std::string rest;  // the path from there; "" for the root itself
+  };
+  Result<key::Parsed> resolve_path(const std::string& text, key::Syntax syntax);
+  Result<key::Parsed> resolve_pattern(const DiskPath& place, const std::string& text,
+                                      key::Syntax syntax);
+  Result<DiskPath> walk(const std::string& text, key::Syntax syntax);
+  Result<std::string> base_folder();
+  Result<Named> name(const DiskPath& place, std::string_view typed);
+  Result<bool> split_below_root(const std::string& folder);
+  Error outside(const DiskPath& place, std::string_view typed) const;
 
   Realm realm_;
   key::Rules rules_;

@@ -1,0 +1,50 @@
+// The keys of a config file and their bounds: one file's text into Settings. The only place that
+// knows TOML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "service/config.h"
+
+namespace lockkeeper::service {
+
+// Bounds of every value, because a repository's file is content that others may change.
+inline constexpr std::int64_t kLeaseMsMin = 1'000;
+inline constexpr std::int64_t kOrphanGraceMsMax = 24 * 3'600'000;
+inline constexpr std::uint64_t kResourcesPerAgentMax = 1'000'000;
+inline constexpr std::uint64_t kResourcesPerRequestMax = 10'000;
+inline constexpr std::uint64_t kEventsKeptMin = 100;
+inline constexpr std::uint64_t kEventsKeptMax = 10'000'000;
+inline constexpr std::size_t kPrefixesMax = 64;
+inline constexpr std::size_t kPurposesMax = 256;
+inline constexpr std::size_t kWordBytesMax = 64;  // a prefix, a purpose
+inline constexpr std::size_t kProtectRulesMax = 256;
+inline constexpr std::size_t kProtectEntriesMax = 256;  // paths or agents of one rule
+inline constexpr std::size_t kReasonBytesMax = 500;
+
+// A [[protect]] rule as written; its paths are parsed when all files' prefixes are known.
+struct RawProtect {
+  struct Text {
+    std::string value;
+    Origin origin;
+  };
+  std::vector<Text> paths;
+  std::vector<std::string> agents;
+  std::string reason;
+  Origin origin;
+};
+
+// Overrides in `settings` what the text sets, and adds its rules to `protect`. invalid_config names
+// file, line, key, value and what was expected; both outputs are then in an unspecified state.
+Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
+                          std::vector<RawProtect>& protect);
+
+// invalid_config at a place: "FILE:LINE: KEY is VALUE, expected …".
+Error config_error(const Origin& origin, std::string_view key, std::string_view value,
+                   std::string_view expected);
+
+}  // namespace lockkeeper::service
