@@ -4,10 +4,11 @@
 // is a folder, whether a file `app/[slug]/page.tsx` exists) is found out by the service, which then
 // hands canonical relative paths to path() or glob().
 //
-// Covering. A file covers its own name, a folder everything below it, a glob the names it matches, a
-// logical key itself (or, in a namespace with globs, what its glob matches). Two resources overlap
-// if some name is covered by both. One addition, because no path is both file and folder: a path
-// also overlaps whatever's literal part lies below it (`foo` with `foo/a` and `foo/*`, but not with
+// Covering. A file covers its own name, a folder everything below it, a glob the names it matches,
+// a logical key itself (or, in a namespace with globs, what its glob matches). Two resources
+// overlap if some name is covered by both. One addition, because no path is both file and folder: a
+// path also overlaps whatever's literal part lies below it (`foo` with `foo/a` and `foo/*`, but not
+// with
 // `**/b.h`).
 #pragma once
 
@@ -23,27 +24,30 @@
 namespace lockkeeper::key {
 
 // Named limits; breaking one is limit_exceeded with the number in the message.
-inline constexpr std::size_t kKeyTextBytesMax = 4096;   // canonical text of one resource
-inline constexpr std::size_t kSegmentBytesMax = 255;    // one name in a path
-inline constexpr std::size_t kGlobStatesMax = 4096;     // automaton size of one pattern
+inline constexpr std::size_t kKeyTextBytesMax = 4096;  // canonical text of one resource
+inline constexpr std::size_t kSegmentBytesMax = 255;   // one name in a path
+inline constexpr std::size_t kGlobStatesMax = 4096;    // automaton size of one pattern
 inline constexpr std::size_t kBraceDepthMax = 4;
-inline constexpr std::size_t kBraceAlternativesMax = 64;
+inline constexpr std::size_t kBraceAlternativesMax = 64;  // patterns that braces multiply out to
 inline constexpr std::size_t kOverlapPairsMax = 1 << 20;  // state pairs visited by one overlap()
 
 enum class Kind { kFile, kFolder, kGlob, kLogical, kLogicalGlob };
 
 // What the realm's config decides about keys.
 struct Rules {
-  bool fold_case = false;                  // git's core.ignorecase
+  bool fold_case = false;                   // git's core.ignorecase
   std::vector<std::string> extra_prefixes;  // namespaces added by the config; free form after ':'
   std::vector<std::string> feature_purposes = {"pause"};  // known ones; others give a warning
-  bool strict = false;                     // warnings become errors
+  bool strict = false;                                    // warnings become errors
 };
+
+class Automaton;
 
 class Resource {
  public:
   // "src/a.py", "src/", "./" (the whole root), "src/**/*.h", "api:GET /v1/users". Parsing it again
-  // gives an equal resource.
+  // gives an equal resource (a file or folder whose own name has pattern characters, such as
+  // `app/[slug]/page.tsx`: with Syntax::kLiteral).
   const std::string& text() const { return text_; }
   Kind kind() const { return kind_; }
   bool is_path() const { return kind_ <= Kind::kGlob; }
@@ -55,7 +59,9 @@ class Resource {
   const std::string& space() const { return space_; }
   const std::vector<std::string>& literal() const { return literal_; }
 
-  friend bool operator==(const Resource& a, const Resource& b) { return a.text_ == b.text_ && a.kind_ == b.kind_; }
+  friend bool operator==(const Resource& a, const Resource& b) {
+    return a.text_ == b.text_ && a.kind_ == b.kind_;
+  }
 
  private:
   friend struct ResourceMaker;  // the parsers
@@ -63,6 +69,7 @@ class Resource {
   Kind kind_ = Kind::kFile;
   std::string space_;
   std::vector<std::string> literal_;
+  std::shared_ptr<const Automaton> automaton_;  // globs alone; shared by copies, never changes
 };
 
 struct Parsed {
@@ -72,30 +79,39 @@ struct Parsed {
 
 enum class Syntax {
   kAuto,     // pattern characters make it a glob
-  kLiteral,  // a path as it is, whatever characters it has (doors that are given file names)
-  kGlob,     // a glob even without pattern characters… which is then the plain path
+  kLiteral,  // a path, whatever characters it has: never a glob, never a logical key, so that doors
+             // that are given file names can lock `db:migration-slot` the file
+  kGlob,     // a glob even without pattern characters, which is then the plain path
 };
 
 // True if `text` is written as a logical key: `prefix:rest`. `./notes:today.md` is a path.
 bool looks_logical(std::string_view text);
 
 // Any resource: a logical key or a path relative to the realm's root, '/'-separated. Paths are
-// cleaned lexically ("a/./b//c" → "a/b/c"; ".." that leaves the root, an absolute path, a backslash,
-// control characters, NUL, a trailing blank, invalid UTF-8 are invalid_resource; NFC applied). A
-// trailing '/' makes a folder; "." and "./" are the root folder. Errors name the value, the rule and
-// the corrected form.
+// cleaned lexically ("a/./b//c" → "a/b/c"; ".." that leaves the root, an absolute path, a
+// backslash, control characters, NUL, a trailing blank, invalid UTF-8 are invalid_resource; NFC
+// applied). A trailing '/' makes a folder; "." and "./" are the root folder. Errors name the value,
+// the rule and the corrected form.
 Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax = Syntax::kAuto);
 
 // Rebuilds a resource from its canonical text and kind, trusting it (it came from our own store).
 // store_corrupt if it could not have been written by us.
 Result<Resource> restore(std::string_view text, Kind kind);
 
-// A name that both cover, or nullopt. limit_exceeded only if the patterns are pathological beyond
-// kOverlapPairsMax. Symmetric.
+// A name that both cover, or nullopt. Of two folders it is the deeper one's text, of a path and
+// what lies below it (the addition) the literal part below. limit_exceeded only if the patterns are
+// pathological beyond kOverlapPairsMax. Symmetric; no memory is allocated for files and folders
+// that are apart.
 Result<std::optional<std::string>> overlap(const Resource& a, const Resource& b);
 
-// Is everything that `inner` covers also covered by `outer`? Exact for paths and folders; for globs
-// against globs it may say no where the answer is yes (never the reverse).
+// Is every name that `inner` covers also covered by `outer`? "May the holder of `outer` write what
+// `inner` names?" Exact for paths and folders; for globs it may say no where the answer is yes, if
+// the question is too large (never the reverse).
 bool covers(const Resource& outer, const Resource& inner);
+
+// Does whatever overlaps `inner` overlap `outer` too? "Is a conflict of `inner` impossible where
+// `outer` is held?" Stricter than covers() because of the addition: `a/*` covers the name `a/b`,
+// yet `a/b/c` overlaps `a/b` and not `a/*`. May say no where the answer is yes, never the reverse.
+bool subsumes(const Resource& outer, const Resource& inner);
 
 }  // namespace lockkeeper::key

@@ -1,0 +1,250 @@
+#include "key/logical.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "key/glob.h"
+#include "key/maker.h"
+#include "key/namespaces.h"
+#include "key/path.h"
+#include "key/unicode.h"
+
+namespace lockkeeper::key {
+
+namespace {
+
+// A namespace whose names are trees and which therefore has globs.
+struct Tree {
+  std::string_view prefix;
+  char separator;
+  Names names;
+};
+constexpr std::array<Tree, 3> kTrees = {
+    {{"contract", '/', Names::kPath}, {"event", '.', Names::kEvent}, {"flag", '/', Names::kFlag}}};
+
+const Tree* find_tree(std::string_view prefix) {
+  const auto* found = std::ranges::find(kTrees, prefix, &Tree::prefix);
+  return found == kTrees.end() ? nullptr : found;
+}
+
+std::vector<std::string> literal_of(std::string_view prefix, std::string_view rest) {
+  if (const Tree* tree = find_tree(prefix)) return split(rest, tree->separator);
+  return {std::string(rest)};
+}
+
+bool is_tree_char(const Tree& tree, char32_t c) {
+  const bool word = (c >= U'a' && c <= U'z') || (c >= U'0' && c <= U'9');
+  return word || c == U'_' || c == U'-' || (c == U'.' && tree.separator != '.');
+}
+
+std::string tree_rule(const Tree& tree) {
+  return std::string(tree.prefix) + ": names are lowercase letters, digits" +
+         (tree.separator == '.' ? "" : ", '.'") + ", '_' and '-' between '" +
+         std::string(1, tree.separator) + "', each part starting with a letter or digit";
+}
+
+// The nearest text that keeps the rule: foreign characters become '-', empty parts go.
+std::string tree_corrected(const Tree& tree, std::string_view rest, bool keep_patterns) {
+  std::string fixed;
+  for (const char c : rest) {
+    const auto u = static_cast<char32_t>(static_cast<unsigned char>(c));
+    const bool pattern = keep_patterns && std::string_view("*?[]{},!").contains(c);
+    const char kept = c == tree.separator || pattern || is_tree_char(tree, u) ? c : '-';
+    const bool at_start = fixed.empty() || fixed.back() == tree.separator;
+    if (at_start && (kept == tree.separator || kept == '-' || kept == '_' || kept == '.')) continue;
+    if (kept == '-' && fixed.ends_with('-')) continue;
+    fixed.push_back(kept);
+  }
+  while (fixed.ends_with(tree.separator) || fixed.ends_with('-')) fixed.pop_back();
+  return fixed.empty() ? "" : std::string(tree.prefix) + ":" + fixed;
+}
+
+// Patterns may only speak of characters that names of this namespace can have.
+Result<void> check_tree_tokens(const Tree& tree, const Glob& glob, const std::string& whole,
+                               std::string_view rest) {
+  for (const Tokens& pattern : glob.patterns) {
+    for (const Token& token : pattern) {
+      bool good = true;
+      if (token.kind == TokenKind::kLiteral) good = is_tree_char(tree, token.code_point);
+      if (token.kind == TokenKind::kClass && !token.negated) {
+        for (const auto& [low, high] : token.ranges) {
+          good = good && is_tree_char(tree, low) && is_tree_char(tree, high);
+        }
+      }
+      if (!good) return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, true));
+    }
+  }
+  return {};
+}
+
+Result<Resource> make_tree_glob(const Tree& tree, Glob glob) {
+  auto automaton = Automaton::compile(glob.patterns);
+  if (!automaton) return fail(std::move(automaton.error()));
+  return ResourceMaker::make(std::string(tree.prefix) + ":" + glob.text, Kind::kLogicalGlob,
+                             std::string(tree.prefix), std::move(glob.literal),
+                             std::make_shared<const Automaton>(*std::move(automaton)));
+}
+
+Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {
+  return ResourceMaker::make(std::string(prefix) + ":" + std::string(rest), Kind::kLogical,
+                             std::string(prefix), literal_of(prefix, rest));
+}
+
+// flag: and event:, whose names have a character rule of their own.
+Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
+  std::string rest(given);
+  std::ranges::transform(rest, rest.begin(), ascii_lower);
+  const std::string whole = std::string(tree.prefix) + ":" + std::string(given);
+  const std::string twice(2, tree.separator);
+  const bool pattern = has_pattern_character(rest);
+  if (rest.ends_with(tree.separator)) {
+    const std::string base = tree_corrected(tree, rest, pattern);
+    return refuse(whole, "a key is no folder and does not end in '" + twice.substr(1) + "'",
+                  base.empty() ? "" : base + twice.substr(1) + "**");
+  }
+  if (rest.starts_with(tree.separator) || rest.contains(twice)) {
+    return refuse(whole, "no part of the name is empty", tree_corrected(tree, rest, pattern));
+  }
+  if (!pattern) {
+    bool at_start = true;
+    for (const char c : rest) {
+      const auto u = static_cast<char32_t>(static_cast<unsigned char>(c));
+      const bool separator = c == tree.separator;
+      const bool good =
+          separator || (is_tree_char(tree, u) && !(at_start && (c == '.' || c == '_' || c == '-')));
+      if (!good) return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
+      at_start = separator;
+    }
+    return make_plain(tree.prefix, rest);
+  }
+  GlobSyntax syntax;
+  syntax.separator = tree.separator;
+  syntax.dots = false;
+  syntax.folders = false;
+  auto glob = parse_glob(rest, whole, syntax);
+  if (!glob) return fail(std::move(glob.error()));
+  if (auto ok = check_tree_tokens(tree, *glob, whole, rest); !ok)
+    return fail(std::move(ok.error()));
+  // Only escaped pattern characters could have made it plain, and check_tree_tokens has none.
+  if (glob->plain) return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
+  return make_tree_glob(tree, *std::move(glob));
+}
+
+Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fold_case) {
+  const std::string prefix = "contract:";
+  if (auto ok = check_path_text(rest, prefix); !ok) return fail(std::move(ok.error()));
+  const std::string whole = prefix + std::string(rest);
+  CleanPath clean;
+  if (has_pattern_character(rest)) {
+    GlobSyntax syntax;
+    syntax.folders = false;
+    syntax.fold_case = fold_case;
+    auto glob = parse_glob(rest, whole, syntax);
+    if (!glob) return fail(std::move(glob.error()));
+    if (!glob->plain) return make_tree_glob(tree, *std::move(glob));
+    return refuse(whole, "a contract's name has no escaped pattern characters");
+  }
+  auto cleaned = clean_path(rest, prefix);
+  if (!cleaned) return fail(std::move(cleaned.error()));
+  clean = *std::move(cleaned);
+  if (clean.segments.empty()) return refuse(whole, "no contract is named", prefix + "**");
+  std::string text;
+  for (const std::string& segment : clean.segments) text += segment + "/";
+  text.pop_back();
+  if (clean.folder) {
+    return refuse(whole, "a key is no folder and does not end in '/'", prefix + text + "/**");
+  }
+  if (fold_case) text = fold_text(text);
+  return make_plain("contract", text);
+}
+
+std::string known_prefixes(const Rules& rules) {
+  std::string list = "api: contract: db: env: event: feature: flag: task:";
+  for (const std::string& extra : rules.extra_prefixes) list += " " + extra + ":";
+  return list;
+}
+
+std::unexpected<Error> unknown_prefix(std::string_view text, std::string_view prefix,
+                                      const Rules& rules) {
+  return fail(Code::kOperationNotPermitted,
+              quoted(text) + ": unknown prefix '" + std::string(prefix) + ":'; known are " +
+                  known_prefixes(rules) + "; a file of that name is written " +
+                  quoted("./" + std::string(text)),
+              "use a known prefix, or add '" + std::string(prefix) + "' to the realm's config");
+}
+
+Result<Resource> parse_known(std::string_view prefix, std::string_view rest, const Rules& rules,
+                             std::vector<std::string>& warnings) {
+  if (prefix == "contract") return parse_contract(*find_tree(prefix), rest, rules.fold_case);
+  if (const Tree* tree = find_tree(prefix)) return parse_word_tree(*tree, rest);
+  Result<std::string> canonical = std::string(rest);  // an added prefix: free form
+  if (prefix == "api") canonical = canonical_api(rest, warnings);
+  if (prefix == "db") canonical = canonical_db(rest);
+  if (prefix == "env") canonical = canonical_env(rest);
+  if (prefix == "feature") canonical = canonical_feature(rest, rules, warnings);
+  if (prefix == "task") canonical = canonical_task(rest);
+  if (!canonical) return fail(std::move(canonical.error()));
+  return make_plain(prefix, *canonical);
+}
+
+}  // namespace
+
+Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
+  const std::size_t colon = text.find(':');
+  const std::string_view prefix = text.substr(0, colon);
+  const std::string_view rest = text.substr(colon + 1);
+  constexpr std::array<std::string_view, 8> kKnown = {"api",   "contract", "db",   "env",
+                                                      "event", "feature",  "flag", "task"};
+  if (!is_one_of(kKnown, prefix) && !is_one_of(rules.extra_prefixes, prefix)) {
+    return unknown_prefix(text, prefix, rules);
+  }
+  for (std::string_view left = text; !left.empty();) {
+    if (is_control(take_code_point(left))) return refuse(text, "a key holds no control character");
+  }
+  if (const auto trimmed = trim_end(text); trimmed.size() != text.size()) {
+    return refuse(text, "a key does not end in a blank", trimmed.ends_with(':') ? "" : trimmed);
+  }
+  if (rest.empty()) {
+    return refuse(text, "nothing follows the prefix", example_key(prefix));
+  }
+  Parsed parsed;
+  auto resource = parse_known(prefix, rest, rules, parsed.warnings);
+  if (!resource) return fail(std::move(resource.error()));
+  parsed.resource = *std::move(resource);
+  return parsed;
+}
+
+Result<Resource> restore_logical(std::string_view text, Kind kind) {
+  const auto corrupt = [&] {
+    return fail(Code::kStoreCorrupt, quoted(text) + " is no key that was ever written here",
+                "run 'lockkeeper doctor'");
+  };
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return corrupt();
+  const std::string_view prefix = text.substr(0, colon);
+  const std::string_view rest = text.substr(colon + 1);
+  if (kind == Kind::kLogical) return make_plain(prefix, rest);
+  const Tree* tree = find_tree(prefix);
+  if (tree == nullptr) return corrupt();
+  auto resource =
+      prefix == "contract" ? parse_contract(*tree, rest, false) : parse_word_tree(*tree, rest);
+  if (!resource || resource->text() != text || resource->kind() != kind) return corrupt();
+  return resource;
+}
+
+Names names_of_space(std::string_view space) {
+  const Tree* tree = find_tree(space);
+  return tree == nullptr ? Names::kPath : tree->names;
+}
+
+char separator_of_space(std::string_view space) {
+  const Tree* tree = find_tree(space);
+  return tree == nullptr ? '/' : tree->separator;
+}
+
+}  // namespace lockkeeper::key

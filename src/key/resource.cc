@@ -1,0 +1,207 @@
+#include "key/resource.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "key/glob.h"
+#include "key/logical.h"
+#include "key/maker.h"
+#include "key/namespaces.h"
+#include "key/path.h"
+#include "key/unicode.h"
+
+namespace lockkeeper::key {
+
+namespace {
+
+std::unexpected<Error> too_long(std::string_view text) {
+  return fail(Code::kLimitExceeded,
+              quoted(text) + ": a resource has at most " + std::to_string(kKeyTextBytesMax) +
+                  " bytes, this one has " + std::to_string(text.size()),
+              "name something shorter");
+}
+
+bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// A first name with a colon would read as a logical key; `./` says that it is a path.
+Result<void> check_first_colon(std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('/'));
+  const std::size_t colon = first.find(':');
+  if (colon == std::string_view::npos) return {};
+  if (colon == 1 && is_ascii_letter(text[0]) && text.size() > 2 &&
+      (text[2] == '/' || text[2] == '\\')) {
+    return refuse(text, "a path is relative to the realm's root, without a drive");
+  }
+  std::string lower(text);
+  std::transform(lower.begin(), lower.begin() + static_cast<std::ptrdiff_t>(colon), lower.begin(),
+                 ascii_lower);
+  if (auto known = parse_logical(lower, {}); looks_logical(lower) && known) {
+    return refuse(text, "a prefix is lowercase", lower);
+  }
+  return refuse(text, "the first name holds a ':' and would read as a logical key",
+                "./" + std::string(text));
+}
+
+Resource make_path(std::vector<std::string> segments, bool folder) {
+  std::string text = path_text(segments, folder);
+  return ResourceMaker::make(std::move(text), folder ? Kind::kFolder : Kind::kFile, kPathSpace,
+                             std::move(segments));
+}
+
+Result<Resource> make_glob(Glob glob) {
+  auto automaton = Automaton::compile(glob.patterns);
+  if (!automaton) return fail(std::move(automaton.error()));
+  std::string text = std::move(glob.text);
+  if (text.substr(0, text.find('/')).contains(':')) text.insert(0, "./");
+  return ResourceMaker::make(std::move(text), Kind::kGlob, kPathSpace, std::move(glob.literal),
+                             std::make_shared<const Automaton>(*std::move(automaton)));
+}
+
+// Escapes were all that looked like a pattern: the name itself.
+Result<Resource> make_unescaped(const Glob& glob, std::string_view text) {
+  for (const std::string& segment : glob.literal) {
+    if (segment.contains('\\')) {
+      std::string corrected(text);
+      std::ranges::replace(corrected, '\\', '/');
+      return refuse(text, "a name holds no '\\'", corrected);
+    }
+    if (auto ok = check_segment_length(segment, text); !ok) return fail(std::move(ok.error()));
+  }
+  return make_path(glob.literal, glob.folder || glob.literal.empty());
+}
+
+std::string escape_warning(std::string_view text) {
+  std::string pattern(text);
+  std::ranges::replace(pattern, '\\', '/');
+  return quoted(text) +
+         ": '\\' makes the next character stand for itself; for a pattern in a "
+         "folder write " +
+         quoted(pattern);
+}
+
+Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax syntax) {
+  if (auto ok = check_path_text(text); !ok) return fail(std::move(ok.error()));
+  if (syntax != Syntax::kLiteral && !text.starts_with("./")) {
+    if (auto ok = check_first_colon(text); !ok) return fail(std::move(ok.error()));
+  }
+  Parsed parsed;
+  if (syntax == Syntax::kLiteral || !has_pattern_character(text)) {
+    const std::string folded = rules.fold_case ? fold_text(text) : std::string();
+    auto clean = clean_path(rules.fold_case ? std::string_view(folded) : text);
+    if (!clean) return fail(std::move(clean.error()));
+    parsed.resource = make_path(std::move(clean->segments), clean->folder);
+    return parsed;
+  }
+  GlobSyntax glob_syntax;
+  glob_syntax.fold_case = rules.fold_case;
+  auto glob = parse_glob(text, text, glob_syntax);
+  if (!glob) return fail(std::move(glob.error()));
+  if (glob->doubtful_escape && syntax == Syntax::kAuto) {
+    parsed.warnings.push_back(escape_warning(text));
+  }
+  auto made = glob->plain ? make_unescaped(*glob, text) : make_glob(*std::move(glob));
+  if (!made) return fail(std::move(made.error()));
+  parsed.resource = *std::move(made);
+  return parsed;
+}
+
+// A pattern that no possible name matches locks nothing; better said than silently accepted.
+Result<void> check_not_empty(const Resource& glob) {
+  static const Automaton everything = Automaton::of_path({}, true);
+  auto name = Automaton::common_name(*ResourceMaker::automaton(glob), everything,
+                                     names_of_space(glob.space()));
+  if (!name) return fail(std::move(name.error()));
+  if (*name) return {};
+  return refuse(glob.text(), "no name can match this pattern");
+}
+
+bool restorable_path(std::string_view text, Kind kind) {
+  const bool folder = kind == Kind::kFolder;
+  if (text == "./") return folder;
+  const std::string_view body = path_body(text);
+  const bool colon = body.substr(0, body.find('/')).contains(':');
+  if (colon != (body.size() != text.size())) return false;
+  if (body.empty() || body.ends_with('/') != folder) return false;
+  std::size_t length = 0;  // of the current segment
+  bool only_dots = true;
+  for (std::size_t i = 0; i <= body.size(); ++i) {
+    if (i == body.size() && folder) break;
+    const char c = i < body.size() ? body[i] : '/';
+    if (c == '/') {
+      if (length == 0 || (only_dots && length <= 2)) return false;
+      length = 0;
+      only_dots = true;
+      continue;
+    }
+    if (static_cast<unsigned char>(c) < 0x20 || c == '\\') return false;
+    only_dots = only_dots && c == '.';
+    ++length;
+  }
+  return true;
+}
+
+bool is_nfc(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+    return true;
+  }
+  const auto normal = nfc(text);
+  return normal && *normal == text;
+}
+
+}  // namespace
+
+bool looks_logical(std::string_view text) {
+  const std::string_view prefix = text.substr(0, text.find(':'));
+  if (prefix.size() == text.size() || prefix.empty()) return false;
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  return is_lower(prefix.front()) && std::ranges::all_of(prefix, [&](char c) {
+           return is_lower(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+         });
+}
+
+Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
+  if (text.size() > kKeyTextBytesMax) return too_long(text);
+  auto normal = nfc(text);
+  if (!normal) return fail(std::move(normal.error()));
+  const bool logical = syntax != Syntax::kLiteral && looks_logical(*normal);
+  auto parsed = logical ? parse_logical(*normal, rules) : parse_path(*normal, rules, syntax);
+  if (!parsed) return parsed;
+  if (parsed->resource.text().size() > kKeyTextBytesMax) return too_long(parsed->resource.text());
+  if (parsed->resource.is_glob()) {
+    if (auto ok = check_not_empty(parsed->resource); !ok) return fail(std::move(ok.error()));
+  }
+  if (rules.strict && !parsed->warnings.empty()) {
+    return fail(Code::kInvalidResource, parsed->warnings.front(),
+                "correct it, or leave --strict out");
+  }
+  return parsed;
+}
+
+Result<Resource> restore(std::string_view text, Kind kind) {
+  const auto corrupt = [&] {
+    return fail(Code::kStoreCorrupt, quoted(text) + " is no resource that was ever written here",
+                "run 'lockkeeper doctor'");
+  };
+  if (text.empty() || text.size() > kKeyTextBytesMax || !is_nfc(text)) return corrupt();
+  switch (kind) {
+    case Kind::kFile:
+    case Kind::kFolder:
+      if (!restorable_path(text, kind)) return corrupt();
+      return ResourceMaker::make(std::string(text), kind, kPathSpace, split(path_body(text), '/'));
+    case Kind::kGlob: {
+      auto parsed = parse_path(text, {}, Syntax::kGlob);
+      if (!parsed || parsed->resource.kind() != kind || parsed->resource.text() != text) {
+        return corrupt();
+      }
+      return std::move(parsed->resource);
+    }
+    case Kind::kLogical:
+    case Kind::kLogicalGlob:
+      return looks_logical(text) ? restore_logical(text, kind) : Result<Resource>(corrupt());
+  }
+  return corrupt();
+}
+
+}  // namespace lockkeeper::key
