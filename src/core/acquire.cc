@@ -1,0 +1,428 @@
+// Asking for locks: acquire, and the life of a request in the queue (poll, cancel).
+#include <algorithm>
+#include <string>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+#include "core/table.h"
+
+namespace lockkeeper::core {
+namespace {
+
+constexpr std::size_t kSweptPerAcquire = 4;
+constexpr std::uint64_t kTrimEvery = 64;
+constexpr std::size_t kTrimmedAtOnce = 256;
+constexpr std::size_t kParentDepthMax = 8;
+constexpr std::int64_t kRefusalWindowMs = 60'000;
+
+std::unexpected<Error> too_much(const std::string& what, std::size_t limit, std::string hint) {
+  return fail(Code::kLimitExceeded, what + "; the limit is " + std::to_string(limit),
+              std::move(hint));
+}
+
+Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
+  if (request.claims.empty()) return fail(Code::kInvalidInput, "no resource was asked for");
+  if (request.claims.size() > limits.claims_per_request) {
+    return too_much(std::to_string(request.claims.size()) + " resources in one request",
+                    limits.claims_per_request, "ask for a folder or a pattern instead");
+  }
+  if (request.owner.agent.empty()) return fail(Code::kInvalidInput, "the agent has no name");
+  for (const std::string* name :
+       {&request.owner.agent, &request.owner.session, &request.request_id}) {
+    if (name->size() > limits.name_bytes) {
+      return too_much("a name of " + std::to_string(name->size()) + " bytes", limits.name_bytes,
+                      "use a shorter agent, session or request id");
+    }
+  }
+  for (const std::string* text : {&request.reason, &request.task}) {
+    if (text->size() > limits.text_bytes) {
+      return too_much("a reason or task of " + std::to_string(text->size()) + " bytes",
+                      limits.text_bytes, "shorten it");
+    }
+  }
+  return {};
+}
+
+// What was asked, as one number: the same id with other arguments is an error, not a replay.
+std::uint64_t digest(const AcquireRequest& request) {
+  RecordWriter out;
+  for (const Claim& claim : request.claims) {
+    out.number(static_cast<std::uint64_t>(claim.mode));
+    out.text(claim.resource.text());
+  }
+  out.signed_number(request.ttl_ms);
+  out.text(request.task);
+  return hash64(out.take());
+}
+
+bool same_claims(const std::vector<Claim>& a, const std::vector<Claim>& b) {
+  const auto in = [](const std::vector<Claim>& list, const Claim& claim) {
+    return std::find(list.begin(), list.end(), claim) != list.end();
+  };
+  return a.size() == b.size() &&
+         std::all_of(a.begin(), a.end(), [&](const Claim& claim) { return in(b, claim); });
+}
+
+// Asking twice for one resource is asking once, in the stronger mode.
+std::vector<Claim> without_duplicates(const std::vector<Claim>& claims) {
+  std::vector<Claim> unique = claims;
+  std::stable_sort(unique.begin(), unique.end(), [](const Claim& a, const Claim& b) {
+    if (a.resource.text() != b.resource.text()) return a.resource.text() < b.resource.text();
+    return a.mode > b.mode;
+  });
+  const auto same = [](const Claim& a, const Claim& b) { return a.resource == b.resource; };
+  unique.erase(std::unique(unique.begin(), unique.end(), same), unique.end());
+  for (std::size_t i = 0; i < unique.size(); ++i) unique[i].slot = static_cast<std::uint16_t>(i);
+  return unique;
+}
+
+AcquireReply answer(Outcome outcome, Lease lease, std::vector<Conflict> conflicts = {},
+                    std::vector<CycleStep> cycle = {}, std::size_t position = 0) {
+  AcquireReply reply;
+  reply.outcome = outcome;
+  reply.lease = std::move(lease);
+  reply.conflicts = std::move(conflicts);
+  reply.cycle = std::move(cycle);
+  reply.position = position;
+  return reply;
+}
+
+std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
+  std::set<LeaseId> ids;
+  for (const Conflict& conflict : conflicts) {
+    if (conflict.waiting) ids.insert(conflict.holder.id);
+  }
+  return ids.size();
+}
+
+}  // namespace
+
+void AcquireReply::stamp(kv::Version version) {
+  if (lease.created == 0 && outcome != Outcome::kHeld) lease.created = version;
+}
+
+Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
+  LK_CHECK(check_limits(asked, context_.limits));
+  LOCKKEEPER_ASSERT(!asked.wait || asked.waiting_process.attached());
+  AcquireRequest request = asked;
+  request.claims = without_duplicates(asked.claims);
+  LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
+  if (earlier) return std::move(*earlier);
+  LK_CHECK(settler_.sweep(kSweptPerAcquire));
+  if (context_.ticket % kTrimEvery == 0) LK_CHECK(trim_history(state_, kTrimmedAtOnce));
+  LK_ASSIGN(Lease lease, draft(request));
+  for (;;) {
+    LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
+    bool full = false;
+    LK_ASSIGN(const bool reaped, reap_all(findings, full));
+    if (full) {
+      AcquireReply reply;
+      reply.again = true;
+      return reply;
+    }
+    if (reaped) continue;
+    LK_ASSIGN(std::optional<AcquireReply> renewed, renew_exact(request, lease, findings));
+    if (renewed) return std::move(*renewed);
+    lease.overtook = findings.overtook;
+    if (lease.parent.empty()) lease.parent = findings.parent_by_session;
+    if (findings.conflicts.empty()) return grant(request, std::move(lease));
+    if (!request.wait) return refuse(lease, std::move(findings));
+    return enqueue(request, std::move(lease), std::move(findings));
+  }
+}
+
+Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request) {
+  if (request.request_id.empty()) return std::nullopt;
+  LK_ASSIGN(const std::optional<kv::Row> row,
+            state_.txn().get(request_key(request.owner, request.request_id)));
+  if (!row) return std::nullopt;
+  LK_ASSIGN(const RememberedRequest known, decode_request(row->value));
+  if (known.request_id != request.request_id || known.arguments != digest(request)) {
+    return fail(Code::kInvalidInput,
+                "request id " + request.request_id + " was used before with other arguments",
+                "use a new request id");
+  }
+  LK_ASSIGN(const Lease* held, state_.lease(known.lease));
+  if (held != nullptr) {
+    LK_ASSIGN(const Condition now, condition(state_, *held));
+    if (!now.over && held->confirm_by_mono_ms == 0) {
+      AcquireReply reply = answer(Outcome::kGranted, *held);
+      reply.replayed = true;
+      return reply;
+    }
+  }
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(known.lease));
+  if (held == nullptr && !waiter) {
+    return fail(Code::kLost, "the lease of request " + request.request_id + " has ended",
+                "ask again with a new request id");
+  }
+  LK_ASSIGN(AcquireReply reply, waiter ? resume(request, *waiter) : poll(known.lease));
+  reply.replayed = true;
+  return reply;
+}
+
+// The request is in the queue already; it now belongs to the process that asks.
+Result<AcquireReply> Table::resume(const AcquireRequest& request, Waiter waiter) {
+  if (!request.wait) return cancel(waiter.request.id, "replaced");
+  const Waiter before = waiter;
+  waiter.request.attachment = request.waiting_process;
+  waiter.wake = request.wake;
+  LK_CHECK(state_.refile_waiter(before, waiter));
+  return poll(waiter.request.id);
+}
+
+Result<Lease> Table::draft(const AcquireRequest& request) {
+  Lease lease;
+  lease.id = make_id(request.owner, context_.ticket);
+  lease.owner = request.owner;
+  lease.claims = request.claims;
+  lease.reason = request.reason;
+  lease.task = request.task;
+  lease.ttl_ms = request.ttl_ms;
+  lease.attachment = request.attachment;
+  lease.then = request.attachment;
+  lease.orphan_grace_ms = request.orphan_grace_ms;
+  lease.request_id = request.request_id;
+  lease.acquired_wall_ms = context_.now.wall_ms;
+  lease.epoch = context_.epoch.id;
+  lease.fence_offset = context_.epoch.fence_offset;
+  LK_CHECK(extend(lease, request.ttl_ms));
+  if (request.under.empty()) return lease;
+  LK_ASSIGN(const Lease* parent, state_.lease(request.under));
+  bool current = parent != nullptr && parent->fence() == request.under_fence;
+  if (current) {
+    LK_ASSIGN(const Condition now, condition(state_, *parent));
+    current = !now.over;
+  }
+  if (!current) {
+    return fail(Code::kLost, "the lease to work under, " + request.under.text() + ", has ended",
+                "stop working on what it covered, then ask for a lease of your own");
+  }
+  std::size_t depth = 1;
+  for (const Lease* up = parent; up != nullptr && !up->parent.empty(); ++depth) {
+    LK_ASSIGN(up, state_.lease(up->parent));
+  }
+  if (depth > kParentDepthMax) {
+    return too_much("leases nested " + std::to_string(depth) + " deep", kParentDepthMax,
+                    "release an inner lease first");
+  }
+  lease.parent = request.under;
+  return lease;
+}
+
+// Sets the end to ttl from now, unless it is later already.
+Result<void> Table::extend(Lease& lease, std::int64_t ttl_ms) {
+  lease.ttl_ms = ttl_ms;
+  if (ttl_ms == kNoEnd) {
+    lease.deadline_mono_ms = kNoEnd;
+    lease.expires_wall_ms = kNoEnd;
+  } else if (lease.deadline_mono_ms == kNoEnd ||
+             lease.deadline_mono_ms < context_.now.mono_ms + ttl_ms) {
+    lease.deadline_mono_ms = context_.now.mono_ms + ttl_ms;
+    lease.expires_wall_ms = context_.now.wall_ms + ttl_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+  return {};
+}
+
+// The dead and the expired are ended before anything is decided (rule 6).
+Result<bool> Table::reap_all(const Findings& findings, bool& full) {
+  bool any = false;
+  for (const LeaseId& id : findings.over) {
+    LK_ASSIGN(const bool gone, settler_.reap(id));
+    any |= gone;
+  }
+  for (const Conflict& conflict : findings.conflicts) {
+    // A commit that is full of clearing away goes out as it is; the request is looked at
+    // afterwards.
+    if (any && !settler_.room_left()) {
+      full = true;
+      break;
+    }
+    LK_ASSIGN(const bool gone, conflict.waiting ? settler_.reap_waiter(conflict.holder.id)
+                                                : settler_.reap(conflict.holder.id));
+    any |= gone;
+  }
+  LK_CHECK(settler_.settle());
+  return any;
+}
+
+Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& request,
+                                                       const Lease& draft,
+                                                       const Findings& findings) {
+  for (const LeaseId& id : findings.own) {
+    LK_ASSIGN(const Lease* own, state_.lease(id));
+    if (own == nullptr || !same_claims(own->claims, draft.claims)) continue;
+    LK_ASSIGN(std::vector<Lease> renewed,
+              renew(request.owner, {id}, request.ttl_ms, request.attachment));
+    LK_CHECK(remember_request(request, id));
+    return answer(Outcome::kRenewed, std::move(renewed.front()));
+  }
+  return std::nullopt;
+}
+
+Result<void> Table::check_quota(const Lease& lease) {
+  const std::size_t limit = context_.limits.claims_per_agent;
+  LK_ASSIGN(std::size_t held, state_.claims_held(lease.owner));
+  if (held + lease.claims.size() <= limit) return {};
+  // Leases that are over but were not looked at yet do not count.
+  LK_ASSIGN(const std::vector<LeaseId> own, state_.leases_of(lease.owner));
+  for (const LeaseId& id : own) {
+    if (settler_.room_left()) LK_CHECK(settler_.reap(id));
+  }
+  LK_ASSIGN(held, state_.claims_held(lease.owner));
+  if (held + lease.claims.size() <= limit) return {};
+  return too_much("agent " + lease.owner.agent + " holds " + std::to_string(held) +
+                      " resources and asks for " + std::to_string(lease.claims.size()) + " more",
+                  limit, "release some, or ask for a folder or a pattern");
+}
+
+Result<void> Table::remember_request(const AcquireRequest& request, const LeaseId& id) {
+  if (request.request_id.empty()) return {};
+  return state_.txn().put(request_key(request.owner, request.request_id),
+                          encode_request({request.request_id, digest(request), id}));
+}
+
+Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
+  LK_CHECK(check_quota(lease));
+  LK_ASSIGN(const Lease* taken, state_.lease(lease.id));
+  if (taken != nullptr) {
+    return fail(Code::kFailed, "the id " + lease.id.text() + " is taken", "try again");
+  }
+  LK_CHECK(state_.add_lease(lease));
+  LK_CHECK(remember_request(request, lease.id));
+  Event event;
+  event.what = "granted";
+  event.owner = lease.owner;
+  event.resources = resource_texts(lease);
+  event.lease = lease.id;
+  event.reason = lease.reason;
+  event.task = lease.task;
+  event.fence_is_version = true;
+  event.fence_offset = lease.fence_offset;
+  LK_CHECK(state_.append(std::move(event)));
+  LK_CHECK(settler_.settle());
+  return answer(Outcome::kGranted, std::move(lease));
+}
+
+// A refusal leaves at most one event a minute for one owner and one wish.
+Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
+  std::string wish;
+  for (const Claim& claim : draft.claims) wish += claim.resource.text() + '\n';
+  const std::string key = refusal_key(draft.owner, wish);
+  LK_ASSIGN(const std::optional<kv::Row> known, state_.txn().get(key, kv::Read::kPeek));
+  if (!known) {
+    LK_CHECK(state_.txn().put(key, ""));
+    LK_CHECK(
+        state_.file_due(context_.now.mono_ms + kRefusalWindowMs, Due::kRefusal, key.substr(1)));
+    Event event;
+    event.what = "refused";
+    event.owner = draft.owner;
+    event.resources = resource_texts(draft);
+    event.reason = draft.reason;
+    event.cause = "held";
+    event.by = findings.conflicts.front().holder.owner;
+    LK_CHECK(state_.append(std::move(event)));
+  }
+  return answer(Outcome::kHeld, draft, std::move(findings.conflicts));
+}
+
+Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, Findings findings) {
+  LK_CHECK(check_quota(draft));
+  const std::size_t before = waiters_in(findings.conflicts);
+  if (before >= context_.limits.queue_length) {
+    return too_much(std::to_string(before) + " requests are waiting for the same",
+                    context_.limits.queue_length, "try again later, without --wait");
+  }
+  LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
+            find_cycle(state_, draft, findings.conflicts));
+  if (cycle) {
+    Event event;
+    event.what = "refused";
+    event.owner = draft.owner;
+    event.resources = resource_texts(draft);
+    event.reason = draft.reason;
+    event.cause = "deadlock";
+    LK_CHECK(state_.append(std::move(event)));
+    return answer(Outcome::kDeadlock, std::move(draft), std::move(findings.conflicts),
+                  std::move(*cycle));
+  }
+  LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
+  Waiter waiter{std::move(draft), blocker.id, blocker.alone, request.wake};
+  waiter.request.attachment = request.waiting_process;
+  LK_CHECK(state_.add_waiter(waiter));
+  LK_CHECK(remember_request(request, waiter.request.id));
+  Event event;
+  event.what = "queued";
+  event.owner = waiter.request.owner;
+  event.resources = resource_texts(waiter.request);
+  event.lease = waiter.request.id;
+  event.reason = waiter.request.reason;
+  event.task = waiter.request.task;
+  LK_CHECK(state_.append(std::move(event)));
+  return answer(Outcome::kQueued, std::move(waiter.request), std::move(findings.conflicts), {},
+                before + 1);
+}
+
+Result<AcquireReply> Table::confirm(const Lease& lease) {
+  Lease confirmed = lease;
+  if (lease.confirm_by_mono_ms != 0) {
+    confirmed.confirm_by_mono_ms = 0;
+    confirmed.attachment = lease.then;
+    // The length counts from here: the handoff's own deadline only bridged the confirmation.
+    confirmed.deadline_mono_ms = kNoEnd;
+    LK_CHECK(extend(confirmed, lease.ttl_ms));
+    LK_CHECK(state_.change_lease(lease, confirmed));
+  }
+  return answer(Outcome::kGranted, std::move(confirmed));
+}
+
+Result<AcquireReply> Table::poll(const LeaseId& id) {
+  LK_ASSIGN(const Lease* granted, state_.lease(id));
+  if (granted == nullptr) {
+    LK_ASSIGN(const bool fits, settler_.consider(id, true));
+    LK_CHECK(settler_.settle());
+    static_cast<void>(fits);
+    LK_ASSIGN(granted, state_.lease(id));
+  }
+  if (granted != nullptr) {
+    const Lease lease = *granted;
+    LK_ASSIGN(const Condition now, condition(state_, lease));
+    // The asker is alive by asking: only time and its parent can have ended it.
+    if (!now.over || now.cause == "died") return confirm(lease);
+    LK_CHECK(settler_.end_over(lease, now));
+    LK_CHECK(settler_.settle());
+  }
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+  if (!waiter) {
+    return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
+  }
+  LK_ASSIGN(Findings findings,
+            find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+  const std::size_t before = waiters_in(findings.conflicts);
+  LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
+            find_cycle(state_, waiter->request, findings.conflicts));
+  if (cycle) {
+    LK_CHECK(settler_.drop(*waiter, "cancelled", "deadlock"));
+    LK_CHECK(settler_.settle());
+    return answer(Outcome::kDeadlock, waiter->request, std::move(findings.conflicts),
+                  std::move(*cycle));
+  }
+  return answer(Outcome::kQueued, waiter->request, std::move(findings.conflicts), {}, before + 1);
+}
+
+Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) {
+  LK_ASSIGN(const Lease* granted, state_.lease(id));
+  if (granted != nullptr) return poll(id);
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+  if (!waiter) {
+    return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
+  }
+  LK_ASSIGN(Findings findings,
+            find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+  LK_CHECK(settler_.drop(*waiter, "cancelled", cause));
+  LK_CHECK(settler_.settle());
+  return answer(Outcome::kHeld, waiter->request, std::move(findings.conflicts));
+}
+
+}  // namespace lockkeeper::core

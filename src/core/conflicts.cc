@@ -1,0 +1,228 @@
+#include "core/conflicts.h"
+
+#include <algorithm>
+
+namespace lockkeeper::core {
+namespace {
+
+// The leases a request may work inside: the one it presents, and that one's parents.
+Result<std::set<LeaseId>> parents_of(State& state, const Lease& request) {
+  std::set<LeaseId> parents;
+  LeaseId next = request.parent;
+  while (!next.empty() && parents.insert(next).second) {
+    LK_ASSIGN(const Lease* parent, state.lease(next));
+    if (parent == nullptr) break;
+    next = parent->parent;
+  }
+  return parents;
+}
+
+bool sufficient(Mode held, Mode asked) {
+  return held == Mode::kExclusive || asked == Mode::kShared;
+}
+
+// One request's search, claim by claim.
+class Search {
+ public:
+  Search(State& state, const Lease& request, Queue queue, std::set<LeaseId> parents)
+      : state_(state), request_(request), queue_(queue), parents_(std::move(parents)) {}
+
+  Result<Findings> run() {
+    for (const Claim& claim : request_.claims) {
+      LK_ASSIGN(const bool covered, look_at_leases(claim));
+      findings_.overtook |= covered;
+      if (!covered && queue_.look) LK_CHECK(look_at_waiters(claim));
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  // Does the owner, or a lease the request works inside, stand behind this lease?
+  bool on_our_side(const Lease& lease) const {
+    return lease.owner == request_.owner || parents_.contains(lease.id) ||
+           is_subagent(request_.owner, lease.owner);
+  }
+
+  Result<std::vector<State::Hit>> hits(const Claim& claim, Holding holding) {
+    std::vector<State::Hit> found;
+    const auto collect = [&](State::Hit hit) { found.push_back(std::move(hit)); };
+    LK_CHECK(state_.overlapping(claim.resource, {holding, Mode::kExclusive, nullptr}, collect));
+    if (claim.mode == Mode::kExclusive) {
+      LK_CHECK(state_.overlapping(claim.resource, {holding, Mode::kShared, nullptr}, collect));
+    } else if (holding == Holding::kLease) {
+      // Others' shared leases cannot matter to a shared request; the owner's own may cover it.
+      LK_CHECK(
+          state_.overlapping(claim.resource, {holding, Mode::kShared, &request_.owner}, collect));
+    }
+    return found;
+  }
+
+  // Returns whether the claim is already covered by what is on our side.
+  Result<bool> look_at_leases(const Claim& claim) {
+    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease));
+    bool covered = false;
+    for (const State::Hit& hit : found) {
+      LK_ASSIGN(const Lease* lease, state_.lease(hit.id));
+      if (lease == nullptr) {
+        return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no lease",
+                    "run: lockkeeper doctor");
+      }
+      LK_ASSIGN(Condition now, condition(state_, *lease));
+      if (on_our_side(*lease)) {
+        remember_side(*lease, now);
+        covered |= !now.over && sufficient(hit.mode, claim.mode) &&
+                   key::covers(hit.resource, claim.resource);
+      } else if (conflict(hit.mode, claim.mode)) {
+        findings_.conflicts.push_back(
+            {claim, {hit.resource, hit.mode}, hit.witness, false, *lease, now.alive});
+      }
+    }
+    return covered;
+  }
+
+  void remember_side(const Lease& lease, const Condition& now) {
+    const bool own = lease.owner == request_.owner;
+    if (now.over) {
+      add_once(findings_.over, lease.id);
+    } else if (own) {
+      add_once(findings_.own, lease.id);
+    } else if (!parents_.contains(lease.id) && findings_.parent_by_session.empty()) {
+      findings_.parent_by_session = lease.id;
+    }
+  }
+
+  static void add_once(std::vector<LeaseId>& ids, const LeaseId& id) {
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+
+  Result<void> look_at_waiters(const Claim& claim) {
+    LK_ASSIGN(const bool any, state_.any_waiters());
+    if (!any) return {};
+    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kWaiter));
+    for (const State::Hit& hit : found) {
+      if (queue_.before != 0 && hit.created >= queue_.before) continue;
+      if (hit.id == request_.id || !conflict(hit.mode, claim.mode)) continue;
+      LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(hit.id));
+      if (!waiter) {
+        return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no waiter",
+                    "run: lockkeeper doctor");
+      }
+      if (waiter->request.owner == request_.owner) continue;
+      LK_ASSIGN(const bool passes, waits_for_us(waiter->request));
+      findings_.overtook |= passes;
+      if (passes) continue;
+      LK_ASSIGN(const Condition now, condition(state_, *waiter));
+      findings_.conflicts.push_back(
+          {claim, {hit.resource, hit.mode}, hit.witness, true, waiter->request, now.alive});
+    }
+    return {};
+  }
+
+  // A waiter that conflicts with what is on our side cannot be granted before we are done: standing
+  // behind it would be waiting for ourselves.
+  Result<bool> waits_for_us(const Lease& waiting) {
+    const auto known = passes_.find(waiting.id);
+    if (known != passes_.end()) return known->second;
+    bool waits = false;
+    for (const Claim& claim : waiting.claims) {
+      LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease));
+      for (const State::Hit& hit : found) {
+        if (!conflict(hit.mode, claim.mode)) continue;
+        LK_ASSIGN(const Lease* lease, state_.lease(hit.id));
+        if (lease == nullptr || !on_our_side(*lease)) continue;
+        LK_ASSIGN(const Condition now, condition(state_, *lease));
+        waits |= !now.over;
+      }
+    }
+    passes_[waiting.id] = waits;
+    return waits;
+  }
+
+  State& state_;
+  const Lease& request_;
+  const Queue queue_;
+  const std::set<LeaseId> parents_;
+  Findings findings_;
+  std::map<LeaseId, bool> passes_;
+};
+
+}  // namespace
+
+bool is_subagent(const Owner& owner, const Owner& holder) {
+  const std::string& parent = holder.session;
+  return !parent.empty() && owner.session.size() > parent.size() + 1 &&
+         owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
+}
+
+std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
+  if (lease.epoch == epoch.id || lease.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
+  return epoch.start_mono_ms + lease.ttl_ms;
+}
+
+static Result<bool> parent_over(State& state, const Lease& child) {
+  if (child.parent.empty()) return false;
+  LK_ASSIGN(const Lease* parent, state.lease(child.parent));
+  if (parent == nullptr) return true;
+  LK_ASSIGN(const Condition above, condition(state, *parent));
+  return above.over;
+}
+
+Result<Condition> condition(State& state, const Lease& lease) {
+  const Context& context = state.context();
+  const std::int64_t now = context.now.mono_ms;
+  const bool this_boot = lease.epoch == context.epoch.id;
+  LK_ASSIGN(const bool orphan_child, parent_over(state, lease));
+  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
+  Condition result;
+  if (lease.attachment.attached()) {
+    if (!this_boot) return Condition{true, "reboot", false, Alive::kDead};
+    result.alive = context.prober->probe(lease.attachment);
+  }
+  const auto over = [&](const char* cause) { return Condition{true, cause, false, result.alive}; };
+  // Strictly later: the clock counts whole milliseconds, and a lease never ends early (I6).
+  const bool unconfirmed = this_boot && lease.confirm_by_mono_ms != 0;
+  if (unconfirmed && now > lease.confirm_by_mono_ms) return over("unconfirmed");
+  const std::int64_t deadline = effective_deadline(lease, context.epoch);
+  if (deadline != kNoEnd && now > deadline) return over("expired");
+  // A handoff whose process died before confirming it has nobody to reclaim it.
+  const std::int64_t grace = unconfirmed ? 0 : lease.orphan_grace_ms;
+  if (result.alive == Alive::kDead && grace == 0) return over("died");
+  if (lease.orphaned_mono_ms != 0) {
+    // The death was recorded by somebody who could see it; that holds for those who cannot.
+    const bool passed = now > lease.orphaned_mono_ms + grace;
+    if (passed && result.alive != Alive::kAlive) return over("died");
+  } else {
+    result.newly_orphaned = result.alive == Alive::kDead;
+  }
+  return result;
+}
+
+Result<Condition> condition(State& state, const Waiter& waiter) {
+  const Context& context = state.context();
+  if (waiter.request.epoch != context.epoch.id) {
+    return Condition{true, "reboot", false, Alive::kDead};
+  }
+  LK_ASSIGN(const bool orphan_child, parent_over(state, waiter.request));
+  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
+  const Alive alive = context.prober->probe(waiter.request.attachment);
+  return Condition{alive == Alive::kDead, alive == Alive::kDead ? "died" : "", false, alive};
+}
+
+Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue) {
+  LK_ASSIGN(std::set<LeaseId> parents, parents_of(state, request));
+  return Search(state, request, queue, std::move(parents)).run();
+}
+
+Result<bool> claims_conflict(const Lease& a, const Lease& b) {
+  for (const Claim& first : a.claims) {
+    for (const Claim& second : b.claims) {
+      if (!conflict(first.mode, second.mode)) continue;
+      LK_ASSIGN(const std::optional<std::string> common,
+                key::overlap(first.resource, second.resource));
+      if (common) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace lockkeeper::core

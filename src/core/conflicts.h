@@ -1,0 +1,61 @@
+// What stands against a request: the leases and earlier waiters of others that conflict with it
+// (rule 2), and what stands for it: the leases it already has or may work inside (rule 11).
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/state.h"
+
+namespace lockkeeper::core {
+
+struct Conflict {
+  Claim requested;
+  Claim held;
+  std::string witness;   // a name that both cover
+  bool waiting = false;  // `holder` is an earlier request in the queue, not a lease
+  Lease holder;
+  Alive alive = Alive::kUnknown;
+};
+
+// Is the lease over, and why? Nothing is written: over means that it counts for nobody any more and
+// must be ended before anything else is decided about what it holds.
+struct Condition {
+  bool over = false;
+  std::string cause;            // expired died reboot unconfirmed parent_ended
+  bool newly_orphaned = false;  // its processes are gone; the grace begins when that is recorded
+  Alive alive = Alive::kUnknown;
+};
+Result<Condition> condition(State& state, const Lease& lease);
+Result<Condition> condition(State& state, const Waiter& waiter);
+
+// When the lease ends by time, on the current boot; kNoEnd: never. After a reboot a detached lease
+// has its full length again from the new epoch's start (rule 9).
+std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch);
+
+// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"?
+bool is_subagent(const Owner& owner, const Owner& holder);
+
+struct Findings {
+  std::vector<Conflict> conflicts;  // in the order found; holders may be over: see condition()
+  std::vector<LeaseId> own;         // the owner's own leases that overlap the request
+  std::vector<LeaseId> over;        // own leases that are over
+  LeaseId parent_by_session;        // a lease of the parent session that the request lies in
+  bool overtook = false;            // earlier waiters were passed, or not looked at
+};
+
+// Against which waiters: all of them, those created before a version, or none (when it is known
+// that none stands before it).
+struct Queue {
+  bool look = true;
+  kv::Version before = 0;  // 0: all
+};
+
+// REQUIRES: request.owner, claims and parent are set.
+Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue);
+
+// Would two requests conflict by their claims alone?
+Result<bool> claims_conflict(const Lease& a, const Lease& b);
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,147 @@
+#include "core/deadlock.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+namespace lockkeeper::core {
+namespace {
+
+using OwnerKey = std::pair<std::string, std::string>;
+OwnerKey key_of(const Owner& owner) {
+  return {owner.agent, owner.session};
+}
+
+// Breadth first over owners, so that the cycle shown is a shortest one.
+class Walk {
+ public:
+  Walk(State& state, const Lease& request) : state_(state), request_(request) {}
+
+  Result<std::optional<std::vector<CycleStep>>> run(const std::vector<Conflict>& conflicts) {
+    LK_CHECK(find_goal());
+    LK_ASSIGN(const bool awaited, anybody_can_wait_for_goal());
+    if (!awaited) return std::nullopt;
+    LK_CHECK(step(request_.owner, conflicts));
+    while (!found_ && !frontier_.empty()) {
+      const Owner next = frontier_.front();
+      frontier_.pop_front();
+      LK_CHECK(expand(next));
+    }
+    if (!found_) return std::nullopt;
+    return trace();
+  }
+
+ private:
+  struct Edge {
+    Owner from;
+    std::vector<std::string> resources;
+  };
+
+  // Reaching the request's owner closes the cycle, and so does reaching whoever holds the lease it
+  // works under.
+  Result<void> find_goal() {
+    goal_.push_back(request_.owner);
+    LeaseId next = request_.parent;
+    while (!next.empty()) {
+      LK_ASSIGN(const Lease* parent, state_.lease(next));
+      if (parent == nullptr) break;
+      if (!is_goal(parent->owner)) goal_.push_back(parent->owner);
+      next = parent->parent;
+    }
+    return {};
+  }
+
+  // Most requests hold nothing while they wait: nobody can be waiting for them.
+  Result<bool> anybody_can_wait_for_goal() {
+    for (const Owner& owner : goal_) {
+      LK_ASSIGN(const std::vector<LeaseId> leases, state_.leases_of(owner));
+      if (!leases.empty()) return true;
+      LK_ASSIGN(const std::vector<LeaseId> waiters, state_.waiters_of(owner));
+      if (!waiters.empty()) return true;
+    }
+    return false;
+  }
+
+  bool is_goal(const Owner& owner) const {
+    return std::find(goal_.begin(), goal_.end(), owner) != goal_.end();
+  }
+
+  // Follows the edges from one owner. Who is over stands in nobody's way.
+  Result<void> step(const Owner& from, const std::vector<Conflict>& conflicts) {
+    for (const Conflict& conflict : conflicts) {
+      LK_ASSIGN(const bool over, is_over(conflict));
+      if (over) continue;
+      const Owner& to = conflict.holder.owner;
+      if (is_goal(to)) {
+        if (!found_) found_ = Edge{from, {conflict.held.resource.text()}};
+        if (found_->from == from) add_once(found_->resources, conflict.held.resource.text());
+        continue;
+      }
+      const auto [place, fresh] = reached_.try_emplace(key_of(to), Edge{from, {}});
+      if (fresh) frontier_.push_back(to);
+      if (place->second.from == from) {
+        add_once(place->second.resources, conflict.held.resource.text());
+      }
+    }
+    return {};
+  }
+
+  Result<bool> is_over(const Conflict& conflict) {
+    if (!conflict.waiting) {
+      LK_ASSIGN(const Condition now, condition(state_, conflict.holder));
+      return now.over;
+    }
+    LK_ASSIGN(const Condition now, condition(state_, Waiter{conflict.holder, {}, false, 0}));
+    return now.over;
+  }
+
+  static void add_once(std::vector<std::string>& list, const std::string& text) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  }
+
+  Result<void> expand(const Owner& owner) {
+    LK_ASSIGN(std::vector<LeaseId> waiting, state_.waiters_of(owner));
+    LK_ASSIGN(const std::vector<LeaseId> leases, state_.leases_of(owner));
+    for (const LeaseId& lease : leases) {
+      LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(lease, SIZE_MAX));
+      waiting.insert(waiting.end(), children.begin(), children.end());
+    }
+    for (const LeaseId& id : waiting) {
+      LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+      if (!waiter) continue;  // a child that is a lease
+      LK_ASSIGN(const Condition now, condition(state_, *waiter));
+      if (now.over) continue;
+      LK_ASSIGN(const Findings findings,
+                find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+      LK_CHECK(step(owner, findings.conflicts));
+    }
+    return {};
+  }
+
+  std::vector<CycleStep> trace() const {
+    std::vector<CycleStep> steps;
+    steps.push_back({found_->from, found_->resources});
+    while (!is_goal(steps.back().owner)) {
+      const Edge& edge = reached_.at(key_of(steps.back().owner));
+      steps.push_back({edge.from, edge.resources});
+    }
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+  }
+
+  State& state_;
+  const Lease& request_;
+  std::vector<Owner> goal_;
+  std::map<OwnerKey, Edge> reached_;
+  std::deque<Owner> frontier_;
+  std::optional<Edge> found_;
+};
+
+}  // namespace
+
+Result<std::optional<std::vector<CycleStep>>> find_cycle(State& state, const Lease& request,
+                                                         const std::vector<Conflict>& conflicts) {
+  return Walk(state, request).run(conflicts);
+}
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,280 @@
+#include "core/record.h"
+
+#include "base/bytes.h"
+
+namespace lockkeeper::core {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+
+std::unexpected<Error> damaged(std::string_view what) {
+  return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
+              "run: lockkeeper doctor");
+}
+
+void write_owner(RecordWriter& out, const Owner& owner) {
+  out.text(owner.agent);
+  out.text(owner.session);
+}
+
+Owner read_owner(RecordReader& in) {
+  Owner owner;
+  owner.agent = in.text();
+  owner.session = in.text();
+  return owner;
+}
+
+void write_attachment(RecordWriter& out, const Attachment& attachment) {
+  out.number(attachment.slot);
+  out.number(attachment.pid_namespace);
+  out.signed_number(attachment.pid);
+  out.number(attachment.start_ticks);
+}
+
+Attachment read_attachment(RecordReader& in) {
+  Attachment attachment;
+  attachment.slot = in.number();
+  attachment.pid_namespace = in.number();
+  attachment.pid = in.signed_number();
+  attachment.start_ticks = in.number();
+  return attachment;
+}
+
+void write_texts(RecordWriter& out, const std::vector<std::string>& texts) {
+  out.number(texts.size());
+  for (const std::string& text : texts) out.text(text);
+}
+
+std::vector<std::string> read_texts(RecordReader& in) {
+  std::vector<std::string> texts;
+  const std::uint64_t count = in.number();
+  for (std::uint64_t i = 0; i < count && !in.failed(); ++i) texts.emplace_back(in.text());
+  return texts;
+}
+
+void write_resource(RecordWriter& out, const key::Resource& resource) {
+  out.number(static_cast<std::uint64_t>(resource.kind()));
+  out.text(resource.text());
+}
+
+Result<key::Resource> read_resource(RecordReader& in) {
+  const std::uint64_t kind = in.number();
+  const std::string_view text = in.text();
+  if (in.failed() || kind > static_cast<std::uint64_t>(key::Kind::kLogicalGlob)) {
+    return damaged("resource");
+  }
+  return key::restore(text, static_cast<key::Kind>(kind));
+}
+
+void write_lease(RecordWriter& out, const Lease& lease) {
+  write_owner(out, lease.owner);
+  out.number(lease.claims.size());
+  for (const Claim& claim : lease.claims) {
+    out.number(static_cast<std::uint64_t>(claim.mode));
+    out.number(claim.slot);
+    write_resource(out, claim.resource);
+  }
+  out.text(lease.reason);
+  out.text(lease.task);
+  out.signed_number(lease.ttl_ms);
+  out.signed_number(lease.deadline_mono_ms);
+  out.signed_number(lease.acquired_wall_ms);
+  out.signed_number(lease.expires_wall_ms);
+  write_attachment(out, lease.attachment);
+  write_attachment(out, lease.then);
+  out.signed_number(lease.orphan_grace_ms);
+  out.signed_number(lease.orphaned_mono_ms);
+  out.signed_number(lease.confirm_by_mono_ms);
+  out.signed_number(lease.due_mono_ms);
+  out.number(lease.epoch);
+  out.signed_number(lease.fence_offset);
+  out.text(lease.parent.bytes);
+  out.text(lease.request_id);
+  out.number(lease.overtook ? 1 : 0);
+}
+
+Result<Lease> read_lease(RecordReader& in) {
+  Lease lease;
+  lease.owner = read_owner(in);
+  const std::uint64_t claims = in.number();
+  for (std::uint64_t i = 0; i < claims && !in.failed(); ++i) {
+    const std::uint64_t mode = in.number();
+    const std::uint64_t slot = in.number();
+    LK_ASSIGN(key::Resource resource, read_resource(in));
+    if (mode > 1 || slot > 0xffff) return damaged("lease");
+    lease.claims.push_back(
+        {std::move(resource), static_cast<Mode>(mode), static_cast<std::uint16_t>(slot)});
+  }
+  lease.reason = in.text();
+  lease.task = in.text();
+  lease.ttl_ms = in.signed_number();
+  lease.deadline_mono_ms = in.signed_number();
+  lease.acquired_wall_ms = in.signed_number();
+  lease.expires_wall_ms = in.signed_number();
+  lease.attachment = read_attachment(in);
+  lease.then = read_attachment(in);
+  lease.orphan_grace_ms = in.signed_number();
+  lease.orphaned_mono_ms = in.signed_number();
+  lease.confirm_by_mono_ms = in.signed_number();
+  lease.due_mono_ms = in.signed_number();
+  lease.epoch = in.number();
+  lease.fence_offset = in.signed_number();
+  lease.parent.bytes = in.text();
+  lease.request_id = in.text();
+  lease.overtook = in.number() != 0;
+  return lease;
+}
+
+}  // namespace
+
+std::string encode_lease(const Lease& lease) {
+  RecordWriter out;
+  out.number(kFormat);
+  write_lease(out, lease);
+  return out.take();
+}
+
+Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Version created) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("lease");
+  LK_ASSIGN(Lease lease, read_lease(in));
+  if (!in.at_end()) return damaged("lease");
+  lease.id = id;
+  lease.created = created;
+  return lease;
+}
+
+std::string encode_waiter(const Waiter& waiter) {
+  RecordWriter out;
+  out.number(kFormat);
+  write_lease(out, waiter.request);
+  out.text(waiter.blocker.bytes);
+  out.number(waiter.alone ? 1 : 0);
+  out.number(waiter.wake);
+  return out.take();
+}
+
+Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("waiter");
+  Waiter waiter;
+  LK_ASSIGN(waiter.request, read_lease(in));
+  waiter.blocker.bytes = in.text();
+  waiter.alone = in.number() != 0;
+  waiter.wake = in.number();
+  if (!in.at_end()) return damaged("waiter");
+  waiter.request.id = id;
+  waiter.request.created = created;
+  return waiter;
+}
+
+std::string encode_claim(const key::Resource& resource) {
+  RecordWriter out;
+  write_resource(out, resource);
+  return out.take();
+}
+
+Result<key::Resource> decode_claim(std::string_view value) {
+  RecordReader in(value);
+  return read_resource(in);
+}
+
+std::string encode_request(const RememberedRequest& request) {
+  RecordWriter out;
+  out.number(kFormat);
+  out.text(request.request_id);
+  out.number(request.arguments);
+  out.text(request.lease.bytes);
+  return out.take();
+}
+
+Result<RememberedRequest> decode_request(std::string_view value) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("request id");
+  RememberedRequest request;
+  request.request_id = in.text();
+  request.arguments = in.number();
+  request.lease.bytes = in.text();
+  if (!in.at_end()) return damaged("request id");
+  return request;
+}
+
+std::string encode_lost(const LostLease& lost) {
+  RecordWriter out;
+  out.number(kFormat);
+  write_owner(out, lost.owner);
+  write_texts(out, lost.resources);
+  out.text(lost.cause);
+  out.text(lost.reason);
+  write_owner(out, lost.by);
+  out.number(lost.fence);
+  out.signed_number(lost.at_wall_ms);
+  out.number(lost.told ? 1 : 0);
+  return out.take();
+}
+
+Result<LostLease> decode_lost(const LeaseId& id, std::string_view value) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("lost lease");
+  LostLease lost;
+  lost.id = id;
+  lost.owner = read_owner(in);
+  lost.resources = read_texts(in);
+  lost.cause = in.text();
+  lost.reason = in.text();
+  lost.by = read_owner(in);
+  lost.fence = in.number();
+  lost.at_wall_ms = in.signed_number();
+  lost.told = in.number() != 0;
+  if (!in.at_end()) return damaged("lost lease");
+  return lost;
+}
+
+std::string encode_event(const Event& event) {
+  RecordWriter out;
+  out.number(kFormat);
+  out.text(event.what);
+  out.signed_number(event.at_wall_ms);
+  write_owner(out, event.owner);
+  write_texts(out, event.resources);
+  out.text(event.lease.bytes);
+  out.number(event.fence);
+  out.number(event.fence_is_version ? 1 : 0);
+  out.signed_number(event.fence_offset);
+  out.text(event.cause);
+  out.text(event.reason);
+  write_owner(out, event.by);
+  out.text(event.task);
+  return out.take();
+}
+
+Result<Event> decode_event(std::string_view key, std::string_view value) {
+  if (key.size() != kEventPrefix.size() + 10) return damaged("event");
+  const kv::Version version = read_be64(key.substr(kEventPrefix.size()));
+  const auto high = static_cast<unsigned char>(key[key.size() - 2]);
+  const auto low = static_cast<unsigned char>(key[key.size() - 1]);
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("event");
+  Event event;
+  event.seq = version * kEventsPerVersion + (std::uint64_t{high} << 8 | low);
+  event.what = in.text();
+  event.at_wall_ms = in.signed_number();
+  event.owner = read_owner(in);
+  event.resources = read_texts(in);
+  event.lease.bytes = in.text();
+  event.fence = in.number();
+  event.fence_is_version = in.number() != 0;
+  event.fence_offset = in.signed_number();
+  event.cause = in.text();
+  event.reason = in.text();
+  event.by = read_owner(in);
+  event.task = in.text();
+  if (!in.at_end()) return damaged("event");
+  if (event.fence_is_version) {
+    event.fence =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(version) + event.fence_offset);
+  }
+  return event;
+}
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,156 @@
+#include "core/rows.h"
+
+#include "base/assert.h"
+#include "base/bytes.h"
+
+namespace lockkeeper::core {
+namespace {
+
+constexpr std::size_t kIdBytes = 16;
+constexpr std::size_t kClaimTailBytes = 1 + kIdBytes + 2;
+
+std::uint32_t tag(std::string_view name) {
+  return static_cast<std::uint32_t>(hash64(name));
+}
+
+std::string with_letter(char letter, std::string_view rest) {
+  std::string key;
+  key.reserve(rest.size() + 1);
+  key.push_back(letter);
+  key.append(rest);
+  return key;
+}
+
+char claim_letter(Holding holding, Mode mode) {
+  if (holding == Holding::kLease) return mode == Mode::kExclusive ? 'x' : 's';
+  return mode == Mode::kExclusive ? 'X' : 'S';
+}
+
+}  // namespace
+
+Place::Place(const key::Resource& resource) : space_and_segments(resource.space()) {
+  for (const std::string& segment : resource.literal()) {
+    if (space_and_segments.size() + 1 + segment.size() > kPlaceBytesMax) break;
+    ancestor_ends.push_back(space_and_segments.size());
+    space_and_segments.push_back('\1');
+    space_and_segments.append(segment);
+  }
+}
+
+std::string owner_tag(const Owner& owner) {
+  std::string out;
+  append_be32(out, tag(owner.agent));
+  append_be32(out, tag(owner.session));
+  return out;
+}
+
+LeaseId make_id(const Owner& owner, std::uint64_t ticket) {
+  LeaseId id{owner_tag(owner)};
+  append_be64(id.bytes, ticket);
+  return id;
+}
+
+std::string LeaseId::text() const {
+  return to_hex(bytes);
+}
+
+std::optional<LeaseId> LeaseId::from_text(std::string_view text) {
+  std::string bytes = from_hex(text);
+  if (bytes.size() != kIdBytes) return std::nullopt;
+  return LeaseId{std::move(bytes)};
+}
+
+std::string lease_key(const LeaseId& id) {
+  return with_letter('l', id.bytes);
+}
+
+std::string counter_key(const Owner& owner) {
+  return with_letter('l', std::string_view(owner_tag(owner)).substr(0, 4));
+}
+
+std::string waiter_key(const LeaseId& id) {
+  return with_letter('w', id.bytes);
+}
+
+std::string claim_key(Holding holding, Mode mode, const Place& place, const LeaseId& id,
+                      std::uint16_t slot) {
+  LOCKKEEPER_ASSERT(id.bytes.size() == kIdBytes);
+  std::string key;
+  key.reserve(place.space_and_segments.size() + 1 + kClaimTailBytes);
+  key.push_back(claim_letter(holding, mode));
+  key.append(place.space_and_segments);
+  key.push_back('\0');
+  key.append(id.bytes);
+  key.push_back(static_cast<char>(slot >> 8));
+  key.push_back(static_cast<char>(slot & 0xff));
+  return key;
+}
+
+std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter) {
+  return with_letter('b', blocker.bytes + waiter.bytes);
+}
+
+std::string child_key(const LeaseId& parent, const LeaseId& child) {
+  return with_letter('c', parent.bytes + child.bytes);
+}
+
+std::string request_key(const Owner& owner, std::string_view request_id) {
+  std::string key = with_letter('r', owner_tag(owner));
+  append_be64(key, hash64(request_id));
+  return key;
+}
+
+std::string lost_key(const LeaseId& id) {
+  return with_letter('d', id.bytes);
+}
+
+std::string refusal_key(const Owner& owner, std::string_view resources) {
+  std::string key = with_letter('f', owner_tag(owner));
+  append_be64(key, hash64(resources));
+  return key;
+}
+
+std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject) {
+  std::string key = "t";
+  append_be64(key, epoch);
+  append_be64(key, static_cast<std::uint64_t>(mono_ms < 0 ? INT64_MAX : mono_ms));
+  key.push_back(static_cast<char>(what));
+  key.append(subject);
+  return key;
+}
+
+std::optional<DueRow> read_due_key(std::string_view key) {
+  constexpr std::size_t kHead = 1 + 8 + 8 + 1;
+  if (key.size() < kHead || key[0] != 't') return std::nullopt;
+  return DueRow{read_be64(key.substr(1)), static_cast<std::int64_t>(read_be64(key.substr(9))),
+                static_cast<Due>(key[17]), key.substr(kHead)};
+}
+
+kv::Range exactly_at(Holding holding, Mode mode, std::string_view place) {
+  std::string from = with_letter(claim_letter(holding, mode), place);
+  std::string to = from;
+  from.push_back('\0');
+  to.push_back('\1');
+  return {std::move(from), std::move(to)};
+}
+
+kv::Range at_or_below(Holding holding, Mode mode, std::string_view place) {
+  kv::Range range = exactly_at(holding, mode, place);
+  range.to.back() = '\2';
+  return range;
+}
+
+kv::Range all_waiter_claims() {
+  return {"S", "Y"};
+}
+
+LeaseId id_in_claim_key(std::string_view key) {
+  LOCKKEEPER_ASSERT(key.size() > kClaimTailBytes);
+  return LeaseId{std::string(key.substr(key.size() - kIdBytes - 2, kIdBytes))};
+}
+
+Mode mode_in_claim_key(std::string_view key) {
+  return key[0] == 'x' || key[0] == 'X' ? Mode::kExclusive : Mode::kShared;
+}
+
+}  // namespace lockkeeper::core

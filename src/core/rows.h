@@ -1,0 +1,77 @@
+// The rows of the table and their keys: first byte the kind, then parts whose byte order is the
+// order we need. One lease costs: its record, one claim per resource, one due row, one event, and
+// its agent's counter.
+//
+//   l <agent 4> <session 4> <ticket 8>          → Lease. An owner's leases lie together.
+//   l <agent 4>                                 → how many claims the agent holds (quota)
+//   w <id>                                      → Waiter, same id order
+//   x|s <place> <id> <slot 2>                   → claim of a lease, exclusive | shared
+//   X|S <place> <id> <slot 2>                   → claim of a waiter
+//   b <blocker id> <waiter id>                  → waiters filed under their one blocker
+//   c <parent id> <child id>                    → child leases and waiters (rule 11)
+//   t <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, earliest first
+//   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
+//   d <id>                                      → leases that ended against their holder's will
+//   f <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
+//   e <version 8> <index 2>                     → events, appended
+//
+// A place is where a resource is filed: its space, then each literal segment behind a byte 1, then
+// a byte 0. Control characters cannot occur in either, so "this place and all below" is one range
+// and "exactly this place" another, and a folder's claims stand right before those below it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/types.h"
+#include "kv/store.h"
+
+namespace lockkeeper::core {
+
+// Longer literal parts are filed at the ancestor that fits: found all the same, decided by
+// overlap().
+inline constexpr std::size_t kPlaceBytesMax = 400;
+
+enum class Holding : char { kLease = 'l', kWaiter = 'w' };
+
+// The segments under which a resource is filed, and the ranges that can hold what overlaps it.
+struct Place {
+  explicit Place(const key::Resource& resource);
+  std::string space_and_segments;          // without the final 0
+  std::vector<std::size_t> ancestor_ends;  // prefixes of it that are strict ancestors, root first
+};
+
+std::string owner_tag(const Owner& owner);  // 8 bytes
+LeaseId make_id(const Owner& owner, std::uint64_t ticket);
+
+std::string lease_key(const LeaseId& id);
+std::string counter_key(const Owner& owner);
+std::string waiter_key(const LeaseId& id);
+std::string claim_key(Holding holding, Mode mode, const Place& place, const LeaseId& id,
+                      std::uint16_t slot);
+std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter);
+std::string child_key(const LeaseId& parent, const LeaseId& child);
+std::string request_key(const Owner& owner, std::string_view request_id);
+std::string lost_key(const LeaseId& id);
+std::string refusal_key(const Owner& owner, std::string_view resources);
+inline constexpr std::string_view kEventPrefix = "e";
+
+// What a due row asks to look at.
+enum class Due : char { kHandoff = 'b', kLost = 'd', kRefusal = 'f', kLease = 'l', kRequest = 'r' };
+std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject);
+struct DueRow {
+  std::uint64_t epoch;
+  std::int64_t mono_ms;
+  Due what;
+  std::string_view subject;
+};
+std::optional<DueRow> read_due_key(std::string_view key);
+
+kv::Range exactly_at(Holding holding, Mode mode, std::string_view place);
+kv::Range at_or_below(Holding holding, Mode mode, std::string_view place);
+kv::Range all_waiter_claims();
+LeaseId id_in_claim_key(std::string_view key);
+Mode mode_in_claim_key(std::string_view key);
+
+}  // namespace lockkeeper::core

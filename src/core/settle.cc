@@ -1,0 +1,345 @@
+#include "core/settle.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/assert.h"
+
+namespace lockkeeper::core {
+namespace {
+
+// What one end or one grant may cost, beside its claims, on a backend with a budget.
+constexpr std::size_t kRowsPerStep = 12;
+constexpr std::size_t kGuardsPerStep = 40;
+constexpr std::size_t kConflictsCompared = 2'000;
+
+Event event_of(const Lease& lease, std::string what) {
+  Event event;
+  event.what = std::move(what);
+  event.owner = lease.owner;
+  event.resources = resource_texts(lease);
+  event.lease = lease.id;
+  event.task = lease.task;
+  event.reason = lease.reason;
+  return event;
+}
+
+}  // namespace
+
+std::vector<std::string> resource_texts(const Lease& lease) {
+  std::vector<std::string> texts;
+  texts.reserve(lease.claims.size());
+  for (const Claim& claim : lease.claims) texts.push_back(claim.resource.text());
+  return texts;
+}
+
+std::int64_t due_of(const Lease& lease) {
+  std::int64_t due = lease.deadline_mono_ms;
+  const auto sooner = [&](std::int64_t other) {
+    if (due == kNoEnd || other < due) due = other;
+  };
+  if (lease.confirm_by_mono_ms != 0) sooner(lease.confirm_by_mono_ms);
+  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.orphan_grace_ms);
+  return due;
+}
+
+Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts) {
+  LOCKKEEPER_ASSERT(!conflicts.empty());
+  const Conflict* best = &conflicts.front();
+  std::map<LeaseId, const Conflict*> waiters;
+  for (const Conflict& conflict : conflicts) {
+    if (conflict.waiting) waiters.emplace(conflict.holder.id, &conflict);
+    const bool later =
+        conflict.waiting && (!best->waiting || conflict.holder.created > best->holder.created);
+    if (later) best = &conflict;
+  }
+  Blocker blocker{best->holder.id, true};
+  if (!best->waiting) return blocker;
+  if (waiters.size() > kConflictsCompared) return Blocker{blocker.id, false};
+  for (const auto& [id, conflict] : waiters) {
+    if (id == blocker.id) continue;
+    LK_ASSIGN(const bool behind, claims_conflict(conflict->holder, best->holder));
+    if (!behind) return Blocker{blocker.id, false};
+  }
+  return blocker;
+}
+
+bool Settler::room_left() const {
+  const Limits& limits = state_.context().limits;
+  const kv::Budget left = state_.txn().left();
+  return grants_ < limits.grants_per_commit && ends_ < limits.ends_per_commit &&
+         left.writes > 2 * kRowsPerStep && left.guards > kGuardsPerStep;
+}
+
+Result<void> Settler::remember_lost(const Lease& lease, const EndedBy& how) {
+  LostLease lost;
+  lost.owner = lease.owner;
+  lost.resources = resource_texts(lease);
+  lost.cause = how.event;
+  lost.reason = how.reason;
+  lost.by = how.by;
+  lost.fence = lease.created == 0 ? 0 : lease.fence();
+  lost.at_wall_ms = state_.context().now.wall_ms;
+  LK_CHECK(state_.txn().put(lost_key(lease.id), encode_lost(lost)));
+  const Context& context = state_.context();
+  return state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
+                         lease.id.bytes);
+}
+
+Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
+  const Lease lease = ending;  // the caller's may be the one that goes away
+  LK_CHECK(state_.remove_lease(lease));
+  Event event = event_of(lease, how.event);
+  event.fence = lease.created == 0 ? 0 : lease.fence();
+  event.cause = how.cause;
+  if (!how.reason.empty()) event.reason = how.reason;
+  event.by = how.by;
+  LK_CHECK(state_.append(std::move(event)));
+  if (lost) LK_CHECK(remember_lost(lease, how));
+  if (!lease.request_id.empty()) {
+    const Context& context = state_.context();
+    const std::string key = request_key(lease.owner, lease.request_id);
+    LK_CHECK(state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kRequest,
+                             key.substr(1)));
+  }
+  ++ends_;
+  ended_.push_back({lease.id, !lease.overtook, false});
+  return end_children(lease.id);
+}
+
+// A due row older than any time: the next commit of anybody starts there.
+Result<void> Settler::continue_later(const LeaseId& ended) {
+  return state_.txn().put(due_key(0, 0, Due::kHandoff, ended.bytes), "");
+}
+
+Result<void> Settler::end_children(const LeaseId& parent) {
+  for (;;) {
+    LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(parent, 1));
+    if (children.empty()) return {};
+    // Children that do not fit into this commit count as over already (condition()); the handoff
+    // row of the parent brings somebody back to them.
+    if (!room_left()) return continue_later(parent);
+    LK_ASSIGN(const Lease* lease, state_.lease(children.front()));
+    if (lease != nullptr) {
+      LK_CHECK(end(*lease, {"released", "parent_ended", "", {}}, true));
+      continue;
+    }
+    LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(children.front()));
+    if (waiter) {
+      LK_CHECK(drop(*waiter, "cancelled", "parent_ended"));
+    } else {
+      LK_CHECK(state_.txn().erase(child_key(parent, children.front())));
+    }
+  }
+}
+
+Result<void> Settler::end_over(const Lease& lease, const Condition& condition) {
+  const bool by_time = condition.cause == "expired";
+  return end(lease, {by_time ? "expired" : "ended", condition.cause, "", {}}, true);
+}
+
+Result<void> Settler::drop(const Waiter& waiter, const std::string& event,
+                           const std::string& cause) {
+  LK_CHECK(state_.remove_waiter(waiter));
+  Event line = event_of(waiter.request, event);
+  line.cause = cause;
+  LK_CHECK(state_.append(std::move(line)));
+  if (!waiter.request.request_id.empty()) {
+    LK_CHECK(state_.txn().erase(request_key(waiter.request.owner, waiter.request.request_id)));
+  }
+  wake_.push_back(waiter.wake);
+  ++ends_;
+  ended_.push_back({waiter.request.id, false, false});
+  return {};
+}
+
+Result<bool> Settler::reap(const LeaseId& id) {
+  LK_ASSIGN(const Lease* found, state_.lease(id));
+  if (found == nullptr) return false;
+  const Lease lease = *found;
+  LK_ASSIGN(const Condition now, condition(state_, lease));
+  if (now.over) {
+    LK_CHECK(end_over(lease, now));
+    return true;
+  }
+  if (!now.newly_orphaned) return false;
+  Lease orphan = lease;
+  orphan.orphaned_mono_ms = state_.context().now.mono_ms;
+  orphan.due_mono_ms = due_of(orphan);
+  LK_CHECK(state_.change_lease(lease, orphan));
+  Event event = event_of(lease, "orphaned");
+  event.fence = lease.created == 0 ? 0 : lease.fence();
+  event.cause = "died";
+  LK_CHECK(state_.append(std::move(event)));
+  return true;
+}
+
+Result<bool> Settler::reap_waiter(const LeaseId& id) {
+  LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+  if (!waiter) return false;
+  LK_ASSIGN(const Condition now, condition(state_, *waiter));
+  if (now.over) LK_CHECK(drop(*waiter, "cancelled", now.cause));
+  return now.over;
+}
+
+Result<void> Settler::grant(const Waiter& waiter) {
+  const Context& context = state_.context();
+  LK_CHECK(state_.remove_waiter(waiter));
+  Lease lease = waiter.request;
+  lease.created = 0;
+  lease.epoch = context.epoch.id;
+  lease.fence_offset = context.epoch.fence_offset;
+  lease.acquired_wall_ms = context.now.wall_ms;
+  lease.confirm_by_mono_ms = context.now.mono_ms + context.limits.confirm_ms;
+  if (lease.ttl_ms != kNoEnd) {
+    lease.deadline_mono_ms =
+        context.now.mono_ms + std::max(lease.ttl_ms, context.limits.confirm_ms);
+    lease.expires_wall_ms = context.now.wall_ms + lease.ttl_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+  LK_CHECK(state_.add_lease(lease));
+  Event event = event_of(lease, "granted");
+  event.cause = "handoff";
+  event.fence_is_version = true;
+  event.fence_offset = lease.fence_offset;
+  LK_CHECK(state_.append(std::move(event)));
+  wake_.push_back(waiter.wake);
+  ++grants_;
+  return {};
+}
+
+Result<bool> Settler::consider(const LeaseId& id, bool queue_matters) {
+  for (;;) {
+    // Read again each time: ending a lease may have dropped this very waiter with its parent.
+    LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+    if (!waiter) return false;
+    LK_ASSIGN(const Findings findings,
+              find_conflicts(state_, waiter->request, {queue_matters, waiter->request.created}));
+    bool reaped = false;
+    for (const Conflict& conflict : findings.conflicts) {
+      if (!room_left()) break;
+      LK_ASSIGN(const bool gone,
+                conflict.waiting ? reap_waiter(conflict.holder.id) : reap(conflict.holder.id));
+      reaped |= gone;
+    }
+    if (reaped) continue;
+    Waiter filed = *waiter;
+    filed.request.overtook |= findings.overtook;
+    if (findings.conflicts.empty()) {
+      LK_CHECK(grant(filed));
+      return true;
+    }
+    LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
+    filed.blocker = blocker.id;
+    filed.alone = blocker.alone;
+    if (filed.blocker != waiter->blocker || filed.alone != waiter->alone ||
+        filed.request.overtook != waiter->request.overtook) {
+      LK_CHECK(state_.refile_waiter(*waiter, filed));
+    }
+    return false;
+  }
+}
+
+Result<void> Settler::hand_off(const Ended& ended) {
+  // A page of followers at a time: those that stay are filed elsewhere, so that it shrinks, unless
+  // their blocker only lost a claim; then all are looked at once.
+  const std::size_t page =
+      ended.still_held ? SIZE_MAX : state_.context().limits.grants_per_commit + 1;
+  LK_ASSIGN(const std::vector<LeaseId> followers, state_.filed_under(ended.id, page));
+  for (const LeaseId& id : followers) {
+    if (!room_left()) return ended.still_held ? Result<void>() : continue_later(ended.id);
+    LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
+    if (!waiter || waiter->blocker != ended.id) {
+      LK_CHECK(state_.txn().erase(blocked_key(ended.id, id)));
+      continue;
+    }
+    LK_ASSIGN(const bool gone, reap_waiter(id));
+    if (gone) continue;
+    // Those filed alone under something that was granted have nobody before them any more.
+    LK_CHECK(consider(id, !(ended.in_order && waiter->alone)));
+  }
+  if (followers.size() == page) ended_.push_back(ended);
+  return {};
+}
+
+Result<void> Settler::settle() {
+  while (!ended_.empty()) {
+    const Ended next = ended_.front();
+    ended_.pop_front();
+    if (room_left()) {
+      LK_CHECK(hand_off(next));
+    } else if (!next.still_held) {
+      LK_ASSIGN(const std::vector<LeaseId> followers, state_.filed_under(next.id, 1));
+      if (!followers.empty()) LK_CHECK(continue_later(next.id));
+    }
+  }
+  return {};
+}
+
+Result<void> Settler::sweep(std::size_t most) {
+  std::vector<std::string> keys;
+  const Context& context = state_.context();
+  const std::string from = "t";
+  // Everything of earlier epochs, and of this one what lies strictly before now.
+  std::string to = due_key(context.epoch.id, context.now.mono_ms, Due::kHandoff, "");
+  to.pop_back();
+  LK_CHECK(state_.txn().scan(
+      {from, to},
+      [&](const kv::Row& row) {
+        if (keys.size() == most) return false;
+        keys.emplace_back(row.key);
+        return true;
+      },
+      kv::Read::kPeek));
+  for (const std::string& key : keys) {
+    if (!room_left()) return {};
+    LK_CHECK(look_at_due(key));
+    LK_CHECK(settle());
+  }
+  return {};
+}
+
+Result<void> Settler::look_at_due(const std::string& key) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(key));
+  if (!row) return {};
+  const std::optional<DueRow> due = read_due_key(key);
+  if (!due) return fail(Code::kStoreCorrupt, "a due row in the store cannot be read");
+  if (due->what == Due::kLease) return look_at_due_lease(*due, key);
+  if (due->what != Due::kHandoff) return forget(*due, key);
+  LK_CHECK(state_.txn().erase(key));
+  const LeaseId ended{std::string(due->subject)};
+  LK_CHECK(end_children(ended));
+  ended_.push_back({ended, false, false});
+  return {};
+}
+
+Result<void> Settler::look_at_due_lease(const DueRow& due, const std::string& key) {
+  const LeaseId id{std::string(due.subject)};
+  LK_ASSIGN(const bool changed, reap(id));
+  if (changed) return {};
+  LK_ASSIGN(const Lease* found, state_.lease(id));
+  if (found == nullptr) return state_.txn().erase(key);
+  // Detached and from before a reboot: its full length again from the new epoch's start (rule 9).
+  // Or an orphan whose process was found alive after all.
+  const Context& context = state_.context();
+  const Lease before = *found;
+  Lease after = before;
+  after.deadline_mono_ms = effective_deadline(before, context.epoch);
+  after.epoch = context.epoch.id;
+  after.orphaned_mono_ms = 0;
+  after.confirm_by_mono_ms = 0;
+  after.due_mono_ms = due_of(after);
+  return state_.change_lease(before, after);
+}
+
+Result<void> Settler::forget(const DueRow& due, const std::string& key) {
+  LK_CHECK(state_.txn().erase(key));
+  const Context& context = state_.context();
+  const bool keep = due.epoch != context.epoch.id && due.what != Due::kRefusal;
+  if (keep) {
+    return state_.file_due(context.now.mono_ms + context.limits.remember_ms, due.what, due.subject);
+  }
+  return state_.txn().erase(static_cast<char>(due.what) + std::string(due.subject));
+}
+
+}  // namespace lockkeeper::core

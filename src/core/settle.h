@@ -1,0 +1,94 @@
+// How things end, and what follows: every end of a lease or a waiter grants the waiters that now
+// fit, in the same commit (rule 5). A waiter is filed under one blocker and looked at again only
+// when that one ends, so a handoff costs the same however long the queue is.
+//
+// Why nobody is forgotten: a waiter is filed under something that conflicts with it, a lease or an
+// earlier waiter. A waiter that is granted keeps its id, so those filed under it now stand under
+// its lease. Whatever ends puts everything filed under it on the list of this commit; what this
+// commit cannot take leaves a due row, and the next commit of anybody goes on from there.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/conflicts.h"
+
+namespace lockkeeper::core {
+
+struct EndedBy {
+  std::string event;  // released expired broken died … as in the history
+  std::string cause;
+  std::string reason;
+  Owner by;
+};
+
+class Settler {
+ public:
+  explicit Settler(State& state) : state_(state) {}
+
+  // Ends the lease with its children, on record, and lists what was filed under it.
+  // `lost`: against the holder's will; remembered so that the holder can be told (I7).
+  Result<void> end(const Lease& lease, const EndedBy& how, bool lost);
+  Result<void> end_over(const Lease& lease, const Condition& condition);
+  Result<void> drop(const Waiter& waiter, const std::string& event, const std::string& cause);
+
+  // A lease that lost a claim: what is filed under it may fit now.
+  void shrunk(const LeaseId& id) { ended_.push_back({id, false, true}); }
+
+  // Looks at one lease (waiter) and ends it if it is over, or records that it is orphaned.
+  // True if anything changed.
+  Result<bool> reap(const LeaseId& id);
+  Result<bool> reap_waiter(const LeaseId& id);
+
+  // Ends what is due and goes on with handoffs left over, at most `most` due rows.
+  Result<void> sweep(std::size_t most);
+
+  // Hands off until nothing is left or this commit is full. Call before committing.
+  Result<void> settle();
+
+  // Grants the waiter if nothing stands against it any more, else files it under what does.
+  // True if it was granted. `queue_matters`: earlier waiters may still stand before it.
+  Result<bool> consider(const LeaseId& id, bool queue_matters);
+
+  // Is there room in this commit for one more end or grant?
+  bool room_left() const;
+
+  // Words to wake after the commit.
+  const std::vector<std::uint64_t>& wake() const { return wake_; }
+
+ private:
+  struct Ended {
+    LeaseId id;
+    bool in_order = false;    // it was a lease that overtook nobody: who conflicted was done before
+    bool still_held = false;  // it only shrank: its followers may stay
+  };
+  Result<void> hand_off(const Ended& ended);
+  Result<void> end_children(const LeaseId& parent);
+  Result<void> grant(const Waiter& waiter);
+  Result<void> look_at_due(const std::string& key);
+  Result<void> look_at_due_lease(const DueRow& due, const std::string& key);
+  Result<void> forget(const DueRow& due, const std::string& key);
+  Result<void> remember_lost(const Lease& lease, const EndedBy& how);
+  Result<void> continue_later(const LeaseId& ended);
+
+  State& state_;
+  std::deque<Ended> ended_;
+  std::vector<std::uint64_t> wake_;
+  std::size_t grants_ = 0;
+  std::size_t ends_ = 0;
+};
+
+// When the table must look at this lease again, from its other times.
+std::int64_t due_of(const Lease& lease);
+
+// The claim to stand behind: the latest earlier waiter in the way, else a lease.
+struct Blocker {
+  LeaseId id;
+  bool alone = false;
+};
+Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts);
+
+std::vector<std::string> resource_texts(const Lease& lease);
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,256 @@
+#include "core/state.h"
+
+#include <string>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+
+namespace lockkeeper::core {
+Result<const Lease*> State::lease(const LeaseId& id) {
+  const auto known = leases_.find(id);
+  if (known != leases_.end()) return known->second ? &*known->second : nullptr;
+  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(lease_key(id)));
+  std::optional<Lease> lease;
+  if (row) {
+    LK_ASSIGN(lease, decode_lease(id, row->value, row->created));
+  }
+  const auto place = leases_.emplace(id, std::move(lease)).first;
+  return place->second ? &*place->second : nullptr;
+}
+
+Result<std::optional<Waiter>> State::waiter(const LeaseId& id) {
+  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(waiter_key(id)));
+  if (!row) return std::nullopt;
+  LK_ASSIGN(Waiter waiter, decode_waiter(id, row->value, row->created));
+  return waiter;
+}
+
+Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
+  for (const Claim& claim : lease.claims) {
+    const std::string key =
+        claim_key(holding, claim.mode, Place(claim.resource), lease.id, claim.slot);
+    LK_CHECK(put ? txn_.put(key, encode_claim(claim.resource)) : txn_.erase(key));
+  }
+  return {};
+}
+
+Result<std::size_t> State::claims_held(const Owner& owner) {
+  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(counter_key(owner)));
+  if (!row) return std::size_t{0};
+  RecordReader in(row->value);
+  const std::uint64_t count = in.number();
+  if (!in.at_end()) return fail(Code::kStoreCorrupt, "a counter in the store cannot be read");
+  return static_cast<std::size_t>(count);
+}
+
+Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
+  LK_ASSIGN(const std::size_t before, claims_held(owner));
+  const std::int64_t after = static_cast<std::int64_t>(before) + change;
+  if (after < 0)
+    return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is off");
+  if (after == 0) return txn_.erase(counter_key(owner));
+  RecordWriter out;
+  out.number(static_cast<std::uint64_t>(after));
+  return txn_.put(counter_key(owner), out.take());
+}
+
+Result<void> State::add_lease(const Lease& lease) {
+  LOCKKEEPER_ASSERT(!lease.claims.empty());
+  LOCKKEEPER_ASSERT(lease.epoch == context_.epoch.id);
+  LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
+  LK_CHECK(put_claims(Holding::kLease, lease, true));
+  if (!lease.parent.empty()) LK_CHECK(txn_.put(child_key(lease.parent, lease.id), "l"));
+  LK_CHECK(file_due(lease.due_mono_ms, Due::kLease, lease.id.bytes));
+  LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
+  leases_[lease.id] = lease;
+  return {};
+}
+
+Result<void> State::change_lease(const Lease& before, const Lease& after) {
+  LOCKKEEPER_ASSERT(before.id == after.id);
+  if (before.due_mono_ms != after.due_mono_ms || before.epoch != after.epoch) {
+    LK_CHECK(txn_.erase(due_key(before.epoch, before.due_mono_ms, Due::kLease, before.id.bytes)));
+    LOCKKEEPER_ASSERT(after.epoch == context_.epoch.id);
+    LK_CHECK(file_due(after.due_mono_ms, Due::kLease, after.id.bytes));
+  }
+  LK_CHECK(txn_.put(lease_key(after.id), encode_lease(after)));
+  leases_[after.id] = after;
+  return {};
+}
+
+Result<void> State::remove_claim(const Lease& before, std::size_t index, Lease& after) {
+  LOCKKEEPER_ASSERT(index < before.claims.size() && before.claims.size() > 1);
+  const Claim& claim = before.claims[index];
+  LK_CHECK(txn_.erase(
+      claim_key(Holding::kLease, claim.mode, Place(claim.resource), before.id, claim.slot)));
+  LK_CHECK(count_claims(before.owner, -1));
+  after = before;
+  after.claims.erase(after.claims.begin() + static_cast<std::ptrdiff_t>(index));
+  return change_lease(before, after);
+}
+
+Result<void> State::remove_lease(const Lease& lease) {
+  LK_CHECK(txn_.erase(lease_key(lease.id)));
+  LK_CHECK(put_claims(Holding::kLease, lease, false));
+  if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
+  LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));
+  LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
+  leases_[lease.id] = std::nullopt;
+  return {};
+}
+
+Result<void> State::add_waiter(const Waiter& waiter) {
+  const Lease& request = waiter.request;
+  LOCKKEEPER_ASSERT(!waiter.blocker.empty());
+  LK_CHECK(txn_.put(waiter_key(request.id), encode_waiter(waiter)));
+  LK_CHECK(put_claims(Holding::kWaiter, request, true));
+  LK_CHECK(txn_.put(blocked_key(waiter.blocker, request.id), ""));
+  if (!request.parent.empty()) LK_CHECK(txn_.put(child_key(request.parent, request.id), "w"));
+  any_waiters_ = true;
+  return {};
+}
+
+Result<void> State::refile_waiter(const Waiter& before, const Waiter& after) {
+  LOCKKEEPER_ASSERT(!after.blocker.empty());
+  LK_CHECK(txn_.erase(blocked_key(before.blocker, before.request.id)));
+  LK_CHECK(txn_.put(blocked_key(after.blocker, after.request.id), ""));
+  return txn_.put(waiter_key(after.request.id), encode_waiter(after));
+}
+
+Result<void> State::remove_waiter(const Waiter& waiter) {
+  const Lease& request = waiter.request;
+  LK_CHECK(txn_.erase(waiter_key(request.id)));
+  LK_CHECK(put_claims(Holding::kWaiter, request, false));
+  LK_CHECK(txn_.erase(blocked_key(waiter.blocker, request.id)));
+  if (!request.parent.empty()) LK_CHECK(txn_.erase(child_key(request.parent, request.id)));
+  any_waiters_.reset();
+  return {};
+}
+
+Result<std::vector<LeaseId>> State::owned(char letter, const Owner& owner) {
+  std::vector<LeaseId> ids;
+  const std::string prefix = std::string(1, letter) + owner_tag(owner);
+  LK_CHECK(txn_.scan(kv::prefix_range(prefix), [&](const kv::Row& row) {
+    ids.push_back(LeaseId{std::string(row.key.substr(1))});
+    return true;
+  }));
+  return ids;
+}
+
+Result<std::vector<LeaseId>> State::leases_of(const Owner& owner) {
+  LK_ASSIGN(std::vector<LeaseId> ids, owned('l', owner));
+  std::vector<LeaseId> own;
+  for (LeaseId& id : ids) {
+    LK_ASSIGN(const Lease* held, lease(id));
+    if (held != nullptr && held->owner == owner) own.push_back(std::move(id));
+  }
+  return own;
+}
+
+Result<std::vector<LeaseId>> State::waiters_of(const Owner& owner) {
+  LK_ASSIGN(std::vector<LeaseId> ids, owned('w', owner));
+  std::vector<LeaseId> own;
+  for (LeaseId& id : ids) {
+    LK_ASSIGN(const std::optional<Waiter> found, waiter(id));
+    if (found && found->request.owner == owner) own.push_back(std::move(id));
+  }
+  return own;
+}
+
+Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first,
+                                               std::size_t most) {
+  std::vector<LeaseId> ids;
+  const std::string prefix = std::string(1, letter) + first.bytes;
+  LK_CHECK(txn_.scan(kv::prefix_range(prefix), [&](const kv::Row& row) {
+    if (ids.size() == most) return false;
+    ids.push_back(LeaseId{std::string(row.key.substr(prefix.size()))});
+    return true;
+  }));
+  return ids;
+}
+
+Result<std::vector<LeaseId>> State::children_of(const LeaseId& parent, std::size_t most) {
+  return second_ids('c', parent, most);
+}
+
+Result<std::vector<LeaseId>> State::filed_under(const LeaseId& blocker, std::size_t most) {
+  return second_ids('b', blocker, most);
+}
+
+Result<bool> State::any_waiters() {
+  if (any_waiters_) return *any_waiters_;
+  bool any = false;
+  const kv::Range range = all_waiter_claims();
+  LK_CHECK(txn_.scan(
+      range,
+      [&](const kv::Row&) {
+        any = true;
+        return false;
+      },
+      kv::Read::kPeek));
+  // An empty queue is one guard instead of one for each ancestor of each path.
+  if (!any) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
+  any_waiters_ = any;
+  return any;
+}
+
+Result<void> State::overlapping(const key::Resource& resource, Look look,
+                                const std::function<void(Hit)>& visit) {
+  Error error;
+  bool failed = false;
+  std::size_t seen = 0;
+  const auto consider = [&](const kv::Row& row) {
+    if (++seen > context_.limits.rows_per_glob) {
+      failed = true;
+      error = {Code::kLimitExceeded,
+               "more than " + std::to_string(context_.limits.rows_per_glob) +
+                   " locks lie below the literal part of " + resource.text(),
+               "ask for a narrower folder or pattern"};
+      return false;
+    }
+    auto held = decode_claim(row.value);
+    auto common = held ? key::overlap(resource, *held)
+                       : Result<std::optional<std::string>>(fail(held.error()));
+    if (!common) {
+      failed = true;
+      error = std::move(common.error());
+      return false;
+    }
+    if (*common) {
+      visit(Hit{id_in_claim_key(row.key), look.mode, std::move(*held), std::move(**common),
+                row.created});
+    }
+    return true;
+  };
+  const auto scan = [&](kv::Range range, bool owner_filter) -> Result<void> {
+    if (owner_filter) {
+      // Within one place the claims are ordered by id, which begins with the owner's tag.
+      range.from += owner_tag(*look.only_of);
+      range.to = kv::prefix_range(range.from).to;
+    }
+    seen = 0;
+    LK_CHECK(txn_.scan(range, consider));
+    if (failed) return fail(error);
+    return {};
+  };
+  const Place place(resource);
+  const std::string_view whole = place.space_and_segments;
+  for (const std::size_t end : place.ancestor_ends) {
+    LK_CHECK(scan(exactly_at(look.holding, look.mode, whole.substr(0, end)), look.only_of));
+  }
+  if (look.only_of != nullptr) {
+    return scan(exactly_at(look.holding, look.mode, whole), true);
+  }
+  return scan(at_or_below(look.holding, look.mode, whole), false);
+}
+
+Result<void> State::append(Event event) {
+  event.at_wall_ms = context_.now.wall_ms;
+  return txn_.append(kEventPrefix, encode_event(event));
+}
+
+Result<void> State::file_due(std::int64_t mono_ms, Due what, std::string_view subject) {
+  return txn_.put(due_key(context_.epoch.id, mono_ms, what, subject), "");
+}
+
+}  // namespace lockkeeper::core

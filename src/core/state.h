@@ -1,0 +1,82 @@
+// The table's rows inside one transaction, as objects. Every change to a lease or a waiter goes
+// through here, so that its record, its claims, its due row and its agent's counter always change
+// together. Knows how rows hang together; knows no rule.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/record.h"
+#include "core/rows.h"
+#include "core/types.h"
+
+namespace lockkeeper::core {
+
+class State {
+ public:
+  // Both must outlive it.
+  State(kv::Txn& txn, const Context& context) : txn_(txn), context_(context) {}
+
+  const Context& context() const { return context_; }
+  kv::Txn& txn() { return txn_; }
+
+  // nullopt: no such lease (waiter). Guarded. The pointer lives until that lease changes.
+  Result<const Lease*> lease(const LeaseId& id);
+  Result<std::optional<Waiter>> waiter(const LeaseId& id);
+
+  // A new lease with all its rows. `lease.due_mono_ms` says when it must be looked at.
+  Result<void> add_lease(const Lease& lease);
+  // Rewrites the record and, if it moved, the due row. The claims stay as they are.
+  Result<void> change_lease(const Lease& before, const Lease& after);
+  // Takes one claim away from a lease that keeps others.
+  Result<void> remove_claim(const Lease& before, std::size_t index, Lease& after);
+  Result<void> remove_lease(const Lease& lease);
+
+  Result<void> add_waiter(const Waiter& waiter);
+  Result<void> refile_waiter(const Waiter& before, const Waiter& after);
+  Result<void> remove_waiter(const Waiter& waiter);
+
+  // Ids of an owner's leases or waiters, in ticket order; verified against the record's owner.
+  Result<std::vector<LeaseId>> leases_of(const Owner& owner);
+  Result<std::vector<LeaseId>> waiters_of(const Owner& owner);
+  Result<std::vector<LeaseId>> children_of(const LeaseId& parent, std::size_t most);
+  Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most);
+  Result<std::size_t> claims_held(const Owner& owner);
+
+  // A claim row seen while looking for overlaps.
+  struct Hit {
+    LeaseId id;
+    Mode mode;
+    key::Resource resource;
+    std::string witness;
+    kv::Version created;  // of the claim, hence of its waiter
+  };
+  // Calls `visit` with every claim of that holding and mode which overlaps `resource`, optionally
+  // only those of one owner. limit_exceeded beyond rows_per_glob rows below one place.
+  struct Look {
+    Holding holding = Holding::kLease;
+    Mode mode = Mode::kExclusive;
+    const Owner* only_of = nullptr;
+  };
+  Result<void> overlapping(const key::Resource& resource, Look look,
+                           const std::function<void(Hit)>& visit);
+  Result<bool> any_waiters();
+
+  Result<void> append(Event event);
+  Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject);
+
+ private:
+  Result<void> put_claims(Holding holding, const Lease& lease, bool put);
+  Result<void> count_claims(const Owner& owner, std::int64_t change);
+  Result<std::vector<LeaseId>> owned(char letter, const Owner& owner);
+  Result<std::vector<LeaseId>> second_ids(char letter, const LeaseId& first, std::size_t most);
+
+  kv::Txn& txn_;
+  const Context& context_;
+  std::map<LeaseId, std::optional<Lease>> leases_;  // read or written in this transaction
+  std::optional<bool> any_waiters_;
+};
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,132 @@
+// The nouns of the lock table. Plain data; the words are those of the design, section 1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "key/resource.h"
+#include "kv/store.h"
+
+namespace lockkeeper::core {
+
+enum class Mode : std::uint8_t { kShared, kExclusive };
+
+// Two modes on overlapping resources conflict unless both are shared.
+inline bool conflict(Mode a, Mode b) {
+  return a == Mode::kExclusive || b == Mode::kExclusive;
+}
+
+// Who asks. The session tells two runs of one agent apart; empty is "none". A session "S/x" is a
+// subagent of session "S".
+struct Owner {
+  std::string agent;
+  std::string session;
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+struct Claim {
+  key::Resource resource;
+  Mode mode = Mode::kExclusive;
+  std::uint16_t slot = 0;  // tells claims of one lease at one place apart; stable for its life
+  friend bool operator==(const Claim& a, const Claim& b) {
+    return a.mode == b.mode && a.resource == b.resource;
+  }
+};
+
+// 16 bytes: 4 of the agent, 4 of the session, 8 of a time-ordered ticket, so that one owner's
+// leases lie together and the newest last. A waiter has the id that its lease will have.
+struct LeaseId {
+  std::string bytes;
+  bool empty() const { return bytes.empty(); }
+  std::string text() const;                                   // 32 hexadecimal digits
+  static std::optional<LeaseId> from_text(std::string_view);  // nullopt: not an id of ours
+  friend auto operator<=>(const LeaseId&, const LeaseId&) = default;
+};
+
+// The processes a lease is bound to: a byte of the realm's `live` file held locked, a process by
+// pid namespace, pid and start time, or none (detached).
+struct Attachment {
+  std::uint64_t slot = 0;
+  std::uint64_t pid_namespace = 0;
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  bool attached() const { return slot != 0 || pid != 0; }
+  friend bool operator==(const Attachment&, const Attachment&) = default;
+};
+
+enum class Alive { kAlive, kDead, kUnknown };
+
+// How the table learns whether an attachment's process lives. Called inside a transaction: must
+// answer at once and never block. "Cannot tell" is kUnknown and never ends a lease.
+class Prober {
+ public:
+  virtual ~Prober() = default;
+  virtual Alive probe(const Attachment&) const = 0;
+};
+
+// One grant: claims held by one owner, all or nothing.
+struct Lease {
+  LeaseId id;
+  Owner owner;
+  std::vector<Claim> claims;
+  std::string reason;
+  std::string task;
+  std::int64_t ttl_ms = 0;                 // kNoEnd: never ends by time
+  std::int64_t deadline_mono_ms = kNoEnd;  // on the boot of `epoch`
+  std::int64_t acquired_wall_ms = 0;       // display only, as is the next
+  std::int64_t expires_wall_ms = kNoEnd;
+  Attachment attachment;
+  Attachment then;                      // what it is bound to once its handoff is confirmed
+  std::int64_t orphan_grace_ms = 0;     // how long it outlives its processes
+  std::int64_t orphaned_mono_ms = 0;    // when their death was recorded; 0: not orphaned
+  std::int64_t confirm_by_mono_ms = 0;  // a handoff not yet confirmed; 0: confirmed
+  std::int64_t due_mono_ms = kNoEnd;    // when the table must look at it again; filed in the index
+  std::uint64_t epoch = 0;
+  std::int64_t fence_offset = 0;
+  LeaseId parent;  // it ends with this one (rule 11); empty: none
+  std::string request_id;
+  bool overtook = false;    // it passed earlier waiters, as rule 2 allows
+  kv::Version created = 0;  // of its row; 0 until the commit
+
+  std::uint64_t fence() const {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(created) + fence_offset);
+  }
+};
+
+// A request in the queue. Its place is the create version of its row. It is bound to the waiting
+// process, and so is its lease until that process confirms the handoff.
+struct Waiter {
+  Lease request;
+  LeaseId blocker;         // what it is filed under: re-evaluated when that one ends
+  bool alone = false;      // every other earlier conflicting waiter conflicts with the blocker too
+  std::uint64_t wake = 0;  // which word its process sleeps on
+};
+
+struct Limits {
+  std::size_t claims_per_request = 10'000;
+  std::size_t claims_per_agent = 10'000;
+  std::size_t queue_length = 10'000;   // waiters that one request may stand behind
+  std::size_t rows_per_glob = 20'000;  // rows looked at below one literal prefix
+  std::size_t text_bytes = 4'096;      // reason, task
+  std::size_t name_bytes = 256;        // agent, session, request id
+  std::size_t grants_per_commit = 32;
+  std::size_t ends_per_commit = 1'000;
+  std::uint64_t events_kept = 100'000;  // commits of history
+  std::int64_t confirm_ms = 10'000;
+  std::int64_t remember_ms = 24 * 3600 * 1000;  // ended request ids and lost leases
+};
+
+// What comes in from outside for one operation: the table never asks for the time, a random number
+// or a process itself.
+struct Context {
+  Now now;
+  kv::Epoch epoch;
+  std::uint64_t ticket = 0;  // fresh, time-ordered; the tail of a new lease's id
+  const Prober* prober = nullptr;
+  Limits limits;
+};
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,285 @@
+// Everything but asking: release, renew, check, break, upkeep.
+#include <algorithm>
+#include <string>
+
+#include "base/assert.h"
+#include "core/table.h"
+
+namespace lockkeeper::core {
+namespace {
+
+std::unexpected<Error> no_lease(const LeaseId& id) {
+  return fail(Code::kNotFound, "there is no lease " + id.text(), "run: lockkeeper list");
+}
+
+std::unexpected<Error> not_yours(const Lease& lease) {
+  return fail(Code::kNotOwner,
+              "lease " + lease.id.text() + " belongs to agent " + lease.owner.agent +
+                  (lease.owner.session.empty() ? "" : " (session " + lease.owner.session + ")"),
+              "only its owner may do that; to end it on record: lockkeeper break --lease " +
+                  lease.id.text() + " --reason TEXT");
+}
+
+std::unexpected<Error> gone(const LostLease& lost) {
+  std::string message = "lease " + lost.id.text() + " was lost (" + lost.cause + ")";
+  if (!lost.by.agent.empty()) message += ", by " + lost.by.agent;
+  if (!lost.reason.empty()) message += ": " + lost.reason;
+  return fail(Code::kLost, message, "stop changing what it covered and ask for it again");
+}
+
+}  // namespace
+
+Result<std::vector<LeaseId>> Table::holders_of(const key::Resource& resource) {
+  std::vector<LeaseId> ids;
+  const Place place(resource);
+  for (const Mode mode : {Mode::kExclusive, Mode::kShared}) {
+    std::vector<std::pair<LeaseId, std::string>> rows;
+    LK_CHECK(state_.txn().scan(
+        exactly_at(Holding::kLease, mode, place.space_and_segments), [&](const kv::Row& row) {
+          rows.emplace_back(id_in_claim_key(row.key), std::string(row.value));
+          return true;
+        }));
+    for (auto& [id, value] : rows) {
+      LK_ASSIGN(const key::Resource held, decode_claim(value));
+      if (held == resource && (ids.empty() || ids.back() != id)) ids.push_back(std::move(id));
+    }
+  }
+  return ids;
+}
+
+Result<ReleaseReply> Table::release(const Owner& owner,
+                                    const std::vector<key::Resource>& resources) {
+  ReleaseReply reply;
+  for (const key::Resource& resource : resources) {
+    if (!settler_.room_left()) {
+      reply.again = true;
+      break;
+    }
+    LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
+    bool mine = false;
+    std::optional<Owner> other;
+    for (const LeaseId& id : holders) {
+      LK_ASSIGN(const Lease* held, state_.lease(id));
+      if (held == nullptr) continue;
+      const Lease lease = *held;
+      if (lease.owner != owner) {
+        LK_ASSIGN(const Condition now, condition(state_, lease));
+        if (!now.over) other = lease.owner;
+        continue;
+      }
+      mine = true;
+      if (lease.claims.size() == 1) {
+        LK_CHECK(settler_.end(lease, {"released", "", "", {}}, false));
+        continue;
+      }
+      const auto claim = std::find_if(lease.claims.begin(), lease.claims.end(),
+                                      [&](const Claim& c) { return c.resource == resource; });
+      LOCKKEEPER_ASSERT(claim != lease.claims.end());
+      Lease rest;
+      LK_CHECK(
+          state_.remove_claim(lease, static_cast<std::size_t>(claim - lease.claims.begin()), rest));
+      Event event;
+      event.what = "released";
+      event.cause = "part";
+      event.owner = owner;
+      event.resources = {resource.text()};
+      event.lease = lease.id;
+      event.fence = lease.fence();
+      LK_CHECK(state_.append(std::move(event)));
+      settler_.shrunk(lease.id);
+    }
+    if (mine) {
+      reply.released.push_back(resource.text());
+    } else if (other) {
+      reply.not_owner.emplace_back(resource.text(), *other);
+    } else {
+      reply.not_held.push_back(resource.text());
+    }
+  }
+  LK_CHECK(settler_.settle());
+  return reply;
+}
+
+Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector<LeaseId>& ids) {
+  ReleaseReply reply;
+  for (const LeaseId& id : ids) {
+    LK_ASSIGN(const Lease* held, state_.lease(id));
+    if (held == nullptr) continue;
+    if (held->owner != owner) return not_yours(*held);
+    if (!settler_.room_left()) {
+      reply.again = true;
+      break;
+    }
+    for (std::string& text : resource_texts(*held)) reply.released.push_back(std::move(text));
+    LK_CHECK(settler_.end(*held, {"released", "", "", {}}, false));
+  }
+  LK_CHECK(settler_.settle());
+  return reply;
+}
+
+Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<LeaseId>& ids,
+                                        std::optional<std::int64_t> ttl_ms,
+                                        const Attachment& attachment) {
+  std::vector<Lease> renewed;
+  for (const LeaseId& id : ids) {
+    LK_ASSIGN(const Lease* held, state_.lease(id));
+    if (held == nullptr) {
+      LK_ASSIGN(const std::optional<LostLease> was, lost(id));
+      if (was && was->owner == owner) return gone(*was);
+      return no_lease(id);
+    }
+    const Lease before = *held;
+    if (before.owner != owner) return not_yours(before);
+    LK_ASSIGN(const Condition now, condition(state_, before));
+    // A dead process's lease may be reclaimed by its own session while the grace lasts (rule 8).
+    const bool reclaim = now.alive == Alive::kDead && before.orphan_grace_ms > 0 &&
+                         !owner.session.empty() && attachment.attached();
+    if (now.over || (now.alive == Alive::kDead && !reclaim)) {
+      return fail(Code::kLost,
+                  "lease " + id.text() + " has ended (" +
+                      (now.over ? now.cause : std::string("died")) + ")",
+                  "stop changing what it covered and ask for it again");
+    }
+    Lease after = before;
+    after.deadline_mono_ms = effective_deadline(before, context_.epoch);
+    after.epoch = context_.epoch.id;
+    if (reclaim) {
+      after.attachment = attachment;
+      after.orphaned_mono_ms = 0;
+      Event event;
+      event.what = "reclaimed";
+      event.owner = owner;
+      event.resources = resource_texts(before);
+      event.lease = id;
+      event.fence = before.fence();
+      LK_CHECK(state_.append(std::move(event)));
+    }
+    const bool endless = before.ttl_ms == kNoEnd;
+    LK_CHECK(extend(after, endless ? kNoEnd : ttl_ms.value_or(before.ttl_ms)));
+    LK_CHECK(state_.change_lease(before, after));
+    renewed.push_back(std::move(after));
+  }
+  return renewed;
+}
+
+Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fence) {
+  CheckReply reply;
+  AcquireRequest plain = request;
+  LK_ASSIGN(const Lease wanted, draft(plain));
+  LK_ASSIGN(Findings findings, find_conflicts(state_, wanted, {}));
+  for (Conflict& conflict : findings.conflicts) {
+    bool over = false;
+    if (conflict.waiting) {
+      LK_ASSIGN(const Condition now, condition(state_, Waiter{conflict.holder, {}, false, 0}));
+      over = now.over;
+    } else {
+      LK_ASSIGN(const Condition now, condition(state_, conflict.holder));
+      over = now.over;
+    }
+    if (!over) reply.conflicts.push_back(std::move(conflict));
+  }
+  const auto covered_by = [&](const Claim& claim, const Lease& lease) {
+    return std::any_of(lease.claims.begin(), lease.claims.end(), [&](const Claim& held) {
+      const bool enough = held.mode == Mode::kExclusive || claim.mode == Mode::kShared;
+      return enough && key::covers(held.resource, claim.resource);
+    });
+  };
+  reply.mine = !wanted.claims.empty();
+  reply.fence_current = fence != 0 && !wanted.claims.empty();
+  for (const Claim& claim : wanted.claims) {
+    bool mine = false;
+    bool current = false;
+    std::vector<LeaseId> candidates = findings.own;
+    for (const Conflict& conflict : reply.conflicts) {
+      if (!conflict.waiting) candidates.push_back(conflict.holder.id);
+    }
+    for (const LeaseId& id : candidates) {
+      LK_ASSIGN(const Lease* held, state_.lease(id));
+      if (held == nullptr || !covered_by(claim, *held)) continue;
+      mine |= held->owner == request.owner;
+      current |= held->fence() == fence;
+    }
+    reply.mine &= mine;
+    reply.fence_current &= current;
+  }
+  reply.free = reply.conflicts.empty();
+  return reply;
+}
+
+Result<std::vector<Lease>> Table::break_leases(const BreakRequest& how,
+                                               const std::vector<LeaseId>& ids) {
+  std::vector<Lease> broken;
+  for (const LeaseId& id : ids) {
+    if (!settler_.room_left()) break;
+    LK_ASSIGN(const Lease* held, state_.lease(id));
+    if (held == nullptr) continue;
+    const Lease lease = *held;
+    LK_ASSIGN(const Condition now, condition(state_, lease));
+    const bool dead = now.alive == Alive::kDead || now.cause == "died" || now.cause == "reboot";
+    const bool wanted = (!how.only_expired && !how.only_dead) ||
+                        (how.only_expired && now.cause == "expired") || (how.only_dead && dead);
+    if (!wanted) continue;
+    LK_CHECK(settler_.end(lease, {"broken", now.over ? now.cause : "", how.reason, how.by}, true));
+    broken.push_back(lease);
+  }
+  LK_CHECK(settler_.settle());
+  return broken;
+}
+
+Result<bool> Table::maintain(std::size_t most) {
+  LK_CHECK(settler_.sweep(most));
+  LK_CHECK(trim_history(state_, most));
+  return !settler_.room_left();
+}
+
+Result<std::optional<LostLease>> Table::lost(const LeaseId& id) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(lost_key(id)));
+  if (!row) return std::nullopt;
+  LK_ASSIGN(LostLease lost, decode_lost(id, row->value));
+  return lost;
+}
+
+Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
+  std::vector<std::pair<LeaseId, std::string>> rows;
+  const std::string prefix = lost_key(LeaseId{owner_tag(owner)});
+  LK_CHECK(state_.txn().scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        rows.emplace_back(LeaseId{std::string(row.key.substr(1))}, std::string(row.value));
+        return rows.size() < 100;
+      },
+      kv::Read::kPeek));
+  std::vector<LostLease> notices;
+  for (const auto& [id, value] : rows) {
+    LK_ASSIGN(LostLease lost, decode_lost(id, value));
+    if (lost.owner != owner || lost.told) continue;
+    lost.told = true;
+    LK_CHECK(state_.txn().put(lost_key(id), encode_lost(lost)));
+    notices.push_back(std::move(lost));
+  }
+  return notices;
+}
+
+Result<void> trim_history(State& state, std::size_t most) {
+  const kv::Range all = kv::prefix_range(kEventPrefix);
+  kv::Version newest = 0;
+  LK_CHECK(state.txn().scan_back(all, [&](const kv::Row& row) {
+    newest = row.created;
+    return false;
+  }));
+  const std::uint64_t kept = state.context().limits.events_kept;
+  std::vector<std::string> old;
+  const std::size_t room = std::min(most, state.txn().left().writes / 4);
+  LK_CHECK(state.txn().scan(
+      all,
+      [&](const kv::Row& row) {
+        const bool expired = row.created + kept < newest;
+        if (expired && old.size() < room) old.emplace_back(row.key);
+        return expired && old.size() < room;
+      },
+      kv::Read::kPeek));
+  for (const std::string& key : old) LK_CHECK(state.txn().erase(key));
+  return {};
+}
+
+}  // namespace lockkeeper::core
