@@ -7,7 +7,8 @@ namespace {
 
 class OpenedMemory final : public Opened {
  public:
-  explicit OpenedMemory(kv::Flavour flavour) : store_({.flavour = flavour}) {}
+  OpenedMemory(kv::Flavour flavour, kv::Version start)
+      : store_({.flavour = flavour, .start_version = start}) {}
   kv::Store& store() override { return store_; }
 
  private:
@@ -15,8 +16,11 @@ class OpenedMemory final : public Opened {
 };
 
 Backend memory(std::string name, kv::Flavour flavour) {
-  return {std::move(name), flavour == kv::Flavour::kOptimistic,
-          [flavour] { return std::make_unique<OpenedMemory>(flavour); }};
+  return {.name = std::move(name),
+          .optimistic = flavour == kv::Flavour::kOptimistic,
+          .open_at = [flavour](kv::Version start) {
+            return std::make_unique<OpenedMemory>(flavour, start);
+          }};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "contract.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/assert.h"
 
@@ -27,6 +28,11 @@ std::vector<Backend> optimistic_backends() {
   std::vector<Backend> some;
   std::ranges::copy_if(backends(), std::back_inserter(some), &Backend::optimistic);
   return some;
+}
+
+std::uint64_t test_seed(std::uint64_t otherwise) {
+  const char* text = std::getenv("LOCKKEEPER_SEED");
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 Tx::Tx(kv::Store& store, kv::Access access) {

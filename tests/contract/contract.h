@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,12 +29,19 @@ class Opened {
 struct Backend {
   std::string name;
   bool optimistic = false;  // many open transactions; a commit may conflict
-  std::function<std::unique_ptr<Opened>()> open;
+  bool syncs = false;       // a commit waits for the disk: short runs only
+  // A fresh, empty store. `start` is the version it begins at, where that can be chosen.
+  std::function<std::unique_ptr<Opened>(kv::Version start)> open_at;
+
+  std::unique_ptr<Opened> open() const { return open_at(0); }
 };
 
 // Every backend of this build.
 const std::vector<Backend>& backends();
 std::vector<Backend> optimistic_backends();
+
+// LOCKKEEPER_SEED, else `otherwise`. Print it where a random test fails.
+std::uint64_t test_seed(std::uint64_t otherwise);
 
 inline std::string backend_name(const testing::TestParamInfo<Backend>& info) {
   return info.param.name;
