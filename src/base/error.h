@@ -64,6 +64,7 @@ Error errno_error(int errno_value, std::string_view what, Code fallback = Code::
 
 // `LK_ASSIGN(auto row, txn.get(key));` and `LK_CHECK(txn.put(key, value));` pass an error up. The
 // one control-flow macro pair of the house: std::expected has no operator for it.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 #define LK_CONCAT_IMPL(a, b) a##b
 #define LK_CONCAT(a, b) LK_CONCAT_IMPL(a, b)
 #define LK_ASSIGN_IMPL(result, declaration, expression)              \
@@ -75,3 +76,4 @@ Error errno_error(int errno_value, std::string_view what, Code fallback = Code::
 #define LK_CHECK(expression)                   \
   if (auto lk_check = (expression); !lk_check) \
   return ::lockkeeper::fail(std::move(lk_check.error()))
+// NOLINTEND(bugprone-macro-parentheses)
