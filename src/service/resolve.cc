@@ -37,6 +37,10 @@ std::string escaped(std::string_view path) {
   return result;
 }
 
+bool first_name_has_colon(std::string_view text) {
+  return text.substr(0, text.find('/')).find(':') != std::string_view::npos;
+}
+
 // "./" in front of what could be read as a logical key: a path was meant.
 std::string as_path(std::string_view text) {
   return text.find(':') == std::string_view::npos ? std::string(text) : "./" + std::string(text);
@@ -93,8 +97,8 @@ Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
 
 Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax) {
   if (auto checked = check_text(text); !checked) return fail(std::move(checked.error()));
-  if (syntax != key::Syntax::kLiteral && key::looks_logical(text)) {
-    return key::parse(text, rules_, syntax);
+  if (syntax != key::Syntax::kLiteral && first_name_has_colon(text)) {
+    return key::parse(text, rules_, syntax);  // a logical key, or refused with its "./" form
   }
   std::string path(text);
   if (options_.convert_backslash) {
@@ -131,10 +135,15 @@ Result<key::Parsed> Resolver::resolve_pattern(const DiskPath& place, const std::
   if (!named) return fail(std::move(named.error()));
   const std::string& rest = named->rest;
   const std::string lead = rest.empty() ? "" : escaped(rest) + "/";
-  auto parsed = key::parse(as_path(lead + place.pattern), rules_, syntax);
+  // kGlob where the only escapes are ours: key warns of those that a user may not have meant.
+  const bool escapes_typed = place.pattern.find('\\') != std::string::npos;
+  auto parsed = key::parse(as_path(lead + place.pattern), rules_,
+                           escapes_typed ? syntax : key::Syntax::kGlob);
   if (!parsed || parsed->resource.is_glob()) return parsed;
   // Only escapes: a plain path after all, whose last names have not been looked up yet.
-  return resolve_path(join_path(named->root, parsed->resource.text()), key::Syntax::kLiteral);
+  auto plain = resolve_path(join_path(named->root, parsed->resource.text()), key::Syntax::kLiteral);
+  if (plain) plain->warnings = std::move(parsed->warnings);
+  return plain;
 }
 
 Result<DiskPath> Resolver::walk(const std::string& text, key::Syntax syntax) {
