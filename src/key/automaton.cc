@@ -236,13 +236,11 @@ class CommonNameSearch {
 class InclusionSearch {
  public:
   InclusionSearch(const Automaton& outer, const Automaton& inner, Names names)
-      : outer_(outer), inner_(inner), names_(names) {}
+      : outer_(outer), inner_(inner), names_(names), next_{{}, std::vector<bool>(outer.size())} {}
 
   bool holds() {
-    StateSet start;
-    outer_.add_closed(start, 0);
-    std::ranges::sort(start);
-    visit(0, start, 0);
+    outer_.add_closed(next_, 0);
+    visit(0, sorted_next(), 0);
     while (!pending_.empty()) {
       const auto node = pending_.back();
       pending_.pop_back();
@@ -260,15 +258,15 @@ class InclusionSearch {
  private:
   static constexpr std::size_t kVisitedMax = 1 << 14;
   static constexpr std::size_t kWorkMax = 1 << 22;
-  using StateSet = std::vector<std::uint32_t>;
+  using States = std::vector<std::uint32_t>;
   struct Node {
     std::uint32_t state;
-    StateSet set;
+    States set;
     std::uint8_t name;
     friend auto operator<=>(const Node&, const Node&) = default;
   };
 
-  void visit(std::uint32_t state, const StateSet& set, std::uint8_t name) {
+  void visit(std::uint32_t state, const States& set, std::uint8_t name) {
     const auto [where, fresh] = seen_.insert({state, set, name});
     work_ += 1 + set.size();
     if (!fresh) return;
@@ -303,21 +301,27 @@ class InclusionSearch {
     }
   }
 
-  StateSet after(const StateSet& set, char32_t read) {
-    StateSet next;
+  States after(const States& set, char32_t read) {
+    next_.clear();
     for (const auto s : set) {
       work_ += outer_.states_[s].edges.size();
       for (const auto& edge : outer_.states_[s].edges) {
-        if (edge.low <= read && read <= edge.high) outer_.add_closed(next, edge.to);
+        if (edge.low <= read && read <= edge.high) outer_.add_closed(next_, edge.to);
       }
     }
-    std::ranges::sort(next);
-    return next;
+    return sorted_next();
+  }
+
+  States sorted_next() const {
+    States sorted = next_.list;
+    std::ranges::sort(sorted);
+    return sorted;
   }
 
   const Automaton& outer_;
   const Automaton& inner_;
   Names names_;
+  Automaton::StateSet next_;
   std::set<Node> seen_;
   std::vector<const Node*> pending_;
   std::size_t work_ = 0;
@@ -386,25 +390,31 @@ Automaton Automaton::of_path(const std::vector<std::string>& segments, bool fold
   return builder.take();
 }
 
-void Automaton::add_closed(std::vector<std::uint32_t>& set, std::uint32_t state) const {
-  if (std::ranges::find(set, state) != set.end()) return;
-  set.push_back(state);
+void Automaton::StateSet::clear() {
+  for (const auto state : list) in[state] = false;
+  list.clear();
+}
+
+void Automaton::add_closed(StateSet& set, std::uint32_t state) const {
+  if (set.in[state]) return;
+  set.in[state] = true;
+  set.list.push_back(state);
   for (const auto to : states_[state].silent) add_closed(set, to);
 }
 
 bool Automaton::matches(const std::vector<std::string>& segments) const {
-  std::vector<std::uint32_t> now;
-  std::vector<std::uint32_t> next;
+  StateSet now{{}, std::vector<bool>(size())};
+  StateSet next{{}, std::vector<bool>(size())};
   add_closed(now, 0);
   const auto read = [&](char32_t c) {
     next.clear();
-    for (const auto state : now) {
+    for (const auto state : now.list) {
       for (const Edge& edge : states_[state].edges) {
         if (edge.low <= c && c <= edge.high) add_closed(next, edge.to);
       }
     }
     std::swap(now, next);
-    return !now.empty();
+    return !now.list.empty();
   };
   for (const std::string& segment : segments) {
     for (std::string_view rest = segment; !rest.empty();) {
@@ -412,7 +422,7 @@ bool Automaton::matches(const std::vector<std::string>& segments) const {
     }
     if (!read(kSeparator)) return false;
   }
-  return std::ranges::any_of(now, [this](std::uint32_t s) { return states_[s].accepts; });
+  return std::ranges::any_of(now.list, [this](std::uint32_t s) { return states_[s].accepts; });
 }
 
 Result<std::optional<std::vector<std::string>>> Automaton::common_name(const Automaton& a,

@@ -64,7 +64,14 @@ class Automaton {
   friend class CommonNameSearch;
   friend class InclusionSearch;
 
-  void add_closed(std::vector<std::uint32_t>& set, std::uint32_t state) const;
+  // States being in at once; `in` keeps adding one a constant effort, whatever the number.
+  struct StateSet {
+    std::vector<std::uint32_t> list;
+    std::vector<bool> in;
+    void clear();
+  };
+  // Adds the state and all that is reached from it silently.
+  void add_closed(StateSet& set, std::uint32_t state) const;
 
   std::vector<State> states_;  // 0 is the start
 };

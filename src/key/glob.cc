@@ -104,7 +104,7 @@ class Cleaner {
     }
     for (Tokens& segment : segments) {
       if (segment.empty()) {
-        return refuse(shown_, "its braces give " + quoted(spell_tokens(expansion, syntax_)) +
+        return refuse(shown_, "its braces give " + in_quotes(spell_tokens(expansion, syntax_)) +
                                   ", in which a name is empty");
       }
       if (has_kind(segment, TokenKind::kGlobStar) && segment.size() > 1)

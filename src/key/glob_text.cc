@@ -161,8 +161,10 @@ class Lexer {
   }
 
   Result<void> take_escape() {
+    const bool after_name = at_ > 0 && text_[at_ - 1] != static_cast<char32_t>(syntax_.separator);
     auto c = escaped();
     if (!c) return fail(std::move(c.error()));
+    if (after_name && std::u32string_view(U"*?[{").contains(*c)) doubtful_escape_ = true;
     push_literal(*c);
     return {};
   }
@@ -170,8 +172,6 @@ class Lexer {
   // The character after a backslash. Any other backslash is a path of another system.
   Result<char32_t> escaped() {
     if (at_ + 1 < text_.size() && kEscapable.contains(text_[at_ + 1])) {
-      const bool after_name = at_ > 0 && text_[at_ - 1] != static_cast<char32_t>(syntax_.separator);
-      doubtful_escape_ = doubtful_escape_ || after_name;
       at_ += 2;
       return text_[at_ - 1];
     }
@@ -248,7 +248,7 @@ class Lexer {
     if (frames_.size() == kBraceDepthMax) {
       return fail(
           Code::kLimitExceeded,
-          quoted(shown_) + ": braces nest at most " + std::to_string(kBraceDepthMax) + " deep",
+          in_quotes(shown_) + ": braces nest at most " + std::to_string(kBraceDepthMax) + " deep",
           "name several patterns instead");
     }
     frames_.push_back({.at = at_, .commas = 0, .sum = 0, .product = 1});
@@ -269,7 +269,8 @@ class Lexer {
     const Frame frame = frames_.back();
     frames_.pop_back();
     if (frame.commas == 0) {
-      return unclosed("braces hold at least two alternatives, as in {a,b}", frame.at);
+      return unclosed("braces hold at least two alternatives, as in {a,b}",
+                      frames_.empty() ? frame.at : frames_.front().at);
     }
     std::size_t& product = frames_.empty() ? top_product_ : frames_.back().product;
     product *= frame.sum + frame.product;
@@ -281,15 +282,20 @@ class Lexer {
 
   std::unexpected<Error> too_many_alternatives() const {
     return fail(Code::kLimitExceeded,
-                quoted(shown_) + ": braces multiply out to at most " +
+                in_quotes(shown_) + ": braces multiply out to at most " +
                     std::to_string(kBraceAlternativesMax) + " patterns",
                 "name several patterns, or use '*'");
   }
 
   std::unexpected<Error> unclosed(std::string_view rule, std::size_t at) const {
-    const std::u32string character{U'\\', text_[at]};
+    // One brace that was not meant as a pattern makes all of them doubtful (`{{name}}/a`).
+    std::u32string fixed = text_.substr(0, at);
+    for (std::size_t i = at; i < text_.size(); ++i) {
+      if (i == at || (text_[at] == U'{' && text_[i] == U'{')) fixed += U'\\';
+      fixed += text_[i];
+    }
     return refuse(shown_, std::string(rule) + "; for the character itself put '\\' before it",
-                  with(at, 1, character));
+                  with(0, text_.size(), fixed));
   }
 
   // The whole value with a part of the pattern replaced.

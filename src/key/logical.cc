@@ -95,6 +95,13 @@ Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {
                              std::string(prefix), literal_of(prefix, rest));
 }
 
+std::string joined(const std::vector<std::string>& segments, char separator) {
+  std::string text;
+  for (const std::string& segment : segments) text.append(segment).push_back(separator);
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
 // flag: and event:, whose names have a character rule of their own.
 Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   std::string rest(given);
@@ -130,8 +137,11 @@ Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   if (!glob) return fail(std::move(glob.error()));
   if (auto ok = check_tree_tokens(tree, *glob, whole, rest); !ok)
     return fail(std::move(ok.error()));
-  // Only escaped pattern characters could have made it plain, and check_tree_tokens has none.
-  if (glob->plain) return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
+  if (glob->plain) {  // `[a]b` is `ab`; an escaped pattern character is none of a name's
+    const std::string name = joined(glob->literal, tree.separator);
+    if (!has_pattern_character(name)) return parse_word_tree(tree, name);
+    return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
+  }
   return make_tree_glob(tree, *std::move(glob));
 }
 
@@ -147,15 +157,17 @@ Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fo
     auto glob = parse_glob(rest, whole, syntax);
     if (!glob) return fail(std::move(glob.error()));
     if (!glob->plain) return make_tree_glob(tree, *std::move(glob));
-    return refuse(whole, "a contract's name has no escaped pattern characters");
+    clean = {std::move(glob->literal), glob->folder};
+  } else {
+    auto cleaned = clean_path(rest, prefix);
+    if (!cleaned) return fail(std::move(cleaned.error()));
+    clean = *std::move(cleaned);
   }
-  auto cleaned = clean_path(rest, prefix);
-  if (!cleaned) return fail(std::move(cleaned.error()));
-  clean = *std::move(cleaned);
   if (clean.segments.empty()) return refuse(whole, "no contract is named", prefix + "**");
-  std::string text;
-  for (const std::string& segment : clean.segments) text += segment + "/";
-  text.pop_back();
+  std::string text = joined(clean.segments, '/');
+  if (has_pattern_character(text) || text.contains('\\')) {
+    return refuse(whole, "the name of a contract has no pattern character, escaped or not");
+  }
   if (clean.folder) {
     return refuse(whole, "a key is no folder and does not end in '/'", prefix + text + "/**");
   }
@@ -172,9 +184,9 @@ std::string known_prefixes(const Rules& rules) {
 std::unexpected<Error> unknown_prefix(std::string_view text, std::string_view prefix,
                                       const Rules& rules) {
   return fail(Code::kOperationNotPermitted,
-              quoted(text) + ": unknown prefix '" + std::string(prefix) + ":'; known are " +
+              in_quotes(text) + ": unknown prefix '" + std::string(prefix) + ":'; known are " +
                   known_prefixes(rules) + "; a file of that name is written " +
-                  quoted("./" + std::string(text)),
+                  in_quotes("./" + std::string(text)),
               "use a known prefix, or add '" + std::string(prefix) + "' to the realm's config");
 }
 
@@ -221,11 +233,14 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
 
 Result<Resource> restore_logical(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, quoted(text) + " is no key that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no key that was ever written here",
                 "run 'lockkeeper doctor'");
   };
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return corrupt();
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+    return corrupt();
+  }
   const std::string_view prefix = text.substr(0, colon);
   const std::string_view rest = text.substr(colon + 1);
   if (kind == Kind::kLogical) return make_plain(prefix, rest);

@@ -134,7 +134,7 @@ Result<std::string> canonical_api(std::string_view rest, std::vector<std::string
   auto route = route_of(method, rest, whole);
   if (!route) return route;
   if (!is_one_of(kMethods, method)) {
-    warnings.push_back(quoted(whole) + ": '" + method +
+    warnings.push_back(in_quotes(whole) + ": '" + method +
                        "' is no usual HTTP method; usual are GET POST PUT PATCH DELETE HEAD "
                        "OPTIONS TRACE CONNECT");
   }
@@ -167,7 +167,7 @@ Result<std::string> canonical_env(std::string_view rest) {
   const std::string whole = "env:" + std::string(rest);
   if (is_port(rest)) {
     return fail(Code::kInvalidResource,
-                quoted(whole) +
+                in_quotes(whole) +
                     ": a port is not locked by an env: key; "
                     "take one with 'lockkeeper ports'",
                 "lockkeeper ports");
@@ -218,7 +218,8 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
     for (const std::string& other : rules.feature_purposes) {
       if (other != "pause") known += " " + other;
     }
-    warnings.push_back(quoted(whole) + ": unknown purpose '" + purpose + "'; known are " + known);
+    warnings.push_back(in_quotes(whole) + ": unknown purpose '" + purpose + "'; known are " +
+                       known);
   }
   return std::string(id) + ":" + purpose;
 }

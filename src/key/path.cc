@@ -22,11 +22,11 @@ std::string without_controls(std::string_view text) {
 
 std::unexpected<Error> refuse(std::string_view value, std::string_view rule,
                               std::string_view corrected) {
-  std::string message = quoted(value) + ": " + std::string(rule);
-  std::string hint;
+  std::string message = in_quotes(value) + ": " + std::string(rule);
+  std::string hint = "see 'lockkeeper acquire --help' for what can be named";
   if (!corrected.empty()) {
-    message += "; write " + quoted(corrected);
-    hint = "use " + quoted(corrected);
+    message += "; write " + in_quotes(corrected);
+    hint = "use " + in_quotes(corrected);
   }
   return fail(Code::kInvalidResource, std::move(message), std::move(hint));
 }
@@ -62,10 +62,10 @@ Result<void> check_path_text(std::string_view text, std::string_view prefix) {
 Result<void> check_segment_length(std::string_view segment, std::string_view whole) {
   if (segment.size() <= kSegmentBytesMax) return {};
   return fail(Code::kLimitExceeded,
-              quoted(whole) + ": one name in a path has at most " +
+              in_quotes(whole) + ": one name in a path has at most " +
                   std::to_string(kSegmentBytesMax) + " bytes, this one has " +
                   std::to_string(segment.size()),
-              "shorten " + quoted(segment.substr(0, 40)));
+              "shorten " + in_quotes(segment.substr(0, 40)));
 }
 
 Result<CleanPath> clean_path(std::string_view text, std::string_view prefix) {

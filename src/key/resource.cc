@@ -16,7 +16,7 @@ namespace {
 
 std::unexpected<Error> too_long(std::string_view text) {
   return fail(Code::kLimitExceeded,
-              quoted(text) + ": a resource has at most " + std::to_string(kKeyTextBytesMax) +
+              in_quotes(text) + ": a resource has at most " + std::to_string(kKeyTextBytesMax) +
                   " bytes, this one has " + std::to_string(text.size()),
               "name something shorter");
 }
@@ -32,12 +32,12 @@ Result<void> check_first_colon(std::string_view text) {
   if (colon == std::string_view::npos) return {};
   if (colon == 1 && is_ascii_letter(text[0]) && text.size() > 2 &&
       (text[2] == '/' || text[2] == '\\')) {
-    return refuse(text, "a path is relative to the realm's root, without a drive");
+    return refuse(text, "a path is relative to the realm's root and has no drive");
   }
   std::string lower(text);
   std::transform(lower.begin(), lower.begin() + static_cast<std::ptrdiff_t>(colon), lower.begin(),
                  ascii_lower);
-  if (auto known = parse_logical(lower, {}); looks_logical(lower) && known) {
+  if (looks_logical(lower) && parse_logical(lower, {})) {
     return refuse(text, "a prefix is lowercase", lower);
   }
   return refuse(text, "the first name holds a ':' and would read as a logical key",
@@ -75,10 +75,10 @@ Result<Resource> make_unescaped(const Glob& glob, std::string_view text) {
 std::string escape_warning(std::string_view text) {
   std::string pattern(text);
   std::ranges::replace(pattern, '\\', '/');
-  return quoted(text) +
+  return in_quotes(text) +
          ": '\\' makes the next character stand for itself; for a pattern in a "
          "folder write " +
-         quoted(pattern);
+         in_quotes(pattern);
 }
 
 Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax syntax) {
@@ -181,7 +181,7 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
 
 Result<Resource> restore(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, quoted(text) + " is no resource that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no resource that was ever written here",
                 "run 'lockkeeper doctor'");
   };
   if (text.empty() || text.size() > kKeyTextBytesMax || !is_nfc(text)) return corrupt();

@@ -44,7 +44,7 @@ Result<std::string> nfc(std::string_view text) {
                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(mapped);
   if (size < 0) {
-    return fail(Code::kInvalidResource, quoted(text) + " is not UTF-8 text",
+    return fail(Code::kInvalidResource, in_quotes(text) + " is not UTF-8 text",
                 "give the name in UTF-8");
   }
   return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size));
@@ -115,7 +115,7 @@ std::string_view trim_end(std::string_view text) {
   return text.substr(0, end);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "'";
   const std::size_t whole = text.size();

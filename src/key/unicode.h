@@ -32,6 +32,6 @@ bool is_blank(char32_t code_point);    // a space of any kind
 std::string_view trim_end(std::string_view text);
 
 // 'text' in quotes for a message: bytes that are not UTF-8 and controls as \xNN, long text cut.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace lockkeeper::key
