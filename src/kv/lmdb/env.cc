@@ -1,0 +1,143 @@
+#include "kv/lmdb/env.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+thread_local Landing t_landing;
+struct sigaction g_old_segv;
+struct sigaction g_old_bus;
+
+void on_fault(int signal, siginfo_t*, void*) {
+  if (t_landing.active) siglongjmp(t_landing.place, 1);
+  // Not ours: as if we were not here. Returning repeats the access under the former action.
+  ::sigaction(signal, signal == SIGSEGV ? &g_old_segv : &g_old_bus, nullptr);
+}
+
+void on_assert(MDB_env*, const char*) {
+  if (t_landing.active) siglongjmp(t_landing.place, 1);
+}
+
+bool install() {
+  struct sigaction action{};
+  action.sa_sigaction = on_fault;
+  // NODEFER: the handler is left by a jump, which does not restore the mask.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  ::sigaction(SIGSEGV, &action, &g_old_segv);
+  ::sigaction(SIGBUS, &action, &g_old_bus);
+  return true;
+}
+
+}  // namespace
+
+Landing& landing() {
+  return t_landing;
+}
+
+void install_fault_handler() {
+  static const bool installed = install();
+  (void)installed;
+}
+
+Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& options) {
+  install_fault_handler();
+  std::unique_ptr<Env> env(new Env(path));
+  env->owner_pid_ = ::getpid();
+  int code = mdb_env_create(&env->env_);
+  if (code != 0) return fail(errno_error(code, path));
+  mdb_env_set_assert(env->env_, on_assert);
+  unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
+  flags |= options.sync ? MDB_NOMETASYNC : MDB_NOSYNC;
+  if (options.read_only) flags |= MDB_RDONLY;
+  // Where address space is limited (ulimit -v), less will do: the map grows by itself.
+  std::uint64_t map_bytes = options.map_bytes;
+  for (;; map_bytes /= 16) {
+    mdb_env_set_mapsize(env->env_, map_bytes);
+    MDB_env* raw = env->env_;
+    code = guarded([&] { return mdb_env_open(raw, path.c_str(), flags, options.file_mode); });
+    if (code != ENOMEM || map_bytes < (std::uint64_t{64} << 20)) break;
+    mdb_env_close(raw);
+    env->env_ = nullptr;
+    if (mdb_env_create(&env->env_) != 0) return fail(errno_error(ENOMEM, path));
+    mdb_env_set_assert(env->env_, on_assert);
+  }
+  if (code != 0) return fail(env->error(code, "open"));
+  mdb_env_get_fd(env->env_, &env->fd_);
+  MDB_stat stat{};
+  mdb_env_stat(env->env_, &stat);
+  env->page_bytes_ = stat.ms_psize;
+  // Opening the unnamed database sets its comparison function, once for the environment.
+  MDB_env* raw = env->env_;
+  code = guarded([raw] {
+    MDB_txn* txn = nullptr;
+    if (const int began = mdb_txn_begin(raw, nullptr, MDB_RDONLY, &txn); began != 0) return began;
+    MDB_dbi dbi = 0;
+    const int opened = mdb_dbi_open(txn, nullptr, 0, &dbi);
+    mdb_txn_abort(txn);
+    return opened;
+  });
+  if (code != 0) return fail(env->error(code, "open"));
+  return env;
+}
+
+Env::~Env() {
+  // A forked child leaves its copy alone: its parent may have been inside a transaction.
+  if (env_ != nullptr && !poisoned_ && owner_pid_ == ::getpid()) mdb_env_close(env_);
+}
+
+std::uint64_t Env::map_bytes() const {
+  MDB_envinfo info{};
+  mdb_env_info(env_, &info);
+  return info.me_mapsize;
+}
+
+std::uint64_t Env::used_pages() const {
+  MDB_envinfo info{};
+  mdb_env_info(env_, &info);
+  return info.me_last_pgno + 1;
+}
+
+Result<void> Env::resize(std::uint64_t map_bytes) {
+  const int code = mdb_env_set_mapsize(env_, map_bytes);
+  if (code != 0) {
+    poison();  // unmapped by now
+    return fail(error(code, "grow the map"));
+  }
+  return {};
+}
+
+Error Env::error(int code, std::string_view what) {
+  const std::string where = path_ + ": " + std::string(what);
+  switch (code) {
+    case kFaulted:
+      poison();
+      return {Code::kStoreCorrupt, where + ": the file is damaged (memory fault)",
+              "run lockkeeper doctor"};
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_PANIC:
+    case MDB_VERSION_MISMATCH:
+    case MDB_INVALID:
+    case MDB_CURSOR_FULL:
+    case MDB_PAGE_FULL:
+    case MDB_INCOMPATIBLE:
+    case MDB_BAD_TXN:
+    case MDB_BAD_VALSIZE:
+      return {Code::kStoreCorrupt, where + ": the file is damaged (" + mdb_strerror(code) + ")",
+              "run lockkeeper doctor"};
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+      return {Code::kLimitExceeded, where + ": more than one transaction can hold",
+              "do it in smaller steps"};
+    case MDB_MAP_RESIZED:
+      return {Code::kStoreUnavailable, where + ": the map has grown", "try again"};
+    default:
+      return errno_error(code, where);
+  }
+}
+
+}  // namespace lockkeeper::kv::internal

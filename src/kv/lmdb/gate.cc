@@ -1,0 +1,354 @@
+#include "kv/lmdb/gate.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "kv/lmdb/interrupt.h"
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+// Far behind the file's end: locks need no bytes. The turnstile and the slots are neighbours, so
+// that a writer who finds nobody takes both with one call, and leaves with one.
+constexpr off_t kSpan = off_t{1} << 32;
+constexpr off_t kTurnstile = off_t{1} << 40;
+constexpr off_t kSlots = kTurnstile + kSpan;
+constexpr off_t kSeatLocks = off_t{1} << 42;
+
+struct flock range(short type, off_t start, off_t length) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = length;
+  return lock;
+}
+
+std::int64_t mono_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// A lock is shared with a forked child's copy of the description, and would then outlive this
+// process's death. So children close their copies at once. Fixed size: a fork handler must not
+// allocate. Descriptions beyond it are closed at exec, like all.
+// 0 stands for none: descriptor 0 is never a gate's, see remember().
+std::array<std::atomic<int>, 512> g_descriptions;
+
+void close_in_child() {
+  for (auto& fd : g_descriptions) {
+    const int number = fd.exchange(0);
+    if (number > 0) ::close(number);
+  }
+}
+
+void remember(int number) {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, close_in_child);
+  (void)registered;
+  if (number == 0) return;  // a process without a standard input; closed at exec, like all
+  for (auto& fd : g_descriptions) {
+    int none = 0;
+    if (fd.compare_exchange_strong(none, number)) return;
+  }
+}
+
+void forget(int number) {
+  for (auto& fd : g_descriptions) {
+    int expected = number;
+    if (number != 0 && fd.compare_exchange_strong(expected, 0)) return;
+  }
+}
+
+std::uint64_t pid_namespace() {
+  struct stat st{};
+  return ::stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
+sigset_t job_control() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGTSTP);
+  ::sigaddset(&set, SIGTTIN);
+  ::sigaddset(&set, SIGTTOU);
+  return set;
+}
+
+}  // namespace
+
+Gate::Pass::Pass(Pass&& other) noexcept
+    : gate_(std::exchange(other.gate_, nullptr)),
+      seat_(std::move(other.seat_)),
+      mask_(other.mask_),
+      in_place_(other.in_place_) {}
+
+Gate::Pass& Gate::Pass::operator=(Pass&& other) noexcept {
+  if (this != &other) {
+    leave();
+    gate_ = std::exchange(other.gate_, nullptr);
+    seat_ = std::move(other.seat_);
+    mask_ = other.mask_;
+    in_place_ = other.in_place_;
+  }
+  return *this;
+}
+
+void Gate::Pass::leave() {
+  if (gate_ == nullptr) return;
+  std::exchange(gate_, nullptr)->leave(std::move(seat_));
+  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+Result<std::unique_ptr<Gate>> Gate::open(const std::string& path, bool read_only,
+                                         const FilePolicy* policy) {
+  std::unique_ptr<Gate> gate(new Gate(path, read_only));
+  auto fd = open_plain(path, read_only, policy);
+  if (!fd) return fail(std::move(fd.error()));
+  gate->watch_ = std::move(*fd);
+  gate->owner_pid_ = ::getpid();
+  const auto identity = identify(path);
+  struct stat st{};
+  if (::fstat(gate->watch_.get(), &st) != 0) return fail(errno_error(errno, path));
+  if (!identity || identity->inode != st.st_ino) {
+    return fail(Code::kStoreUnavailable, path + ": was replaced while it was being opened",
+                "try again");
+  }
+  gate->identity_ = *identity;
+  if (st.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+    if (auto ok = gate->map_page(gate->watch_.get()); !ok) return fail(std::move(ok.error()));
+  }
+  return gate;
+}
+
+Gate::~Gate() {
+  const bool ours = owner_pid_ == ::getpid();
+  for (auto& seat : spare_) {
+    if (ours) {
+      forget(seat->fd.get());
+    } else {
+      (void)seat->fd.release();  // closed by the fork handler
+    }
+  }
+  if (page_ != nullptr) ::munmap(page_.load(), sizeof(GatePage));
+}
+
+Result<void> Gate::map_page(int fd) {
+  const int access = read_only_ ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* page = ::mmap(nullptr, sizeof(GatePage), access, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) return fail(errno_error(errno, path_));
+  page_ = static_cast<GatePage*>(page);
+  return {};
+}
+
+Result<void> Gate::make_page() {
+  LOCKKEEPER_ASSERT(!read_only_);
+  const int error = ::posix_fallocate(watch_.get(), 0, sizeof(GatePage));
+  if (error != 0) return fail(errno_error(error, path_));
+  if (page_ != nullptr) return {};
+  return map_page(watch_.get());
+}
+
+bool Gate::named() const {
+  struct stat st{};
+  return ::lstat(path_.c_str(), &st) == 0 && st.st_ino == identity_.inode;
+}
+
+bool Gate::whole() const {
+  struct stat st{};
+  return page_ != nullptr && ::fstat(watch_.get(), &st) == 0 &&
+         st.st_size >= static_cast<off_t>(sizeof(GatePage));
+}
+
+Result<std::unique_ptr<Gate::Seat>> Gate::take_seat() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      auto seat = std::move(spare_.back());
+      spare_.pop_back();
+      return seat;
+    }
+  }
+  auto fd = open_plain(path_, read_only_, nullptr);
+  if (!fd) return fail(std::move(fd.error()));
+  auto seat = std::make_unique<Seat>();
+  seat->fd = std::move(*fd);
+  struct stat st{};
+  if (::fstat(seat->fd.get(), &st) != 0 || st.st_ino != identity_.inode) {
+    // The file was replaced. A passage of the opened one leads nowhere (it is not in_place()), but
+    // the caller has to get there to find out.
+    const std::string opened = "/proc/self/fd/" + std::to_string(watch_.get());
+    seat->fd = Fd(::open(opened.c_str(), (read_only_ ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+    if (!seat->fd) return fail(errno_error(errno, path_));
+  }
+  if (auto ok = find_number(*seat); !ok) return fail(std::move(ok.error()));
+  remember(seat->fd.get());
+  return seat;
+}
+
+Result<void> Gate::find_number(Seat& seat) {
+  SystemRandom random;
+  seat.number = kSeats + static_cast<std::uint32_t>(random.next() >> 33);
+  if (read_only_ || !whole()) return {};
+  const auto first = static_cast<std::uint32_t>(::getpid()) % kSeats;
+  for (std::uint32_t i = 0; i < kSeats; ++i) {
+    const std::uint32_t number = (first + i) % kSeats;
+    struct flock lock = range(F_WRLCK, kSeatLocks + number, 1);
+    if (::fcntl(seat.fd.get(), F_OFD_SETLK, &lock) == 0) {
+      seat.number = number;
+      introduce(seat);
+      return {};
+    }
+    if (errno != EAGAIN && errno != EACCES) return fail(errno_error(errno, path_));
+  }
+  return {};
+}
+
+void Gate::introduce(const Seat& seat) {
+  SeatRow& row = page_.load()->seats[seat.number];
+  char name[16] = {};
+  const Fd fd(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
+  const ssize_t n = fd ? ::read(fd.get(), name, sizeof name - 1) : 0;
+  if (n > 0 && name[n - 1] == '\n') name[n - 1] = '\0';
+  std::uint64_t words[2];
+  std::memcpy(words, name, sizeof words);
+  row.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
+  row.pid_namespace.store(pid_namespace(), std::memory_order_relaxed);
+  row.name[0].store(words[0], std::memory_order_relaxed);
+  row.name[1].store(words[1], std::memory_order_relaxed);
+}
+
+Result<Gate::Pass> Gate::enter(Access access, int patience_ms) {
+  LOCKKEEPER_ASSERT(owner_pid_ == ::getpid());
+  LOCKKEEPER_ASSERT(access == Access::kRead || !read_only_);
+  auto seat = take_seat();
+  if (!seat) return fail(std::move(seat.error()));
+  static const sigset_t kHeldOff = job_control();
+  Pass pass;
+  ::pthread_sigmask(SIG_BLOCK, &kHeldOff, &pass.mask_);
+  if (auto ok = lock_for(**seat, access, patience_ms); !ok) {
+    leave(std::move(*seat));
+    ::pthread_sigmask(SIG_SETMASK, &pass.mask_, nullptr);
+    return fail(std::move(ok.error()));
+  }
+  pass.gate_ = this;
+  pass.seat_ = std::move(*seat);
+  struct stat st{};
+  pass.in_place_ = page_ != nullptr && ::lstat(path_.c_str(), &st) == 0 &&
+                   st.st_ino == identity_.inode &&
+                   st.st_size >= static_cast<off_t>(sizeof(GatePage));
+  if (pass.in_place_ && access == Access::kWrite) {
+    page().writer.store(pass.seat_->number, std::memory_order_relaxed);
+    page().turns.fetch_add(1, std::memory_order_relaxed);
+  }
+  return pass;
+}
+
+Result<void> Gate::lock_for(const Seat& seat, Access access, int patience_ms) {
+  const off_t own = static_cast<off_t>(seat.number);
+  if (access == Access::kRead) {
+    if (auto ok = lock(seat, F_RDLCK, kTurnstile + own, 1, patience_ms); !ok) return ok;
+    if (auto ok = lock(seat, F_RDLCK, kSlots + own, 1, patience_ms); !ok) return ok;
+    struct flock out = range(F_UNLCK, kTurnstile + own, 1);
+    if (::fcntl(seat.fd.get(), F_OFD_SETLK, &out) != 0) return fail(errno_error(errno, path_));
+    return {};
+  }
+  struct flock both = range(F_WRLCK, kTurnstile, 2 * kSpan);
+  if (::fcntl(seat.fd.get(), F_OFD_SETLK, &both) == 0) return {};
+  if (auto ok = lock(seat, F_WRLCK, kTurnstile, kSpan, patience_ms); !ok) return ok;
+  if (whole()) page().writer.store(seat.number, std::memory_order_relaxed);
+  return lock(seat, F_WRLCK, kSlots, kSpan, patience_ms);
+}
+
+Result<void> Gate::lock(const Seat& seat, short type, off_t start, off_t length, int patience_ms) {
+  struct flock wanted = range(type, start, length);
+  if (::fcntl(seat.fd.get(), F_OFD_SETLK, &wanted) == 0) return {};
+  if (errno != EAGAIN && errno != EACCES) return fail(errno_error(errno, path_));
+  return wait_for(seat, type, start, length, patience_ms);
+}
+
+std::uint64_t Gate::turns() const {
+  return whole() ? page().turns.load(std::memory_order_relaxed) : 0;
+}
+
+Result<void> Gate::wait_for(const Seat& seat, short type, off_t start, off_t length,
+                            int patience_ms) {
+  Interrupt timer(patience_ms);
+  if (!timer.armed()) return fail(Code::kStoreUnavailable, "no timer for waiting at the gate");
+  std::uint64_t seen = turns();
+  std::int64_t since = mono_ms();
+  for (;;) {
+    struct flock wanted = range(type, start, length);
+    if (::fcntl(seat.fd.get(), F_OFD_SETLKW, &wanted) == 0) return {};
+    if (errno != EINTR) return fail(errno_error(errno, path_));
+    if (mono_ms() - since < patience_ms) continue;
+    // Somebody came through meanwhile: the store is crowded, not stuck.
+    const std::uint64_t now = turns();
+    if (now == seen) return fail(busy(patience_ms));
+    seen = now;
+    since = mono_ms();
+    timer.again(patience_ms);
+  }
+}
+
+std::string Gate::describe(std::uint32_t number) const {
+  if (number >= kSeats || !whole()) return "a process that cannot be named";
+  const SeatRow& row = page().seats[number];
+  const std::uint64_t words[2] = {row.name[0].load(std::memory_order_relaxed),
+                                  row.name[1].load(std::memory_order_relaxed)};
+  char name[17] = {};
+  std::memcpy(name, words, sizeof words);
+  for (char& c : name) {
+    if (c != '\0' && (c < ' ' || c > '~')) c = '?';
+  }
+  std::string text =
+      "pid " + std::to_string(row.pid.load(std::memory_order_relaxed)) + " (" + name + ")";
+  const std::uint64_t where = row.pid_namespace.load(std::memory_order_relaxed);
+  if (where != pid_namespace()) {
+    text += " in another container (pid namespace " + std::to_string(where) + ")";
+  }
+  return text;
+}
+
+std::string Gate::culprit() const {
+  for (const off_t start : {kSlots, kTurnstile}) {
+    struct flock found = range(read_only_ ? F_RDLCK : F_WRLCK, start, kSpan);
+    if (::fcntl(watch_.get(), F_OFD_GETLK, &found) != 0 || found.l_type == F_UNLCK) continue;
+    if (found.l_len == 1) return describe(static_cast<std::uint32_t>(found.l_start - start));
+    return describe(whole() ? page().writer.load(std::memory_order_relaxed) : kSeats);
+  }
+  return {};
+}
+
+Error Gate::busy(int patience_ms) const {
+  std::string who = culprit();
+  if (who.empty()) who = "a process that has just left";
+  return {Code::kStoreBusy,
+          path_ + ": " + who + " is inside the store and has not moved for " +
+              std::to_string(patience_ms / 1000) + " s",
+          "it may be stopped: resume it (kill -CONT) or end it (kill), then try again"};
+}
+
+void Gate::leave(std::unique_ptr<Seat> seat) {
+  if (owner_pid_ != ::getpid()) {
+    (void)seat->fd.release();
+    return;
+  }
+  struct flock out = range(F_UNLCK, kTurnstile, 2 * kSpan);
+  LOCKKEEPER_ASSERT(::fcntl(seat->fd.get(), F_OFD_SETLK, &out) == 0);
+  const std::lock_guard lock(mutex_);
+  spare_.push_back(std::move(seat));
+}
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,40 @@
+// The page of the gate's file that every process has mapped: what must be known at the start of
+// each transaction without asking the disk. It is a cache and a witness, never the only copy of
+// anything: it is not synced, and after a boot it is written anew.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lockkeeper::kv::internal {
+
+// "lkgate" and the layout's number. Another number: the page is written anew under a new epoch.
+inline constexpr std::uint64_t kGateMagic = 0x6c6b676174650001;
+inline constexpr std::uint32_t kSeats = 1024;
+
+// Who sits there; written by its process alone.
+struct SeatRow {
+  std::atomic<std::uint32_t> pid;  // as its own PID namespace numbers it
+  std::uint32_t unused;
+  std::atomic<std::uint64_t> pid_namespace;  // inode; 0: cannot tell
+  std::atomic<std::uint64_t> name[2];        // the process's name, at most 15 bytes
+};
+
+struct GatePage {
+  std::atomic<std::uint64_t> magic;
+  std::atomic<std::uint64_t> generation;  // the epoch's id: another one means "open again"
+  std::atomic<std::uint64_t> boot;        // hash of the boot id under which this was written
+  std::atomic<std::uint64_t> version;     // of the last commit; never above the data file's
+  std::atomic<std::uint64_t> turns;       // grows with each writer that passes: progress
+  std::atomic<std::uint32_t> writer;      // seat of the last writer that got the turnstile
+  std::uint32_t unused;
+  // The data file as the last commit left it: another time means that somebody else wrote to it.
+  std::atomic<std::uint64_t> data_inode;
+  std::atomic<std::uint64_t> data_mtime_ns;
+  std::uint64_t reserved[504];
+  SeatRow seats[kSeats];
+};
+static_assert(sizeof(GatePage) == 4096 + kSeats * sizeof(SeatRow));
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace lockkeeper::kv::internal

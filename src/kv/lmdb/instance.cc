@@ -1,0 +1,328 @@
+#include "kv/lmdb/instance.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+// Pages that no growing transaction may use up, so that releases work on a full disk (F13).
+constexpr std::uint64_t kReservePages = 256;
+// The file grows in steps of 1/16 of itself, at least and at most so many pages.
+constexpr std::uint64_t kStepPagesMin = 256;
+constexpr std::uint64_t kStepPagesMax = 16384;
+
+// What ties a transaction to the gate.
+class GateHost final : public TxnHost {
+ public:
+  GateHost(std::shared_ptr<Instance> instance, Gate::Pass pass, Access access)
+      : instance_(std::move(instance)), pass_(std::move(pass)), access_(access), pid_(::getpid()) {
+    if (access_ == Access::kWrite) {
+      instance_->local().lock();
+    } else {
+      instance_->local().lock_shared();
+    }
+  }
+  ~GateHost() override {
+    // A forked child's copy: the lock is its parent's, and so is the passage.
+    if (ours()) leave();
+  }
+
+  Result<void> make_room(MDB_txn* txn, const Demand& demand) override {
+    wrote_ = true;
+    return instance_->make_room(txn, demand);
+  }
+
+  Result<void> committed(Version version) override {
+    instance_->note_data(version);
+    wrote_ = false;
+    leave();
+    if (version == 0 || instance_->epoch().durability != Durability::kFull) return {};
+    // Behind the gate: syncs of several processes merge. Until it is done nobody has been told.
+    if (::fdatasync(instance_->env().fd()) == 0) return {};
+    const int error = errno;
+    instance_->env().retire();
+    Error why = errno_error(error, instance_->env().path() + ": sync");
+    why.code = Code::kUnknown;
+    return fail(std::move(why));
+  }
+
+  void ended() override {
+    if (wrote_ && pass_) instance_->note_data(0);
+    leave();
+  }
+
+  bool ours() const override { return pid_ == ::getpid(); }
+
+ private:
+  void leave() {
+    if (!pass_) return;
+    if (access_ == Access::kWrite) {
+      instance_->local().unlock();
+    } else {
+      instance_->local().unlock_shared();
+    }
+    pass_.leave();
+  }
+
+  std::shared_ptr<Instance> instance_;
+  Gate::Pass pass_;
+  const Access access_;
+  const pid_t pid_;
+  bool wrote_ = false;
+};
+
+bool is_missing(const std::string& path) {
+  return !identify(path).has_value();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Instance>> Instance::open(const LmdbOptions& options) {
+  LOCKKEEPER_ASSERT(options.clock != nullptr && !options.folder.empty());
+  std::shared_ptr<Instance> instance(new Instance(options));
+  if (auto ok = instance->open_gate(); !ok) return fail(std::move(ok.error()));
+  if (auto ok = instance->load(); !ok) return fail(std::move(ok.error()));
+  return instance;
+}
+
+Result<void> Instance::open_gate() {
+  const std::string& folder = place_.options.folder;
+  struct stat st{};
+  if (::lstat(folder.c_str(), &st) == 0) {
+    if (!S_ISDIR(st.st_mode)) {
+      return fail(Code::kStoreUnavailable, folder + ": is not a folder",
+                  "the store's folder must be a plain folder, no link");
+    }
+    if (auto ok = check_filesystem(folder); !ok) return ok;
+  } else if (errno == EACCES) {
+    return fail(errno_error(EACCES, folder));
+  } else {
+    if (auto ok = check_filesystem(parent_of(folder)); !ok) {
+      const bool absent = is_missing(parent_of(folder)) && !place_.options.create;
+      return absent ? fail(Code::kNotFound, folder + ": no store") : ok;
+    }
+  }
+  // Nothing at all: only settle() can tell a new store from a deleted one, and it needs the gate.
+  const bool nothing = is_missing(place_.gate_path) && is_missing(place_.data_path) &&
+                       is_missing(place_.epochs.main);
+  if (nothing && !place_.options.create) {
+    const auto known = place_.epochs.load().record;
+    const auto parent = identify(parent_of(folder));
+    if (known && parent && known->parent.same_file(*parent)) {
+      return lost_state(place_, "the store's files were deleted");
+    }
+    return fail(Code::kNotFound, folder + ": no store");
+  }
+  if (auto ok = make_folder(folder, place_.policy); !ok) return ok;
+  auto gate = Gate::open(place_.gate_path, false, &place_.policy);
+  if (!gate && gate.error().code == Code::kStoreUnavailable) {
+    auto reader = Gate::open(place_.gate_path, true, nullptr);
+    if (reader) gate = std::move(reader);
+  }
+  if (!gate) return fail(std::move(gate.error()));
+  gate_ = std::move(*gate);
+  return {};
+}
+
+Result<void> Instance::load() {
+  bool settled = false;
+  if (auto ok = load_settled(settled); !ok || settled) return ok;
+  if (gate_->read_only()) {
+    return fail(Code::kStoreUnavailable,
+                place_.options.folder + ": cannot be written, and it needs to be before it is read",
+                "run lockkeeper once where the folder can be written");
+  }
+  auto pass = gate_->enter(Access::kWrite, place_.options.patience_ms);
+  if (!pass) return fail(std::move(pass.error()));
+  if (!gate_->named()) {
+    return fail(Code::kStoreUnavailable, gate_->path() + ": replaced while it was being opened",
+                "try again");
+  }
+  auto made = settle(place_, *gate_);
+  if (!made) return fail(std::move(made.error()));
+  epoch_ = made->epoch;
+  recreated_ = made->recreated_after_reboot;
+  auto data = open_data(place_, epoch_, false);
+  if (!data) return fail(std::move(data.error()));
+  env_ = std::move(data->env);
+  return {};
+}
+
+// The usual case, with no write and no sync: everything fits together as the last one left it.
+// `settled` stays false if somebody has to look closer, alone.
+Result<void> Instance::load_settled(bool& settled) {
+  auto pass = gate_->enter(Access::kRead, place_.options.patience_ms);
+  if (!pass) return fail(std::move(pass.error()));
+  if (!pass->in_place()) return {};
+  const auto record = place_.epochs.load_main();
+  const auto facts = facts_of(place_.data_path);
+  if (!record || !facts) return {};
+  if (!is_settled(place_, *gate_, *record, *facts)) {
+    // A reader that may not write takes a sound store as it is, unless it must begin anew.
+    const bool old =
+        record->durability == Durability::kProcess && record->boot_id != place_.options.boot_id;
+    if (!gate_->read_only() || old || record->founding) return {};
+  }
+  auto data = open_data(place_, *record, gate_->read_only());
+  if (!data) return {};
+  MDB_txn* txn = nullptr;
+  Env& env = *data->env;
+  const int code = guarded([&] { return mdb_txn_begin(env.get(), nullptr, MDB_RDONLY, &txn); });
+  if (code != 0) return fail(env.error(code, "begin"));
+  LmdbTxn look({.host = private_host(), .env = &env, .txn = txn, .access = Access::kRead});
+  auto ledger = look.ledger();
+  if (!ledger) return fail(std::move(ledger.error()));
+  if (auto ok = check_schema(place_, ledger->schema); !ok) {
+    const bool newer = ledger->schema > place_.options.schema_version;
+    return newer || gate_->read_only() ? ok : Result<void>();
+  }
+  epoch_ = *record;
+  env_ = std::move(data->env);
+  settled = true;
+  return {};
+}
+
+// Whether the files are still those that were opened. REQUIRES: inside the gate, in_place().
+Result<bool> Instance::fits() const {
+  if (env_->retired()) return false;
+  struct stat st{};
+  if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
+  const auto bytes = static_cast<std::uint64_t>(st.st_size);
+  if (st.st_nlink == 0 || bytes < 2 * env_->page_bytes()) return false;
+  if (!gate_->read_only()) {
+    const GatePage& page = gate_->page();
+    if (page.magic.load(std::memory_order_relaxed) != kGateMagic ||
+        page.generation.load(std::memory_order_relaxed) != epoch_.revision ||
+        page.data_mtime_ns.load(std::memory_order_relaxed) != mtime_ns(st) ||
+        page.data_inode.load(std::memory_order_relaxed) != st.st_ino) {
+      return false;
+    }
+  }
+  return bytes >= env_->used_pages() * env_->page_bytes();
+}
+
+Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms) {
+  if (access == Access::kWrite && gate_->read_only()) {
+    return fail(Code::kStoreUnavailable, place_.options.folder + ": cannot be written",
+                "locks can only be taken where the store's folder can be written");
+  }
+  auto pass = gate_->enter(access, patience_ms);
+  if (!pass) return fail(std::move(pass.error()));
+  if (!pass->in_place()) return nullptr;
+  auto fit = fits();
+  if (!fit) return fail(std::move(fit.error()));
+  if (!*fit) return nullptr;
+  auto host = std::make_unique<GateHost>(shared_from_this(), std::move(*pass), access);
+  MDB_txn* txn = nullptr;
+  auto code = begin_lmdb(access, txn);
+  if (!code) return fail(std::move(code.error()));
+  if (*code == MDB_MAP_RESIZED) {
+    host.reset();
+    if (gate_->read_only()) return nullptr;
+    if (auto ok = grow_map(); !ok) return fail(std::move(ok.error()));
+    return begin(access, patience_ms);
+  }
+  if (*code != 0) return fail(env_->error(*code, "begin"));
+  const Version version = mdb_txn_id(txn) + epoch_.version_base;
+  const Version last = access == Access::kWrite ? version - 1 : version;
+  auto made = std::make_unique<LmdbTxn>(LmdbTxn::Begin{.host = std::move(host),
+                                                       .env = env_.get(),
+                                                       .txn = txn,
+                                                       .access = access,
+                                                       .version = version});
+  // A version that went back without the file being touched cannot be, except by damage: settle()
+  // finds the words for it.
+  if (!gate_->read_only() && gate_->page().version.load(std::memory_order_relaxed) > last) {
+    return nullptr;
+  }
+  return made;
+}
+
+Result<int> Instance::begin_lmdb(Access access, MDB_txn*& txn) {
+  const std::uint64_t used = env_->used_pages() * env_->page_bytes();
+  if (access == Access::kWrite && used * 2 > env_->map_bytes()) {
+    std::uint64_t bytes = env_->map_bytes();
+    while (bytes < used * 4) bytes *= 2;
+    if (auto ok = env_->resize(bytes); !ok) return fail(std::move(ok.error()));
+  }
+  const unsigned flags = access == Access::kRead ? MDB_RDONLY : 0;
+  return guarded([&] { return mdb_txn_begin(env_->get(), nullptr, flags, &txn); });
+}
+
+// Another process has let the file outgrow this one's map. LMDB wants no transaction open in this
+// process meanwhile, and only a writer can know that there is none.
+Result<void> Instance::grow_map() {
+  auto pass = gate_->enter(Access::kWrite, place_.options.patience_ms);
+  if (!pass) return fail(std::move(pass.error()));
+  const std::unique_lock lock(local_);
+  auto fit = pass->in_place() ? fits() : false;
+  if (!fit || !*fit) return {};  // the caller will see
+  std::uint64_t bytes = env_->map_bytes();
+  while (bytes < env_->used_pages() * env_->page_bytes() * 2) bytes *= 2;
+  return env_->resize(bytes);
+}
+
+Result<void> Instance::extend(std::uint64_t pages) {
+  struct stat st{};
+  if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
+  const auto bytes = static_cast<off_t>(pages * env_->page_bytes());
+  // Blocks, not only length: what is reserved must be there when the disk is full.
+  if (::fallocate(env_->fd(), 0, st.st_size, bytes) == 0) return {};
+  if (errno == EOPNOTSUPP && ::ftruncate(env_->fd(), st.st_size + bytes) == 0) return {};
+  return fail(errno_error(errno, env_->path()));
+}
+
+Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand) {
+  MDB_stat rows{};
+  MDB_stat free{};
+  mdb_stat(txn, kRows, &rows);
+  mdb_stat(txn, kFreeList, &free);
+  struct stat st{};
+  if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
+  const std::uint64_t page = env_->page_bytes();
+  const std::uint64_t used = env_->used_pages();
+  const auto pages = static_cast<std::uint64_t>(st.st_size) / page;
+  const std::uint64_t behind = pages > used ? pages - used : 0;
+  const std::uint64_t taken = 2 + rows.ms_branch_pages + rows.ms_leaf_pages +
+                              rows.ms_overflow_pages + free.ms_branch_pages + free.ms_leaf_pages +
+                              free.ms_overflow_pages;
+  const std::uint64_t inside = used > taken ? used - taken : 0;
+  // Each write copies its path and may split it; all together no more than the tree and what is
+  // new.
+  const std::uint64_t by_writes = demand.writes * (2 * std::uint64_t{rows.ms_depth} + 2);
+  const std::uint64_t by_bytes =
+      rows.ms_leaf_pages + rows.ms_branch_pages + 3 * demand.put_bytes / page;
+  const std::uint64_t need = std::min(by_writes, by_bytes) + demand.overflow_pages + 16;
+  if (inside + behind >= need + kReservePages && behind >= demand.overflow_pages + 64) return {};
+  const std::uint64_t step = std::clamp(used / 16, kStepPagesMin, kStepPagesMax);
+  auto more = extend(std::max(step, need + kReservePages));
+  if (!more && more.error().code == Code::kNoSpace && need < kReservePages) {
+    more = extend(need);  // less than a step may still fit
+  }
+  if (more || demand.put_bytes <= demand.erased_bytes) return {};
+  return more;
+}
+
+void Instance::note_data(Version version) {
+  struct stat st{};
+  if (::fstat(env_->fd(), &st) != 0) return;
+  const auto used = static_cast<off_t>(env_->used_pages() * env_->page_bytes());
+  if (!env_->poisoned() && st.st_size < used) {
+    // LMDB does not write pages that it took and gave back in one transaction.
+    if (::ftruncate(env_->fd(), used) != 0 || ::fstat(env_->fd(), &st) != 0) return;
+  }
+  GatePage& page = gate_->page();
+  if (version != 0) page.version.store(version, std::memory_order_relaxed);
+  page.data_mtime_ns.store(mtime_ns(st), std::memory_order_relaxed);
+}
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,64 @@
+// One opened life of a store: its gate, its environment, its epoch. All stores of a process that
+// name the same folder share one. It never changes; when the files have, another one is opened.
+//
+// Thread safety: all of it.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+
+#include "kv/lmdb/env.h"
+#include "kv/lmdb/epoch.h"
+#include "kv/lmdb/gate.h"
+#include "kv/lmdb/lmdb_txn.h"
+#include "kv/lmdb/options.h"
+#include "kv/lmdb/settle.h"
+
+namespace lockkeeper::kv::internal {
+
+class Instance : public std::enable_shared_from_this<Instance> {
+ public:
+  // As LmdbStore::open().
+  static Result<std::shared_ptr<Instance>> open(const LmdbOptions& options);
+
+  // Begins a transaction. A null pointer: the files are not those that were opened, or were touched
+  // by somebody else; open another instance.
+  Result<std::unique_ptr<LmdbTxn>> begin(Access access, int patience_ms);
+
+  const EpochRecord& epoch() const { return epoch_; }
+  bool recreated_after_reboot() const { return recreated_; }
+  bool read_only() const { return gate_->read_only(); }
+  Gate& gate() const { return *gate_; }
+  Env& env() const { return *env_; }
+  const Place& place() const { return place_; }
+  std::shared_mutex& local() { return local_; }
+
+  // Reserves disk space for a commit; see TxnHost::make_room().
+  Result<void> make_room(MDB_txn* txn, const TxnHost::Demand& demand);
+  // Takes note of the data file as the last write left it. REQUIRES: inside the gate as a writer.
+  void note_data(Version version);
+
+ private:
+  explicit Instance(const LmdbOptions& options) : place_(options) {}
+
+  Result<void> open_gate();
+  Result<void> load();
+  Result<void> load_settled(bool& settled);
+  Result<bool> fits() const;
+  Result<int> begin_lmdb(Access access, MDB_txn*& txn);
+  Result<void> grow_map();
+  Result<void> extend(std::uint64_t pages);
+
+  // Constant after open().
+  Place place_;
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Env> env_;
+  EpochRecord epoch_;
+  bool recreated_ = false;
+
+  // Exclusive in write transactions and while the map changes, shared in reads. The gate already
+  // excludes threads of one process from each other; this tells the compiler and the sanitizers.
+  std::shared_mutex local_;
+};
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,72 @@
+// The embedded store: LMDB behind a gate of our own, any number of processes, no daemon. See
+// docs/internals/store.md for the formats, the measurements and what is not detected.
+//
+// Thread safety: as kv::Store says. One thread has at most one transaction open at a time: a second
+// one could wait for ever for the first.
+//
+// Fork: a child may go on using a store that it inherited; it opens its own descriptions at the
+// next begin(). A transaction that was open at the fork belongs to the parent; in the child it can
+// only be destroyed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "kv/lmdb/options.h"
+#include "kv/store.h"
+
+namespace lockkeeper::kv {
+
+class LmdbStore final : public Store {
+ public:
+  // Opens or creates the store in options.folder.
+  //   not_found          there is none, and options.create is false: nothing was created
+  //   store_corrupt      lost, emptied, truncated, damaged, foreign or rolled back; nothing changed
+  //   store_unavailable  no permission, a refused filesystem, another time namespace, another
+  //   schema store_busy         somebody is inside and does not move; named
+  // A folder that can only be read is opened for reading alone: begin(Access::kWrite) is then
+  // store_unavailable. The durability that the store already has is kept; see set_durability().
+  static Result<std::unique_ptr<LmdbStore>> open(LmdbOptions options);
+  ~LmdbStore() override;  // REQUIRES: no transaction is left
+  LmdbStore(const LmdbStore&) = delete;
+  LmdbStore& operator=(const LmdbStore&) = delete;
+
+  // Opens the files again by itself if they were replaced or the epoch has changed; store_corrupt
+  // if they were rolled back or deleted.
+  Result<std::unique_ptr<Txn>> begin(Access access) override;
+  Budget budget() const override { return {}; }
+  Epoch epoch() const override;
+
+  // What is in force, which need not be what the options asked for.
+  Durability durability() const;
+
+  // Changes it for this store, for all processes. From kProcess to kFull everything is synced
+  // first. From kFull to kProcess: what was granted before then no longer survives a reboot.
+  Result<void> set_durability(Durability durability);
+
+  // Whether this open found the store of an earlier boot under kProcess, and began anew.
+  bool recreated_after_reboot() const;
+
+  // Reads every page and every row, alone in the store; store_corrupt names the first thing wrong.
+  struct Verified {
+    std::uint64_t rows = 0;
+    std::uint64_t digest = 0;
+    std::uint64_t file_bytes = 0;
+    Version version = 0;
+  };
+  Result<Verified> verify();
+
+ private:
+  struct State;
+  explicit LmdbStore(LmdbOptions options);
+  State& state() const;
+
+  const LmdbOptions options_;
+  mutable std::atomic<State*>
+      state_;  // replaced in a forked child, where the old one is left alone
+};
+
+}  // namespace lockkeeper::kv

@@ -1,0 +1,380 @@
+#include "kv/lmdb/lmdb_txn.h"
+
+#include <limits>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+#include "base/text.h"
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+constexpr std::size_t kAppendsMax = std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1;
+constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
+
+std::unexpected<Error> too_long(std::string_view what, std::size_t bytes, std::size_t max) {
+  return fail(Code::kLimitExceeded, "a " + std::string(what) + " of " + std::to_string(bytes) +
+                                        " bytes; at most " + std::to_string(max));
+}
+
+Result<void> check_lengths(std::string_view key, std::size_t key_bytes, std::size_t value_bytes) {
+  if (key_bytes > kKeyBytesMax) return too_long("key", key_bytes, kKeyBytesMax);
+  if (value_bytes > kValueBytesMax) return too_long("value", value_bytes, kValueBytesMax);
+  if (key == kLedgerKey) return fail(Code::kInvalidInput, "a key that the store keeps for itself");
+  return {};
+}
+
+// LMDB refuses longer ones; no row has a key as long, so what is cut off cannot matter.
+std::string_view bound(std::string_view key) {
+  return key.substr(0, 500);
+}
+
+class PrivateHost final : public TxnHost {
+ public:
+  Result<void> make_room(MDB_txn*, const Demand&) override { return {}; }
+  Result<void> committed(Version) override { return {}; }
+  void ended() override {}
+  bool ours() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<TxnHost> private_host() {
+  return std::make_unique<PrivateHost>();
+}
+
+LmdbTxn::LmdbTxn(Begin begin)
+    : host_(std::move(begin.host)),
+      env_(begin.env),
+      txn_(begin.txn),
+      access_(begin.access),
+      version_(begin.version) {}
+
+LmdbTxn::~LmdbTxn() {
+  if (!host_->ours()) return;  // a child's copy: the parent's transaction goes on untouched
+  end();
+  host_->ended();
+}
+
+void LmdbTxn::end() {
+  if (txn_ == nullptr) return;
+  MDB_txn* const txn = std::exchange(txn_, nullptr);
+  if (env_->poisoned()) return;
+  for (MDB_cursor* open : cursors_) mdb_cursor_close(open);
+  cursors_.clear();
+  mdb_txn_abort(txn);
+}
+
+Error LmdbTxn::error(int code, std::string_view what) {
+  return env_->error(code, what);
+}
+
+Error LmdbTxn::damaged(std::string_view key) {
+  return {Code::kStoreCorrupt, env_->path() + ": the row " + quote(key, 60) + " is damaged",
+          "run lockkeeper doctor"};
+}
+
+Result<Row> LmdbTxn::to_row(std::string_view key, std::string_view bytes) {
+  Record record;
+  bool good = false;
+  const int code = guarded([&] {
+    good = read_record(key, bytes, record);
+    return 0;
+  });
+  if (code != 0) return fail(error(code, "read"));
+  if (!good) return fail(damaged(key));
+  Row row{key, record.payload, record.created, record.modified};
+  if (access_ == Access::kWrite) {
+    if (row.created == version_) row.created = 0;
+    if (row.modified == version_) row.modified = 0;
+  }
+  return row;
+}
+
+Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
+  LOCKKEEPER_ASSERT(!ended_);
+  if (key.empty() || key.size() > kKeyBytesMax + kAppendTailBytes || key == kLedgerKey) {
+    return std::nullopt;
+  }
+  MDB_val wanted = to_val(key);
+  MDB_val found{};
+  const int code = guarded([&] { return mdb_get(txn_, kRows, &wanted, &found); });
+  if (code == MDB_NOTFOUND) return std::nullopt;
+  if (code != 0) return fail(error(code, "read"));
+  auto row = to_row(key, to_view(found));
+  if (!row) return fail(std::move(row.error()));
+  return *row;
+}
+
+Result<MDB_cursor*> LmdbTxn::cursor(std::size_t depth) {
+  while (cursors_.size() <= depth) {
+    MDB_cursor* opened = nullptr;
+    const int code = guarded([&] { return mdb_cursor_open(txn_, kRows, &opened); });
+    if (code != 0) return fail(error(code, "read"));
+    cursors_.push_back(opened);
+  }
+  return cursors_[depth];
+}
+
+int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op) {
+  return guarded([&] { return mdb_cursor_get(cursor, &key, &value, op); });
+}
+
+Result<void> LmdbTxn::scan(const Range& range, const Visit& visit, Read) {
+  LOCKKEEPER_ASSERT(!ended_);
+  if (range.from >= range.to) return {};
+  auto at = cursor(visiting_);
+  if (!at) return fail(std::move(at.error()));
+  MDB_val key = to_val(bound(range.from));
+  MDB_val value{};
+  std::string_view last;
+  int code = step(*at, key, value, range.from.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  for (; code == 0; code = step(*at, key, value, MDB_NEXT)) {
+    const std::string_view found = to_view(key);
+    if (found >= range.to) return {};
+    // Rows out of order mean a damaged page, and might otherwise go round for ever.
+    if (last.data() != nullptr && found <= last) return fail(damaged(found));
+    last = found;
+    if (found == kLedgerKey) continue;
+    auto row = to_row(found, to_view(value));
+    if (!row) return fail(std::move(row.error()));
+    ++visiting_;
+    const bool more = visit(*row);
+    --visiting_;
+    if (!more) return {};
+  }
+  if (code != MDB_NOTFOUND) return fail(error(code, "read"));
+  return {};
+}
+
+Result<void> LmdbTxn::scan_back(const Range& range, const Visit& visit) {
+  LOCKKEEPER_ASSERT(!ended_);
+  if (range.from >= range.to) return {};
+  auto at = cursor(visiting_);
+  if (!at) return fail(std::move(at.error()));
+  MDB_val key = to_val(bound(range.to));
+  MDB_val value{};
+  std::string_view last;
+  int code = step(*at, key, value, MDB_SET_RANGE);
+  code = step(*at, key, value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV);
+  for (; code == 0; code = step(*at, key, value, MDB_PREV)) {
+    const std::string_view found = to_view(key);
+    if (found < range.from) return {};
+    if (last.data() != nullptr && found >= last) return fail(damaged(found));
+    last = found;
+    if (found == kLedgerKey) continue;
+    auto row = to_row(found, to_view(value));
+    if (!row) return fail(std::move(row.error()));
+    ++visiting_;
+    const bool more = visit(*row);
+    --visiting_;
+    if (!more) return {};
+  }
+  if (code != MDB_NOTFOUND) return fail(error(code, "read"));
+  return {};
+}
+
+Result<void> LmdbTxn::guard_absent(std::string_view key) {
+  auto row = get(key, Read::kPeek);
+  if (!row) return fail(std::move(row.error()));
+  if (*row) broken_ = true;
+  return {};
+}
+
+Result<void> LmdbTxn::guard_unchanged(std::string_view key, Version modified) {
+  LOCKKEEPER_ASSERT(modified != 0);  // 0 is a row of this very transaction
+  auto row = get(key, Read::kPeek);
+  if (!row) return fail(std::move(row.error()));
+  if (!*row || (*row)->modified != modified) broken_ = true;
+  return {};
+}
+
+Result<void> LmdbTxn::guard_empty(const Range& range) {
+  return scan(
+      range,
+      [this](const Row&) {
+        broken_ = true;
+        return false;
+      },
+      Read::kPeek);
+}
+
+Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value, bool counted) {
+  auto at = cursor(0);
+  if (!at) return fail(std::move(at.error()));
+  key_.assign(key);
+  std::uint64_t sum = write_record(record_, key_, version_, version_, value);
+  MDB_val where = to_val(key_);
+  MDB_val what = to_val(record_);
+  const auto put_with = [&](unsigned flags) {
+    return guarded([&] { return mdb_cursor_put(*at, &where, &what, flags); });
+  };
+  int code = put_with(MDB_NOOVERWRITE);
+  if (code == MDB_KEYEXIST) {
+    Record old;
+    const std::string_view bytes = to_view(what);
+    bool good = false;
+    code = guarded([&] {
+      good = read_record(key_, bytes, old);
+      return 0;
+    });
+    if (code == 0 && !good) return fail(damaged(key));
+    if (counted) {
+      demand_.erased_bytes += key.size() + bytes.size();
+      --rows_delta_;
+      digest_delta_ -= old.checksum;
+    }
+    if (code == 0) {
+      sum = write_record(record_, key_, old.created, version_, value);
+      what = to_val(record_);
+      code = put_with(MDB_CURRENT);
+    }
+  }
+  if (code != 0) return fail(error(code, "write"));
+  if (counted) {
+    ++rows_delta_;
+    digest_delta_ += sum;
+    ++demand_.writes;
+    demand_.put_bytes += key.size() + record_.size();
+    if (record_.size() > env_->page_bytes() / 4) {
+      demand_.overflow_pages += record_.size() / env_->page_bytes() + 1;
+    }
+  }
+  return {};
+}
+
+Result<void> LmdbTxn::put(std::string_view key, std::string_view value) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
+  if (auto ok = check_lengths(key, key.size(), value.size()); !ok) return ok;
+  wrote_ = true;
+  auto ok = put_record(key, value, true);
+  if (!ok) failed_ = ok.error();
+  return ok;
+}
+
+Result<void> LmdbTxn::erase(std::string_view key) {
+  LOCKKEEPER_ASSERT(!key.empty());
+  LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
+  if (auto ok = check_lengths(key, key.size(), 0); !ok) return ok;
+  auto at = cursor(0);
+  if (!at) return fail(std::move(at.error()));
+  key_.assign(key);
+  MDB_val where = to_val(key_);
+  MDB_val found{};
+  int code = step(*at, where, found, MDB_SET_KEY);
+  if (code == MDB_NOTFOUND) return {};
+  Record old;
+  bool good = true;
+  if (code == 0) {
+    demand_.erased_bytes += key.size() + found.mv_size;
+    code = guarded([&] {
+      good = read_record(key_, to_view(found), old);
+      return good ? mdb_cursor_del(*at, 0) : 0;
+    });
+  }
+  if (code != 0 || !good) {
+    failed_ = good ? error(code, "erase") : damaged(key);
+    return fail(*failed_);
+  }
+  wrote_ = true;
+  ++demand_.writes;
+  --rows_delta_;
+  digest_delta_ -= old.checksum;
+  return {};
+}
+
+Result<void> LmdbTxn::append(std::string_view prefix, std::string_view value) {
+  LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
+  if (auto ok = check_lengths(prefix, prefix.size() + kAppendTailBytes, value.size()); !ok) {
+    return ok;
+  }
+  if (appends_.size() == kAppendsMax) {
+    return fail(Code::kLimitExceeded,
+                "more than " + std::to_string(kAppendsMax) + " appended rows in one transaction");
+  }
+  appends_.push_back({std::string(prefix), std::string(value)});
+  wrote_ = true;
+  return {};
+}
+
+Result<Ledger> LmdbTxn::ledger() {
+  MDB_val where = to_val(kLedgerKey);
+  MDB_val found{};
+  const int code = guarded([&] { return mdb_get(txn_, kRows, &where, &found); });
+  if (code == MDB_NOTFOUND) {
+    return fail(Code::kStoreCorrupt, env_->path() + ": not a lock store (it has no ledger)",
+                "run lockkeeper doctor");
+  }
+  if (code != 0) return fail(error(code, "read"));
+  auto row = to_row(kLedgerKey, to_view(found));
+  if (!row) return fail(std::move(row.error()));
+  Ledger ledger;
+  if (!read_ledger(row->value, ledger)) return fail(damaged(kLedgerKey));
+  return ledger;
+}
+
+Result<void> LmdbTxn::put_all() {
+  std::uint16_t index = 0;
+  for (const Append& append : appends_) {
+    std::string key = append.prefix;
+    append_be64(key, version_);
+    key.push_back(static_cast<char>(index >> 8));
+    key.push_back(static_cast<char>(index & 0xff));
+    if (auto ok = put_record(key, append.value, true); !ok) return ok;
+    ++index;
+  }
+  Ledger now = ledger_;
+  if (!first_) {
+    auto read = ledger();
+    if (!read) return fail(std::move(read.error()));
+    now = *read;
+  }
+  now.rows += rows_delta_;
+  now.digest += digest_delta_;
+  if (schema_) now.schema = *schema_;
+  return put_record(kLedgerKey, write_ledger(now), false);
+}
+
+Result<CommitResult> LmdbTxn::commit() {
+  LOCKKEEPER_ASSERT(!ended_ && visiting_ == 0);
+  ended_ = true;
+  if (!host_->ours()) {
+    return fail(Code::kFailed,
+                "a transaction that was begun by another process cannot be committed",
+                "open the store after the fork");
+  }
+  if (failed_) return fail(*failed_);
+  if (broken_) return CommitResult{Fate::kConflict, 0};
+  if (access_ == Access::kRead) return CommitResult{Fate::kCommitted, version_};
+  if (!wrote_) return CommitResult{Fate::kCommitted, version_ - 1};
+  if (auto ok = put_all(); !ok) return fail(std::move(ok.error()));
+  if (auto ok = host_->make_room(txn_, demand_); !ok) return fail(std::move(ok.error()));
+  return finish();
+}
+
+Result<CommitResult> LmdbTxn::finish() {
+  for (MDB_cursor* open : cursors_) mdb_cursor_close(open);
+  cursors_.clear();
+  const std::uint64_t id = mdb_txn_id(txn_);
+  MDB_txn* const txn = std::exchange(txn_, nullptr);
+  const int code = guarded([&] { return mdb_txn_commit(txn); });
+  if (code == 0) {
+    if (auto ok = host_->committed(version_); !ok) return fail(std::move(ok.error()));
+    return CommitResult{Fate::kCommitted, version_};
+  }
+  Error why = error(code, "commit");
+  // Whether the meta page was reached decides: before it nothing has happened.
+  bool reached = code == kFaulted;
+  if (code != kFaulted) {
+    MDB_envinfo info{};
+    mdb_env_info(env_->get(), &info);
+    reached = info.me_last_txnid >= id;
+    if (why.code != Code::kNoSpace) env_->retire();
+  }
+  (void)host_->committed(0);
+  if (reached) why.code = Code::kUnknown;
+  return fail(std::move(why));
+}
+
+}  // namespace lockkeeper::kv::internal

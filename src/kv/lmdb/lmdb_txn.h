@@ -1,0 +1,117 @@
+// A transaction on LMDB: rows with checksums, the ledger kept in step. See kv/store.h for what it
+// promises. Since writers are alone, only an explicit guard can make a commit conflict.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kv/lmdb/env.h"
+#include "kv/lmdb/record.h"
+#include "kv/store.h"
+
+namespace lockkeeper::kv::internal {
+
+// What a transaction asks of the one who let it in. All calls come from the transaction's thread.
+class TxnHost {
+ public:
+  virtual ~TxnHost() = default;
+
+  // Room on the disk for what is about to be committed, or no_space.
+  struct Demand {
+    std::uint64_t writes = 0;
+    std::uint64_t put_bytes = 0;
+    std::uint64_t erased_bytes = 0;
+    std::uint64_t overflow_pages = 0;
+  };
+  virtual Result<void> make_room(MDB_txn* txn, const Demand& demand) = 0;
+
+  // The commit has happened (or failed: `version` 0); others may come in when it returns. Success:
+  // it is as durable as promised.
+  virtual Result<void> committed(Version version) = 0;
+
+  // The transaction has ended without a commit.
+  virtual void ended() = 0;
+
+  // Whether this process is the one that began it: a forked child must not touch it.
+  virtual bool ours() const = 0;
+};
+
+class LmdbTxn final : public Txn {
+ public:
+  struct Begin {
+    std::unique_ptr<TxnHost> host;
+    Env* env = nullptr;
+    MDB_txn* txn = nullptr;  // owned from here on
+    Access access = Access::kRead;
+    Version version = 0;  // read: of the last commit; write: of this one
+  };
+  explicit LmdbTxn(Begin begin);
+  ~LmdbTxn() override;
+  LmdbTxn(const LmdbTxn&) = delete;
+  LmdbTxn& operator=(const LmdbTxn&) = delete;
+
+  Result<std::optional<Row>> get(std::string_view key, Read read) override;
+  Result<void> scan(const Range& range, const Visit& visit, Read read) override;
+  Result<void> scan_back(const Range& range, const Visit& visit) override;
+  Result<void> guard_absent(std::string_view key) override;
+  Result<void> guard_empty(const Range& range) override;
+  Result<void> guard_unchanged(std::string_view key, Version modified) override;
+  Result<void> put(std::string_view key, std::string_view value) override;
+  Result<void> erase(std::string_view key) override;
+  Result<void> append(std::string_view prefix, std::string_view value) override;
+  Budget left() const override { return {}; }
+  Result<CommitResult> commit() override;
+
+  // The ledger of the first transaction of a new file.
+  void found(const Ledger& ledger) { ledger_ = ledger, first_ = true, wrote_ = true; }
+  // Recorded with the commit; for migrations.
+  void set_schema(std::uint32_t schema) { schema_ = schema, wrote_ = true; }
+  // store_corrupt if it is missing or damaged.
+  Result<Ledger> ledger();
+
+ private:
+  struct Append {
+    std::string prefix;
+    std::string value;
+  };
+
+  Error error(int code, std::string_view what);
+  Error damaged(std::string_view key);
+  Result<Row> to_row(std::string_view key, std::string_view bytes);
+  Result<MDB_cursor*> cursor(std::size_t depth);
+  int step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op);
+  Result<void> put_record(std::string_view key, std::string_view value, bool counted);
+  Result<void> put_all();
+  Result<CommitResult> finish();
+  void end();  // of LMDB's transaction, undone unless committed
+
+  std::unique_ptr<TxnHost> host_;
+  Env* const env_;
+  MDB_txn* txn_;
+  const Access access_;
+  const Version version_;
+  std::vector<MDB_cursor*> cursors_;  // one for each scan inside a scan's visit, then kept
+  std::size_t visiting_ = 0;
+  bool broken_ = false;  // an explicit guard does not hold
+  bool wrote_ = false;
+  bool ended_ = false;
+  std::optional<Error> failed_;  // a write that failed half-way: the commit must not happen
+  std::vector<Append> appends_;
+  Ledger ledger_;
+  bool first_ = false;
+  std::optional<std::uint32_t> schema_;
+  std::uint64_t rows_delta_ = 0;  // modulo 2^64, as is the digest's
+  std::uint64_t digest_delta_ = 0;
+  TxnHost::Demand demand_;
+  std::string key_;  // scratch: LMDB may move what a caller's view points to
+  std::string record_;
+};
+
+// For a file that nobody else can have open: no gate, no bookkeeping.
+std::unique_ptr<TxnHost> private_host();
+
+}  // namespace lockkeeper::kv::internal

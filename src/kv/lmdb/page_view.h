@@ -1,0 +1,81 @@
+// One page of LMDB's file as bytes, with every offset in it checked before it is followed.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lockkeeper::kv::internal {
+
+inline constexpr std::size_t kPageHeaderBytes = 16;
+inline constexpr std::uint16_t kBranchPage = 0x01;
+inline constexpr std::uint16_t kLeafPage = 0x02;
+inline constexpr std::uint16_t kOverflowPage = 0x04;
+inline constexpr std::uint16_t kBigNode = 0x01;
+
+// The pages of one open file.
+class PageFile {
+ public:
+  PageFile(int fd, std::string path, std::uint64_t page_bytes, std::uint64_t pages)
+      : fd_(fd), path_(std::move(path)), page_bytes_(page_bytes), pages_(pages) {}
+
+  std::uint64_t pages() const { return pages_; }
+  std::uint64_t page_bytes() const { return page_bytes_; }
+  const std::string& path() const { return path_; }
+
+  // `count` pages from `number` on; false beyond the end or if the disk cannot read them.
+  bool read(std::uint64_t number, std::uint64_t count, std::string& out) const;
+
+ private:
+  int fd_;
+  std::string path_;
+  std::uint64_t page_bytes_;
+  std::uint64_t pages_;
+};
+
+struct Node {
+  std::string_view key;
+  std::string_view data;         // leaf: the value, or 8 bytes with a page number if `big`
+  std::uint64_t child = 0;       // branch
+  std::uint64_t data_bytes = 0;  // leaf: of the value, wherever it is
+  bool big = false;
+};
+
+class PageView {
+ public:
+  // False if the header is not that of page `number` of a kind in `kinds`, or its own bounds are
+  // not within the page. `bytes` must outlive the view.
+  bool parse(std::string_view bytes, std::uint64_t number, std::uint16_t kinds);
+  bool is_leaf() const { return (flags_ & kLeafPage) != 0; }
+  std::size_t nodes() const { return nodes_; }
+  // nullopt if any part of it is outside the page, or its flags are not ones that we write.
+  std::optional<Node> node(std::size_t index) const;
+
+ private:
+  template <class Integer>
+  Integer at(std::size_t offset) const {
+    Integer value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+
+  std::string_view bytes_;
+  std::uint16_t flags_ = 0;
+  std::size_t nodes_ = 0;
+  std::size_t upper_ = 0;
+};
+
+// The value of a big node, and how many pages hold it; false if they are not overflow pages.
+struct BigValue {
+  std::uint64_t first_page = 0;
+  std::uint64_t pages = 0;
+  std::string buffer;
+  std::string_view value;
+};
+bool read_big(const PageFile& file, const Node& node, BigValue& out);
+
+}  // namespace lockkeeper::kv::internal

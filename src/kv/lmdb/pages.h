@@ -1,0 +1,56 @@
+// What LMDB's data file looks like from outside, read with pread: before the file is mapped we must
+// know that it is whole, because LMDB takes an empty file for a new store and runs off the end of a
+// short one. Format of LMDB 0.9: fixed since 2013, version 1.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace lockkeeper::kv::internal {
+
+// One of LMDB's two trees.
+struct TreeMeta {
+  std::uint16_t flags = 0;
+  std::uint16_t depth = 0;
+  std::uint64_t branch_pages = 0;
+  std::uint64_t leaf_pages = 0;
+  std::uint64_t overflow_pages = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t root = 0;
+  bool empty() const { return root == UINT64_MAX; }
+};
+
+struct Meta {
+  std::uint64_t page_bytes = 0;
+  std::uint64_t txn_id = 0;
+  std::uint64_t last_page = 0;
+  TreeMeta free;
+  TreeMeta rows;
+};
+
+struct DataFacts {
+  std::uint64_t file_bytes = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t mtime_ns = 0;
+  Meta meta;  // the newer of the two
+};
+
+// store_corrupt, in words: empty, too short, not ours, one of the metas damaged, shorter than the
+// pages in use. Success says nothing about the pages behind the metas.
+Result<DataFacts> read_facts(int fd, const std::string& path);
+
+// One meta page alone, for repair; nullopt if it is damaged. `index`: 0 or 1.
+struct MetaPages {
+  bool good[2] = {false, false};
+  Meta meta[2];
+  const Meta* newest() const;
+};
+Result<MetaPages> read_metas(int fd, const std::string& path);
+
+std::uint64_t mtime_ns(const struct stat& st);
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,52 @@
+// A row as it lies in the data file:
+//
+//   checksum 8 | created varint | modified - created varint | payload
+//
+// The checksum covers the key and all behind it, so a row that was damaged, or that stands under a
+// key that is not its own, is found when it is read. The sum of all checksums, modulo 2^64, is the
+// digest of the store: it is kept by difference, one subtraction and one addition per write.
+//
+// One more row, the ledger, holds what must change in the same commit as the rows: the digest,
+// their number, the schema's version and the data file's uid.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kv/store.h"
+
+namespace lockkeeper::kv::internal {
+
+struct Record {
+  Version created = 0;
+  Version modified = 0;
+  std::string_view payload;
+  std::uint64_t checksum = 0;
+};
+
+// Replaces `out`. Returns the checksum.
+std::uint64_t write_record(std::string& out, std::string_view key, Version created,
+                           Version modified, std::string_view payload);
+
+// False if `bytes` is not what write_record made for this key.
+bool read_record(std::string_view key, std::string_view bytes, Record& record);
+
+struct Ledger {
+  std::uint64_t uid = 0;
+  std::uint64_t rows = 0;  // without the ledger itself
+  std::uint64_t digest = 0;
+  std::uint32_t schema = 0;
+
+  void add(std::uint64_t checksum) { ++rows, digest += checksum; }
+  void remove(std::uint64_t checksum) { --rows, digest -= checksum; }
+};
+
+std::string write_ledger(const Ledger& ledger);
+bool read_ledger(std::string_view payload, Ledger& ledger);
+
+// Where the ledger lies. Every commit changes it, so it stands behind the newest appended row and
+// shares that row's page. Callers never see it. Version 2^64 - 1 does not exist.
+inline constexpr std::string_view kLedgerKey = "e\xff\xff\xff\xff\xff\xff\xff\xffledger";
+
+}  // namespace lockkeeper::kv::internal

@@ -1,0 +1,397 @@
+#include "kv/lmdb/settle.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/random.h"
+#include "kv/lmdb/lmdb_txn.h"
+#include "kv/lmdb/walk.h"
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+constexpr std::uint64_t kFoundMapBytes = std::uint64_t{1} << 30;
+constexpr std::size_t kAsidesMax = 2;
+
+std::unexpected<Error> corrupt(const std::string& what) {
+  return fail(Code::kStoreCorrupt, what,
+              "run lockkeeper doctor; nothing is granted until it is repaired");
+}
+
+bool exists(const std::string& path) {
+  return identify(path).has_value();
+}
+
+// One run of settle(); all of it happens behind the gate.
+class Settling {
+ public:
+  Settling(const Place& place, Gate& gate) : place_(place), gate_(gate) {}
+  Result<Settled> run();
+
+ private:
+  Result<Settled> adopt(EpochRecord record, bool main_good);
+  Result<Settled> found(const EpochRecord* last, const std::string& aside);
+  Result<void> make_data(const EpochRecord& record, bool report_reboot);
+  Result<void> fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot);
+  Result<void> set_aside(const std::string& aside);
+  Result<bool> migrate(const EpochRecord& record);
+  Result<void> save(EpochRecord& record);
+  void stamp(EpochRecord& record) const;
+  Result<void> write_page(const EpochRecord& record);
+  std::string aside_name() const;
+
+  const Place& place_;
+  Gate& gate_;
+  bool page_trusted_ = false;  // written under this boot
+  std::uint64_t page_revision_ = 0;
+  Version page_version_ = 0;
+};
+
+Result<Settled> Settling::run() {
+  if (auto ok = gate_.make_page(); !ok) return fail(std::move(ok.error()));
+  const GatePage& page = gate_.page();
+  if (page.magic.load() == kGateMagic) {
+    page_trusted_ = page.boot.load() == place_.boot;
+    page_revision_ = page.generation.load();
+    page_version_ = page.version.load();
+  }
+  const EpochFiles::Found epochs = place_.epochs.load();
+  const bool data_there = exists(place_.data_path);
+  if (!epochs.record) {
+    if (data_there || epochs.main_present) {
+      return lost_state(place_, "the epoch file is missing or damaged, and so is its copy");
+    }
+    if (!place_.options.create) return fail(Code::kNotFound, place_.options.folder + ": no store");
+    return found(nullptr, "");
+  }
+  if (!epochs.main_present && !data_there) {
+    // Only the copy outside the folder knows of a store. In the same parent folder it was deleted;
+    // in another one (cloned again) this is a new store whose numbers go on from the old one's.
+    const auto parent = identify(parent_of(place_.options.folder));
+    if (parent && epochs.record->parent.same_file(*parent)) {
+      return lost_state(place_, "the store's files were deleted");
+    }
+    if (!place_.options.create) return fail(Code::kNotFound, place_.options.folder + ": no store");
+    return found(&*epochs.record, "");
+  }
+  if (epochs.record->founding) return found(&*epochs.record, epochs.record->aside);
+  if (!data_there) return lost_state(place_, "the data file is missing");
+  return adopt(*epochs.record, epochs.main_good);
+}
+
+Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
+  const bool reboot = record.boot_id != place_.options.boot_id;
+  if (reboot && record.durability == Durability::kProcess) return found(&record, aside_name());
+  const std::uint64_t own_time = time_namespace();
+  if (!reboot && own_time != 0 && record.time_namespace != 0 && own_time != record.time_namespace) {
+    return fail(Code::kStoreUnavailable,
+                place_.options.folder +
+                    ": this process's clock is not the store's (time namespace " +
+                    std::to_string(own_time) + ", the store's is " +
+                    std::to_string(record.time_namespace) + ")",
+                "run lockkeeper in the time namespace in which the store was first used");
+  }
+  auto facts = facts_of(place_.data_path);
+  if (!facts) return fail(std::move(facts.error()));
+  const Version version = facts->meta.txn_id + record.version_base;
+  const bool restored = !record.gate.same_file(gate_.identity()) ||
+                        (!reboot && (!page_trusted_ || page_revision_ > record.revision));
+  const bool behind = !reboot && !restored && page_version_ > version;
+  if (version < record.version_start || behind) {
+    return corrupt(place_.data_path + ": rolled back: it is at version " + std::to_string(version) +
+                   ", the store was at " +
+                   std::to_string(std::max(page_version_, record.version_start)));
+  }
+  const bool touched = gate_.page().data_inode.load() != facts->inode ||
+                       gate_.page().data_mtime_ns.load() != facts->mtime_ns;
+  if ((reboot || restored || touched) && facts->meta.rows.entries <= kVerifyRowsMax) {
+    const Fd fd(::open(place_.data_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    auto verified = verify_file(fd.get(), place_.data_path, *facts);
+    if (!verified) return fail(std::move(verified.error()));
+  }
+  auto migrated = migrate(record);
+  if (!migrated) return fail(std::move(migrated.error()));
+  if (*migrated) {
+    facts = facts_of(place_.data_path);
+    if (!facts) return fail(std::move(facts.error()));
+  }
+  if (reboot || restored) {
+    const Now now = place_.options.clock->now();
+    record = next_epoch({.last = &record,
+                         .newest = facts->meta.txn_id + record.version_base,
+                         .txn_id = facts->meta.txn_id,
+                         .jump = restored ? kLossJump : kBootJump,
+                         .mono_ms = now.mono_ms,
+                         .wall_ms = now.wall_ms});
+    stamp(record);
+  }
+  const bool in_step = main_good && page_revision_ == record.revision;
+  if (reboot || restored || *migrated || !in_step) {
+    if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
+  }
+  if (auto ok = write_page(record); !ok) return fail(std::move(ok.error()));
+  return Settled{record, false};
+}
+
+void Settling::stamp(EpochRecord& record) const {
+  record.boot_id = place_.options.boot_id;
+  record.time_namespace = time_namespace();
+  record.gate = gate_.identity();
+  record.parent = identify(parent_of(place_.options.folder)).value_or(Identity{});
+}
+
+Result<void> Settling::save(EpochRecord& record) {
+  record.revision = std::max(record.revision, page_revision_) + 1;
+  page_revision_ = record.revision;
+  return place_.epochs.save(record, place_.policy);
+}
+
+Result<void> Settling::write_page(const EpochRecord& record) {
+  auto facts = facts_of(place_.data_path);
+  if (!facts) return fail(std::move(facts.error()));
+  GatePage& page = gate_.page();
+  page.boot.store(place_.boot);
+  page.version.store(facts->meta.txn_id + record.version_base);
+  page.data_inode.store(facts->inode);
+  page.data_mtime_ns.store(facts->mtime_ns);
+  page.generation.store(record.revision);
+  page.magic.store(kGateMagic);
+  return {};
+}
+
+// A new data file. Written down before it begins, so that a crash on the way is not mistaken for a
+// loss: under `founding` nothing has been granted yet, and it is simply done again.
+Result<Settled> Settling::found(const EpochRecord* last, const std::string& aside) {
+  const Now now = place_.options.clock->now();
+  Version newest = page_version_;
+  if (last != nullptr && exists(place_.data_path)) {
+    if (const auto facts = facts_of(place_.data_path)) {
+      newest = std::max(newest, facts->meta.txn_id + last->version_base);
+    }
+  }
+  EpochRecord record = next_epoch({.last = last,
+                                   .newest = newest,
+                                   .txn_id = 0,
+                                   .jump = last == nullptr ? 1 : kLossJump,
+                                   .mono_ms = now.mono_ms,
+                                   .wall_ms = now.wall_ms});
+  stamp(record);
+  record.uid = SystemRandom().next();
+  record.durability = place_.options.durability;
+  if (last != nullptr && !aside.empty()) record.durability = last->durability;
+  record.founding = true;
+  record.aside = aside;
+  if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
+  if (auto ok = set_aside(aside); !ok) return fail(std::move(ok.error()));
+  if (auto ok = make_data(record, !aside.empty()); !ok) return fail(std::move(ok.error()));
+  record.founding = false;
+  record.aside.clear();
+  if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
+  if (auto ok = write_page(record); !ok) return fail(std::move(ok.error()));
+  return Settled{record, !aside.empty()};
+}
+
+std::string Settling::aside_name() const {
+  return place_.data_path + ".reboot-" + std::to_string(place_.options.clock->now().wall_ms / 1000);
+}
+
+Result<void> Settling::set_aside(const std::string& aside) {
+  if (!exists(place_.data_path)) return {};
+  // While founding, a data file beside the one set aside is a new one that was not finished.
+  if (aside.empty() || exists(aside)) {
+    if (::unlink(place_.data_path.c_str()) != 0) {
+      return fail(errno_error(errno, place_.data_path));
+    }
+    return {};
+  }
+  if (::rename(place_.data_path.c_str(), aside.c_str()) != 0) {
+    return fail(errno_error(errno, aside));
+  }
+  std::vector<std::string> names;
+  if (DIR* const folder = ::opendir(place_.options.folder.c_str())) {
+    while (const dirent* const entry = ::readdir(folder)) {
+      const std::string name = entry->d_name;
+      if (name.starts_with("data.mdb.reboot-")) names.push_back(name);
+    }
+    ::closedir(folder);
+  }
+  std::ranges::sort(names);
+  for (std::size_t i = 0; i + kAsidesMax < names.size(); ++i) {
+    ::unlink((place_.options.folder + "/" + names[i]).c_str());
+  }
+  return {};
+}
+
+Result<void> Settling::make_data(const EpochRecord& record, bool report_reboot) {
+  const std::string path = place_.data_path + ".new";
+  ::unlink(path.c_str());
+  {
+    auto made = open_plain(path, false, &place_.policy);
+    if (!made) return fail(std::move(made.error()));
+  }
+  auto env = Env::open(path, {.read_only = false,
+                              .sync = true,
+                              .map_bytes = kFoundMapBytes,
+                              .file_mode = place_.policy.file_mode});
+  if (!env) return fail(std::move(env.error()));
+  MDB_txn* txn = nullptr;
+  if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
+    return fail((*env)->error(code, "begin"));
+  }
+  LmdbTxn first({.host = private_host(),
+                 .env = env->get(),
+                 .txn = txn,
+                 .access = Access::kWrite,
+                 .version = mdb_txn_id(txn) + record.version_base});
+  first.found({.uid = record.uid, .schema = place_.options.schema_version});
+  if (auto ok = fill(first, record, report_reboot); !ok) return ok;
+  auto done = first.commit();
+  if (!done) return fail(std::move(done.error()));
+  if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
+  if (::rename(path.c_str(), place_.data_path.c_str()) != 0) {
+    return fail(errno_error(errno, place_.data_path));
+  }
+  return sync_folder(place_.options.folder);
+}
+
+// Lets the caller carry over what is left to say about the rows of the last boot. What it says is
+// best effort: without sync the file may not have survived, and then there is nothing to tell.
+Result<void> Settling::fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot) {
+  if (!report_reboot || !place_.options.on_reboot || record.aside.empty()) return {};
+  const Fd fd(::open(record.aside.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return {};
+  const auto facts = read_facts(fd.get(), record.aside);
+  if (!facts || !verify_file(fd.get(), record.aside, *facts)) return {};
+  const std::uint64_t bytes = (facts->meta.last_page + 1) * facts->meta.page_bytes;
+  auto env = Env::open(
+      record.aside,
+      {.read_only = true, .sync = false, .map_bytes = std::max(bytes * 2, kFoundMapBytes)});
+  if (!env) return {};
+  MDB_txn* before = nullptr;
+  if (mdb_txn_begin((*env)->get(), nullptr, MDB_RDONLY, &before) != 0) return {};
+  LmdbTxn reader({.host = private_host(),
+                  .env = env->get(),
+                  .txn = before,
+                  .access = Access::kRead,
+                  .version = 0});
+  return place_.options.on_reboot(reader, txn);
+}
+
+// Returns whether the data file was changed.
+Result<bool> Settling::migrate(const EpochRecord& record) {
+  auto data = open_data(place_, record, false);
+  if (!data) return fail(std::move(data.error()));
+  Env& env = *data->env;
+  MDB_txn* txn = nullptr;
+  if (const int code = mdb_txn_begin(env.get(), nullptr, 0, &txn); code != 0) {
+    return fail(env.error(code, "begin"));
+  }
+  LmdbTxn change({.host = private_host(),
+                  .env = &env,
+                  .txn = txn,
+                  .access = Access::kWrite,
+                  .version = mdb_txn_id(txn) + record.version_base});
+  auto ledger = change.ledger();
+  if (!ledger) return fail(std::move(ledger.error()));
+  const std::uint32_t wanted = place_.options.schema_version;
+  if (ledger->schema == wanted) return false;
+  if (ledger->schema > wanted || !place_.options.migrate) {
+    return fail(std::move(check_schema(place_, ledger->schema).error()));
+  }
+  const std::string keep = place_.data_path + ".schema-" + std::to_string(ledger->schema);
+  auto bytes = read_file(place_.data_path, SIZE_MAX);
+  if (!bytes) return fail(std::move(bytes.error()));
+  if (auto ok = replace_durably(keep, *bytes, place_.policy); !ok) return fail(ok.error());
+  if (auto ok = place_.options.migrate(ledger->schema, change); !ok) return fail(ok.error());
+  change.set_schema(wanted);
+  auto done = change.commit();
+  if (!done) return fail(std::move(done.error()));
+  if (::fsync(env.fd()) != 0) return fail(errno_error(errno, place_.data_path));
+  return true;
+}
+
+}  // namespace
+
+Place::Place(const LmdbOptions& given)
+    : options(given),
+      policy{given.folder_mode, given.file_mode, given.uid, given.gid},
+      gate_path(given.folder + "/gate"),
+      data_path(given.folder + "/data.mdb"),
+      epochs{given.folder + "/epoch", given.epoch_copy},
+      boot(hash64(given.boot_id)) {}
+
+std::unexpected<Error> lost_state(const Place& place, const std::string& what) {
+  return corrupt(place.options.folder + ": lost state: " + what);
+}
+
+Result<DataFacts> facts_of(const std::string& path) {
+  auto fd = open_plain(path, true, nullptr);
+  if (!fd) return fail(std::move(fd.error()));
+  return read_facts(fd->get(), path);
+}
+
+Result<void> check_schema(const Place& place, std::uint32_t stored) {
+  const std::uint32_t own = place.options.schema_version;
+  if (stored == own) return {};
+  return fail(Code::kStoreUnavailable,
+              place.options.folder + ": the store has schema " + std::to_string(stored) +
+                  ", this binary knows schema " + std::to_string(own),
+              stored > own ? "use the newer lockkeeper that wrote it"
+                           : "use a lockkeeper that can migrate it");
+}
+
+Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool read_only) {
+  OpenedData opened;
+  auto facts = facts_of(place.data_path);
+  if (!facts) return fail(std::move(facts.error()));
+  opened.facts = *facts;
+  const std::uint64_t used = (facts->meta.last_page + 1) * facts->meta.page_bytes;
+  std::uint64_t map_bytes = place.options.map_bytes;
+  while (map_bytes < used * 2) map_bytes *= 2;
+  auto env = Env::open(place.data_path, {.read_only = read_only,
+                                         .sync = epoch.durability == Durability::kFull,
+                                         .map_bytes = map_bytes,
+                                         .file_mode = place.policy.file_mode});
+  if (!env) return fail(std::move(env.error()));
+  struct stat st{};
+  if (::fstat((*env)->fd(), &st) != 0 || st.st_ino != facts->inode) {
+    return fail(Code::kStoreUnavailable, place.data_path + ": replaced while it was being opened",
+                "try again");
+  }
+  MDB_txn* txn = nullptr;
+  const int code = guarded([&] { return mdb_txn_begin((*env)->get(), nullptr, MDB_RDONLY, &txn); });
+  if (code != 0) return fail((*env)->error(code, "begin"));
+  LmdbTxn look({.host = private_host(), .env = env->get(), .txn = txn, .access = Access::kRead});
+  auto ledger = look.ledger();
+  if (!ledger) return fail(std::move(ledger.error()));
+  if (ledger->uid != epoch.uid) {
+    return corrupt(place.data_path + ": belongs to another store");
+  }
+  opened.env = std::move(*env);
+  return opened;
+}
+
+bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts) {
+  const GatePage& page = gate.page();
+  const std::uint64_t own_time = time_namespace();
+  return page.magic.load() == kGateMagic && page.boot.load() == place.boot &&
+         page.generation.load() == epoch.revision && !epoch.founding &&
+         epoch.boot_id == place.options.boot_id && epoch.gate.same_file(gate.identity()) &&
+         (own_time == 0 || epoch.time_namespace == 0 || own_time == epoch.time_namespace) &&
+         page.data_inode.load() == facts.inode && page.data_mtime_ns.load() == facts.mtime_ns &&
+         page.version.load() <= facts.meta.txn_id + epoch.version_base;
+}
+
+Result<Settled> settle(const Place& place, Gate& gate) {
+  return Settling(place, gate).run();
+}
+
+}  // namespace lockkeeper::kv::internal

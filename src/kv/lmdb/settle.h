@@ -1,0 +1,64 @@
+// Brings a store's folder into a state that can be used, or says why not: creation, a new boot, a
+// restored copy, a change of schema, and everything that must be refused. Runs alone, behind the
+// gate; rare, so it may sync.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kv/lmdb/env.h"
+#include "kv/lmdb/epoch.h"
+#include "kv/lmdb/files.h"
+#include "kv/lmdb/gate.h"
+#include "kv/lmdb/options.h"
+#include "kv/lmdb/pages.h"
+
+namespace lockkeeper::kv::internal {
+
+// Where the files are, and what is the same for all of them.
+struct Place {
+  explicit Place(const LmdbOptions& options);
+
+  LmdbOptions options;
+  FilePolicy policy;
+  std::string gate_path;
+  std::string data_path;
+  EpochFiles epochs;
+  std::uint64_t boot = 0;  // hash of the boot id
+};
+
+struct Settled {
+  EpochRecord epoch;
+  bool recreated_after_reboot = false;
+};
+
+// store_corrupt: lost, foreign, damaged, rolled back (F15, F16). store_unavailable: another time
+// namespace (F19), a newer schema (F23). not_found: there is no store and none is to be created.
+// On success the gate's page is in step with the epoch and the data file.
+// REQUIRES: inside the gate as a writer.
+Result<Settled> settle(const Place& place, Gate& gate);
+
+// Whether nothing needs settling: epoch, gate, boot and data file fit together. REQUIRES: inside
+// the gate, and in_place().
+bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts);
+
+// A store with that few rows is read as a whole at the first open of each boot, and when somebody
+// else wrote to its file.
+inline constexpr std::uint64_t kVerifyRowsMax = 20'000;
+
+// Opens data.mdb after reading its facts; store_corrupt if it is not the epoch's own file.
+struct OpenedData {
+  std::unique_ptr<Env> env;
+  DataFacts facts;
+};
+Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool read_only);
+
+// The facts of the data file at `path`.
+Result<DataFacts> facts_of(const std::string& path);
+
+std::unexpected<Error> lost_state(const Place& place, const std::string& what);
+
+// store_unavailable if the store has another schema than this binary.
+Result<void> check_schema(const Place& place, std::uint32_t stored);
+
+}  // namespace lockkeeper::kv::internal

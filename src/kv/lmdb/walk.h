@@ -1,0 +1,45 @@
+// Reads a data file page by page with pread, trusting nothing: no bit pattern in it makes this run
+// off the end, loop or crash. For verification and for salvage.
+//
+// Thread safety: none needed; the file must not be written meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "kv/lmdb/pages.h"
+#include "kv/lmdb/record.h"
+
+namespace lockkeeper::kv::internal {
+
+struct Verified {
+  std::uint64_t rows = 0;
+  std::uint64_t digest = 0;
+  Ledger ledger;
+};
+
+// Both trees: every page in its place, keys in order, each page used once, counts as the meta says,
+// every row's checksum good, number and digest as the ledger says. store_corrupt names the first
+// thing that is wrong.
+Result<Verified> verify_file(int fd, const std::string& path, const DataFacts& facts);
+
+// Calls `keep` for each row with a good checksum: first those in leaf pages that the tree does not
+// reach and the free list does not name (a part of the tree that was cut off; a key may come more
+// than once), then those that the tree reaches, with `live` set. If neither meta page is good there
+// is no tree and no free list: every leaf page counts as cut off, old copies with the rest.
+struct Salvaged {
+  std::string_view key;
+  Record record;
+  bool live = false;
+};
+struct SalvageCount {
+  std::uint64_t damaged_rows = 0;      // in reachable pages
+  std::uint64_t unreadable_pages = 0;  // reachable, but not what they should be
+};
+using Keep = std::function<Result<void>(const Salvaged&)>;
+Result<SalvageCount> salvage(int fd, const std::string& path, const Keep& keep);
+
+}  // namespace lockkeeper::kv::internal
