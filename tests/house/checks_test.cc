@@ -1,0 +1,214 @@
+// Each check is shown something bad: a check that cannot fail proves nothing.
+#include "house/checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "house/plan.h"
+#include "house/source_text.h"
+
+namespace lockkeeper::house {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> whats(const std::vector<Violation>& violations) {
+  std::vector<std::string> out;
+  out.reserve(violations.size());
+  for (const Violation& violation : violations) out.push_back(violation.what);
+  return out;
+}
+
+std::vector<Violation> includes(const std::string& path, const std::string& target) {
+  return check_includes({{path, "#pragma once\n#include " + target + "\n"}});
+}
+
+std::vector<Violation> purity(const std::string& code) {
+  return check_purity({{"src/core/a.cc", code}});
+}
+
+TEST(Includes, arrows_of_the_plan_are_fine) {
+  EXPECT_TRUE(includes("src/core/a.cc", "\"kv/store.h\"").empty());
+  EXPECT_TRUE(includes("src/core/a.cc", "\"core/b.h\"").empty());
+  EXPECT_TRUE(includes("src/cli/a.cc", "\"service/b.h\"").empty());
+  EXPECT_TRUE(includes("src/cli/a.cc", "\"dialect/mkdir/b.h\"").empty());
+  EXPECT_TRUE(includes("src/app/main.cc", "\"kv/lmdb/store.h\"").empty());
+  EXPECT_TRUE(includes("src/base/a.cc", "<vector>").empty());
+  EXPECT_TRUE(includes("src/core/a_test.cc", "\"kv/memory/store.h\"").empty());
+}
+
+TEST(Includes, arrows_up_and_sideways_are_found) {
+  for (const auto& [path, target] : std::vector<std::pair<std::string, std::string>>{
+           {"src/base/a.h", "\"key/resource.h\""},
+           {"src/key/a.h", "\"kv/store.h\""},
+           {"src/kv/store.h", "\"kv/lmdb/gate.h\""},
+           {"src/kv/lmdb/a.h", "\"kv/memory/a.h\""},
+           {"src/kv/lmdb/a.h", "\"host/process.h\""},
+           {"src/core/a.h", "\"kv/memory/a.h\""},
+           {"src/core/a.h", "\"host/process.h\""},
+           {"src/core/a.h", "<service/service.h>"},
+           {"src/host/a.h", "\"core/table.h\""},
+           {"src/service/a.h", "\"kv/lmdb/store.h\""},
+           {"src/service/a.h", "\"cli/main.h\""},
+           {"src/plan/a.h", "\"dialect/a.h\""},
+           {"src/cli/a.h", "\"mcp/a.h\""},
+           {"src/core/a_test.cc", "\"service/a.h\""}}) {
+    EXPECT_EQ(includes(path, target).size(), 1U) << path << " " << target;
+  }
+  EXPECT_EQ(includes("src/core/a.h", "\"host/process.h\"").front().line, 2U);
+}
+
+TEST(Includes, of_kv_the_interface_alone) {
+  EXPECT_THAT(whats(includes("src/core/a.h", "\"kv/other.h\"")),
+              testing::ElementsAre(HasSubstr("only kv/store.h")));
+  EXPECT_TRUE(includes("src/kv/lmdb/a.h", "\"kv/other.h\"").empty());
+}
+
+TEST(Includes, an_unknown_room_and_an_unrooted_path_are_found) {
+  EXPECT_EQ(includes("src/attic/a.h", "<vector>").size(), 1U);
+  EXPECT_EQ(includes("src/main.cc", "<vector>").size(), 1U);
+  EXPECT_EQ(includes("src/core/a.cc", "\"table.h\"").size(), 1U);
+  EXPECT_EQ(includes("src/core/a.cc", "\"../key/resource.h\"").size(), 1U);
+}
+
+TEST(Includes, helpers_of_tests_stay_in_tests) {
+  EXPECT_EQ(includes("src/host/a.cc", "\"base/test_folder.h\"").size(), 1U);
+  EXPECT_TRUE(includes("src/host/a_test.cc", "\"base/test_folder.h\"").empty());
+}
+
+TEST(Includes, comments_and_strings_do_not_count) {
+  EXPECT_TRUE(check_includes({{"src/base/a.cc",
+                               "// #include \"core/a.h\"\n/*\n#include \"core/a.h\"\n*/\n"
+                               "const char* s = R\"x(\n#include \"core/a.h\"\n)x\";\n"}})
+                  .empty());
+  EXPECT_EQ(check_includes({{"src/base/a.cc", "  #  include \"core/a.h\"  // why\n"}}).size(), 1U);
+}
+
+TEST(Purity, headers_of_time_chance_processes_and_files_are_found) {
+  for (const char* header : {"<chrono>", "<random>", "<thread>", "<filesystem>", "<fstream>",
+                             "<unistd.h>", "<fcntl.h>", "<sys/stat.h>", "<time.h>", "<ctime>",
+                             "\"base/random.h\"", "\"base/fd.h\"", "<linux/futex.h>"}) {
+    EXPECT_EQ(purity(std::string("#include ") + header + "\n").size(), 1U) << header;
+  }
+  EXPECT_TRUE(purity("#include \"base/clock.h\"\n#include <vector>\n").empty());
+}
+
+TEST(Purity, calls_of_time_chance_processes_and_files_are_found) {
+  for (const char* code :
+       {"auto t = time(nullptr);", "auto t = std::time(nullptr);", "auto t = ::time(nullptr);",
+        "int p = getpid();", "int r = rand();", "int r = std::rand();", "sleep(1);", "usleep(1);",
+        "std::this_thread::sleep_for(x);", "SystemClock clock;", "const Clock& clock_;",
+        "SystemRandom r;", "int fd = ::open(path, 0);", "char* e = getenv(\"A\");",
+        "return time (0);"}) {
+    EXPECT_EQ(purity(code).size(), 1U) << code;
+  }
+}
+
+TEST(Purity, other_names_are_fine) {
+  for (const char* code :
+       {"auto t = event.time();", "auto t = event->time();", "int expiry_time(int);",
+        "// call time(nullptr)", "const char* s = \"getpid\";", "Now now;", "int Clockwork;",
+        "auto s = store.open(x);", "auto s = Store::open(x);", "int brand(int);"}) {
+    EXPECT_TRUE(purity(code).empty()) << code;
+  }
+  EXPECT_TRUE(check_purity({{"src/host/a.cc", "int p = getpid();"}}).empty());
+  EXPECT_TRUE(check_purity({{"src/core/a_test.cc", "int p = getpid();"}}).empty());
+  EXPECT_EQ(check_purity({{"src/key/a.h", "int p = getpid();"}}).size(), 1U);
+}
+
+TEST(Links, of_the_plan_are_fine) {
+  EXPECT_TRUE(
+      check_links(
+          {{"src/base/CMakeLists.txt", "lockkeeper_room(NAME base SOURCES a.cc)"},
+           {"src/kv/CMakeLists.txt", "lockkeeper_room(NAME kv SOURCES store.cc LINKS base)\n"},
+           {"src/kv/lmdb/CMakeLists.txt",
+            "# LINKS core\nlockkeeper_room(NAME kv_lmdb\n SOURCES a.cc\n LINKS kv DEPS dep_lmdb)"},
+           {"src/kv/lmdb/a.cc", "#include \"base/error.h\"\n"}})
+          .empty());
+}
+
+TEST(Links, up_misnamed_or_missing_are_found) {
+  EXPECT_EQ(whats(check_links({{"src/core/CMakeLists.txt",
+                                "lockkeeper_room(NAME core SOURCES a.cc LINKS kv host)"}})),
+            std::vector<std::string>{"core must not link host"});
+  EXPECT_EQ(whats(check_links(
+                {{"src/service/CMakeLists.txt", "lockkeeper_room(NAME service LINKS kv_lmdb)"}})),
+            std::vector<std::string>{"service must not link kv_lmdb"});
+  EXPECT_EQ(check_links({{"src/core/CMakeLists.txt", "lockkeeper_room(NAME kernel)"}}).size(), 1U);
+  EXPECT_EQ(whats(check_links({{"src/core/CMakeLists.txt", "lockkeeper_room(NAME core LINKS kv)"},
+                               {"src/core/a.cc", "#include \"key/resource.h\"\n"}})),
+            std::vector<std::string>{"core includes but does not link key"});
+}
+
+TEST(Style, sizes_are_found) {
+  const Limits limits{.header_lines = 3, .source_lines = 4, .function_lines = 3, .columns = 20};
+  const auto check = [&](const std::string& path, const std::string& text) {
+    return whats(check_style({{path, text}}, limits));
+  };
+  EXPECT_TRUE(check("src/a/a.h", "#pragma once\n\n\n").empty());
+  EXPECT_EQ(check("src/a/a.h", "#pragma once\n\n\n\n").size(), 1U);
+  EXPECT_TRUE(check("src/a/a.cc", "\n\n\n\n").empty());
+  EXPECT_EQ(check("src/a/a.cc", "\n\n\n\n\n").size(), 1U);
+  EXPECT_TRUE(check("src/a/a.cc", "//3456789012345678…0").empty()) << "code points, not bytes";
+  EXPECT_EQ(check("src/a/a.cc", "//34567890123456789…1").size(), 1U);
+  EXPECT_EQ(check("src/a/a.h", "int a;\n").size(), 1U) << "no #pragma once";
+  EXPECT_EQ(check("src/a/a.cc",
+                  "// TO"
+                  "DO later\n")
+                .size(),
+            1U);
+  EXPECT_EQ(check("src/a/a.cc",
+                  "// FIX"
+                  "ME\n")
+                .size(),
+            1U);
+}
+
+TEST(Style, long_functions_are_found) {
+  const Limits limits{.function_lines = 3};
+  const auto count = [&](const std::string& text) {
+    return check_style({{"src/a/a.cc", text}}, limits).size();
+  };
+  EXPECT_EQ(count("int f() {\n  return 1;\n}\n"), 0U);
+  EXPECT_EQ(count("int f() {\n  int a = 1;\n  return a;\n}\n"), 1U);
+  EXPECT_EQ(count("namespace a {\nint f(int b = 1) const noexcept {\n\n\n}\n}\n"), 1U);
+  EXPECT_EQ(count("class A {\n  bool operator==(const A& o) {\n\n\n  }\n};\n"), 1U);
+  EXPECT_EQ(count("class A {\n\n\n\n\n};\nnamespace b {\n\n\n\n}\n"), 0U) << "no functions";
+  EXPECT_EQ(count("const int kRows[] = {\n1,\n2,\n3,\n};\n"), 0U);
+  EXPECT_EQ(count("void f(struct stat& s) {\n  if (a) {\n  }\n\n}\n"), 1U);
+  EXPECT_EQ(count("int f() { return '{'; }\nint g() { return 1'000; }\n\n\n\n"), 0U);
+  EXPECT_EQ(count("#define A() { \\\n  \\\n  \\\n\nint f() {\n}\n"), 0U);
+  EXPECT_EQ(check_style({{"src/a/a_test.cc", "int f() {\n\n\n\n}\n"}}, limits).size(), 0U);
+}
+
+TEST(SourceText, comments_and_literals_become_blanks) {
+  EXPECT_EQ(code_only("a // b\nc"), "a     \nc");
+  EXPECT_EQ(code_only("a /* b\n */ c"), "a     \n    c");
+  EXPECT_EQ(code_only(R"(f("a\"b"); g)"), "f(      ); g");
+  EXPECT_EQ(code_only("x = 1'000; y = 'a';"), "x = 1'000; y =    ;");
+  EXPECT_EQ(code_only("R\"(\")\" b"), "R      b");
+  EXPECT_EQ(code_only("#include \"a/b.h\"  // c\n"), "#include \"a/b.h\"      \n");
+}
+
+TEST(Plan, has_every_folder_of_the_design) {
+  EXPECT_THAT(all_rooms(), testing::UnorderedElementsAre(
+                               "app", "base", "cli", "core", "dialect", "enforce", "host", "http",
+                               "key", "kv", "kv/lmdb", "kv/memory", "mcp", "plan", "service"));
+  EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
+  EXPECT_EQ(room_of("kv/store.h"), "kv");
+  EXPECT_EQ(room_of("keyboard/a.h"), "");
+}
+
+TEST(Plan, has_no_cycle) {
+  for (const std::string& room : all_rooms()) {
+    for (const std::string& below : allowed_rooms(room, false)) {
+      EXPECT_FALSE(allowed_rooms(below, false).contains(room)) << room << " and " << below;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::house

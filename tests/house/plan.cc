@@ -1,0 +1,67 @@
+#include "house/plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace lockkeeper::house {
+namespace {
+
+using Plan = std::map<std::string, std::set<std::string>>;
+
+const Plan& plan() {
+  static const Plan kPlan = [] {
+    Plan rooms;
+    rooms["base"] = {};
+    rooms["key"] = rooms["kv"] = rooms["host"] = {"base"};
+    rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
+    rooms["core"] = {"kv", "key", "base"};
+    rooms["service"] = {"core", "host", "kv", "key", "base"};
+    std::set<std::string> below = rooms["service"];
+    below.insert("service");
+    rooms["plan"] = rooms["dialect"] = below;
+    below.insert({"plan", "dialect"});
+    rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
+    below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb"});
+    rooms["app"] = below;
+    return rooms;
+  }();
+  return kPlan;
+}
+
+}  // namespace
+
+const std::vector<std::string>& all_rooms() {
+  static const std::vector<std::string> kRooms = [] {
+    std::vector<std::string> names;
+    for (const auto& [name, allowed] : plan()) names.push_back(name);
+    return names;
+  }();
+  return kRooms;
+}
+
+std::string room_of(std::string_view path_below_src) {
+  std::string found;
+  for (const std::string& room : all_rooms()) {
+    if (path_below_src.starts_with(room + "/") && room.size() > found.size()) found = room;
+  }
+  return found;
+}
+
+std::set<std::string> allowed_rooms(const std::string& room, bool is_test) {
+  const auto entry = plan().find(room);
+  if (entry == plan().end()) return {};
+  std::set<std::string> allowed = entry->second;
+  if (is_test && allowed.contains("kv")) allowed.insert({"kv/memory", "kv/lmdb"});
+  return allowed;
+}
+
+bool is_pure(const std::string& room) {
+  return room == "core" || room == "key";
+}
+
+std::string cmake_name(std::string room) {
+  std::ranges::replace(room, '/', '_');
+  return room;
+}
+
+}  // namespace lockkeeper::house
