@@ -1,0 +1,82 @@
+#include "core/browse.h"
+
+#include "base/bytes.h"
+
+namespace lockkeeper::core {
+namespace {
+
+struct RawRow {
+  std::string key;
+  std::string value;
+  kv::Version created;
+};
+
+// One page of rows; the key after the last one if it was full.
+Result<std::vector<RawRow>> page(State& state, kv::Range range, std::string& next) {
+  std::vector<RawRow> rows;
+  next.clear();
+  LK_CHECK(state.txn().scan(
+      range,
+      [&](const kv::Row& row) {
+        if (rows.size() == kPageRows) {
+          next = row.key;
+          return false;
+        }
+        rows.push_back({std::string(row.key), std::string(row.value), row.created});
+        return true;
+      },
+      kv::Read::kPeek));
+  return rows;
+}
+
+kv::Range from_on(std::string_view prefix, const std::string& from) {
+  kv::Range range = kv::prefix_range(prefix);
+  if (!from.empty()) range.from = from;
+  return range;
+}
+
+constexpr std::size_t kCounterKeyBytes = 5;
+
+}  // namespace
+
+Result<LeasePage> lease_page(State& state, const std::string& from) {
+  LeasePage result;
+  LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on("l", from), result.next));
+  for (const RawRow& row : rows) {
+    if (row.key.size() == kCounterKeyBytes) continue;
+    LK_ASSIGN(Lease lease, decode_lease(LeaseId{row.key.substr(1)}, row.value, row.created));
+    result.leases.push_back(std::move(lease));
+  }
+  return result;
+}
+
+Result<WaiterPage> waiter_page(State& state, const std::string& from) {
+  WaiterPage result;
+  LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on("w", from), result.next));
+  for (const RawRow& row : rows) {
+    LK_ASSIGN(Waiter waiter, decode_waiter(LeaseId{row.key.substr(1)}, row.value, row.created));
+    result.waiters.push_back(std::move(waiter));
+  }
+  return result;
+}
+
+Result<EventPage> event_page(State& state, std::uint64_t after, const std::string& from) {
+  EventPage result;
+  std::string start = from;
+  if (start.empty()) {
+    start = kEventPrefix;
+    const std::uint64_t first = after + 1;
+    append_be64(start, first / kEventsPerVersion);
+    const std::uint64_t index = first % kEventsPerVersion;
+    start.push_back(static_cast<char>(index >> 8));
+    start.push_back(static_cast<char>(index & 0xff));
+  }
+  LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on(kEventPrefix, start), result.next));
+  for (const RawRow& row : rows) {
+    LK_ASSIGN(Event event, decode_event(row.key, row.value));
+    result.events.push_back(std::move(event));
+  }
+  return result;
+}
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,33 @@
+// Reading many rows without holding anybody up: a page at a time, each page one short transaction.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/state.h"
+
+namespace lockkeeper::core {
+
+inline constexpr std::size_t kPageRows = 1'000;
+
+// `next` is where the following page begins; empty: there is none. Peeks only.
+struct LeasePage {
+  std::vector<Lease> leases;
+  std::string next;
+};
+Result<LeasePage> lease_page(State& state, const std::string& from);
+
+struct WaiterPage {
+  std::vector<Waiter> waiters;
+  std::string next;
+};
+Result<WaiterPage> waiter_page(State& state, const std::string& from);
+
+struct EventPage {
+  std::vector<Event> events;
+  std::string next;
+};
+// Events with a number greater than `after`, or from `from` on if that is not empty.
+Result<EventPage> event_page(State& state, std::uint64_t after, const std::string& from);
+
+}  // namespace lockkeeper::core
