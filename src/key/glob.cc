@@ -176,6 +176,12 @@ Result<Glob> parse_glob(std::string_view text, std::string_view shown, const Glo
   Glob glob;
   auto tokens = tokenise(text, shown, syntax, glob.doubtful_escape);
   if (!tokens) return fail(std::move(tokens.error()));
+  // A letter and a mark that meet by sorting, folding or a class of one would compose when read
+  // again.
+  const std::string spelled = spell_tokens(*tokens, syntax);
+  if (auto normal = nfc(spelled); !normal || *normal != spelled) {
+    return refuse(shown, "a class holds whole characters, no combining mark on its own");
+  }
   const Cleaner cleaner(shown, syntax);
   auto segments = cleaner.clean(*tokens, glob.folder);
   if (!segments) return fail(std::move(segments.error()));

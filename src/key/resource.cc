@@ -44,8 +44,17 @@ Result<void> check_first_colon(std::string_view text) {
                 "./" + std::string(text));
 }
 
-Resource make_path(std::vector<std::string> segments, bool folder) {
+Result<Resource> make_path(std::vector<std::string> segments, bool folder) {
   std::string text = path_text(segments, folder);
+  // Cleaning can bring a blank to the end: `a /x/..` is `a /`.
+  if (!segments.empty()) {
+    std::string& last = segments.back();
+    if (const std::size_t size = trim_end(last).size(); size != last.size()) {
+      last.resize(size);
+      if (size == 0) segments.pop_back();
+      return refuse(text, "a path does not end in a blank", path_text(segments, folder));
+    }
+  }
   return ResourceMaker::make(std::move(text), folder ? Kind::kFolder : Kind::kFile, kPathSpace,
                              std::move(segments));
 }
@@ -91,7 +100,9 @@ Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax synt
     const std::string folded = rules.fold_case ? fold_text(text) : std::string();
     auto clean = clean_path(rules.fold_case ? std::string_view(folded) : text);
     if (!clean) return fail(std::move(clean.error()));
-    parsed.resource = make_path(std::move(clean->segments), clean->folder);
+    auto made = make_path(std::move(clean->segments), clean->folder);
+    if (!made) return fail(std::move(made.error()));
+    parsed.resource = *std::move(made);
     return parsed;
   }
   GlobSyntax glob_syntax;

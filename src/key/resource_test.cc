@@ -82,6 +82,9 @@ TEST(Path, EveryRefusalNamesValueRuleAndCorrectedForm) {
       {"src/a.py ",
        "invalid_resource: 'src/a.py ': a path does not end in a blank; write 'src/a.py'"},
       {"src /", "invalid_resource: 'src /': a path does not end in a blank; write 'src/'"},
+      // Found by the property below: the blank came to the end by cleaning.
+      {"a /.", "invalid_resource: 'a /': a path does not end in a blank; write 'a/'"},
+      {"a /x/..", "invalid_resource: 'a /': a path does not end in a blank; write 'a/'"},
       {"src/a\u3000",
        "invalid_resource: 'src/a\u3000': a path does not end in a blank; write 'src/a'"},
       {"../a",
