@@ -25,12 +25,16 @@ void Fd::reset() {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  // Nonblocking, because a pipe in the file's place must not make us wait for a writer.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!fd) {
     const int error = errno;
     const bool missing = error == ENOENT || error == ENOTDIR;
     return fail(errno_error(error, path, missing ? Code::kNotFound : Code::kFailed));
   }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return fail(errno_error(errno, path, Code::kFailed));
+  if (S_ISFIFO(info.st_mode)) return fail(Code::kFailed, path + ": a pipe, not a file");
   std::string content;
   char buffer[16384];
   for (;;) {

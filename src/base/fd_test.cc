@@ -70,6 +70,15 @@ TEST(ReadFile, whole_file_or_a_named_refusal) {
   EXPECT_EQ(directory.error().code, Code::kFailed);
 }
 
+// Failed before: the open waited for a writer, and with it every command in that folder.
+TEST(FdTest, a_pipe_in_a_files_place_is_an_error_and_does_not_hang) {
+  const TestFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const auto pipe = read_file(folder.file("pipe"));
+  ASSERT_FALSE(pipe.has_value());
+  EXPECT_EQ(pipe.error().code, Code::kFailed);
+}
+
 TEST(ReplaceFile, replaces_is_private_and_leaves_nothing_beside) {
   const TestFolder folder;
   const std::string path = folder.file("epoch");

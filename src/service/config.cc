@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "service/config_schema.h"
 #include "service/disk_path.h"
+#include "service/resolve.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -95,7 +96,9 @@ Result<void> reconcile(Settings& settings) {
   return {};
 }
 
-Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules) {
+// Requests come with symlinks resolved and existing names taken literally, so a rule must be read
+// in the same way or it would not meet them. What the disk cannot tell stays as written.
+Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
   ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
   for (const auto& path : raw.paths) {
     auto parsed = key::parse(path.value, rules);
@@ -104,6 +107,7 @@ Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules) {
                   path.origin.text() + ": protect.paths: " + parsed.error().message,
                   parsed.error().hint);
     }
+    if (auto on_disk = resolver.resolve(path.value)) parsed = std::move(on_disk);
     rule.paths.push_back(std::move(parsed->resource));
   }
   return rule;
@@ -173,8 +177,9 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   }
   if (auto done = reconcile(settings); !done) return fail(std::move(done.error()));
   const key::Rules rules = settings.key_rules(realm);
+  Resolver resolver(realm, rules, {Base::kRoot, {}}, env);
   for (const RawProtect& raw : protect) {
-    auto rule = parse_rule(raw, rules);
+    auto rule = parse_rule(raw, rules, resolver);
     if (!rule) return fail(std::move(rule.error()));
     settings.protect.push_back(std::move(*rule));
   }

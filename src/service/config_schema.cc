@@ -62,6 +62,7 @@ class Schema {
   const std::string& file_;
   Settings& settings_;
   std::vector<RawProtect>& protect_;
+  std::size_t protect_paths_ = 0;
 };
 
 constexpr std::array<std::string_view, 6> kSections = {"lease", "limits", "keys",
@@ -289,7 +290,7 @@ Result<void> Schema::protect_rule(const toml::table& table) {
   rule.origin = origin(table);
   for (const auto& [key, node] : table) {
     if (key.str() == "paths") {
-      auto paths = texts(node, "protect.paths", kProtectEntriesMax);
+      auto paths = texts(node, "protect.paths", kProtectPathsMax);
       if (!paths) return fail(std::move(paths.error()));
       rule.paths = std::move(*paths);
     } else if (key.str() == "agents") {
@@ -309,12 +310,18 @@ Result<void> Schema::protect_rule(const toml::table& table) {
     return fail(config_error(rule.origin, "protect.paths", "missing or empty",
                              "at least one path, pattern or key, such as [\"migrations/\"]"));
   }
+  protect_paths_ += rule.paths.size();
+  if (protect_paths_ > kProtectPathsMax) {
+    return fail(config_error(rule.origin, "protect.paths",
+                             std::to_string(protect_paths_) + " in this file",
+                             "at most " + std::to_string(kProtectPathsMax) + " in one file"));
+  }
   protect_.push_back(std::move(rule));
   return {};
 }
 
 Result<void> Schema::protect_agents(const toml::node& node, RawProtect& rule) {
-  auto agents = texts(node, "protect.agents", kProtectEntriesMax);
+  auto agents = texts(node, "protect.agents", kProtectAgentsMax);
   if (!agents) return fail(std::move(agents.error()));
   for (const auto& agent : *agents) {
     if (auto checked = check_agent_name(agent.value, "protect.agents"); !checked) {

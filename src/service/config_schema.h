@@ -21,9 +21,10 @@ inline constexpr std::uint64_t kEventsKeptMin = 100;
 inline constexpr std::uint64_t kEventsKeptMax = 10'000'000;
 inline constexpr std::size_t kPrefixesMax = 64;
 inline constexpr std::size_t kPurposesMax = 256;
-inline constexpr std::size_t kWordBytesMax = 64;  // a prefix, a purpose
-inline constexpr std::size_t kProtectRulesMax = 256;
-inline constexpr std::size_t kProtectEntriesMax = 256;  // paths or agents of one rule
+inline constexpr std::size_t kWordBytesMax = 64;       // a prefix, a purpose
+inline constexpr std::size_t kProtectRulesMax = 64;    // of one file
+inline constexpr std::size_t kProtectPathsMax = 256;   // of all rules of one file together
+inline constexpr std::size_t kProtectAgentsMax = 256;  // of one rule
 inline constexpr std::size_t kReasonBytesMax = 500;
 
 // A [[protect]] rule as written; its paths are parsed when all files' prefixes are known.

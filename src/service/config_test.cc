@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "service/config_schema.h"
+#include "service/resolve.h"
 #include "service/test_repository.h"
 
 namespace lockkeeper::service {
@@ -181,6 +182,10 @@ TEST_F(Config, values_are_bounded) {
   for (int i = 0; i < 65; ++i) many += "\"p" + std::to_string(i) + "\",";
   shared(many + "]\n");
   EXPECT_NE(refused().message.find("65 entries"), std::string::npos) << refused().message;
+  many.clear();
+  for (int i = 0; i < 52; ++i) many += "[[protect]]\npaths = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n";
+  shared(many);
+  EXPECT_NE(refused().message.find("260 in this file"), std::string::npos) << refused().message;
 }
 
 TEST_F(Config, garbage_in_protect_rules) {
@@ -293,6 +298,21 @@ TEST_F(Config, protected_paths_are_for_the_named_agents_alone) {
     EXPECT_FALSE(check_allowed(settings, "web", resource(wide)).has_value()) << wide;
   }
   EXPECT_FALSE(check_allowed(settings, "dba", resource("LICENSE")).has_value());
+}
+
+// Failed before: the rule was read without the disk and met neither of the two.
+TEST_F(Config, a_protected_path_is_read_as_a_request_would_be) {
+  repo.write("r/app/[slug]/page.tsx", "");
+  repo.folder("r/real");
+  repo.link("real", "r/alias");
+  shared("[[protect]]\npaths = [\"app/[slug]/page.tsx\", \"alias/\"]\n");
+  const Settings settings = loaded();
+  Resolver resolver(realm, settings.key_rules(realm), {}, repo.env());
+  for (const char* typed : {"app/[slug]/page.tsx", "alias/x", "real/x"}) {
+    const auto asked = resolver.resolve(typed);
+    ASSERT_TRUE(asked.has_value()) << typed;
+    EXPECT_FALSE(check_allowed(settings, "a", asked->resource).has_value()) << typed;
+  }
 }
 
 TEST_F(Config, no_file_lifts_anothers_protection) {

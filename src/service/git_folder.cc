@@ -18,20 +18,37 @@ constexpr std::size_t kGitConfigBytesMax = 4 * 1024 * 1024;
 
 enum class Entry { kMissing, kFolder, kFile };
 
-// Follows symlinks, as git does: `.git` itself may be one.
-Result<Entry> entry_at(const std::string& path) {
+struct Look {
+  Entry entry = Entry::kMissing;
+  bool by_link = false;
+};
+
+// Follows a symlink, as git does: `.git` itself may be one. One call where there is none.
+Result<Look> look_at(const std::string& path) {
   struct stat info{};
-  if (::stat(path.c_str(), &info) == 0) {
-    return S_ISDIR(info.st_mode) ? Entry::kFolder : Entry::kFile;
+  Look look;
+  int result = ::lstat(path.c_str(), &info);
+  if (result == 0 && S_ISLNK(info.st_mode)) {
+    look.by_link = true;
+    result = ::stat(path.c_str(), &info);
+  }
+  if (result == 0) {
+    look.entry = S_ISDIR(info.st_mode) ? Entry::kFolder : Entry::kFile;
+    return look;
   }
   const int error = errno;
-  if (error == ENOTDIR) return Entry::kMissing;
-  if (error == ENOENT) {
-    if (::lstat(path.c_str(), &info) != 0) return Entry::kMissing;
+  if (look.by_link && (error == ENOENT || error == ENOTDIR)) {
     return fail(Code::kStoreUnavailable, path + ": a symlink that leads nowhere",
                 "repair or remove the symlink");
   }
+  if (error == ENOENT || error == ENOTDIR) return look;
   return fail(errno_error(error, "cannot look at " + path));
+}
+
+Result<Entry> entry_at(const std::string& path) {
+  auto look = look_at(path);
+  if (!look) return fail(std::move(look.error()));
+  return look->entry;
 }
 
 Result<std::string> physical(const std::string& path, const std::string& named_in) {
@@ -166,15 +183,15 @@ std::string_view last_name(std::string_view path) {
 // nullopt: no repository begins at `folder`.
 Result<std::optional<GitDirs>> dirs_at(const std::string& folder) {
   const std::string dot_git = join_path(folder, ".git");
-  const auto entry = entry_at(dot_git);
-  if (!entry) return fail(entry.error());
-  if (*entry == Entry::kFolder) {
-    auto path = physical(dot_git, dot_git);
+  const auto look = look_at(dot_git);
+  if (!look) return fail(look.error());
+  if (look->entry == Entry::kFolder) {
+    auto path = look->by_link ? physical(dot_git, dot_git) : Result<std::string>(dot_git);
     if (!path) return fail(std::move(path.error()));
     auto dirs = dirs_of(*path, false);
     if (!dirs || *dirs) return dirs;
   }
-  if (*entry == Entry::kFile) {
+  if (look->entry == Entry::kFile) {
     auto path = path_in_file(dot_git, "gitdir: ", folder);
     if (!path) return fail(std::move(path.error()));
     return dirs_of(*path, true);

@@ -121,6 +121,9 @@ TEST(GitFolder, every_kind_of_broken_git_file_is_a_clear_error) {
     EXPECT_FALSE(git.error().hint.empty()) << name;
     EXPECT_FALSE(git_begins_at(repo.at(name)).has_value()) << name;
   }
+  repo.folder("pipe");
+  ASSERT_EQ(::mkfifo(repo.at("pipe/.git").c_str(), 0600), 0);
+  EXPECT_FALSE(git_at(repo.at("pipe")).has_value());
   repo.folder("dangling");
   repo.link("nowhere", "dangling/.git");
   EXPECT_FALSE(git_at(repo.at("dangling")).has_value());

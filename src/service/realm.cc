@@ -97,10 +97,19 @@ std::string out_of_dot_git(const std::string& folder) {
   return at == 0 ? "/" : folder.substr(0, at);
 }
 
+// The nearest ancestor with `.lockkeeper/`; empty if there is none.
+Result<std::string> nearest_plain_root(const std::string& start) {
+  for (std::string folder = start;; folder = parent_path(folder)) {
+    const auto plain = has_plain_store(folder);
+    if (!plain) return fail(plain.error());
+    if (*plain) return folder;
+    if (folder == "/") return std::string();
+  }
+}
+
 // From an existing physical folder upwards. A repository wins over any `.lockkeeper/` inside it.
 // nullopt: neither is found.
 Result<std::optional<Realm>> nearest_realm(const std::string& start, const Environment& env) {
-  std::string plain_root;
   for (std::string folder = out_of_dot_git(start);; folder = parent_path(folder)) {
     auto git = git_at(folder);
     if (!git) return fail(std::move(git.error()));
@@ -109,15 +118,12 @@ Result<std::optional<Realm>> nearest_realm(const std::string& start, const Envir
       if (!realm) return fail(std::move(realm.error()));
       return std::move(*realm);
     }
-    if (plain_root.empty()) {
-      const auto plain = has_plain_store(folder);
-      if (!plain) return fail(plain.error());
-      if (*plain) plain_root = folder;
-    }
     if (folder == "/") break;
   }
-  if (plain_root.empty()) return std::nullopt;
-  auto realm = plain_realm(plain_root, env);
+  auto root = nearest_plain_root(start);
+  if (!root) return fail(std::move(root.error()));
+  if (root->empty()) return std::nullopt;
+  auto realm = plain_realm(*root, env);
   if (!realm) return fail(std::move(realm.error()));
   return std::move(*realm);
 }
