@@ -1,5 +1,11 @@
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/test_folder.h"
 #include "contract.h"
 #include "kv/memory/memory_store.h"
+#ifdef LOCKKEEPER_CONTRACT_LMDB
+#include "kv/lmdb/lmdb_store.h"
+#endif
 
 namespace lockkeeper::contract {
 
@@ -23,6 +29,35 @@ Backend memory(std::string name, kv::Flavour flavour) {
           }};
 }
 
+#ifdef LOCKKEEPER_CONTRACT_LMDB
+class OpenedLmdb final : public Opened {
+ public:
+  explicit OpenedLmdb(kv::Durability durability) {
+    auto store = kv::LmdbStore::open({.folder = folder_.file("store"),
+                                      .create = true,
+                                      .durability = durability,
+                                      .boot_id = "one boot",
+                                      .clock = &clock_});
+    EXPECT_TRUE(store.has_value()) << store.error().message;
+    LOCKKEEPER_ASSERT(store.has_value());
+    store_ = std::move(*store);
+  }
+  kv::Store& store() override { return *store_; }
+
+ private:
+  TestFolder folder_;
+  SystemClock clock_;
+  std::unique_ptr<kv::LmdbStore> store_;
+};
+
+Backend lmdb(std::string name, kv::Durability durability) {
+  return {
+      .name = std::move(name),
+      .syncs = durability == kv::Durability::kFull,
+      .open_at = [durability](kv::Version) { return std::make_unique<OpenedLmdb>(durability); }};
+}
+#endif
+
 }  // namespace
 
 const std::vector<Backend>& backends() {
@@ -30,6 +65,10 @@ const std::vector<Backend>& backends() {
     std::vector<Backend> made;
     made.push_back(memory("memory_pessimistic", kv::Flavour::kPessimistic));
     made.push_back(memory("memory_optimistic", kv::Flavour::kOptimistic));
+#ifdef LOCKKEEPER_CONTRACT_LMDB
+    made.push_back(lmdb("lmdb_process", kv::Durability::kProcess));
+    made.push_back(lmdb("lmdb_full", kv::Durability::kFull));
+#endif
     return made;
   }();
   return all;

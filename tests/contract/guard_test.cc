@@ -106,7 +106,8 @@ TEST_P(ContractGuard, L8OneGuardTooManyIsRefusedByNumber) {
   const std::size_t max = store().budget().guards;
   if (max == SIZE_MAX) GTEST_SKIP() << "no limit here";
   Tx tx = write();
-  for (std::size_t i = 0; i < max; ++i) tx.guard_absent(numbered("g", i));
+  for (std::size_t i = 0; i + 1 < max; ++i) tx.guard_absent(numbered("g", i));
+  tx.guard_empty("m", "n");
   EXPECT_EQ(tx->left().guards, 0U);
   const auto expect_refused = [&](const auto& result) {
     ASSERT_FALSE(result.has_value());
@@ -120,6 +121,8 @@ TEST_P(ContractGuard, L8OneGuardTooManyIsRefusedByNumber) {
   expect_refused(tx->scan({"more", "most"}, [](const kv::Row&) { return true; }));
   // Equal ones are free, peeks too, and the transaction can still commit.
   tx.guard_absent("g0");
+  tx.guard_empty("m", "n");
+  EXPECT_EQ(keys(tx.scan("m", "n")), "");
   EXPECT_EQ(tx.get("g1"), std::nullopt);
   EXPECT_EQ(tx.get("more", kv::Read::kPeek), std::nullopt);
   tx.put("z", "");

@@ -248,6 +248,18 @@ TEST_P(ContractOptimistic, ViewsOutliveOtherTransactionsCommits) {
   EXPECT_EQ(b->value, "short");
 }
 
+TEST_P(ContractOptimistic, ARowPutAgainIsANewRowWhileItsFormerSelfIsStillRead) {
+  fill({{"a", "1"}});
+  Tx tx = read();
+  Tx eraser = write();
+  eraser.erase("a");
+  eraser.committed();
+  const kv::Version version = fill({{"a", "2"}});
+  EXPECT_EQ(read().row("a")->created, version);
+  EXPECT_EQ(read().row("a")->modified, version);
+  EXPECT_LT(tx.row("a")->created, version);
+}
+
 TEST_P(ContractOptimistic, AbaIsAConflict) {
   fill({{"a", "1"}});
   Tx tx = write();

@@ -1,4 +1,5 @@
 // Reading: get, scan, scan_back, ranges, views, named limits of keys and values.
+#include <algorithm>
 #include <array>
 
 #include "contract.h"
@@ -174,6 +175,22 @@ TEST_P(ContractRead, ViewsStayValidWhileTheTransactionOnlyReads) {
     EXPECT_EQ(views[i].value, rows[i].second);
   }
   EXPECT_EQ(first->value, rows[0].second);
+}
+
+TEST_P(ContractRead, TheRowsKeyIsNotTheCallersBuffer) {
+  fill({{"a key too long for a string object", "1"}});
+  Tx tx = write();
+  std::string mine = "a key too long for a string object";
+  const auto row = tx.row(mine);
+  ASSERT_TRUE(row);
+  std::ranges::fill(mine, 'x');
+  EXPECT_EQ(row->key, "a key too long for a string object");
+  std::string own = "another key, of this transaction";
+  tx.put(own, "2");
+  const auto own_row = tx.row(own);
+  ASSERT_TRUE(own_row);
+  std::ranges::fill(own, 'x');
+  EXPECT_EQ(own_row->key, "another key, of this transaction");
 }
 
 TEST_P(ContractRead, ScannedRowsKnowTheirVersions) {

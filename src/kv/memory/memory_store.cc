@@ -97,9 +97,9 @@ Version MemoryStore::version() const {
   return table_.version();
 }
 
-std::size_t MemoryStore::cells() const {
+std::size_t MemoryStore::versions() const {
   const std::lock_guard lock(mutex_);
-  return table_.cells();
+  return table_.entries();
 }
 
 std::size_t MemoryStore::open_txns() const {

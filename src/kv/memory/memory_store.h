@@ -57,8 +57,8 @@ class MemoryStore final : public Store {
   // The next start, under a new epoch. REQUIRES: crashed; epoch.id has grown.
   void reopen(Epoch epoch);
 
-  Version version() const;        // of the newest commit
-  std::size_t cells() const;      // keys kept, with those kept only for open transactions
+  Version version() const;       // of the newest commit
+  std::size_t versions() const;  // of rows, with those kept only for open transactions; counts them
   std::size_t open_txns() const;  // not destroyed yet, void ones with them
 
  private:

@@ -133,7 +133,7 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
                       : forward             ? mine->first.compare(base.at->first)
                                             : base.at->first.compare(mine->first);
     const bool from_base = order >= 0;
-    Row row;
+    std::optional<Row> row;  // none: an own erasure
     if (order <= 0) {
       if (forward)
         ++own;
@@ -143,18 +143,18 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
     } else {
       row = to_row(base);
       if (guarded) {
-        if (auto ok = guards_.point(row.key, row.modified, 1); !ok) {
-          if (last.data() != nullptr) (void)seal(behind(last));
+        if (auto ok = guards_.point(row->key, row->modified, 1); !ok) {
+          if (!last.empty()) (void)seal(behind(last));
           return ok;
         }
       }
     }
     base_seen = base_seen || from_base;
-    if (row.key.data() != nullptr) {
-      last = row.key;
+    if (row) {
+      last = row->key;
       lock.unlock();
       ++visiting_;
-      const bool more = visit(row);
+      const bool more = visit(*row);
       --visiting_;
       lock.lock();
       if (auto ok = alive(); !ok) return ok;
@@ -231,12 +231,10 @@ Result<void> MemoryTxn::erase(std::string_view key) {
   if (auto ok = alive(); !ok) return ok;
   auto own = writes_.lower_bound(key);
   if (own == writes_.end() || own->first != key) {
-    const bool exists = store_.table_.find(key, snapshot_).entry != nullptr;
-    // Optimistic: somebody may put it before the commit, so the erasure is kept and counted.
-    if (!exists && !optimistic()) return {};
+    // Kept and counted also if there is no such row: somebody may put it before the commit.
     if (auto ok = room_for_write(); !ok) return ok;
     own = writes_.try_emplace(own, std::string(key));
-    wrote_ = wrote_ || exists;
+    wrote_ = wrote_ || store_.table_.find(key, snapshot_).entry != nullptr;
   }
   own->second.value.reset();
   own->second.fresh = true;

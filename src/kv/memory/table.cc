@@ -29,6 +29,16 @@ void Cell::drop_older(Entry& entry) {
   while (old != nullptr) old = std::move(old->older);
 }
 
+std::size_t Table::entries() const {
+  std::size_t count = 0;
+  for (const auto& [key, cell] : cells_) {
+    for (const Entry* entry = cell.newest.get(); entry != nullptr; entry = entry->older.get()) {
+      ++count;
+    }
+  }
+  return count;
+}
+
 void Table::pin(Version version) {
   LOCKKEEPER_ASSERT(version <= version_);
   LOCKKEEPER_ASSERT(pins_.empty() || pins_.back().version <= version);

@@ -3,9 +3,9 @@
 // A reader pins the version it reads at. An entry stays as long as a pin may need it, so what a pin
 // sees stays at its address until the pin is dropped: views into keys and values are stable.
 //
-// Invariants: entries of a chain have falling versions. A chain is no longer than the number of
-// different pinned versions plus one. A cell with more than one entry, or whose newest entry is an
-// erasure, is in the garbage queue exactly once.
+// Invariants: entries of a chain have falling versions. A write adds an entry only if a pin can see
+// the one before, so a row written a million times under one long read has two. A cell with more
+// than one entry, or whose newest entry is an erasure, is in the garbage queue exactly once.
 //
 // Thread safety: none; the owner locks.
 #pragma once
@@ -56,7 +56,7 @@ class Table {
   explicit Table(Version version) : version_(version) {}
 
   Version version() const { return version_; }  // of the newest commit
-  std::size_t cells() const { return cells_.size(); }
+  std::size_t entries() const;                  // all there are; counts them
 
   void pin(Version version);    // REQUIRES: not below the newest pin; at most version()
   void unpin(Version version);  // REQUIRES: pinned
