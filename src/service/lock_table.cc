@@ -140,12 +140,14 @@ Result<void> LockTable::open_live_slots() const {
 }
 
 Result<host::LiveSlot> LockTable::take_slot() {
+  LK_CHECK(store(true));  // the slots' file lies in its folder
   const std::lock_guard lock(mutex_);
   LK_CHECK(open_live_slots());
   return slots_->take();
 }
 
 Result<core::Attachment> LockTable::own_slot() {
+  LK_CHECK(store(true));
   const std::lock_guard lock(mutex_);
   if (!own_slot_) {
     LK_CHECK(open_live_slots());

@@ -1,0 +1,278 @@
+#include "service/run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "base/assert.h"
+#include "base/text.h"
+
+// The process's environment (POSIX declares it nowhere).
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr std::int64_t kLookEveryMs = 1'000;
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+
+int shell_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Holds the forwarded signals in a descriptor while it lives.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : kForwarded) ::sigaddset(&set, signal);
+    ::sigaddset(&set, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~SignalQueue() { restore(); }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  void restore() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  int fd() const { return fd_.get(); }
+
+  // Passes on what was asked of us alone; true if a child has changed.
+  bool drain(pid_t child) const {
+    bool child_changed = false;
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal == SIGCHLD) {
+        child_changed = true;
+      } else if (info.ssi_code != SI_KERNEL) {
+        // The terminal's own signals reach the whole foreground group, the command included.
+        ::kill(child, signal);
+      }
+    }
+    return child_changed;
+  }
+
+ private:
+  sigset_t before_{};
+  Fd fd_;
+};
+
+std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
+                                           const Realm& realm) {
+  std::map<std::string, std::string> ours{
+      {"LOCKKEEPER_LEASE", lease.id.text()},
+      {"LOCKKEEPER_FENCE", std::to_string(lease.fence())},
+      {"LOCKKEEPER_AGENT", locks.owner().agent},
+      {"LOCKKEEPER_SESSION", locks.owner().session},
+      {"LOCKKEEPER_REALM", realm.root},
+      {"LOCKKEEPER_SCOPE", scope_text(lease, realm)},
+  };
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!ours.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
+  }
+  for (const auto& [name, value] : ours) result.push_back(name + "=" + value);
+  return result;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+struct Child {
+  pid_t pid = -1;
+  int exec_errno = 0;  // why it could not be started
+};
+
+// The child holds `slot` open across exec; everything else of ours closes by itself.
+Result<Child> start(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                    const host::LiveSlot& slot, const SignalQueue& signals) {
+  LK_ASSIGN(Fd inherited, slot.inheritable());
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
+  const Fd report_in(ends[0]);
+  Fd report_out(ends[1]);
+  std::vector<char*> arguments = pointers(argv);
+  std::vector<char*> variables = pointers(env);
+  Child child;
+  child.pid = ::fork();
+  if (child.pid < 0) return fail(errno_error(errno, "fork", Code::kFailed));
+  if (child.pid == 0) {
+    signals.restore();
+    ::execvpe(arguments[0], arguments.data(), variables.data());
+    const int why = errno;
+    static_cast<void>(!::write(report_out.get(), &why, sizeof why));
+    ::_exit(127);
+  }
+  inherited.reset();
+  report_out.reset();
+  ssize_t n = 0;
+  do {
+    n = ::read(report_in.get(), &child.exec_errno, sizeof child.exec_errno);
+  } while (n < 0 && errno == EINTR);
+  if (n <= 0) child.exec_errno = 0;
+  if (child.exec_errno != 0) ::waitpid(child.pid, nullptr, 0);
+  return child;
+}
+
+// The command's life: renewals, signals, loss.
+class Watch {
+ public:
+  Watch(Locks& locks, const RunCommand& command, RunResult& result,
+        const std::function<void(const RunEvent&)>& report)
+      : locks_(locks), command_(command), result_(result), report_(report) {}
+
+  void until_gone(pid_t child, const SignalQueue& signals) {
+    const core::Lease& lease = result_.acquired.lease;
+    acknowledged_ = now();
+    next_renewal_ = lease.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.ttl_ms / 3;
+    for (;;) {
+      pollfd wanted{signals.fd(), POLLIN, 0};
+      ::poll(&wanted, 1, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
+      if (signals.drain(child)) {
+        int status = 0;
+        if (::waitpid(child, &status, WNOHANG) == child) {
+          result_.exit_status = shell_status(status);
+          return;
+        }
+      }
+      look(child);
+    }
+  }
+
+ private:
+  std::int64_t now() const { return locks_.table().runtime().clock->now().mono_ms; }
+
+  std::int64_t sleep_ms() const {
+    std::int64_t until = next_renewal_;
+    if (kill_at_ != 0) until = std::min(until, kill_at_);
+    return std::clamp<std::int64_t>(until - now(), 1, kLookEveryMs);
+  }
+
+  void look(pid_t child) {
+    if (kill_at_ != 0 && now() >= kill_at_) ::kill(child, SIGKILL);
+    if (result_.lost) return;
+    const core::Lease& lease = result_.acquired.lease;
+    if (now() >= next_renewal_) {
+      renew(lease);
+    } else {
+      const auto current = locks_.is_current(lease.id, lease.fence());
+      if (current && !*current) lose("the lease is no longer current");
+    }
+    // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
+    const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
+    if (!result_.lost && silent) lose("the lease could not be renewed in time");
+    if (result_.lost && !command_.keep_going) {
+      ::kill(child, SIGTERM);
+      ::kill(child, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+      kill_at_ = now() + command_.kill_grace_ms;
+    }
+  }
+
+  void renew(const core::Lease& lease) {
+    RenewCommand command;
+    command.lease_ids = {lease.id.text()};
+    const auto renewed = locks_.renew(command);
+    if (renewed) {
+      acknowledged_ = now();
+      next_renewal_ = now() + lease.ttl_ms / 3;
+      return;
+    }
+    const Code code = renewed.error().code;
+    if (code == Code::kLost || code == Code::kNotFound || code == Code::kNotOwner) {
+      lose(renewed.error().message);
+      return;
+    }
+    next_renewal_ = now() + std::min(kLookEveryMs, lease.ttl_ms / 9);
+    report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, renewed.error().message});
+  }
+
+  void lose(const std::string& why) {
+    result_.lost = true;
+    next_renewal_ = INT64_MAX;
+    report_({RunEvent::What::kLost, result_.acquired, 0, 0, why});
+  }
+
+  Locks& locks_;
+  const RunCommand& command_;
+  RunResult& result_;
+  const std::function<void(const RunEvent&)>& report_;
+  std::int64_t acknowledged_ = 0;
+  std::int64_t next_renewal_ = 0;
+  std::int64_t kill_at_ = 0;
+};
+
+}  // namespace
+
+std::string scope_text(const core::Lease& lease, const Realm& realm) {
+  std::string text = "You hold these locks in " + realm.root + ":\n";
+  for (const core::Claim& claim : lease.claims) {
+    const bool shared = claim.mode == core::Mode::kShared;
+    text += "- " + claim.resource.text() + (shared ? " (shared: read, do not change)" : "") + "\n";
+  }
+  text +=
+      "Change nothing else there without a lock. Before you change another file, run:\n"
+      "  lockkeeper acquire FILE --reason WHY\n"
+      "If it is held, work on something else or add --wait=10m. Release what you no longer need:\n"
+      "  lockkeeper release FILE\n";
+  return text;
+}
+
+Result<RunResult> run(Locks& locks, const RunCommand& command,
+                      const std::function<void(const RunEvent&)>& report) {
+  LOCKKEEPER_ASSERT(!command.argv.empty());
+  RunResult result;
+  AcquireCommand acquire = command.acquire;
+  LK_ASSIGN(const host::LiveSlot slot, locks.table().take_slot());
+  acquire.attachment.slot = slot.offset();
+  LK_ASSIGN(result.acquired, locks.acquire(acquire));
+  const bool granted = result.acquired.outcome == Ended::kGranted;
+  if (!granted && result.acquired.outcome != Ended::kRenewed) return result;
+  const core::Lease& lease = result.acquired.lease;
+  report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
+
+  const SignalQueue signals;
+  const auto env = child_environment(locks, lease, locks.table().realm());
+  auto child = start(command.argv, env, slot, signals);
+  if (child && child->exec_errno == 0) {
+    result.started = true;
+    report({RunEvent::What::kStarted, result.acquired, child->pid, 0, ""});
+    Watch(locks, command, result, report).until_gone(child->pid, signals);
+  } else if (child) {
+    const int why = child->exec_errno;
+    result.exit_status = why == ENOENT ? 127 : 126;
+    report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
+            command.argv.front() + ": " + std::strerror(why)});
+  }
+  // A lease that was there before the command is not ours to give back.
+  if (granted && !result.lost) {
+    ReleaseCommand release;
+    release.lease_ids = {lease.id.text()};
+    const auto released = locks.release(release);
+    if (!released && released.error().code == Code::kLost) result.lost = true;
+  }
+  if (!child) return fail(std::move(child.error()));
+  if (result.started) {
+    report({RunEvent::What::kEnded, result.acquired, child->pid, result.exit_status, ""});
+  }
+  return result;
+}
+
+}  // namespace lockkeeper::service

@@ -1,0 +1,51 @@
+// A command under a lock: take, run, keep renewed, free when the command is gone, whatever the end.
+//
+// The lease is bound to a live slot that the command inherits, so that it lasts until both this
+// process and the command are gone: killed with -9 in the middle, the command still has its lock
+// (for the lease's length, as nobody renews it then). If the lease is lost meanwhile, the command
+// is told: SIGTERM, and SIGKILL after a grace, unless it is to keep going.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "service/locks.h"
+
+namespace lockkeeper::service {
+
+struct RunCommand {
+  AcquireCommand acquire;         // attachment is set here
+  std::vector<std::string> argv;  // REQUIRES: not empty
+  bool keep_going = false;
+  std::int64_t kill_grace_ms = 10'000;
+};
+
+// What happens, as it happens: for --status-fd and for messages.
+struct RunEvent {
+  enum class What { kGranted, kStarted, kRenewTrouble, kLost, kEnded };
+  What what;
+  const AcquireResult& acquired;
+  int pid = 0;
+  int exit_status = 0;
+  std::string message;
+};
+
+struct RunResult {
+  AcquireResult acquired;  // not granted: the command was not started
+  bool started = false;
+  bool lost = false;    // the lease ended before the command did
+  int exit_status = 0;  // of the command, as the shell has it
+};
+
+// REQUIRES: the process has one thread (it forks). Signals that ask the process to end are passed
+// on to the command while it runs; those that the terminal sends to both are not sent twice.
+// not_found (exit 127) and operation_not_permitted (126) where the command cannot be started are in
+// RunResult::exit_status with `started` false and the lease released.
+Result<RunResult> run(Locks& locks, const RunCommand& command,
+                      const std::function<void(const RunEvent&)>& report);
+
+// The text that tells an agent its boundaries (LOCKKEEPER_SCOPE).
+std::string scope_text(const core::Lease& lease, const Realm& realm);
+
+}  // namespace lockkeeper::service
