@@ -33,11 +33,13 @@ Backend memory(std::string name, kv::Flavour flavour) {
 class OpenedLmdb final : public Opened {
  public:
   explicit OpenedLmdb(kv::Durability durability) {
-    auto store = kv::LmdbStore::open({.folder = folder_.file("store"),
-                                      .create = true,
-                                      .durability = durability,
-                                      .boot_id = "one boot",
-                                      .clock = &clock_});
+    kv::LmdbOptions options;
+    options.folder = folder_.file("store");
+    options.create = true;
+    options.durability = durability;
+    options.boot_id = "one boot";
+    options.clock = &clock_;
+    auto store = kv::LmdbStore::open(std::move(options));
     EXPECT_TRUE(store.has_value()) << store.error().message;
     LOCKKEEPER_ASSERT(store.has_value());
     store_ = std::move(*store);
