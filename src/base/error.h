@@ -73,7 +73,7 @@ Error errno_error(int errno_value, std::string_view what, Code fallback = Code::
   declaration = std::move(*result)
 #define LK_ASSIGN(declaration, expression) \
   LK_ASSIGN_IMPL(LK_CONCAT(lk_result_, __COUNTER__), declaration, expression)
-#define LK_CHECK_IMPL(result, expression)     \
-  if (auto result = (expression); !result) \
-  return ::lockkeeper::fail(std::move(result.error()))
+#define LK_CHECK_IMPL(result, expression) \
+  if (auto result = (expression); !result) return ::lockkeeper::fail(std::move(result.error()))
 #define LK_CHECK(expression) LK_CHECK_IMPL(LK_CONCAT(lk_check_, __COUNTER__), expression)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -32,7 +32,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     const bool missing = error == ENOENT || error == ENOTDIR;
     return fail(errno_error(error, path, missing ? Code::kNotFound : Code::kFailed));
   }
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return fail(errno_error(errno, path, Code::kFailed));
   if (S_ISFIFO(info.st_mode)) return fail(Code::kFailed, path + ": a pipe, not a file");
   std::string content;
