@@ -55,12 +55,16 @@ Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
 }
 
 Result<void> State::add_lease(const Lease& lease) {
-  LOCKKEEPER_ASSERT(!lease.claims.empty());
   LOCKKEEPER_ASSERT(lease.epoch == context_.epoch.id);
+  return restore_lease(lease);
+}
+
+Result<void> State::restore_lease(const Lease& lease) {
+  LOCKKEEPER_ASSERT(!lease.claims.empty());
   LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
   LK_CHECK(put_claims(Holding::kLease, lease, true));
   if (!lease.parent.empty()) LK_CHECK(txn_.put(child_key(lease.parent, lease.id), "l"));
-  LK_CHECK(file_due(lease.due_mono_ms, Due::kLease, lease.id.bytes));
+  LK_CHECK(txn_.put(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), ""));
   LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
   leases_[lease.id] = lease;
   return {};

@@ -28,6 +28,8 @@ class State {
 
   // A new lease with all its rows. `lease.due_mono_ms` says when it must be looked at.
   Result<void> add_lease(const Lease& lease);
+  // The same for one that is in the store already, whatever is missing beside it (mend()).
+  Result<void> restore_lease(const Lease& lease);
   // Rewrites the record and, if it moved, the due row. The claims stay as they are.
   Result<void> change_lease(const Lease& before, const Lease& after);
   // Takes one claim away from a lease that keeps others.

@@ -1,0 +1,190 @@
+#include "app/doctor.h"
+
+#include <nlohmann/json.hpp>
+
+#include "app/embedded_store.h"
+#include "core/audit.h"
+#include "core/mend.h"
+#include "kv/lmdb/doctor.h"
+#include "kv/lmdb/lmdb_store.h"
+
+namespace lockkeeper::app {
+namespace {
+
+using cli::Style;
+using service::Json;
+
+// Knows nobody dead: the doctor judges rows, not processes.
+class NoProber final : public core::Prober {
+ public:
+  core::Alive probe(const core::Attachment&) const override { return core::Alive::kUnknown; }
+};
+
+class Doctor {
+ public:
+  explicit Doctor(cli::VerbContext& context) : context_(context), out_(context.out()) {}
+
+  int examine(bool repair) {
+    const auto realm = look_at_realm();
+    if (!realm) return finish();
+    look_at_settings(*realm);
+    look_at_identity();
+    look_at_store(*realm, repair);
+    return finish();
+  }
+
+ private:
+  void good(const std::string& what, const std::string& text) {
+    out_.line({{"  ok      ", Style::kGreen}, {what + ": " + text}});
+    json_["checks"].push_back({{"check", what}, {"ok", true}, {"message", text}});
+  }
+
+  void bad(const std::string& what, const Error& error) {
+    out_.line({{"  broken  ", Style::kRed}, {what + ": " + error.message}});
+    if (!error.hint.empty()) out_.line({{"          next: " + error.hint, Style::kDim}});
+    json_["checks"].push_back(
+        {{"check", what}, {"ok", false}, {"message", error.message}, {"hint", error.hint}});
+    if (!first_) first_ = error;
+  }
+
+  int finish() {
+    json_["healthy"] = !first_.has_value();
+    if (!first_) {
+      out_.object(json_);
+      return 0;
+    }
+    if (out_.json()) return out_.failed(*first_, json_);
+    return exit_status(first_->code);
+  }
+
+  std::optional<service::Realm> look_at_realm() {
+    auto realm = context_.realm({});
+    if (!realm) {
+      bad("realm", realm.error());
+      return std::nullopt;
+    }
+    good("realm", realm->root + (realm->in_git ? " (git)" : ""));
+    json_["realm"] = realm->root;
+    json_["store"] = realm->store_folder;
+    return std::move(*realm);
+  }
+
+  void look_at_settings(const service::Realm& realm) {
+    auto settings = service::load_settings(realm, context_.runtime().env);
+    if (!settings) return bad("settings", settings.error());
+    durability_ = settings->durability.value;
+    good("settings", settings->files.empty() ? "defaults, no file" : settings->files.front());
+  }
+
+  void look_at_identity() {
+    auto open = context_.open(std::vector<std::string>{});
+    if (!open) return bad("identity", open.error());
+    const service::Identity& who = (*open)->identity;
+    const std::string session = who.session.empty() ? "no session" : "session " + who.session;
+    good("identity", who.agent + ", " + session + " (" + who.source + ")");
+  }
+
+  void look_at_store(const service::Realm& realm, bool repair) {
+    const auto state = service::look_at_store(realm);
+    if (!state) return bad("store", state.error());
+    if (*state == service::StoreState::kAbsent) return good("store", "none yet: nothing is locked");
+    auto options = embedded_options(context_.runtime(), {realm, durability_, false});
+    if (!options) return bad("store", options.error());
+    if (repair && !repair_store(*options)) return;
+    look_at_files(*options);
+    if (!first_) look_at_rows(*options);
+  }
+
+  void look_at_files(const kv::LmdbOptions& options) {
+    auto report = kv::inspect(options);
+    if (!report) return bad("store", report.error());
+    for (const kv::Finding& finding : report->findings) {
+      if (finding.broken) {
+        const std::string next =
+            finding.next.empty() ? "run: lockkeeper doctor --repair" : finding.next;
+        bad("store", {Code::kStoreCorrupt, finding.what, next});
+      } else {
+        good("store", finding.what);
+      }
+    }
+    if (!report->exists) return good("store", "none yet: nothing is locked");
+    if (!report->healthy) return;
+    good("store", std::to_string(report->rows) + " rows in " +
+                      std::to_string(report->file_bytes / 1024) + " KiB, epoch " +
+                      std::to_string(report->epoch_id) + ", durability " +
+                      (report->durability == kv::Durability::kFull ? "full" : "process"));
+  }
+
+  void look_at_rows(const kv::LmdbOptions& options) {
+    auto store = kv::LmdbStore::open(options);
+    if (!store) {
+      if (store.error().code != Code::kNotFound) bad("table", store.error());
+      return;
+    }
+    auto txn = (*store)->begin(kv::Access::kRead);
+    if (!txn) return bad("table", txn.error());
+    auto problems = core::audit(**txn, table_context(**store));
+    if (!problems) return bad("table", problems.error());
+    if (problems->empty()) return good("table", "every row agrees with the others");
+    for (const std::string& problem : *problems) {
+      bad("table", {Code::kStoreCorrupt, problem, "run: lockkeeper doctor --repair"});
+    }
+  }
+
+  core::Context table_context(const kv::Store& store) const {
+    static const NoProber prober;
+    core::Context table;
+    table.now = context_.runtime().clock->now();
+    table.epoch = store.epoch();
+    table.prober = &prober;
+    return table;
+  }
+
+  bool repair_store(const kv::LmdbOptions& options) {
+    auto repaired = kv::repair(options);
+    if (!repaired) {
+      bad("repair", repaired.error());
+      return false;
+    }
+    auto mended = mend_table(options);
+    if (!mended) {
+      bad("repair", mended.error());
+      return false;
+    }
+    good("repair", std::to_string(repaired->kept_rows) + " rows kept, " +
+                       std::to_string(repaired->damaged_rows) + " damaged, " +
+                       std::to_string(mended->leases) + " leases whole, " +
+                       std::to_string(mended->waiters_dropped) + " waiters must ask again");
+    for (const std::string& file : repaired->kept_files) good("repair", "kept aside: " + file);
+    for (const std::string& lock : mended->locks_lost) {
+      good("repair", "no longer locked, its holder could not be read: " + lock);
+    }
+    json_["repair"] = {
+        {"rows_kept", repaired->kept_rows}, {"rows_damaged", repaired->damaged_rows},
+        {"leases", mended->leases},         {"waiters_dropped", mended->waiters_dropped},
+        {"locks_lost", mended->locks_lost}, {"kept_files", repaired->kept_files}};
+    return true;
+  }
+
+  Result<core::Mended> mend_table(const kv::LmdbOptions& options) {
+    LK_ASSIGN(const std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(options));
+    LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kWrite));
+    LK_ASSIGN(core::Mended mended, core::mend(*txn, table_context(*store)));
+    LK_CHECK(txn->commit());
+    return mended;
+  }
+
+  cli::VerbContext& context_;
+  cli::Output& out_;
+  service::Durability durability_ = service::Durability::kFull;
+  Json json_;
+  std::optional<Error> first_;
+};
+
+}  // namespace
+
+int doctor(cli::VerbContext& context, bool repair) {
+  return Doctor(context).examine(repair);
+}
+
+}  // namespace lockkeeper::app

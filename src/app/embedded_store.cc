@@ -1,0 +1,45 @@
+#include "app/embedded_store.h"
+
+#include "core/reboot.h"
+#include "host/process.h"
+#include "kv/lmdb/lmdb_store.h"
+
+namespace lockkeeper::app {
+
+Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
+                                         const service::StoreRequest& request) {
+  LK_CHECK(host::check_time_namespace());
+  const service::Realm& realm = request.realm;
+  kv::LmdbOptions options;
+  options.folder = realm.store_folder;
+  options.create = request.create;
+  options.durability = request.durability == service::Durability::kProcess
+                           ? kv::Durability::kProcess
+                           : kv::Durability::kFull;
+  options.epoch_copy = realm.epoch_copy;
+  options.clock = runtime.clock;
+  options.schema_version = kSchemaVersion;
+  options.folder_mode = realm.folder_mode;
+  options.file_mode = realm.file_mode;
+  options.uid = realm.owner_uid;
+  options.gid = realm.owner_gid;
+  LK_ASSIGN(options.boot_id, host::boot_id());
+  options.on_reboot = [clock = runtime.clock](kv::Txn& former, kv::Txn& txn) {
+    core::Context context;
+    context.now = clock->now();
+    return core::end_by_reboot(former, txn, context);
+  };
+  return options;
+}
+
+Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime,
+                                                 const service::StoreRequest& request) {
+  LK_ASSIGN(kv::LmdbOptions options, embedded_options(runtime, request));
+  const kv::Durability wanted = options.durability;
+  LK_ASSIGN(std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(std::move(options)));
+  // The settings have changed since the store was made: it follows them.
+  if (store->durability() != wanted) LK_CHECK(store->set_durability(wanted));
+  return store;
+}
+
+}  // namespace lockkeeper::app

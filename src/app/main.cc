@@ -1,0 +1,101 @@
+// The only place that chooses a store and wires the parts.
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "cli/cli.h"
+#include "host/process.h"
+#include "kv/lmdb/lmdb_store.h"
+#include "kv/memory/faulty_store.h"
+#include "service/registry.h"
+#include "service/runtime.h"
+
+namespace lockkeeper {
+namespace {
+
+// A store with what stands in front of it.
+class FaultedStore final : public kv::Store {
+ public:
+  FaultedStore(std::unique_ptr<kv::Store> inner, const kv::ProcessFault& fault)
+      : inner_(std::move(inner)), faulty_(kv::with_process_fault(*inner_, fault)) {}
+  Result<std::unique_ptr<kv::Txn>> begin(kv::Access access) override {
+    return faulty_->begin(access);
+  }
+  kv::Budget budget() const override { return inner_->budget(); }
+  kv::Epoch epoch() const override { return inner_->epoch(); }
+
+ private:
+  std::unique_ptr<kv::Store> inner_;
+  std::unique_ptr<kv::FaultyStore> faulty_;
+};
+
+Result<std::unique_ptr<kv::Store>> open_lmdb(const service::StoreRequest& request,
+                                             const Clock& clock) {
+  const service::Realm& realm = request.realm;
+  kv::LmdbOptions options;
+  options.folder = realm.store_folder;
+  options.create = request.create;
+  options.durability = request.durability == service::Durability::kProcess
+                           ? kv::Durability::kProcess
+                           : kv::Durability::kFull;
+  options.epoch_copy = realm.epoch_copy;
+  LK_ASSIGN(options.boot_id, host::boot_id());
+  options.clock = &clock;
+  options.folder_mode = realm.folder_mode;
+  options.file_mode = realm.file_mode;
+  options.uid = realm.owner_uid;
+  options.gid = realm.owner_gid;
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
+  return store;
+}
+
+// Opens the realm's store; a store that did not exist is remembered for `list --all-realms`.
+Result<std::unique_ptr<kv::Store>> open_store(const service::StoreRequest& request,
+                                              const Clock& clock, const service::Environment& env) {
+  const bool is_new =
+      request.create && ::access((request.realm.store_folder + "/epoch").c_str(), F_OK) != 0;
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, open_lmdb(request, clock));
+  if (is_new) static_cast<void>(service::remember_realm(request.realm, env));
+  // A test seam: docs/internals/test-seams.md.
+  const auto plan = service::variable(env, "LOCKKEEPER_TEST_FAULT");
+  if (!plan) return store;
+  LK_ASSIGN(const kv::ProcessFault fault, kv::parse_process_fault(*plan));
+  return std::make_unique<FaultedStore>(std::move(store), fault);
+}
+
+std::size_t terminal_columns(int fd) {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
+  return size.ws_col;
+}
+
+}  // namespace
+}  // namespace lockkeeper
+
+int main(int argc, char** argv) {
+  using namespace lockkeeper;
+  const SystemClock clock;
+  SystemRandom random;
+  service::Runtime runtime;
+  runtime.clock = &clock;
+  runtime.random = &random;
+  runtime.env = service::process_environment();
+  runtime.open_store = [&](const service::StoreRequest& request) {
+    return open_store(request, clock, runtime.env);
+  };
+  cli::CliEnvironment environment;
+  environment.runtime = &runtime;
+  environment.program = "/proc/self/exe";
+  environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  if (environment.out_is_terminal || environment.err_is_terminal) {
+    environment.columns =
+        terminal_columns(environment.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO);
+  }
+  return cli::run_cli(argc, argv, environment);
+}

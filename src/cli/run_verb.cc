@@ -1,0 +1,150 @@
+#include "cli/run_verb.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/acquire_options.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "service/run.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using service::RunEvent;
+
+// --status-fd: run's own report, one object per line; stdout belongs to the command.
+class StatusReport {
+ public:
+  explicit StatusReport(std::optional<int> fd) : fd_(fd) {}
+
+  void write(const service::Json& json) const {
+    if (!fd_) return;
+    const std::string line = service::dump(json) + "\n";
+    // Who reads it may be gone; the command goes on all the same.
+    static_cast<void>(!::write(*fd_, line.data(), line.size()));
+  }
+
+  void event(const RunEvent& event) const {
+    service::Json json;
+    switch (event.what) {
+      case RunEvent::What::kGranted:
+        json = service::acquire_json(event.acquired);
+        break;
+      case RunEvent::What::kStarted:
+        json["started"]["pid"] = event.pid;
+        break;
+      case RunEvent::What::kRenewTrouble:
+        json["trouble"] = event.message;
+        break;
+      case RunEvent::What::kLost:
+        json["lost"] = event.message;
+        break;
+      case RunEvent::What::kEnded:
+        json["ended"]["exit_status"] = event.exit_status;
+        if (!event.message.empty()) json["ended"]["message"] = event.message;
+        break;
+    }
+    write(json);
+  }
+
+ private:
+  std::optional<int> fd_;
+};
+
+void tell(Output& out, const RunEvent& event) {
+  switch (event.what) {
+    case RunEvent::What::kGranted:
+      for (const auto& lost : event.acquired.lost) out.warning(service::lost_text(lost));
+      for (const std::string& warning : event.acquired.warnings) out.warning(warning);
+      break;
+    case RunEvent::What::kRenewTrouble:
+      out.warning("renewing failed: " + event.message);
+      break;
+    case RunEvent::What::kLost:
+      out.warning("the lock is lost: " + event.message);
+      break;
+    case RunEvent::What::kEnded:
+      if (!event.message.empty()) out.note(event.message);
+      break;
+    case RunEvent::What::kStarted:
+      break;
+  }
+}
+
+Result<std::optional<int>> status_descriptor(const std::optional<std::string>& text) {
+  if (!text) return std::optional<int>();
+  constexpr std::uint64_t kDescriptorMax = 1'000'000;
+  LK_ASSIGN(const std::uint64_t number, parse_number(*text, "--status-fd", kDescriptorMax));
+  const int fd = static_cast<int>(number);
+  if (::fcntl(fd, F_GETFD) < 0) {
+    return fail(Code::kInvalidInput, "--status-fd " + *text + " is not open",
+                "open it, as in: lockkeeper run --status-fd 3 … 3>report.json");
+  }
+  return std::optional<int>(fd);
+}
+
+}  // namespace
+
+int run_verb(VerbContext& context) {
+  AcquireOptions options;
+  service::RunCommand command;
+  std::optional<std::string> status_fd;
+  declare_acquire(context.arguments(), options, false);
+  context.arguments().command(command.argv, "what to run while the lock is held");
+  context.arguments().flag("--keep-going", command.keep_going,
+                           "let the command go on if the lock is lost");
+  context.arguments().value("--status-fd", status_fd, "N",
+                            "write run's own report, as JSON lines, to this descriptor");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (command.argv.empty()) {
+    return out.failed(
+        {Code::kUsage, "run needs a command after --", "lockkeeper run RESOURCE… -- COMMAND…"});
+  }
+  const auto fd = status_descriptor(status_fd);
+  if (!fd) return out.failed(fd.error());
+  if (auto read = read_resources(context, options); !read) return out.failed(read.error());
+  auto acquire = acquire_command(context, options);
+  if (!acquire) return out.failed(acquire.error());
+  command.acquire = std::move(*acquire);
+  auto open = context.open(options.resources, true);
+  if (!open) return out.failed(open.error());
+
+  const StatusReport report(*fd);
+  std::optional<SignalWatch> signals;
+  std::optional<Progress> progress;
+  int signal_status = 0;
+  command.acquire.on_wait = [&](const service::WaitProgress& wait) {
+    if (!signals) {
+      signals.emplace();
+      progress.emplace(out, *context.runtime().clock);
+    }
+    progress->show(wait);
+    if (signals->signal() != 0) signal_status = signals->exit_status();
+    return signal_status == 0;
+  };
+  const auto watch = [&](const RunEvent& event) {
+    progress.reset();
+    signals.reset();
+    tell(out, event);
+    report.event(event);
+  };
+  const auto result = service::run((*open)->locks, command, watch);
+  progress.reset();
+  if (!result) return out.failed(result.error());
+  const service::Ended outcome = result->acquired.outcome;
+  if (service::outcome_status(outcome) != 0) {
+    const service::Json json = service::acquire_json(result->acquired);
+    report.write(json);
+    out.failed(service::refusal(result->acquired, asked(context, options)), json);
+    return signal_status != 0 ? signal_status : service::outcome_status(outcome);
+  }
+  if (result->lost && !command.keep_going) return exit_status(Code::kLost);
+  return result->exit_status;
+}
+
+}  // namespace lockkeeper::cli

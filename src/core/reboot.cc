@@ -1,0 +1,61 @@
+#include "core/reboot.h"
+
+#include "core/browse.h"
+#include "core/settle.h"
+
+namespace lockkeeper::core {
+namespace {
+
+constexpr std::size_t kLinesMax = 4'000;
+
+Result<void> record_end(State& state, const Lease& lease) {
+  Event event;
+  event.what = "ended";
+  event.cause = "reboot";
+  event.owner = lease.owner;
+  event.resources = resource_texts(lease);
+  event.lease = lease.id;
+  event.fence = lease.fence();
+  event.reason = lease.reason;
+  event.task = lease.task;
+  LK_CHECK(state.append(std::move(event)));
+  LostLease lost;
+  lost.owner = lease.owner;
+  lost.resources = resource_texts(lease);
+  lost.cause = "reboot";
+  lost.fence = lease.fence();
+  lost.at_wall_ms = state.context().now.wall_ms;
+  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost)));
+  return state.file_due(state.context().now.mono_ms, Due::kLost, lease.id.bytes);
+}
+
+}  // namespace
+
+Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context) {
+  State before(former, context);
+  State state(txn, context);
+  std::size_t lines = 0;
+  std::size_t beyond = 0;
+  std::string from;
+  do {
+    LK_ASSIGN(const LeasePage page, lease_page(before, from));
+    for (const Lease& lease : page.leases) {
+      if (lines == kLinesMax) {
+        ++beyond;
+        continue;
+      }
+      LK_CHECK(record_end(state, lease));
+      ++lines;
+    }
+    from = page.next;
+  } while (!from.empty());
+  if (beyond == 0) return {};
+  Event event;
+  event.what = "ended";
+  event.cause = "reboot";
+  event.owner.agent = "lockkeeper";
+  event.reason = "and " + std::to_string(beyond) + " more leases";
+  return state.append(std::move(event));
+}
+
+}  // namespace lockkeeper::core
