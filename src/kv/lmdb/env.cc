@@ -1,52 +1,22 @@
 #include "kv/lmdb/env.h"
 
-#include <unistd.h>
-
 #include <cerrno>
-#include <csignal>
+
+#include "kv/lmdb/process.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
 
-thread_local Landing t_landing;
-struct sigaction g_old_segv;
-struct sigaction g_old_bus;
-
-void on_fault(int signal, siginfo_t*, void*) {
-  if (t_landing.active) siglongjmp(t_landing.place, 1);
-  // Not ours: as if we were not here. Returning repeats the access under the former action.
-  ::sigaction(signal, signal == SIGSEGV ? &g_old_segv : &g_old_bus, nullptr);
-}
-
 void on_assert(MDB_env*, const char*) {
-  if (t_landing.active) siglongjmp(t_landing.place, 1);
-}
-
-bool install() {
-  struct sigaction action{};
-  action.sa_sigaction = on_fault;
-  // NODEFER: the handler is left by a jump, which does not restore the mask.
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-  ::sigaction(SIGSEGV, &action, &g_old_segv);
-  ::sigaction(SIGBUS, &action, &g_old_bus);
-  return true;
+  land();
 }
 
 }  // namespace
 
-Landing& landing() {
-  return t_landing;
-}
-
-void install_fault_handler() {
-  static const bool installed = install();
-  (void)installed;
-}
-
 Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& options) {
   install_fault_handler();
   std::unique_ptr<Env> env(new Env(path));
-  env->owner_pid_ = ::getpid();
+  env->owner_pid_ = process_id();
   int code = mdb_env_create(&env->env_);
   if (code != 0) return fail(errno_error(code, path));
   mdb_env_set_assert(env->env_, on_assert);
@@ -86,7 +56,7 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
 
 Env::~Env() {
   // A forked child leaves its copy alone: its parent may have been inside a transaction.
-  if (env_ != nullptr && !poisoned_ && owner_pid_ == ::getpid()) mdb_env_close(env_);
+  if (env_ != nullptr && !poisoned_ && owner_pid_ == process_id()) mdb_env_close(env_);
 }
 
 std::uint64_t Env::map_bytes() const {

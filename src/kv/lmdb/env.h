@@ -1,12 +1,10 @@
-// LMDB's environment, opened without its own locks, and the calls into it made safe: a damaged file
-// can make LMDB run into unmapped memory or fail an assertion, and that must become an error of the
-// call, not the death of the process (I10, F16).
+// LMDB's environment, opened without its own locks. A damaged file can make LMDB run into unmapped
+// memory or fail an assertion: calls into it go through guarded().
 //
 // Thread safety: the gate above excludes writers; the environment itself needs no more.
 #pragma once
 
 #include <lmdb.h>
-#include <setjmp.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -16,35 +14,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "kv/lmdb/fault.h"
 
 namespace lockkeeper::kv::internal {
-
-// LMDB's codes are negative or errno values; this one is ours.
-inline constexpr int kFaulted = -1;
-
-// The landing place of the calling thread. Trivial: read by a signal handler.
-struct Landing {
-  sigjmp_buf place;
-  bool active;
-};
-Landing& landing();
-void install_fault_handler();  // once; idempotent
-
-// Calls `call` and returns its code, or kFaulted if it ran into a memory fault or an assertion of
-// LMDB. `call` must hold nothing that needs a destructor. After kFaulted the environment is given
-// up: see Env::poison().
-template <class Call>
-int guarded(Call&& call) {
-  Landing& here = landing();
-  if (sigsetjmp(here.place, 0) != 0) {
-    here.active = false;
-    return kFaulted;
-  }
-  here.active = true;
-  const int code = call();
-  here.active = false;
-  return code;
-}
 
 class Env {
  public:

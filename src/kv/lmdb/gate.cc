@@ -15,7 +15,9 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "kv/lmdb/fault.h"
 #include "kv/lmdb/interrupt.h"
+#include "kv/lmdb/process.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
@@ -113,11 +115,12 @@ void Gate::Pass::leave() {
 
 Result<std::unique_ptr<Gate>> Gate::open(const std::string& path, bool read_only,
                                          const FilePolicy* policy) {
+  install_fault_handler();
   std::unique_ptr<Gate> gate(new Gate(path, read_only));
   auto fd = open_plain(path, read_only, policy);
   if (!fd) return fail(std::move(fd.error()));
   gate->watch_ = std::move(*fd);
-  gate->owner_pid_ = ::getpid();
+  gate->owner_pid_ = process_id();
   const auto identity = identify(path);
   struct stat st{};
   if (::fstat(gate->watch_.get(), &st) != 0) return fail(errno_error(errno, path));
@@ -133,7 +136,7 @@ Result<std::unique_ptr<Gate>> Gate::open(const std::string& path, bool read_only
 }
 
 Gate::~Gate() {
-  const bool ours = owner_pid_ == ::getpid();
+  const bool ours = owner_pid_ == process_id();
   for (auto& seat : spare_) {
     if (ours) {
       forget(seat->fd.get());
@@ -201,7 +204,7 @@ Result<void> Gate::find_number(Seat& seat) {
   SystemRandom random;
   seat.number = kSeats + static_cast<std::uint32_t>(random.next() >> 33);
   if (read_only_ || !whole()) return {};
-  const auto first = static_cast<std::uint32_t>(::getpid()) % kSeats;
+  const auto first = static_cast<std::uint32_t>(process_id()) % kSeats;
   for (std::uint32_t i = 0; i < kSeats; ++i) {
     const std::uint32_t number = (first + i) % kSeats;
     struct flock lock = range(F_WRLCK, kSeatLocks + number, 1);
@@ -223,14 +226,14 @@ void Gate::introduce(const Seat& seat) {
   if (n > 0 && name[n - 1] == '\n') name[n - 1] = '\0';
   std::uint64_t words[2];
   std::memcpy(words, name, sizeof words);
-  row.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
+  row.pid.store(static_cast<std::uint32_t>(process_id()), std::memory_order_relaxed);
   row.pid_namespace.store(pid_namespace(), std::memory_order_relaxed);
   row.name[0].store(words[0], std::memory_order_relaxed);
   row.name[1].store(words[1], std::memory_order_relaxed);
 }
 
 Result<Gate::Pass> Gate::enter(Access access, int patience_ms) {
-  LOCKKEEPER_ASSERT(owner_pid_ == ::getpid());
+  LOCKKEEPER_ASSERT(owner_pid_ == process_id());
   LOCKKEEPER_ASSERT(access == Access::kRead || !read_only_);
   auto seat = take_seat();
   if (!seat) return fail(std::move(seat.error()));
@@ -258,6 +261,9 @@ Result<Gate::Pass> Gate::enter(Access access, int patience_ms) {
 Result<void> Gate::lock_for(const Seat& seat, Access access, int patience_ms) {
   const off_t own = static_cast<off_t>(seat.number);
   if (access == Access::kRead) {
+    // Straight in, as long as no writer waits and none is inside.
+    struct flock slot = range(F_RDLCK, kSlots + own, 1);
+    if (!writer_waits() && ::fcntl(seat.fd.get(), F_OFD_SETLK, &slot) == 0) return {};
     if (auto ok = lock(seat, F_RDLCK, kTurnstile + own, 1, patience_ms); !ok) return ok;
     if (auto ok = lock(seat, F_RDLCK, kSlots + own, 1, patience_ms); !ok) return ok;
     struct flock out = range(F_UNLCK, kTurnstile + own, 1);
@@ -267,8 +273,24 @@ Result<void> Gate::lock_for(const Seat& seat, Access access, int patience_ms) {
   struct flock both = range(F_WRLCK, kTurnstile, 2 * kSpan);
   if (::fcntl(seat.fd.get(), F_OFD_SETLK, &both) == 0) return {};
   if (auto ok = lock(seat, F_WRLCK, kTurnstile, kSpan, patience_ms); !ok) return ok;
-  if (whole()) page().writer.store(seat.number, std::memory_order_relaxed);
-  return lock(seat, F_WRLCK, kSlots, kSpan, patience_ms);
+  if (whole()) {
+    page().writer.store(seat.number, std::memory_order_relaxed);
+    page().waiting.store(1);
+  }
+  auto ok = lock(seat, F_WRLCK, kSlots, kSpan, patience_ms);
+  if (whole()) page().waiting.store(0);
+  return ok;
+}
+
+bool Gate::writer_waits() const {
+  GatePage* const page = page_.load(std::memory_order_relaxed);
+  if (page == nullptr) return true;
+  bool waits = true;
+  (void)guarded([&] {
+    waits = page->waiting.load() != 0;
+    return 0;
+  });
+  return waits;
 }
 
 Result<void> Gate::lock(const Seat& seat, short type, off_t start, off_t length, int patience_ms) {
@@ -341,7 +363,7 @@ Error Gate::busy(int patience_ms) const {
 }
 
 void Gate::leave(std::unique_ptr<Seat> seat) {
-  if (owner_pid_ != ::getpid()) {
+  if (owner_pid_ != process_id()) {
     (void)seat->fd.release();
     return;
   }

@@ -106,6 +106,7 @@ class Gate {
   Result<void> wait_for(const Seat& seat, short type, off_t start, off_t length, int patience_ms);
   Result<void> lock_for(const Seat& seat, Access access, int patience_ms);
   bool whole() const;  // the page is mapped and the opened file is as long as it
+  bool writer_waits() const;
   std::uint64_t turns() const;
   Error busy(int patience_ms) const;
   std::string describe(std::uint32_t number) const;

@@ -27,7 +27,9 @@ struct GatePage {
   std::atomic<std::uint64_t> version;     // of the last commit; never above the data file's
   std::atomic<std::uint64_t> turns;       // grows with each writer that passes: progress
   std::atomic<std::uint32_t> writer;      // seat of the last writer that got the turnstile
-  std::uint32_t unused;
+  // A writer waits for the readers inside: later readers go through the turnstile. A hint that only
+  // fairness depends on; a writer that dies waiting leaves it set until the next one comes.
+  std::atomic<std::uint32_t> waiting;
   // The data file as the last commit left it: another time means that somebody else wrote to it.
   std::atomic<std::uint64_t> data_inode;
   std::atomic<std::uint64_t> data_mtime_ns;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "kv/lmdb/process.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
@@ -23,8 +24,13 @@ constexpr std::uint64_t kStepPagesMax = 16384;
 // What ties a transaction to the gate.
 class GateHost final : public TxnHost {
  public:
-  GateHost(std::shared_ptr<Instance> instance, Gate::Pass pass, Access access)
-      : instance_(std::move(instance)), pass_(std::move(pass)), access_(access), pid_(::getpid()) {
+  GateHost(std::shared_ptr<Instance> instance, Gate::Pass pass, Access access,
+           std::uint64_t data_bytes)
+      : instance_(std::move(instance)),
+        pass_(std::move(pass)),
+        access_(access),
+        pid_(process_id()),
+        data_bytes_(data_bytes) {
     if (access_ == Access::kWrite) {
       instance_->local().lock();
     } else {
@@ -38,7 +44,7 @@ class GateHost final : public TxnHost {
 
   Result<void> make_room(MDB_txn* txn, const Demand& demand) override {
     wrote_ = true;
-    return instance_->make_room(txn, demand);
+    return instance_->make_room(txn, demand, data_bytes_);
   }
 
   Result<void> committed(Version version) override {
@@ -60,7 +66,7 @@ class GateHost final : public TxnHost {
     leave();
   }
 
-  bool ours() const override { return pid_ == ::getpid(); }
+  bool ours() const override { return pid_ == process_id(); }
 
  private:
   void leave() {
@@ -77,6 +83,7 @@ class GateHost final : public TxnHost {
   Gate::Pass pass_;
   const Access access_;
   const pid_t pid_;
+  const std::uint64_t data_bytes_;  // the data file's length when this began
   bool wrote_ = false;
 };
 
@@ -191,23 +198,24 @@ Result<void> Instance::load_settled(bool& settled) {
   return {};
 }
 
-// Whether the files are still those that were opened. REQUIRES: inside the gate, in_place().
-Result<bool> Instance::fits() const {
-  if (env_->retired()) return false;
+// The data file's length, 0 if the files are not those that were opened. REQUIRES: inside the gate,
+// in_place().
+Result<std::uint64_t> Instance::fits() const {
+  if (env_->retired()) return 0;
   struct stat st{};
   if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
   const auto bytes = static_cast<std::uint64_t>(st.st_size);
-  if (st.st_nlink == 0 || bytes < 2 * env_->page_bytes()) return false;
+  if (st.st_nlink == 0 || bytes < 2 * env_->page_bytes()) return 0;
   if (!gate_->read_only()) {
     const GatePage& page = gate_->page();
     if (page.magic.load(std::memory_order_relaxed) != kGateMagic ||
         page.generation.load(std::memory_order_relaxed) != epoch_.revision ||
         page.data_mtime_ns.load(std::memory_order_relaxed) != mtime_ns(st) ||
         page.data_inode.load(std::memory_order_relaxed) != st.st_ino) {
-      return false;
+      return 0;
     }
   }
-  return bytes >= env_->used_pages() * env_->page_bytes();
+  return bytes >= env_->used_pages() * env_->page_bytes() ? bytes : 0;
 }
 
 Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms) {
@@ -220,8 +228,8 @@ Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms)
   if (!pass->in_place()) return nullptr;
   auto fit = fits();
   if (!fit) return fail(std::move(fit.error()));
-  if (!*fit) return nullptr;
-  auto host = std::make_unique<GateHost>(shared_from_this(), std::move(*pass), access);
+  if (*fit == 0) return nullptr;
+  auto host = std::make_unique<GateHost>(shared_from_this(), std::move(*pass), access, *fit);
   MDB_txn* txn = nullptr;
   auto code = begin_lmdb(access, txn);
   if (!code) return fail(std::move(code.error()));
@@ -264,8 +272,8 @@ Result<void> Instance::grow_map() {
   auto pass = gate_->enter(Access::kWrite, place_.options.patience_ms);
   if (!pass) return fail(std::move(pass.error()));
   const std::unique_lock lock(local_);
-  auto fit = pass->in_place() ? fits() : false;
-  if (!fit || !*fit) return {};  // the caller will see
+  const auto fit = pass->in_place() ? fits() : 0;
+  if (!fit || *fit == 0) return {};  // the caller will see
   std::uint64_t bytes = env_->map_bytes();
   while (bytes < env_->used_pages() * env_->page_bytes() * 2) bytes *= 2;
   return env_->resize(bytes);
@@ -281,16 +289,15 @@ Result<void> Instance::extend(std::uint64_t pages) {
   return fail(errno_error(errno, env_->path()));
 }
 
-Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand) {
+Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
+                                 std::uint64_t data_bytes) {
   MDB_stat rows{};
   MDB_stat free{};
   mdb_stat(txn, kRows, &rows);
   mdb_stat(txn, kFreeList, &free);
-  struct stat st{};
-  if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
   const std::uint64_t page = env_->page_bytes();
   const std::uint64_t used = env_->used_pages();
-  const auto pages = static_cast<std::uint64_t>(st.st_size) / page;
+  const std::uint64_t pages = data_bytes / page;
   const std::uint64_t behind = pages > used ? pages - used : 0;
   const std::uint64_t taken = 2 + rows.ms_branch_pages + rows.ms_leaf_pages +
                               rows.ms_overflow_pages + free.ms_branch_pages + free.ms_leaf_pages +

@@ -34,7 +34,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   std::shared_mutex& local() { return local_; }
 
   // Reserves disk space for a commit; see TxnHost::make_room().
-  Result<void> make_room(MDB_txn* txn, const TxnHost::Demand& demand);
+  Result<void> make_room(MDB_txn* txn, const TxnHost::Demand& demand, std::uint64_t data_bytes);
   // Takes note of the data file as the last write left it. REQUIRES: inside the gate as a writer.
   void note_data(Version version);
 
@@ -44,7 +44,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Result<void> open_gate();
   Result<void> load();
   Result<void> load_settled(bool& settled);
-  Result<bool> fits() const;
+  Result<std::uint64_t> fits() const;
   Result<int> begin_lmdb(Access access, MDB_txn*& txn);
   Result<void> grow_map();
   Result<void> extend(std::uint64_t pages);

@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "kv/lmdb/instance.h"
+#include "kv/lmdb/process.h"
 #include "kv/lmdb/walk.h"
 
 namespace lockkeeper::kv {
 namespace {
 
 using internal::Instance;
+using internal::process_id;
 using InstancePtr = std::shared_ptr<Instance>;
 
 // How often begin() opens anew when the files change under it, before it gives up.
@@ -71,7 +73,7 @@ Result<InstancePtr> open_instance(const LmdbOptions& options, const InstancePtr&
 }  // namespace
 
 struct LmdbStore::State {
-  const pid_t pid = ::getpid();
+  const pid_t pid = process_id();
   std::mutex mutex;
   InstancePtr instance;  // protected by mutex; null in a child before its first use
 
@@ -85,12 +87,12 @@ LmdbStore::LmdbStore(LmdbOptions options) : options_(std::move(options)), state_
 
 LmdbStore::~LmdbStore() {
   State* const last = state_.load();
-  if (last->pid == ::getpid()) delete last;
+  if (last->pid == process_id()) delete last;
 }
 
 LmdbStore::State& LmdbStore::state() const {
   State* seen = state_.load(std::memory_order_acquire);
-  if (seen->pid == ::getpid()) return *seen;
+  if (seen->pid == process_id()) return *seen;
   // A forked child: the old state's mutex may have been held by a thread that does not exist here.
   auto fresh = std::make_unique<State>();
   if (state_.compare_exchange_strong(seen, fresh.get())) return *fresh.release();

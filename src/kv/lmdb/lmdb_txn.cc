@@ -298,6 +298,27 @@ Result<void> LmdbTxn::append(std::string_view prefix, std::string_view value) {
   return {};
 }
 
+Result<void> LmdbTxn::restore(std::string_view key, const Record& record, bool decisive) {
+  MDB_val where = to_val(key);
+  MDB_val found{};
+  Record old;
+  wrote_ = true;
+  if (mdb_get(txn_, kRows, &where, &found) == 0 && read_record(key, to_view(found), old)) {
+    if (!decisive && old.modified >= record.modified) return {};
+    --rows_delta_;
+    digest_delta_ -= old.checksum;
+  }
+  const std::uint64_t sum =
+      write_record(record_, key, record.created, record.modified, record.payload);
+  MDB_val what = to_val(record_);
+  if (const int code = mdb_put(txn_, kRows, &where, &what, 0); code != 0) {
+    return fail(error(code, "write"));
+  }
+  ++rows_delta_;
+  digest_delta_ += sum;
+  return {};
+}
+
 Result<Ledger> LmdbTxn::ledger() {
   MDB_val where = to_val(kLedgerKey);
   MDB_val found{};

@@ -70,6 +70,10 @@ class LmdbTxn final : public Txn {
   void found(const Ledger& ledger) { ledger_ = ledger, first_ = true, wrote_ = true; }
   // Recorded with the commit; for migrations.
   void set_schema(std::uint32_t schema) { schema_ = schema, wrote_ = true; }
+  // Puts a row as it was, versions included; for repair. One that is there already stays unless
+  // this one is newer, or `decisive`.
+  Result<void> restore(std::string_view key, const Record& record, bool decisive);
+  std::uint64_t rows_added() const { return rows_delta_; }
   // store_corrupt if it is missing or damaged.
   Result<Ledger> ledger();
 

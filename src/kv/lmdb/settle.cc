@@ -44,8 +44,6 @@ class Settling {
   Result<void> set_aside(const std::string& aside);
   Result<bool> migrate(const EpochRecord& record);
   Result<void> save(EpochRecord& record);
-  void stamp(EpochRecord& record) const;
-  Result<void> write_page(const EpochRecord& record);
   std::string aside_name() const;
 
   const Place& place_;
@@ -131,40 +129,20 @@ Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
                          .jump = restored ? kLossJump : kBootJump,
                          .mono_ms = now.mono_ms,
                          .wall_ms = now.wall_ms});
-    stamp(record);
+    stamp(place_, gate_, record);
   }
   const bool in_step = main_good && page_revision_ == record.revision;
   if (reboot || restored || *migrated || !in_step) {
     if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
   }
-  if (auto ok = write_page(record); !ok) return fail(std::move(ok.error()));
+  if (auto ok = write_page(place_, gate_, record); !ok) return fail(std::move(ok.error()));
   return Settled{record, false};
-}
-
-void Settling::stamp(EpochRecord& record) const {
-  record.boot_id = place_.options.boot_id;
-  record.time_namespace = time_namespace();
-  record.gate = gate_.identity();
-  record.parent = identify(parent_of(place_.options.folder)).value_or(Identity{});
 }
 
 Result<void> Settling::save(EpochRecord& record) {
   record.revision = std::max(record.revision, page_revision_) + 1;
   page_revision_ = record.revision;
   return place_.epochs.save(record, place_.policy);
-}
-
-Result<void> Settling::write_page(const EpochRecord& record) {
-  auto facts = facts_of(place_.data_path);
-  if (!facts) return fail(std::move(facts.error()));
-  GatePage& page = gate_.page();
-  page.boot.store(place_.boot);
-  page.version.store(facts->meta.txn_id + record.version_base);
-  page.data_inode.store(facts->inode);
-  page.data_mtime_ns.store(facts->mtime_ns);
-  page.generation.store(record.revision);
-  page.magic.store(kGateMagic);
-  return {};
 }
 
 // A new data file. Written down before it begins, so that a crash on the way is not mistaken for a
@@ -183,7 +161,7 @@ Result<Settled> Settling::found(const EpochRecord* last, const std::string& asid
                                    .jump = last == nullptr ? 1 : kLossJump,
                                    .mono_ms = now.mono_ms,
                                    .wall_ms = now.wall_ms});
-  stamp(record);
+  stamp(place_, gate_, record);
   record.uid = SystemRandom().next();
   record.durability = place_.options.durability;
   if (last != nullptr && !aside.empty()) record.durability = last->durability;
@@ -195,7 +173,7 @@ Result<Settled> Settling::found(const EpochRecord* last, const std::string& asid
   record.founding = false;
   record.aside.clear();
   if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
-  if (auto ok = write_page(record); !ok) return fail(std::move(ok.error()));
+  if (auto ok = write_page(place_, gate_, record); !ok) return fail(std::move(ok.error()));
   return Settled{record, !aside.empty()};
 }
 
@@ -327,6 +305,26 @@ Place::Place(const LmdbOptions& given)
       data_path(given.folder + "/data.mdb"),
       epochs{given.folder + "/epoch", given.epoch_copy},
       boot(hash64(given.boot_id)) {}
+
+void stamp(const Place& place, const Gate& gate, EpochRecord& record) {
+  record.boot_id = place.options.boot_id;
+  record.time_namespace = time_namespace();
+  record.gate = gate.identity();
+  record.parent = identify(parent_of(place.options.folder)).value_or(Identity{});
+}
+
+Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& record) {
+  auto facts = facts_of(place.data_path);
+  if (!facts) return fail(std::move(facts.error()));
+  GatePage& page = gate.page();
+  page.boot.store(place.boot);
+  page.version.store(facts->meta.txn_id + record.version_base);
+  page.data_inode.store(facts->inode);
+  page.data_mtime_ns.store(facts->mtime_ns);
+  page.generation.store(record.revision);
+  page.magic.store(kGateMagic);
+  return {};
+}
 
 std::unexpected<Error> lost_state(const Place& place, const std::string& what) {
   return corrupt(place.options.folder + ": lost state: " + what);

@@ -56,6 +56,12 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool 
 // The facts of the data file at `path`.
 Result<DataFacts> facts_of(const std::string& path);
 
+// This boot, time namespace, gate and parent folder.
+void stamp(const Place& place, const Gate& gate, EpochRecord& record);
+
+// Brings the gate's page in step with the epoch and the data file. REQUIRES: inside as a writer.
+Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& record);
+
 std::unexpected<Error> lost_state(const Place& place, const std::string& what);
 
 // store_unavailable if the store has another schema than this binary.

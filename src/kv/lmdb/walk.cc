@@ -279,7 +279,10 @@ Result<SalvageCount> salvage(int fd, const std::string& path, const Keep& keep) 
     TreeWalk live(file, again, Order::kBytes, false);
     ok = live.run(meta->rows, [&](std::string_view key, std::string_view value) -> Result<void> {
       Salvaged row{key, {}, true};
-      if (read_record(key, value, row.record)) return keep(row);
+      if (read_record(key, value, row.record)) {
+        if (key != kLedgerKey) ++count.live_rows;
+        return keep(row);
+      }
       ++count.damaged_rows;
       return {};
     });

@@ -36,6 +36,7 @@ struct Salvaged {
   bool live = false;
 };
 struct SalvageCount {
+  std::uint64_t live_rows = 0;         // kept, reached by the tree
   std::uint64_t damaged_rows = 0;      // in reachable pages
   std::uint64_t unreadable_pages = 0;  // reachable, but not what they should be
 };

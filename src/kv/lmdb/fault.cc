@@ -1,0 +1,43 @@
+#include "kv/lmdb/fault.h"
+
+#include <csignal>
+
+namespace lockkeeper::kv::internal {
+namespace {
+
+thread_local Landing t_landing;
+struct sigaction g_old_segv;
+struct sigaction g_old_bus;
+
+void on_fault(int signal, siginfo_t*, void*) {
+  land();
+  // Not ours: as if we were not here. Returning repeats the access under the former action.
+  ::sigaction(signal, signal == SIGSEGV ? &g_old_segv : &g_old_bus, nullptr);
+}
+
+bool install() {
+  struct sigaction action{};
+  action.sa_sigaction = on_fault;
+  // NODEFER: the handler is left by a jump, which does not restore the mask.
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  ::sigaction(SIGSEGV, &action, &g_old_segv);
+  ::sigaction(SIGBUS, &action, &g_old_bus);
+  return true;
+}
+
+}  // namespace
+
+Landing& landing() {
+  return t_landing;
+}
+
+void land() {
+  if (t_landing.active) siglongjmp(t_landing.place, 1);
+}
+
+void install_fault_handler() {
+  static const bool installed = install();
+  (void)installed;
+}
+
+}  // namespace lockkeeper::kv::internal

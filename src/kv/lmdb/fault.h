@@ -1,0 +1,40 @@
+// Calls that may touch a damaged or shortened mapping, made safe: a memory fault becomes an error
+// of the call, not the death of the process (I10, F16).
+#pragma once
+
+#include <setjmp.h>
+
+namespace lockkeeper::kv::internal {
+
+// LMDB's codes are other negative numbers, or errno values.
+inline constexpr int kFaulted = -1;
+
+// The landing place of the calling thread. Trivial: read by a signal handler.
+struct Landing {
+  sigjmp_buf place;
+  bool active;
+};
+Landing& landing();
+
+// For SIGSEGV and SIGBUS, once for the process. A fault elsewhere goes to the former handler.
+void install_fault_handler();
+
+// To be called where LMDB found itself in a state that cannot be: lands if it can.
+void land();
+
+// Calls `call` and returns its code, or kFaulted if it ran into a memory fault or land(). `call`
+// and what it calls must hold nothing that needs a destructor. REQUIRES: install_fault_handler().
+template <class Call>
+int guarded(Call&& call) {
+  Landing& here = landing();
+  if (sigsetjmp(here.place, 0) != 0) {
+    here.active = false;
+    return kFaulted;
+  }
+  here.active = true;
+  const int code = call();
+  here.active = false;
+  return code;
+}
+
+}  // namespace lockkeeper::kv::internal
