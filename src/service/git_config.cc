@@ -121,7 +121,7 @@ class Reader {
         break;
       } else {
         result += c;
-        if (quoted || !is_blank(c)) keep = result.size();
+        if (!is_blank(c)) keep = result.size();
       }
     }
     result.resize(keep);

@@ -122,6 +122,18 @@ TEST_F(Resolve, outside_the_root_is_refused_naming_root_and_next_step) {
       << led_out.message;
 }
 
+TEST_F(Resolve, as_many_symlinks_are_followed_as_the_kernel_follows) {
+  repo.link("src/a.py", "r/l1");
+  for (int i = 2; i <= 41; ++i) {
+    repo.link("l" + std::to_string(i - 1), "r/l" + std::to_string(i));
+  }
+  struct stat info{};
+  ASSERT_EQ(::stat(repo.at("r/l40").c_str(), &info), 0);
+  EXPECT_EQ(text(resolver(), "l40"), "src/a.py");
+  ASSERT_NE(::stat(repo.at("r/l41").c_str(), &info), 0);
+  EXPECT_EQ(refusal(resolver(), "l41").code, Code::kInvalidResource);
+}
+
 TEST_F(Resolve, symlink_loops_are_refused) {
   repo.link("loop", "r/loop");
   repo.link("pong", "r/ping");
@@ -206,6 +218,8 @@ TEST_F(Resolve, escapes_lead_to_the_same_name) {
   EXPECT_EQ(text(resolver(), "app/\\[slug\\]"), "app/[slug]/");
   EXPECT_EQ(text(resolver(cwd("r/app")), "\\[slug\\]/page.tsx"), "app/[slug]/page.tsx");
   EXPECT_EQ(text(resolver(), "app/here/page.tsx"), "app/[slug]/page.tsx");
+  repo.write("r/app/\\[slug\\]", "");  // an escape stays one, whatever lies about
+  EXPECT_EQ(text(resolver(), "app/\\[slug\\]"), "app/[slug]/");
 }
 
 TEST_F(Resolve, a_glob_keeps_its_pattern_and_may_match_nothing) {
