@@ -92,6 +92,7 @@ class AutomatonBuilder {
   std::uint32_t add_state() {
     made_.states_.emplace_back();
     children_.emplace_back();
+    after_globstar_.push_back(false);
     return static_cast<std::uint32_t>(made_.states_.size() - 1);
   }
 
@@ -102,8 +103,7 @@ class AutomatonBuilder {
 
   std::uint32_t step(std::uint32_t from, const Token& token) {
     // The separator after `**` is part of it.
-    const bool after_globstar = globstars_.contains(from);
-    if (after_globstar && token.kind == TokenKind::kSeparator) return from;
+    if (after_globstar_[from] && token.kind == TokenKind::kSeparator) return from;
     for (const Child& child : children_[from]) {
       if (child.token == token) return child.to;
     }
@@ -120,7 +120,7 @@ class AutomatonBuilder {
         add_edge(from, kSeparator, kSeparator, to);
         break;
       case TokenKind::kClass:
-        for (const auto& [low, high] : token.ranges) add_edge(from, low, high, to);
+        add_class(from, token.ranges, to);
         break;
       case TokenKind::kStar:
         made_.states_[from].silent.push_back(to);
@@ -135,18 +135,27 @@ class AutomatonBuilder {
     return to;
   }
 
+  // Ranges with small letters first: the first edge that fits gives the witness its character.
+  void add_class(std::uint32_t from, const std::vector<CodePointRange>& ranges, std::uint32_t to) {
+    for (const bool letters : {true, false}) {
+      for (const auto& [low, high] : ranges) {
+        if ((low <= U'z' && high >= U'a') == letters) add_edge(from, low, high, to);
+      }
+    }
+  }
+
   void add_globstar(std::uint32_t from, std::uint32_t to) {
     made_.states_[from].silent.push_back(to);
     const std::uint32_t inside = add_state();
     add_edge(to, 1, kCodePointMax, inside);
     add_edge(inside, 1, kCodePointMax, inside);
     add_edge(inside, kSeparator, kSeparator, to);
-    globstars_.insert(to);
+    after_globstar_[to] = true;
   }
 
   Automaton made_;
   std::vector<std::vector<Child>> children_;
-  std::set<std::uint32_t> globstars_;
+  std::vector<bool> after_globstar_;
   std::size_t edges_ = 0;
 };
 
@@ -197,17 +206,19 @@ class CommonNameSearch {
   }
 
   void expand(const Node& node, std::size_t at) {
-    const auto& left = a_.states_[node.a].edges;
+    const Steps all_steps = steps_from(names_, node.name);
     const auto& right = b_.states_[node.b].edges;
-    for (const auto& steps : steps_from(names_, node.name)) {
-      for (const NameStep& step : steps) {
-        for (const auto& x : left) {
-          if (x.high < step.low || x.low > step.high) continue;
-          work_ += right.size();
-          for (const auto& y : right) {
-            const char32_t low = std::max({x.low, y.low, step.low});
-            if (low > std::min({x.high, y.high, step.high})) continue;
-            visit({x.to, y.to, static_cast<std::uint32_t>(at), low, step.next, true});
+    for (const auto& x : a_.states_[node.a].edges) {
+      work_ += right.size();
+      for (const auto& y : right) {
+        const char32_t low = std::max(x.low, y.low);
+        const char32_t high = std::min(x.high, y.high);
+        if (low > high) continue;
+        for (const auto& steps : all_steps) {
+          for (const NameStep& step : steps) {
+            const char32_t read = std::max(low, step.low);
+            if (read > std::min(high, step.high)) continue;
+            visit({x.to, y.to, static_cast<std::uint32_t>(at), read, step.next, true});
           }
         }
       }

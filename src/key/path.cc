@@ -32,7 +32,6 @@ std::unexpected<Error> refuse(std::string_view value, std::string_view rule,
 }
 
 Result<void> check_path_text(std::string_view text, std::string_view prefix) {
-  const std::string whole = std::string(prefix) + std::string(text);
   const auto full = [&](std::string_view rest) { return std::string(prefix) + std::string(rest); };
   if (text.empty()) {
     return fail(Code::kInvalidResource, "'' is empty: a resource needs a name",
@@ -40,12 +39,12 @@ Result<void> check_path_text(std::string_view text, std::string_view prefix) {
   }
   for (std::string_view rest = text; !rest.empty();) {
     if (!is_control(take_code_point(rest))) continue;
-    return refuse(whole, "a name holds no control character", full(without_controls(text)));
+    return refuse(full(text), "a name holds no control character", full(without_controls(text)));
   }
   if (text.front() == '/') {
     std::string_view relative = text;
     while (relative.starts_with('/')) relative.remove_prefix(1);
-    return refuse(whole, "a path is relative to the realm's root and has no '/' in front",
+    return refuse(full(text), "a path is relative to the realm's root and has no '/' in front",
                   full(relative.empty() ? "./" : relative));
   }
   std::string_view end = text;
@@ -54,7 +53,7 @@ Result<void> check_path_text(std::string_view text, std::string_view prefix) {
   if (trimmed.size() != end.size()) {
     const std::string corrected =
         std::string(trimmed) + (end.size() != text.size() && !trimmed.empty() ? "/" : "");
-    return refuse(whole, "a path does not end in a blank", full(corrected));
+    return refuse(full(text), "a path does not end in a blank", full(corrected));
   }
   return {};
 }
@@ -69,11 +68,11 @@ Result<void> check_segment_length(std::string_view segment, std::string_view who
 }
 
 Result<CleanPath> clean_path(std::string_view text, std::string_view prefix) {
-  const std::string whole = std::string(prefix) + std::string(text);
+  const auto whole = [&] { return std::string(prefix) + std::string(text); };
   if (text.find('\\') != std::string_view::npos) {
-    std::string corrected = whole;
+    std::string corrected = whole();
     std::ranges::replace(corrected, '\\', '/');
-    return refuse(whole, "a path is written with '/', not '\\'", corrected);
+    return refuse(whole(), "a path is written with '/', not '\\'", corrected);
   }
   CleanPath clean;
   clean.folder = text.ends_with('/');
@@ -86,12 +85,14 @@ Result<CleanPath> clean_path(std::string_view text, std::string_view prefix) {
     if (segment.empty() || segment == ".") continue;
     if (segment == "..") {
       if (clean.segments.empty()) {
-        return refuse(whole, "'..' leaves the realm's root; only what is below it can be locked");
+        return refuse(whole(), "'..' leaves the realm's root; only what is below it can be locked");
       }
       clean.segments.pop_back();
       continue;
     }
-    if (auto ok = check_segment_length(segment, whole); !ok) return fail(std::move(ok.error()));
+    if (segment.size() > kSegmentBytesMax) {
+      return fail(check_segment_length(segment, whole()).error());
+    }
     clean.segments.emplace_back(segment);
   }
   clean.folder = clean.folder || clean.segments.empty();
