@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "base/random.h"
@@ -115,6 +116,7 @@ class Repair {
   RepairReport report_;
   Version newest_ = 0;
   internal::Ledger ledger_;
+  std::optional<EpochRecord> remembered_;  // what the data file says of its last epoch
   std::string suffix_;
 };
 
@@ -132,7 +134,9 @@ Result<RepairReport> Repair::run() {
   const std::string fresh = place_.data_path + ".new";
   if (auto ok = salvage_into(fresh); !ok) return fail(std::move(ok.error()));
 
-  EpochRecord record = next(found.record ? &*found.record : nullptr);
+  const EpochRecord* last = found.record ? &*found.record : nullptr;
+  if (last == nullptr && remembered_) last = &*remembered_;
+  EpochRecord record = next(last);
   record.revision = std::max(record.revision, page_good ? page.generation.load() : 0) + 1;
   if (found.main_present && !found.main_good) {
     if (auto ok = put_aside(place_.epochs.main); !ok) return fail(std::move(ok.error()));
@@ -151,16 +155,18 @@ Result<RepairReport> Repair::run() {
 
 EpochRecord Repair::next(const EpochRecord* last) const {
   const Now now = place_.options.clock->now();
+  // A second more than it is: with nothing else to go by, above what was given in this second.
   EpochRecord record = internal::next_epoch({.last = last,
                                              .newest = newest_,
                                              .txn_id = 1,  // the one that rebuilt it
                                              .jump = internal::kLossJump,
                                              .mono_ms = now.mono_ms,
-                                             .wall_ms = now.wall_ms});
-  // With the last number unknown, one that no count of boots reaches.
-  if (last == nullptr)
+                                             .wall_ms = now.wall_ms + 1000});
+  if (last == nullptr) {
+    // With the last number unknown, one that no count of boots reaches.
     record.id = static_cast<std::uint64_t>(std::max<std::int64_t>(1, now.wall_ms / 1000));
-  if (last == nullptr) record.durability = place_.options.durability;
+    record.durability = place_.options.durability;
+  }
   record.uid = ledger_.uid;
   internal::stamp(place_, gate_, record);
   return record;
@@ -215,6 +221,10 @@ Result<void> Repair::rebuild(internal::LmdbTxn& txn, int fd) {
           internal::Ledger old;
           if (row.live && internal::read_ledger(row.record.payload, old)) {
             ledger_.schema = old.schema;
+            remembered_ = EpochRecord{};
+            remembered_->id = old.epoch_id;
+            remembered_->fence_offset = old.fence_offset;
+            remembered_->durability = place_.options.durability;
             report_.recorded_rows = old.rows;
           }
           return {};

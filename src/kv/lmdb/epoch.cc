@@ -164,6 +164,10 @@ Result<void> EpochFiles::save(const EpochRecord& record, const FilePolicy& polic
   return replace_durably(main, text, policy);
 }
 
+Result<void> EpochFiles::save_main(const EpochRecord& record, const FilePolicy& policy) const {
+  return replace_durably(main, write_epoch(record), policy);
+}
+
 EpochRecord next_epoch(const NextEpoch& next) {
   EpochRecord record;
   std::uint64_t id = 0;

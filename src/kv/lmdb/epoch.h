@@ -37,6 +37,8 @@ struct EpochRecord {
   Identity gate;                     // a copied or restored folder has another gate
   Identity parent;                   // of the folder: a store deleted from a living repository
   std::string aside;  // while founding: the file whose rows were there before, or empty
+
+  Epoch epoch() const { return {id, fence_offset, start_mono_ms}; }
 };
 
 std::string write_epoch(const EpochRecord& record);
@@ -60,6 +62,8 @@ struct EpochFiles {
   // Both, durably; the copy first, so that it is never older than what is acted on. A copy that
   // cannot be written is no error: the folder for it may be missing or read-only.
   Result<void> save(const EpochRecord& record, const FilePolicy& policy) const;
+  // The main file alone: for what is not worth remembering if the folder is lost.
+  Result<void> save_main(const EpochRecord& record, const FilePolicy& policy) const;
 };
 
 // How far versions jump, to be above any that a lost state may have handed out. Versions stay far

@@ -246,7 +246,8 @@ Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms)
                                                        .env = env_.get(),
                                                        .txn = txn,
                                                        .access = access,
-                                                       .version = version});
+                                                       .version = version,
+                                                       .epoch = epoch_.epoch()});
   // A version that went back without the file being touched cannot be, except by damage: settle()
   // finds the words for it.
   if (!gate_->read_only() && gate_->page().version.load(std::memory_order_relaxed) > last) {

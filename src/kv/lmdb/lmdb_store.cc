@@ -136,8 +136,7 @@ Result<std::unique_ptr<Txn>> LmdbStore::begin(Access access) {
 Epoch LmdbStore::epoch() const {
   const InstancePtr instance = state().current();
   if (!instance) return {};
-  const internal::EpochRecord& record = instance->epoch();
-  return {record.id, record.fence_offset, record.start_mono_ms};
+  return instance->epoch().epoch();
 }
 
 Durability LmdbStore::durability() const {

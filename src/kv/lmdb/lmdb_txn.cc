@@ -48,7 +48,8 @@ LmdbTxn::LmdbTxn(Begin begin)
       env_(begin.env),
       txn_(begin.txn),
       access_(begin.access),
-      version_(begin.version) {}
+      version_(begin.version),
+      epoch_(begin.epoch) {}
 
 LmdbTxn::~LmdbTxn() {
   if (!host_->ours()) return;  // a child's copy: the parent's transaction goes on untouched
@@ -353,6 +354,8 @@ Result<void> LmdbTxn::put_all() {
   }
   now.rows += rows_delta_;
   now.digest += digest_delta_;
+  now.epoch_id = epoch_.id;
+  now.fence_offset = epoch_.fence_offset;
   if (schema_) now.schema = *schema_;
   return put_record(kLedgerKey, write_ledger(now), false);
 }

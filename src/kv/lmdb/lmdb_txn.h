@@ -48,6 +48,7 @@ class LmdbTxn final : public Txn {
     MDB_txn* txn = nullptr;  // owned from here on
     Access access = Access::kRead;
     Version version = 0;  // read: of the last commit; write: of this one
+    Epoch epoch = {};     // write: goes into the ledger
   };
   explicit LmdbTxn(Begin begin);
   ~LmdbTxn() override;
@@ -98,6 +99,7 @@ class LmdbTxn final : public Txn {
   MDB_txn* txn_;
   const Access access_;
   const Version version_;
+  const Epoch epoch_;
   std::vector<MDB_cursor*> cursors_;  // one for each scan inside a scan's visit, then kept
   std::size_t visiting_ = 0;
   bool broken_ = false;  // an explicit guard does not hold

@@ -8,7 +8,7 @@ namespace lockkeeper::kv::internal {
 namespace {
 
 constexpr std::size_t kChecksumBytes = 8;
-constexpr std::size_t kLedgerBytes = 28;
+constexpr std::size_t kLedgerBytes = 44;
 
 void append_varint(std::string& out, std::uint64_t value) {
   while (value >= 0x80) {
@@ -61,6 +61,8 @@ std::string write_ledger(const Ledger& ledger) {
   append_be64(out, ledger.rows);
   append_be64(out, ledger.digest);
   append_be32(out, ledger.schema);
+  append_be64(out, ledger.epoch_id);
+  append_be64(out, static_cast<std::uint64_t>(ledger.fence_offset));
   return out;
 }
 
@@ -70,6 +72,8 @@ bool read_ledger(std::string_view payload, Ledger& ledger) {
   ledger.rows = read_be64(payload.substr(8));
   ledger.digest = read_be64(payload.substr(16));
   ledger.schema = read_be32(payload.substr(24));
+  ledger.epoch_id = read_be64(payload.substr(28));
+  ledger.fence_offset = static_cast<std::int64_t>(read_be64(payload.substr(36)));
   return true;
 }
 

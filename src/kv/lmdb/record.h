@@ -37,9 +37,9 @@ struct Ledger {
   std::uint64_t rows = 0;  // without the ledger itself
   std::uint64_t digest = 0;
   std::uint32_t schema = 0;
-
-  void add(std::uint64_t checksum) { ++rows, digest += checksum; }
-  void remove(std::uint64_t checksum) { --rows, digest -= checksum; }
+  // Of the epoch that wrote it: what repair goes by when both epoch files are lost (I3).
+  std::uint64_t epoch_id = 0;
+  std::int64_t fence_offset = 0;
 };
 
 std::string write_ledger(const Ledger& ledger);

@@ -167,7 +167,9 @@ Result<Settled> Settling::found(const EpochRecord* last, const std::string& asid
   if (last != nullptr && !aside.empty()) record.durability = last->durability;
   record.founding = true;
   record.aside = aside;
-  if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
+  record.revision = std::max(record.revision, page_revision_) + 1;
+  page_revision_ = record.revision;
+  if (auto ok = place_.epochs.save_main(record, place_.policy); !ok) return fail(ok.error());
   if (auto ok = set_aside(aside); !ok) return fail(std::move(ok.error()));
   if (auto ok = make_data(record, !aside.empty()); !ok) return fail(std::move(ok.error()));
   record.founding = false;
@@ -228,7 +230,8 @@ Result<void> Settling::make_data(const EpochRecord& record, bool report_reboot) 
                  .env = env->get(),
                  .txn = txn,
                  .access = Access::kWrite,
-                 .version = mdb_txn_id(txn) + record.version_base});
+                 .version = mdb_txn_id(txn) + record.version_base,
+                 .epoch = record.epoch()});
   first.found({.uid = record.uid, .schema = place_.options.schema_version});
   if (auto ok = fill(first, record, report_reboot); !ok) return ok;
   auto done = first.commit();
@@ -276,7 +279,8 @@ Result<bool> Settling::migrate(const EpochRecord& record) {
                   .env = &env,
                   .txn = txn,
                   .access = Access::kWrite,
-                  .version = mdb_txn_id(txn) + record.version_base});
+                  .version = mdb_txn_id(txn) + record.version_base,
+                  .epoch = record.epoch()});
   auto ledger = change.ledger();
   if (!ledger) return fail(std::move(ledger.error()));
   const std::uint32_t wanted = place_.options.schema_version;
