@@ -8,6 +8,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 

@@ -1,0 +1,33 @@
+// The options of `acquire`, which `run` takes as well: declared and read in one place.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+
+namespace lockkeeper::cli {
+
+struct AcquireOptions {
+  std::optional<std::string> mode, ttl, wait, reason, task, request_id, attach, from;
+  bool literal = false;
+  bool glob = false;
+  std::vector<std::string> resources;
+};
+
+// Declares them all (without --attach for `run`, which is attached to its command).
+void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_attach);
+
+// Reads --from FILE and the word "-" (stdin) into options.resources, one per line. usage if nothing
+// is named at all; limit_exceeded beyond 64 MiB.
+Result<void> read_resources(const VerbContext& context, AcquireOptions& options);
+
+// Checks the values and fills in the command, on_wait aside. invalid_input, usage.
+Result<service::AcquireCommand> acquire_command(const VerbContext& context,
+                                                const AcquireOptions& options);
+
+// For the hint of a refusal.
+service::Asked asked(const VerbContext& context, const AcquireOptions& options);
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,198 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+constexpr std::string_view kHelpHint = "see: lockkeeper --help";
+constexpr std::size_t kHelpColumn = 26;
+
+std::string left_column(const Arguments::Declared& declared) {
+  std::string text = declared.brief.empty() ? "    " : declared.brief + ", ";
+  if (!declared.name.starts_with('-')) return "  " + declared.name;
+  text += declared.name;
+  if (declared.value_optional) return text + "[=" + declared.value + "]";
+  return declared.value.empty() ? text : text + " " + declared.value;
+}
+
+}  // namespace
+
+void Arguments::declare(Declared declared, Target target) {
+  declared.common = common_;
+  declared_.push_back(std::move(declared));
+  targets_.push_back(target);
+}
+
+void Arguments::flag(std::string name, bool& target, std::string help, std::string brief) {
+  declare({.name = std::move(name), .brief = std::move(brief), .help = std::move(help)}, &target);
+}
+
+void Arguments::value(std::string name, std::optional<std::string>& target, std::string placeholder,
+                      std::string help) {
+  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
+          &target);
+}
+
+void Arguments::values(std::string name, std::vector<std::string>& target, std::string placeholder,
+                       std::string help) {
+  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
+          &target);
+}
+
+void Arguments::optional_value(std::string name, std::optional<std::string>& target,
+                               std::string placeholder, std::string help) {
+  declare({.name = std::move(name),
+           .value = std::move(placeholder),
+           .help = std::move(help),
+           .value_optional = true},
+          &target);
+}
+
+void Arguments::words(std::string placeholder, std::vector<std::string>& target, std::string help) {
+  words_ = &target;
+  declare({.name = std::move(placeholder), .help = std::move(help)}, std::monostate{});
+}
+
+void Arguments::command(std::vector<std::string>& target, std::string help) {
+  command_ = &target;
+  declare({.name = "-- COMMAND…", .help = std::move(help)}, std::monostate{});
+}
+
+void Arguments::offer(std::vector<std::string> choices) {
+  declared_.back().complete = Complete::kWords;
+  declared_.back().words = std::move(choices);
+}
+
+std::optional<std::size_t> Arguments::find(std::string_view name) const {
+  for (std::size_t i = 0; i < declared_.size(); ++i) {
+    const bool is_flag = !std::holds_alternative<std::monostate>(targets_[i]);
+    if (is_flag && (declared_[i].name == name || declared_[i].brief == name)) return i;
+  }
+  return std::nullopt;
+}
+
+Error Arguments::unknown_flag(std::string_view name) const {
+  std::vector<std::string_view> known;
+  for (const Declared& declared : declared_) {
+    if (declared.name.starts_with("--") && !declared.name.starts_with("-- ")) {
+      known.push_back(declared.name);
+    }
+  }
+  Error error{Code::kUsage, "unknown flag " + quote(name), std::string(kHelpHint)};
+  if (const auto meant = nearest(name, known)) error.hint = "did you mean " + *meant + "?";
+  return error;
+}
+
+void Arguments::store(std::size_t index, std::string value) {
+  if (auto* const flag = std::get_if<bool*>(&targets_[index])) {
+    **flag = true;
+  } else if (auto* const one = std::get_if<std::optional<std::string>*>(&targets_[index])) {
+    **one = std::move(value);
+  } else if (auto* const many = std::get_if<std::vector<std::string>*>(&targets_[index])) {
+    (*many)->push_back(std::move(value));
+  }
+}
+
+Result<void> Arguments::take_long(const std::vector<std::string>& words, std::size_t& at) {
+  const std::string_view word = words[at];
+  const std::size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  const auto index = find(name);
+  if (!index) return fail(unknown_flag(name));
+  const Declared& declared = declared_[*index];
+  if (equals != std::string_view::npos) {
+    if (declared.value.empty()) {
+      return fail(Code::kUsage, declared.name + " takes no value", "write it as " + declared.name);
+    }
+    store(*index, std::string(word.substr(equals + 1)));
+  } else if (declared.value.empty() || declared.value_optional) {
+    store(*index, "");
+  } else {
+    if (at + 1 == words.size()) {
+      return fail(Code::kUsage, declared.name + " needs a value",
+                  "write it as " + declared.name + " " + declared.value);
+    }
+    store(*index, words[++at]);
+  }
+  return {};
+}
+
+Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::size_t& at) {
+  const std::string& cluster = words[at];
+  for (std::size_t i = 1; i < cluster.size(); ++i) {
+    const auto index = find(std::string{'-', cluster[i]});
+    if (!index) {
+      Error error{Code::kUsage, "unknown flag " + quote(cluster), std::string(kHelpHint)};
+      if (words_ != nullptr) error.hint = "a name that begins with '-' is written ./" + cluster;
+      return fail(std::move(error));
+    }
+    store(*index, "");  // every brief flag of ours is a switch
+  }
+  return {};
+}
+
+Result<void> Arguments::parse(const std::vector<std::string>& words) {
+  bool flags_over = false;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& word = words[at];
+    if (!flags_over && word == "--") {
+      flags_over = true;
+      if (command_ == nullptr) continue;
+      command_->assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
+      return {};
+    }
+    if (!flags_over && word.starts_with("--")) {
+      LK_CHECK(take_long(words, at));
+    } else if (!flags_over && word.starts_with('-') && word.size() > 1) {
+      LK_CHECK(take_brief(words, at));
+    } else if (words_ != nullptr) {
+      words_->push_back(word);
+    } else {
+      return fail(Code::kUsage, "unexpected argument " + quote(word), std::string(kHelpHint));
+    }
+  }
+  return {};
+}
+
+std::string Arguments::usage(std::string_view verb) const {
+  std::string text = "lockkeeper " + std::string(verb) + " [OPTIONS]";
+  for (const Declared& declared : declared_) {
+    if (!declared.name.starts_with("--") || declared.name.starts_with("-- ")) {
+      text += " " + declared.name;
+    }
+  }
+  return text;
+}
+
+std::string Arguments::help() const {
+  std::string text;
+  for (const bool common : {false, true}) {
+    const auto of_this = [common](const Declared& d) { return d.common == common; };
+    if (std::ranges::none_of(declared_, of_this)) continue;
+    text += common ? "\nOf every verb:\n" : "\nOptions:\n";
+    for (const Declared& declared : declared_) {
+      if (declared.common != common) continue;
+      std::string left = "  " + left_column(declared);
+      // "…" is three bytes and one column.
+      const auto continued = static_cast<std::size_t>(
+          std::ranges::count_if(left, [](char c) { return (c & '\xc0') == '\x80'; }));
+      if (left.size() - continued + 2 > kHelpColumn) {
+        left += "\n" + std::string(kHelpColumn, ' ');
+      } else {
+        left.append(kHelpColumn - (left.size() - continued), ' ');
+      }
+      text += left;
+      for (const char c : declared.help) {
+        text += c;
+        if (c == '\n') text.append(kHelpColumn, ' ');
+      }
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,84 @@
+// The arguments of one verb: declared once, then parsed, shown by --help and offered by completion.
+//
+// `--name VALUE`, `--name=VALUE`, `-n VALUE`, short flags in a cluster (`-qh`), `--` ends the
+// flags. An optional value (`--wait[=DURATION]`) is taken after `=` alone, never from the next
+// word, which is a resource. The last of a repeated single value counts. Written here rather than
+// with CLI11, which rewrites words such as `[slug]`, `{}` and `++`: docs/decisions/arguments.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+
+namespace lockkeeper::cli {
+
+class Arguments {
+ public:
+  enum class Complete { kNothing, kFiles, kFolders, kAgents, kWords };
+
+  // One declared argument, for help and completion.
+  struct Declared {
+    std::string name{};   // "--mode"; "RESOURCE" for words without a flag
+    std::string brief{};  // "-q", or empty
+    std::string value{};  // "NAME"; empty for a flag
+    std::string help{};
+    bool value_optional = false;
+    bool common = false;  // one that every verb has
+    Complete complete = Complete::kNothing;
+    std::vector<std::string> words{};  // what the value may be, if that is a short list
+  };
+
+  // Each of these declares one argument and where its value goes. The targets must outlive parse();
+  // they are changed by it alone.
+  void flag(std::string name, bool& target, std::string help, std::string brief = {});
+  void value(std::string name, std::optional<std::string>& target, std::string placeholder,
+             std::string help);
+  void values(std::string name, std::vector<std::string>& target, std::string placeholder,
+              std::string help);
+  // Given without a value the target is "".
+  void optional_value(std::string name, std::optional<std::string>& target, std::string placeholder,
+                      std::string help);
+  // The words that belong to no flag. Without it such a word is a usage error.
+  void words(std::string placeholder, std::vector<std::string>& target, std::string help);
+  // What follows `--`, kept apart from the words; for `run`.
+  void command(std::vector<std::string>& target, std::string help);
+
+  // Of the argument declared last.
+  void offer(Complete complete) { declared_.back().complete = complete; }
+  void offer(std::vector<std::string> choices);
+  // What is declared from now on belongs to every verb.
+  void begin_common() { common_ = true; }
+
+  // usage names the word that was not understood, with the nearest known one.
+  Result<void> parse(const std::vector<std::string>& words);
+
+  // The place of a declared flag in declared().
+  std::optional<std::size_t> find(std::string_view name) const;
+  const std::vector<Declared>& declared() const { return declared_; }
+  bool takes_command() const { return command_ != nullptr; }
+  // "lockkeeper acquire [OPTIONS] RESOURCE…"
+  std::string usage(std::string_view verb) const;
+  // The declared arguments in two columns, those of every verb last.
+  std::string help() const;
+
+ private:
+  using Target =
+      std::variant<bool*, std::optional<std::string>*, std::vector<std::string>*, std::monostate>;
+  void declare(Declared declared, Target target);
+  Result<void> take_long(const std::vector<std::string>& words, std::size_t& at);
+  Result<void> take_brief(const std::vector<std::string>& words, std::size_t& at);
+  void store(std::size_t index, std::string value);
+  Error unknown_flag(std::string_view name) const;
+
+  std::vector<Declared> declared_;
+  std::vector<Target> targets_;  // beside declared_
+  std::vector<std::string>* words_ = nullptr;
+  std::vector<std::string>* command_ = nullptr;
+  bool common_ = false;
+};
+
+}  // namespace lockkeeper::cli

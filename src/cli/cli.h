@@ -1,0 +1,34 @@
+// The command line as one function: main hands over what the outside world is, and gets the exit
+// status. Nothing below reads the process's own streams, environment or clock.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "service/runtime.h"
+
+namespace lockkeeper::cli {
+
+class VerbContext;
+
+struct CliEnvironment {
+  const service::Runtime* runtime = nullptr;  // must outlive the call
+  std::string cwd;                            // absolute; empty: find out when needed
+  std::string program;                        // of this process, for verbs that start it again
+  std::FILE* in = stdin;
+  std::FILE* out = stdout;
+  std::FILE* err = stderr;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  std::size_t columns = 80;  // of the terminal
+
+  // Looks at the realm's store and mends it if told to. It needs the backend, which this room must
+  // not know, so main brings it.
+  std::function<int(VerbContext&, bool repair)> doctor;
+};
+
+// Runs one command and gives its exit status (CONTRACT's table). Throws nothing.
+int run_cli(int argc, const char* const* argv, const CliEnvironment& environment);
+
+}  // namespace lockkeeper::cli

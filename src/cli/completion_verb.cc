@@ -1,0 +1,7 @@
+#include "cli/verbs.h"
+namespace lockkeeper::cli {
+int completion_verb(VerbContext& context) {
+  if (const auto status = context.parse()) return *status;
+  return 1;
+}
+}  // namespace lockkeeper::cli

@@ -1,0 +1,192 @@
+#include "cli/context.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "base/text.h"
+#include "cli/verbs.h"
+#include "host/process.h"
+#include "service/store_url.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// A usage error is told in JSON if --json stands anywhere before `--`, also where parsing failed
+// before it got there.
+bool asks_for_json(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") return false;
+    if (word == "--json") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb,
+                         std::vector<std::string> words)
+    : environment_(environment),
+      verb_(verb),
+      words_(std::move(words)),
+      describing_(false),
+      output_(output_options()) {}
+
+VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, Describe)
+    : environment_(environment), verb_(verb), describing_(true), output_(output_options()) {}
+
+OutputOptions VerbContext::output_options() const {
+  OutputOptions options;
+  options.out = environment_.out;
+  options.err = environment_.err;
+  options.out_is_terminal = environment_.out_is_terminal;
+  options.err_is_terminal = environment_.err_is_terminal;
+  options.columns = environment_.columns;
+  const service::Environment& env = environment_.runtime->env;
+  options.color = !service::variable(env, "NO_COLOR") && env("TERM").value_or("dumb") != "dumb";
+  options.json = common_.json || asks_for_json(words_);
+  options.quiet = common_.quiet;
+  return options;
+}
+
+void VerbContext::declare_common() {
+  arguments_.begin_common();
+  // `list`, `log` and `break` have an --agent of their own: whose leases are meant.
+  if (!arguments_.find("--agent")) {
+    arguments_.value("--agent", common_.agent, "NAME",
+                     "who asks (else LOCKKEEPER_AGENT, …, $USER)");
+    arguments_.offer(Arguments::Complete::kAgents);
+  }
+  arguments_.value("--session", common_.session, "ID", "tells two runs of one agent apart");
+  arguments_.value("--realm", common_.realm, "DIR", "the repository whose locks are meant");
+  arguments_.offer(Arguments::Complete::kFolders);
+  arguments_.value("--store", common_.store, "URL", "lmdb: or lmdb:/folder");
+  arguments_.flag("--json", common_.json, "one JSON object per line on stdout, also for errors");
+  arguments_.flag("--quiet", common_.quiet, "only the exit status, and errors", "-q");
+  arguments_.flag("--help", common_.help, "this text", "-h");
+}
+
+std::optional<int> VerbContext::parse() {
+  declare_common();
+  if (describing_) return 0;
+  const auto parsed = arguments_.parse(words_);
+  output_ = Output(output_options());
+  if (common_.help) {
+    std::string text = "Examples:\n";
+    text += verb_.examples;
+    text +=
+        "\n" + std::string(verb_.summary) + ".\n\nUsage: " + arguments_.usage(verb_.name) + "\n";
+    text += arguments_.help();
+    std::fputs(text.c_str(), environment_.out);
+    return 0;
+  }
+  if (parsed) return std::nullopt;
+  Error error = parsed.error();
+  error.message = std::string(verb_.name) + ": " + error.message;
+  if (error.hint.starts_with("see:")) {
+    error.hint = "see: lockkeeper " + std::string(verb_.name) + " --help";
+  }
+  return output_.failed(error);
+}
+
+std::optional<int> VerbContext::parse_some(const std::vector<std::string>& target,
+                                           std::string_view what) {
+  if (const auto status = parse()) return status;
+  if (!target.empty()) return std::nullopt;
+  return output_.failed({Code::kUsage, std::string(verb_.name) + " needs " + std::string(what),
+                         "see: lockkeeper " + std::string(verb_.name) + " --help"});
+}
+
+Result<service::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {
+  const service::Environment& env = runtime().env;
+  service::FindRealm request;
+  request.explicit_dir =
+      common_.realm ? *common_.realm : service::variable(env, "LOCKKEEPER_REALM").value_or("");
+  if (common_.realm && common_.realm->empty()) {
+    return fail(Code::kInvalidInput, "--realm is empty", "name a folder: --realm DIR");
+  }
+  request.resources = resources;
+  request.cwd = environment_.cwd;
+  request.env = env;
+  LK_ASSIGN(service::Realm realm, service::find_realm(request));
+  const std::string url =
+      common_.store ? *common_.store : service::variable(env, "LOCKKEEPER_STORE").value_or("");
+  LK_CHECK(service::choose_store(realm, url, env));
+  return realm;
+}
+
+Result<std::unique_ptr<OpenLocks>> VerbContext::open(const std::vector<std::string>& resources,
+                                                     bool new_session) const {
+  LK_ASSIGN(service::Realm realm, this->realm(resources));
+  return open(std::move(realm), new_session);
+}
+
+Result<std::unique_ptr<OpenLocks>> VerbContext::open(service::Realm realm, bool new_session) const {
+  service::IdentityRequest request;
+  request.agent = common_.agent;
+  request.session = common_.session;
+  request.env = runtime().env;
+  request.terminal_session = host::terminal_session;
+  if (new_session) request.new_session = runtime().random;
+  LK_ASSIGN(const service::Identity who, service::find_identity(request));
+  LK_ASSIGN(service::Under under, service::under_from(runtime().env));
+  LK_ASSIGN(service::Settings settings, service::load_settings(realm, runtime().env));
+  return std::make_unique<OpenLocks>(runtime(), std::move(realm), std::move(settings), who,
+                                     std::move(under));
+}
+
+Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) const {
+  service::Wanted wanted;
+  wanted.texts = std::move(texts);
+  wanted.base.kind = service::Base::kCwd;
+  wanted.base.folder = environment_.cwd;
+  if (wanted.base.folder.empty()) {
+    char folder[PATH_MAX];
+    if (::getcwd(folder, sizeof folder) == nullptr) {
+      return fail(Code::kInvalidInput, errno_error(errno, "the current folder").message,
+                  "change to a folder that exists");
+    }
+    wanted.base.folder = folder;
+  }
+  return wanted;
+}
+
+std::string VerbContext::repeated_flags() const {
+  std::string text;
+  const auto add = [&](const char* name, const std::optional<std::string>& value) {
+    if (value && value->find('\0') == std::string::npos) {
+      text += std::string(" ") + name + " " + shell_quote(*value);
+    }
+  };
+  add("--agent", common_.agent);
+  add("--session", common_.session);
+  add("--realm", common_.realm);
+  add("--store", common_.store);
+  return text;
+}
+
+Result<core::Mode> parse_mode(const std::optional<std::string>& text) {
+  if (!text || *text == "exclusive") return core::Mode::kExclusive;
+  if (*text == "shared") return core::Mode::kShared;
+  return fail(Code::kInvalidInput, "--mode " + quote(*text) + " is neither exclusive nor shared",
+              "write --mode exclusive or --mode shared");
+}
+
+Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,
+                                   std::uint64_t most) {
+  constexpr std::size_t kDigitsMax = 16;
+  std::uint64_t value = 0;
+  bool good = !text.empty() && text.size() <= kDigitsMax;
+  for (const char c : text) {
+    good = good && c >= '0' && c <= '9';
+    if (good) value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  if (good && value > 0 && value <= most) return value;
+  return fail(Code::kInvalidInput,
+              std::string(what) + " " + quote(text) + " is not a whole number from 1 to " +
+                  std::to_string(most),
+              "give " + std::string(what) + " a number");
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,113 @@
+// What a verb is handed: its arguments to declare and parse, the options that every verb has, the
+// realm's locks in the caller's name, and where to print.
+//
+//   int some_verb(VerbContext& context) {
+//     std::vector<std::string> resources;
+//     context.arguments().words("RESOURCE…", resources, "what to look at");
+//     if (const auto status = context.parse()) return *status;
+//     auto open = context.open(resources);
+//     if (!open) return context.out().failed(open.error());
+//     … (*open)->locks …
+//   }
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "service/locks.h"
+
+namespace lockkeeper::cli {
+
+struct Verb;
+
+struct CommonOptions {
+  std::optional<std::string> agent;
+  std::optional<std::string> session;
+  std::optional<std::string> realm;
+  std::optional<std::string> store;
+  bool json = false;
+  bool quiet = false;
+  bool help = false;
+};
+
+// A realm's table and the verbs on it in one owner's name.
+struct OpenLocks {
+  OpenLocks(const service::Runtime& runtime, service::Realm realm, service::Settings settings,
+            const service::Identity& who, service::Under under)
+      : table(runtime, std::move(realm), std::move(settings)),
+        identity(who),
+        locks(table, core::Owner{who.agent, who.session}, std::move(under)) {}
+
+  service::LockTable table;
+  service::Identity identity;
+  service::Locks locks;
+};
+
+class VerbContext {
+ public:
+  // `words`: the command line without program and verb. `environment` and `verb` must outlive it.
+  VerbContext(const CliEnvironment& environment, const Verb& verb, std::vector<std::string> words);
+
+  // For completion: a context whose parse() only lets the declarations be seen.
+  struct Describe {};
+  VerbContext(const CliEnvironment& environment, const Verb& verb, Describe);
+
+  Arguments& arguments() { return arguments_; }
+
+  // Parses what was declared. nullopt: go on. Else the exit status to return at once: help was
+  // shown, or the words were refused as usage.
+  std::optional<int> parse();
+  // As parse(), and at least one word must have been given for `target`.
+  std::optional<int> parse_some(const std::vector<std::string>& target, std::string_view what);
+
+  const CommonOptions& common() const { return common_; }
+  // For a verb whose own --agent turned out to name the caller.
+  void act_as(std::optional<std::string> agent) { common_.agent = std::move(agent); }
+  Output& out() { return output_; }
+  const CliEnvironment& environment() const { return environment_; }
+  const service::Runtime& runtime() const { return *environment_.runtime; }
+  std::int64_t now_wall_ms() const { return runtime().clock->now().wall_ms; }
+
+  // The realm that the options, the environment, the named paths or the current folder say, with
+  // the store that was asked for. Creates nothing.
+  Result<service::Realm> realm(const std::vector<std::string>& resources) const;
+
+  // The locks of that realm in the caller's name. Opens no store yet. `new_session`: see
+  // service::IdentityRequest (for `run`).
+  Result<std::unique_ptr<OpenLocks>> open(const std::vector<std::string>& resources,
+                                          bool new_session = false) const;
+  // The same on a realm that is known.
+  Result<std::unique_ptr<OpenLocks>> open(service::Realm realm, bool new_session = false) const;
+
+  // Resources as typed on the command line: relative to the current folder.
+  Result<service::Wanted> wanted(std::vector<std::string> texts) const;
+
+  // The common flags that a command in a hint must repeat, each after a blank.
+  std::string repeated_flags() const;
+
+ private:
+  OutputOptions output_options() const;
+  void declare_common();
+
+  const CliEnvironment& environment_;
+  const Verb& verb_;
+  const std::vector<std::string> words_;
+  const bool describing_;
+  CommonOptions common_;
+  Arguments arguments_;
+  Output output_;
+};
+
+// "exclusive" or "shared"; usage else.
+Result<core::Mode> parse_mode(const std::optional<std::string>& text);
+
+// A whole number from 1 to `most`; invalid_input names `what` and the value.
+Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,
+                                   std::uint64_t most);
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,11 @@
+// `doctor [--repair]`: explains a damaged store and, told to, mends it.
+#pragma once
+
+#include "cli/context.h"
+
+namespace lockkeeper::cli {
+
+// Parses its flags, then calls CliEnvironment::doctor.
+int doctor_verb(VerbContext& context);
+
+}  // namespace lockkeeper::cli

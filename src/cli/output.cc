@@ -1,0 +1,139 @@
+#include "cli/output.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/text.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+bool continues(char c) {
+  return (c & '\xc0') == '\x80';
+}
+
+// Bytes of the character at the front of `text`.
+std::size_t character_size(std::string_view text) {
+  std::size_t size = 1;
+  while (size < text.size() && continues(text[size])) ++size;
+  return size;
+}
+
+std::string_view escape_code(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\x1b[1m";
+    case Style::kDim:
+      return "\x1b[2m";
+    case Style::kRed:
+      return "\x1b[31m";
+    case Style::kGreen:
+      return "\x1b[32m";
+    case Style::kYellow:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+void write(std::FILE* file, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);  // what fails shows at flush()
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, bool lines) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const std::string_view character = text.substr(0, size);
+    const auto lead = static_cast<unsigned char>(character.front());
+    const bool newline = lines && lead == '\n';
+    const bool c1_control =
+        size == 2 && lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+    const bool control = lead < 0x20 || lead == 0x7f || c1_control;
+    if (newline || (!control && is_valid_utf8(character))) {
+      out += character;
+    } else {
+      for (const char c : character) out += "\\x" + to_hex(std::string_view(&c, 1));
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return !continues(c); }));
+}
+
+std::string cut(std::string_view text, std::size_t columns) {
+  if (width(text) <= columns) return std::string(text);
+  std::string out;
+  for (std::size_t taken = 0; taken + 1 < columns; ++taken) {
+    const std::size_t size = character_size(text);
+    out += text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return out + (columns > 0 ? "…" : "");
+}
+
+void Output::object(const service::Json& json) {
+  if (options_.json) write(options_.out, service::dump(json) + "\n");
+}
+
+void Output::text(std::string_view text) {
+  if (options_.json || options_.quiet) return;
+  write(options_.out, printable(text, true) + "\n");
+}
+
+void Output::line(const Line& line) {
+  if (options_.json || options_.quiet) return;
+  std::string out;
+  for (const Span& span : line) {
+    const bool styled = span.style != Style::kPlain && options_.out_is_terminal && options_.color;
+    if (styled) out += escape_code(span.style);
+    out += printable(span.text);
+    if (styled) out += "\x1b[0m";
+  }
+  if (!line.empty() && line.back().style == Style::kPlain) {
+    out.erase(out.find_last_not_of(' ') + 1);
+  }
+  write(options_.out, out + "\n");
+}
+
+void Output::note(std::string_view text) {
+  if (!options_.quiet) write(options_.err, "lockkeeper: " + printable(text, true) + "\n");
+}
+
+void Output::warning(std::string_view text) {
+  if (!options_.quiet) write(options_.err, "lockkeeper: warning: " + printable(text, true) + "\n");
+}
+
+int Output::failed(const Error& error) {
+  return failed(error, service::Json::object());
+}
+
+int Output::failed(const Error& error, service::Json reply) {
+  const bool expected = error.code == Code::kHeld || error.code == Code::kTimeout;
+  if (options_.json) {
+    reply["error"] = service::error_json(error);
+    object(reply);
+  } else if (!options_.quiet || !expected) {
+    write(options_.err, "lockkeeper: " + printable(error.message, true) + "\n");
+    if (!options_.quiet && !error.hint.empty()) {
+      write(options_.err, "  hint: " + printable(error.hint, true) + "\n");
+    }
+  }
+  return exit_status(error.code);
+}
+
+bool Output::flush() {
+  const bool clean = std::fflush(options_.out) == 0 && std::ferror(options_.out) == 0;
+  std::fflush(options_.err);
+  return clean;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,79 @@
+// Where a verb's words go: data on stdout, messages on stderr, one JSON object per line with
+// --json.
+//
+// Text that came from others (names, reasons, paths) reaches a terminal with its control characters
+// escaped, whatever a caller forgot: every line passes through here.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "service/report.h"
+
+namespace lockkeeper::cli {
+
+// Control characters and bytes that are not UTF-8 as \xNN; '\n' stays if `lines`.
+std::string printable(std::string_view text, bool lines = false);
+
+// How many columns the text takes at a terminal; every code point counts as one.
+std::size_t width(std::string_view text);
+
+// At most `columns` wide; what was cut ends in "…".
+std::string cut(std::string_view text, std::size_t columns);
+
+enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow };
+
+struct Span {
+  std::string text;
+  Style style = Style::kPlain;
+};
+using Line = std::vector<Span>;
+
+struct OutputOptions {
+  std::FILE* out = nullptr;
+  std::FILE* err = nullptr;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool color = false;       // allowed at all: NO_COLOR and TERM=dumb say no
+  std::size_t columns = 0;  // of the terminal; 0: do not fit
+  bool json = false;
+  bool quiet = false;
+};
+
+class Output {
+ public:
+  explicit Output(OutputOptions options) : options_(options) {}
+
+  bool json() const { return options_.json; }
+  bool quiet() const { return options_.quiet; }
+  // Of stdout; 0 if it is no terminal and lines may be as long as they are.
+  std::size_t columns() const { return options_.out_is_terminal ? options_.columns : 0; }
+  const OutputOptions& options() const { return options_; }
+
+  // One line of data: the object with --json.
+  void object(const service::Json& json);
+  // Data for people: nothing with --json or --quiet. `text` may hold several lines.
+  void text(std::string_view text);
+  // One line, styled if stdout is a terminal with colours.
+  void line(const Line& line);
+  // A message on stderr, "lockkeeper: …"; nothing with --quiet.
+  void note(std::string_view text);
+  void warning(std::string_view text);
+
+  // The end of a verb that failed or was refused: JSON `reply` (or just the error) on stdout, or
+  // message and hint on stderr. Gives the exit status of the code. An expected refusal (held,
+  // timeout) says nothing with --quiet.
+  int failed(const Error& error);
+  int failed(const Error& error, service::Json reply);
+
+  // False if stdout could not be written: a full disk must not look like success.
+  bool flush();
+
+ private:
+  OutputOptions options_;
+};
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,87 @@
+#include "cli/verbs.h"
+
+#include <algorithm>
+
+#include "cli/demo_verb.h"
+#include "cli/doctor_verb.h"
+#include "cli/run_verb.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// In the order in which a person meets them.
+constexpr Verb kVerbs[] = {
+    {"acquire", "Take resources, all or nothing",
+     "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
+     "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
+     "  lockkeeper acquire src/a.py --wait=10m        wait in the queue, at most that long\n"
+     "  lockkeeper acquire docs/ --mode shared        others may hold it shared as well\n"
+     "  lockkeeper acquire db:migration-slot --attach $$   freed when this shell ends\n",
+     acquire_verb},
+    {"release", "Give back what you hold",
+     "  lockkeeper release src/auth/login.py\n"
+     "  lockkeeper release --all\n"
+     "  lockkeeper release --task T-17\n",
+     release_verb},
+    {"renew", "Make your leases last longer",
+     "  lockkeeper renew src/auth/login.py --ttl 2h\n"
+     "  lockkeeper renew --all\n",
+     renew_verb},
+    {"check", "Is it free, or yours? Changes nothing",
+     "  lockkeeper check src/auth/login.py && edit src/auth/login.py\n"
+     "  lockkeeper check --held src/auth/login.py     only if you hold it\n"
+     "  lockkeeper check src/a.py --fence \"$FENCE\"    is that lease still current?\n",
+     check_verb},
+    {"list", "Who holds what, and who waits",
+     "  lockkeeper list\n"
+     "  lockkeeper list --tree\n"
+     "  lockkeeper list --under src/auth/ --json\n"
+     "  lockkeeper list --all-realms\n",
+     list_verb},
+    {"run", "Hold resources while a command runs",
+     "  lockkeeper run src/auth/ -- claude -p \"mend the login\"\n"
+     "  lockkeeper run --wait db:migration-slot -- make migrate\n",
+     run_verb},
+    {"break", "End another's lease, on record",
+     "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
+     "  lockkeeper break --agent frontend --dead --reason \"crashed\"\n"
+     "  lockkeeper break --lease ID --reason \"taking over\"\n",
+     break_verb},
+    {"log", "What happened: grants, releases, expiries, breaks",
+     "  lockkeeper log --since 10m\n"
+     "  lockkeeper log --under src/auth/ --follow\n"
+     "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
+     log_verb},
+    {"config", "The settings in force, and where each comes from",
+     "  lockkeeper config show\n"
+     "  lockkeeper config show --json\n",
+     config_verb},
+    {"doctor", "Explain and mend a damaged store",
+     "  lockkeeper doctor\n"
+     "  lockkeeper doctor --repair\n",
+     doctor_verb},
+    {"purge", "End what is over, forget what is old",
+     "  lockkeeper purge\n"
+     "  lockkeeper purge --history    forget all events\n"
+     "  lockkeeper purge --store      remove the store; refused while something is held\n",
+     purge_verb},
+    {"completion", "Tab completion for your shell",
+     "  source <(lockkeeper completion bash)\n"
+     "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n"
+     "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
+     completion_verb},
+    {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n", demo_verb},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  return kVerbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto* const found = std::ranges::find(kVerbs, name, &Verb::name);
+  return found == std::end(kVerbs) ? nullptr : found;
+}
+
+}  // namespace lockkeeper::cli

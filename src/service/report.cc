@@ -1,0 +1,416 @@
+#include "service/report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/assert.h"
+#include "base/text.h"
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr std::size_t kConflictsTold = 3;    // in a message; JSON has them all
+constexpr std::size_t kResourcesInHint = 5;  // a longer command is not repeated
+constexpr std::size_t kReasonBytesTold = 120;
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json time_or_null(std::int64_t wall_ms) {
+  return wall_ms == kNoEnd ? Json() : Json(format_time(wall_ms));
+}
+
+const char* mode_name(core::Mode mode) {
+  return mode == core::Mode::kShared ? "shared" : "exclusive";
+}
+
+Json alive_json(core::Alive alive) {
+  if (alive == core::Alive::kUnknown) return {};
+  return alive == core::Alive::kAlive;
+}
+
+std::string seconds(std::int64_t wall_ms) {
+  std::string text = format_time(wall_ms);  // 2026-01-17T15:30:00.000Z
+  return text.replace(text.size() - 5, 4, "");
+}
+
+// "2m 5s ago"; the wall clock may have been set back.
+std::string ago(std::int64_t then_ms, std::int64_t now_ms) {
+  return format_duration(std::max<std::int64_t>(0, (now_ms - then_ms) / 1000 * 1000)) + " ago";
+}
+
+std::string until_text(const core::Lease& lease, std::int64_t now_ms) {
+  if (lease.expires_wall_ms == kNoEnd) return "without end";
+  const std::int64_t left = lease.expires_wall_ms - now_ms;
+  const std::string when = left > 0 ? "in " + format_duration((left + 999) / 1000 * 1000)
+                                    : ago(lease.expires_wall_ms, now_ms);
+  return "until " + seconds(lease.expires_wall_ms) + " (" + when + ")";
+}
+
+// The conflicts that tell different things: one per holder, the first of each.
+std::vector<const core::Conflict*> holders(const std::vector<core::Conflict>& conflicts) {
+  std::vector<const core::Conflict*> list;
+  for (const core::Conflict& conflict : conflicts) {
+    const bool known = std::ranges::any_of(
+        list, [&](const core::Conflict* other) { return other->holder.id == conflict.holder.id; });
+    if (!known) list.push_back(&conflict);
+  }
+  return list;
+}
+
+std::string conflicts_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_ms) {
+  const std::vector<const core::Conflict*> told = holders(conflicts);
+  std::string text;
+  for (std::size_t i = 0; i < told.size() && i < kConflictsTold; ++i) {
+    if (i > 0) text += "; ";
+    text += told[i]->requested.resource.text() + " is " + holder_text(*told[i], now_ms);
+  }
+  if (told.size() > kConflictsTold) {
+    text += "; and " + std::to_string(told.size() - kConflictsTold) + " more";
+  }
+  return text;
+}
+
+std::string command(std::string_view verb, const std::vector<std::string>& resources) {
+  std::string text = "lockkeeper " + std::string(verb);
+  for (const std::string& resource : resources) {
+    // A word with a NUL never reaches a table, and no shell could repeat it.
+    if (resource.find('\0') == std::string::npos) text += " " + shell_quote(resource);
+  }
+  return text;
+}
+
+std::string wait_command(const Asked& asked, const char* how_long) {
+  if (asked.resources.size() > kResourcesInHint) {
+    return std::string("the same command with --wait=") + how_long;
+  }
+  return command("acquire", asked.resources) + asked.flags + " --wait=" + how_long;
+}
+
+Error deadlock_error(const AcquireResult& result, const Asked& asked) {
+  std::string text = "waiting would never end: ";
+  for (std::size_t i = 0; i < result.cycle.size(); ++i) {
+    const core::CycleStep& step = result.cycle[i];
+    if (i > 0) text += ", ";
+    text += owner_text(step.owner) + " waits for ";
+    for (std::size_t j = 0; j < step.waits_for.size() && j < kConflictsTold; ++j) {
+      text += (j > 0 ? " and " : "") + step.waits_for[j];
+    }
+  }
+  if (result.cycle.empty()) text += conflicts_text(result.conflicts, asked.now_wall_ms);
+  Error error{Code::kDeadlock, std::move(text), {}};
+  // The last step waits for what the asker holds.
+  if (!result.cycle.empty() && !result.cycle.back().waits_for.empty()) {
+    std::vector<std::string> own = result.cycle.back().waits_for;
+    if (own.size() > kResourcesInHint) own.resize(kResourcesInHint);
+    error.hint =
+        "release what you hold first, then ask for all of it at once: " + command("release", own) +
+        asked.flags;
+  } else {
+    error.hint = "release what you hold first, then ask for all of it at once";
+  }
+  return error;
+}
+
+}  // namespace
+
+std::string dump(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1_control =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c == 0x7f) {
+      out += "\\u007f";
+    } else if (c1_control) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      const auto low = static_cast<unsigned char>(text[++i]);
+      out += "\\u00";
+      out += kDigits[low >> 4];
+      out += kDigits[low & 0xf];
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+Json lease_json(const core::Lease& lease) {
+  Json resources = Json::array();
+  for (const core::Claim& claim : lease.claims) {
+    resources.push_back({{"key", claim.resource.text()}, {"mode", mode_name(claim.mode)}});
+  }
+  Json json;
+  json["id"] = lease.id.text();
+  json["fence"] = lease.fence();
+  json["agent"] = lease.owner.agent;
+  json["session"] = text_or_null(lease.owner.session);
+  json["resources"] = std::move(resources);
+  json["reason"] = text_or_null(lease.reason);
+  json["task"] = text_or_null(lease.task);
+  json["acquired_at"] = format_time(lease.acquired_wall_ms);
+  json["expires_at"] = time_or_null(lease.expires_wall_ms);
+  json["attached"] = lease.attachment.attached();
+  return json;
+}
+
+Json conflict_json(const core::Conflict& conflict) {
+  const core::Lease& holder = conflict.holder;
+  Json json;
+  json["requested"] = conflict.requested.resource.text();
+  json["held"] = conflict.held.resource.text();
+  json["kind"] = conflict.waiting ? "waiter" : "lease";
+  json["mode"] = mode_name(conflict.held.mode);
+  json["agent"] = holder.owner.agent;
+  json["session"] = text_or_null(holder.owner.session);
+  json["reason"] = text_or_null(holder.reason);
+  json["acquired_at"] = format_time(holder.acquired_wall_ms);
+  json["expires_at"] = conflict.waiting ? Json() : time_or_null(holder.expires_wall_ms);
+  json["fence"] = conflict.waiting ? Json() : Json(holder.fence());
+  json["alive"] = alive_json(conflict.alive);
+  return json;
+}
+
+Json lost_json(const core::LostLease& lost) {
+  Json json;
+  json["id"] = lost.id.text();
+  json["fence"] = lost.fence;
+  json["resources"] = lost.resources;
+  json["cause"] = lost.cause;
+  json["reason"] = text_or_null(lost.reason);
+  json["by"] = text_or_null(lost.by.agent);
+  json["at"] = format_time(lost.at_wall_ms);
+  return json;
+}
+
+Json event_json(const core::Event& event) {
+  Json json;
+  json["seq"] = event.seq;
+  json["at"] = format_time(event.at_wall_ms);
+  json["event"] = event.what;
+  json["agent"] = event.owner.agent;
+  json["session"] = text_or_null(event.owner.session);
+  json["resources"] = event.resources;
+  json["fence"] = event.fence == 0 ? Json() : Json(event.fence);
+  json["cause"] = text_or_null(event.cause);
+  json["reason"] = text_or_null(event.reason);
+  json["lease"] = event.lease.empty() ? Json() : Json(event.lease.text());
+  json["task"] = text_or_null(event.task);
+  if (!event.by.agent.empty()) {
+    json["by"] = {{"agent", event.by.agent}, {"session", text_or_null(event.by.session)}};
+  }
+  return json;
+}
+
+Json error_json(const Error& error) {
+  return {{"code", code_name(error.code)}, {"message", error.message}, {"hint", error.hint}};
+}
+
+Json acquire_json(const AcquireResult& result) {
+  Json json;
+  json["outcome"] = outcome_name(result.outcome);
+  if (outcome_status(result.outcome) == 0) {
+    json["lease"] = lease_json(result.lease);
+  } else {
+    json["conflicts"] = Json::array();
+    for (const core::Conflict& conflict : result.conflicts) {
+      json["conflicts"].push_back(conflict_json(conflict));
+    }
+  }
+  if (result.outcome == Ended::kDeadlock) {
+    json["cycle"] = Json::array();
+    for (const core::CycleStep& step : result.cycle) {
+      json["cycle"].push_back({{"agent", step.owner.agent},
+                               {"session", text_or_null(step.owner.session)},
+                               {"waits_for", step.waits_for}});
+    }
+  }
+  if (!result.lost.empty()) {
+    json["lost"] = Json::array();
+    for (const core::LostLease& lost : result.lost) json["lost"].push_back(lost_json(lost));
+  }
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
+  return json;
+}
+
+Json release_json(const core::ReleaseReply& reply) {
+  Json json;
+  json["released"] = reply.released;
+  json["not_held"] = reply.not_held;
+  json["not_owner"] = Json::array();
+  for (const auto& [key, owner] : reply.not_owner) {
+    json["not_owner"].push_back({{"key", key}, {"agent", owner.agent}});
+  }
+  return json;
+}
+
+Json check_json(const core::CheckReply& reply) {
+  Json json;
+  json["free"] = reply.free;
+  json["mine"] = reply.mine;
+  json["conflicts"] = Json::array();
+  for (const core::Conflict& conflict : reply.conflicts) {
+    json["conflicts"].push_back(conflict_json(conflict));
+  }
+  return json;
+}
+
+Json list_json(const ListReply& reply) {
+  Json json;
+  json["leases"] = Json::array();
+  for (const ListedLease& listed : reply.leases) {
+    Json lease = lease_json(listed.lease);
+    lease["alive"] = alive_json(listed.condition.alive);
+    json["leases"].push_back(std::move(lease));
+  }
+  json["waiters"] = Json::array();
+  for (const core::Waiter& waiter : reply.waiters) {
+    Json request = lease_json(waiter.request);
+    request["waiting_since"] = request["acquired_at"];
+    for (const char* const field : {"fence", "acquired_at", "expires_at", "attached"}) {
+      request.erase(field);
+    }
+    request["waits_for"] = text_or_null(waiter.blocker.empty() ? "" : waiter.blocker.text());
+    json["waiters"].push_back(std::move(request));
+  }
+  if (reply.moved) json["moved"] = true;
+  return json;
+}
+
+Json leases_json(const char* name, const std::vector<core::Lease>& leases) {
+  Json json;
+  json[name] = Json::array();
+  for (const core::Lease& lease : leases) json[name].push_back(lease_json(lease));
+  return json;
+}
+
+const char* outcome_name(Ended outcome) {
+  switch (outcome) {
+    case Ended::kGranted:
+      return "granted";
+    case Ended::kRenewed:
+      return "renewed";
+    case Ended::kHeld:
+      return "held";
+    case Ended::kTimeout:
+      return "timeout";
+    case Ended::kDeadlock:
+      return "deadlock";
+    case Ended::kInterrupted:
+      return "interrupted";
+  }
+  return "held";
+}
+
+int outcome_status(Ended outcome) {
+  constexpr int kInterruptedStatus = 130;  // as the shell has it for SIGINT
+  switch (outcome) {
+    case Ended::kGranted:
+    case Ended::kRenewed:
+      return 0;
+    case Ended::kHeld:
+      return exit_status(Code::kHeld);
+    case Ended::kTimeout:
+      return exit_status(Code::kTimeout);
+    case Ended::kDeadlock:
+      return exit_status(Code::kDeadlock);
+    case Ended::kInterrupted:
+      return kInterruptedStatus;
+  }
+  return exit_status(Code::kFailed);
+}
+
+Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& asked) {
+  Error error{Code::kHeld, conflicts_text(conflicts, asked.now_wall_ms), {}};
+  const bool orphan = !conflicts.empty() && !conflicts.front().waiting &&
+                      conflicts.front().alive == core::Alive::kDead;
+  if (orphan) {
+    error.hint = "its processes are gone and it ends after its grace: " + wait_command(asked, "2m");
+  } else if (asked.checked) {
+    error.hint = "do not change it; to get it: " + wait_command(asked, "10m");
+  } else {
+    error.hint = "work on something else, or wait for it: " + wait_command(asked, "10m");
+  }
+  return error;
+}
+
+Error refusal(const AcquireResult& result, const Asked& asked) {
+  const std::string waited = format_duration(result.waited_ms);
+  switch (result.outcome) {
+    case Ended::kHeld:
+      return held_error(result.conflicts, asked);
+    case Ended::kTimeout: {
+      Error error = held_error(result.conflicts, asked);
+      std::string place;
+      if (result.position > 1) place = " at position " + std::to_string(result.position);
+      error.code = Code::kTimeout;
+      error.message = "not granted after " + waited + " in the queue" + place +
+                      (error.message.empty() ? "" : ": " + error.message);
+      error.hint = "work on something else, or wait longer: " + wait_command(asked, "30m");
+      return error;
+    }
+    case Ended::kDeadlock:
+      return deadlock_error(result, asked);
+    case Ended::kInterrupted:
+      return {Code::kFailed, "interrupted after " + waited + "; left the queue, nothing is held",
+              wait_command(asked, "10m")};
+    case Ended::kGranted:
+    case Ended::kRenewed:
+      break;
+  }
+  LOCKKEEPER_ASSERT(!"a grant is no refusal");
+}
+
+std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
+  if (!reply.not_owner.empty()) {
+    const auto& [key, owner] = reply.not_owner.front();
+    return Error{Code::kNotOwner,
+                 key + " is held by " + owner_text(owner) + ", who alone may release it",
+                 "to end another's lease on record: lockkeeper break " + shell_quote(key) +
+                     " --reason TEXT"};
+  }
+  if (!reply.released.empty() || all) return std::nullopt;
+  const std::string what = reply.not_held.empty() ? "nothing that matches" : reply.not_held.front();
+  return Error{Code::kNotFound, what + " is not held by you",
+               "a release takes the key exactly as held; see: lockkeeper list"};
+}
+
+std::string owner_text(const core::Owner& owner) {
+  if (owner.session.empty()) return owner.agent;
+  return owner.agent + " (session " + owner.session + ")";
+}
+
+std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms) {
+  const core::Lease& holder = conflict.holder;
+  std::string text = conflict.waiting ? "wanted earlier by " : "held by ";
+  text += owner_text(holder.owner);
+  text += std::string(", ") + mode_name(conflict.held.mode);
+  if (conflict.held.resource != conflict.requested.resource) {
+    text += " on " + conflict.held.resource.text();
+  }
+  text += conflict.waiting ? ", waiting since " : ", since ";
+  text += seconds(holder.acquired_wall_ms) + " (" + ago(holder.acquired_wall_ms, now_wall_ms) + ")";
+  if (!conflict.waiting) text += " " + until_text(holder, now_wall_ms);
+  if (conflict.alive == core::Alive::kAlive) text += ", process alive";
+  if (conflict.alive == core::Alive::kDead) text += ", process gone";
+  if (!holder.reason.empty()) text += ", reason " + quote(holder.reason, kReasonBytesTold);
+  return text;
+}
+
+std::string lost_text(const core::LostLease& lost) {
+  std::string text = "your lease on ";
+  for (std::size_t i = 0; i < lost.resources.size() && i < kConflictsTold; ++i) {
+    text += (i > 0 ? ", " : "") + lost.resources[i];
+  }
+  if (lost.resources.size() > kConflictsTold) text += ", …";
+  text += " (fence " + std::to_string(lost.fence) + ") was lost at " + seconds(lost.at_wall_ms) +
+          ": " + lost.cause;
+  if (!lost.by.agent.empty()) text += " by " + owner_text(lost.by);
+  if (!lost.reason.empty()) text += ", reason " + quote(lost.reason, kReasonBytesTold);
+  return text;
+}
+
+}  // namespace lockkeeper::service

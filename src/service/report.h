@@ -1,0 +1,68 @@
+// The same words for every door: replies as JSON, refusals as errors that say who holds what, since
+// when, until when, and one thing to do next. What is printed here is the contract of the command
+// line; MCP and HTTP answer with the same objects.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "service/locks.h"
+
+namespace lockkeeper::service {
+
+using Json = nlohmann::ordered_json;
+
+// One line. Never throws: bytes that are not UTF-8 become U+FFFD; every control character is
+// escaped, also those that JSON would allow, because some terminals obey them.
+std::string dump(const Json& json);
+
+Json lease_json(const core::Lease& lease);
+Json conflict_json(const core::Conflict& conflict);
+Json lost_json(const core::LostLease& lost);
+Json event_json(const core::Event& event);
+Json error_json(const Error& error);  // {"code","message","hint"}; no hint: ""
+
+// {"outcome":…} with lease, or conflicts and cycle; `lost` and `warnings` where there are any. A
+// refusal's error is added by the door, from refusal().
+Json acquire_json(const AcquireResult& result);
+Json release_json(const core::ReleaseReply& reply);
+Json check_json(const core::CheckReply& reply);
+Json list_json(const ListReply& reply);
+Json leases_json(const char* name, const std::vector<core::Lease>& leases);  // {"renewed":[…]}
+
+// "granted", "renewed", "held", "timeout", "deadlock", "interrupted".
+const char* outcome_name(Ended outcome);
+
+// 0, 0, 75, 124, 76, 130.
+int outcome_status(Ended outcome);
+
+// How the request was made, so that the hint can repeat it.
+struct Asked {
+  std::vector<std::string> resources;  // as typed
+  std::string flags;                   // what else must be repeated, shell-quoted, or empty
+  std::int64_t now_wall_ms = 0;
+  bool checked = false;  // `check`, which can only be refused as held
+};
+
+// The error of a request that was not granted. REQUIRES: the outcome is a refusal.
+Error refusal(const AcquireResult& result, const Asked& asked);
+Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& asked);
+
+// The error of a release that gave back nothing, or met what is another's; kFailed never. nullopt:
+// it was all right. `all`: --all, for which nothing to release is fine.
+std::optional<Error> release_error(const core::ReleaseReply& reply, bool all);
+
+// "frontend", "frontend (session 4f2a)".
+std::string owner_text(const core::Owner& owner);
+
+// One sentence part: "held by frontend (exclusive) since … (2m ago) until … (in 58m), its process
+// is alive, reason \"…\"".
+std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms);
+
+// "your lease on src/a.py (fence 40) was broken by lead at …: \"taking over\"".
+std::string lost_text(const core::LostLease& lost);
+
+}  // namespace lockkeeper::service
