@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,10 @@ struct Backend {
 
   std::unique_ptr<Opened> open() const { return open_at(0); }
 };
+
+inline void PrintTo(const Backend& backend, std::ostream* out) {
+  *out << backend.name;
+}
 
 // Every backend of this build.
 const std::vector<Backend>& backends();

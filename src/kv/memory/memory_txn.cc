@@ -220,7 +220,7 @@ Result<void> MemoryTxn::put(std::string_view key, std::string_view value) {
     own = writes_.try_emplace(own, std::string(key));
   }
   own->second.value.emplace(value);
-  wrote_ = true;
+  put_ = true;
   return {};
 }
 
@@ -234,7 +234,6 @@ Result<void> MemoryTxn::erase(std::string_view key) {
     // Kept and counted also if there is no such row: somebody may put it before the commit.
     if (auto ok = room_for_write(); !ok) return ok;
     own = writes_.try_emplace(own, std::string(key));
-    wrote_ = wrote_ || store_.table_.find(key, snapshot_).entry != nullptr;
   }
   own->second.value.reset();
   own->second.fresh = true;
@@ -251,7 +250,7 @@ Result<void> MemoryTxn::append(std::string_view prefix, std::string_view value) 
                 "more than " + std::to_string(kAppendsMax) + " appended rows in one transaction");
   }
   appends_.push_back({std::string(prefix), std::string(value)});
-  wrote_ = true;
+  put_ = true;
   return {};
 }
 
@@ -280,7 +279,7 @@ Result<CommitResult> MemoryTxn::commit() {
 Version MemoryTxn::apply() {
   internal::Table& table = store_.table_;
   const Version version = table.version() + 1;
-  bool changed = wrote_;
+  bool changed = put_;
   for (auto& [key, write] : writes_) {
     if (write.value) {
       table.put(key, std::move(*write.value), write.fresh);

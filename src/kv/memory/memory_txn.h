@@ -68,7 +68,7 @@ class MemoryTxn final : public Txn {
   internal::Guards guards_;
   bool broken_ = false;  // pessimistic: an explicit guard does not hold
   bool ended_ = false;   // commit() was called
-  bool wrote_ = false;   // put, appended, or erased what was there: the commit has a version
+  bool put_ = false;     // or appended: the commit has a version whatever else it finds
   bool pinned_ = true;
   int visiting_ = 0;
   Writes writes_;
