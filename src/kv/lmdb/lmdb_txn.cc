@@ -97,12 +97,15 @@ Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
   if (key.empty() || key.size() > kKeyBytesMax + kAppendTailBytes || key == kLedgerKey) {
     return std::nullopt;
   }
+  auto at = cursor(visiting_);
+  if (!at) return fail(std::move(at.error()));
+  // SET_KEY: the row's key is a view of the stored one, not of the caller's buffer.
   MDB_val wanted = to_val(key);
   MDB_val found{};
-  const int code = guarded([&] { return mdb_get(txn_, kRows, &wanted, &found); });
+  const int code = step(*at, wanted, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) return std::nullopt;
   if (code != 0) return fail(error(code, "read"));
-  auto row = to_row(key, to_view(found));
+  auto row = to_row(to_view(wanted), to_view(found));
   if (!row) return fail(std::move(row.error()));
   return *row;
 }
