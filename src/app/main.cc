@@ -5,11 +5,11 @@
 
 #include <string>
 
+#include "app/doctor.h"
+#include "app/embedded_store.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/cli.h"
-#include "host/process.h"
-#include "kv/lmdb/lmdb_store.h"
 #include "kv/memory/faulty_store.h"
 #include "service/registry.h"
 #include "service/runtime.h"
@@ -33,38 +33,25 @@ class FaultedStore final : public kv::Store {
   std::unique_ptr<kv::FaultyStore> faulty_;
 };
 
-Result<std::unique_ptr<kv::Store>> open_lmdb(const service::StoreRequest& request,
-                                             const Clock& clock) {
-  const service::Realm& realm = request.realm;
-  kv::LmdbOptions options;
-  options.folder = realm.store_folder;
-  options.create = request.create;
-  options.durability = request.durability == service::Durability::kProcess
-                           ? kv::Durability::kProcess
-                           : kv::Durability::kFull;
-  options.epoch_copy = realm.epoch_copy;
-  LK_ASSIGN(options.boot_id, host::boot_id());
-  options.clock = &clock;
-  options.folder_mode = realm.folder_mode;
-  options.file_mode = realm.file_mode;
-  options.uid = realm.owner_uid;
-  options.gid = realm.owner_gid;
-  LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
-  return store;
-}
-
 // Opens the realm's store; a store that did not exist is remembered for `list --all-realms`.
 Result<std::unique_ptr<kv::Store>> open_store(const service::StoreRequest& request,
-                                              const Clock& clock, const service::Environment& env) {
+                                              const service::Runtime& runtime) {
+  const service::Environment& env = runtime.env;
   const bool is_new =
       request.create && ::access((request.realm.store_folder + "/epoch").c_str(), F_OK) != 0;
-  LK_ASSIGN(std::unique_ptr<kv::Store> store, open_lmdb(request, clock));
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, app::open_embedded(runtime, request));
   if (is_new) static_cast<void>(service::remember_realm(request.realm, env));
   // A test seam: docs/internals/test-seams.md.
   const auto plan = service::variable(env, "LOCKKEEPER_TEST_FAULT");
   if (!plan) return store;
   LK_ASSIGN(const kv::ProcessFault fault, kv::parse_process_fault(*plan));
   return std::make_unique<FaultedStore>(std::move(store), fault);
+}
+
+std::string own_path() {
+  char path[4096];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "lockkeeper";
 }
 
 std::size_t terminal_columns(int fd) {
@@ -86,11 +73,12 @@ int main(int argc, char** argv) {
   runtime.random = &random;
   runtime.env = service::process_environment();
   runtime.open_store = [&](const service::StoreRequest& request) {
-    return open_store(request, clock, runtime.env);
+    return open_store(request, runtime);
   };
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
-  environment.program = "/proc/self/exe";
+  environment.program = own_path();
+  environment.doctor = app::doctor;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   if (environment.out_is_terminal || environment.err_is_terminal) {

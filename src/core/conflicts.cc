@@ -71,7 +71,7 @@ class Search {
       if (on_our_side(*lease)) {
         remember_side(*lease, now);
         covered |= !now.over && sufficient(hit.mode, claim.mode) &&
-                   key::covers(hit.resource, claim.resource);
+                   key::subsumes(hit.resource, claim.resource);
       } else if (conflict(hit.mode, claim.mode)) {
         findings_.conflicts.push_back(
             {claim, {hit.resource, hit.mode}, hit.witness, false, *lease, now.alive});
@@ -107,7 +107,10 @@ class Search {
         return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no waiter",
                     "run: lockkeeper doctor");
       }
-      if (waiter->request.owner == request_.owner) continue;
+      if (waiter->request.owner == request_.owner) {
+        findings_.overtook = true;
+        continue;
+      }
       LK_ASSIGN(const bool passes, waits_for_us(waiter->request));
       findings_.overtook |= passes;
       if (passes) continue;
