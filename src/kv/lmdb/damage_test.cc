@@ -1,103 +1,28 @@
-// What happens to a store behind our back: files lost, cut, swapped, rolled back, flipped; boots,
-// restores, other schemas. And the doctor.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+// What happens to a store behind our back: files lost, cut, swapped, rolled back; boots, restores,
+// other schemas. Flipped bits and the doctor are in doctor_test.cc.
 #include <sys/stat.h>
 
-#include <cstring>
 #include <filesystem>
-#include <random>
-#include <vector>
 
-#include "base/fd.h"
-#include "kv/lmdb/doctor.h"
+#include "kv/lmdb/damage_testing.h"
 #include "kv/lmdb/epoch.h"
-#include "kv/lmdb/files.h"
-#include "kv/lmdb/testing.h"
 
 namespace lockkeeper::kv {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::DamageTest;
+using testing::fence;
 using testing::get_row;
 using ::testing::HasSubstr;
 using testing::join;
-using testing::Line;
 using testing::must;
 using testing::open_store;
+using testing::overwrite;
 using testing::put_row;
+using testing::slurp;
 using testing::spawn;
 using testing::StoreFolder;
-
-std::string slurp(const std::string& path) {
-  return must(read_file(path, SIZE_MAX));
-}
-
-// Overwrites the file in place, as a careless tool would.
-void overwrite(const std::string& path, std::string_view bytes) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  ASSERT_TRUE(fd);
-  ASSERT_EQ(::write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-}
-
-std::string value_of(int i) {
-  return "value-" + std::to_string(i) + std::string(40, 'v');
-}
-std::string key_of(int i) {
-  return "row/" + std::to_string(i);
-}
-
-void fill(Store& store, int rows) {
-  auto txn = must(store.begin(Access::kWrite));
-  for (int i = 0; i < rows; ++i) must(txn->put(key_of(i), value_of(i)));
-  must(txn->commit());
-}
-
-std::int64_t fence(LmdbStore& store, Version version) {
-  return static_cast<std::int64_t>(version) + store.epoch().fence_offset;
-}
-
-class DamageTest : public ::testing::Test {
- protected:
-  // A closed store with 200 rows.
-  void make() {
-    auto store = open_store(place_.options());
-    fill(*store, 200);
-    put_row(*store, "last", "1");
-    last_fence_ = fence(*store, put_row(*store, "last", "2"));
-    last_epoch_ = store->epoch().id;
-  }
-
-  void expect_corrupt(const std::string& words) {
-    for (const bool create : {false, true}) {
-      const auto opened = LmdbStore::open(place_.options(create));
-      ASSERT_FALSE(opened);
-      EXPECT_EQ(opened.error().code, Code::kStoreCorrupt) << opened.error().message;
-      EXPECT_THAT(opened.error().message, HasSubstr(words));
-    }
-  }
-
-  // Repaired, it grants again, above all fences that it ever gave.
-  RepairReport expect_repaired() {
-    const auto before = must(inspect(place_.options()));
-    EXPECT_TRUE(before.exists);
-    EXPECT_FALSE(before.healthy);
-    RepairReport report = must(repair(place_.options()));
-    const auto after = must(inspect(place_.options()));
-    EXPECT_TRUE(after.healthy) << (after.findings.empty() ? "" : after.findings[0].what);
-    auto store = open_store(place_.options(false));
-    EXPECT_GT(store->epoch().id, last_epoch_);
-    EXPECT_GT(fence(*store, put_row(*store, "new", "1")), last_fence_);
-    EXPECT_TRUE(store->verify());
-    return report;
-  }
-
-  testing::InMemory in_memory_;
-  StoreFolder place_;
-  std::int64_t last_fence_ = 0;
-  std::uint64_t last_epoch_ = 0;
-};
 
 TEST_F(DamageTest, F15_EmptiedIsLostStateNotNew) {
   make();
@@ -427,182 +352,6 @@ TEST_F(DamageTest, F19_AnotherTimeNamespaceIsRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kStoreUnavailable);
   EXPECT_THAT(refused.error().message, HasSubstr("time namespace"));
-}
-
-// What a child makes of a damaged store. Only the last two are faults.
-enum Verdict { kHarmless = 0, kDetected = 1, kWrongAnswer = 2, kOtherError = 3 };
-
-int judge(const LmdbOptions& options, bool also_write) {
-  auto store = LmdbStore::open(options);
-  if (!store) {
-    return store.error().code == Code::kStoreCorrupt ||
-                   store.error().code == Code::kStoreUnavailable
-               ? kDetected
-               : kOtherError;
-  }
-  {
-    auto txn = (*store)->begin(Access::kRead);
-    if (!txn) return kDetected;
-    for (int i = 0; i < 200; ++i) {
-      const auto row = (*txn)->get(key_of(i));
-      if (!row) return kDetected;
-      if (!*row || (*row)->value != value_of(i)) return kWrongAnswer;
-    }
-    if (!(*txn)->scan({"", "\xff"}, [](const Row&) { return true; })) return kDetected;
-  }
-  if (!also_write) return kHarmless;
-  auto txn = (*store)->begin(Access::kWrite);
-  if (!txn) return kDetected;
-  for (int i = 0; i < 200; i += 7) {
-    if (!(*txn)->put(key_of(i), "new") || !(*txn)->erase(key_of(i + 1))) return kDetected;
-  }
-  if (!(*txn)->commit()) return kDetected;
-  txn->reset();
-  return (*store)->verify() ? kHarmless : kDetected;
-}
-
-// A tool or a disk that changed bits in any of the files: found before anything is granted.
-TEST_F(DamageTest, F16_I10_FlippedBitsAreDetectedOrHarmless) {
-  make();
-  const std::vector<std::string> names = {"data.mdb", "data.mdb", "data.mdb", "gate", "epoch"};
-  std::vector<std::string> images;
-  for (const auto& name : names) images.push_back(slurp(place_.file(name)));
-  const std::size_t used = images[0].find_last_not_of('\0') + 1;
-  std::mt19937_64 random(20'260'117);
-  int counts[4] = {};
-  for (int mutant = 0; mutant < 300; ++mutant) {
-    const std::size_t which = static_cast<std::size_t>(mutant) % names.size();
-    std::string bytes = images[which];
-    const std::size_t reach = which < 3 ? used : std::min<std::size_t>(bytes.size(), 128);
-    const int flips = 1 + static_cast<int>(random() % 8);
-    for (int i = 0; i < flips; ++i) {
-      const std::size_t at = random() % reach;
-      bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
-    }
-    overwrite(place_.file(names[which]), bytes);
-    const int verdict = join(spawn([&] { return judge(place_.options(false), true); }));
-    ASSERT_TRUE(verdict == kHarmless || verdict == kDetected)
-        << "mutant " << mutant << " of " << names[which] << ": " << verdict;
-    ++counts[verdict];
-    for (std::size_t i = 2; i < names.size(); ++i) overwrite(place_.file(names[i]), images[i]);
-    overwrite(place_.folder.file("epoch-copy"), images[4]);
-  }
-  EXPECT_GT(counts[kDetected], 100);
-}
-
-// The same, but nothing tells that the file was touched: readers get an error, never a signal and
-// never a wrong value. (A row that is silently missing is found by the next scan: see store.md.)
-TEST_F(DamageTest, F16_FlippedBitsUnnoticedNeverCrashAReaderNorGiveAWrongValue) {
-  make();
-  const std::string path = place_.file("data.mdb");
-  const std::string image = slurp(path);
-  struct stat st{};
-  ASSERT_EQ(::stat(path.c_str(), &st), 0);
-  const std::size_t used = image.find_last_not_of('\0') + 1;
-  std::mt19937_64 random(42);
-  for (int mutant = 0; mutant < 150; ++mutant) {
-    std::string bytes = image;
-    for (int i = 0; i < 8; ++i) {
-      const std::size_t at = 8192 + random() % (used - 8192);
-      bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
-    }
-    overwrite(path, bytes);
-    const timespec times[2] = {st.st_atim, st.st_mtim};
-    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-    const int verdict = join(spawn([&] {
-      auto store = LmdbStore::open(place_.options(false));
-      if (!store) return 0;
-      auto txn = (*store)->begin(Access::kRead);
-      if (!txn) return 0;
-      for (int i = 0; i < 200; ++i) {
-        const auto row = (*txn)->get(key_of(i));
-        if (row && *row && (*row)->value != value_of(i)) return 1;
-      }
-      (void)(*txn)->scan({"", "\xff"}, [](const Row&) { return true; });
-      (void)(*txn)->scan_back({"", "\xff"}, [](const Row&) { return true; });
-      return 0;
-    }));
-    ASSERT_EQ(verdict, 0) << "mutant " << mutant;
-  }
-}
-
-TEST_F(DamageTest, VerifyFindsALostPageThatNoReadTouches) {
-  make();
-  auto store = open_store(place_.options());
-  EXPECT_EQ(must(store->verify()).rows, 201U);
-  std::string bytes = slurp(place_.file("data.mdb"));
-  const auto at = bytes.find("value-77");
-  ASSERT_NE(at, std::string::npos);
-  for (auto hit = at; hit != std::string::npos; hit = bytes.find("value-77", hit + 1)) {
-    bytes[hit] = 'X';
-  }
-  store.reset();
-  overwrite(place_.file("data.mdb"), bytes);
-  expect_corrupt("row/77");
-  const RepairReport report = expect_repaired();
-  EXPECT_EQ(report.damaged_rows, 1U);
-  EXPECT_EQ(report.kept_rows, 200U);
-  EXPECT_EQ(report.recorded_rows, 201U);
-}
-
-TEST_F(DamageTest, DoctorFindsNothingWrongWithAGoodStoreAndNamesAStuckHolder) {
-  EXPECT_FALSE(must(inspect(place_.options())).exists);
-  make();
-  const auto report = must(inspect(place_.options()));
-  EXPECT_TRUE(report.healthy);
-  EXPECT_EQ(report.rows, 201U);
-  EXPECT_EQ(report.epoch_id, last_epoch_);
-  Line inside;
-  const pid_t child = spawn([&] {
-    auto store = open_store(place_.options());
-    auto txn = must(store->begin(Access::kWrite));
-    inside.say();
-    ::pause();
-    return 0;
-  });
-  inside.hear();
-  LmdbOptions hasty = place_.options();
-  hasty.patience_ms = 200;
-  const auto stuck = must(inspect(hasty));
-  ASSERT_FALSE(stuck.healthy);
-  EXPECT_THAT(stuck.findings[0].what, HasSubstr("pid " + std::to_string(child) + " ("));
-  EXPECT_EQ(repair(hasty).error().code, Code::kStoreBusy);
-  ::kill(child, SIGKILL);
-  join(child);
-  EXPECT_TRUE(must(inspect(place_.options())).healthy);
-}
-
-TEST_F(DamageTest, RepairKeepsVersionsAndRowsThatAreCutOff) {
-  make();
-  Version created = 0;
-  {
-    auto store = open_store(place_.options());
-    created = put_row(*store, "keep", "me");
-    put_row(*store, "keep", "me too");
-  }
-  // The root of the rows' tree: the page that both metas' newest one names.
-  std::string bytes = slurp(place_.file("data.mdb"));
-  const auto number = [&](std::size_t at) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + at, 8);
-    return value;
-  };
-  const std::size_t meta = number(4096 + 144) > number(144) ? 4096 : 0;
-  const std::size_t root = number(meta + 128) * 4096;
-  ASSERT_LT(root, bytes.size());
-  bytes.replace(root, 4096, std::string(4096, '\xee'));
-  overwrite(place_.file("data.mdb"), bytes);
-  expect_corrupt("page");
-  const RepairReport report = expect_repaired();
-  EXPECT_EQ(report.kept_rows, 202U);
-  EXPECT_EQ(report.cut_off_rows, 202U);
-  auto store = open_store(place_.options());
-  auto txn = must(store->begin(Access::kRead));
-  const auto row = must(txn->get("keep"));
-  ASSERT_TRUE(row);
-  EXPECT_EQ(row->value, "me too");
-  EXPECT_EQ(row->created, created);
-  EXPECT_EQ(row->modified, created + 1);
 }
 
 }  // namespace

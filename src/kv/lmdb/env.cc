@@ -1,5 +1,7 @@
 #include "kv/lmdb/env.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 
 #include "kv/lmdb/process.h"
@@ -37,6 +39,8 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   }
   if (code != 0) return fail(env->error(code, "open"));
   mdb_env_get_fd(env->env_, &env->fd_);
+  // LMDB 0.9.24 forgets it for this one; what we execute must not inherit the store.
+  if (::fcntl(env->fd_, F_SETFD, FD_CLOEXEC) != 0) return fail(errno_error(errno, path));
   MDB_stat stat{};
   mdb_env_stat(env->env_, &stat);
   env->page_bytes_ = stat.ms_psize;

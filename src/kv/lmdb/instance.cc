@@ -158,7 +158,9 @@ Result<void> Instance::load() {
   if (!made) return fail(std::move(made.error()));
   epoch_ = made->epoch;
   recreated_ = made->recreated_after_reboot;
-  auto data = open_data(place_, epoch_, false);
+  auto facts = facts_of(place_.data_path);
+  if (!facts) return fail(std::move(facts.error()));
+  auto data = open_data(place_, epoch_, *facts, false);
   if (!data) return fail(std::move(data.error()));
   env_ = std::move(data->env);
   return {};
@@ -179,17 +181,10 @@ Result<void> Instance::load_settled(bool& settled) {
         record->durability == Durability::kProcess && record->boot_id != place_.options.boot_id;
     if (!gate_->read_only() || old || record->founding) return {};
   }
-  auto data = open_data(place_, *record, gate_->read_only());
+  auto data = open_data(place_, *record, *facts, gate_->read_only());
   if (!data) return {};
-  MDB_txn* txn = nullptr;
-  Env& env = *data->env;
-  const int code = guarded([&] { return mdb_txn_begin(env.get(), nullptr, MDB_RDONLY, &txn); });
-  if (code != 0) return fail(env.error(code, "begin"));
-  LmdbTxn look({.host = private_host(), .env = &env, .txn = txn, .access = Access::kRead});
-  auto ledger = look.ledger();
-  if (!ledger) return fail(std::move(ledger.error()));
-  if (auto ok = check_schema(place_, ledger->schema); !ok) {
-    const bool newer = ledger->schema > place_.options.schema_version;
+  if (auto ok = check_schema(place_, data->ledger.schema); !ok) {
+    const bool newer = data->ledger.schema > place_.options.schema_version;
     return newer || gate_->read_only() ? ok : Result<void>();
   }
   epoch_ = *record;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
@@ -417,6 +418,22 @@ TEST(LmdbStoreTest, F13_DiskFullRefusesGrantsAllowsReleasesAndRecovers) {
   const int status = join(child);
   if (status == 77) GTEST_SKIP() << "mounting needs privileges that this process does not have";
   EXPECT_EQ(status, 0);
+}
+
+TEST(LmdbStoreTest, NothingIsInheritedByWhatWeExecute) {
+  StoreFolder place;
+  auto store = open_store(place.options());
+  put_row(*store, "a", "1");
+  int seen = 0;
+  for (int fd = 0; fd < 256; ++fd) {
+    std::error_code ignored;
+    const auto target =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string();
+    if (!target.starts_with(place.folder.path())) continue;
+    ++seen;
+    EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0) << target;
+  }
+  EXPECT_GE(seen, 3);
 }
 
 TEST(LmdbStoreTest, F20_NetworkFilesystemsAreRefused) {

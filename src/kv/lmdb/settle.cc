@@ -42,7 +42,7 @@ class Settling {
   Result<void> make_data(const EpochRecord& record, bool report_reboot);
   Result<void> fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot);
   Result<void> set_aside(const std::string& aside);
-  Result<bool> migrate(const EpochRecord& record);
+  Result<bool> migrate(const EpochRecord& record, const DataFacts& facts);
   Result<void> save(EpochRecord& record);
   std::string aside_name() const;
 
@@ -115,7 +115,7 @@ Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
     auto verified = verify_file(fd.get(), place_.data_path, *facts);
     if (!verified) return fail(std::move(verified.error()));
   }
-  auto migrated = migrate(record);
+  auto migrated = migrate(record, *facts);
   if (!migrated) return fail(std::move(migrated.error()));
   if (*migrated) {
     facts = facts_of(place_.data_path);
@@ -267,9 +267,15 @@ Result<void> Settling::fill(LmdbTxn& txn, const EpochRecord& record, bool report
 }
 
 // Returns whether the data file was changed.
-Result<bool> Settling::migrate(const EpochRecord& record) {
-  auto data = open_data(place_, record, false);
+Result<bool> Settling::migrate(const EpochRecord& record, const DataFacts& facts) {
+  auto data = open_data(place_, record, facts, false);
   if (!data) return fail(std::move(data.error()));
+  const std::uint32_t stored = data->ledger.schema;
+  const std::uint32_t wanted = place_.options.schema_version;
+  if (stored == wanted) return false;
+  if (stored > wanted || !place_.options.migrate) {
+    return fail(std::move(check_schema(place_, stored).error()));
+  }
   Env& env = *data->env;
   MDB_txn* txn = nullptr;
   if (const int code = mdb_txn_begin(env.get(), nullptr, 0, &txn); code != 0) {
@@ -281,18 +287,11 @@ Result<bool> Settling::migrate(const EpochRecord& record) {
                   .access = Access::kWrite,
                   .version = mdb_txn_id(txn) + record.version_base,
                   .epoch = record.epoch()});
-  auto ledger = change.ledger();
-  if (!ledger) return fail(std::move(ledger.error()));
-  const std::uint32_t wanted = place_.options.schema_version;
-  if (ledger->schema == wanted) return false;
-  if (ledger->schema > wanted || !place_.options.migrate) {
-    return fail(std::move(check_schema(place_, ledger->schema).error()));
-  }
-  const std::string keep = place_.data_path + ".schema-" + std::to_string(ledger->schema);
+  const std::string keep = place_.data_path + ".schema-" + std::to_string(stored);
   auto bytes = read_file(place_.data_path, SIZE_MAX);
   if (!bytes) return fail(std::move(bytes.error()));
   if (auto ok = replace_durably(keep, *bytes, place_.policy); !ok) return fail(ok.error());
-  if (auto ok = place_.options.migrate(ledger->schema, change); !ok) return fail(ok.error());
+  if (auto ok = place_.options.migrate(stored, change); !ok) return fail(ok.error());
   change.set_schema(wanted);
   auto done = change.commit();
   if (!done) return fail(std::move(done.error()));
@@ -350,12 +349,10 @@ Result<void> check_schema(const Place& place, std::uint32_t stored) {
                            : "use a lockkeeper that can migrate it");
 }
 
-Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool read_only) {
+Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
+                             bool read_only) {
   OpenedData opened;
-  auto facts = facts_of(place.data_path);
-  if (!facts) return fail(std::move(facts.error()));
-  opened.facts = *facts;
-  const std::uint64_t used = (facts->meta.last_page + 1) * facts->meta.page_bytes;
+  const std::uint64_t used = (facts.meta.last_page + 1) * facts.meta.page_bytes;
   std::uint64_t map_bytes = place.options.map_bytes;
   while (map_bytes < used * 2) map_bytes *= 2;
   auto env = Env::open(place.data_path, {.read_only = read_only,
@@ -364,7 +361,7 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool 
                                          .file_mode = place.policy.file_mode});
   if (!env) return fail(std::move(env.error()));
   struct stat st{};
-  if (::fstat((*env)->fd(), &st) != 0 || st.st_ino != facts->inode) {
+  if (::fstat((*env)->fd(), &st) != 0 || st.st_ino != facts.inode) {
     return fail(Code::kStoreUnavailable, place.data_path + ": replaced while it was being opened",
                 "try again");
   }
@@ -377,6 +374,7 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool 
   if (ledger->uid != epoch.uid) {
     return corrupt(place.data_path + ": belongs to another store");
   }
+  opened.ledger = *ledger;
   opened.env = std::move(*env);
   return opened;
 }

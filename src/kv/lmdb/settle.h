@@ -12,6 +12,7 @@
 #include "kv/lmdb/gate.h"
 #include "kv/lmdb/options.h"
 #include "kv/lmdb/pages.h"
+#include "kv/lmdb/record.h"
 
 namespace lockkeeper::kv::internal {
 
@@ -46,12 +47,14 @@ bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const 
 // else wrote to its file.
 inline constexpr std::uint64_t kVerifyRowsMax = 20'000;
 
-// Opens data.mdb after reading its facts; store_corrupt if it is not the epoch's own file.
+// Opens data.mdb, whose facts were read in the same passage; store_corrupt if it is not the epoch's
+// own file.
 struct OpenedData {
   std::unique_ptr<Env> env;
-  DataFacts facts;
+  Ledger ledger;
 };
-Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, bool read_only);
+Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
+                             bool read_only);
 
 // The facts of the data file at `path`.
 Result<DataFacts> facts_of(const std::string& path);
