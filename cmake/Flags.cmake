@@ -5,8 +5,9 @@ target_compile_options(lockkeeper_flags INTERFACE
   -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wextra-semi
   -fstack-protector-strong)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 sees overlapping copies in string concatenation that are not there (GCC bug 105651).
-  target_compile_options(lockkeeper_flags INTERFACE -Wno-restrict)
+  # g++ 12 sees overlapping copies in string concatenation that are not there (GCC bug 105651), and
+  # shared pointers used before they are set in temporaries that it moves (bug 105562 and its like).
+  target_compile_options(lockkeeper_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 target_compile_definitions(lockkeeper_flags INTERFACE _GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
 if(LOCKKEEPER_WERROR)

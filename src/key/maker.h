@@ -16,14 +16,13 @@ struct ResourceMaker {
                        std::vector<std::string> literal,
                        std::shared_ptr<const Automaton> automaton = nullptr) {
     Resource made;
-    made.text_ = std::move(text);
-    made.kind_ = kind;
-    made.space_ = std::move(space);
-    made.literal_ = std::move(literal);
-    made.automaton_ = std::move(automaton);
+    made.body_ = std::make_shared<const Resource::Body>(Resource::Body{
+        std::move(text), kind, std::move(space), std::move(literal), std::move(automaton)});
     return made;
   }
-  static const Automaton* automaton(const Resource& resource) { return resource.automaton_.get(); }
+  static const Automaton* automaton(const Resource& resource) {
+    return resource.body_->automaton.get();
+  }
 };
 
 inline constexpr const char* kPathSpace = "/";

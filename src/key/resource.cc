@@ -190,6 +190,11 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
   return parsed;
 }
 
+const std::shared_ptr<const Resource::Body>& Resource::nothing() {
+  static const std::shared_ptr<const Body> body = std::make_shared<const Body>();
+  return body;
+}
+
 Result<Resource> restore(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
     return fail(Code::kStoreCorrupt, in_quotes(text) + " is no resource that was ever written here",

@@ -43,33 +43,44 @@ struct Rules {
 
 class Automaton;
 
+// An immutable value; copies share one body, so handing it around costs no memory.
 class Resource {
  public:
+  Resource() = default;  // the empty file name; equal to nothing that parse() gives
+  // Copies alone: a moved-from value would have no body.
+  Resource(const Resource&) = default;
+  Resource& operator=(const Resource&) = default;
+  ~Resource() = default;
+
   // "src/a.py", "src/", "./" (the whole root), "src/**/*.h", "api:GET /v1/users". Parsing it again
   // gives an equal resource (a file or folder whose own name has pattern characters, such as
   // `app/[slug]/page.tsx`: with Syntax::kLiteral).
-  const std::string& text() const { return text_; }
-  Kind kind() const { return kind_; }
-  bool is_path() const { return kind_ <= Kind::kGlob; }
-  bool is_glob() const { return kind_ == Kind::kGlob || kind_ == Kind::kLogicalGlob; }
+  const std::string& text() const { return body_->text; }
+  Kind kind() const { return body_->kind; }
+  bool is_path() const { return kind() <= Kind::kGlob; }
+  bool is_glob() const { return kind() == Kind::kGlob || kind() == Kind::kLogicalGlob; }
 
   // Where it is filed: "/" for path space, else the namespace ("flag"); then the leading segments
   // without any pattern character (the whole name for a file or folder). Two resources can overlap
   // only if they have the same space and one's literal segments are a prefix of the other's.
-  const std::string& space() const { return space_; }
-  const std::vector<std::string>& literal() const { return literal_; }
+  const std::string& space() const { return body_->space; }
+  const std::vector<std::string>& literal() const { return body_->literal; }
 
   friend bool operator==(const Resource& a, const Resource& b) {
-    return a.text_ == b.text_ && a.kind_ == b.kind_;
+    return a.body_ == b.body_ || (a.kind() == b.kind() && a.text() == b.text());
   }
 
  private:
   friend struct ResourceMaker;  // the parsers
-  std::string text_;
-  Kind kind_ = Kind::kFile;
-  std::string space_;
-  std::vector<std::string> literal_;
-  std::shared_ptr<const Automaton> automaton_;  // globs alone; shared by copies, never changes
+  struct Body {
+    std::string text;
+    Kind kind = Kind::kFile;
+    std::string space;
+    std::vector<std::string> literal;
+    std::shared_ptr<const Automaton> automaton;  // globs alone
+  };
+  static const std::shared_ptr<const Body>& nothing();
+  std::shared_ptr<const Body> body_ = nothing();  // never null
 };
 
 struct Parsed {

@@ -2,21 +2,29 @@
 //
 // The lock table is written once against this, for a store with one writer at a time (lmdb, the
 // pessimistic memory store) and for one that only finds out at the commit whether what was read has
-// changed (the optimistic memory store, etcd later). The difference shows in one place: commit() may
-// answer kConflict, and then nothing happened and the caller starts over with a new transaction.
+// changed (the optimistic memory store, etcd later). The difference shows in one place: commit()
+// may answer kConflict, and then nothing happened and the caller starts over with a new
+// transaction.
 //
 // Reads come in two kinds. A *guarded* read is a promise that the commit fails if the answer would
 // be different by then: absent stays absent, an empty range stays empty, a row stays unchanged. A
 // *peek* promises nothing and costs no guard; it is for choosing what to try and whom to wake.
 // Explicit guards turn a peek into a promise later.
 //
-// Versions. Every commit that writes has a version, greater than all before, which exists only after
-// the commit. A row knows the version that created it; overwriting keeps it, deleting and putting it
-// again does not. An appended row is ordered by (version, index within the commit).
+// Versions. Every commit that writes has a version, greater than all before, which exists only
+// after the commit. A row knows the version that created it; overwriting keeps it, deleting and
+// putting it again does not. An appended row is ordered by (version, index within the commit).
 //
 // A transaction sees its own writes. Guards always speak of the state before the transaction.
 //
-// Thread safety: a Store may be used by several threads; a Txn by the one that began it.
+// On a store with one writer a guarded read cannot fail the commit, but an explicit guard that does
+// not hold can. Erasing and putting one key in one transaction makes a new row. A commit that only
+// erased what was absent has written nothing. One key is a backend's own: it is hidden from reads
+// and refused in writes (lmdb: "e", eight bytes ff, "ledger").
+//
+// Thread safety: a Store may be used by several threads; a Txn by the one that began it, and a
+// thread has one open at a time: a second one could wait for ever behind a writer who waits for the
+// first.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +46,9 @@ inline constexpr std::size_t kValueBytesMax = 8 << 20;
 using Version = std::uint64_t;
 
 struct Row {
-  std::string_view key;    // views are valid until the next write or the end of the transaction
+  std::string_view key;  // views are valid until the next write or the end of the transaction
   std::string_view value;
-  Version created = 0;     // 0: written by this very transaction, version not known yet
+  Version created = 0;  // 0: written by this very transaction, version not known yet
   Version modified = 0;
 };
 
@@ -74,7 +82,8 @@ enum class Fate { kCommitted, kConflict };
 
 struct CommitResult {
   Fate fate = Fate::kConflict;
-  Version version = 0;  // if committed; for a transaction that wrote nothing, the version it read at
+  Version version =
+      0;  // if committed; for a transaction that wrote nothing, the version it read at
 };
 
 class Txn {
@@ -99,7 +108,8 @@ class Txn {
   virtual Result<void> guard_empty(const Range& range) = 0;
   virtual Result<void> guard_unchanged(std::string_view key, Version modified) = 0;
 
-  // Writes. REQUIRES: begun with Access::kWrite. limit_exceeded beyond the named limits or the budget.
+  // Writes. REQUIRES: begun with Access::kWrite. limit_exceeded beyond the named limits or the
+  // budget.
   virtual Result<void> put(std::string_view key, std::string_view value) = 0;
   virtual Result<void> erase(std::string_view key) = 0;  // of an absent key: nothing, no error
 
@@ -110,9 +120,9 @@ class Txn {
   // What is left of the backend's budget.
   virtual Budget left() const = 0;
 
-  // At most once; afterwards the transaction may only be destroyed. kConflict: a guard did not hold,
-  // nothing was written. An error other than `unknown` means that nothing was written; `unknown`
-  // that it cannot be told. (I9)
+  // At most once; afterwards the transaction may only be destroyed. kConflict: a guard did not
+  // hold, nothing was written. An error other than `unknown` means that nothing was written;
+  // `unknown` that it cannot be told. (I9)
   virtual Result<CommitResult> commit() = 0;
 };
 
