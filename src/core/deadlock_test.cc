@@ -1,0 +1,236 @@
+// Rule 6: a request that would wait for ever is refused, and only that.
+#include "core/deadlock.h"
+
+#include <gmock/gmock.h>
+
+#include "core/testing.h"
+
+namespace lockkeeper::core {
+namespace {
+
+using testing::ElementsAre;
+
+const Owner kAnn{"ann", ""};
+const Owner kBob{"bob", ""};
+const Owner kCat{"cat", ""};
+const Owner kDan{"dan", ""};
+
+class Rule06 : public OnBothFlavours {
+ protected:
+  // "bob(a) ann(b)": who waits, for what.
+  static std::vector<std::string> cycle(const AcquireReply& reply) {
+    std::vector<std::string> steps;
+    for (const CycleStep& step : reply.cycle) {
+      std::string line = step.owner.agent + ":";
+      for (const std::string& text : step.waits_for) line += " " + text;
+      steps.push_back(std::move(line));
+    }
+    return steps;
+  }
+};
+LOCKKEEPER_ON_BOTH_FLAVOURS(Rule06);
+
+TEST_P(Rule06, L5TwoThatWaitForEachOther) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.queued(kAnn, {x("b")});
+  const auto reply = realm_.acquire(realm_.wait(kBob, {x("a")}));
+  ASSERT_EQ(reply->outcome, Outcome::kDeadlock);
+  EXPECT_THAT(cycle(*reply), ElementsAre("bob: a", "ann: b"));
+  EXPECT_THAT(holders(*reply), ElementsAre("lease ann: a"));
+  EXPECT_EQ(realm_.waiters().size(), 1U);  // exactly one was told; the other waits on
+  EXPECT_THAT(realm_.story().back(), "refused bob a [deadlock]");
+}
+
+TEST_P(Rule06, L5ThreeInARing) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kAnn, {x("b")});
+  realm_.queued(kBob, {x("c")});
+  const auto reply = realm_.acquire(realm_.wait(kCat, {x("a")}));
+  ASSERT_EQ(reply->outcome, Outcome::kDeadlock);
+  EXPECT_THAT(cycle(*reply), ElementsAre("cat: a", "ann: b", "bob: c"));
+}
+
+TEST_P(Rule06, L5ALongRing) {
+  const int ring = optimistic() ? 5 : 40;  // a walk of 100 guards does not go further
+  const auto who = [](int i) { return Owner{"agent" + std::to_string(i), ""}; };
+  const auto what = [&](int i) { return "r" + std::to_string(i % ring); };
+  for (int i = 0; i < ring; ++i) realm_.granted(who(i), {x(what(i))});
+  for (int i = 0; i + 1 < ring; ++i) realm_.queued(who(i), {x(what(i + 1))});
+  const auto reply = realm_.acquire(realm_.wait(who(ring - 1), {x(what(ring))}));
+  ASSERT_TRUE(reply.has_value()) << reply.error().message;
+  EXPECT_EQ(reply->outcome, Outcome::kDeadlock);
+  EXPECT_EQ(reply->cycle.size(), static_cast<std::size_t>(ring));
+}
+
+TEST_P(Rule06, L5ThroughAnEarlierWaiter) {
+  // Ann holds a; bob holds b and waits for a and c; ann may not wait for cat, who stands behind
+  // bob.
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kCat, {x("d")});
+  realm_.queued(kBob, {x("a"), x("c")});
+  realm_.queued(kCat, {x("c")});  // free, but bob is before her: a soft edge
+  const auto reply = realm_.acquire(realm_.wait(kAnn, {x("d")}));
+  ASSERT_EQ(reply->outcome, Outcome::kDeadlock);
+  EXPECT_THAT(cycle(*reply), ElementsAre("ann: d", "cat: c", "bob: a"));
+}
+
+TEST_P(Rule06, L5OneOfSeveralResourcesClosesTheRing) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kAnn, {x("b"), x("z")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("c"), x("a/b"), x("y")})), Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5FoldersAndPatternsCloseARingToo) {
+  realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kBob, {x("docs/a.md")});
+  realm_.queued(kAnn, {x("**/*.md")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("src/b/c")})), Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5ThroughTheLeaseItWorksUnder) {
+  const Lease parent = realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.queued(kBob, {x("a")});
+  AcquireRequest inner = realm_.wait(kCat, {x("b")});
+  inner.under = parent.id;
+  inner.under_fence = parent.fence();
+  // Ann's lease lasts until cat is done, and cat would wait for bob, who waits for ann.
+  EXPECT_EQ(realm_.outcome(inner), Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5ThroughTheLeaseItWorksUnderClosedFromTheOtherSide) {
+  const Lease parent = realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest inner = realm_.wait(kCat, {x("b")});
+  inner.under = parent.id;
+  inner.under_fence = parent.fence();
+  realm_.queued(inner);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("a")})), Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5ThroughAGrandchildClosedFromTheOtherSide) {
+  const Lease parent = realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest child = realm_.ask(kDan, {x("a/x")});
+  child.under = parent.id;
+  child.under_fence = parent.fence();
+  const Lease middle = realm_.granted(child);
+  AcquireRequest inner = realm_.wait(kCat, {x("b")});
+  inner.under = middle.id;
+  inner.under_fence = middle.fence();
+  realm_.queued(inner);
+  const auto reply = realm_.acquire(realm_.wait(kBob, {x("a")}));
+  EXPECT_EQ(reply->outcome, Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, NoFalsePositiveInAChain) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kAnn, {x("b")});
+  realm_.queued(kBob, {x("c")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kDan, {x("a")})), Outcome::kQueued);
+  EXPECT_EQ(realm_.outcome(realm_.wait({"eve", ""}, {x("a"), x("b"), x("c")})), Outcome::kQueued);
+}
+
+TEST_P(Rule06, NoFalsePositiveForOneThatHoldsNothing) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.queued(kBob, {x("a")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kCat, {x("a")})), Outcome::kQueued);
+}
+
+TEST_P(Rule06, NoFalsePositiveAgainstALaterWaiter) {
+  // Bob waits behind nothing of ann's: he came before her request, not after.
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kBob, {x("c")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("c")})), Outcome::kQueued);
+}
+
+TEST_P(Rule06, NoFalsePositiveForSharedHoldersOfOneThing) {
+  realm_.granted(kAnn, {s("a")});
+  realm_.granted(kBob, {s("a")});
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kBob, {x("c")});
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("c")})), Outcome::kQueued);
+}
+
+TEST_P(Rule06, WithoutWaitingThereIsNoDeadlock) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  realm_.queued(kAnn, {x("b")});
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
+}
+
+TEST_P(Rule06, TheDeadAreReapedBeforeAConflictIsDeclared) {
+  AcquireRequest mortal = realm_.ask(kAnn, {x("a")});
+  mortal.attachment = process(7);
+  const Lease dead = realm_.granted(mortal);
+  realm_.kill(7);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
+  EXPECT_FALSE(realm_.holds(dead.id));
+}
+
+TEST_P(Rule06, L5TheDeadAreReapedBeforeACycleIsDeclared) {
+  AcquireRequest mortal = realm_.ask(kAnn, {x("a")});
+  mortal.attachment = process(7);
+  realm_.granted(mortal);
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest waiting = realm_.wait(kAnn, {x("b")});
+  waiting.waiting_process = process(7);
+  realm_.queued(waiting);
+  realm_.kill(7);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("a")})), Outcome::kGranted);
+}
+
+TEST_P(Rule06, L5ADeadLinkInTheMiddleOfTheRingIsNoRing) {
+  realm_.granted(kAnn, {x("a")});
+  AcquireRequest mortal = realm_.ask(kBob, {x("b")});
+  mortal.attachment = process(7);
+  realm_.granted(mortal);
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kAnn, {x("b")});
+  AcquireRequest waiting = realm_.wait(kBob, {x("c")});
+  waiting.waiting_process = process(7);
+  realm_.queued(waiting);
+  realm_.kill(7);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kCat, {x("a")})), Outcome::kQueued);
+}
+
+TEST_P(Rule06, L5ARingThatOnlyShowsLaterIsFoundByAPoll) {
+  // Ann's request passes bob, who waits for her h. When she gives h up she stands behind him, and
+  // he waits for cat, who waits for ann's g.
+  realm_.granted(kAnn, {x("h")});
+  realm_.granted(kAnn, {x("g")});
+  realm_.granted(kCat, {x("c")});
+  realm_.granted(kDan, {x("k")});
+  const Lease bob = realm_.queued(kBob, {x("h"), x("c"), x("m")});
+  const Lease cat = realm_.queued(kCat, {x("g")});
+  const Lease ann = realm_.queued(kAnn, {x("k"), x("m")});
+  ASSERT_TRUE(realm_.release(kAnn, {"h"}));
+  int victims = 0;
+  for (const LeaseId& id : {ann.id, bob.id, cat.id}) {
+    const auto reply = realm_.poll(id);
+    ASSERT_TRUE(reply.has_value());
+    victims += reply->outcome == Outcome::kDeadlock ? 1 : 0;
+  }
+  EXPECT_EQ(victims, 1);
+  EXPECT_EQ(realm_.waiters().size(), 2U);
+}
+
+TEST_P(Rule06, AfterTheVictimReleasesTheOtherGoesOn) {
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  const Lease waiting = realm_.queued(kAnn, {x("b")});
+  ASSERT_EQ(realm_.outcome(realm_.wait(kBob, {x("a")})), Outcome::kDeadlock);
+  ASSERT_TRUE(realm_.release(kBob, {"b"}));
+  EXPECT_TRUE(realm_.holds(waiting.id));
+}
+
+}  // namespace
+}  // namespace lockkeeper::core

@@ -1,0 +1,219 @@
+// Rule 11: working under a lease.
+#include <gmock/gmock.h>
+
+#include "core/testing.h"
+
+namespace lockkeeper::core {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+const Owner kAnn{"ann", "S"};
+const Owner kSub{"sub", "S/x"};
+const Owner kSibling{"sub", "S/y"};
+const Owner kBob{"bob", ""};
+const Owner kCat{"cat", ""};
+
+class Rule11 : public OnBothFlavours {
+ protected:
+  AcquireRequest inside(const Lease& parent, const Owner& owner, std::vector<Claim> claims) {
+    AcquireRequest request = realm_.ask(owner, std::move(claims));
+    request.under = parent.id;
+    request.under_fence = parent.fence();
+    return request;
+  }
+};
+LOCKKEEPER_ON_BOTH_FLAVOURS(Rule11);
+
+TEST_P(Rule11, WhoPresentsTheLeaseWithItsFenceDoesNotConflictWithIt) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("src/a")})), Outcome::kHeld);
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));
+  EXPECT_EQ(realm_.lease(child.id).parent, parent.id);
+  EXPECT_TRUE(realm_.check(inside(parent, kBob, {x("src/b")}))->free);
+}
+
+TEST_P(Rule11, I4AStaleFenceIsLost) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  AcquireRequest request = inside(parent, kBob, {x("src/a")});
+  request.under_fence -= 1;
+  EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
+  EXPECT_EQ(realm_.check(request).error().code, Code::kLost);
+  request.under_fence += 2;
+  EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
+}
+
+TEST_P(Rule11, I4ALeaseThatHasEndedIsLost) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const AcquireRequest request = inside(parent, kBob, {x("src/a")});
+  realm_.pass(60'001);
+  EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);  // over, not yet swept
+  realm_.maintain();
+  EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
+}
+
+TEST_P(Rule11, TheExemptionIsForThatLeaseAlone) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kAnn, {x("docs/")});
+  EXPECT_EQ(realm_.outcome(inside(parent, kBob, {x("docs/a")})), Outcome::kHeld);
+  realm_.granted(kCat, {x("lib/")});
+  EXPECT_EQ(realm_.outcome(inside(parent, kBob, {x("src/a"), x("lib/a")})), Outcome::kHeld);
+}
+
+TEST_P(Rule11, I1AChildExcludesItsSiblings) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(inside(parent, kBob, {x("src/a")}));
+  const auto reply = realm_.acquire(inside(parent, kCat, {x("src/a")}));
+  EXPECT_EQ(reply->outcome, Outcome::kHeld);
+  EXPECT_THAT(holders(*reply), ElementsAre("lease bob: src/a"));
+  EXPECT_EQ(realm_.outcome(inside(parent, kCat, {x("src/b")})), Outcome::kGranted);
+}
+
+TEST_P(Rule11, TheParentsNewRequestConflictsWithTheChild) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(inside(parent, kBob, {x("src/a")}));
+  EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("src/a")})), Outcome::kHeld);
+  // Renewing the parent itself is no new request.
+  EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("src/")})), Outcome::kRenewed);
+}
+
+TEST_P(Rule11, AChildEndsWithItsParent) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));
+  const Lease grandchild = realm_.granted(inside(child, kCat, {x("src/a")}));
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_TRUE(realm_.leases().empty());
+  EXPECT_THAT(realm_.story(), Contains("released cat src/a [parent_ended]"));
+  EXPECT_EQ(realm_.renew(kBob, child.id).error().code, Code::kLost);
+  EXPECT_EQ(realm_.renew(kCat, grandchild.id).error().code, Code::kLost);
+  EXPECT_EQ(realm_.notices(kBob).size(), 1U);
+}
+
+TEST_P(Rule11, AChildOfAnOverParentCountsForNobody) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  AcquireRequest request = inside(parent, kBob, {x("src/a")});
+  request.ttl_ms = kNoEnd;
+  const Lease child = realm_.granted(request);
+  realm_.pass(60'001);
+  EXPECT_TRUE(realm_.check(realm_.ask(kCat, {x("src/a")}))->free);
+  EXPECT_EQ(realm_.renew(kBob, child.id).error().code, Code::kLost);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("src/a")})), Outcome::kGranted);
+  EXPECT_FALSE(realm_.holds(child.id));
+}
+
+TEST_P(Rule11, AWaitingChildLeavesTheQueueWithItsParent) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kCat, {x("lib/")});
+  AcquireRequest request = inside(parent, kBob, {x("lib/")});
+  request.wait = true;
+  request.waiting_process = process(99);
+  request.wake = 99;
+  const Lease waiting = realm_.queued(request);
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_FALSE(realm_.waits(waiting.id));
+  EXPECT_THAT(realm_.woken, Contains(99U));
+  EXPECT_EQ(realm_.poll(waiting.id).error().code, Code::kLost);
+}
+
+TEST_P(Rule11, ManyChildrenEndOverSeveralCommitsAndCountForNobodyMeanwhile) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.limits.ends_per_commit = 3;
+  for (int i = 0; i < 10; ++i) {
+    realm_.granted(
+        inside(parent, {"child" + std::to_string(i), ""}, {x("src/" + std::to_string(i))}));
+  }
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_TRUE(realm_.check(realm_.ask(kCat, {x("src/")}))->free);
+  realm_.maintain();
+  EXPECT_TRUE(realm_.leases().empty());
+}
+
+TEST_P(Rule11, AChildPassesThoseWhoWaitForItsParent) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.queued(kCat, {x("src/")});
+  EXPECT_EQ(realm_.outcome(inside(parent, kBob, {x("src/a")})), Outcome::kGranted);
+}
+
+TEST_P(Rule11, DepthIsLimitedByName) {
+  Lease parent = realm_.granted(kAnn, {x("a")});
+  for (int depth = 0; depth < 8; ++depth) {
+    parent = realm_.granted(inside(parent, {"n" + std::to_string(depth), ""}, {x("a")}));
+  }
+  const auto reply = realm_.acquire(inside(parent, kBob, {x("a")}));
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().code, Code::kLimitExceeded);
+  EXPECT_THAT(reply.error().message, testing::HasSubstr("the limit is 8"));
+}
+
+TEST_P(Rule11, AGrandchildDoesNotConflictWithTheGrandparent) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));
+  EXPECT_EQ(realm_.outcome(inside(child, kCat, {x("src/b")})), Outcome::kGranted);
+}
+
+TEST_P(Rule11, ASubagentOfTheSessionNeedsToPresentNothing) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease child = realm_.granted(kSub, {x("src/a")});
+  EXPECT_EQ(realm_.lease(child.id).parent, parent.id);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kSibling, {x("src/a")})), Outcome::kHeld);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kSibling, {x("src/b")})), Outcome::kGranted);
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_TRUE(realm_.leases().empty());
+}
+
+TEST_P(Rule11, OnlyATrueSubagentIsOne) {
+  EXPECT_TRUE(is_subagent({"q", "S/x"}, {"p", "S"}));
+  EXPECT_TRUE(is_subagent({"q", "S/x/y"}, {"p", "S"}));
+  EXPECT_FALSE(is_subagent({"q", "S"}, {"p", "S"}));
+  EXPECT_FALSE(is_subagent({"q", "S"}, {"p", "S/x"}));
+  EXPECT_FALSE(is_subagent({"q", "S/"}, {"p", "S"}));
+  EXPECT_FALSE(is_subagent({"q", "Sx/y"}, {"p", "S"}));
+  EXPECT_FALSE(is_subagent({"q", "/x"}, {"p", ""}));
+  EXPECT_FALSE(is_subagent({"q", "x"}, {"p", ""}));
+}
+
+TEST_P(Rule11, ASubagentsLeaseOutsideIsItsOwn) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease other = realm_.granted(kSub, {x("lib/")});
+  EXPECT_TRUE(realm_.lease(other.id).parent.empty());
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_TRUE(realm_.holds(other.id));
+}
+
+TEST_P(Rule11, I4TheParentsFenceIsCurrentForThoseWhoWorkUnderIt) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  EXPECT_TRUE(realm_.check(realm_.ask(kSub, {x("src/a")}), parent.fence())->fence_current);
+  EXPECT_TRUE(realm_.check(inside(parent, kBob, {x("src/a")}), parent.fence())->fence_current);
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_FALSE(realm_.check(realm_.ask(kSub, {x("src/a")}), parent.fence())->fence_current);
+}
+
+TEST_P(Rule11, AnAgentStartedUnderItsOwnLeaseIsNotLockedOut) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.queued(kBob, {x("src/")});
+  EXPECT_EQ(realm_.outcome(inside(parent, kAnn, {x("src/a")})), Outcome::kGranted);
+  EXPECT_EQ(realm_.outcome(inside(parent, kAnn, {x("src/")})), Outcome::kRenewed);
+}
+
+TEST_P(Rule11, ReleasingAChildKeepsItsParent) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));
+  ASSERT_TRUE(realm_.release(kBob, child.id));
+  EXPECT_TRUE(realm_.holds(parent.id));
+  EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("src/a")})), Outcome::kHeld);
+}
+
+TEST_P(Rule11, TheEndOfAChildHandsOverToItsSibling) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));
+  AcquireRequest sibling = inside(parent, kCat, {x("src/a")});
+  sibling.wait = true;
+  sibling.waiting_process = process(99);
+  const Lease waiting = realm_.queued(sibling);
+  ASSERT_TRUE(realm_.release(kBob, child.id));
+  EXPECT_TRUE(realm_.holds(waiting.id));
+}
+
+}  // namespace
+}  // namespace lockkeeper::core
