@@ -1,0 +1,270 @@
+#include "isolation/player.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/testing.h"
+
+namespace lockkeeper::isolation {
+namespace {
+
+using core::AcquireReply;
+using core::AcquireRequest;
+using core::Claim;
+using core::Event;
+using core::Lease;
+using core::LeaseId;
+using core::Mode;
+using core::Outcome;
+using core::Owner;
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+std::string resources_of(const Lease& lease) {
+  std::vector<std::string> texts;
+  for (const Claim& claim : lease.claims) {
+    texts.push_back((claim.mode == Mode::kShared ? "shared:" : "") + claim.resource.text());
+  }
+  return joined(texts, " ");
+}
+
+// "lease ann a, waiter bob b": each conflict once, in the order of their texts.
+std::string conflicts_text(const std::vector<core::Conflict>& conflicts) {
+  std::vector<std::string> texts;
+  for (const core::Conflict& conflict : conflicts) {
+    texts.push_back((conflict.waiting ? "waiter " : "lease ") + conflict.holder.owner.agent + " " +
+                    conflict.held.resource.text());
+  }
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return joined(texts, ", ");
+}
+
+std::string text_of(const AcquireReply& reply) {
+  switch (reply.outcome) {
+    case Outcome::kGranted:
+      return "granted";
+    case Outcome::kRenewed:
+      return "renewed";
+    case Outcome::kHeld:
+      return "held by " + conflicts_text(reply.conflicts);
+    case Outcome::kQueued:
+      return "waits behind " + conflicts_text(reply.conflicts);
+    case Outcome::kDeadlock: {
+      std::vector<std::string> steps;
+      for (const core::CycleStep& step : reply.cycle) {
+        steps.push_back(step.owner.agent + " waits for " + joined(step.waits_for, " "));
+      }
+      return "deadlock: " + joined(steps, ", ");
+    }
+  }
+  return "?";
+}
+
+// What an event of the history says of somebody whom the step was not about.
+std::string effect_of(const Event& event) {
+  const std::string what = event.owner.agent + " ";
+  const std::string resources = joined(event.resources, " ");
+  const std::string why = event.cause.empty() ? event.what : event.cause;
+  if (event.what == "granted" && event.cause == "handoff") return what + "gets " + resources;
+  if (event.what == "expired" || event.what == "ended" || event.what == "broken" ||
+      (event.what == "released" && event.cause == "parent_ended")) {
+    return what + "loses " + resources + " (" + why + ")";
+  }
+  if (event.what == "orphaned") return what + "is orphaned";
+  if (event.what == "cancelled") return what + "leaves the queue (" + why + ")";
+  return "";
+}
+
+class Player {
+ public:
+  Player(const Spec& spec, kv::Flavour flavour) : spec_(spec), realm_(flavour) {
+    for (const Session& session : spec.sessions) {
+      owners_[session.agent] = {session.agent, session.id};
+      processes_[session.agent] = processes_.size() + 1;
+    }
+    for (const Step& step : spec.steps) steps_[step.name] = &step;
+  }
+
+  std::vector<std::string> run() {
+    for (const Move& move : spec_.moves) {
+      const std::size_t before = realm_.events().size();
+      std::string result = move.step.empty() ? happen(move) : take(*steps_.at(move.step));
+      const std::vector<Event> events = realm_.events();
+      std::vector<std::string> effects;
+      for (std::size_t i = before; i < events.size(); ++i) {
+        if (!move.step.empty() && is_own(events[i], *steps_.at(move.step))) continue;
+        const std::string effect = effect_of(events[i]);
+        if (!effect.empty()) effects.push_back(effect);
+      }
+      // Of what one commit does to several, only that it does it is promised, not in which order.
+      std::sort(effects.begin(), effects.end());
+      for (const std::string& effect : effects) result += (result.empty() ? "" : "; ") + effect;
+      if (result != move.expected) {
+        differ(move.line, (move.step.empty() ? joined(move.words, " ") : move.step), move.expected,
+               result);
+      }
+    }
+    compare_end();
+    return std::move(problems_);
+  }
+
+ private:
+  void differ(int line, const std::string& where, const std::string& expected,
+              const std::string& got) {
+    problems_.push_back("line " + std::to_string(line) + ", " + where + ": expected '" + expected +
+                        "', got '" + got + "'");
+  }
+
+  // What cancelling and polling do to the asker itself is told by the outcome.
+  static bool is_own(const Event& event, const Step& step) {
+    const bool about_itself = step.words[0] == "cancel" || step.words[0] == "poll";
+    return about_itself && event.owner.agent == step.session;
+  }
+
+  std::string happen(const Move& move) {
+    if (move.words[0] == "reboot") {
+      realm_.reboot();
+    } else {
+      realm_.pass(duration(move.words.at(1)));
+    }
+    realm_.maintain();
+    return "";
+  }
+
+  static std::int64_t duration(const std::string& text) {
+    const auto ms = parse_duration_ms(text);
+    EXPECT_TRUE(ms.has_value()) << text;
+    return ms.value_or(0);
+  }
+
+  std::string take(const Step& step) {
+    const std::string& verb = step.words[0];
+    const Owner& owner = owners_.at(step.session);
+    const std::vector<std::string> rest(step.words.begin() + 1, step.words.end());
+    if (verb == "acquire") return told(step, realm_.acquire(request_of(step, rest)));
+    if (verb == "poll") return told(step, realm_.poll(ids_[rest.at(0)]));
+    if (verb == "cancel") return told(step, realm_.cancel(ids_[rest.at(0)]));
+    if (verb == "check") return check(step, rest);
+    if (verb == "release") return release(owner, rest);
+    if (verb == "renew") return renew(step, rest.at(0));
+    if (verb == "break") {
+      const auto broken = realm_.break_lease({.by = owner, .reason = "spec"}, ids_[rest.at(0)]);
+      return broken && !broken->empty() ? "broken" : "nothing to break";
+    }
+    if (verb == "dies") {
+      realm_.kill(processes_.at(step.session));
+      return "dead";
+    }
+    if (verb == "restarts") {
+      realm_.kill(processes_.at(step.session));
+      processes_[step.session] = ++restarted_;
+      return "alive";
+    }
+    return "there is no action " + verb;
+  }
+
+  AcquireRequest request_of(const Step& step, const std::vector<std::string>& words) {
+    AcquireRequest request = core::Realm::ask(owners_.at(step.session), {});
+    const core::Attachment process = core::process(processes_.at(step.session));
+    Mode mode = Mode::kExclusive;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word == "shared") {
+        mode = Mode::kShared;
+      } else if (word == "exclusive") {
+        mode = Mode::kExclusive;
+      } else if (word == "wait") {
+        request.wait = true;
+        request.waiting_process = process;
+      } else if (word == "attached") {
+        request.attachment = process;
+      } else if (word == "for" || word == "grace") {
+        (word == "for" ? request.ttl_ms : request.orphan_grace_ms) = duration(words.at(++i));
+      } else if (word == "under") {
+        const std::string& parent = words.at(++i);
+        request.under = ids_[parent];
+        request.under_fence = fences_[parent];
+      } else {
+        request.claims.push_back({core::resource(word), mode});
+      }
+    }
+    return request;
+  }
+
+  std::string told(const Step& step, const Result<AcquireReply>& reply) {
+    if (!reply) return std::string(code_name(reply.error().code));
+    if (step.words[0] == "acquire") {
+      ids_[step.name] = reply->lease.id;
+      fences_[step.name] = reply->lease.fence();
+    }
+    if (step.words[0] == "cancel" && reply->outcome == Outcome::kHeld) return "left the queue";
+    return text_of(*reply);
+  }
+
+  std::string check(const Step& step, const std::vector<std::string>& words) {
+    const auto reply = realm_.check(request_of(step, words));
+    if (!reply) return std::string(code_name(reply.error().code));
+    return reply->free ? "free" : "held by " + conflicts_text(reply->conflicts);
+  }
+
+  std::string release(const Owner& owner, const std::vector<std::string>& words) {
+    std::vector<key::Resource> resources;
+    for (const std::string& word : words) resources.push_back(core::resource(word));
+    const auto reply =
+        realm_.run([&](core::Table& table) { return table.release(owner, resources); });
+    if (!reply) return std::string(code_name(reply.error().code));
+    std::vector<std::string> parts;
+    if (!reply->released.empty()) parts.push_back("released " + joined(reply->released, " "));
+    if (!reply->not_held.empty()) parts.push_back("not held " + joined(reply->not_held, " "));
+    for (const auto& [text, other] : reply->not_owner)
+      parts.push_back(text + " is " + other.agent + "'s");
+    return joined(parts, ", ");
+  }
+
+  std::string renew(const Step& step, const std::string& of) {
+    const auto reply = realm_.renew(owners_.at(step.session), ids_[of], std::nullopt,
+                                    core::process(processes_.at(step.session)));
+    return reply ? "renewed" : std::string(code_name(reply.error().code));
+  }
+
+  void compare_end() {
+    std::vector<std::string> actual;
+    for (const Lease& lease : realm_.leases()) {
+      actual.push_back(lease.owner.agent + " holds " + resources_of(lease));
+    }
+    for (const core::Waiter& waiter : realm_.waiters()) {
+      actual.push_back(waiter.request.owner.agent + " waits for " + resources_of(waiter.request));
+    }
+    if (actual.empty()) actual.emplace_back("nobody holds anything");
+    std::vector<std::string> expected = spec_.end;
+    std::sort(actual.begin(), actual.end());
+    std::sort(expected.begin(), expected.end());
+    if (actual != expected) {
+      problems_.push_back("in the end: expected '" + joined(expected, "; ") + "', got '" +
+                          joined(actual, "; ") + "'");
+    }
+  }
+
+  const Spec& spec_;
+  core::Realm realm_;
+  std::map<std::string, Owner> owners_;
+  std::map<std::string, std::uint64_t> processes_;
+  std::uint64_t restarted_ = 1'000;
+  std::map<std::string, const Step*> steps_;
+  std::map<std::string, LeaseId> ids_;
+  std::map<std::string, std::uint64_t> fences_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> play(const Spec& spec, kv::Flavour flavour) {
+  return Player(spec, flavour).run();
+}
+
+}  // namespace lockkeeper::isolation
