@@ -176,7 +176,9 @@ std::string encode_claim(const key::Resource& resource) {
 
 Result<key::Resource> decode_claim(std::string_view value) {
   RecordReader in(value);
-  return read_resource(in);
+  LK_ASSIGN(key::Resource resource, read_resource(in));
+  if (!in.at_end()) return damaged("claim");
+  return resource;
 }
 
 std::string encode_request(const RememberedRequest& request) {
