@@ -58,7 +58,7 @@ class GateTest : public ::testing::Test {
       --shared_->writers;
     } else {
       ++shared_->readers;
-      ::usleep(200);  // long enough for readers to overlap
+      if (hold_us_ > 0) ::usleep(hold_us_ + static_cast<useconds_t>(::random()) % hold_us_);
       for (int i = 0; i < 50; ++i) {
         if (shared_->writers != 0) ++shared_->violations;
       }
@@ -68,24 +68,35 @@ class GateTest : public ::testing::Test {
 
   TestFolder folder_;
   Shared* shared_ = nullptr;
+  useconds_t hold_us_ = 0;  // how long a reader stays inside
 };
 
-// Readers never pause, so that without the turnstile the writers would starve; and the other way.
-// Everybody goes on until everybody has had its turns.
+// Four readers that overlap all the time: without the turnstile no writer would ever find the store
+// empty. Everybody goes on until everybody has had its turns.
 TEST_F(GateTest, I1_L4_NeitherReadersNorWritersStarve) {
-  constexpr int kProcesses = 5;
+  constexpr int kProcesses = 6;
   constexpr int kWriters = 2;
-  constexpr long kTurns = 150;
+  constexpr long kTurns = 40;
+  hold_us_ = 5000;
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) {
     children.push_back(spawn([&, i] {
       auto gate = open();
+      ::srandom(static_cast<unsigned>(i));  // out of step with the others
       const auto all_done = [&] {
         for (int p = 0; p < kProcesses; ++p) {
           if (shared_->passes[p] < kTurns) return false;
         }
         return true;
       };
+      // Writers come last, to a store that is never empty.
+      const auto readers_ready = [&] {
+        for (int p = kWriters; p < kProcesses; ++p) {
+          if (shared_->passes[p] == 0) return false;
+        }
+        return true;
+      };
+      while (i < kWriters && !readers_ready()) ::usleep(1000);
       while (!all_done()) {
         pass_once(*gate, i < kWriters ? Access::kWrite : Access::kRead);
         ++shared_->passes[i];
