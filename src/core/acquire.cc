@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kSweptPerAcquire = 4;
 constexpr std::uint64_t kTrimEvery = 64;
+constexpr std::uint64_t kTrimOftenEvery = 4;  // where a commit takes only a few rows
 constexpr std::size_t kTrimmedAtOnce = 256;
 constexpr std::size_t kParentDepthMax = 8;
 constexpr std::int64_t kRefusalWindowMs = 60'000;
@@ -48,6 +49,7 @@ std::uint64_t digest(const AcquireRequest& request) {
   RecordWriter out;
   for (const Claim& claim : request.claims) {
     out.number(static_cast<std::uint64_t>(claim.mode));
+    out.number(static_cast<std::uint64_t>(claim.resource.kind()));
     out.text(claim.resource.text());
   }
   out.signed_number(request.ttl_ms);
@@ -55,19 +57,13 @@ std::uint64_t digest(const AcquireRequest& request) {
   return hash64(out.take());
 }
 
-bool same_claims(const std::vector<Claim>& a, const std::vector<Claim>& b) {
-  const auto in = [](const std::vector<Claim>& list, const Claim& claim) {
-    return std::find(list.begin(), list.end(), claim) != list.end();
-  };
-  return a.size() == b.size() &&
-         std::all_of(a.begin(), a.end(), [&](const Claim& claim) { return in(b, claim); });
-}
-
-// Asking twice for one resource is asking once, in the stronger mode.
+// Asking twice for one resource is asking once, in the stronger mode. The order is that of every
+// lease, so that equal requests have equal lists.
 std::vector<Claim> without_duplicates(const std::vector<Claim>& claims) {
   std::vector<Claim> unique = claims;
   std::stable_sort(unique.begin(), unique.end(), [](const Claim& a, const Claim& b) {
     if (a.resource.text() != b.resource.text()) return a.resource.text() < b.resource.text();
+    if (a.resource.kind() != b.resource.kind()) return a.resource.kind() < b.resource.kind();
     return a.mode > b.mode;
   });
   const auto same = [](const Claim& a, const Claim& b) { return a.resource == b.resource; };
@@ -87,6 +83,14 @@ AcquireReply answer(Outcome outcome, Lease lease, std::vector<Conflict> conflict
   return reply;
 }
 
+// This commit is full of what others left to do; it goes out, and the request is looked at after
+// it.
+AcquireReply ask_again() {
+  AcquireReply reply;
+  reply.again = true;
+  return reply;
+}
+
 std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
   std::set<LeaseId> ids;
   for (const Conflict& conflict : conflicts) {
@@ -99,6 +103,10 @@ std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
 
 void AcquireReply::stamp(kv::Version version) {
   if (lease.created == 0 && outcome != Outcome::kHeld) lease.created = version;
+  // What this very commit handed off to others may stand in the way too.
+  for (Conflict& conflict : conflicts) {
+    if (conflict.holder.created == 0) conflict.holder.created = version;
+  }
 }
 
 Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
@@ -109,22 +117,30 @@ Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
   LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
   if (earlier) return std::move(*earlier);
   LK_CHECK(settler_.sweep(kSweptPerAcquire));
-  if (context_.ticket % kTrimEvery == 0) LK_CHECK(trim_history(state_, kTrimmedAtOnce));
+  const bool few = state_.txn().left().writes < kTrimmedAtOnce;
+  if (context_.ticket % (few ? kTrimOftenEvery : kTrimEvery) == 0) {
+    LK_CHECK(trim_history(state_, kTrimmedAtOnce));
+  }
   LK_ASSIGN(Lease lease, draft(request));
+  if (settler_.worked() && !settler_.room_left()) return ask_again();
   for (;;) {
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
     bool full = false;
     LK_ASSIGN(const bool reaped, reap_all(findings, full));
-    if (full) {
-      AcquireReply reply;
-      reply.again = true;
-      return reply;
-    }
+    if (full) return ask_again();
     if (reaped) continue;
     LK_ASSIGN(std::optional<AcquireReply> renewed, renew_exact(request, lease, findings));
     if (renewed) return std::move(*renewed);
+    if (lease.parent.empty() && !findings.parent_by_session.empty()) {
+      // That lease may itself lie inside others, which then are on our side too.
+      lease.parent = findings.parent_by_session;
+      continue;
+    }
+    if (findings.conflicts.empty() || request.wait) {
+      LK_ASSIGN(const bool cleared, check_quota(lease));
+      if (cleared) continue;
+    }
     lease.overtook = findings.overtook;
-    if (lease.parent.empty()) lease.parent = findings.parent_by_session;
     if (findings.conflicts.empty()) return grant(request, std::move(lease));
     if (!request.wait) return refuse(lease, std::move(findings));
     return enqueue(request, std::move(lease), std::move(findings));
@@ -148,8 +164,19 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
     if (!now.over && held->confirm_by_mono_ms == 0) {
       AcquireReply reply = answer(Outcome::kGranted, *held);
       reply.replayed = true;
+      if (!is_orphan(*held, now)) return reply;
+      // Its process is gone: given back to the one that asks, or lost (rule 8).
+      LK_ASSIGN(const std::vector<Lease> reclaimed,
+                renew(request.owner, {known.lease}, std::nullopt, request.attachment));
+      reply.lease = reclaimed.front();
       return reply;
     }
+  }
+  if (held != nullptr && held->confirm_by_mono_ms != 0) {
+    // A handoff that waits to be confirmed now belongs to the process that asks.
+    Lease after = *held;
+    after.then = request.attachment;
+    LK_CHECK(state_.change_lease(Lease(*held), after));
   }
   LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(known.lease));
   if (held == nullptr && !waiter) {
@@ -166,6 +193,8 @@ Result<AcquireReply> Table::resume(const AcquireRequest& request, Waiter waiter)
   if (!request.wait) return cancel(waiter.request.id, "replaced");
   const Waiter before = waiter;
   waiter.request.attachment = request.waiting_process;
+  waiter.request.then = request.attachment;
+  waiter.request.epoch = context_.epoch.id;
   waiter.wake = request.wake;
   LK_CHECK(state_.refile_waiter(before, waiter));
   return poll(waiter.request.id);
@@ -212,12 +241,14 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
 
 // Sets the end to ttl from now, unless it is later already.
 Result<void> Table::extend(Lease& lease, std::int64_t ttl_ms) {
-  lease.ttl_ms = ttl_ms;
   if (ttl_ms == kNoEnd) {
+    lease.ttl_ms = kNoEnd;
     lease.deadline_mono_ms = kNoEnd;
     lease.expires_wall_ms = kNoEnd;
   } else if (lease.deadline_mono_ms == kNoEnd ||
              lease.deadline_mono_ms < context_.now.mono_ms + ttl_ms) {
+    // Only then: a reboot starts the length anew, and a shorter one would end it early (I6).
+    lease.ttl_ms = ttl_ms;
     lease.deadline_mono_ms = context_.now.mono_ms + ttl_ms;
     lease.expires_wall_ms = context_.now.wall_ms + ttl_ms;
   }
@@ -232,7 +263,9 @@ Result<bool> Table::reap_all(const Findings& findings, bool& full) {
     LK_ASSIGN(const bool gone, settler_.reap(id));
     any |= gone;
   }
+  std::set<LeaseId> seen;
   for (const Conflict& conflict : findings.conflicts) {
+    if (!seen.insert(conflict.holder.id).second) continue;
     // A commit that is full of clearing away goes out as it is; the request is looked at
     // afterwards.
     if (any && !settler_.room_left()) {
@@ -252,26 +285,40 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
                                                        const Findings& findings) {
   for (const LeaseId& id : findings.own) {
     LK_ASSIGN(const Lease* own, state_.lease(id));
-    if (own == nullptr || !same_claims(own->claims, draft.claims)) continue;
+    if (own == nullptr || own->claims != draft.claims) continue;
+    // An orphan that is not given back stays what it is; the request is a new one.
+    LK_ASSIGN(const Condition now, condition_confirmed(state_, *own));
+    if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
     LK_ASSIGN(std::vector<Lease> renewed,
               renew(request.owner, {id}, request.ttl_ms, request.attachment));
     LK_CHECK(remember_request(request, id));
+    if (!request.request_id.empty()) {
+      // The lease ends under its first request's id; this one looks for itself whether it has.
+      const std::string key = request_key(request.owner, request.request_id);
+      LK_CHECK(state_.file_due(context_.now.mono_ms + context_.limits.remember_ms, Due::kRequest,
+                               key.substr(1)));
+    }
     return answer(Outcome::kRenewed, std::move(renewed.front()));
   }
   return std::nullopt;
 }
 
-Result<void> Table::check_quota(const Lease& lease) {
+// True if leases of the owner had to be cleared away: then everything is to be looked at again.
+Result<bool> Table::check_quota(const Lease& lease) {
   const std::size_t limit = context_.limits.claims_per_agent;
   LK_ASSIGN(std::size_t held, state_.claims_held(lease.owner));
-  if (held + lease.claims.size() <= limit) return {};
+  if (held + lease.claims.size() <= limit) return false;
   // Leases that are over but were not looked at yet do not count.
   LK_ASSIGN(const std::vector<LeaseId> own, state_.leases_of(lease.owner));
+  bool cleared = false;
   for (const LeaseId& id : own) {
-    if (settler_.room_left()) LK_CHECK(settler_.reap(id));
+    if (!settler_.room_left()) break;
+    LK_ASSIGN(const bool gone, settler_.reap(id));
+    cleared |= gone;
   }
+  LK_CHECK(settler_.settle());
   LK_ASSIGN(held, state_.claims_held(lease.owner));
-  if (held + lease.claims.size() <= limit) return {};
+  if (held + lease.claims.size() <= limit) return cleared;
   return too_much("agent " + lease.owner.agent + " holds " + std::to_string(held) +
                       " resources and asks for " + std::to_string(lease.claims.size()) + " more",
                   limit, "release some, or ask for a folder or a pattern");
@@ -284,7 +331,6 @@ Result<void> Table::remember_request(const AcquireRequest& request, const LeaseI
 }
 
 Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
-  LK_CHECK(check_quota(lease));
   LK_ASSIGN(const Lease* taken, state_.lease(lease.id));
   if (taken != nullptr) {
     return fail(Code::kFailed, "the id " + lease.id.text() + " is taken", "try again");
@@ -328,7 +374,6 @@ Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
 }
 
 Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, Findings findings) {
-  LK_CHECK(check_quota(draft));
   const std::size_t before = waiters_in(findings.conflicts);
   if (before >= context_.limits.queue_length) {
     return too_much(std::to_string(before) + " requests are waiting for the same",
@@ -348,7 +393,8 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
                   std::move(*cycle));
   }
   LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
-  Waiter waiter{std::move(draft), blocker.id, blocker.alone, request.wake};
+  const bool alone = blocker.alone && !draft.overtook;
+  Waiter waiter{std::move(draft), blocker.id, alone, request.wake};
   waiter.request.attachment = request.waiting_process;
   LK_CHECK(state_.add_waiter(waiter));
   LK_CHECK(remember_request(request, waiter.request.id));
@@ -387,9 +433,8 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   }
   if (granted != nullptr) {
     const Lease lease = *granted;
-    LK_ASSIGN(const Condition now, condition(state_, lease));
-    // The asker is alive by asking: only time and its parent can have ended it.
-    if (!now.over || now.cause == "died") return confirm(lease);
+    LK_ASSIGN(const Condition now, condition_confirmed(state_, lease));
+    if (!now.over) return confirm(lease);
     LK_CHECK(settler_.end_over(lease, now));
     LK_CHECK(settler_.settle());
   }
@@ -399,6 +444,8 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   }
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+  // Handing off may have cleared its way: by granting what it waited for to its own side.
+  if (findings.conflicts.empty() && settler_.room_left()) return poll(id);
   const std::size_t before = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));
@@ -418,11 +465,13 @@ Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) 
   if (!waiter) {
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
-  LK_ASSIGN(Findings findings,
-            find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+  auto findings = find_conflicts(state_, waiter->request, {true, waiter->request.created});
+  // Leaving must be possible also where the store's commit is too small to tell what is left.
+  if (!findings && findings.error().code != Code::kLimitExceeded) return fail(findings.error());
   LK_CHECK(settler_.drop(*waiter, "cancelled", cause));
   LK_CHECK(settler_.settle());
-  return answer(Outcome::kHeld, waiter->request, std::move(findings.conflicts));
+  return answer(Outcome::kHeld, waiter->request,
+                findings ? std::move(findings->conflicts) : std::vector<Conflict>());
 }
 
 }  // namespace lockkeeper::core

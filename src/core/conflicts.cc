@@ -43,23 +43,29 @@ class Search {
            is_subagent(request_.owner, lease.owner);
   }
 
-  Result<std::vector<State::Hit>> hits(const Claim& claim, Holding holding) {
+  bool is_new() const { return queue_.look && queue_.before == 0; }
+
+  // `limited`: a new request that would look at too much is refused. What is in the queue already
+  // must be decided whatever has come since: an error there would stop everybody's handoff.
+  Result<std::vector<State::Hit>> hits(const Claim& claim, Holding holding, bool limited) {
     std::vector<State::Hit> found;
     const auto collect = [&](State::Hit hit) { found.push_back(std::move(hit)); };
-    LK_CHECK(state_.overlapping(claim.resource, {holding, Mode::kExclusive, nullptr}, collect));
+    const State::Look exclusive{holding, Mode::kExclusive, nullptr, limited};
+    LK_CHECK(state_.overlapping(claim.resource, exclusive, collect));
     if (claim.mode == Mode::kExclusive) {
-      LK_CHECK(state_.overlapping(claim.resource, {holding, Mode::kShared, nullptr}, collect));
+      const State::Look shared{holding, Mode::kShared, nullptr, limited};
+      LK_CHECK(state_.overlapping(claim.resource, shared, collect));
     } else if (holding == Holding::kLease) {
       // Others' shared leases cannot matter to a shared request; the owner's own may cover it.
-      LK_CHECK(
-          state_.overlapping(claim.resource, {holding, Mode::kShared, &request_.owner}, collect));
+      const State::Look own{holding, Mode::kShared, &request_.owner, limited};
+      LK_CHECK(state_.overlapping(claim.resource, own, collect));
     }
     return found;
   }
 
   // Returns whether the claim is already covered by what is on our side.
   Result<bool> look_at_leases(const Claim& claim) {
-    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease));
+    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease, is_new()));
     bool covered = false;
     for (const State::Hit& hit : found) {
       LK_ASSIGN(const Lease* lease, state_.lease(hit.id));
@@ -67,14 +73,13 @@ class Search {
         return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no lease",
                     "run: lockkeeper doctor");
       }
-      LK_ASSIGN(Condition now, condition(state_, *lease));
+      LK_ASSIGN(const Condition now, condition_of(*lease));
       if (on_our_side(*lease)) {
         remember_side(*lease, now);
         covered |= !now.over && sufficient(hit.mode, claim.mode) &&
                    key::subsumes(hit.resource, claim.resource);
       } else if (conflict(hit.mode, claim.mode)) {
-        findings_.conflicts.push_back(
-            {claim, {hit.resource, hit.mode}, hit.witness, false, *lease, now.alive});
+        add_conflict(claim, hit, false, *lease, now.alive);
       }
     }
     return covered;
@@ -91,6 +96,44 @@ class Search {
     }
   }
 
+  // Looked at once for each lease, however many of its claims are met.
+  Result<Condition> condition_of(const Lease& lease) {
+    const auto known = conditions_.find(lease.id);
+    if (known != conditions_.end()) return known->second;
+    LK_ASSIGN(Condition now, condition(state_, lease));
+    return conditions_.emplace(lease.id, std::move(now)).first->second;
+  }
+
+  Result<const Waiter*> waiter_of(const State::Hit& hit) {
+    const auto known = waiters_.find(hit.id);
+    if (known != waiters_.end()) return &known->second;
+    LK_ASSIGN(std::optional<Waiter> waiter, state_.waiter(hit.id));
+    if (!waiter) {
+      return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no waiter",
+                  "run: lockkeeper doctor");
+    }
+    return &waiters_.emplace(hit.id, std::move(*waiter)).first->second;
+  }
+
+  // A holder's claims are told once: ten thousand conflicts with a lease of ten thousand claims
+  // must not become their product.
+  void add_conflict(const Claim& claim, const State::Hit& hit, bool waiting, const Lease& holder,
+                    Alive alive) {
+    Conflict found;
+    found.requested = claim;
+    found.held = {hit.resource, hit.mode};
+    found.witness = hit.witness;
+    found.waiting = waiting;
+    found.alive = alive;
+    const auto [place, fresh] = without_claims_.try_emplace(holder.id);
+    if (fresh) {
+      place->second = holder;
+      place->second.claims.clear();
+    }
+    found.holder = fresh ? holder : place->second;
+    findings_.conflicts.push_back(std::move(found));
+  }
+
   static void add_once(std::vector<LeaseId>& ids, const LeaseId& id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
@@ -98,15 +141,11 @@ class Search {
   Result<void> look_at_waiters(const Claim& claim) {
     LK_ASSIGN(const bool any, state_.any_waiters());
     if (!any) return {};
-    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kWaiter));
+    LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kWaiter, is_new()));
     for (const State::Hit& hit : found) {
       if (queue_.before != 0 && hit.created >= queue_.before) continue;
       if (hit.id == request_.id || !conflict(hit.mode, claim.mode)) continue;
-      LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(hit.id));
-      if (!waiter) {
-        return fail(Code::kStoreCorrupt, "a claim on " + hit.resource.text() + " has no waiter",
-                    "run: lockkeeper doctor");
-      }
+      LK_ASSIGN(const Waiter* waiter, waiter_of(hit));
       if (waiter->request.owner == request_.owner) {
         findings_.overtook = true;
         continue;
@@ -115,8 +154,7 @@ class Search {
       findings_.overtook |= passes;
       if (passes) continue;
       LK_ASSIGN(const Condition now, condition(state_, *waiter));
-      findings_.conflicts.push_back(
-          {claim, {hit.resource, hit.mode}, hit.witness, true, waiter->request, now.alive});
+      add_conflict(claim, hit, true, waiter->request, now.alive);
     }
     return {};
   }
@@ -128,12 +166,12 @@ class Search {
     if (known != passes_.end()) return known->second;
     bool waits = false;
     for (const Claim& claim : waiting.claims) {
-      LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease));
+      LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease, false));
       for (const State::Hit& hit : found) {
         if (!conflict(hit.mode, claim.mode)) continue;
         LK_ASSIGN(const Lease* lease, state_.lease(hit.id));
         if (lease == nullptr || !on_our_side(*lease)) continue;
-        LK_ASSIGN(const Condition now, condition(state_, *lease));
+        LK_ASSIGN(const Condition now, condition_of(*lease));
         waits |= !now.over;
       }
     }
@@ -147,6 +185,9 @@ class Search {
   const std::set<LeaseId> parents_;
   Findings findings_;
   std::map<LeaseId, bool> passes_;
+  std::map<LeaseId, Condition> conditions_;
+  std::map<LeaseId, Waiter> waiters_;
+  std::map<LeaseId, Lease> without_claims_;
 };
 
 }  // namespace
@@ -155,6 +196,14 @@ bool is_subagent(const Owner& owner, const Owner& holder) {
   const std::string& parent = holder.session;
   return !parent.empty() && owner.session.size() > parent.size() + 1 &&
          owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
+}
+
+bool is_orphan(const Lease& lease, const Condition& now) {
+  return now.alive == Alive::kDead || (lease.orphaned_mono_ms != 0 && now.alive != Alive::kAlive);
+}
+
+bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
+  return orphan.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
 }
 
 std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
@@ -198,6 +247,13 @@ Result<Condition> condition(State& state, const Lease& lease) {
     result.newly_orphaned = result.alive == Alive::kDead;
   }
   return result;
+}
+
+Result<Condition> condition_confirmed(State& state, const Lease& lease) {
+  if (lease.confirm_by_mono_ms == 0) return condition(state, lease);
+  Lease bound = lease;
+  bound.attachment = lease.then;
+  return condition(state, bound);
 }
 
 Result<Condition> condition(State& state, const Waiter& waiter) {

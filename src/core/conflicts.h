@@ -15,7 +15,7 @@ struct Conflict {
   Claim held;
   std::string witness;   // a name that both cover
   bool waiting = false;  // `holder` is an earlier request in the queue, not a lease
-  Lease holder;
+  Lease holder;          // its claims only in the first of its conflicts: see `held`
   Alive alive = Alive::kUnknown;
 };
 
@@ -29,6 +29,16 @@ struct Condition {
 };
 Result<Condition> condition(State& state, const Lease& lease);
 Result<Condition> condition(State& state, const Waiter& waiter);
+
+// Its processes are gone, as seen now or recorded before; it lives by its grace.
+bool is_orphan(const Lease& lease, const Condition& now);
+// May its owner have it back, bound to `attachment` (rule 8)? A run without a session cannot be
+// told from another one.
+bool may_reclaim(const Lease& orphan, const Attachment& attachment);
+
+// The condition it will be in once its handoff is confirmed: whoever asks for it stands for the
+// process that waited, and what counts is what it will be bound to.
+Result<Condition> condition_confirmed(State& state, const Lease& lease);
 
 // When the lease ends by time, on the current boot; kNoEnd: never. After a reboot a detached lease
 // has its full length again from the new epoch's start (rule 9).

@@ -101,14 +101,18 @@ class Walk {
 
   Result<void> expand(const Owner& owner) {
     LK_ASSIGN(std::vector<LeaseId> waiting, state_.waiters_of(owner));
-    LK_ASSIGN(const std::vector<LeaseId> leases, state_.leases_of(owner));
-    for (const LeaseId& lease : leases) {
-      LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(lease, SIZE_MAX));
-      waiting.insert(waiting.end(), children.begin(), children.end());
+    // Who waits under one of its leases, or under a lease inside one of those.
+    LK_ASSIGN(std::vector<LeaseId> leases, state_.leases_of(owner));
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+      LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(leases[i], SIZE_MAX));
+      for (const LeaseId& child : children) {
+        LK_ASSIGN(const Lease* lease, state_.lease(child));
+        (lease == nullptr ? waiting : leases).push_back(child);
+      }
     }
     for (const LeaseId& id : waiting) {
       LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
-      if (!waiter) continue;  // a child that is a lease
+      if (!waiter) continue;
       LK_ASSIGN(const Condition now, condition(state_, *waiter));
       if (now.over) continue;
       LK_ASSIGN(const Findings findings,

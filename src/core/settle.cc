@@ -11,7 +11,9 @@ namespace {
 // What one end or one grant may cost, beside its claims, on a backend with a budget.
 constexpr std::size_t kRowsPerStep = 12;
 constexpr std::size_t kGuardsPerStep = 40;
-constexpr std::size_t kConflictsCompared = 2'000;
+constexpr std::size_t kGuardsPerFollower = 8;
+// Comparing costs claims times claims; beyond this the queue is looked at instead.
+constexpr std::size_t kClaimPairsCompared = 20'000;
 
 Event event_of(const Lease& lease, std::string what) {
   Event event;
@@ -31,6 +33,15 @@ std::vector<std::string> resource_texts(const Lease& lease) {
   texts.reserve(lease.claims.size());
   for (const Claim& claim : lease.claims) texts.push_back(claim.resource.text());
   return texts;
+}
+
+void carry_over(Lease& lease, const Context& context) {
+  if (lease.epoch == context.epoch.id) return;
+  lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
+  lease.epoch = context.epoch.id;
+  if (lease.deadline_mono_ms != kNoEnd) {
+    lease.expires_wall_ms = context.now.wall_ms + lease.deadline_mono_ms - context.now.mono_ms;
+  }
 }
 
 std::int64_t due_of(const Lease& lease) {
@@ -55,9 +66,11 @@ Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts) {
   }
   Blocker blocker{best->holder.id, true};
   if (!best->waiting) return blocker;
-  if (waiters.size() > kConflictsCompared) return Blocker{blocker.id, false};
+  std::size_t pairs = 0;
   for (const auto& [id, conflict] : waiters) {
     if (id == blocker.id) continue;
+    pairs += conflict->holder.claims.size() * best->holder.claims.size();
+    if (pairs > kClaimPairsCompared) return Blocker{blocker.id, false};
     LK_ASSIGN(const bool behind, claims_conflict(conflict->holder, best->holder));
     if (!behind) return Blocker{blocker.id, false};
   }
@@ -75,7 +88,7 @@ Result<void> Settler::remember_lost(const Lease& lease, const EndedBy& how) {
   LostLease lost;
   lost.owner = lease.owner;
   lost.resources = resource_texts(lease);
-  lost.cause = how.event;
+  lost.cause = how.event == "broken" || how.cause.empty() ? how.event : how.cause;
   lost.reason = how.reason;
   lost.by = how.by;
   lost.fence = lease.created == 0 ? 0 : lease.fence();
@@ -100,16 +113,16 @@ Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
     const Context& context = state_.context();
     const std::string key = request_key(lease.owner, lease.request_id);
     LK_CHECK(state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kRequest,
-                             key.substr(1)));
+                             key.substr(1), true));
   }
   ++ends_;
-  ended_.push_back({lease.id, !lease.overtook, false});
+  ended_.push_back({lease.id, !lease.overtook, false, {}});
   return end_children(lease.id);
 }
 
 // A due row older than any time: the next commit of anybody starts there.
-Result<void> Settler::continue_later(const LeaseId& ended) {
-  return state_.txn().put(due_key(0, 0, Due::kHandoff, ended.bytes), "");
+Result<void> Settler::continue_later(const Ended& ended) {
+  return state_.txn().put(due_key(0, 0, Due::kHandoff, ended.id.bytes), ended.after.bytes);
 }
 
 Result<void> Settler::end_children(const LeaseId& parent) {
@@ -118,7 +131,7 @@ Result<void> Settler::end_children(const LeaseId& parent) {
     if (children.empty()) return {};
     // Children that do not fit into this commit count as over already (condition()); the handoff
     // row of the parent brings somebody back to them.
-    if (!room_left()) return continue_later(parent);
+    if (!room_left()) return continue_later({parent, false, false, {}});
     LK_ASSIGN(const Lease* lease, state_.lease(children.front()));
     if (lease != nullptr) {
       LK_CHECK(end(*lease, {"released", "parent_ended", "", {}}, true));
@@ -149,20 +162,20 @@ Result<void> Settler::drop(const Waiter& waiter, const std::string& event,
   }
   wake_.push_back(waiter.wake);
   ++ends_;
-  ended_.push_back({waiter.request.id, false, false});
+  ended_.push_back({waiter.request.id, false, false, {}});
   return {};
 }
 
 Result<bool> Settler::reap(const LeaseId& id) {
   LK_ASSIGN(const Lease* found, state_.lease(id));
   if (found == nullptr) return false;
+  LK_ASSIGN(const Condition now, condition(state_, *found));
+  if (!now.over && !now.newly_orphaned) return false;
   const Lease lease = *found;
-  LK_ASSIGN(const Condition now, condition(state_, lease));
   if (now.over) {
     LK_CHECK(end_over(lease, now));
     return true;
   }
-  if (!now.newly_orphaned) return false;
   Lease orphan = lease;
   orphan.orphaned_mono_ms = state_.context().now.mono_ms;
   orphan.due_mono_ms = due_of(orphan);
@@ -231,7 +244,7 @@ Result<bool> Settler::consider(const LeaseId& id, bool queue_matters) {
     }
     LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
     filed.blocker = blocker.id;
-    filed.alone = blocker.alone;
+    filed.alone = blocker.alone && !filed.request.overtook;
     if (filed.blocker != waiter->blocker || filed.alone != waiter->alone ||
         filed.request.overtook != waiter->request.overtook) {
       LK_CHECK(state_.refile_waiter(*waiter, filed));
@@ -241,13 +254,17 @@ Result<bool> Settler::consider(const LeaseId& id, bool queue_matters) {
 }
 
 Result<void> Settler::hand_off(const Ended& ended) {
-  // A page of followers at a time: those that stay are filed elsewhere, so that it shrinks, unless
-  // their blocker only lost a claim; then all are looked at once.
+  // A page of followers at a time, so that a long queue does not use up a commit's guards. Those
+  // that do not fit are filed elsewhere, unless their blocker only lost a claim: then we remember
+  // how far we got.
   const std::size_t page =
-      ended.still_held ? SIZE_MAX : state_.context().limits.grants_per_commit + 1;
-  LK_ASSIGN(const std::vector<LeaseId> followers, state_.filed_under(ended.id, page));
+      std::clamp<std::size_t>(state_.txn().left().guards / kGuardsPerFollower, 1,
+                              state_.context().limits.grants_per_commit + 1);
+  LK_ASSIGN(const std::vector<LeaseId> followers, state_.filed_under(ended.id, page, ended.after));
+  Ended rest = ended;
   for (const LeaseId& id : followers) {
-    if (!room_left()) return ended.still_held ? Result<void>() : continue_later(ended.id);
+    if (!room_left()) return continue_later(rest);
+    if (ended.still_held) rest.after = id;
     LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
     if (!waiter || waiter->blocker != ended.id) {
       LK_CHECK(state_.txn().erase(blocked_key(ended.id, id)));
@@ -256,9 +273,15 @@ Result<void> Settler::hand_off(const Ended& ended) {
     LK_ASSIGN(const bool gone, reap_waiter(id));
     if (gone) continue;
     // Those filed alone under something that was granted have nobody before them any more.
-    LK_CHECK(consider(id, !(ended.in_order && waiter->alone)));
+    const Result<bool> fits = consider(id, !(ended.in_order && waiter->alone));
+    if (fits) continue;
+    if (fits.error().code != Code::kLimitExceeded) return fail(fits.error());
+    // More to look at than this store's commit takes. With a commit of its own it may do; if even
+    // that is too small it can never be decided, and must not stand in everybody's way.
+    if (grants_ + ends_ == 0) LK_CHECK(drop(*waiter, "cancelled", "limit_exceeded"));
+    return continue_later(ended);
   }
-  if (followers.size() == page) ended_.push_back(ended);
+  if (followers.size() == page) ended_.push_back(rest);
   return {};
 }
 
@@ -268,15 +291,14 @@ Result<void> Settler::settle() {
     ended_.pop_front();
     if (room_left()) {
       LK_CHECK(hand_off(next));
-    } else if (!next.still_held) {
-      LK_ASSIGN(const std::vector<LeaseId> followers, state_.filed_under(next.id, 1));
-      if (!followers.empty()) LK_CHECK(continue_later(next.id));
+    } else {
+      LK_CHECK(continue_later(next));  // without a look: there may be no guard left for one
     }
   }
   return {};
 }
 
-Result<void> Settler::sweep(std::size_t most) {
+Result<bool> Settler::sweep(std::size_t most) {
   std::vector<std::string> keys;
   const Context& context = state_.context();
   const std::string from = "t";
@@ -292,24 +314,26 @@ Result<void> Settler::sweep(std::size_t most) {
       },
       kv::Read::kPeek));
   for (const std::string& key : keys) {
-    if (!room_left()) return {};
+    if (!room_left()) return true;
     LK_CHECK(look_at_due(key));
     LK_CHECK(settle());
   }
-  return {};
+  return keys.size() == most || !room_left();
 }
 
 Result<void> Settler::look_at_due(const std::string& key) {
   LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(key));
   if (!row) return {};
+  const std::string value(row->value);
   const std::optional<DueRow> due = read_due_key(key);
   if (!due) return fail(Code::kStoreCorrupt, "a due row in the store cannot be read");
   if (due->what == Due::kLease) return look_at_due_lease(*due, key);
-  if (due->what != Due::kHandoff) return forget(*due, key);
+  if (due->what != Due::kHandoff) return forget(*due, key, !value.empty());
   LK_CHECK(state_.txn().erase(key));
   const LeaseId ended{std::string(due->subject)};
-  LK_CHECK(end_children(ended));
-  ended_.push_back({ended, false, false});
+  LK_ASSIGN(const Lease* held, state_.lease(ended));  // there: it only lost a claim
+  if (held == nullptr) LK_CHECK(end_children(ended));
+  ended_.push_back({ended, false, held != nullptr, LeaseId{held != nullptr ? value : ""}});
   return {};
 }
 
@@ -324,22 +348,31 @@ Result<void> Settler::look_at_due_lease(const DueRow& due, const std::string& ke
   const Context& context = state_.context();
   const Lease before = *found;
   Lease after = before;
-  after.deadline_mono_ms = effective_deadline(before, context.epoch);
-  after.epoch = context.epoch.id;
+  carry_over(after, context);
   after.orphaned_mono_ms = 0;
   after.confirm_by_mono_ms = 0;
   after.due_mono_ms = due_of(after);
   return state_.change_lease(before, after);
 }
 
-Result<void> Settler::forget(const DueRow& due, const std::string& key) {
+// Kept for the full time once more: what is from before a reboot, whose age cannot be told, and a
+// request id whose lease was not known to have ended (rule 12).
+Result<void> Settler::forget(const DueRow& due, const std::string& key, bool final) {
   LK_CHECK(state_.txn().erase(key));
   const Context& context = state_.context();
-  const bool keep = due.epoch != context.epoch.id && due.what != Due::kRefusal;
-  if (keep) {
-    return state_.file_due(context.now.mono_ms + context.limits.remember_ms, due.what, due.subject);
+  const std::string subject = static_cast<char>(due.what) + std::string(due.subject);
+  const bool other_boot = due.epoch != context.epoch.id && due.what != Due::kRefusal;
+  const bool unsure = due.what == Due::kRequest && !final;
+  if (!other_boot && !unsure) return state_.txn().erase(subject);
+  if (unsure) {
+    LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(subject));
+    if (!row) return {};
+    LK_ASSIGN(const RememberedRequest request, decode_request(row->value));
+    LK_ASSIGN(const Lease* lease, state_.lease(request.lease));
+    final = lease == nullptr;
   }
-  return state_.txn().erase(static_cast<char>(due.what) + std::string(due.subject));
+  return state_.file_due(context.now.mono_ms + context.limits.remember_ms, due.what, due.subject,
+                         final);
 }
 
 }  // namespace lockkeeper::core

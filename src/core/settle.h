@@ -33,16 +33,21 @@ class Settler {
   Result<void> end_over(const Lease& lease, const Condition& condition);
   Result<void> drop(const Waiter& waiter, const std::string& event, const std::string& cause);
 
-  // A lease that lost a claim: what is filed under it may fit now.
-  void shrunk(const LeaseId& id) { ended_.push_back({id, false, true}); }
+  // A lease that lost a claim: what is filed under it may fit now. It counts as an end, because
+  // the events of one commit are limited.
+  void shrunk(const LeaseId& id) {
+    ended_.push_back({id, false, true, {}});
+    ++ends_;
+  }
 
   // Looks at one lease (waiter) and ends it if it is over, or records that it is orphaned.
   // True if anything changed.
   Result<bool> reap(const LeaseId& id);
   Result<bool> reap_waiter(const LeaseId& id);
 
-  // Ends what is due and goes on with handoffs left over, at most `most` due rows.
-  Result<void> sweep(std::size_t most);
+  // Ends what is due and goes on with handoffs left over, at most `most` due rows. True: there may
+  // be more.
+  Result<bool> sweep(std::size_t most);
 
   // Hands off until nothing is left or this commit is full. Call before committing.
   Result<void> settle();
@@ -51,8 +56,9 @@ class Settler {
   // True if it was granted. `queue_matters`: earlier waiters may still stand before it.
   Result<bool> consider(const LeaseId& id, bool queue_matters);
 
-  // Is there room in this commit for one more end or grant?
+  // Is there room in this commit for one more end or grant? Has it any yet?
   bool room_left() const;
+  bool worked() const { return grants_ + ends_ > 0; }
 
   // Words to wake after the commit.
   const std::vector<std::uint64_t>& wake() const { return wake_; }
@@ -62,15 +68,16 @@ class Settler {
     LeaseId id;
     bool in_order = false;    // it was a lease that overtook nobody: who conflicted was done before
     bool still_held = false;  // it only shrank: its followers may stay
+    LeaseId after;            // of those that may stay, the last one looked at
   };
   Result<void> hand_off(const Ended& ended);
   Result<void> end_children(const LeaseId& parent);
   Result<void> grant(const Waiter& waiter);
   Result<void> look_at_due(const std::string& key);
   Result<void> look_at_due_lease(const DueRow& due, const std::string& key);
-  Result<void> forget(const DueRow& due, const std::string& key);
+  Result<void> forget(const DueRow& due, const std::string& key, bool final);
   Result<void> remember_lost(const Lease& lease, const EndedBy& how);
-  Result<void> continue_later(const LeaseId& ended);
+  Result<void> continue_later(const Ended& ended);
 
   State& state_;
   std::deque<Ended> ended_;
@@ -81,6 +88,10 @@ class Settler {
 
 // When the table must look at this lease again, from its other times.
 std::int64_t due_of(const Lease& lease);
+
+// Brings a lease of an earlier epoch into this one: its full length from the epoch's start (rule
+// 9).
+void carry_over(Lease& lease, const Context& context);
 
 // The claim to stand behind: the latest earlier waiter in the way, else a lease.
 struct Blocker {

@@ -161,11 +161,13 @@ Result<std::vector<LeaseId>> State::waiters_of(const Owner& owner) {
   return own;
 }
 
-Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first,
-                                               std::size_t most) {
+Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first, std::size_t most,
+                                               const LeaseId& after) {
   std::vector<LeaseId> ids;
   const std::string prefix = std::string(1, letter) + first.bytes;
-  LK_CHECK(txn_.scan(kv::prefix_range(prefix), [&](const kv::Row& row) {
+  kv::Range range = kv::prefix_range(prefix);
+  if (!after.empty()) range.from = prefix + after.bytes + '\0';
+  LK_CHECK(txn_.scan(range, [&](const kv::Row& row) {
     if (ids.size() == most) return false;
     ids.push_back(LeaseId{std::string(row.key.substr(prefix.size()))});
     return true;
@@ -174,11 +176,12 @@ Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first
 }
 
 Result<std::vector<LeaseId>> State::children_of(const LeaseId& parent, std::size_t most) {
-  return second_ids('c', parent, most);
+  return second_ids('c', parent, most, {});
 }
 
-Result<std::vector<LeaseId>> State::filed_under(const LeaseId& blocker, std::size_t most) {
-  return second_ids('b', blocker, most);
+Result<std::vector<LeaseId>> State::filed_under(const LeaseId& blocker, std::size_t most,
+                                                const LeaseId& after) {
+  return second_ids('b', blocker, most, after);
 }
 
 Result<bool> State::any_waiters() {
@@ -204,7 +207,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   bool failed = false;
   std::size_t seen = 0;
   const auto consider = [&](const kv::Row& row) {
-    if (++seen > context_.limits.rows_per_glob) {
+    if (++seen > context_.limits.rows_per_glob && look.limited) {
       failed = true;
       error = {Code::kLimitExceeded,
                "more than " + std::to_string(context_.limits.rows_per_glob) +
@@ -253,8 +256,8 @@ Result<void> State::append(Event event) {
   return txn_.append(kEventPrefix, encode_event(event));
 }
 
-Result<void> State::file_due(std::int64_t mono_ms, Due what, std::string_view subject) {
-  return txn_.put(due_key(context_.epoch.id, mono_ms, what, subject), "");
+Result<void> State::file_due(std::int64_t mono_ms, Due what, std::string_view subject, bool final) {
+  return txn_.put(due_key(context_.epoch.id, mono_ms, what, subject), final ? "1" : "");
 }
 
 }  // namespace lockkeeper::core

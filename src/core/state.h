@@ -44,7 +44,9 @@ class State {
   Result<std::vector<LeaseId>> leases_of(const Owner& owner);
   Result<std::vector<LeaseId>> waiters_of(const Owner& owner);
   Result<std::vector<LeaseId>> children_of(const LeaseId& parent, std::size_t most);
-  Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most);
+  // In id order, those after `after` (empty: from the first).
+  Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most,
+                                           const LeaseId& after = {});
   Result<std::size_t> claims_held(const Owner& owner);
 
   // A claim row seen while looking for overlaps.
@@ -61,19 +63,23 @@ class State {
     Holding holding = Holding::kLease;
     Mode mode = Mode::kExclusive;
     const Owner* only_of = nullptr;
+    bool limited = false;  // by rows_per_glob: for new requests alone, see find_conflicts()
   };
   Result<void> overlapping(const key::Resource& resource, Look look,
                            const std::function<void(Hit)>& visit);
   Result<bool> any_waiters();
 
   Result<void> append(Event event);
-  Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject);
+  // `final`: of a request id whose lease has ended; it is forgotten when the time has come.
+  Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject,
+                        bool final = false);
 
  private:
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
   Result<void> count_claims(const Owner& owner, std::int64_t change);
   Result<std::vector<LeaseId>> owned(char letter, const Owner& owner);
-  Result<std::vector<LeaseId>> second_ids(char letter, const LeaseId& first, std::size_t most);
+  Result<std::vector<LeaseId>> second_ids(char letter, const LeaseId& first, std::size_t most,
+                                          const LeaseId& after);
 
   kv::Txn& txn_;
   const Context& context_;

@@ -130,7 +130,7 @@ class Table {
   Result<AcquireReply> refuse(const Lease& draft, Findings findings);
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);
   Result<AcquireReply> confirm(const Lease& lease);
-  Result<void> check_quota(const Lease& lease);
+  Result<bool> check_quota(const Lease& lease);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
   Result<void> extend(Lease& lease, std::int64_t ttl_ms);
 

@@ -8,6 +8,8 @@
 namespace lockkeeper::core {
 namespace {
 
+constexpr std::size_t kNoticesAtOnce = 50;
+
 std::unexpected<Error> no_lease(const LeaseId& id) {
   return fail(Code::kNotFound, "there is no lease " + id.text(), "run: lockkeeper list");
 }
@@ -25,6 +27,34 @@ std::unexpected<Error> gone(const LostLease& lost) {
   if (!lost.by.agent.empty()) message += ", by " + lost.by.agent;
   if (!lost.reason.empty()) message += ": " + lost.reason;
   return fail(Code::kLost, message, "stop changing what it covered and ask for it again");
+}
+
+// Of the live leases that cover a claim in sufficient mode: is one the owner's, has one that fence,
+// whoever holds it (I4)?
+struct Cover {
+  bool mine = false;
+  bool current = false;
+};
+Result<Cover> cover_of(State& state, const Claim& claim, const Owner& owner, std::uint64_t fence) {
+  std::set<LeaseId> covering;
+  const auto collect = [&](const State::Hit& hit) {
+    if (key::covers(hit.resource, claim.resource)) covering.insert(hit.id);
+  };
+  State::Look look;
+  if (fence == 0) look.only_of = &owner;
+  LK_CHECK(state.overlapping(claim.resource, look, collect));
+  look.mode = Mode::kShared;
+  if (claim.mode == Mode::kShared) LK_CHECK(state.overlapping(claim.resource, look, collect));
+  Cover cover;
+  for (const LeaseId& id : covering) {
+    LK_ASSIGN(const Lease* lease, state.lease(id));
+    if (lease == nullptr) continue;
+    LK_ASSIGN(const Condition now, condition(state, *lease));
+    if (now.over) continue;
+    cover.mine |= lease->owner == owner;
+    cover.current |= fence != 0 && lease->fence() == fence;
+  }
+  return cover;
 }
 
 }  // namespace
@@ -130,19 +160,23 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
     }
     const Lease before = *held;
     if (before.owner != owner) return not_yours(before);
-    LK_ASSIGN(const Condition now, condition(state_, before));
+    LK_ASSIGN(const Condition now, condition_confirmed(state_, before));
     // A dead process's lease may be reclaimed by its own session while the grace lasts (rule 8).
-    const bool reclaim = now.alive == Alive::kDead && before.orphan_grace_ms > 0 &&
-                         !owner.session.empty() && attachment.attached();
-    if (now.over || (now.alive == Alive::kDead && !reclaim)) {
+    const bool orphan = is_orphan(before, now);
+    const bool reclaim = orphan && may_reclaim(before, attachment);
+    if (now.over || (orphan && !reclaim)) {
       return fail(Code::kLost,
                   "lease " + id.text() + " has ended (" +
                       (now.over ? now.cause : std::string("died")) + ")",
                   "stop changing what it covered and ask for it again");
     }
     Lease after = before;
-    after.deadline_mono_ms = effective_deadline(before, context_.epoch);
-    after.epoch = context_.epoch.id;
+    carry_over(after, context_);
+    if (before.confirm_by_mono_ms != 0) {
+      // Whoever renews a handoff knows of it; withdrawing it later would be early (I6).
+      after.confirm_by_mono_ms = 0;
+      after.attachment = before.then;
+    }
     if (reclaim) {
       after.attachment = attachment;
       after.orphaned_mono_ms = 0;
@@ -164,9 +198,12 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
 
 Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fence) {
   CheckReply reply;
-  AcquireRequest plain = request;
-  LK_ASSIGN(const Lease wanted, draft(plain));
+  LK_ASSIGN(Lease wanted, draft(request));
   LK_ASSIGN(Findings findings, find_conflicts(state_, wanted, {}));
+  if (wanted.parent.empty() && !findings.parent_by_session.empty()) {
+    wanted.parent = findings.parent_by_session;
+    LK_ASSIGN(findings, find_conflicts(state_, wanted, {}));
+  }
   for (Conflict& conflict : findings.conflicts) {
     bool over = false;
     if (conflict.waiting) {
@@ -178,29 +215,12 @@ Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fen
     }
     if (!over) reply.conflicts.push_back(std::move(conflict));
   }
-  const auto covered_by = [&](const Claim& claim, const Lease& lease) {
-    return std::any_of(lease.claims.begin(), lease.claims.end(), [&](const Claim& held) {
-      const bool enough = held.mode == Mode::kExclusive || claim.mode == Mode::kShared;
-      return enough && key::covers(held.resource, claim.resource);
-    });
-  };
   reply.mine = !wanted.claims.empty();
-  reply.fence_current = fence != 0 && !wanted.claims.empty();
+  reply.fence_current = reply.mine;
   for (const Claim& claim : wanted.claims) {
-    bool mine = false;
-    bool current = false;
-    std::vector<LeaseId> candidates = findings.own;
-    for (const Conflict& conflict : reply.conflicts) {
-      if (!conflict.waiting) candidates.push_back(conflict.holder.id);
-    }
-    for (const LeaseId& id : candidates) {
-      LK_ASSIGN(const Lease* held, state_.lease(id));
-      if (held == nullptr || !covered_by(claim, *held)) continue;
-      mine |= held->owner == request.owner;
-      current |= held->fence() == fence;
-    }
-    reply.mine &= mine;
-    reply.fence_current &= current;
+    LK_ASSIGN(const Cover cover, cover_of(state_, claim, request.owner, fence));
+    reply.mine &= cover.mine;
+    reply.fence_current &= cover.current;
   }
   reply.free = reply.conflicts.empty();
   return reply;
@@ -227,9 +247,9 @@ Result<std::vector<Lease>> Table::break_leases(const BreakRequest& how,
 }
 
 Result<bool> Table::maintain(std::size_t most) {
-  LK_CHECK(settler_.sweep(most));
+  LK_ASSIGN(const bool more, settler_.sweep(most));
   LK_CHECK(trim_history(state_, most));
-  return !settler_.room_left();
+  return more;
 }
 
 Result<std::optional<LostLease>> Table::lost(const LeaseId& id) {
@@ -240,22 +260,27 @@ Result<std::optional<LostLease>> Table::lost(const LeaseId& id) {
 }
 
 Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
-  std::vector<std::pair<LeaseId, std::string>> rows;
+  std::vector<LostLease> notices;
   const std::string prefix = lost_key(LeaseId{owner_tag(owner)});
+  // Those told already stay for a day and must not hide the others.
+  Result<void> readable;
   LK_CHECK(state_.txn().scan(
       kv::prefix_range(prefix),
       [&](const kv::Row& row) {
-        rows.emplace_back(LeaseId{std::string(row.key.substr(1))}, std::string(row.value));
-        return rows.size() < 100;
+        const LeaseId id{std::string(row.key.substr(1))};
+        auto lost = decode_lost(id, row.value);
+        if (!lost) {
+          readable = fail(std::move(lost.error()));
+          return false;
+        }
+        if (lost->owner == owner && !lost->told) notices.push_back(std::move(*lost));
+        return notices.size() < kNoticesAtOnce;
       },
       kv::Read::kPeek));
-  std::vector<LostLease> notices;
-  for (const auto& [id, value] : rows) {
-    LK_ASSIGN(LostLease lost, decode_lost(id, value));
-    if (lost.owner != owner || lost.told) continue;
+  LK_CHECK(readable);
+  for (LostLease& lost : notices) {
     lost.told = true;
-    LK_CHECK(state_.txn().put(lost_key(id), encode_lost(lost)));
-    notices.push_back(std::move(lost));
+    LK_CHECK(state_.txn().put(lost_key(lost.id), encode_lost(lost)));
   }
   return notices;
 }
