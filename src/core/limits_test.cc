@@ -83,7 +83,7 @@ TEST_P(Rule14, L8WhatOthersLeftToDoDoesNotUseUpARequestsBudget) {
   for (int i = 0; i < 30; ++i) realm_.queued({"reader" + std::to_string(i), ""}, {s("a")});
   realm_.pass(60'001);  // whoever comes next ends ann's lease and serves the readers
   std::vector<Claim> deep;
-  for (int i = 0; i < 4; ++i) deep.push_back(x("p/q/r/" + std::to_string(i)));
+  for (int i = 0; i < 9; ++i) deep.push_back(x("p/q/r/" + std::to_string(i)));
   const auto reply = realm_.acquire(realm_.ask(kBob, deep));
   ASSERT_TRUE(reply.has_value()) << reply.error().message;
   EXPECT_EQ(reply->outcome, Outcome::kGranted);

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/table.h"
@@ -106,7 +105,6 @@ class Realm {
   std::uint64_t next_ticket_ = 1;
   std::uint64_t next_process_ = 10'000;
 };
-
 inline constexpr int kTriesMax = 200;
 
 template <class Operation>
@@ -133,7 +131,6 @@ auto Realm::run(Operation operation) -> decltype(operation(std::declval<Table&>(
   }
   return fail(Code::kFailed, "the operation did not come to an end");
 }
-
 // The base of every suite: the same stories on both flavours.
 class OnBothFlavours : public testing::TestWithParam<kv::Flavour> {
  protected:
