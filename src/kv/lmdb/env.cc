@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <sys/statvfs.h>
+
 #include <cerrno>
 
 #include "kv/lmdb/process.h"
@@ -11,6 +13,14 @@ namespace {
 
 void on_assert(MDB_env*, const char*) {
   land();
+}
+
+// Where blocks could not be reserved for certain (copy-on-write filesystems), a write through the
+// map can still meet a full disk.
+bool disk_full(int fd) {
+  constexpr std::uint64_t kLittle = 1 << 20;
+  struct statvfs st{};
+  return ::fstatvfs(fd, &st) == 0 && st.f_bavail * st.f_frsize < kLittle;
 }
 
 }  // namespace
@@ -25,6 +35,8 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
   flags |= options.sync ? MDB_NOMETASYNC : MDB_NOSYNC;
   if (options.read_only) flags |= MDB_RDONLY;
+  env->write_map_ = options.write_map && !options.read_only;
+  if (env->write_map_) flags |= MDB_WRITEMAP;
   // Where address space is limited (ulimit -v), less will do: the map grows by itself.
   std::uint64_t map_bytes = options.map_bytes;
   for (;; map_bytes /= 16) {
@@ -32,6 +44,9 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
     MDB_env* raw = env->env_;
     code = guarded([&] { return mdb_env_open(raw, path.c_str(), flags, options.file_mode); });
     if (code != ENOMEM || map_bytes < (std::uint64_t{64} << 20)) break;
+    // A smaller writable map would cut the file down to it.
+    flags &= ~static_cast<unsigned>(MDB_WRITEMAP);
+    env->write_map_ = false;
     mdb_env_close(raw);
     env->env_ = nullptr;
     if (mdb_env_create(&env->env_) != 0) return fail(errno_error(ENOMEM, path));
@@ -89,6 +104,9 @@ Error Env::error(int code, std::string_view what) {
   switch (code) {
     case kFaulted:
       poison();
+      if (write_map_ && disk_full(fd_)) {
+        return errno_error(ENOSPC, where);
+      }
       return {Code::kStoreCorrupt, where + ": the file is damaged (memory fault)",
               "run lockkeeper doctor"};
     case MDB_CORRUPTED:

@@ -23,6 +23,9 @@ class Env {
   struct Options {
     bool read_only = false;
     bool sync = true;  // data before meta; the meta's own sync is left to the caller
+    // Writes go through the map instead of the file: for stores that need no order of writing. A
+    // write to a hole on a full disk would fault, so whoever writes reserves blocks first.
+    bool write_map = false;
     std::uint64_t map_bytes = 0;
     unsigned file_mode = 0600;
   };
@@ -39,6 +42,7 @@ class Env {
   std::uint64_t map_bytes() const;
   std::uint64_t used_pages() const;  // as of the last commit
   std::uint64_t page_bytes() const { return page_bytes_; }
+  bool write_map() const { return write_map_; }
 
   // REQUIRES: no transaction of this environment is open.
   Result<void> resize(std::uint64_t map_bytes);
@@ -60,6 +64,7 @@ class Env {
   MDB_env* env_ = nullptr;
   int fd_ = -1;  // LMDB's own
   std::uint64_t page_bytes_ = 0;
+  bool write_map_ = false;
   pid_t owner_pid_ = 0;
   // Set by whoever finds out, read by whoever begins.
   std::atomic<bool> poisoned_ = false;

@@ -18,7 +18,8 @@ void on_fault(int signal, siginfo_t*, void*) {
 bool install() {
   struct sigaction action{};
   action.sa_sigaction = on_fault;
-  // NODEFER: the handler is left by a jump, which does not restore the mask.
+  // NODEFER: the handler is left by a jump, which does not restore the mask. A sanitizer's wrapper
+  // may mask all the same: hence after_landing().
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   ::sigaction(SIGSEGV, &action, &g_old_segv);
   ::sigaction(SIGBUS, &action, &g_old_bus);
@@ -33,6 +34,14 @@ Landing& landing() {
 
 void land() {
   if (t_landing.active) siglongjmp(t_landing.place, 1);
+}
+
+void after_landing() {
+  sigset_t faults;
+  ::sigemptyset(&faults);
+  ::sigaddset(&faults, SIGSEGV);
+  ::sigaddset(&faults, SIGBUS);
+  ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
 void install_fault_handler() {

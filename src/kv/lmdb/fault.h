@@ -22,6 +22,9 @@ void install_fault_handler();
 // To be called where LMDB found itself in a state that cannot be: lands if it can.
 void land();
 
+// Lets the thread take the next fault too, whatever mask the handler ran under.
+void after_landing();
+
 // Calls `call` and returns its code, or kFaulted if it ran into a memory fault or land(). `call`
 // and what it calls must hold nothing that needs a destructor. REQUIRES: install_fault_handler().
 template <class Call>
@@ -29,6 +32,7 @@ int guarded(Call&& call) {
   Landing& here = landing();
   if (sigsetjmp(here.place, 0) != 0) {
     here.active = false;
+    after_landing();
     return kFaulted;
   }
   here.active = true;

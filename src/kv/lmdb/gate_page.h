@@ -33,7 +33,9 @@ struct GatePage {
   // The data file as the last commit left it: another time means that somebody else wrote to it.
   std::atomic<std::uint64_t> data_inode;
   std::atomic<std::uint64_t> data_mtime_ns;
-  std::uint64_t reserved[504];
+  // Up to where the data file surely has blocks, if it is written through the map; 0: not known.
+  std::atomic<std::uint64_t> data_reserved;
+  std::uint64_t reserved[503];
   SeatRow seats[kSeats];
 };
 static_assert(sizeof(GatePage) == 4096 + kSeats * sizeof(SeatRow));

@@ -47,6 +47,11 @@ class GateHost final : public TxnHost {
     return instance_->make_room(txn, demand, data_bytes_);
   }
 
+  Result<void> keep_room(MDB_txn* txn, const Demand& demand) override {
+    wrote_ = true;
+    return instance_->keep_room(txn, demand);
+  }
+
   Result<void> committed(Version version) override {
     instance_->note_data(version);
     wrote_ = false;
@@ -205,7 +210,8 @@ Result<std::uint64_t> Instance::fits() const {
     const GatePage& page = gate_->page();
     if (page.magic.load(std::memory_order_relaxed) != kGateMagic ||
         page.generation.load(std::memory_order_relaxed) != epoch_.revision ||
-        page.data_mtime_ns.load(std::memory_order_relaxed) != mtime_ns(st) ||
+        (epoch_.durability == Durability::kFull &&
+         page.data_mtime_ns.load(std::memory_order_relaxed) != mtime_ns(st)) ||
         page.data_inode.load(std::memory_order_relaxed) != st.st_ino) {
       return 0;
     }
@@ -258,6 +264,12 @@ Result<int> Instance::begin_lmdb(Access access, MDB_txn*& txn) {
     while (bytes < used * 4) bytes *= 2;
     if (auto ok = env_->resize(bytes); !ok) return fail(std::move(ok.error()));
   }
+  if (access == Access::kWrite && env_->write_map()) {
+    // On a full disk those who release go on with what is left of the reserve.
+    if (auto ok = reserve(2 * kReservePages); !ok && ok.error().code != Code::kNoSpace) {
+      return fail(std::move(ok.error()));
+    }
+  }
   const unsigned flags = access == Access::kRead ? MDB_RDONLY : 0;
   return guarded([&] { return mdb_txn_begin(env_->get(), nullptr, flags, &txn); });
 }
@@ -275,7 +287,29 @@ Result<void> Instance::grow_map() {
   return env_->resize(bytes);
 }
 
+// Blocks for so many pages behind those in use, before anything is written there through the map.
+Result<void> Instance::reserve(std::uint64_t pages) {
+  std::atomic<std::uint64_t>& reserved = gate_->page().data_reserved;
+  const std::uint64_t used = env_->used_pages() * env_->page_bytes();
+  const std::uint64_t want = used + pages * env_->page_bytes();
+  const std::uint64_t have = std::max(used, reserved.load(std::memory_order_relaxed));
+  if (have >= want) return {};
+  const std::uint64_t step =
+      std::clamp(env_->used_pages() / 16, kStepPagesMin, kStepPagesMax) * env_->page_bytes();
+  for (const std::uint64_t until : {want + step, want}) {
+    const int error = ::posix_fallocate(env_->fd(), static_cast<off_t>(have),
+                                        static_cast<off_t>(until - have));
+    if (error == 0) {
+      reserved.store(until, std::memory_order_relaxed);
+      return {};
+    }
+    if (error != ENOSPC && error != EDQUOT) return fail(errno_error(error, env_->path()));
+  }
+  return fail(errno_error(ENOSPC, env_->path()));
+}
+
 Result<void> Instance::extend(std::uint64_t pages) {
+  if (env_->write_map()) return reserve(pages + kReservePages);
   struct stat st{};
   if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
   const auto bytes = static_cast<off_t>(pages * env_->page_bytes());
@@ -285,12 +319,35 @@ Result<void> Instance::extend(std::uint64_t pages) {
   return fail(errno_error(errno, env_->path()));
 }
 
+namespace {
+
+// Each write copies its path and may split it; all together no more than the tree and what is new.
+std::uint64_t pages_for(const MDB_stat& rows, const TxnHost::Demand& demand, std::uint64_t page) {
+  const std::uint64_t by_writes = demand.writes * (2 * std::uint64_t{rows.ms_depth} + 2);
+  const std::uint64_t by_bytes =
+      rows.ms_leaf_pages + rows.ms_branch_pages + 3 * demand.put_bytes / page;
+  return std::min(by_writes, by_bytes) + demand.overflow_pages + 16;
+}
+
+}  // namespace
+
+Result<void> Instance::keep_room(MDB_txn* txn, const TxnHost::Demand& demand) {
+  if (!env_->write_map()) return {};
+  MDB_stat rows{};
+  mdb_stat(txn, kRows, &rows);
+  TxnHost::Demand twice = demand;
+  twice.writes *= 2;
+  twice.put_bytes = demand.put_bytes * 2 + env_->page_bytes();
+  return reserve(pages_for(rows, twice, env_->page_bytes()) + 64);
+}
+
 Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
                                  std::uint64_t data_bytes) {
   MDB_stat rows{};
   MDB_stat free{};
   mdb_stat(txn, kRows, &rows);
   mdb_stat(txn, kFreeList, &free);
+  if (env_->write_map()) data_bytes = gate_->page().data_reserved.load(std::memory_order_relaxed);
   const std::uint64_t page = env_->page_bytes();
   const std::uint64_t used = env_->used_pages();
   const std::uint64_t pages = data_bytes / page;
@@ -299,12 +356,7 @@ Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
                               rows.ms_overflow_pages + free.ms_branch_pages + free.ms_leaf_pages +
                               free.ms_overflow_pages;
   const std::uint64_t inside = used > taken ? used - taken : 0;
-  // Each write copies its path and may split it; all together no more than the tree and what is
-  // new.
-  const std::uint64_t by_writes = demand.writes * (2 * std::uint64_t{rows.ms_depth} + 2);
-  const std::uint64_t by_bytes =
-      rows.ms_leaf_pages + rows.ms_branch_pages + 3 * demand.put_bytes / page;
-  const std::uint64_t need = std::min(by_writes, by_bytes) + demand.overflow_pages + 16;
+  const std::uint64_t need = pages_for(rows, demand, page);
   if (inside + behind >= need + kReservePages && behind >= demand.overflow_pages + 64) return {};
   const std::uint64_t step = std::clamp(used / 16, kStepPagesMin, kStepPagesMax);
   auto more = extend(std::max(step, need + kReservePages));
@@ -316,6 +368,11 @@ Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
 }
 
 void Instance::note_data(Version version) {
+  if (epoch_.durability == Durability::kProcess) {
+    // Its time changes whenever the kernel pleases, and its length only with the map.
+    if (version != 0) gate_->page().version.store(version, std::memory_order_relaxed);
+    return;
+  }
   struct stat st{};
   if (::fstat(env_->fd(), &st) != 0) return;
   const auto used = static_cast<off_t>(env_->used_pages() * env_->page_bytes());

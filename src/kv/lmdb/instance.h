@@ -35,6 +35,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
   // Reserves disk space for a commit; see TxnHost::make_room().
   Result<void> make_room(MDB_txn* txn, const TxnHost::Demand& demand, std::uint64_t data_bytes);
+  // The same in the middle of a transaction that writes through the map: enough for twice as much.
+  Result<void> keep_room(MDB_txn* txn, const TxnHost::Demand& demand);
   // Takes note of the data file as the last write left it. REQUIRES: inside the gate as a writer.
   void note_data(Version version);
 
@@ -48,6 +50,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Result<int> begin_lmdb(Access access, MDB_txn*& txn);
   Result<void> grow_map();
   Result<void> extend(std::uint64_t pages);
+  Result<void> reserve(std::uint64_t pages);
 
   // Constant after open().
   Place place_;

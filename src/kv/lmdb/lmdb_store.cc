@@ -160,9 +160,14 @@ Result<void> LmdbStore::set_durability(Durability durability) {
       instance->gate().page().generation.load() != instance->epoch().revision) {
     return fail(Code::kStoreUnavailable, options_.folder + ": the store has changed", "try again");
   }
-  if (::fdatasync(instance->env().fd()) != 0) {
-    return fail(errno_error(errno, instance->env().path()));
+  const internal::Env& env = instance->env();
+  // A file that was written through the map is as long as the map, mostly holes: what counts from
+  // now on is its length.
+  const auto used = static_cast<off_t>(env.used_pages() * env.page_bytes());
+  if (env.write_map() && ::ftruncate(env.fd(), used) != 0) {
+    return fail(errno_error(errno, env.path()));
   }
+  if (::fdatasync(env.fd()) != 0) return fail(errno_error(errno, env.path()));
   internal::EpochRecord record = instance->epoch();
   record.durability = durability;
   ++record.revision;

@@ -1,5 +1,6 @@
 #include "kv/lmdb/lmdb_txn.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/assert.h"
@@ -32,6 +33,7 @@ std::string_view bound(std::string_view key) {
 class PrivateHost final : public TxnHost {
  public:
   Result<void> make_room(MDB_txn*, const Demand&) override { return {}; }
+  Result<void> keep_room(MDB_txn*, const Demand&) override { return {}; }
   Result<void> committed(Version) override { return {}; }
   void ended() override {}
   bool ours() const override { return true; }
@@ -121,7 +123,16 @@ Result<MDB_cursor*> LmdbTxn::cursor(std::size_t depth) {
 }
 
 int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op) {
-  return guarded([&] { return mdb_cursor_get(cursor, &key, &value, op); });
+  return guarded([&] {
+    const int code = mdb_cursor_get(cursor, &key, &value, op);
+    if (code != 0) return code;
+    // In a damaged page the key may reach beyond the file: find out here, not in a comparison.
+    if (key.mv_size == 0 || key.mv_size > kKeyBytesMax + kAppendTailBytes) return MDB_CORRUPTED;
+    const auto* bytes = static_cast<const volatile char*>(key.mv_data);
+    (void)bytes[0];
+    (void)bytes[key.mv_size - 1];
+    return 0;
+  });
 }
 
 Result<void> LmdbTxn::scan(const Range& range, const Visit& visit, Read) {
@@ -247,10 +258,25 @@ Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value, b
   return {};
 }
 
+// A few small rows always fit; more, or a large one, must be asked for.
+Result<void> LmdbTxn::keep_room(std::size_t value_bytes) {
+  const bool large = value_bytes > env_->page_bytes() / 4;
+  if (demand_.writes < writes_checked_ && !large) return {};
+  TxnHost::Demand demand = demand_;
+  if (large) demand.overflow_pages += value_bytes / env_->page_bytes() + 2;
+  if (auto ok = host_->keep_room(txn_, demand); !ok) {
+    failed_ = ok.error();
+    return ok;
+  }
+  writes_checked_ = std::max(writes_checked_, demand.writes * 2);
+  return {};
+}
+
 Result<void> LmdbTxn::put(std::string_view key, std::string_view value) {
   LOCKKEEPER_ASSERT(!key.empty());
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
   if (auto ok = check_lengths(key, key.size(), value.size()); !ok) return ok;
+  if (auto ok = keep_room(value.size()); !ok) return ok;
   wrote_ = true;
   auto ok = put_record(key, value, true);
   if (!ok) failed_ = ok.error();
@@ -261,6 +287,7 @@ Result<void> LmdbTxn::erase(std::string_view key) {
   LOCKKEEPER_ASSERT(!key.empty());
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
   if (auto ok = check_lengths(key, key.size(), 0); !ok) return ok;
+  if (auto ok = keep_room(0); !ok) return ok;
   auto at = cursor(0);
   if (!at) return fail(std::move(at.error()));
   key_.assign(key);
@@ -344,6 +371,7 @@ Result<void> LmdbTxn::put_all() {
   for (const Append& append : appends_) {
     std::string key = append.prefix;
     append_be64(key, version_);
+    if (auto ok = keep_room(append.value.size()); !ok) return ok;
     key.push_back(static_cast<char>(index >> 8));
     key.push_back(static_cast<char>(index & 0xff));
     if (auto ok = put_record(key, append.value, true); !ok) return ok;

@@ -28,6 +28,8 @@ class TxnHost {
     std::uint64_t overflow_pages = 0;
   };
   virtual Result<void> make_room(MDB_txn* txn, const Demand& demand) = 0;
+  // The same for what has been written so far, and as much again; asked as the demand doubles.
+  virtual Result<void> keep_room(MDB_txn* txn, const Demand& demand) = 0;
 
   // The commit has happened (or failed: `version` 0); others may come in when it returns. Success:
   // it is as durable as promised.
@@ -90,6 +92,7 @@ class LmdbTxn final : public Txn {
   Result<MDB_cursor*> cursor(std::size_t depth);
   int step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op);
   Result<void> put_record(std::string_view key, std::string_view value, bool counted);
+  Result<void> keep_room(std::size_t value_bytes);
   Result<void> put_all();
   Result<CommitResult> finish();
   void end();  // of LMDB's transaction, undone unless committed
@@ -102,6 +105,7 @@ class LmdbTxn final : public Txn {
   const Epoch epoch_;
   std::vector<MDB_cursor*> cursors_;  // one for each scan inside a scan's visit, then kept
   std::size_t visiting_ = 0;
+  std::uint64_t writes_checked_ = 16;  // for so many writes there is room, whatever they touch
   bool broken_ = false;  // an explicit guard does not hold
   bool wrote_ = false;
   bool ended_ = false;

@@ -19,6 +19,7 @@ namespace lockkeeper::kv::internal {
 namespace {
 
 constexpr std::uint64_t kFoundMapBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kWriteMapBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kAsidesMax = 2;
 
 std::unexpected<Error> corrupt(const std::string& what) {
@@ -324,6 +325,7 @@ Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& recor
   page.version.store(facts->meta.txn_id + record.version_base);
   page.data_inode.store(facts->inode);
   page.data_mtime_ns.store(facts->mtime_ns);
+  page.data_reserved.store(0);
   page.generation.store(record.revision);
   page.magic.store(kGateMagic);
   return {};
@@ -353,10 +355,15 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
                              bool read_only) {
   OpenedData opened;
   const std::uint64_t used = (facts.meta.last_page + 1) * facts.meta.page_bytes;
+  const bool write_map = epoch.durability == Durability::kProcess && !read_only;
   std::uint64_t map_bytes = place.options.map_bytes;
-  while (map_bytes < used * 2) map_bytes *= 2;
+  // A file that is written through the map is as long as the map: begin small. One that is there
+  // already must never be cut down to a smaller map.
+  if (write_map) map_bytes = std::min(map_bytes, kWriteMapBytes);
+  while (map_bytes < used * 2 || (write_map && map_bytes < facts.file_bytes)) map_bytes *= 2;
   auto env = Env::open(place.data_path, {.read_only = read_only,
                                          .sync = epoch.durability == Durability::kFull,
+                                         .write_map = write_map,
                                          .map_bytes = map_bytes,
                                          .file_mode = place.policy.file_mode});
   if (!env) return fail(std::move(env.error()));
@@ -386,7 +393,9 @@ bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const 
          page.generation.load() == epoch.revision && !epoch.founding &&
          epoch.boot_id == place.options.boot_id && epoch.gate.same_file(gate.identity()) &&
          (own_time == 0 || epoch.time_namespace == 0 || own_time == epoch.time_namespace) &&
-         page.data_inode.load() == facts.inode && page.data_mtime_ns.load() == facts.mtime_ns &&
+         page.data_inode.load() == facts.inode &&
+         (epoch.durability == Durability::kProcess ||
+          page.data_mtime_ns.load() == facts.mtime_ns) &&
          page.version.load() <= facts.meta.txn_id + epoch.version_base;
 }
 
