@@ -1,0 +1,72 @@
+// A fresh git repository in a temporary folder with a home of its own, and the shipped program as
+// its agents would call it. Nothing of the caller's environment reaches it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/test_folder.h"
+#include "support/process.h"
+
+namespace lockkeeper::stage {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+struct Answer {
+  int status = -1;
+  std::string out;
+  std::string err;
+
+  // The one object on stdout; null, and a failed test, if it is not JSON.
+  Json json() const;
+  // One per line.
+  std::vector<Json> lines() const;
+  std::string all() const { return out + err; }
+  std::uint64_t fence() const { return json()["lease"]["fence"].get<std::uint64_t>(); }
+  std::string lease() const { return json()["lease"]["id"].get<std::string>(); }
+};
+
+class Stage {
+ public:
+  enum class Git { kYes, kNo };
+  explicit Stage(Git git = Git::kYes);
+
+  // The shipped program.
+  static const char* program();
+
+  std::string repo() const { return path("repo"); }
+  std::string store() const { return repo() + "/.git/lockkeeper"; }
+  std::string path(const std::string& name) const { return folder_.file(name); }
+  // A file of the repository, with the folders above it.
+  void file(const std::string& name, const std::string& text = "x\n") const;
+  void git(const std::string& in, const Words& words);
+
+  // Everything is started with these variables; a test may change them.
+  std::map<std::string, std::string> env;
+
+  // For the program with these words, called by `agent` (empty: by nobody in particular).
+  Launch launch(const std::string& agent, const Words& words);
+  // For any other program.
+  Launch command(const Words& argv);
+  Process start(const std::string& agent, const Words& words);
+  Answer finish(Launch launch) const;
+
+  // Runs it to its end. `as` names the agent, `json` adds --json.
+  Answer as(const std::string& agent, const Words& words);
+  Answer json(const std::string& agent, Words words);
+  // As `json`, and the exit status must be `status`.
+  Answer expect(int status, const std::string& agent, const Words& words);
+
+  Json list();
+  std::size_t waiters() { return list()["waiters"].size(); }
+  // Until this many requests stand in the queue.
+  bool queue_grows_to(std::size_t count);
+
+ private:
+  TestFolder folder_;
+  int started_ = 0;
+};
+
+}  // namespace lockkeeper::stage
