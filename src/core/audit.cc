@@ -67,7 +67,7 @@ class Audit {
 
   // Which subjects have a due row of which kind; the rows themselves are judged later.
   Result<void> collect_due() {
-    return each(kv::prefix_range("t"), [&](const kv::Row& row) {
+    return each(kv::prefix_range(kDuePrefix), [&](const kv::Row& row) {
       const std::optional<DueRow> due = read_due_key(row.key);
       if (!due) {
         say("a due row cannot be read");
@@ -302,7 +302,7 @@ class Audit {
       }
       return true;
     }));
-    LK_CHECK(each(kv::prefix_range("f"), [&](const kv::Row& row) {
+    LK_CHECK(each(kv::prefix_range("g"), [&](const kv::Row& row) {
       if (!to_forget_.contains(std::string(row.key))) {
         say("a refusal will never be forgotten: " + to_hex(row.key));
       }
@@ -328,7 +328,7 @@ class Audit {
 
   Result<void> due_rows() {
     std::vector<std::string> subjects;
-    LK_CHECK(each(kv::prefix_range("t"), [&](const kv::Row& row) {
+    LK_CHECK(each(kv::prefix_range(kDuePrefix), [&](const kv::Row& row) {
       const std::optional<DueRow> due = read_due_key(row.key);
       if (!due) return true;
       const std::string subject = static_cast<char>(due->what) + std::string(due->subject);

@@ -316,7 +316,7 @@ TEST_P(Rule09, UpkeepAfterARebootFilesEverythingUnderTheNewEpoch) {
   realm_.reboot();
   realm_.maintain(7);
   for (const auto& [key, value] : realm_.rows()) {
-    if (key[0] == 't') {
+    if (key.starts_with(kDuePrefix)) {
       EXPECT_EQ(read_due_key(key)->epoch, 2U);
     }
   }

@@ -11,7 +11,7 @@ namespace lockkeeper::core {
 namespace {
 
 // The kinds of rows that are made anew; what is kept: leases, events, request ids, lost leases.
-constexpr std::string_view kDerived = "SXbcfstwx";
+constexpr std::string_view kDerived = "SXbcfgswx";
 constexpr std::size_t kLeaseKeyBytes = 17;
 
 struct Kept {

@@ -105,15 +105,17 @@ std::string lost_key(const LeaseId& id) {
 }
 
 std::string refusal_key(const Owner& owner, std::string_view resources) {
-  std::string key = with_letter('f', owner_tag(owner));
+  std::string key = with_letter('g', owner_tag(owner));
   append_be64(key, hash64(resources));
   return key;
 }
 
 std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject) {
-  std::string key = "t";
-  append_be64(key, epoch);
-  append_be64(key, static_cast<std::uint64_t>(mono_ms < 0 ? INT64_MAX : mono_ms));
+  std::string key;
+  key.reserve(kDuePrefix.size() + 17 + subject.size());
+  key.append(kDuePrefix);
+  append_be64(key, ~epoch);
+  append_be64(key, ~static_cast<std::uint64_t>(mono_ms < 0 ? INT64_MAX : mono_ms));
   key.push_back(static_cast<char>(what));
   key.append(subject);
   return key;
@@ -121,24 +123,36 @@ std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::st
 
 std::optional<DueRow> read_due_key(std::string_view key) {
   constexpr std::size_t kHead = 1 + 8 + 8 + 1;
-  if (key.size() < kHead || key[0] != 't') return std::nullopt;
+  if (key.size() < kHead || key[0] != kDuePrefix[0]) return std::nullopt;
   // What a row of another kind names must never be taken for something to forget.
-  if (std::string_view("bdflr").find(key[17]) == std::string_view::npos) return std::nullopt;
-  return DueRow{read_be64(key.substr(1)), static_cast<std::int64_t>(read_be64(key.substr(9))),
+  if (std::string_view("bdglr").find(key[17]) == std::string_view::npos) return std::nullopt;
+  return DueRow{~read_be64(key.substr(1)), static_cast<std::int64_t>(~read_be64(key.substr(9))),
                 static_cast<Due>(key[17]), key.substr(kHead)};
 }
 
-kv::Range exactly_at(Holding holding, Mode mode, std::string_view place) {
-  std::string from = with_letter(claim_letter(holding, mode), place);
-  std::string to = from;
-  from.push_back('\0');
-  to.push_back('\1');
-  return {std::move(from), std::move(to)};
+kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms) {
+  kv::Range range = kv::prefix_range(kDuePrefix);
+  append_be64(range.from, ~epoch);
+  if (mono_ms > 0) {
+    append_be64(range.from, ~static_cast<std::uint64_t>(mono_ms - 1));
+  } else {
+    range.from.append(9, '\xff');  // behind all of this epoch
+  }
+  return range;
 }
 
-kv::Range at_or_below(Holding holding, Mode mode, std::string_view place) {
-  kv::Range range = exactly_at(holding, mode, place);
-  range.to.back() = '\2';
+void set_claim_range(kv::Range& range, Holding holding, Mode mode, std::string_view place,
+                     bool below) {
+  range.from.assign(1, claim_letter(holding, mode));
+  range.from.append(place);
+  range.to.assign(range.from);
+  range.from.push_back('\0');
+  range.to.push_back(below ? '\2' : '\1');
+}
+
+kv::Range exactly_at(Holding holding, Mode mode, std::string_view place) {
+  kv::Range range;
+  set_claim_range(range, holding, mode, place, false);
   return range;
 }
 

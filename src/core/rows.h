@@ -9,11 +9,14 @@
 //   X|S <place> <id> <slot 2>                   → claim of a waiter
 //   b <blocker id> <waiter id>                  → waiters filed under their one blocker
 //   c <parent id> <child id>                    → child leases and waiters (rule 11)
-//   t <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, earliest first
-//   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
-//   d <id>                                      → leases that ended against their holder's will
-//   f <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
-//   e <version 8> <index 2>                     → events, appended
+//   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, both inverted: the earliest
+//   last r <agent 4> <session 4> <hash 8>            → request ids (rule 12) d <id> → leases that
+//   ended against their holder's will g <agent 4> <session 4> <hash 8>            → the last
+//   recorded refusal, for coalescing e <version 8> <index 2>                     → events, appended
+//
+// What every grant appends lies side by side, on one page of the store: the newest event, the
+// store's own ledger behind the events, and then the due rows, whose times are inverted so that the
+// newest lease's stands first.
 //
 // A place is where a resource is filed: its space, then each literal segment behind a byte 1, then
 // a byte 0. Control characters cannot occur in either, so "this place and all below" is one range
@@ -58,7 +61,8 @@ std::string refusal_key(const Owner& owner, std::string_view resources);
 inline constexpr std::string_view kEventPrefix = "e";
 
 // What a due row asks to look at.
-enum class Due : char { kHandoff = 'b', kLost = 'd', kRefusal = 'f', kLease = 'l', kRequest = 'r' };
+enum class Due : char { kHandoff = 'b', kLost = 'd', kRefusal = 'g', kLease = 'l', kRequest = 'r' };
+inline constexpr std::string_view kDuePrefix = "f";
 std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject);
 struct DueRow {
   std::uint64_t epoch;
@@ -67,9 +71,13 @@ struct DueRow {
   std::string_view subject;
 };
 std::optional<DueRow> read_due_key(std::string_view key);
+// All of earlier epochs, and of this one what lies strictly before: the earliest last.
+kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms);
 
+// The claims at exactly this place, or there and below; into a range that is used again and again.
+void set_claim_range(kv::Range& range, Holding holding, Mode mode, std::string_view place,
+                     bool below);
 kv::Range exactly_at(Holding holding, Mode mode, std::string_view place);
-kv::Range at_or_below(Holding holding, Mode mode, std::string_view place);
 kv::Range all_waiter_claims();
 LeaseId id_in_claim_key(std::string_view key);
 Mode mode_in_claim_key(std::string_view key);

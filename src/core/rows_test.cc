@@ -37,7 +37,8 @@ TEST(Place, ALongPathIsFiledAtTheAncestorThatFits) {
 
 TEST(Rows, TheRangeOfAPlaceHoldsItAndTheOneBelowHoldsItsSubtree) {
   const auto exact = exactly_at(Holding::kLease, Mode::kExclusive, "/\1src");
-  const auto below = at_or_below(Holding::kLease, Mode::kExclusive, "/\1src");
+  kv::Range below;
+  set_claim_range(below, Holding::kLease, Mode::kExclusive, "/\1src", true);
   for (const char* text : {"src", "src/", "src/*.h", "src/**"}) {
     EXPECT_TRUE(in(exact, claim_row(text))) << text;
     EXPECT_TRUE(in(below, claim_row(text))) << text;
@@ -54,7 +55,8 @@ TEST(Rows, TheRangeOfAPlaceHoldsItAndTheOneBelowHoldsItsSubtree) {
 TEST(Rows, ModesAndHoldingsLieApart) {
   const Place place(resource("a"));
   const LeaseId id = make_id({"ann", ""}, 1);
-  const auto range = at_or_below(Holding::kLease, Mode::kExclusive, "/");
+  kv::Range range;
+  set_claim_range(range, Holding::kLease, Mode::kExclusive, "/", true);
   EXPECT_TRUE(in(range, claim_key(Holding::kLease, Mode::kExclusive, place, id, 0)));
   EXPECT_FALSE(in(range, claim_key(Holding::kLease, Mode::kShared, place, id, 0)));
   EXPECT_FALSE(in(range, claim_key(Holding::kWaiter, Mode::kExclusive, place, id, 0)));
@@ -103,16 +105,16 @@ TEST(Rows, DueRowsAreOrderedByEpochThenTime) {
   const std::string late = due_key(1, 1'000, Due::kHandoff, "a");
   const std::string endless = due_key(1, kNoEnd, Due::kLease, "a");
   const std::string next_epoch = due_key(2, 0, Due::kLease, "a");
-  EXPECT_LT(early, late);
-  EXPECT_LT(late, endless);
-  EXPECT_LT(endless, next_epoch);
+  EXPECT_GT(early, late);  // the earliest last
+  EXPECT_GT(late, endless);
+  EXPECT_GT(endless, next_epoch);
   const auto read = read_due_key(late);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->epoch, 1U);
   EXPECT_EQ(read->mono_ms, 1'000);
   EXPECT_EQ(read->what, Due::kHandoff);
   EXPECT_EQ(read->subject, "a");
-  EXPECT_FALSE(read_due_key("t"));
+  EXPECT_FALSE(read_due_key("f"));
   EXPECT_FALSE(read_due_key("x" + late.substr(1)));
   std::string odd = late;
   odd[17] = '?';

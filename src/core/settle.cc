@@ -301,18 +301,12 @@ Result<void> Settler::settle() {
 Result<bool> Settler::sweep(std::size_t most) {
   std::vector<std::string> keys;
   const Context& context = state_.context();
-  const std::string from = "t";
-  // Everything of earlier epochs, and of this one what lies strictly before now.
-  std::string to = due_key(context.epoch.id, context.now.mono_ms, Due::kHandoff, "");
-  to.pop_back();
-  LK_CHECK(state_.txn().scan(
-      {from, to},
-      [&](const kv::Row& row) {
-        if (keys.size() == most) return false;
-        keys.emplace_back(row.key);
-        return true;
-      },
-      kv::Read::kPeek));
+  const kv::Range due = due_before(context.epoch.id, context.now.mono_ms);
+  LK_CHECK(state_.txn().scan_back(due, [&](const kv::Row& row) {
+    if (keys.size() == most) return false;
+    keys.emplace_back(row.key);
+    return true;
+  }));
   for (const std::string& key : keys) {
     if (!room_left()) return true;
     LK_CHECK(look_at_due(key));

@@ -35,23 +35,32 @@ Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
 }
 
 Result<std::size_t> State::claims_held(const Owner& owner) {
-  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(counter_key(owner)));
-  if (!row) return std::size_t{0};
-  RecordReader in(row->value);
-  const std::uint64_t count = in.number();
-  if (!in.at_end()) return fail(Code::kStoreCorrupt, "a counter in the store cannot be read");
+  const std::string key = counter_key(owner);
+  const auto known = counters_.find(key);
+  if (known != counters_.end()) return known->second;
+  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(key));
+  std::uint64_t count = 0;
+  if (row) {
+    RecordReader in(row->value);
+    count = in.number();
+    if (!in.at_end()) return fail(Code::kStoreCorrupt, "a counter in the store cannot be read");
+  }
+  counters_[key] = static_cast<std::size_t>(count);
   return static_cast<std::size_t>(count);
 }
 
 Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
   LK_ASSIGN(const std::size_t before, claims_held(owner));
   const std::int64_t after = static_cast<std::int64_t>(before) + change;
-  if (after < 0)
+  if (after < 0) {
     return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is off");
-  if (after == 0) return txn_.erase(counter_key(owner));
+  }
+  const std::string key = counter_key(owner);
+  counters_[key] = static_cast<std::size_t>(after);
+  if (after == 0) return txn_.erase(key);
   RecordWriter out;
   out.number(static_cast<std::uint64_t>(after));
-  return txn_.put(counter_key(owner), out.take());
+  return txn_.put(key, out.take());
 }
 
 Result<void> State::add_lease(const Lease& lease) {
@@ -195,8 +204,10 @@ Result<bool> State::any_waiters() {
         return false;
       },
       kv::Read::kPeek));
-  // An empty queue is one guard instead of one for each ancestor of each path.
-  if (!any) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
+  // An empty queue is one guard instead of one for each ancestor of each path. Where guards are not
+  // counted nobody else can write meanwhile, and the look was enough.
+  const bool counted = txn_.left().guards != SIZE_MAX;
+  if (!any && counted) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
   any_waiters_ = any;
   return any;
 }
@@ -206,7 +217,8 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   Error error;
   bool failed = false;
   std::size_t seen = 0;
-  const auto consider = [&](const kv::Row& row) {
+  // One function and one range for all probes: most find nothing, and should cost no more.
+  const kv::Txn::Visit consider = [&](const kv::Row& row) {
     if (++seen > context_.limits.rows_per_glob && look.limited) {
       failed = true;
       error = {Code::kLimitExceeded,
@@ -229,8 +241,10 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
     }
     return true;
   };
-  const auto scan = [&](kv::Range range, bool owner_filter) -> Result<void> {
-    if (owner_filter) {
+  kv::Range range;
+  const auto scan = [&](std::string_view at, bool below) -> Result<void> {
+    set_claim_range(range, look.holding, look.mode, at, below);
+    if (look.only_of != nullptr) {
       // Within one place the claims are ordered by id, which begins with the owner's tag.
       range.from += owner_tag(*look.only_of);
       range.to = kv::prefix_range(range.from).to;
@@ -243,12 +257,9 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   const Place place(resource);
   const std::string_view whole = place.space_and_segments;
   for (const std::size_t end : place.ancestor_ends) {
-    LK_CHECK(scan(exactly_at(look.holding, look.mode, whole.substr(0, end)), look.only_of));
+    LK_CHECK(scan(whole.substr(0, end), false));
   }
-  if (look.only_of != nullptr) {
-    return scan(exactly_at(look.holding, look.mode, whole), true);
-  }
-  return scan(at_or_below(look.holding, look.mode, whole), false);
+  return scan(whole, look.only_of == nullptr);
 }
 
 Result<void> State::append(Event event) {

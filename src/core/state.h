@@ -84,6 +84,7 @@ class State {
   kv::Txn& txn_;
   const Context& context_;
   std::map<LeaseId, std::optional<Lease>> leases_;  // read or written in this transaction
+  std::map<std::string, std::size_t> counters_;     // likewise
   std::optional<bool> any_waiters_;
 };
 
