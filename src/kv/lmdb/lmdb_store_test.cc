@@ -374,8 +374,15 @@ TEST(LmdbStoreTest, F14_ReadOnlyMountIsReadButNotWritten) {
   EXPECT_EQ(status, 0);
 }
 
-// F13. A small filesystem is filled to the brim; then space comes back.
-TEST(LmdbStoreTest, F13_DiskFullRefusesGrantsAllowsReleasesAndRecovers) {
+class OnAFullDisk : public ::testing::TestWithParam<Durability> {};
+INSTANTIATE_TEST_SUITE_P(Lmdb, OnAFullDisk,
+                         ::testing::Values(Durability::kFull, Durability::kProcess),
+                         [](const auto& tested) {
+                           return tested.param == Durability::kFull ? "full" : "process";
+                         });
+
+// A small filesystem is filled to the brim; then space comes back.
+TEST_P(OnAFullDisk, F13_RefusesGrantsAllowsReleasesAndRecovers) {
   StoreFolder place;
   const pid_t child = spawn([&] {
     const std::string at = place.folder.file("small");
@@ -384,6 +391,7 @@ TEST(LmdbStoreTest, F13_DiskFullRefusesGrantsAllowsReleasesAndRecovers) {
     if (::mount("tmpfs", at.c_str(), "tmpfs", 0, "size=6m") != 0) return 77;
     LmdbOptions options = place.options();
     options.folder = at + "/store";
+    options.durability = GetParam();
     auto store = open_store(options);
     const auto put = [&](int i) -> Result<CommitResult> {
       auto txn = must(store->begin(Access::kWrite));
