@@ -30,7 +30,10 @@ struct GatePage {
   // A writer waits for the readers inside: later readers go through the turnstile. A hint that only
   // fairness depends on; a writer that dies waiting leaves it set until the next one comes.
   std::atomic<std::uint32_t> waiting;
-  // The data file as the last commit left it: another time means that somebody else wrote to it.
+  // The data file as the last commit left it: another time means that somebody else wrote to it. A
+  // file that is written through the map gets its time when the kernel sees a page become dirty:
+  // then this is a time by which all our own writes were done, and only a later one is a
+  // stranger's.
   std::atomic<std::uint64_t> data_inode;
   std::atomic<std::uint64_t> data_mtime_ns;
   // Up to where the data file surely has blocks, if it is written through the map; 0: not known.

@@ -67,7 +67,9 @@ class GateHost final : public TxnHost {
   }
 
   void ended() override {
-    if (wrote_ && pass_) instance_->note_data(0);
+    // What was written through the map has touched the file though it was given up.
+    const bool touched = wrote_ || (access_ == Access::kWrite && instance_->env().write_map());
+    if (touched && pass_) instance_->note_data(0);
     leave();
   }
 
@@ -145,6 +147,14 @@ Result<void> Instance::open_gate() {
   return {};
 }
 
+// Opening a file to be written through the map sets its length, and with that its time.
+void Instance::expect_open(Durability durability) {
+  constexpr std::uint64_t kOpenTakesNs = 100'000'000;
+  if (durability == Durability::kProcess && !gate_->read_only()) {
+    note_mapped_write(gate_->page(), kOpenTakesNs);
+  }
+}
+
 Result<void> Instance::load() {
   bool settled = false;
   if (auto ok = load_settled(settled); !ok || settled) return ok;
@@ -165,6 +175,7 @@ Result<void> Instance::load() {
   recreated_ = made->recreated_after_reboot;
   auto facts = facts_of(place_.data_path);
   if (!facts) return fail(std::move(facts.error()));
+  expect_open(epoch_.durability);
   auto data = open_data(place_, epoch_, *facts, false);
   if (!data) return fail(std::move(data.error()));
   env_ = std::move(data->env);
@@ -186,6 +197,7 @@ Result<void> Instance::load_settled(bool& settled) {
         record->durability == Durability::kProcess && record->boot_id != place_.options.boot_id;
     if (!gate_->read_only() || old || record->founding) return {};
   }
+  expect_open(record->durability);
   auto data = open_data(place_, *record, *facts, gate_->read_only());
   if (!data) return {};
   if (auto ok = check_schema(place_, data->ledger.schema); !ok) {
@@ -210,8 +222,7 @@ Result<std::uint64_t> Instance::fits() const {
     const GatePage& page = gate_->page();
     if (page.magic.load(std::memory_order_relaxed) != kGateMagic ||
         page.generation.load(std::memory_order_relaxed) != epoch_.revision ||
-        (epoch_.durability == Durability::kFull &&
-         page.data_mtime_ns.load(std::memory_order_relaxed) != mtime_ns(st)) ||
+        !time_fits(page, epoch_.durability, mtime_ns(st)) ||
         page.data_inode.load(std::memory_order_relaxed) != st.st_ino) {
       return 0;
     }
@@ -297,8 +308,8 @@ Result<void> Instance::reserve(std::uint64_t pages) {
   const std::uint64_t step =
       std::clamp(env_->used_pages() / 16, kStepPagesMin, kStepPagesMax) * env_->page_bytes();
   for (const std::uint64_t until : {want + step, want}) {
-    const int error = ::posix_fallocate(env_->fd(), static_cast<off_t>(have),
-                                        static_cast<off_t>(until - have));
+    const int error =
+        ::posix_fallocate(env_->fd(), static_cast<off_t>(have), static_cast<off_t>(until - have));
     if (error == 0) {
       reserved.store(until, std::memory_order_relaxed);
       return {};
@@ -369,7 +380,8 @@ Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
 
 void Instance::note_data(Version version) {
   if (epoch_.durability == Durability::kProcess) {
-    // Its time changes whenever the kernel pleases, and its length only with the map.
+    // Its length changes only with the map.
+    note_mapped_write(gate_->page(), 0);
     if (version != 0) gate_->page().version.store(version, std::memory_order_relaxed);
     return;
   }

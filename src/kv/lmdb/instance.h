@@ -44,6 +44,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   explicit Instance(const LmdbOptions& options) : place_(options) {}
 
   Result<void> open_gate();
+  void expect_open(Durability durability);
   Result<void> load();
   Result<void> load_settled(bool& settled);
   Result<std::uint64_t> fits() const;

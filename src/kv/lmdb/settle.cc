@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <time.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -386,6 +388,21 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   return opened;
 }
 
+bool time_fits(const GatePage& page, Durability durability, std::uint64_t mtime_ns) {
+  const std::uint64_t ours = page.data_mtime_ns.load(std::memory_order_relaxed);
+  return durability == Durability::kProcess ? mtime_ns <= ours : mtime_ns == ours;
+}
+
+void note_mapped_write(GatePage& page, std::uint64_t ahead_ns) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const std::uint64_t by = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                           static_cast<std::uint64_t>(now.tv_nsec) + ahead_ns;
+  std::uint64_t known = page.data_mtime_ns.load(std::memory_order_relaxed);
+  while (known < by && !page.data_mtime_ns.compare_exchange_weak(known, by)) {
+  }
+}
+
 bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts) {
   const GatePage& page = gate.page();
   const std::uint64_t own_time = time_namespace();
@@ -394,8 +411,7 @@ bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const 
          epoch.boot_id == place.options.boot_id && epoch.gate.same_file(gate.identity()) &&
          (own_time == 0 || epoch.time_namespace == 0 || own_time == epoch.time_namespace) &&
          page.data_inode.load() == facts.inode &&
-         (epoch.durability == Durability::kProcess ||
-          page.data_mtime_ns.load() == facts.mtime_ns) &&
+         time_fits(page, epoch.durability, facts.mtime_ns) &&
          page.version.load() <= facts.meta.txn_id + epoch.version_base;
 }
 

@@ -53,6 +53,11 @@ struct OpenedData {
   std::unique_ptr<Env> env;
   Ledger ledger;
 };
+// The modification time of the data file is one that we left; see GatePage.
+bool time_fits(const GatePage& page, Durability durability, std::uint64_t mtime_ns);
+// Notes that this process writes through the map now, or will within `ahead_ns`.
+void note_mapped_write(GatePage& page, std::uint64_t ahead_ns);
+
 Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
                              bool read_only);
 
