@@ -18,6 +18,7 @@ struct Kept {
   std::vector<std::string> keys;  // to be removed
   std::map<LeaseId, Lease> leases;
   std::map<LeaseId, std::set<std::string>> claimed;
+  std::vector<std::string> remembered;  // request ids and lost leases, to be forgotten in time
 };
 
 Result<Kept> read_all(kv::Txn& txn, Mended& mended) {
@@ -39,6 +40,7 @@ Result<Kept> read_all(kv::Txn& txn, Mended& mended) {
     } else if (kind == 'w') {
       ++mended.waiters_dropped;
     } else if (kind != 'l' && kDerived.find(kind) == std::string_view::npos) {
+      if (kind == 'r' || kind == 'd') kept.remembered.emplace_back(row.key);
       return true;
     }
     kept.keys.emplace_back(row.key);
@@ -66,6 +68,10 @@ Result<Mended> mend(kv::Txn& txn, const Context& context) {
     lease.due_mono_ms = due_of(lease);
     LK_CHECK(state.restore_lease(lease));
     ++mended.leases;
+  }
+  for (const std::string& key : kept.remembered) {
+    LK_CHECK(state.file_due(context.now.mono_ms + context.limits.remember_ms,
+                            static_cast<Due>(key[0]), std::string_view(key).substr(1)));
   }
   for (const auto& [id, resources] : kept.claimed) {
     mended.locks_lost.insert(mended.locks_lost.end(), resources.begin(), resources.end());
