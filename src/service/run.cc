@@ -39,13 +39,21 @@ class SignalQueue {
     for (const int signal : kForwarded) ::sigaddset(&set, signal);
     ::sigaddset(&set, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &set, &before_);
+    // Where SIGCHLD is ignored, as some supervisors leave it, the kernel reaps the command itself:
+    // its end would be silent and its exit status gone.
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &usual, &child_before_);
     fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~SignalQueue() { restore(); }
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  void restore() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  void restore() const {
+    ::sigaction(SIGCHLD, &child_before_, nullptr);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
   int fd() const { return fd_.get(); }
 
   // Passes on what was asked of us alone; true if a child has changed.
@@ -66,6 +74,7 @@ class SignalQueue {
 
  private:
   sigset_t before_{};
+  struct sigaction child_before_{};
   Fd fd_;
 };
 
