@@ -5,115 +5,16 @@
 // `unknown`, where it cannot be told (I9).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/table.h"
+#include "service/commands.h"
 #include "service/identity.h"
 #include "service/lock_table.h"
-#include "service/resolve.h"
 
 namespace lockkeeper::service {
-
-// Resources as typed, and how to read them.
-struct Wanted {
-  std::vector<std::string> texts;
-  Base base;
-  key::Syntax syntax = key::Syntax::kAuto;
-  bool convert_backslash = false;
-  core::Mode mode = core::Mode::kExclusive;
-};
-
-inline constexpr std::int64_t kWaitForEver = -1;
-
-enum class Ended { kGranted, kRenewed, kHeld, kTimeout, kDeadlock, kInterrupted };
-
-// How a wait stands, for a person who watches.
-struct WaitProgress {
-  const std::vector<core::Conflict>& conflicts;
-  std::size_t position;
-  std::int64_t waited_ms;
-};
-
-struct AcquireCommand {
-  Wanted wanted;
-  std::optional<std::int64_t> ttl_ms;   // kNoEnd: endless; nullopt: the realm's default
-  std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForEver
-  std::string reason;
-  std::string task;
-  std::string request_id;
-  std::optional<int> attach_pid;
-  core::Attachment attachment;  // instead of attach_pid, for those who hold a slot
-  std::int64_t orphan_grace_ms = 0;
-  // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
-  std::function<bool(const WaitProgress&)> on_wait;
-};
-
-struct AcquireResult {
-  Ended outcome = Ended::kHeld;
-  core::Lease lease;  // granted, renewed
-  std::vector<core::Conflict> conflicts;
-  std::vector<core::CycleStep> cycle;
-  std::size_t position = 0;
-  std::int64_t waited_ms = 0;
-  std::vector<std::string> warnings;
-  std::vector<core::LostLease> lost;  // leases this owner lost since it last asked
-};
-
-struct ReleaseCommand {
-  Wanted wanted;
-  std::vector<std::string> lease_ids;
-  std::string task;
-  bool all = false;
-};
-
-struct RenewCommand {
-  Wanted wanted;
-  std::vector<std::string> lease_ids;
-  bool all = false;
-  std::optional<std::int64_t> ttl_ms;
-};
-
-struct CheckCommand {
-  Wanted wanted;
-  std::uint64_t fence = 0;  // 0: none
-};
-
-struct BreakCommand {
-  Wanted wanted;
-  std::vector<std::string> lease_ids;
-  std::string agent;
-  std::string reason;
-  bool only_expired = false;
-  bool only_dead = false;
-};
-
-struct ListCommand {
-  std::string agent;
-  std::string task;
-  Wanted under;  // at most one; what overlaps it
-};
-
-struct ListedLease {
-  core::Lease lease;
-  core::Condition condition;
-};
-
-struct ListReply {
-  std::vector<ListedLease> leases;
-  std::vector<core::Waiter> waiters;
-  bool moved = false;  // the table changed while it was read, page by page
-};
-
-struct LogCommand {
-  std::uint64_t since_seq = 0;  // events with a greater number
-  std::int64_t since_wall_ms = 0;
-  std::string agent;
-  Wanted under;
-  std::size_t most = SIZE_MAX;
-};
 
 // The lease whose command this is (LOCKKEEPER_LEASE and LOCKKEEPER_FENCE); empty if none (rule 11).
 struct Under {
