@@ -20,7 +20,8 @@ Result<std::string> read_stream(std::FILE* stream) {
                   "lock the folder that holds them instead");
     }
   }
-  if (std::ferror(stream) != 0) return fail(Code::kInvalidInput, "stdin cannot be read", {});
+  if (std::ferror(stream) != 0)
+    return fail(Code::kInvalidInput, "stdin cannot be read", "use --from FILE");
   return text;
 }
 
@@ -75,7 +76,9 @@ Result<void> read_resources(const VerbContext& context, AcquireOptions& options)
   }
   if (options.from) {
     auto text = read_file(*options.from, kListBytesMax);
-    if (!text) return fail(Code::kInvalidInput, "--from: " + text.error().message, {});
+    if (!text)
+      return fail(Code::kInvalidInput, "--from: " + text.error().message,
+                  "name a file with one resource per line, or - for stdin");
     add_lines(all, *text);
   }
   options.resources = std::move(all);

@@ -20,11 +20,7 @@ std::string granted_text(const service::AcquireResult& result, std::int64_t now_
     text += " and " + std::to_string(lease.claims.size() - kShown) + " more";
   }
   text += " to " + lease.owner.agent;
-  if (lease.expires_wall_ms == kNoEnd) {
-    text += ", no end";
-  } else {
-    text += ", ends in " + format_duration(lease.expires_wall_ms - now_wall_ms);
-  }
+  text += ", " + service::end_text(lease, now_wall_ms);
   if (result.waited_ms > 0) text += ", after " + format_duration(result.waited_ms);
   return text + "\nlease " + lease.id.text() + "\nfence " + std::to_string(lease.fence());
 }

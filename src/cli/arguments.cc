@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kHelpHint = "see: lockkeeper --help";
 constexpr std::size_t kHelpColumn = 26;
+constexpr std::size_t kLineColumns = 80;
 
 std::string left_column(const Arguments::Declared& declared) {
   std::string text = declared.brief.empty() ? "    " : declared.brief + ", ";
@@ -16,6 +17,34 @@ std::string left_column(const Arguments::Declared& declared) {
   text += declared.name;
   if (declared.value_optional) return text + "[=" + declared.value + "]";
   return declared.value.empty() ? text : text + " " + declared.value;
+}
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & '\xc0') != '\x80'; }));
+}
+
+// The words in a column that begins at kHelpColumn and ends with the line.
+std::string wrapped(std::string_view help) {
+  std::string text;
+  std::size_t at = kHelpColumn;
+  while (!help.empty()) {
+    const std::size_t end = std::min(help.find_first_of(" \n"), help.size());
+    const std::string_view word = help.substr(0, end);
+    if (at > kHelpColumn && at + 1 + columns_of(word) > kLineColumns) {
+      text += "\n" + std::string(kHelpColumn, ' ');
+      at = kHelpColumn;
+    }
+    if (at > kHelpColumn) text += " ";
+    at += columns_of(word) + (at > kHelpColumn ? 1U : 0U);
+    text += word;
+    if (end < help.size() && help[end] == '\n') {
+      text += "\n" + std::string(kHelpColumn, ' ');
+      at = kHelpColumn;
+    }
+    help.remove_prefix(std::min(end + 1, help.size()));
+  }
+  return text;
 }
 
 }  // namespace
@@ -176,19 +205,13 @@ std::string Arguments::help() const {
     for (const Declared& declared : declared_) {
       if (declared.common != common) continue;
       std::string left = "  " + left_column(declared);
-      // "…" is three bytes and one column.
-      const auto continued = static_cast<std::size_t>(
-          std::ranges::count_if(left, [](char c) { return (c & '\xc0') == '\x80'; }));
-      if (left.size() - continued + 2 > kHelpColumn) {
+      if (columns_of(left) + 2 > kHelpColumn) {
         left += "\n" + std::string(kHelpColumn, ' ');
       } else {
-        left.append(kHelpColumn - (left.size() - continued), ' ');
+        left.append(kHelpColumn - columns_of(left), ' ');
       }
       text += left;
-      for (const char c : declared.help) {
-        text += c;
-        if (c == '\n') text.append(kHelpColumn, ' ');
-      }
+      text += wrapped(declared.help);
       text += "\n";
     }
   }

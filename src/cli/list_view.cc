@@ -25,7 +25,7 @@ std::string rough(std::int64_t ms) {
 
 std::string ends_in(const core::Lease& lease, std::int64_t now) {
   if (lease.expires_wall_ms == kNoEnd) return "no end";
-  return rough(lease.expires_wall_ms - now);
+  return rough(lease.expires_wall_ms - now + 999);  // up, as elsewhere
 }
 
 Span alive_span(const service::ListedLease& listed) {
@@ -139,7 +139,7 @@ struct Node {
 
 Line holder_line(const core::Lease& lease, core::Mode mode, std::int64_t now) {
   std::string text = mode_text(mode);
-  text += lease.expires_wall_ms == kNoEnd ? ", no end" : ", ends in " + ends_in(lease, now);
+  text += ", " + service::end_text(lease, now);
   if (!lease.reason.empty()) text += ", " + quote(lease.reason, 40);
   return {{lease.owner.agent, Style::kBold}, {" " + text, Style::kDim}};
 }

@@ -18,10 +18,7 @@ std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wa
   text += " for " + shown->requested.resource.text();
   text += shown->waiting ? ": behind " : ": held by ";
   text += shown->holder.owner.agent;
-  if (!shown->waiting && shown->holder.expires_wall_ms != kNoEnd) {
-    const std::int64_t left = shown->holder.expires_wall_ms - now_wall_ms;
-    if (left > 0) text += ", ends in " + format_duration((left + 999) / 1000 * 1000);
-  }
+  if (!shown->waiting) text += ", " + service::end_text(shown->holder, now_wall_ms);
   return text + ", position " + std::to_string(wait.position);
 }
 

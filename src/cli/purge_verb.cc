@@ -16,7 +16,8 @@ int remove_whole_store(VerbContext& context, OpenLocks& open, bool force) {
   if (!result->removed) {
     json = service::leases_json("leases", result->held);
     std::string text = folder + " is in use: ";
-    text += std::to_string(result->held.size()) + " leases held, ";
+    text += std::to_string(result->held.size());
+    text += result->held.size() == 1 ? " lease held, " : " leases held, ";
     text += std::to_string(result->waiters.size()) + " waiting";
     return out.failed({Code::kHeld, std::move(text),
                        "see: lockkeeper list; to remove it all the same: "

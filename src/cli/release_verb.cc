@@ -101,11 +101,8 @@ int renew_verb(VerbContext& context) {
   out.object(service::leases_json("renewed", *renewed));
   for (const core::Lease& lease : *renewed) {
     for (const core::Claim& claim : lease.claims) {
-      out.text(
-          "renewed " + claim.resource.text() +
-          (lease.expires_wall_ms == kNoEnd
-               ? ", no end"
-               : ", ends in " + format_duration(lease.expires_wall_ms - context.now_wall_ms())));
+      out.text("renewed " + claim.resource.text() + ", " +
+               service::end_text(lease, context.now_wall_ms()));
     }
   }
   if (renewed->empty()) out.text("nothing to renew");

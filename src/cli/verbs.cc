@@ -14,9 +14,9 @@ constexpr Verb kVerbs[] = {
     {"acquire", "Take resources, all or nothing",
      "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
      "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
-     "  lockkeeper acquire src/a.py --wait=10m        wait in the queue, at most that long\n"
-     "  lockkeeper acquire docs/ --mode shared        others may hold it shared as well\n"
-     "  lockkeeper acquire db:migration-slot --attach $$   freed when this shell ends\n",
+     "  lockkeeper acquire src/a.py --wait=10m      wait in the queue, at most so long\n"
+     "  lockkeeper acquire docs/ --mode shared      others may hold it shared, too\n"
+     "  lockkeeper acquire db:migration-slot --attach $$   ends with this shell\n",
      acquire_verb},
     {"release", "Give back what you hold",
      "  lockkeeper release src/auth/login.py\n"
@@ -63,10 +63,10 @@ constexpr Verb kVerbs[] = {
     {"purge", "End what is over, forget what is old",
      "  lockkeeper purge\n"
      "  lockkeeper purge --history    forget all events\n"
-     "  lockkeeper purge --store      remove the store; refused while something is held\n",
+     "  lockkeeper purge --store      remove the store, if nothing is held\n",
      purge_verb},
     {"completion", "Tab completion for your shell",
-     "  source <(lockkeeper completion bash)\n"
+     "  lockkeeper completion bash > /etc/bash_completion.d/lockkeeper\n"
      "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n"
      "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
      completion_verb},

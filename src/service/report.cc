@@ -40,11 +40,16 @@ std::string ago(std::int64_t then_ms, std::int64_t now_ms) {
   return format_duration(std::max<std::int64_t>(0, (now_ms - then_ms) / 1000 * 1000)) + " ago";
 }
 
+// Rounded up: a lease of an hour that was just granted ends in 1h, not in 59m 59s.
+std::int64_t whole_seconds(std::int64_t left_ms) {
+  return (left_ms + 999) / 1000 * 1000;
+}
+
 std::string until_text(const core::Lease& lease, std::int64_t now_ms) {
   if (lease.expires_wall_ms == kNoEnd) return "without end";
   const std::int64_t left = lease.expires_wall_ms - now_ms;
-  const std::string when = left > 0 ? "in " + format_duration((left + 999) / 1000 * 1000)
-                                    : ago(lease.expires_wall_ms, now_ms);
+  const std::string when =
+      left > 0 ? "in " + format_duration(whole_seconds(left)) : ago(lease.expires_wall_ms, now_ms);
   return "until " + seconds(lease.expires_wall_ms) + " (" + when + ")";
 }
 
@@ -347,8 +352,9 @@ Error refusal(const AcquireResult& result, const Asked& asked) {
       std::string place;
       if (result.position > 1) place = " at position " + std::to_string(result.position);
       error.code = Code::kTimeout;
-      error.message = "not granted after " + waited + " in the queue" + place +
-                      (error.message.empty() ? "" : ": " + error.message);
+      error.message = (result.waited_ms == 0 ? "not granted at once"
+                                             : "not granted after " + waited + " in the queue") +
+                      place + (error.message.empty() ? "" : ": " + error.message);
       error.hint = "work on something else, or wait longer: " + wait_command(asked, "30m");
       return error;
     }
@@ -373,8 +379,9 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
                      " --reason TEXT"};
   }
   if (!reply.released.empty() || all) return std::nullopt;
-  const std::string what = reply.not_held.empty() ? "nothing that matches" : reply.not_held.front();
-  return Error{Code::kNotFound, what + " is not held by you",
+  const std::string what = reply.not_held.empty() ? "you hold nothing that matches"
+                                                  : reply.not_held.front() + " is not held by you";
+  return Error{Code::kNotFound, what,
                "a release takes the key exactly as held; see: lockkeeper list"};
 }
 
@@ -398,6 +405,12 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
   if (conflict.alive == core::Alive::kDead) text += ", process gone";
   if (!holder.reason.empty()) text += ", reason " + quote(holder.reason, kReasonBytesTold);
   return text;
+}
+
+std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms) {
+  if (lease.expires_wall_ms == kNoEnd) return "no end";
+  const std::int64_t left = lease.expires_wall_ms - now_wall_ms;
+  return left > 0 ? "ends in " + format_duration(whole_seconds(left)) : "ended";
 }
 
 std::string lost_text(const core::LostLease& lost) {

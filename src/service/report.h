@@ -62,6 +62,9 @@ std::string owner_text(const core::Owner& owner);
 // is alive, reason \"…\"".
 std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms);
 
+// "ends in 58m 3s", rounded up; "no end"; "ended" where that moment is past.
+std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms);
+
 // "your lease on src/a.py (fence 40) was broken by lead at …: \"taking over\"".
 std::string lost_text(const core::LostLease& lost);
 

@@ -1,0 +1,129 @@
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace lockkeeper::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Sample {
+  Arguments arguments;
+  bool all = false, quiet = false, help = false;
+  std::optional<std::string> mode, wait;
+  Words leases, words;
+
+  Sample() {
+    arguments.flag("--all", all, "all of them");
+    arguments.value("--mode", mode, "MODE", "how");
+    arguments.optional_value("--wait", wait, "DURATION", "wait");
+    arguments.values("--lease", leases, "ID", "which");
+    arguments.words("RESOURCE…", words, "what");
+    arguments.begin_common();
+    arguments.flag("--quiet", quiet, "silence", "-q");
+    arguments.flag("--help", help, "this text", "-h");
+  }
+};
+
+TEST(Arguments, flags_values_and_words_in_any_order) {
+  Sample s;
+  ASSERT_TRUE(s.arguments.parse(
+      {"a", "--mode", "shared", "--all", "b", "--lease=1", "--lease", "2", "-qh"}));
+  EXPECT_TRUE(s.all && s.quiet && s.help);
+  EXPECT_EQ(s.mode, "shared");
+  EXPECT_EQ(s.leases, (Words{"1", "2"}));
+  EXPECT_EQ(s.words, (Words{"a", "b"}));
+}
+
+TEST(Arguments, the_last_of_a_repeated_value_counts) {
+  Sample s;
+  ASSERT_TRUE(s.arguments.parse({"--mode", "exclusive", "--mode=shared"}));
+  EXPECT_EQ(s.mode, "shared");
+}
+
+TEST(Arguments, an_optional_value_never_takes_the_next_word) {
+  Sample s;
+  ASSERT_TRUE(s.arguments.parse({"--wait", "src/a.py"}));
+  EXPECT_EQ(s.wait, "");
+  EXPECT_EQ(s.words, (Words{"src/a.py"}));
+  Sample t;
+  ASSERT_TRUE(t.arguments.parse({"--wait=10m", "src/a.py"}));
+  EXPECT_EQ(t.wait, "10m");
+}
+
+TEST(Arguments, a_value_may_look_like_a_flag) {
+  Sample s;
+  ASSERT_TRUE(s.arguments.parse({"--mode", "-5m", "--lease", "--all"}));
+  EXPECT_EQ(s.mode, "-5m");
+  EXPECT_EQ(s.leases, (Words{"--all"}));
+  EXPECT_FALSE(s.all);
+}
+
+TEST(Arguments, words_are_never_rewritten) {
+  Sample s;
+  const Words odd = {"[slug]", "{}", "++", "-", "", "a b", "[a,b]", "=", "x=y"};
+  ASSERT_TRUE(s.arguments.parse(odd));
+  EXPECT_EQ(s.words, odd);
+}
+
+TEST(Arguments, two_dashes_end_the_flags) {
+  Sample s;
+  ASSERT_TRUE(s.arguments.parse({"--all", "--", "--mode", "--", "-x"}));
+  EXPECT_EQ(s.words, (Words{"--mode", "--", "-x"}));
+}
+
+TEST(Arguments, what_follows_two_dashes_is_the_command_where_there_is_one) {
+  Sample s;
+  Words command;
+  s.arguments.command(command, "what to run");
+  ASSERT_TRUE(s.arguments.parse({"a", "--", "make", "--", "-j2"}));
+  EXPECT_EQ(s.words, (Words{"a"}));
+  EXPECT_EQ(command, (Words{"make", "--", "-j2"}));
+  EXPECT_TRUE(s.arguments.takes_command());
+}
+
+struct Bad {
+  Words words;
+  const char* message;
+  const char* hint;
+};
+
+TEST(Arguments, what_is_not_understood_is_usage_with_the_nearest_known_one) {
+  const Bad rows[] = {
+      {{"--mdoe", "x"}, "unknown flag \"--mdoe\"", "did you mean --mode?"},
+      {{"--mod=x"}, "unknown flag \"--mod\"", "did you mean --mode?"},
+      {{"--nothing-like-it"}, "unknown flag \"--nothing-like-it\"", "see: lockkeeper --help"},
+      {{"-x"}, "unknown flag \"-x\"", "a name that begins with '-' is written ./-x"},
+      {{"--mode"}, "--mode needs a value", "write it as --mode MODE"},
+      {{"--all=yes"}, "--all takes no value", "write it as --all"},
+  };
+  for (const Bad& row : rows) {
+    Sample s;
+    const auto parsed = s.arguments.parse(row.words);
+    ASSERT_FALSE(parsed) << row.message;
+    EXPECT_EQ(parsed.error().code, Code::kUsage);
+    EXPECT_EQ(parsed.error().message, row.message);
+    EXPECT_EQ(parsed.error().hint, row.hint);
+  }
+}
+
+TEST(Arguments, a_word_where_none_is_wanted_is_usage) {
+  Arguments arguments;
+  const auto parsed = arguments.parse({"extra"});
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().code, Code::kUsage);
+}
+
+TEST(Arguments, help_has_every_argument_within_80_columns) {
+  const Sample s;
+  const std::string help = s.arguments.help();
+  for (const auto& declared : s.arguments.declared()) {
+    EXPECT_NE(help.find(declared.name), std::string::npos) << declared.name;
+  }
+  EXPECT_LT(help.find("--all"), help.find("Of every verb"));
+  EXPECT_GT(help.find("--quiet"), help.find("Of every verb"));
+  EXPECT_EQ(s.arguments.usage("acquire"), "lockkeeper acquire [OPTIONS] RESOURCE…");
+}
+
+}  // namespace
+}  // namespace lockkeeper::cli

@@ -1,0 +1,127 @@
+#include "cli/output.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/progress.h"
+#include "cli/testing.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+struct Screen {
+  CapturedStream out, err;
+  Output output(bool json = false, bool quiet = false, bool terminal = false) {
+    OutputOptions options;
+    options.out = out.get();
+    options.err = err.get();
+    options.out_is_terminal = options.err_is_terminal = options.color = terminal;
+    options.columns = 40;
+    options.json = json;
+    options.quiet = quiet;
+    return Output(options);
+  }
+};
+
+TEST(Output, control_characters_and_bad_bytes_never_reach_a_terminal) {
+  EXPECT_EQ(printable("a\x1b[2Jb\x7f\r\n\t"), R"(a\x1b[2Jb\x7f\x0d\x0a\x09)");
+  EXPECT_EQ(printable("one\ntwo", true), "one\ntwo");
+  EXPECT_EQ(printable("\xff\xc3x"), R"(\xff\xc3x)");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            R"(\xc2\x9b31m)");
+  EXPECT_EQ(printable("naïve ├─ 日本"), "naïve ├─ 日本");
+}
+
+TEST(Output, width_and_cut_count_characters) {
+  EXPECT_EQ(width("├── a"), 5U);
+  EXPECT_EQ(cut("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut("abcdef", 4), "abc…");
+  EXPECT_EQ(cut("äöü", 2), "ä…");
+  EXPECT_EQ(cut("abc", 0), "");
+}
+
+TEST(Output, text_of_others_is_escaped_in_every_way_out) {
+  Screen screen;
+  Output output = screen.output(false, false, true);
+  output.text("x\x1b[2J");
+  output.line({{"y\x1b[2J", Style::kRed}});
+  output.note("z\x1b[2J");
+  output.warning("w\x1b[2J");
+  output.failed({Code::kHeld, "m\x1b[2J", "h\x1b[2J"});
+  EXPECT_EQ((screen.out.text() + screen.err.text()).find("\x1b[2J"), std::string::npos);
+  EXPECT_NE(screen.out.text().find("\x1b[31my"), std::string::npos) << "our own colour stays";
+}
+
+TEST(Output, json_never_throws_and_escapes_every_control_character) {
+  Screen screen;
+  Output output = screen.output(true);
+  output.failed({Code::kFailed, "\xff\x1b\x7f\xc2\x9b", "h"});
+  const std::string text = screen.out.text();
+  EXPECT_NE(text.find(R"(\u001b\u007f\u009b)"), std::string::npos) << text;
+  EXPECT_TRUE(nlohmann::json::accept(text)) << text;
+  EXPECT_EQ(screen.err.text(), "");
+}
+
+TEST(Output, the_exit_status_is_that_of_the_code_and_quiet_hides_what_was_expected) {
+  Screen screen;
+  Output quiet = screen.output(false, true);
+  EXPECT_EQ(quiet.failed({Code::kHeld, "m", "h"}), 75);
+  EXPECT_EQ(quiet.failed({Code::kTimeout, "m", "h"}), 124);
+  EXPECT_EQ(screen.err.text(), "");
+  EXPECT_EQ(quiet.failed({Code::kStoreCorrupt, "bad", "h"}), 69);
+  EXPECT_EQ(screen.err.text(), "lockkeeper: bad\n");
+}
+
+core::Conflict conflict_with(const core::Lease& holder) {
+  core::Conflict conflict;
+  conflict.requested = holder.claims.front();
+  conflict.held = holder.claims.front();
+  conflict.holder = holder;
+  return conflict;
+}
+
+class FixedClock final : public Clock {
+ public:
+  Now now() const override { return {0, kTestNow}; }
+};
+
+TEST(Progress, at_a_terminal_one_line_is_redrawn_and_cleared) {
+  Screen screen;
+  const Output output = screen.output(false, false, true);
+  const FixedClock clock;
+  const std::vector<core::Conflict> conflicts = {conflict_with(lease_of("frontend", {"src/a.py"}))};
+  {
+    Progress progress(output, clock);
+    progress.show({conflicts, 2, 0});
+    progress.show({conflicts, 2, 500});
+    progress.show({conflicts, 1, 12'000});
+  }
+  EXPECT_EQ(screen.err.text(),
+            "\r\x1b[Kwaiting for src/a.py: held by frontend…"
+            "\r\x1b[Kwaiting 12s for src/a.py: held by fron…"
+            "\r\x1b[K");
+}
+
+TEST(Progress, in_a_pipe_one_plain_line_and_nothing_with_quiet_or_json) {
+  const FixedClock clock;
+  const std::vector<core::Conflict> conflicts = {conflict_with(lease_of("frontend", {"src/a.py"}))};
+  for (const bool json : {false, true}) {
+    for (const bool quiet : {false, true}) {
+      Screen screen;
+      const Output output = screen.output(json, quiet);
+      {
+        Progress progress(output, clock);
+        progress.show({conflicts, 2, 0});
+        progress.show({conflicts, 1, 60'000});
+      }
+      const std::string line =
+          "lockkeeper: waiting for src/a.py: held by frontend, ends in 1h, position 2\n";
+      EXPECT_EQ(screen.err.text(), json || quiet ? "" : line);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::cli

@@ -1,0 +1,220 @@
+#include "service/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr std::int64_t kNow = 1'768'663'800'000;  // 2026-01-17T15:30:00Z
+
+key::Resource resource(const std::string& text) {
+  auto parsed = key::parse(text, {});
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? parsed->resource : key::Resource();
+}
+
+core::Lease lease(const std::string& agent, const std::string& key) {
+  core::Lease lease;
+  lease.id.bytes = std::string(16, '\1');
+  lease.owner.agent = agent;
+  lease.claims.push_back({resource(key), core::Mode::kExclusive, 0});
+  lease.acquired_wall_ms = kNow - 12 * 60'000;
+  lease.expires_wall_ms = kNow + 48 * 60'000;
+  lease.created = 40;
+  return lease;
+}
+
+core::Conflict conflict(const std::string& requested, const core::Lease& holder) {
+  core::Conflict conflict;
+  conflict.requested = {resource(requested), core::Mode::kExclusive, 0};
+  conflict.held = holder.claims.front();
+  conflict.holder = holder;
+  return conflict;
+}
+
+AcquireResult result(Ended outcome, std::vector<core::Conflict> conflicts = {}) {
+  AcquireResult result;
+  result.outcome = outcome;
+  result.conflicts = std::move(conflicts);
+  return result;
+}
+
+const Asked kAsked{{"src/a.py"}, " --agent me", kNow, false};
+
+TEST(Report, a_lease_has_the_fields_of_the_contract_in_order) {
+  core::Lease granted = lease("backend", "src/a.py");
+  granted.reason = "JWT";
+  EXPECT_EQ(dump(lease_json(granted)),
+            R"({"id":"01010101010101010101010101010101","fence":40,"agent":"backend",)"
+            R"("session":null,"resources":[{"key":"src/a.py","mode":"exclusive"}],)"
+            R"("reason":"JWT","task":null,"acquired_at":"2026-01-17T15:18:00.000Z",)"
+            R"("expires_at":"2026-01-17T16:18:00.000Z","attached":false})");
+  granted.expires_wall_ms = kNoEnd;
+  granted.owner.session = "s";
+  granted.attachment.pid = 7;
+  const Json json = lease_json(granted);
+  EXPECT_TRUE(json["expires_at"].is_null());
+  EXPECT_EQ(json["session"], "s");
+  EXPECT_EQ(json["attached"], true);
+}
+
+TEST(Report, a_conflict_with_a_lease_and_with_a_waiter) {
+  core::Conflict with = conflict("src/a.py", lease("frontend", "src/"));
+  with.alive = core::Alive::kAlive;
+  EXPECT_EQ(dump(conflict_json(with)),
+            R"({"requested":"src/a.py","held":"src/","kind":"lease","mode":"exclusive",)"
+            R"("agent":"frontend","session":null,"reason":null,)"
+            R"("acquired_at":"2026-01-17T15:18:00.000Z","expires_at":"2026-01-17T16:18:00.000Z",)"
+            R"("fence":40,"alive":true})");
+  with.waiting = true;
+  with.alive = core::Alive::kUnknown;
+  const Json json = conflict_json(with);
+  EXPECT_EQ(json["kind"], "waiter");
+  EXPECT_TRUE(json["fence"].is_null());
+  EXPECT_TRUE(json["expires_at"].is_null());
+  EXPECT_TRUE(json["alive"].is_null());
+}
+
+TEST(Report, I9_every_outcome_has_its_word_and_its_exit_status) {
+  const std::tuple<Ended, const char*, int> rows[] = {
+      {Ended::kGranted, "granted", 0},    {Ended::kRenewed, "renewed", 0},
+      {Ended::kHeld, "held", 75},         {Ended::kTimeout, "timeout", 124},
+      {Ended::kDeadlock, "deadlock", 76}, {Ended::kInterrupted, "interrupted", 130},
+  };
+  for (const auto& [outcome, name, status] : rows) {
+    EXPECT_STREQ(outcome_name(outcome), name);
+    EXPECT_EQ(outcome_status(outcome), status);
+    EXPECT_EQ(acquire_json(result(outcome))["outcome"], name);
+  }
+}
+
+TEST(Report, held_says_who_since_when_until_when_why_and_what_to_do) {
+  core::Lease holder = lease("frontend", "src/");
+  holder.owner.session = "s1";
+  holder.reason = "new\nlogin";
+  core::Conflict with = conflict("src/a.py", holder);
+  with.alive = core::Alive::kAlive;
+  const Error error = refusal(result(Ended::kHeld, {with}), kAsked);
+  EXPECT_EQ(error.code, Code::kHeld);
+  EXPECT_EQ(error.message,
+            "src/a.py is held by frontend (session s1), exclusive on src/, since "
+            "2026-01-17T15:18:00Z (12m ago) until 2026-01-17T16:18:00Z (in 48m), process alive, "
+            "reason \"new\\x0alogin\"");
+  EXPECT_EQ(error.hint,
+            "work on something else, or wait for it: lockkeeper acquire src/a.py --agent me "
+            "--wait=10m");
+}
+
+TEST(Report, one_holder_is_told_once_and_many_are_counted) {
+  std::vector<core::Conflict> conflicts;
+  for (int i = 0; i < 5; ++i) {
+    core::Lease holder = lease("agent" + std::to_string(i), "src/");
+    holder.id.bytes.back() = static_cast<char>(i);
+    conflicts.push_back(conflict("src/a.py", holder));
+    conflicts.push_back(conflict("src/b.py", holder));
+  }
+  const Error error = refusal(result(Ended::kHeld, conflicts), kAsked);
+  EXPECT_NE(error.message.find("agent2"), std::string::npos);
+  EXPECT_EQ(error.message.find("agent3"), std::string::npos);
+  EXPECT_NE(error.message.find("; and 2 more"), std::string::npos) << error.message;
+}
+
+TEST(Report, an_orphan_is_waited_for) {
+  core::Conflict with = conflict("src/a.py", lease("frontend", "src/"));
+  with.alive = core::Alive::kDead;
+  const Error error = refusal(result(Ended::kHeld, {with}), kAsked);
+  EXPECT_NE(error.message.find("process gone"), std::string::npos);
+  EXPECT_NE(error.hint.find("after its grace"), std::string::npos);
+}
+
+TEST(Report, timeout_has_the_place_in_the_queue) {
+  AcquireResult late = result(Ended::kTimeout, {conflict("src/a.py", lease("x", "src/"))});
+  late.waited_ms = 90'000;
+  late.position = 3;
+  const Error error = refusal(late, kAsked);
+  EXPECT_EQ(error.code, Code::kTimeout);
+  EXPECT_TRUE(error.message.starts_with("not granted after 1m 30s in the queue at position 3: "));
+  EXPECT_NE(error.hint.find("--wait=30m"), std::string::npos);
+}
+
+TEST(Report, L5_deadlock_shows_the_cycle_and_what_to_release) {
+  AcquireResult stuck = result(Ended::kDeadlock);
+  stuck.cycle = {{{"me", ""}, {"src/a.py"}}, {{"frontend", "s"}, {"my file.py"}}};
+  const Error error = refusal(stuck, kAsked);
+  EXPECT_EQ(error.code, Code::kDeadlock);
+  EXPECT_EQ(error.message,
+            "waiting would never end: me waits for src/a.py, frontend (session s) waits for "
+            "my file.py");
+  EXPECT_EQ(error.hint,
+            "release what you hold first, then ask for all of it at once: lockkeeper release "
+            "'my file.py' --agent me");
+  EXPECT_EQ(dump(acquire_json(stuck)["cycle"]),
+            R"([{"agent":"me","session":null,"waits_for":["src/a.py"]},)"
+            R"({"agent":"frontend","session":"s","waits_for":["my file.py"]}])");
+}
+
+TEST(Report, a_long_request_is_not_repeated_in_the_hint) {
+  Asked many = kAsked;
+  many.resources.assign(6, "x");
+  const Error error =
+      refusal(result(Ended::kHeld, {conflict("src/a.py", lease("x", "src/"))}), many);
+  EXPECT_NE(error.hint.find("the same command with --wait=10m"), std::string::npos);
+}
+
+TEST(Report, release_has_the_code_of_the_contract) {
+  core::ReleaseReply reply;
+  EXPECT_FALSE(release_error(reply, true));
+  EXPECT_EQ(release_error(reply, false)->code, Code::kNotFound);
+  reply.not_held = {"src/b.py"};
+  EXPECT_EQ(release_error(reply, false)->message, "src/b.py is not held by you");
+  reply.released = {"src/a.py"};
+  EXPECT_FALSE(release_error(reply, false));
+  reply.not_owner.push_back({"docs/", {"writer", "s"}});
+  EXPECT_EQ(release_error(reply, true)->code, Code::kNotOwner);
+  EXPECT_EQ(dump(release_json(reply)), R"({"released":["src/a.py"],"not_held":["src/b.py"],)"
+                                       R"("not_owner":[{"key":"docs/","agent":"writer"}]})");
+}
+
+TEST(Report, I7_what_was_lost_is_in_the_reply_and_in_words) {
+  core::LostLease lost;
+  lost.id.bytes = std::string(16, '\2');
+  lost.resources = {"a", "b", "c", "d"};
+  lost.cause = "broken";
+  lost.by = {"lead", ""};
+  lost.reason = "hangs";
+  lost.fence = 39;
+  lost.at_wall_ms = kNow;
+  EXPECT_EQ(lost_text(lost),
+            "your lease on a, b, c, … (fence 39) was lost at 2026-01-17T15:30:00Z: broken by lead, "
+            "reason \"hangs\"");
+  AcquireResult granted = result(Ended::kGranted);
+  EXPECT_FALSE(acquire_json(granted).contains("lost"));
+  granted.lost.push_back(lost);
+  EXPECT_EQ(acquire_json(granted)["lost"][0]["cause"], "broken");
+}
+
+TEST(Report, names_that_are_not_utf8_never_throw) {
+  core::Lease odd = lease("\xff\xfe", "src/a.py");
+  odd.reason = "\xc3";
+  EXPECT_NO_THROW(EXPECT_NE(dump(lease_json(odd)).find("\xef\xbf\xbd"), std::string::npos));
+}
+
+TEST(Report, an_event_line_has_the_fields_of_the_contract) {
+  core::Event event;
+  event.seq = 41;
+  event.what = "granted";
+  event.at_wall_ms = kNow;
+  event.owner = {"backend", ""};
+  event.resources = {"src/a.py"};
+  event.fence = 40;
+  const std::string text = dump(event_json(event));
+  EXPECT_TRUE(text.starts_with(
+      R"({"seq":41,"at":"2026-01-17T15:30:00.000Z","event":"granted","agent":"backend",)"
+      R"("session":null,"resources":["src/a.py"],"fence":40,"cause":null,"reason":null)"))
+      << text;
+}
+
+}  // namespace
+}  // namespace lockkeeper::service

@@ -1,0 +1,87 @@
+#include "golden/shell.h"
+
+#include <sys/wait.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "base/text.h"
+
+namespace lockkeeper::golden {
+namespace {
+
+std::string content(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+    text.replace(at, what.size(), by);
+    at += by.size();
+  }
+}
+
+}  // namespace
+
+Shell::Shell() {
+  repository_.init("repo");
+  repository_.folder("home");
+  root_ = repository_.at("repo");
+  repository_.write("repo/src/a.py", "");
+  repository_.write("repo/src/b.py", "");
+  repository_.folder("repo/docs");
+  variables_ = {{"HOME", repository_.at("home")}, {"TERM", "dumb"}, {"USER", "somebody"}};
+}
+
+Ran Shell::run(const std::string& command) const {
+  const std::string out = repository_.at("stdout");
+  const std::string err = repository_.at("stderr");
+  std::string line = "env -i PATH=" + shell_quote(std::string(LOCKKEEPER_BIN_FOLDER) +
+                                                  ":/usr/local/bin:/usr/bin:/bin");
+  for (const auto& [name, value] : variables_) line += " " + name + "=" + shell_quote(value);
+  line += " sh -c " + shell_quote("cd " + shell_quote(root_) + " && " + command) + " >" +
+          shell_quote(out) + " 2>" + shell_quote(err) + " </dev/null";
+  const int status = std::system(line.c_str());
+  Ran ran;
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ran.out = content(out);
+  ran.err = content(err);
+  return ran;
+}
+
+std::string Normaliser::name_all(const std::string& text, const char* pattern,
+                                 const std::string& name) {
+  const std::regex expression(pattern);
+  std::string result;
+  auto begin = text.begin();
+  for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it) {
+    const std::smatch& match = *it;
+    std::string& known = known_[name + match[1].str()];
+    if (known.empty()) known = name + std::to_string(++counts_[name]);
+    result.append(begin, match[1].first);
+    result += known;
+    begin = match[1].second;
+  }
+  result.append(begin, text.end());
+  return result;
+}
+
+std::string Normaliser::operator()(std::string text) {
+  replace_all(text, home_, "HERE");
+  text =
+      std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)"), "TIME");
+  text = name_all(text, R"(\b([0-9a-f]{32})\b)", "ID");
+  text = name_all(text, R"(\b([0-9]{15,16})\b)", "FENCE");
+  text = name_all(text, R"#("seq":([0-9]+))#", "SEQ");
+  text = std::regex_replace(text, std::regex(R"(tty-[0-9a-f]{16})"), "TERMINAL");
+  const std::string span = R"([0-9]+(ms|s|m|h|d)( [0-9]+(ms|s|m|h|d))?)";
+  text = std::regex_replace(text, std::regex("\\(" + span + " ago\\)"), "(SPAN ago)");
+  text = std::regex_replace(text, std::regex("\\(in " + span + "\\)"), "(in SPAN)");
+  text = std::regex_replace(text, std::regex("after " + span + " in"), "after SPAN in");
+  text = std::regex_replace(text, std::regex("ends in " + span), "ends in SPAN");
+  return text;
+}
+
+}  // namespace lockkeeper::golden
