@@ -1,0 +1,142 @@
+// One simulated life of a realm, repeatable from its seed: a few agents, some with subagents, on
+// one memory store of either flavour, with a virtual clock. One thread; on the optimistic flavour
+// another agent's whole operation may run inside any store call of this one, so that transactions
+// interleave. A safety phase with faults (crashes at any store call, lost replies and requests,
+// refused commits, store errors, deaths, reboots, clocks that jump), then a liveness phase without:
+// everything live must complete (L9).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "judge.h"
+#include "kv/memory/faulty_store.h"
+#include "kv/memory/memory_store.h"
+
+namespace lockkeeper::sim {
+
+struct EpisodeOptions {
+  std::uint64_t seed = 1;
+  int steps = 250;
+  std::string* trace = nullptr;  // every operation and its outcome, for a person
+  // Crash in the N-th store call of the operation at this step, whatever else happens (F1).
+  int crash_step = -1;
+  std::uint64_t crash_call = 0;
+  bool crash_after = false;
+};
+
+class Episode {
+ public:
+  Episode(const World& world, Probes& probes, EpisodeOptions options);
+
+  void run();  // throws Violation
+  std::uint64_t operations() const { return operations_; }
+  bool crashed_as_told() const { return crashed_as_told_; }
+
+ private:
+  struct Held {
+    core::LeaseId id;
+    std::uint64_t fence = 0;
+  };
+  // What is to go wrong in one operation.
+  struct Plan {
+    std::uint64_t calls = 0;
+    std::uint64_t fault_at = 0;
+    kv::Decision fault;
+    kv::Decision at_commit;
+    std::uint64_t nest_at = 0;
+    std::uint64_t nest_again_at = 0;
+  };
+  struct Actor {
+    core::Owner owner;
+    std::uint64_t pid_namespace = 1;
+    std::unique_ptr<View> view;
+    std::unique_ptr<kv::FaultyStore> store;
+    std::uint64_t process = 0;
+    bool dead = false;
+    bool busy = false;
+    std::vector<std::uint64_t> commands;  // processes that it started
+    std::vector<Held> leases;
+    std::vector<core::LeaseId> waiting;
+    std::optional<Op> retry;
+    Plan plan;
+    kv::Version version_at_commit = 0;
+  };
+
+  // actor.cc: what an agent does next, and what it makes of the answer.
+  void add_actors();
+  Op choose(Actor& actor);
+  Op choose_acquire(Actor& actor);
+  Op choose_on_leases(Actor& actor, Op::Kind kind);
+  Op simple(const Actor& actor, Op::Kind kind, std::vector<core::LeaseId> ids = {}) const;
+  void use_process(const Actor& actor, core::AcquireRequest& request);
+  core::Attachment some_attachment(Actor& actor);
+  void learn(Actor& actor, const Op& op, const Answer& answer);
+  void learn_error(Actor& actor, const Op& op, Code code);
+  void restart(Actor& actor);
+  void died(Actor& actor);
+
+  // episode.cc: time, faults, transactions and checks.
+  void safety();
+  void liveness();
+  void everything_is_forgotten();
+  void step();
+  void advance_clock();
+  void reboot();
+  void perform(Actor& actor, const Op& op);
+  bool attempt(Actor& actor, const Op& op);  // true: try again
+  void make_plan(Actor& actor, bool first);
+  kv::Decision decide(Actor& actor, const kv::CallInfo& info);
+  void nest();
+  Result<Answer> call(core::Table& table, const Op& op);
+  core::Context context_of(const Actor& actor);
+  void commit(Actor& actor, const Op& op, Answer& answer, std::unique_ptr<kv::Txn> txn,
+              std::vector<std::uint64_t> wake, std::uint64_t deaths, kv::Version begun,
+              bool& retry);
+  std::vector<core::Event> events_of(kv::Txn& txn, kv::Version version);
+  void check_table(kv::Txn& txn, const Actor& actor);
+  void observe(const Op& op, const std::vector<core::Event>& events);
+  void note(const Actor& actor, const Op& op, const std::string& outcome);
+
+  std::uint64_t below(std::uint64_t bound) { return random_below(random_, bound); }
+  bool chance(std::uint64_t percent) { return below(100) < percent; }
+
+  const World& world_;
+  Probes& probes_;
+  const EpisodeOptions options_;
+  SeededRandom random_;
+  const kv::Flavour flavour_;
+  kv::Epoch epoch_;
+  core::Limits limits_;
+  Processes processes_;
+  Model model_;
+  Judge judge_;
+  kv::MemoryStore store_;
+  std::vector<std::unique_ptr<Actor>> actors_;
+  std::optional<Op> last_named_;  // the last acquire of the first actor with a request id
+  std::vector<Held> seen_;        // leases that anybody ever heard of, lately
+  bool faults_ = true;
+  int depth_ = 0;
+  int step_ = 0;
+  std::int64_t wall_ = 1'768'000'000'000;
+  std::uint64_t ticket_ = 0;
+  std::uint64_t request_ids_ = 0;
+  std::uint64_t wake_words_ = 0;
+  std::uint64_t operations_ = 0;
+  bool crashed_as_told_ = false;
+  std::uint64_t checks_ = 0;
+  // Decoded rows by key, with the version that wrote them; a row that did not change is not read
+  // again.
+  template <class T>
+  struct Mirrored {
+    kv::Version modified = 0;
+    std::uint64_t seen = 0;
+    T record;
+  };
+  std::map<std::string, Mirrored<core::Lease>, std::less<>> lease_rows_;
+  std::map<std::string, Mirrored<core::Waiter>, std::less<>> waiter_rows_;
+};
+
+}  // namespace lockkeeper::sim

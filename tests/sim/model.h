@@ -1,0 +1,108 @@
+// The lock table as a sequential specification: plain maps, brute force, no index, no rows. It says
+// what is the case (who holds what, who waits, who is over) and answers the questions of the
+// grant rules by looking at everything. What may happen is judged in judge.h.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/table.h"
+#include "world.h"
+
+namespace lockkeeper::sim {
+
+using OwnerKey = std::pair<std::string, std::string>;
+inline OwnerKey key_of(const core::Owner& owner) {
+  return {owner.agent, owner.session};
+}
+
+struct Want {
+  int resource;
+  core::Mode mode;
+  auto operator<=>(const Want&) const = default;
+};
+
+// A lease, or a request that waits.
+struct Entry {
+  core::LeaseId id;
+  core::Owner owner;
+  std::vector<Want> wants;  // sorted, each resource once
+  std::int64_t ttl_ms = 0;
+  std::int64_t deadline = kNoEnd;
+  core::Attachment attachment;
+  core::Attachment then;
+  std::int64_t grace_ms = 0;
+  std::optional<std::int64_t> orphaned_at;
+  std::int64_t confirm_by = 0;
+  bool rebooted = false;  // bound to processes of an earlier boot
+  core::LeaseId parent;
+  std::uint64_t fence = 0;
+  kv::Version created = 0;
+  std::string request_id;
+  std::uint64_t wake = 0;
+};
+
+// Something in the way of a request.
+struct Block {
+  core::LeaseId id;
+  bool waiting;
+  int wanted;
+  int held;
+  auto operator<=>(const Block&) const = default;
+};
+
+class Model {
+ public:
+  Model(const World& world, const Processes& processes) : world_(world), processes_(processes) {}
+
+  const World& world() const { return world_; }
+  const Processes& processes() const { return processes_; }
+
+  std::map<core::LeaseId, Entry> leases;
+  std::map<core::LeaseId, Entry> waiters;
+  std::int64_t now = 0;
+  kv::Epoch epoch;
+
+  // Attached leases and waiters are over; detached leases get their full length again (rule 9).
+  void reboot(const kv::Epoch& next);
+
+  // Why it counts for nobody any more, as `view` sees it; empty: it does count.
+  std::string over_lease(const Entry& lease, const core::Prober& view) const;
+  std::string over_waiter(const Entry& waiter, const core::Prober& view) const;
+
+  // Its processes are gone, as seen now or recorded before.
+  bool is_orphan(const Entry& lease, const core::Prober& view) const;
+
+  bool conflict(const Entry& a, const Entry& b) const;
+  bool on_side(const Entry& request, const Entry& lease) const;
+  bool descends(const Entry& entry, const core::LeaseId& ancestor) const;
+  // May these two be held at once although they conflict?
+  bool may_both_hold(const Entry& a, const Entry& b) const;
+
+  // Everything in the way of the request by rule 2: leases of others, and waiters created before
+  // `before` (0: all) except those that wait for what is on its own side. What is over counts too.
+  std::set<Block> blocks(const Entry& request, kv::Version before, const core::Prober& view) const;
+  std::set<Block> without_over(const std::set<Block>& blocks, const core::Prober& view) const;
+
+  // Whom the owner waits for, by its waiters and by those that wait under its leases.
+  std::set<OwnerKey> waits_for(const OwnerKey& owner, const core::Prober& view) const;
+  // The owner of the request and of the leases it works under.
+  std::set<OwnerKey> side_of(const Entry& request) const;
+  // Would the request, waiting for `blocks`, wait for itself?
+  bool closes_cycle(const Entry& request, const std::set<Block>& blocks,
+                    const core::Prober& view) const;
+
+  std::size_t claims_of_agent(const std::string& agent) const;
+
+ private:
+  const Entry* lease(const core::LeaseId& id) const;
+  std::set<OwnerKey> owners_of(const std::set<Block>& blocks, const core::Prober& view) const;
+
+  const World& world_;
+  const Processes& processes_;
+};
+
+}  // namespace lockkeeper::sim
