@@ -195,7 +195,8 @@ TEST_P(Crowd, F2_I1_I2_I3_I6_I8_L9_KilledAtRandomNoTwoHoldTheSame) {
   RecordProperty("holds", static_cast<int>(verdict.holds));
   std::printf("%s: %zu holds, %zu judged by order\n", GetParam(), verdict.holds, verdict.sure);
   if (!HasFailure()) return;
-  const std::string kept = (std::filesystem::temp_directory_path() / "lockkeeper-ledger").string();
+  std::string kept = (std::filesystem::temp_directory_path() / "lockkeeper-ledger-XXXXXX").string();
+  ::close(::mkstemp(kept.data()));
   stage::write_text(kept, stage::read_text(ledger()));
   ADD_FAILURE() << "seed " << seed_ << ", the ledger is in " << kept;
 }

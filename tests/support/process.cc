@@ -65,7 +65,9 @@ void take_terminal(const char* name) {
     place(launch.err, kAppend, 2);
   }
   for (const auto& [at, path] : launch.files) place(path, kAppend, at);
-  if (::chdir(launch.folder.c_str()) == 0) ::execvpe(argv[0], argv, env);
+  const bool changed =
+      launch.uid == static_cast<uid_t>(-1) || ::setresuid(launch.uid, launch.uid, launch.uid) == 0;
+  if (changed && ::chdir(launch.folder.c_str()) == 0) ::execvpe(argv[0], argv, env);
   ::_exit(125);
 }
 
@@ -89,8 +91,8 @@ Process::Process(Launch launch) : out_(launch.out), err_(launch.err) {
     become(launch, launch.terminal ? terminal.c_str() : nullptr, argv.data(), env.data());
   }
   EXPECT_GT(pid_, 0) << "fork: " << errno;
-  // In both, so that it holds whoever comes first; it fails where the child leads a session.
-  if (pid_ > 0) ::setpgid(pid_, pid_);
+  // In both, so that it holds whoever comes first. The leader of a group could not begin a session.
+  if (pid_ > 0 && !launch.own_session && !launch.terminal) ::setpgid(pid_, pid_);
 }
 
 Process::Process(Process&& other) noexcept

@@ -26,6 +26,7 @@ struct Launch {
   std::string in = "/dev/null";
   std::vector<std::pair<int, std::string>> files;  // further descriptors, opened for appending
   std::vector<int> ignored;                        // signals ignored from the start
+  uid_t uid = static_cast<uid_t>(-1);              // who it runs as; -1: who we are
   bool own_session = false;                        // setsid: another terminal session
   bool terminal = false;  // a pseudo terminal of its own for stdin, out and err included
 };

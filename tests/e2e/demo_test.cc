@@ -1,0 +1,25 @@
+// The demo is the first thing a person sees: it must hold, and leave nothing behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+TEST(Demo, EndsWithZeroAndLeavesNothing) {
+  Stage stage;
+  std::filesystem::create_directories(stage.path("tmp"));
+  stage.env["TMPDIR"] = stage.path("tmp");
+  const Answer demo = stage.as("", {"demo"});
+  EXPECT_EQ(demo.status, 0) << demo.all();
+  EXPECT_THAT(demo.out, testing::HasSubstr("no two workers ever held the same thing"));
+  EXPECT_TRUE(std::filesystem::is_empty(stage.path("tmp")));
+  EXPECT_EQ(stage.list()["leases"].size(), 0U) << "the demo touched the caller's realm";
+  EXPECT_FALSE(exists(stage.store()));
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage

@@ -1,0 +1,174 @@
+// Where a lock lies and who asks: worktrees, submodules, no git, folders, terminals; and that
+// looking changes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::HasSubstr;
+
+// Every name below a folder with what can be seen of it from outside.
+std::map<std::string, std::string> tree(const std::string& root) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    struct stat found{};
+    ::lstat(entry.path().c_str(), &found);
+    all[entry.path()] = std::to_string(found.st_ino) + " " + std::to_string(found.st_mode) + " " +
+                        (S_ISREG(found.st_mode) ? read_text(entry.path()) : "");
+  }
+  return all;
+}
+
+class Where : public testing::Test {
+ protected:
+  Answer in(const std::string& folder, const std::string& agent, const Words& words) {
+    Launch launch = stage_.launch(agent, words);
+    launch.folder = folder;
+    return stage_.finish(std::move(launch));
+  }
+  int status_in(const std::string& folder, const std::string& agent, const Words& words) {
+    const Answer answer = in(folder, agent, words);
+    SCOPED_TRACE(answer.all());
+    return answer.status;
+  }
+
+  Stage stage_;
+};
+
+TEST_F(Where, WorktreesShareTheirLocks) {
+  stage_.git("repo", {"commit", "-q", "--allow-empty", "-m", "first"});
+  stage_.git("repo", {"worktree", "add", "-q", "../tree"});
+  stage_.git("repo", {"worktree", "add", "-q", "inner"});
+  stage_.expect(0, "ann", {"acquire", "src/a"});
+  EXPECT_EQ(status_in(stage_.path("tree"), "bob", {"acquire", "src/a"}), 75);
+  EXPECT_EQ(status_in(stage_.repo() + "/inner", "bob", {"acquire", "src/"}), 75);
+  EXPECT_EQ(status_in(stage_.path("tree"), "bob", {"acquire", "src/b"}), 0);
+  stage_.expect(75, "cat", {"acquire", "src/b"});
+  EXPECT_EQ(status_in(stage_.path("tree"), "ann", {"release", "src/a"}), 0);
+  stage_.expect(0, "cat", {"acquire", "src/a"});
+}
+
+TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
+  std::filesystem::create_directories(stage_.path("lib"));
+  stage_.git("lib", {"init", "-q", "."});
+  stage_.git("lib", {"commit", "-q", "--allow-empty", "-m", "first"});
+  stage_.git("repo", {"submodule", "--quiet", "add", stage_.path("lib"), "sub"});
+  stage_.expect(0, "ann", {"acquire", "x"});
+  const std::string sub = stage_.repo() + "/sub";
+  EXPECT_EQ(status_in(sub, "bob", {"acquire", "x"}), 0);
+  EXPECT_NE(stage_.as("cat", {"acquire", "y", "sub/y"}).status, 0) << "it crosses repositories";
+  EXPECT_EQ(stage_.list()["leases"].size(), 1U);
+}
+
+TEST_F(Where, PathsAreRelativeToTheCurrentFolderOrAbsolute) {
+  stage_.file("src/deep/a");
+  EXPECT_EQ(status_in(stage_.repo() + "/src/deep", "ann", {"acquire", "a"}), 0);
+  EXPECT_EQ(stage_.list()["leases"][0]["resources"][0]["key"], "src/deep/a");
+  stage_.expect(75, "bob", {"acquire", stage_.repo() + "/src/deep/a"});
+  EXPECT_EQ(status_in(stage_.repo() + "/src", "bob", {"acquire", "./deep/../deep/a"}), 75);
+  EXPECT_EQ(status_in(stage_.repo() + "/src", "bob", {"acquire", "../src/"}), 75);
+  EXPECT_EQ(status_in("/", "bob", {"acquire", stage_.repo() + "/src/deep/a"}), 75);
+  EXPECT_EQ(status_in("/", "bob", {"acquire", "src/deep/a", "--realm", stage_.repo()}), 75);
+  stage_.expect(65, "bob", {"acquire", "../outside"});
+  stage_.expect(65, "bob", {"acquire", "x", "/etc/passwd"});
+}
+
+TEST_F(Where, WithoutGitTheFolderItselfIsTheRealm) {
+  Stage bare(Stage::Git::kNo);
+  bare.expect(0, "ann", {"acquire", "a", "--realm", "."});
+  EXPECT_TRUE(exists(bare.repo() + "/.lockkeeper"));
+  bare.file("sub/x");
+  Launch below = bare.launch("bob", {"acquire", "../a"});
+  below.folder = bare.repo() + "/sub";
+  EXPECT_EQ(bare.finish(std::move(below)).status, 75);
+}
+
+TEST_F(Where, GitVariablesAreIgnored) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  std::filesystem::create_directories(stage_.path("other"));
+  stage_.git("other", {"init", "-q", "."});
+  Launch misled = stage_.launch("bob", {"acquire", "a"});
+  misled.env["GIT_DIR"] = stage_.path("other/.git");
+  misled.env["GIT_WORK_TREE"] = stage_.path("other");
+  EXPECT_EQ(stage_.finish(std::move(misled)).status, 75);
+}
+
+TEST_F(Where, TwoTerminalsOfOneUserExcludeEachOther) {
+  const auto terminal = [&](const Words& words) {
+    Launch launch = stage_.launch("", words);
+    launch.own_session = true;
+    return stage_.finish(std::move(launch));
+  };
+  EXPECT_EQ(terminal({"acquire", "a"}).status, 0);
+  EXPECT_EQ(terminal({"acquire", "a"}).status, 75);
+  // Both commands of one terminal agree.
+  Launch script = stage_.command(
+      {"sh", "-c", "\"$LK\" acquire b -q && \"$LK\" acquire b -q && \"$LK\" release b -q"});
+  script.env["LK"] = Stage::program();
+  script.own_session = true;
+  EXPECT_EQ(stage_.finish(std::move(script)).status, 0);
+}
+
+TEST_F(Where, TwoCommandsOfOneNamedAgentAgree) {
+  const auto terminal = [&](const Words& words) {
+    Launch launch = stage_.launch("", words);
+    launch.own_session = true;
+    return stage_.finish(std::move(launch)).status;
+  };
+  EXPECT_EQ(terminal({"acquire", "a", "--agent", "ann"}), 0);
+  EXPECT_EQ(terminal({"acquire", "a", "--agent", "ann"}), 0);
+  EXPECT_EQ(terminal({"acquire", "a", "--agent", "ann", "--session", "s"}), 75);
+  EXPECT_EQ(terminal({"release", "a", "--agent", "ann"}), 0);
+}
+
+TEST_F(Where, CheckCreatesNothing) {
+  stage_.file("src/a");
+  const auto before = tree(stage_.path(""));
+  const auto without_words = [](std::map<std::string, std::string> all) {
+    std::erase_if(
+        all, [](const auto& entry) { return entry.first.find("/words") != std::string::npos; });
+    return all;
+  };
+  EXPECT_EQ(stage_.as("ann", {"check", "src/a"}).status, 0);
+  EXPECT_EQ(stage_.as("ann", {"check", "src/", "--held"}).status, 66);
+  EXPECT_EQ(stage_.as("ann", {"check", "src/a", "--fence", "5"}).status, 79);
+  EXPECT_EQ(stage_.as("ann", {"list"}).status, 0);
+  EXPECT_EQ(stage_.as("ann", {"log"}).status, 0);
+  EXPECT_EQ(stage_.as("ann", {"doctor"}).status, 0);
+  EXPECT_EQ(without_words(tree(stage_.path(""))), without_words(before));
+}
+
+TEST_F(Where, CheckWorksInAReadOnlyRepository) {
+  constexpr uid_t kNobody = 65534;
+  const bool root = ::geteuid() == 0;  // who may write everywhere: nobody looks instead
+  if (root) {
+    const Words give{"chown", "-R", std::to_string(kNobody), stage_.path("")};
+    ASSERT_EQ(stage_.finish(stage_.command(give)).status, 0);
+  }
+  const auto as_user = [&](const std::string& agent, const Words& words) {
+    Launch launch = stage_.launch(agent, words);
+    if (root) launch.uid = kNobody;
+    return stage_.finish(std::move(launch));
+  };
+  const Answer held = as_user("ann", {"acquire", "a"});
+  if (held.status == 125) GTEST_SKIP() << "nobody cannot start " << Stage::program();
+  ASSERT_EQ(held.status, 0) << held.all();
+  ASSERT_EQ(stage_.finish(stage_.command({"chmod", "-R", "a-w", stage_.repo()})).status, 0);
+  EXPECT_EQ(as_user("ann", {"check", "a"}).status, 0);
+  EXPECT_EQ(as_user("bob", {"check", "a"}).status, 75);
+  EXPECT_EQ(as_user("bob", {"check", "b"}).status, 0);
+  EXPECT_EQ(as_user("bob", {"list"}).status, 0);
+  EXPECT_EQ(as_user("bob", {"acquire", "b"}).status, 69);
+  EXPECT_EQ(stage_.finish(stage_.command({"chmod", "-R", "u+w", stage_.repo()})).status, 0);
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage

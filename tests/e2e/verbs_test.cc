@@ -1,0 +1,149 @@
+// The verbs that look, renew and break, as one would type them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::HasSubstr;
+
+class Verbs : public testing::Test {
+ protected:
+  std::vector<std::string> events(const Words& more = {}) {
+    Words words{"log"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<std::string> list;
+    for (const Json& event : stage_.expect(0, "", words).lines()) {
+      list.push_back(event["event"].get<std::string>());
+    }
+    return list;
+  }
+
+  Stage stage_;
+};
+
+TEST_F(Verbs, ListSelectsByAgentTaskAndPlace) {
+  stage_.expect(0, "ann", {"acquire", "src/a", "--task", "T1", "--reason", "why"});
+  stage_.expect(0, "bob", {"acquire", "lib/"});
+  const auto count = [&](const Words& words) {
+    return stage_.expect(0, "", words).json()["leases"].size();
+  };
+  EXPECT_EQ(count({"list"}), 2U);
+  EXPECT_EQ(count({"list", "--agent", "ann"}), 1U);
+  EXPECT_EQ(count({"list", "--task", "T1"}), 1U);
+  EXPECT_EQ(count({"list", "--task", "T2"}), 0U);
+  EXPECT_EQ(count({"list", "--under", "src/"}), 1U);
+  EXPECT_EQ(count({"list", "--under", "lib/x"}), 1U);
+  EXPECT_EQ(count({"list", "--all-realms"}), 2U);
+  const std::string tree = stage_.as("", {"list", "--tree"}).out;
+  EXPECT_THAT(tree, HasSubstr("ann"));
+  EXPECT_THAT(tree, HasSubstr("bob"));
+}
+
+TEST_F(Verbs, I11_LogSaysWhatHappenedInOrder) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  stage_.expect(0, "ann", {"release", "a"});
+  stage_.expect(0, "bob", {"acquire", "a", "--ttl", "1ms"});
+  pause_ms(5);
+  stage_.expect(0, "cat", {"acquire", "a"});
+  stage_.expect(0, "dan", {"break", "a", "--reason", "urgent"});
+  EXPECT_THAT(events(), testing::ElementsAre("granted", "released", "granted", "expired", "granted",
+                                             "broken"));
+  EXPECT_THAT(events({"--agent", "bob"}), testing::ElementsAre("granted", "expired"));
+  const std::vector<Json> all = stage_.expect(0, "", {"log"}).lines();
+  const std::string third = std::to_string(all[2]["seq"].get<std::uint64_t>());
+  EXPECT_THAT(events({"--since", third}), testing::ElementsAre("expired", "granted", "broken"));
+  EXPECT_EQ(events({"--since", "1h"}).size(), 6U);
+  EXPECT_EQ(all[5]["reason"], "urgent");
+  EXPECT_EQ(all[5]["by"]["agent"], "dan");
+  EXPECT_EQ(all[0]["fence"], all[1]["fence"]);
+  EXPECT_GT(all[2]["fence"], all[0]["fence"]);
+}
+
+TEST_F(Verbs, LogFollowGoesOnUntilInterrupted) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  Process log = stage_.start("", {"log", "--json", "--follow"});
+  ASSERT_TRUE(eventually([&] { return log.out().find("granted") != std::string::npos; }));
+  stage_.expect(0, "ann", {"release", "a"});
+  EXPECT_TRUE(eventually([&] { return log.out().find("released") != std::string::npos; }));
+  log.signal(SIGINT);
+  EXPECT_EQ(log.wait(), 130);
+}
+
+TEST_F(Verbs, I7_TheFormerHolderOfABrokenLeaseIsToldAtItsNextCommand) {
+  const std::string lease = stage_.expect(0, "ann", {"acquire", "a"}).lease();
+  stage_.expect(64, "boss", {"break", "a"});  // a reason is needed
+  const Json broken = stage_.expect(0, "boss", {"break", "a", "--reason", "gone home"}).json();
+  EXPECT_EQ(broken["broken"][0]["agent"], "ann");
+  const Answer next = stage_.expect(0, "ann", {"acquire", "b"});
+  ASSERT_TRUE(next.json().contains("lost")) << next.out;
+  EXPECT_THAT(next.json()["lost"].dump(), HasSubstr("gone home"));
+  EXPECT_FALSE(stage_.expect(0, "ann", {"acquire", "c"}).json().contains("lost")) << "told twice";
+  stage_.expect(79, "ann", {"renew", "--lease", lease});
+  stage_.expect(66, "boss", {"break", "a", "--reason", "again"});
+}
+
+TEST_F(Verbs, BreakOfAnAgentAndOfTheDeadAlone) {
+  Process holder(stage_.command({"sleep", "600"}));
+  stage_.expect(0, "ann", {"acquire", "a", "--attach", std::to_string(holder.pid())});
+  stage_.expect(0, "ann", {"acquire", "b"});
+  stage_.expect(66, "boss", {"break", "a", "--dead", "--reason", "dead?"});
+  stage_.expect(66, "boss", {"break", "b", "--expired", "--reason", "over?"});
+  const Json broken = stage_.expect(0, "boss", {"break", "--agent", "ann", "--reason", "x"}).json();
+  EXPECT_EQ(broken["broken"].size(), 2U);
+  EXPECT_EQ(stage_.list()["leases"].size(), 0U);
+}
+
+TEST_F(Verbs, RenewLengthensNeverShortensAndSaysLost) {
+  const Answer held = stage_.expect(0, "ann", {"acquire", "a", "--ttl", "1h"});
+  const auto end_of = [](const Json& lease) { return lease["expires_at"].get<std::string>(); };
+  const Json longer = stage_.expect(0, "ann", {"renew", "a", "--ttl", "2h"}).json();
+  EXPECT_GT(end_of(longer["renewed"][0]), end_of(held.json()["lease"]));
+  const Json same = stage_.expect(0, "ann", {"renew", "a", "--ttl", "1m"}).json();
+  EXPECT_EQ(end_of(same["renewed"][0]), end_of(longer["renewed"][0]));
+  EXPECT_EQ(same["renewed"][0]["fence"], held.fence());
+  stage_.expect(66, "ann", {"renew", "never-held"});
+  stage_.expect(77, "bob", {"renew", "--lease", held.lease()});
+  stage_.expect(0, "ann", {"acquire", "brief", "--ttl", "1ms"});
+  pause_ms(5);
+  stage_.expect(79, "ann", {"renew", "brief"});
+}
+
+TEST_F(Verbs, ReleaseIsExactAndSaysWhatIsNotYours) {
+  stage_.expect(0, "ann", {"acquire", "a", "b"});
+  stage_.expect(0, "bob", {"acquire", "c"});
+  const Answer mixed = stage_.expect(77, "ann", {"release", "a", "c", "d"});
+  EXPECT_EQ(mixed.json()["released"], Json({"a"}));
+  EXPECT_EQ(mixed.json()["not_held"], Json({"d"}));
+  EXPECT_EQ(mixed.json()["not_owner"][0]["agent"], "bob");
+  stage_.expect(66, "ann", {"release", "a"});
+  stage_.expect(0, "ann", {"release", "--all"});
+  stage_.expect(0, "ann", {"release", "--all"});
+  EXPECT_EQ(stage_.list()["leases"].size(), 1U);
+}
+
+TEST_F(Verbs, Rule4_AskingAgainForExactlyOneOwnLeaseRenewsIt) {
+  const Answer first = stage_.expect(0, "ann", {"acquire", "a", "b"});
+  const Answer again = stage_.expect(0, "ann", {"acquire", "b", "a"});
+  EXPECT_EQ(again.json()["outcome"], "renewed");
+  EXPECT_EQ(again.fence(), first.fence());
+  EXPECT_EQ(stage_.expect(0, "ann", {"acquire", "a"}).json()["outcome"], "granted");
+}
+
+TEST_F(Verbs, I4_AnOldFenceIsRefusedWhoeverHoldsItNow) {
+  const Answer first = stage_.expect(0, "ann", {"acquire", "a"});
+  const std::string old = std::to_string(first.fence());
+  stage_.expect(0, "tool", {"check", "a", "--fence", old});
+  stage_.expect(79, "tool", {"check", "b", "--fence", old});
+  stage_.expect(0, "ann", {"release", "a"});
+  stage_.expect(79, "tool", {"check", "a", "--fence", old});
+  stage_.expect(0, "ann", {"acquire", "a"});
+  stage_.expect(79, "ann", {"check", "a", "--fence", old});
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
