@@ -112,9 +112,12 @@ std::string shell_quote(std::string_view text) {
   LOCKKEEPER_ASSERT(text.find('\0') == std::string_view::npos);
   constexpr std::string_view kSafe =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-";
-  if (!text.empty() && text.find_first_not_of(kSafe) == std::string_view::npos) {
-    return std::string(text);
-  }
+  // `=` is safe inside a flag; elsewhere a shell may take the word for an assignment or a command.
+  const std::string_view rest = text.starts_with("--") ? "=" : "";
+  const auto odd = [&](char c) {
+    return kSafe.find(c) == std::string_view::npos && rest.find(c) == std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::none_of(text, odd)) return std::string(text);
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {

@@ -57,6 +57,8 @@ TEST(ShellQuote, a_shell_reads_back_the_same_word) {
   }
   EXPECT_EQ(shell_quote("src/a.py"), "src/a.py");
   EXPECT_EQ(shell_quote("a b"), "'a b'");
+  EXPECT_EQ(shell_quote("--wait=10m"), "--wait=10m");
+  EXPECT_EQ(shell_quote("a=b"), "'a=b'");
 }
 
 TEST(Nearest, finds_the_likely_word) {

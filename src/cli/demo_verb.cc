@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
@@ -84,6 +83,24 @@ class Demo {
     out_.line({{std::to_string(++acts_) + ". " + title, Style::kBold}});
   }
 
+  // Long lines are broken between words, the rest indented below, so that 80 columns are enough.
+  void say_wrapped(const std::string& indent, const std::string& text, Style style) {
+    const std::size_t room =
+        out_.columns() == 0 ? SIZE_MAX : std::max<std::size_t>(out_.columns(), 40) - 1;
+    std::string line = indent;
+    bool begun = false;
+    std::istringstream words(text);
+    for (std::string word; words >> word; begun = true) {
+      if (begun && width(line) + 1 + width(word) > room) {
+        out_.line({{line, style}});
+        line = indent + "  ";
+        begun = false;
+      }
+      line += (begun ? " " : "") + word;
+    }
+    out_.line({{line, style}});
+  }
+
   // The command as a person would type it, and what it said.
   void show(const std::string& agent, const Words& words, const Finished& done) {
     std::string typed = "lockkeeper";
@@ -91,7 +108,7 @@ class Demo {
     const Style style = done.exit_status == 0 ? Style::kGreen : Style::kYellow;
     out_.line({{"   " + agent + " $ ", Style::kDim}, {typed}});
     std::istringstream lines(done.output);
-    for (std::string line; std::getline(lines, line);) out_.line({{"     " + line, style}});
+    for (std::string line; std::getline(lines, line);) say_wrapped("     ", line, style);
   }
 
   Result<DemoProcess> begin(const std::string& agent, const Words& words) {
@@ -221,7 +238,10 @@ class Demo {
           {{"   … " + std::to_string(lines.size() - kShown) + " earlier lines", Style::kDim}});
       lines.erase(lines.begin(), lines.end() - kShown);
     }
-    for (const std::string& line : lines) out_.line({{"   " + line}});
+    constexpr std::size_t kDateBytes = 11;  // all of it is today
+    for (const std::string& line : lines) {
+      out_.line({{"   " + (line.size() > kDateBytes ? line.substr(kDateBytes) : line)}});
+    }
 
     std::ifstream file(folder_ + "/ledger");
     std::stringstream ledger;
