@@ -17,7 +17,9 @@ struct ListOptions {
 void show(VerbContext& context, const service::ListReply& reply, bool tree) {
   const std::int64_t now = context.now_wall_ms();
   if (tree) {
-    for (const Line& line : tree_lines(reply, now)) context.out().line(line);
+    for (Line& line : tree_lines(reply, now)) {
+      context.out().line(fit(std::move(line), context.out().columns()));
+    }
   } else {
     for (const Line& line : list_lines(reply, now, context.out().columns())) {
       context.out().line(line);

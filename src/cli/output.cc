@@ -80,6 +80,45 @@ std::string cut(std::string_view text, std::size_t columns) {
   return out + (columns > 0 ? "…" : "");
 }
 
+std::string wrap(std::string_view text, std::size_t columns) {
+  constexpr std::string_view kIndent = "  ";
+  if (columns <= kIndent.size()) return std::string(text);
+  std::string out;
+  std::size_t at = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (at > 0 && at + 1 + width(word) > columns) {
+      out += "\n";
+      out += kIndent;
+      at = kIndent.size();
+    } else if (at > 0) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += width(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+Line fit(Line line, std::size_t columns) {
+  if (columns == 0) return line;
+  Line fitted;
+  std::size_t left = columns;
+  for (std::size_t i = 0; i < line.size() && left > 0; ++i) {
+    line[i].text = printable(line[i].text);
+    const bool last = i + 1 == line.size();
+    // What is cut ends in "…", also where the cut falls between two spans.
+    const bool full = width(line[i].text) == left && !last;
+    line[i].text = cut(full ? line[i].text + "x" : line[i].text, left);
+    left -= width(line[i].text);
+    fitted.push_back(std::move(line[i]));
+  }
+  return fitted;
+}
+
 void Output::object(const service::Json& json) {
   if (options_.json) write(options_.out, service::dump(json) + "\n");
 }
@@ -104,12 +143,17 @@ void Output::line(const Line& line) {
   write(options_.out, out + "\n");
 }
 
+void Output::message(std::string_view start, std::string_view text) {
+  const std::size_t columns = options_.err_is_terminal ? options_.columns : 0;
+  write(options_.err, wrap(std::string(start) + printable(text, true), columns) + "\n");
+}
+
 void Output::note(std::string_view text) {
-  if (!options_.quiet) write(options_.err, "lockkeeper: " + printable(text, true) + "\n");
+  if (!options_.quiet) message("lockkeeper: ", text);
 }
 
 void Output::warning(std::string_view text) {
-  if (!options_.quiet) write(options_.err, "lockkeeper: warning: " + printable(text, true) + "\n");
+  if (!options_.quiet) message("lockkeeper: warning: ", text);
 }
 
 int Output::failed(const Error& error) {
@@ -122,7 +166,8 @@ int Output::failed(const Error& error, service::Json reply) {
     reply["error"] = service::error_json(error);
     object(reply);
   } else if (!options_.quiet || !expected) {
-    write(options_.err, "lockkeeper: " + printable(error.message, true) + "\n");
+    message("lockkeeper: ", error.message);
+    // Never broken: the command in it is there to be copied.
     if (!options_.quiet && !error.hint.empty()) {
       write(options_.err, "  hint: " + printable(error.hint, true) + "\n");
     }

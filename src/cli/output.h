@@ -24,6 +24,9 @@ std::size_t width(std::string_view text);
 // At most `columns` wide; what was cut ends in "…".
 std::string cut(std::string_view text, std::size_t columns);
 
+// Broken between words so that each line fits, later ones indented by two; 0: as it is.
+std::string wrap(std::string_view text, std::size_t columns);
+
 enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow };
 
 struct Span {
@@ -31,6 +34,9 @@ struct Span {
   Style style = Style::kPlain;
 };
 using Line = std::vector<Span>;
+
+// Cut to that many columns; 0: as it is.
+Line fit(Line line, std::size_t columns);
 
 struct OutputOptions {
   std::FILE* out = nullptr;
@@ -73,6 +79,8 @@ class Output {
   bool flush();
 
  private:
+  void message(std::string_view start, std::string_view text);
+
   OutputOptions options_;
 };
 

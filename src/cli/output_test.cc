@@ -42,6 +42,24 @@ TEST(Output, width_and_cut_count_characters) {
   EXPECT_EQ(cut("abc", 0), "");
 }
 
+TEST(Output, wrap_breaks_between_words_and_loses_none) {
+  EXPECT_EQ(wrap("one two three four", 9), "one two\n  three\n  four");
+  EXPECT_EQ(wrap("one two", 0), "one two");
+  EXPECT_EQ(wrap("averyverylongword x", 6), "averyverylongword\n  x");
+}
+
+TEST(Output, fit_cuts_a_line_of_spans) {
+  const auto text = [](const Line& line) {
+    std::string all;
+    for (const Span& span : line) all += span.text;
+    return all;
+  };
+  EXPECT_EQ(text(fit({{"abc"}, {"def"}}, 6)), "abcdef");
+  EXPECT_EQ(text(fit({{"abc"}, {"defg"}}, 6)), "abcde…");
+  EXPECT_EQ(text(fit({{"abc"}, {"d"}}, 3)), "ab…");
+  EXPECT_EQ(text(fit({{"abc"}, {"d"}}, 0)), "abcd");
+}
+
 TEST(Output, text_of_others_is_escaped_in_every_way_out) {
   Screen screen;
   Output output = screen.output(false, false, true);

@@ -343,7 +343,9 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& aske
 }
 
 Error refusal(const AcquireResult& result, const Asked& asked) {
-  const std::string waited = format_duration(result.waited_ms);
+  const std::int64_t waited_ms = result.waited_ms;
+  const std::string waited =
+      format_duration(waited_ms < 1000 ? waited_ms : waited_ms / 1000 * 1000);
   switch (result.outcome) {
     case Ended::kHeld:
       return held_error(result.conflicts, asked);
@@ -352,8 +354,8 @@ Error refusal(const AcquireResult& result, const Asked& asked) {
       std::string place;
       if (result.position > 1) place = " at position " + std::to_string(result.position);
       error.code = Code::kTimeout;
-      error.message = (result.waited_ms == 0 ? "not granted at once"
-                                             : "not granted after " + waited + " in the queue") +
+      error.message = (waited_ms == 0 ? "not granted at once"
+                                      : "not granted after " + waited + " in the queue") +
                       place + (error.message.empty() ? "" : ": " + error.message);
       error.hint = "work on something else, or wait longer: " + wait_command(asked, "30m");
       return error;
