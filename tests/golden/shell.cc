@@ -41,7 +41,7 @@ Ran Shell::run(const std::string& command) const {
   std::string line = "env -i PATH=" + shell_quote(std::string(LOCKKEEPER_BIN_FOLDER) +
                                                   ":/usr/local/bin:/usr/bin:/bin");
   for (const auto& [name, value] : variables_) line += " " + name + "=" + shell_quote(value);
-  line += " sh -c " + shell_quote("cd " + shell_quote(root_) + " && " + command) + " >" +
+  line += " sh -c " + shell_quote("cd " + shell_quote(root_) + " || exit 99\n" + command) + " >" +
           shell_quote(out) + " 2>" + shell_quote(err) + " </dev/null";
   const int status = std::system(line.c_str());
   Ran ran;
