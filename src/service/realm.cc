@@ -19,15 +19,6 @@ std::string_view last_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Named by a hash of the store's path: two stores of one user must not share a copy.
-std::string epoch_copy_for(const std::string& store_folder, const Environment& env) {
-  const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
-  if (!state) return {};
-  std::string bytes;
-  append_be64(bytes, hash64(store_folder));
-  return join_path(*state, "lockkeeper/epochs/" + to_hex(bytes));
-}
-
 // "/home/u/shop/.git" is the repository "shop", "/srv/shop.git" is "shop.git".
 std::string name_of_repository(const std::string& common_dir) {
   const std::string_view last = last_name(common_dir);
@@ -175,6 +166,14 @@ std::optional<std::string> named_place(const FindRealm& request, const std::stri
 }
 
 }  // namespace
+
+std::string epoch_copy_for(const std::string& store_folder, const Environment& env) {
+  const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  if (!state) return {};
+  std::string bytes;
+  append_be64(bytes, hash64(store_folder));
+  return join_path(*state, "lockkeeper/epochs/" + to_hex(bytes));
+}
 
 bool Realm::contains(std::string_view path) const {
   if (root == "/") return path.starts_with('/');

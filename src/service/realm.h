@@ -84,6 +84,10 @@ Result<Realm> machine_realm(const Environment& env);
 // the answer is no. "Cannot tell" is an error.
 Result<bool> begins_realm(const std::string& folder, const Realm& outer);
 
+// Where the copy of that store's epoch lives, named by a hash of the path: two stores of one user
+// must not share one. Empty if neither XDG_STATE_HOME nor HOME is set.
+std::string epoch_copy_for(const std::string& store_folder, const Environment& env);
+
 enum class StoreState { kAbsent, kPresent };
 
 // Looks at the store's folder without creating or opening anything. kAbsent is the only "nothing is

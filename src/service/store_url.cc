@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <climits>
 
-#include "base/bytes.h"
 #include "base/text.h"
 #include "service/disk_path.h"
 
@@ -41,12 +40,7 @@ Result<void> choose_store(Realm& realm, std::string_view url, const Environment&
   realm.shared = false;
   realm.owner_uid.reset();
   realm.owner_gid.reset();
-  realm.epoch_copy.clear();
-  if (const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state")) {
-    std::string bytes;
-    append_be64(bytes, hash64(realm.store_folder));
-    realm.epoch_copy = join_path(*state, "lockkeeper/epochs/" + to_hex(bytes));
-  }
+  realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "service/locks.h"
+#include "service/report.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -186,9 +187,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
         for (const core::LostLease& one : lost) {
           if (std::find(one.resources.begin(), one.resources.end(), resource.text()) !=
               one.resources.end()) {
-            return fail(Code::kLost,
-                        "the lease on " + resource.text() + " was lost (" + one.cause + ")",
-                        "stop changing it and ask for it again");
+            return fail(Code::kLost, lost_text(one), "stop changing it and ask for it again");
           }
         }
         return fail(Code::kNotFound, owner_.agent + " holds no lease on " + resource.text(),
