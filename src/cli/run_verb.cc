@@ -1,6 +1,7 @@
 #include "cli/run_verb.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -118,18 +119,21 @@ int run_verb(VerbContext& context) {
   std::optional<SignalWatch> signals;
   std::optional<Progress> progress;
   int signal_status = 0;
+  // Before it asks: a signal must find a handler as soon as there is a waiter to take back.
+  if (command.acquire.wait_ms) signals.emplace();
   command.acquire.on_wait = [&](const service::WaitProgress& wait) {
-    if (!signals) {
-      signals.emplace();
-      progress.emplace(out, *context.runtime().clock);
-    }
+    if (!progress) progress.emplace(out, *context.runtime().clock);
     progress->show(wait);
     if (signals->signal() != 0) signal_status = signals->exit_status();
     return signal_status == 0;
   };
   const auto watch = [&](const RunEvent& event) {
     progress.reset();
+    const int noted = signals ? signals->signal() : 0;
     signals.reset();
+    // It came while the grant was on its way: the command is not started, and with this process its
+    // slot and so the lease are gone.
+    if (noted != 0) ::raise(noted);
     tell(out, event);
     report.event(event);
   };
