@@ -68,6 +68,14 @@ TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
   EXPECT_EQ(stage_.list()["leases"].size(), 1U);
 }
 
+// Disabled until the resolver takes a path that led to its realm as it was typed: it is read
+// relative to the realm's root instead, so the two below do not exclude each other (I1).
+TEST_F(Where, DISABLED_I1_APathNamedFromOutsideItsRepositoryIsTheSamePath) {
+  stage_.file("src/a");
+  stage_.expect(0, "ann", {"acquire", "src/a"});
+  EXPECT_EQ(status_in(stage_.path(""), "bob", {"acquire", "repo/src/a"}), 75);
+}
+
 TEST_F(Where, PathsAreRelativeToTheCurrentFolderOrAbsolute) {
   stage_.file("src/deep/a");
   EXPECT_EQ(status_in(stage_.repo() + "/src/deep", "ann", {"acquire", "a"}), 0);

@@ -215,13 +215,17 @@ TEST_F(Run, ACommandThatEndsAfterALossStillSays79) {
   EXPECT_EQ(run.wait(), 79) << run.err();
 }
 
+// As soon as it stands in the queue, and many times: there must be no moment without a handler.
 TEST_F(Run, ControlCWhileWaitingLeavesTheQueue) {
   stage_.expect(0, "bob", {"acquire", "a"});
-  Process waiting = stage_.start("ann", {"run", "a", "--wait", "--", "touch", "started"});
-  ASSERT_TRUE(stage_.queue_grows_to(1));
-  waiting.signal(SIGINT);
-  EXPECT_EQ(waiting.wait(), 130);
-  EXPECT_EQ(stage_.waiters(), 0U);
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    Process waiting = stage_.start("ann", {"run", "a", "--wait", "--", "touch", "started"});
+    ASSERT_TRUE(stage_.queue_grows_to(1));
+    waiting.signal(SIGINT);
+    EXPECT_EQ(waiting.wait(), 130);
+    ASSERT_EQ(stage_.waiters(), 0U);
+  }
   EXPECT_FALSE(exists(file("started")));
 }
 
