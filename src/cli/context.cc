@@ -141,6 +141,8 @@ Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) cons
   wanted.texts = std::move(texts);
   wanted.base.kind = service::Base::kCwd;
   wanted.base.folder = environment_.cwd;
+  wanted.base.realm_named =
+      common_.realm || service::variable(runtime().env, "LOCKKEEPER_REALM").has_value();
   if (wanted.base.folder.empty()) {
     char folder[PATH_MAX];
     if (::getcwd(folder, sizeof folder) == nullptr) {

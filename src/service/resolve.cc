@@ -174,9 +174,11 @@ Result<std::string> Resolver::base_folder() {
     return fail(Code::kInvalidInput, "the current folder " + quote(base_.folder) + " is gone",
                 "cd to a folder that exists, or write absolute paths");
   }
-  // From outside the realm (`--realm`) a relative path could only be refused, so the root is meant.
+  // From outside a realm that was named (`--realm`) a relative path could only be refused, so the
+  // root is meant. Where the path itself led to the realm, it is what was typed: `sub/x` beside the
+  // submodule is `x` in it.
   const std::string folder(physical);
-  if (realm_.contains(folder)) {
+  if (!base_.realm_named || realm_.contains(folder)) {
     base_folder_ = folder;
   } else if (const auto other = realm_of(folder, env_); other && other->same_table(realm_)) {
     base_folder_ = folder;

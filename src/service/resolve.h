@@ -30,11 +30,14 @@ inline constexpr std::size_t kTypedBytesMax = 16384;
 // What a relative path is relative to.
 struct Base {
   enum Kind {
-    kCwd,   // `folder`: CLI arguments, hooks. Outside the realm it cannot be meant: then the root
+    kCwd,   // `folder`: CLI arguments, hooks
     kRoot,  // the realm's root: files, MCP calls, dialects
   };
   Kind kind = kRoot;
   std::string folder;  // absolute, any spelling; only for kCwd
+  // The realm was named (--realm), not found from the path: a folder outside it cannot be meant,
+  // then the root is.
+  bool realm_named = false;
 };
 
 struct ResolveOptions {

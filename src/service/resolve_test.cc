@@ -64,7 +64,10 @@ TEST_F(Resolve, arguments_are_relative_to_the_current_folder_files_to_the_root) 
   EXPECT_EQ(text(resolver(cwd("short")), "a.py"), "src/a.py");
   EXPECT_EQ(text(resolver(cwd("short")), "../docs/x.md"), "docs/x.md");  // as the kernel would
   repo.folder("away");
-  EXPECT_EQ(text(resolver(cwd("away")), "src/a.py"), "src/a.py");  // --realm from elsewhere
+  Base named = cwd("away");
+  named.realm_named = true;
+  EXPECT_EQ(text(resolver(named), "src/a.py"), "src/a.py");  // --realm from elsewhere
+  EXPECT_EQ(text(resolver(cwd("away")), "../r/src/a.py"), "src/a.py");  // found from the path
   EXPECT_EQ(refusal(resolver(cwd("gone")), "a").code, Code::kInvalidInput);
 }
 

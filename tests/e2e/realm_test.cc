@@ -64,13 +64,13 @@ TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
   stage_.expect(0, "ann", {"acquire", "x"});
   const std::string sub = stage_.repo() + "/sub";
   EXPECT_EQ(status_in(sub, "bob", {"acquire", "x"}), 0);
+  stage_.expect(75, "cat", {"acquire", "sub/x"});
   EXPECT_NE(stage_.as("cat", {"acquire", "y", "sub/y"}).status, 0) << "it crosses repositories";
   EXPECT_EQ(stage_.list()["leases"].size(), 1U);
 }
 
-// Disabled until the resolver takes a path that led to its realm as it was typed: it is read
-// relative to the realm's root instead, so the two below do not exclude each other (I1).
-TEST_F(Where, DISABLED_I1_APathNamedFromOutsideItsRepositoryIsTheSamePath) {
+// It was once read relative to the root of the realm that it led to, and both were granted.
+TEST_F(Where, I1_APathNamedFromOutsideItsRepositoryIsTheSamePath) {
   stage_.file("src/a");
   stage_.expect(0, "ann", {"acquire", "src/a"});
   EXPECT_EQ(status_in(stage_.path(""), "bob", {"acquire", "repo/src/a"}), 75);
