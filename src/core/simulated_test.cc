@@ -28,14 +28,19 @@ TEST_P(Simulated, Rule03AConflictWithAHandoffOfTheSameCommitHasItsFence) {
 }
 
 TEST_P(Simulated, L4AWaiterPassedForWhatOneHeldIsNotPassedWhenThatIsGone) {
-  const Lease held = realm_.granted(kAnn, {s("a")});
-  const Lease blocker = realm_.granted(kBob, {x("b")});
-  const Lease earlier = realm_.queued(kCat, {x("a"), x("b")});  // waits for ann, too
-  const Lease later = realm_.queued(kAnn, {x("b")});            // so ann may pass
-  ASSERT_TRUE(realm_.release(kAnn, held.id));                   // and now may not any more
-  ASSERT_TRUE(realm_.release(kBob, blocker.id));
-  EXPECT_TRUE(realm_.holds(earlier.id));
-  EXPECT_TRUE(realm_.waits(later.id));
+  // Once with each of the two first in the order of ids, in which a handoff looks at them.
+  for (const auto& [passer, passed] : {std::pair(kAnn, kCat), std::pair(kCat, kAnn)}) {
+    const Lease held = realm_.granted(passer, {s("a")});
+    const Lease blocker = realm_.granted(kBob, {x("b")});
+    const Lease earlier = realm_.queued(passed, {x("a"), x("b")});  // waits for the passer, too
+    const Lease later = realm_.queued(passer, {x("b")});            // which therefore may pass
+    ASSERT_TRUE(realm_.release(passer, held.id));                   // and now may not any more
+    ASSERT_TRUE(realm_.release(kBob, blocker.id));
+    EXPECT_TRUE(realm_.holds(earlier.id));
+    EXPECT_TRUE(realm_.waits(later.id));
+    ASSERT_TRUE(realm_.release(passed, earlier.id));
+    ASSERT_TRUE(realm_.release(passer, later.id));
+  }
 }
 
 TEST_P(Simulated, L8ALimitOfOneWaitersPatternStopsNobodyElse) {
@@ -45,8 +50,12 @@ TEST_P(Simulated, L8ALimitOfOneWaitersPatternStopsNobodyElse) {
   for (const char* text : {"src/x/1", "src/x/2", "src/x/3", "src/x/4"}) {
     realm_.granted(kCat, {x(text)});
   }
-  EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kQueued);
-  EXPECT_EQ(realm_.outcome(realm_.ask(kDan, {x("src/a")})), Outcome::kHeld);
+  const auto polled = realm_.poll(waiting.id);
+  ASSERT_TRUE(polled);
+  EXPECT_EQ(polled->outcome, Outcome::kQueued);
+  const auto other = realm_.acquire(realm_.ask(kDan, {x("src/a")}));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->outcome, Outcome::kHeld);
   ASSERT_TRUE(realm_.release(kAnn, first.id));
   EXPECT_TRUE(realm_.holds(waiting.id));
 }
@@ -93,8 +102,36 @@ TEST_P(Simulated, I9ARenewalOfAHandoffToADeadProcessIsLost) {
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kAnn, held.id));
   realm_.kill(88);  // the command that was to hold it, before anybody confirmed
-  EXPECT_EQ(realm_.renew(kBob, waiting.id).error().code, Code::kLost);
+  const auto renewed = realm_.renew(kBob, waiting.id);
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().code, Code::kLost);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
+}
+
+TEST_P(Simulated, L8AReleaseSucceedsWhereItsWaitersHaveTooMuchToLookAtForOneCommit) {
+  // The first may be looked at and leaves too little for the second, whichever is looked at first.
+  for (const auto& [in_src, in_lib] : {std::pair(5, 39), std::pair(39, 5), std::pair(20, 20)}) {
+    const int rows = std::max(in_src, in_lib);
+    const Lease first = realm_.granted(kAnn, {x("src/0"), x("lib/0")});
+    const Lease bob = realm_.queued(kBob, {x("src/")});
+    const Lease cat = realm_.queued(kCat, {x("lib/")});
+    std::vector<Lease> others;
+    for (int i = 1; i <= rows; ++i) {
+      // Ann passes both, who wait for her; on a store with a budget until that is used up.
+      for (const std::string folder : {"src/", "lib/"}) {
+        if (i > (folder == "src/" ? in_src : in_lib)) continue;
+        const auto more = realm_.acquire(realm_.ask(kAnn, {x(folder + std::to_string(i))}));
+        if (more) others.push_back(more->lease);
+      }
+    }
+    EXPECT_TRUE(realm_.release(kAnn, first.id)) << rows;
+    for (const Lease& lease : others) EXPECT_TRUE(realm_.release(kAnn, lease.id)) << rows;
+    realm_.maintain();
+    EXPECT_TRUE(realm_.holds(bob.id)) << rows;
+    EXPECT_TRUE(realm_.holds(cat.id)) << rows;
+    ASSERT_TRUE(realm_.release(kBob, bob.id));
+    ASSERT_TRUE(realm_.release(kCat, cat.id));
+  }
 }
 
 TEST_P(Simulated, I11AReleaseOfManyPartsIsSpreadOverCommits) {

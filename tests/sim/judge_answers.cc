@@ -163,6 +163,12 @@ void Judge::check_answer(const Done& done) {
     for (const core::Lease& lease : std::get<std::vector<core::Lease>>(done.answer)) {
       require(!model_.leases.contains(lease.id), "I9: broken, and still there");
     }
+  } else if (done.op.kind == Kind::kRenew && done.strict) {
+    const bool dead = done.view.probe(done.op.attachment) == core::Alive::kDead;
+    for (const core::Lease& lease : std::get<std::vector<core::Lease>>(done.answer)) {
+      const std::string over = model_.over_lease(model_.leases.at(lease.id), done.view);
+      if (!over.empty() && !dead) fail("I9: renewed a lease that is over: " + over);
+    }
   }
 }
 
