@@ -12,7 +12,7 @@ struct RawRow {
 };
 
 // One page of rows; the key after the last one if it was full.
-Result<std::vector<RawRow>> page(State& state, kv::Range range, std::string& next) {
+Result<std::vector<RawRow>> page(State& state, const kv::Range& range, std::string& next) {
   std::vector<RawRow> rows;
   next.clear();
   LK_CHECK(state.txn().scan(

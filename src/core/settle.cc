@@ -100,7 +100,8 @@ Result<void> Settler::remember_lost(const Lease& lease, const EndedBy& how) {
 }
 
 Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
-  const Lease lease = ending;  // the caller's may be the one that goes away
+  // The caller's may be the one that goes away.
+  const Lease lease = ending;  // NOLINT(performance-unnecessary-copy-initialization)
   LK_CHECK(state_.remove_lease(lease));
   Event event = event_of(lease, how.event);
   event.fence = lease.created == 0 ? 0 : lease.fence();

@@ -116,7 +116,7 @@ struct Limits {
   std::size_t ends_per_commit = 1'000;
   std::uint64_t events_kept = 100'000;  // commits of history
   std::int64_t confirm_ms = 10'000;
-  std::int64_t remember_ms = 24 * 3600 * 1000;  // ended request ids and lost leases
+  std::int64_t remember_ms = std::int64_t{24} * 3600 * 1000;  // ended request ids and lost leases
 };
 
 // What comes in from outside for one operation: the table never asks for the time, a random number
