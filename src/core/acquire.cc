@@ -99,6 +99,11 @@ std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
   return ids.size();
 }
 
+std::unexpected<Error> parent_gone(const LeaseId& id) {
+  return fail(Code::kLost, "the lease to work under, " + id.text() + ", has ended",
+              "stop working on what it covered, then ask for a lease of your own");
+}
+
 }  // namespace
 
 void AcquireReply::stamp(kv::Version version) {
@@ -124,6 +129,12 @@ Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
   LK_ASSIGN(Lease lease, draft(request));
   if (settler_.worked() && !settler_.room_left()) return ask_again();
   for (;;) {
+    if (!lease.parent.empty()) {
+      // Its process may have died since it was looked at, and it have been ended here.
+      LK_ASSIGN(const Lease* parent, state_.lease(lease.parent));
+      if (parent == nullptr && !request.under.empty()) return parent_gone(request.under);
+      if (parent == nullptr) lease.parent = {};
+    }
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
     bool full = false;
     LK_ASSIGN(const bool reaped, reap_all(findings, full));
@@ -223,10 +234,7 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
     LK_ASSIGN(const Condition now, condition(state_, *parent));
     current = !now.over;
   }
-  if (!current) {
-    return fail(Code::kLost, "the lease to work under, " + request.under.text() + ", has ended",
-                "stop working on what it covered, then ask for a lease of your own");
-  }
+  if (!current) return parent_gone(request.under);
   std::size_t depth = 1;
   for (const Lease* up = parent; up != nullptr && !up->parent.empty(); ++depth) {
     LK_ASSIGN(up, state_.lease(up->parent));

@@ -156,5 +156,44 @@ TEST_P(Simulated, I11AReleaseOfManyPartsIsSpreadOverCommits) {
   EXPECT_EQ(realm_.store().version() - before, 3u);
 }
 
+// A process that dies in the middle of somebody's transaction: alive when first asked about.
+class Fickle final : public Prober {
+ public:
+  Alive probe(const Attachment& attachment) const override {
+    if (attachment.slot != 99) return Alive::kAlive;
+    return asked_++ < alive_for ? Alive::kAlive : Alive::kDead;
+  }
+  int alive_for = 0;
+
+ private:
+  mutable int asked_ = 0;
+};
+
+TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
+  for (const bool presented : {true, false}) {
+    AcquireRequest outer = realm_.ask(kAnn, {x("src/")});
+    outer.attachment = process(99);
+    const Lease parent = realm_.granted(outer);
+    AcquireRequest inner = realm_.wait(kSub, {x("src/a")});
+    if (presented) {
+      inner.under = parent.id;
+      inner.under_fence = parent.fence();
+    }
+    for (int probes = 1; probes < 6; ++probes) {
+      Fickle prober;
+      prober.alive_for = probes;
+      auto txn = realm_.store().begin(kv::Access::kWrite);
+      const Context context{realm_.now(), realm_.store().epoch(), 500, &prober, realm_.limits};
+      Table table(**txn, context);
+      const auto reply = table.acquire(inner);
+      const bool ended = !table.state().lease(parent.id).value();
+      if (!ended) continue;
+      EXPECT_EQ(reply.has_value(), !presented) << probes;
+      EXPECT_TRUE(!reply || reply->lease.parent.empty()) << probes;
+    }
+    ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  }
+}
+
 }  // namespace
 }  // namespace lockkeeper::core
