@@ -273,7 +273,8 @@ void Episode::commit(Actor& actor, const Op& op, Answer& answer, std::unique_ptr
               {},
               std::move(wake),
               *actor.view,
-              deaths == processes_.deaths() && fresh};
+              deaths == processes_.deaths() && fresh,
+              begun == version - (applied ? 1 : 0)};
     auto reader = store_.begin(kv::Access::kRead);
     if (!reader) throw Violation("cannot read the store: " + reader.error().message);
     if (applied) what.events = events_of(**reader, version);

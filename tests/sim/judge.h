@@ -48,7 +48,8 @@ struct Done {
   std::vector<core::Event> events;
   std::vector<std::uint64_t> wake;
   const core::Prober& view;
-  bool strict = true;  // false: a process died, or others committed, while it was looking
+  bool strict = true;  // false: a process died, or what was only read is old
+  bool alone = true;   // nobody else committed meanwhile: what was peeked at is true, too
 };
 
 // How often each rare thing was seen.
