@@ -21,7 +21,7 @@ std::uint64_t hash64(std::string_view first, std::string_view second);
 
 class RecordWriter {
  public:
-  RecordWriter() { out_.reserve(256); }  // most records fit
+  RecordWriter() { out_.reserve(256); }    // most records fit
   void number(std::uint64_t value);        // varint
   void signed_number(std::int64_t value);  // zig-zag varint
   void text(std::string_view value);       // length, bytes

@@ -66,7 +66,7 @@ TEST_F(Resolve, arguments_are_relative_to_the_current_folder_files_to_the_root) 
   repo.folder("away");
   Base named = cwd("away");
   named.realm_named = true;
-  EXPECT_EQ(text(resolver(named), "src/a.py"), "src/a.py");  // --realm from elsewhere
+  EXPECT_EQ(text(resolver(named), "src/a.py"), "src/a.py");             // --realm from elsewhere
   EXPECT_EQ(text(resolver(cwd("away")), "../r/src/a.py"), "src/a.py");  // found from the path
   EXPECT_EQ(refusal(resolver(cwd("gone")), "a").code, Code::kInvalidInput);
 }

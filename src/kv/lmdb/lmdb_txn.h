@@ -106,7 +106,7 @@ class LmdbTxn final : public Txn {
   std::vector<MDB_cursor*> cursors_;  // one for each scan inside a scan's visit, then kept
   std::size_t visiting_ = 0;
   std::uint64_t writes_checked_ = 16;  // for so many writes there is room, whatever they touch
-  bool broken_ = false;  // an explicit guard does not hold
+  bool broken_ = false;                // an explicit guard does not hold
   bool wrote_ = false;
   bool ended_ = false;
   std::optional<Error> failed_;  // a write that failed half-way: the commit must not happen
