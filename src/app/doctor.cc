@@ -87,12 +87,30 @@ class Doctor {
   void look_at_store(const service::Realm& realm, bool repair) {
     const auto state = service::look_at_store(realm);
     if (!state) return bad("store", state.error());
-    if (*state == service::StoreState::kAbsent) return good("store", "none yet: nothing is locked");
+    if (*state == service::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
     auto options = embedded_options(context_.runtime(), {realm, durability_, false});
     if (!options) return bad("store", options.error());
     if (repair && !repair_store(*options)) return;
     look_at_files(*options);
     if (!first_) look_at_rows(*options);
+  }
+
+  // There is no folder: was there ever a store? False: nothing is left to look at.
+  bool look_at_absent(const service::Realm& realm, bool repair) {
+    const auto opened = open_embedded(context_.runtime(), {realm, durability_, false});
+    if (!opened && opened.error().code == Code::kNotFound) {
+      good("store", "none yet: nothing is locked");
+      return false;
+    }
+    if (!opened && !repair) {
+      Error error = opened.error();
+      error.hint = "run: lockkeeper doctor --repair";
+      bad("store", error);
+      return false;
+    }
+    const auto made = service::create_store_folder(realm);
+    if (!made) bad("store", made.error());
+    return made.has_value();
   }
 
   void look_at_files(const kv::LmdbOptions& options) {

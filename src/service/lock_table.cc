@@ -39,10 +39,9 @@ Result<kv::Store*> LockTable::store(bool create) {
   const std::lock_guard lock(mutex_);
   if (store_) return store_.get();
   LK_ASSIGN(const StoreState state, look_at_store(realm_));
-  if (state == StoreState::kAbsent) {
-    if (!create) return nullptr;
-    LK_CHECK(create_store_folder(realm_));
-  }
+  // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
+  // deleted one, by the copy of its epoch.
+  if (state == StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
   auto opened = runtime_.open_store({realm_, settings_.durability.value, create});
   if (!opened) {
     // The folder is there and the store is not: a crash between the two, or nothing locked yet.

@@ -69,6 +69,17 @@ TEST_F(Where, ASubmoduleIsARealmOfItsOwn) {
   EXPECT_EQ(stage_.list()["leases"].size(), 1U);
 }
 
+// `check` once took the missing folder for "nothing is locked", while acquire knew better.
+TEST_F(Where, I10_F15_ADeletedStoreIsNotFree) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  std::filesystem::remove_all(stage_.repo() + "/.git/lockkeeper");
+  stage_.expect(69, "bob", {"check", "a"});
+  stage_.expect(69, "bob", {"list"});
+  stage_.expect(69, "bob", {"doctor"});
+  stage_.expect(0, "bob", {"doctor", "--repair"});
+  stage_.expect(0, "bob", {"acquire", "a"});
+}
+
 // It was once read relative to the root of the realm that it led to, and both were granted.
 TEST_F(Where, I1_APathNamedFromOutsideItsRepositoryIsTheSamePath) {
   stage_.file("src/a");
