@@ -1,7 +1,6 @@
 #include "cli/run_verb.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -85,6 +84,9 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
     return fail(Code::kInvalidInput, "--status-fd " + *text + " is not open",
                 "open it, as in: lockkeeper run --status-fd 3 … 3>report.json");
   }
+  // The report is ours: whoever reads it must see its end when we are gone, not when the command
+  // and all that it has started are. The standard streams are the command's in any case.
+  if (fd > STDERR_FILENO) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return std::optional<int>(fd);
 }
 
@@ -127,13 +129,13 @@ int run_verb(VerbContext& context) {
     if (signals->signal() != 0) signal_status = signals->exit_status();
     return signal_status == 0;
   };
-  const auto watch = [&](const RunEvent& event) {
+  command.given_up = [&] {
     progress.reset();
-    const int noted = signals ? signals->signal() : 0;
+    if (signals && signals->signal() != 0) signal_status = signals->exit_status();
     signals.reset();
-    // It came while the grant was on its way: the command is not started, and with this process its
-    // slot and so the lease are gone.
-    if (noted != 0) ::raise(noted);
+    return signal_status != 0;
+  };
+  const auto watch = [&](const RunEvent& event) {
     tell(out, event);
     report.event(event);
   };

@@ -141,6 +141,12 @@ Result<Child> start(const std::vector<std::string>& argv, const std::vector<std:
   return child;
 }
 
+Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease) {
+  ReleaseCommand command;
+  command.lease_ids = {lease.id.text()};
+  return locks.release(command);
+}
+
 // The command's life: renewals, signals, loss.
 class Watch {
  public:
@@ -255,6 +261,11 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
   const bool granted = result.acquired.outcome == Ended::kGranted;
   if (!granted && result.acquired.outcome != Ended::kRenewed) return result;
   const core::Lease& lease = result.acquired.lease;
+  if (command.given_up && command.given_up()) {
+    if (granted) static_cast<void>(give_back(locks, lease));  // else it ends with this process
+    result.acquired.outcome = Ended::kInterrupted;
+    return result;
+  }
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
 
   const SignalQueue signals;
@@ -272,9 +283,7 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
   }
   // A lease that was there before the command is not ours to give back.
   if (granted && !result.lost) {
-    ReleaseCommand release;
-    release.lease_ids = {lease.id.text()};
-    const auto released = locks.release(release);
+    const auto released = give_back(locks, lease);
     if (!released && released.error().code == Code::kLost) result.lost = true;
   }
   if (!child) return fail(std::move(child.error()));

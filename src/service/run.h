@@ -19,6 +19,9 @@ struct RunCommand {
   std::vector<std::string> argv;  // REQUIRES: not empty
   bool keep_going = false;
   std::int64_t kill_grace_ms = 10'000;
+  // Asked once, when the lease is there. True: nobody wants it any more (a Ctrl-C that came while
+  // the grant was on its way); it is given back and the outcome is kInterrupted.
+  std::function<bool()> given_up;
 };
 
 // What happens, as it happens: for --status-fd and for messages.

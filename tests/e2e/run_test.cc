@@ -99,6 +99,20 @@ TEST_F(Run, StatusDescriptorGetsOneObjectPerLine) {
   EXPECT_EQ(stage_.as("ann", {"run", "--status-fd", "77", "a", "--", "true"}).status, 65);
 }
 
+// Else who reads the report would wait for the command's last child instead of for `run`.
+TEST_F(Run, StatusDescriptorIsNotTheCommands) {
+  Launch launch = stage_.launch("ann", {"run", "--status-fd", "7", "a", "--", "sh", "-c",
+                                        "[ ! -e /proc/$$/fd/7 ] && [ -e /proc/$$/fd/8 ]"});
+  launch.files = {{7, stage_.path("status")}, {8, stage_.path("other")}};
+  EXPECT_EQ(stage_.finish(std::move(launch)).status, 0);
+  // A standard stream is the command's in any case.
+  Launch shared = stage_.launch(
+      "ann", {"run", "--status-fd", "2", "a", "--", "sh", "-c", "echo from the command >&2"});
+  const Answer answer = stage_.finish(std::move(shared));
+  EXPECT_THAT(answer.err, HasSubstr("from the command"));
+  EXPECT_THAT(answer.err, HasSubstr("exit_status"));
+}
+
 TEST_F(Run, SignalsReachTheCommand) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     SCOPED_TRACE(number);
@@ -225,6 +239,32 @@ TEST_F(Run, ControlCWhileWaitingLeavesTheQueue) {
     waiting.signal(SIGINT);
     EXPECT_EQ(waiting.wait(), 130);
     ASSERT_EQ(stage_.waiters(), 0U);
+  }
+  EXPECT_FALSE(exists(file("started")));
+}
+
+// The grant was handed over while it stood still; with the next breath it hears Ctrl-C.
+TEST_F(Run, I11_AGrantThatComesWithControlCIsGivenBackOnRecord) {
+  for (int i = 0; i < 10; ++i) {
+    SCOPED_TRACE(i);
+    stage_.expect(0, "bob", {"acquire", "a"});
+    Process waiting = stage_.start("ann", {"run", "a", "--wait", "--", "touch", "started"});
+    ASSERT_TRUE(stage_.queue_grows_to(1));
+    // Inside a transaction it would keep the next command out: until it stands elsewhere.
+    ASSERT_TRUE(eventually([&] {
+      waiting.signal(SIGSTOP);
+      if (stage_.as("bob", {"release", "a"}).status == 0) return true;
+      waiting.signal(SIGCONT);
+      return false;
+    }));
+    EXPECT_EQ(stage_.list()["leases"][0]["agent"], "ann");
+    waiting.signal(SIGINT);
+    waiting.signal(SIGCONT);
+    EXPECT_EQ(waiting.wait(), 130);
+    const Json last = stage_.expect(0, "", {"log"}).lines().back();
+    EXPECT_EQ(last["event"], "released") << last.dump();
+    EXPECT_EQ(last["agent"], "ann") << last.dump();
+    EXPECT_EQ(stage_.list()["leases"].size(), 0U);
   }
   EXPECT_FALSE(exists(file("started")));
 }

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,7 +127,11 @@ bool Process::running() {
 }
 
 int Process::wait(int patience_ms) {
-  if (eventually([&] { return reap(WNOHANG); }, patience_ms)) return status_;
+  // The kernel tells of its end; looking again and again would cost a test more than the process.
+  const Fd end(status_ < 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)) : -1);
+  pollfd wanted{end.get(), POLLIN, 0};
+  if (end) ::poll(&wanted, 1, patience_ms);
+  if (eventually([&] { return reap(WNOHANG); }, end ? 0 : patience_ms)) return status_;
   ADD_FAILURE() << "process " << pid_ << " did not end within " << patience_ms
                 << " ms\nstdout: " << out() << "\nstderr: " << err();
   signal_group(SIGKILL);
