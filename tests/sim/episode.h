@@ -20,6 +20,7 @@ namespace lockkeeper::sim {
 struct EpisodeOptions {
   std::uint64_t seed = 1;
   int steps = 250;
+  Random* random = nullptr;      // what all choices come from; null: the seed
   std::string* trace = nullptr;  // every operation and its outcome, for a person
   // Crash in the N-th store call of the operation at this step, whatever else happens (F1).
   int crash_step = -1;
@@ -106,7 +107,8 @@ class Episode {
   const World& world_;
   Probes& probes_;
   const EpisodeOptions options_;
-  SeededRandom random_;
+  SeededRandom seeded_;
+  Random& random_;
   const kv::Flavour flavour_;
   kv::Epoch epoch_;
   core::Limits limits_;
