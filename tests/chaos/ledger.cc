@@ -18,7 +18,9 @@ struct Hold {
   std::string worker;
   const Scope* scope = nullptr;
   std::uint64_t fence = 0;
+  char kind = 'a';
   bool detached = false;
+  bool given_back = false;
   bool sure = false;
   std::int64_t began_ms = 0;
   std::int64_t until_ms = 0;
@@ -33,6 +35,13 @@ std::string text(const Hold& hold) {
   return hold.name + " (" + hold.scope->name + ", fence " + std::to_string(hold.fence) + ")";
 }
 
+// And not both are shared.
+bool cover_one_name(const Scope& a, const Scope& b) {
+  if (a.shared && b.shared) return false;
+  return std::any_of(a.witnesses.begin(), a.witnesses.end(),
+                     [&](const std::string& name) { return b.witnesses.contains(name); });
+}
+
 class Judge {
  public:
   explicit Judge(const std::string& ledger) {
@@ -44,7 +53,8 @@ class Judge {
     for (auto later = holds_.begin(); later != holds_.end(); ++later) {
       ++verdict_.holds;
       if (later->by_order()) ++verdict_.sure;
-      verdict_.fences.insert(later->fence);
+      verdict_.told[later->name] = {later->kind, later->fence, later->given_back,
+                                    killed_.contains(later->worker)};
       for (auto earlier = holds_.begin(); earlier != later; ++earlier) compare(*earlier, *later);
     }
     return std::move(verdict_);
@@ -64,6 +74,7 @@ class Judge {
       if (found == index_.end()) return;  // it began after its worker was killed
       Hold& hold = holds_[found->second];
       if (kind == "E") hold.end = std::min(hold.end, line_);
+      if (kind == "E") hold.given_back = true;
       if (kind == "S") hold.sure = true;
     } else if (kind == "K") {
       killed_.insert(name);
@@ -82,9 +93,11 @@ class Judge {
     std::string scope, kind;
     words >> scope >> hold.fence >> kind >> hold.began_ms >> hold.until_ms;
     hold.scope = scope_named(scope);
+    hold.kind = kind.empty() ? '?' : kind.front();
     hold.detached = kind == "d";
     hold.begin = line_;
-    if (!words || hold.scope == nullptr) return accuse("a line that nobody wrote: B " + name);
+    if (!words || hold.scope == nullptr || !std::string("ard").contains(hold.kind))
+      return accuse("a line that nobody wrote: B " + name);
     // Its process is as good as dead and does no more work.
     if (killed_.contains(hold.worker)) return;
     index_[name] = holds_.size();
@@ -138,9 +151,18 @@ const Scope* scope_named(const std::string& name) {
 }
 
 bool conflict(const Scope& a, const Scope& b) {
-  if (a.shared && b.shared) return false;
-  return std::any_of(a.witnesses.begin(), a.witnesses.end(),
-                     [&](const std::string& name) { return b.witnesses.contains(name); });
+  using Pairs = std::set<std::pair<const Scope*, const Scope*>>;
+  // Asked for every pair of holds: decided once for the scopes that there are.
+  static const Pairs known = [] {
+    Pairs pairs;
+    for (const Scope& one : scopes()) {
+      for (const Scope& other : scopes()) {
+        if (cover_one_name(one, other)) pairs.emplace(&one, &other);
+      }
+    }
+    return pairs;
+  }();
+  return known.contains({&a, &b});
 }
 
 Verdict judge_ledger(const std::string& ledger) {

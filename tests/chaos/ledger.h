@@ -2,7 +2,8 @@
 // appended by the holder after it was told that it holds, and before it gives back, so two holds
 // that stand open at once are two holders (I1).
 //
-//   B HOLD SET FENCE KIND TIME UNTIL   begins; KIND a (attached) or d (detached)
+//   B HOLD SET FENCE KIND TIME UNTIL   begins; KIND a (attached), r (in the command of `run`) or d
+//                                      (detached)
 //   E HOLD                             ends, written before the release
 //   S HOLD                             E was written while the lease cannot have been over yet
 //   K WORKER                           this worker and all it started are about to be killed
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,10 +37,18 @@ const Scope* scope_named(const std::string& name);
 // Both cover a name, and not both are shared.
 bool conflict(const Scope& a, const Scope& b);
 
+// What the ledger knows of one hold, for the comparison with the product's own history.
+struct Told {
+  char kind = 'a';
+  std::uint64_t fence = 0;
+  bool gave_back = false;  // E
+  bool killed = false;     // K of its worker
+};
+
 struct Verdict {
   std::size_t holds = 0;
   std::size_t sure = 0;                 // judged by order alone
-  std::set<std::uint64_t> fences;       // of all holds
+  std::map<std::string, Told> told;     // by HOLD
   std::vector<std::string> violations;  // empty: all is well
 };
 

@@ -1,6 +1,7 @@
 #include "chaos/worker.h"
 
 #include <fcntl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,11 +23,28 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 constexpr const char* kWait = "--wait=2s";
+constexpr std::size_t kStoreCalls = 80;  // most verbs make fewer
+// When a program is killed: mostly while it starts, asks and answers, at times while it waits.
+constexpr std::size_t kSoonUs = 8'000;
+constexpr std::size_t kLateUs = 60'000;
 
 volatile pid_t under_way = 0;
 
 void kill_command(int) {
   if (under_way > 0) ::kill(under_way, SIGKILL);
+}
+
+void kill_after(std::size_t us) {
+  itimerval when{};
+  when.it_value.tv_usec = static_cast<suseconds_t>(us);
+  ::setitimer(ITIMER_REAL, &when, nullptr);
+}
+
+// For the shell.
+std::string quoted(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += " '" + word + "'";
+  return text;
 }
 
 struct Done {
@@ -46,6 +64,9 @@ class Worker {
       case 0:
         return under_run(scope);
       case 1:
+        if (plan_.own_namespace) {
+          return by_hand(scope, {"--attach", std::to_string(::getpid()), "--ttl", "400ms"}, 400);
+        }
         return by_hand(scope, {"--attach", std::to_string(::getpid())}, 0);
       default:
         return by_hand(scope, {"--ttl", "400ms"}, 400);
@@ -54,6 +75,8 @@ class Worker {
 
  private:
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_()) % n; }
+
+  static std::string mode(const Scope& scope) { return scope.shared ? " --mode shared" : ""; }
 
   Words ask(const char* verb, const Scope& scope) {
     Words words{verb, "--task", scope.name, "--session", hold_, "--request-id", hold_};
@@ -66,10 +89,16 @@ class Worker {
   // The command writes into the ledger itself: it outlives `run` where that alone is killed.
   void under_run(const Scope& scope) {
     Words words = ask("run", scope);
-    const std::string script =
-        "IFS='. ' read s c _ </proc/uptime; printf '%s\\n' \"B " + hold_ + " " + scope.name +
-        " $LOCKKEEPER_FENCE a $s${c}0 0\" >>\"$LEDGER\"; sleep 0.0" + std::to_string(below(5)) +
-        "; printf '%s\\n' \"E " + hold_ + "\" >>\"$LEDGER\"";
+    std::string script =
+        "unset LOCKKEEPER_TEST_FAULT; IFS='. ' read s c _ </proc/uptime; printf '%s\\n' \"B " +
+        hold_ + " " + scope.name + " $LOCKKEEPER_FENCE r $s${c}0 0\" >>\"$LEDGER\"; sleep 0.00" +
+        std::to_string(below(10)) + "; ";
+    if (below(4) == 0) {
+      script += "'" + plan_.program + "' check --fence $LOCKKEEPER_FENCE" + mode(scope) +
+                quoted(scope.resources) + " >/dev/null 2>&1; s=$?; [ $s = 0 ] || [ $s = 69 ] || " +
+                "printf '%s\\n' \"X " + hold_ + " I5: not current inside run: $s\" >>\"$LEDGER\"; ";
+    }
+    script += "printf '%s\\n' \"E " + hold_ + "\" >>\"$LEDGER\"";
     words.insert(words.end(), {"--", "sh", "-c", script});
     const Done done = call(words);
     if (!done.killed && done.status != 0) expect_refusal("run", done);
@@ -109,9 +138,20 @@ class Worker {
     if (detached && now_ms >= until_ms) return;  // too slow: it does not rely on it
     line("B " + hold_ + " " + scope.name + " " + std::to_string(fence) +
          (detached ? " d " : " a ") + std::to_string(now_ms) + " " + std::to_string(until_ms));
-    std::this_thread::sleep_for(std::chrono::milliseconds(below(40)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(below(12)));
+    if (below(4) == 0) still_held(scope, fence, detached ? until_ms : INT64_MAX);
     line("E " + hold_);
     if (detached && boot_ms() < until_ms) line("S " + hold_);
+  }
+
+  // What was acknowledged is there (I5), and its fence decides (I4).
+  void still_held(const Scope& scope, std::uint64_t fence, std::int64_t until_ms) {
+    Words words{"check", "--session", hold_, "--fence", std::to_string(fence)};
+    if (scope.shared) words.insert(words.end(), {"--mode", "shared"});
+    words.insert(words.end(), scope.resources.begin(), scope.resources.end());
+    const Done done = call(words);
+    const bool fine = done.killed || done.status == 0 || done.status == 69;
+    if (!fine && boot_ms() < until_ms) accuse("I5: not current", done);
   }
 
   void give_back(const std::string& lease, std::int64_t asked_ms, std::int64_t length_ms) {
@@ -143,29 +183,47 @@ class Worker {
   Done call(const Words& words) {
     Words argv{plan_.program};
     argv.insert(argv.end(), words.begin(), words.end());
+    const std::string fault = choose_fault();
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) ::_exit(3);
     const pid_t child = ::fork();
-    if (child == 0) start(argv, ends[1]);
+    if (child == 0) start(argv, fault, ends[1]);
     ::close(ends[1]);
     under_way = child;
+    if (fault.empty() && below(4) == 0) kill_after(1 + below(below(8) == 0 ? kLateUs : kSoonUs));
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0) {
     }
     under_way = 0;  // before its number can be given to another
+    kill_after(0);
     int status = 0;
     ::waitpid(child, &status, 0);
     Done done;
     done.out = read_ready(ends[0]);
     ::close(ends[0]);
-    done.killed = WIFSIGNALED(status);
+    done.killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     done.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    count(done, fault);
     return done;
   }
 
-  [[noreturn]] void start(const Words& argv, int out) {
+  // Random moments seldom fall into the store; some programs are told where to die.
+  std::string choose_fault() {
+    const std::size_t chosen = below(8);
+    if (chosen > 1) return "";
+    return (chosen == 0 ? "kill@" : "kill-after@") + std::to_string(1 + below(kStoreCalls));
+  }
+
+  void count(const Done& done, const std::string& fault) {
+    ++plan_.board->calls;
+    if (done.status == 69) ++plan_.board->busy;
+    if (done.killed) ++(fault.empty() ? plan_.board->kills : plan_.board->planned);
+  }
+
+  [[noreturn]] void start(const Words& argv, const std::string& fault, int out) {
     std::vector<std::string> variables{
         "LEDGER=" + plan_.ledger, "LOCKKEEPER_AGENT=" + plan_.name.substr(0, plan_.name.find('.'))};
+    if (!fault.empty()) variables.push_back("LOCKKEEPER_TEST_FAULT=" + fault);
     for (const auto& [name, value] : plan_.env) variables.push_back(name + "=" + value);
     std::vector<char*> arguments, environment;
     for (const std::string& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -173,7 +231,7 @@ class Worker {
       environment.push_back(const_cast<char*>(text.c_str()));
     arguments.push_back(nullptr);
     environment.push_back(nullptr);
-    ::signal(SIGUSR1, SIG_DFL);
+    ::signal(SIGALRM, SIG_DFL);
     ::dup2(out, STDOUT_FILENO);
     // Warnings would spoil the object on stdout; `run` says everything on stderr.
     const int err = argv[1] == "run" ? out : ::open("/dev/null", O_WRONLY);
@@ -218,9 +276,12 @@ void work(const WorkerPlan& plan) {
   struct sigaction action{};
   action.sa_handler = kill_command;
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGUSR1, &action, nullptr);
+  ::sigaction(SIGALRM, &action, nullptr);
   Worker worker(plan);
-  while (*plan.stop == 0) worker.once();
+  while (plan.board->stop == 0) worker.once();
+  // As the first process of a namespace it would take commands that outlived their `run` with it.
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+  }
   ::_exit(0);
 }
 
