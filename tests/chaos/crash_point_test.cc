@@ -1,80 +1,18 @@
-// F1: the shipped program is killed before its N-th store call, N = 1, 2, 3, … until it completes,
-// and once more after its last. Whatever N: the old state or the new one, never between, and the
-// same request again gives the right answer.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
-
-#include "support/stage.h"
+// F1 at the calls to the store: every verb that makes any, before and after each call, under both
+// durabilities.
+#include "chaos/crash_point.h"
 
 namespace lockkeeper::stage {
 namespace {
 
 using testing::AnyOf;
 
-constexpr int kKilled = 137;
-constexpr int kCallsMost = 2'000;  // no verb below has nearly as many
+constexpr int kFew = 3;
 
-class CrashPoint : public testing::Test {
- protected:
-  // Without syncs there are the same calls, only faster.
-  void SetUp() override { stage_.file("lockkeeper.toml", "[store]\ndurability = \"process\"\n"); }
-
-  // How many calls a verb makes may depend on how long it took: it looks again now and then.
-  enum class Calls { kFixed, kVary };
-
-  // Calls `once` with each plan until it says that the program was not killed, then with a kill
-  // after the last call.
-  void at_every_call(const std::function<bool(const std::string& plan)>& once,
-                     Calls calls = Calls::kFixed) {
-    for (int call = 1; call < kCallsMost; ++call) {
-      n_ = call;
-      SCOPED_TRACE("killed before store call " + std::to_string(call));
-      const bool killed = once("kill@" + std::to_string(call));
-      if (HasFailure()) return;
-      if (killed) continue;
-      ASSERT_GT(call, 3) << "the plan had no effect";
-      SCOPED_TRACE("killed after the last");
-      n_ = kCallsMost;
-      const bool last = once("kill-after@" + std::to_string(call - 1));
-      EXPECT_TRUE(last || calls == Calls::kVary);
-      return;
-    }
-    FAIL() << "never came to an end";
-  }
-
-  Launch planned(const std::string& plan, const std::string& agent, const Words& words) {
-    Launch launch = stage_.launch(agent, words);
-    launch.env["LOCKKEEPER_TEST_FAULT"] = plan;
-    return launch;
-  }
-
-  // True if it was killed; else it must have ended with 0.
-  bool dies(const std::string& plan, const std::string& agent, const Words& words) {
-    const Answer answer = stage_.finish(planned(plan, agent, words));
-    EXPECT_THAT(answer.status, AnyOf(0, kKilled)) << answer.all();
-    return answer.status == kKilled;
-  }
-
-  std::string id() const { return "r" + std::to_string(n_); }
-
-  Json only_lease() {
-    const Json leases = stage_.list()["leases"];
-    EXPECT_LE(leases.size(), 1U) << leases.dump(1);
-    return leases.empty() ? Json() : leases[0];
-  }
-
-  void healthy() { stage_.expect(0, "", {"doctor"}); }
-
-  Stage stage_;
-  int n_ = 0;
-};
-
-TEST_F(CrashPoint, F1_I2_I8_Acquire) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_I2_I8_Acquire) {
+  at_every_place(kFew, [&](int place) {
     const Words words{"acquire", "src/a", "lib/", "*.h", "--request-id", id()};
-    const bool killed = dies(plan, "ann", words);
+    const bool killed = dies(place, "ann", words);
     const Json lease = only_lease();
     if (!lease.is_null()) {
       EXPECT_EQ(lease["resources"].size(), 3U) << "I2 " << lease.dump();
@@ -94,10 +32,10 @@ TEST_F(CrashPoint, F1_I2_I8_Acquire) {
   });
 }
 
-TEST_F(CrashPoint, F1_I8_Release) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_I8_Release) {
+  at_every_place(kFew, [&](int place) {
     const std::string held = stage_.expect(0, "ann", {"acquire", "a", "b/"}).lease();
-    const bool killed = dies(plan, "ann", {"release", "--lease", held});
+    const bool killed = dies(place, "ann", {"release", "--lease", held});
     const Json lease = only_lease();
     if (!lease.is_null()) {
       EXPECT_EQ(lease["resources"].size(), 2U) << "between";
@@ -113,12 +51,12 @@ TEST_F(CrashPoint, F1_I8_Release) {
   });
 }
 
-TEST_F(CrashPoint, F1_L4_ReleaseWithAWaiter) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_L4_ReleaseWithAWaiter) {
+  at_every_place(kFew, [&](int place) {
     stage_.expect(0, "ann", {"acquire", "a"});
     Process waiter = stage_.start("bob", {"acquire", "a", "--wait"});
     EXPECT_TRUE(stage_.queue_grows_to(1));
-    const bool killed = dies(plan, "ann", {"release", "a"});
+    const bool killed = dies(place, "ann", {"release", "a"});
     const Json list = stage_.list();
     EXPECT_EQ(list["leases"].size(), 1U) << list.dump(1);
     const bool handed_over = list["leases"][0]["agent"] == "bob";
@@ -136,37 +74,35 @@ TEST_F(CrashPoint, F1_L4_ReleaseWithAWaiter) {
   });
 }
 
-TEST_F(CrashPoint, F1_F3_I8_L6_AcquireThatWaits) {
-  at_every_call(
-      [&](const std::string& plan) {
-        stage_.expect(0, "ann", {"acquire", "a"});
-        const Words words{"acquire", "a", "--wait", "--request-id", id()};
-        Process waiter(planned(plan, "bob", words));
-        EXPECT_TRUE(eventually([&] { return !waiter.running() || stage_.waiters() == 1; }));
-        stage_.expect(0, "ann", {"release", "a"});
-        const int status = waiter.wait();
-        EXPECT_THAT(status, AnyOf(0, kKilled)) << waiter.err();
-        healthy();
-        if (status == 0) {
-          stage_.expect(0, "bob", {"release", "a"});
-          return false;
-        }
-        // Dead in the queue or after the handoff: it delays nobody, and asking again finds the
-        // request new or says that its grant is over.
-        const Answer again = stage_.json("bob", words);
-        EXPECT_THAT(again.status, AnyOf(0, 79)) << again.all();
-        if (again.status == 0) stage_.expect(0, "bob", {"release", "a"});
-        stage_.expect(0, "cat", {"acquire", "a", "--wait=30s"});
-        stage_.expect(0, "cat", {"release", "a"});
-        return true;
-      },
-      Calls::kVary);
+TEST_P(CrashPoint, F1_F3_I8_L6_AcquireThatWaits) {
+  at_every_place(kFew, [&](int place) {
+    stage_.expect(0, "ann", {"acquire", "a"});
+    const Words words{"acquire", "a", "--wait", "--request-id", id()};
+    Process waiter(planned(place, "bob", words));
+    EXPECT_TRUE(eventually([&] { return !waiter.running() || stage_.waiters() == 1; }));
+    stage_.expect(0, "ann", {"release", "a"});
+    const int status = waiter.wait();
+    EXPECT_THAT(status, AnyOf(0, kKilled)) << waiter.err();
+    healthy();
+    if (status == 0) {
+      stage_.expect(0, "bob", {"release", "a"});
+      return false;
+    }
+    // Dead in the queue or after the handoff: it delays nobody, and asking again finds the
+    // request new or says that its grant is over.
+    const Answer again = stage_.json("bob", words);
+    EXPECT_THAT(again.status, AnyOf(0, 79)) << again.all();
+    if (again.status == 0) stage_.expect(0, "bob", {"release", "a"});
+    stage_.expect(0, "cat", {"acquire", "a", "--wait=30s"});
+    stage_.expect(0, "cat", {"release", "a"});
+    return true;
+  });
 }
 
-TEST_F(CrashPoint, F1_I3_Renew) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_I3_Renew) {
+  at_every_place(kFew, [&](int place) {
     const Answer held = stage_.expect(0, "ann", {"acquire", "a", "b", "--ttl", "1h"});
-    const bool killed = dies(plan, "ann", {"renew", "a", "--ttl", "3h"});
+    const bool killed = dies(place, "ann", {"renew", "a", "--ttl", "3h"});
     const Json before = held.json()["lease"];
     const Json after = only_lease();
     EXPECT_EQ(after["id"], before["id"]);
@@ -182,10 +118,10 @@ TEST_F(CrashPoint, F1_I3_Renew) {
   });
 }
 
-TEST_F(CrashPoint, F1_I7_I11_Break) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_I7_I11_Break) {
+  at_every_place(kFew, [&](int place) {
     const Answer held = stage_.expect(0, "ann", {"acquire", "a"});
-    const bool killed = dies(plan, "boss", {"break", "a", "--reason", "stuck"});
+    const bool killed = dies(place, "boss", {"break", "a", "--reason", "stuck"});
     const bool broken = only_lease().is_null();
     if (!killed) {
       EXPECT_TRUE(broken);
@@ -202,25 +138,23 @@ TEST_F(CrashPoint, F1_I7_I11_Break) {
   });
 }
 
-TEST_F(CrashPoint, F1_L1_Run) {
-  at_every_call(
-      [&](const std::string& plan) {
-        const bool killed = dies(plan, "ann", {"run", "a", "b/", "--", "true"});
-        healthy();
-        stage_.expect(0, "bob", {"acquire", "a", "b/", "--wait=30s"});
-        EXPECT_EQ(only_lease()["agent"], "bob");
-        stage_.expect(0, "bob", {"release", "--all"});
-        return killed;
-      },
-      Calls::kVary);
+TEST_P(CrashPoint, F1_L1_Run) {
+  at_every_place(kFew, [&](int place) {
+    const bool killed = dies(place, "ann", {"run", "a", "b/", "--", "true"});
+    healthy();
+    stage_.expect(0, "bob", {"acquire", "a", "b/", "--wait=30s"});
+    EXPECT_EQ(only_lease()["agent"], "bob");
+    stage_.expect(0, "bob", {"release", "--all"});
+    return killed;
+  });
 }
 
-TEST_F(CrashPoint, F1_I5_Purge) {
-  at_every_call([&](const std::string& plan) {
+TEST_P(CrashPoint, F1_I5_Purge) {
+  at_every_place(kFew, [&](int place) {
     stage_.expect(0, "ann", {"acquire", "over", "--ttl", "1ms"});
     stage_.expect(0, "bob", {"acquire", "kept"});
     pause_ms(5);
-    const bool killed = dies(plan, "boss", {"purge", "--history"});
+    const bool killed = dies(place, "boss", {"purge", "--history"});
     healthy();
     stage_.expect(75, "cat", {"acquire", "kept"});
     stage_.expect(0, "cat", {"acquire", "over"});
@@ -230,6 +164,49 @@ TEST_F(CrashPoint, F1_I5_Purge) {
     return killed;
   });
 }
+
+// What only reads changes nothing, wherever it dies, and keeps nobody out.
+TEST_P(CrashPoint, F1_I5_Check) {
+  reader_dies({"check", "a", "other"});
+}
+
+TEST_P(CrashPoint, F1_I4_CheckOfAFence) {
+  const Answer held = stage_.expect(0, "ann", {"acquire", "fenced"});
+  reader_dies({"check", "fenced", "--fence", std::to_string(held.fence())});
+}
+
+TEST_P(CrashPoint, F1_I5_List) {
+  reader_dies({"list"});
+}
+
+TEST_P(CrashPoint, F1_I11_Log) {
+  reader_dies({"log"});
+}
+
+TEST_P(CrashPoint, F1_I5_PurgeOfWhatIsOver) {
+  at_every_place(kFew, [&](int place) {
+    stage_.expect(0, "ann", {"acquire", "over", "--ttl", "1ms"});
+    const Answer kept = stage_.expect(0, "bob", {"acquire", "kept"});
+    pause_ms(5);
+    const bool killed = dies(place, "boss", {"purge"});
+    healthy();
+    stage_.expect(0, "bob", {"check", "kept", "--fence", std::to_string(kept.fence())});
+    stage_.expect(0, "cat", {"acquire", "over"});
+    stage_.expect(0, "cat", {"release", "over"});
+    stage_.expect(0, "bob", {"release", "kept"});
+    return killed;
+  });
+}
+
+// Nothing of these touches the store: there is no place to be killed at.
+TEST_P(CrashPoint, F1_ConfigAndCompletionNeverCallTheStore) {
+  EXPECT_FALSE(dies(1, "ann", {"config", "show"}));
+  EXPECT_FALSE(dies(1, "ann", {"completion", "bash"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, CrashPoint,
+                         testing::Combine(testing::Values("full", "process"), testing::Bool()),
+                         crash_name);
 
 }  // namespace
 }  // namespace lockkeeper::stage

@@ -45,7 +45,8 @@ Stage::Stage(Git git) {
 }
 
 const char* Stage::program() {
-  return LOCKKEEPER_BINARY;
+  static const char* const named = std::getenv("LOCKKEEPER_TEST_PROGRAM");
+  return named != nullptr ? named : LOCKKEEPER_BINARY;
 }
 
 void Stage::file(const std::string& name, const std::string& text) const {

@@ -33,7 +33,7 @@ class Stage {
   enum class Git { kYes, kNo };
   explicit Stage(Git git = Git::kYes);
 
-  // The shipped program.
+  // The shipped program: that of this build, or the one that LOCKKEEPER_TEST_PROGRAM names.
   static const char* program();
 
   std::string repo() const { return path("repo"); }
