@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ void take_terminal(const char* name) {
   for (const auto& [at, path] : launch.files) place(path, kAppend, at);
   const bool changed =
       launch.uid == static_cast<uid_t>(-1) || ::setresuid(launch.uid, launch.uid, launch.uid) == 0;
+  if (launch.traced && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(125);
   if (changed && ::chdir(launch.folder.c_str()) == 0) ::execvpe(argv[0], argv, env);
   ::_exit(125);
 }

@@ -29,6 +29,14 @@ struct Launch {
   uid_t uid = static_cast<uid_t>(-1);              // who it runs as; -1: who we are
   bool own_session = false;                        // setsid: another terminal session
   bool terminal = false;  // a pseudo terminal of its own for stdin, out and err included
+  bool traced = false;    // it does nothing until Process::step()
+};
+
+// A system call of a traced process that may change something outside it.
+struct SystemCall {
+  int number = 0;     // from 1, over these calls alone
+  bool done = false;  // false: about to be made; true: just made
+  std::string name;   // "pwrite64"
 };
 
 class Process {
@@ -48,6 +56,9 @@ class Process {
   bool running();
   void signal(int number) const;
   void signal_group(int number) const;
+  // Lets a traced process run to its end and gives its exit status, as wait(). It is killed, with
+  // -9 and at once, where `go_on` says no. What it starts is not traced. REQUIRES: Launch::traced.
+  int step(const std::function<bool(const SystemCall&)>& go_on);
   // What is typed at its terminal. REQUIRES: Launch::terminal.
   void type(const std::string& text) const;
 

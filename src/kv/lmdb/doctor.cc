@@ -109,6 +109,7 @@ class Repair {
   Result<void> salvage_into(const std::string& path);
   Result<void> rebuild(internal::LmdbTxn& txn, int fd);
   Result<void> put_aside(const std::string& path);
+  Result<void> keep_copy(const std::string& path);
   EpochRecord next(const EpochRecord* last) const;
 
   const Place& place_;
@@ -141,9 +142,9 @@ Result<RepairReport> Repair::run() {
   if (found.main_present && !found.main_good) {
     if (auto ok = put_aside(place_.epochs.main); !ok) return fail(std::move(ok.error()));
   }
-  if (auto ok = put_aside(place_.data_path); !ok) return fail(std::move(ok.error()));
-  // A crash before the next line but one: the epoch does not fit the data, and the doctor is called
-  // again. Nothing is lost by it.
+  if (auto ok = keep_copy(place_.data_path); !ok) return fail(std::move(ok.error()));
+  // The data file stays where it is until the new one takes its place: after a crash in between the
+  // epoch does not fit it, and the doctor that is called again finds all of its rows (I5).
   if (auto ok = place_.epochs.save(record, place_.policy); !ok) return fail(std::move(ok.error()));
   if (::rename(fresh.c_str(), place_.data_path.c_str()) != 0) {
     return fail(errno_error(errno, place_.data_path));
@@ -177,6 +178,19 @@ Result<void> Repair::put_aside(const std::string& path) {
   if (::rename(path.c_str(), bad.c_str()) != 0) {
     if (errno == ENOENT) return {};
     return fail(errno_error(errno, bad));
+  }
+  report_.kept_files.push_back(bad);
+  return {};
+}
+
+// A second name for the file, which the new one is about to replace.
+Result<void> Repair::keep_copy(const std::string& path) {
+  std::string bad = path + suffix_;
+  for (int more = 2; ::link(path.c_str(), bad.c_str()) != 0; ++more) {
+    if (errno == ENOENT) return {};
+    // Kept by a doctor who did not get to the end of this second.
+    if (errno != EEXIST) return fail(errno_error(errno, bad));
+    bad = path + suffix_ + "." + std::to_string(more);
   }
   report_.kept_files.push_back(bad);
   return {};
