@@ -34,7 +34,9 @@ void add_error(StoreReport& report, const Error& error) {
 
 void inspect_epoch(const Place& place, Gate& gate, bool page_good, StoreReport& report,
                    std::optional<EpochRecord>& record) {
-  const auto found = place.epochs.load();
+  const auto loaded = place.epochs.load();
+  if (!loaded) return add_error(report, loaded.error());
+  const auto& found = *loaded;
   record = found.record;
   if (!record) {
     add(report, true, place.epochs.main + ": missing or damaged, and so is its copy", kRepairHint);
@@ -127,7 +129,9 @@ Result<RepairReport> Repair::run() {
   suffix_ = ".bad-" + std::to_string(now.wall_ms / 1000);
   const internal::GatePage& page = gate_.page();
   const bool page_good = page.magic.load() == internal::kGateMagic;
-  const auto found = place_.epochs.load();
+  const auto loaded = place_.epochs.load();
+  if (!loaded) return fail(loaded.error());
+  const auto& found = *loaded;
   // A page of another boot may be damaged, and a version must stay below 2^45.
   if (page_good && page.version.load() >> 44 == 0) newest_ = page.version.load();
   ledger_.schema = place_.options.schema_version;
@@ -261,7 +265,7 @@ Result<StoreReport> inspect(const LmdbOptions& options) {
   struct stat st{};
   if (::lstat(options.folder.c_str(), &st) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) return fail(errno_error(errno, options.folder));
-    if (place.epochs.load().record) {
+    if (const auto epochs = place.epochs.load(); !epochs || epochs->record) {
       add(report, false, options.folder + ": missing, but there was a store before");
     }
     return report;
@@ -298,8 +302,11 @@ Result<RepairReport> repair(const LmdbOptions& options) {
   const Place place(options);
   const bool nothing = !internal::identify(place.data_path) &&
                        !internal::identify(place.epochs.main) &&
-                       !internal::identify(place.gate_path) && !place.epochs.load().record;
-  if (nothing) return fail(Code::kNotFound, options.folder + ": no store to repair");
+                       !internal::identify(place.gate_path);
+  const auto epochs = place.epochs.load();
+  if (!epochs) return fail(epochs.error());
+  if (nothing && !epochs->record)
+    return fail(Code::kNotFound, options.folder + ": no store to repair");
   if (auto ok = internal::make_folder(options.folder, place.policy); !ok) return fail(ok.error());
   if (auto ok = internal::check_filesystem(options.folder); !ok) return fail(ok.error());
   auto gate = Gate::open(place.gate_path, false, &place.policy);

@@ -3,13 +3,17 @@
 #include <fcntl.h>
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 
+#include "kv/lmdb/page_view.h"
 #include "kv/lmdb/process.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
+
+constexpr std::size_t kMetaBodyBytes = 136;  // LMDB's MDB_meta, behind the page's header
 
 void on_assert(MDB_env*, const char*) {
   land();
@@ -97,6 +101,16 @@ Result<void> Env::resize(std::uint64_t map_bytes) {
     return fail(error(code, "grow the map"));
   }
   return {};
+}
+
+void Env::restore_meta(std::uint64_t failed_txn_id) {
+  if (write_map_) return;  // nothing is written there but by the commit's last step
+  char meta[kMetaBodyBytes];
+  const auto bad = static_cast<off_t>((failed_txn_id & 1) * page_bytes_ + kPageHeaderBytes);
+  const auto good = static_cast<off_t>((~failed_txn_id & 1) * page_bytes_ + kPageHeaderBytes);
+  if (::pread(fd_, meta, sizeof meta, good) != static_cast<ssize_t>(sizeof meta)) return;
+  // If the disk takes nothing any more the doctor has to.
+  (void)!::pwrite(fd_, meta, sizeof meta, bad);
 }
 
 Error Env::error(int code, std::string_view what) {

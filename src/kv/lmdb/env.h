@@ -47,6 +47,10 @@ class Env {
   // REQUIRES: no transaction of this environment is open.
   Result<void> resize(std::uint64_t map_bytes);
 
+  // After a commit that failed: where LMDB could not write its new meta page it leaves a mixture of
+  // that and the older one. The good one is written in its place. REQUIRES: inside the gate.
+  void restore_meta(std::uint64_t failed_txn_id);
+
   // After a fault LMDB's own state cannot be trusted: it is never touched again, not even to close.
   void poison() { poisoned_ = retired_ = true; }
   bool poisoned() const { return poisoned_; }

@@ -143,14 +143,33 @@ std::optional<EpochRecord> EpochFiles::load_main() const {
   return text ? read_epoch(*text) : std::nullopt;
 }
 
-EpochFiles::Found EpochFiles::load() const {
+namespace {
+
+// What can be read of it; nullopt if it is missing or cannot be an epoch file.
+Result<std::optional<EpochRecord>> load_file(const std::string& path) {
+  const auto text = read_file(path, kFileBytesMax);
+  if (text) return read_epoch(*text);
+  const Code code = text.error().code;
+  if (code == Code::kNotFound || code == Code::kLimitExceeded) return std::nullopt;
+  return fail(Code::kStoreUnavailable, text.error().message);
+}
+
+}  // namespace
+
+Result<EpochFiles::Found> EpochFiles::load() const {
   Found found;
-  found.main_present = identify(main).has_value();
-  found.record = load_main();
+  auto present = is_there(main);
+  if (!present) return fail(std::move(present.error()));
+  found.main_present = *present;
+  auto record = load_file(main);
+  if (!record) return fail(std::move(record.error()));
+  found.record = std::move(*record);
   found.main_good = found.record.has_value();
   if (copy.empty()) return found;
-  const auto text = read_file(copy, kFileBytesMax);
-  const auto other = text ? read_epoch(*text) : std::nullopt;
+  auto second = load_file(copy);
+  // A copy that cannot be read is no loss while there is the file itself.
+  if (!second && !found.main_good) return fail(std::move(second.error()));
+  const auto other = second ? *second : std::nullopt;
   if (other && (!found.record || other->revision > found.record->revision)) {
     found.record = other;
     found.main_good = false;

@@ -55,7 +55,8 @@ struct EpochFiles {
     bool main_present = false;
     bool main_good = false;
   };
-  Found load() const;
+  // store_unavailable: a file may be there, but whether and what cannot be told.
+  Result<Found> load() const;
   // The main file alone: enough while nothing looks wrong.
   std::optional<EpochRecord> load_main() const;
 

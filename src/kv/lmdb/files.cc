@@ -76,6 +76,13 @@ std::optional<Identity> identify(const std::string& path) {
   return id;
 }
 
+Result<bool> is_there(const std::string& path) {
+  struct stat st{};
+  if (::lstat(path.c_str(), &st) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return fail(errno_error(errno, path));
+}
+
 Result<Fd> open_plain(const std::string& path, bool read_only, const FilePolicy* policy) {
   const int flags = (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
   Fd fd(::open(path.c_str(), flags));

@@ -37,6 +37,10 @@ struct Identity {
 // nullopt if there is nothing at `path`. Does not follow a symlink.
 std::optional<Identity> identify(const std::string& path);
 
+// Whether there is anything at `path`; store_unavailable if that cannot be told, which is not the
+// same as "nothing" (I10). Does not follow a symlink.
+Result<bool> is_there(const std::string& path);
+
 // Opens read-write (or read-only) without following a symlink. not_found if it is missing and
 // `policy` is null, else it is created. store_unavailable names the owner if access is denied.
 Result<Fd> open_plain(const std::string& path, bool read_only, const FilePolicy* policy);

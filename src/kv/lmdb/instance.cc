@@ -94,10 +94,6 @@ class GateHost final : public TxnHost {
   bool wrote_ = false;
 };
 
-bool is_missing(const std::string& path) {
-  return !identify(path).has_value();
-}
-
 }  // namespace
 
 Result<std::shared_ptr<Instance>> Instance::open(const LmdbOptions& options) {
@@ -117,19 +113,26 @@ Result<void> Instance::open_gate() {
                   "the store's folder must be a plain folder, no link");
     }
     if (auto ok = check_filesystem(folder); !ok) return ok;
-  } else if (errno == EACCES) {
-    return fail(errno_error(EACCES, folder));
+  } else if (errno != ENOENT && errno != ENOTDIR) {
+    return fail(errno_error(errno, folder));
   } else {
     if (auto ok = check_filesystem(parent_of(folder)); !ok) {
-      const bool absent = is_missing(parent_of(folder)) && !place_.options.create;
+      const auto parent = is_there(parent_of(folder));
+      const bool absent = parent && !*parent && !place_.options.create;
       return absent ? fail(Code::kNotFound, folder + ": no store") : ok;
     }
   }
   // Nothing at all: only settle() can tell a new store from a deleted one, and it needs the gate.
-  const bool nothing = is_missing(place_.gate_path) && is_missing(place_.data_path) &&
-                       is_missing(place_.epochs.main);
+  bool nothing = true;
+  for (const std::string* path : {&place_.gate_path, &place_.data_path, &place_.epochs.main}) {
+    const auto there = is_there(*path);
+    if (!there) return fail(there.error());
+    nothing = nothing && !*there;
+  }
   if (nothing && !place_.options.create) {
-    const auto known = place_.epochs.load().record;
+    const auto epochs = place_.epochs.load();
+    if (!epochs) return fail(epochs.error());
+    const auto& known = epochs->record;
     const auto parent = identify(parent_of(folder));
     if (known && parent && known->parent.same_file(*parent)) {
       return lost_state(place_, "the store's files were deleted");

@@ -425,7 +425,8 @@ Result<CommitResult> LmdbTxn::finish() {
     MDB_envinfo info{};
     mdb_env_info(env_->get(), &info);
     reached = info.me_last_txnid >= id;
-    if (why.code != Code::kNoSpace) env_->retire();
+    if (!reached) env_->restore_meta(id);
+    env_->retire();  // LMDB may refuse everything from now on
   }
   (void)host_->committed(0);
   if (reached) why.code = Code::kUnknown;

@@ -64,8 +64,12 @@ Result<Settled> Settling::run() {
     page_revision_ = page.generation.load();
     page_version_ = page.version.load();
   }
-  const EpochFiles::Found epochs = place_.epochs.load();
-  const bool data_there = exists(place_.data_path);
+  const auto loaded = place_.epochs.load();
+  if (!loaded) return fail(loaded.error());
+  const EpochFiles::Found& epochs = *loaded;
+  const auto there = is_there(place_.data_path);
+  if (!there) return fail(there.error());
+  const bool data_there = *there;
   if (!epochs.record) {
     if (data_there || epochs.main_present) {
       return lost_state(place_, "the epoch file is missing or damaged, and so is its copy");
