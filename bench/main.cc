@@ -1,76 +1,155 @@
 // The benchmark: ours and its peers in one run, because only ratios within one run mean anything on
-// a noisy machine. `lockkeeper_bench [--json] [--seconds N] [--held N]`.
+// a noisy machine. It measures and never judges by its exit status.
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include "bench.h"
+#include "bench/child.h"
+#include "bench/facts.h"
+#include "bench/question.h"
+#include "bench/show.h"
 
 namespace lockkeeper::bench {
-
-std::string path_at(int worker, int i) {
-  return fmt::format("src/pkg{:03}/mod{:03}/file{:06}.cpp", worker % 1000, i / 100 % 50, i % 5000);
-}
-
-std::string held_path(int i) {
-  return fmt::format("src/pkg{:03}/mod{:03}/file{:06}.cpp", i % 997, i / 100 % 1000, i + 100'000);
-}
-
 namespace {
 
-int run(int argc, char** argv) {
+constexpr int kUsage = 64;
+
+enum class Format { kTable, kJson, kMarkdown };
+
+struct Options {
   Setup setup;
-  bool json = false;
+  Format format = Format::kTable;
+  std::vector<std::string> only;  // empty: all
+  bool list = false;
+};
+
+void print_usage() {
+  fmt::print(stderr,
+             "usage: lockkeeper_bench [--json | --markdown] [--only ID]… [--list]\n"
+             "                        [--seconds N] [--held N] [--many N] [--globs N] "
+             "[--waiters N]\n");
+}
+
+bool is_question(const std::string& id) {
+  return std::ranges::any_of(all_questions(), [&](const Question& q) { return q.id == id; });
+}
+
+// False for what is not understood.
+bool take_value(Options& options, const std::string& word, const std::string& value) {
+  if (word == "--only") {
+    options.only.push_back(value);
+    return is_question(value);
+  }
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (*end != '\0' || !(number > 0) || number > 1e8) return false;
+  if (word == "--seconds") {
+    options.setup.seconds = number;
+    return true;
+  }
+  for (const auto& [name, place] : {std::pair{"--held", &options.setup.held},
+                                    {"--many", &options.setup.many},
+                                    {"--globs", &options.setup.globs},
+                                    {"--waiters", &options.setup.waiters}}) {
+    if (word != name) continue;
+    *place = static_cast<int>(number);
+    return true;
+  }
+  return false;
+}
+
+bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const std::string value = i + 1 < argc ? argv[i + 1] : "";
     if (word == "--json") {
-      json = true;
-    } else if (word == "--seconds" && !value.empty()) {
-      setup.seconds = std::atof(argv[++i]);
-    } else if (word == "--held" && !value.empty()) {
-      setup.held = std::atoi(argv[++i]);
-    } else {
-      fmt::print(stderr, "usage: lockkeeper_bench [--json] [--seconds N] [--held N]\n");
-      return 64;
+      options.format = Format::kJson;
+    } else if (word == "--markdown") {
+      options.format = Format::kMarkdown;
+    } else if (word == "--list") {
+      options.list = true;
+    } else if (i + 1 >= argc || !take_value(options, word, argv[++i])) {
+      return false;
     }
   }
-  namespace fs = std::filesystem;
-  setup.lockkeeper = fs::canonical("/proc/self/exe").parent_path() / "lockkeeper";
-  std::string pattern = fs::temp_directory_path() / "lockkeeper-bench-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) return 1;
-  setup.folder = pattern;
+  return true;
+}
+
+void run(const Options& options) {
+  Progress progress;
+  Setup setup = options.setup;
+  setup.progress = &progress;
   Report report;
-  bare_lmdb(setup, report);
-  lock_table(setup, report);
-  redis(setup, report);
-  processes(setup, report);
-  handoff(setup, report);
-  const std::string ours = "lockkeeper: acquire + release, one path";
-  report.ratio("acquire + release against the bare LMDB pair", ours, "bare LMDB: the same check",
-               4);
-  report.ratio("acquire + release against Redis SET NX + DEL", ours, "Redis: SET NX PX + DEL", 1);
-  report.ratio("lockkeeper check PATH against /bin/true", "lockkeeper check PATH (process)",
-               "/bin/true (process)", 4);
-  report.bound("release to the next waiter running, p50", "release to the next waiter running",
-               300);
-  report.bound("kill -9 of the holder to the next waiter running, max",
-               "kill -9 to the next waiter running", 100'000, 1);
-  if (json) {
-    report.print_json();
-  } else {
-    report.print();
+  report.facts = gather_facts(setup);
+  std::vector<Question> wanted;
+  for (const Question& question : all_questions()) {
+    if (options.only.empty() ||
+        std::ranges::find(options.only, question.id) != options.only.end()) {
+      wanted.push_back(question);
+    }
   }
+  int number = 0;
+  for (const Question& question : wanted) {
+    progress.begin(++number, static_cast<int>(wanted.size()), question.id);
+    Answer answer;
+    answer.id = question.id;
+    answer.title = question.title;
+    question.ask(setup, answer);
+    report.answers.push_back(std::move(answer));
+  }
+  progress.clear();
+  switch (options.format) {
+    case Format::kTable:
+      return show_table(report);
+    case Format::kJson:
+      return show_json(report, setup);
+    case Format::kMarkdown:
+      return show_markdown(report);
+  }
+}
+
+int main_of(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, options)) {
+    print_usage();
+    return kUsage;
+  }
+  if (options.list) {
+    for (const Question& q : all_questions()) fmt::print("{:<16} {}\n", q.id, q.title);
+    return 0;
+  }
+  namespace fs = std::filesystem;
+  options.setup.lockkeeper = fs::canonical("/proc/self/exe").parent_path() / "lockkeeper";
+  std::string folder = fs::temp_directory_path() / "lockkeeper-bench-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) {
+    fmt::print(stderr, "lockkeeper_bench: cannot make a folder in {}\n",
+               fs::temp_directory_path().string());
+    return 1;
+  }
+  ::chmod(folder.c_str(), 0711);  // a server that runs as another user must get to its own
+  options.setup.folder = folder;
+  // A process of its own does the work: however it ends, what it made is removed, and all that it
+  // started dies with it.
+  ::signal(SIGINT, SIG_IGN);
+  ::signal(SIGTERM, SIG_IGN);
+  const int status = join(fork_child([&] {
+    ::signal(SIGINT, SIG_DFL);
+    ::signal(SIGTERM, SIG_DFL);
+    run(options);
+    std::fflush(nullptr);
+  }));
   std::error_code ignored;
-  fs::remove_all(setup.folder, ignored);
-  return 0;
+  fs::remove_all(folder, ignored);
+  return status;
 }
 
 }  // namespace
 }  // namespace lockkeeper::bench
 
 int main(int argc, char** argv) {
-  return lockkeeper::bench::run(argc, argv);
+  return lockkeeper::bench::main_of(argc, argv);
 }

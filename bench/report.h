@@ -1,53 +1,59 @@
-// Samples, and the table they become.
+// What the benchmark found out: figures, and the targets they are held against. How it is shown is
+// told in show.h.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "bench/measure.h"
 
 namespace lockkeeper::bench {
 
-struct Samples {
-  std::vector<double> micros;
-  double at(double quantile) const;  // of the sorted samples; 0 if there are none
-  double p50() const { return at(0.5); }
-};
-
-// Runs `once` until `seconds` are over, at least `least` times, and keeps each duration.
-Samples measure(double seconds, std::size_t least, const std::function<void()>& once);
-
-double micros_since(std::chrono::steady_clock::time_point start);
-
+// One line of figures.
 struct Row {
-  std::string what;
-  std::string durability;  // "process", "full", "-"
+  std::string name;
+  std::string durability;  // what survives what; "-" where nothing is kept
   Samples samples;
-  std::string remark;  // what a peer does not do
+  std::string lacks;      // what a peer does not do
+  double per_second = 0;  // all processes together; 0: not measured
 };
 
-// One claim about two figures of the same run: p50 of `left` at most `factor` times p50 of `right`,
-// or at most `micros`.
-struct Claim {
-  std::string text;
-  double value;
-  double limit;
-  std::string unit;  // "×" or "µs"
+enum class Verdict { kAim, kMet, kMissed, kPublished };
+
+// One target: a figure and what it must be. A figure without a bound is published, not judged.
+struct Target {
+  enum class Better { kLess, kMore };
+  std::string what = {};  // "the bare LMDB pair"
+  double value = 0;
+  std::string unit = {};  // "×", "µs", "ms", "MiB"
+  Better better = Better::kLess;
+  std::optional<double> must = {};
+  std::optional<double> aim = {};
+
+  Verdict verdict() const;
+};
+
+// What one question found.
+struct Answer {
+  std::string id;
+  std::string title;
+  std::vector<Row> rows;
+  std::vector<Target> targets;
+  std::vector<std::string> skipped;
+  std::vector<std::string> notes;
+
+  // nullptr if that peer was skipped.
+  const Row* find(const std::string& name) const;
+
+  // A target on p50 of one row over p50 of another; nothing if either is missing.
+  void ratio(const std::string& above, const std::string& below, Target target);
 };
 
 struct Report {
-  std::vector<Row> rows;
-  std::vector<Claim> claims;
-  std::vector<std::string> skipped;
-
-  const Row* find(const std::string& what) const;
-  void ratio(const std::string& text, const std::string& left, const std::string& right,
-             double limit);
-  void bound(const std::string& text, const std::string& what, double limit_micros,
-             double quantile = 0.5);
-  void print() const;
-  void print_json() const;
+  std::vector<std::pair<std::string, std::string>> facts;  // machine and versions
+  std::vector<Answer> answers;
 };
 
 }  // namespace lockkeeper::bench

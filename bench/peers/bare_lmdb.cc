@@ -1,26 +1,26 @@
-// The floor: LMDB itself doing the same hierarchical check and writing the same number of rows,
-// with one file lock around each transaction and nothing else: no checksums, queue, history,
-// identity.
+// The floor: LMDB itself doing the same hierarchical check and writing as many rows, with one file
+// lock around each transaction and nothing else.
 #include <fcntl.h>
 #include <lmdb.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "bench.h"
+#include "bench/peers/peers.h"
 
 namespace lockkeeper::bench {
 namespace {
 
-class Bare {
+void check(int code) {
+  LOCKKEEPER_ASSERT(code == MDB_SUCCESS);
+}
+
+class BareClient final : public Client {
  public:
-  Bare(const std::string& folder, unsigned flags) {
-    std::filesystem::create_directories(folder);
+  BareClient(const std::string& folder, unsigned flags) {
     gate_ = Fd(::open((folder + "/gate").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
     check(mdb_env_create(&env_));
     check(mdb_env_set_mapsize(env_, std::size_t{1} << 32));
@@ -28,18 +28,21 @@ class Bare {
     begin();
     check(mdb_dbi_open(txn_, nullptr, 0, &dbi_));
     commit();
+    // Clients of one file must not write the same events.
+    ticket_ = static_cast<std::uint64_t>(::getpid()) << 40;
+    events_ = ticket_;
   }
-  ~Bare() { mdb_env_close(env_); }
-  Bare(const Bare&) = delete;
-  Bare& operator=(const Bare&) = delete;
+  ~BareClient() override { mdb_env_close(env_); }
+  BareClient(const BareClient&) = delete;
+  BareClient& operator=(const BareClient&) = delete;
 
-  void prefill(int held) {
+  void hold(int count) {
     begin();
-    for (int i = 0; i < held; ++i) write_rows(held_path(i), id(), true);
+    for (int i = 0; i < count; ++i) write_rows(held_path(i), id(), true);
     commit();
   }
 
-  void pair(const std::string& path) {
+  void pair(const std::string& path) override {
     const std::string lease = id();
     begin();
     LOCKKEEPER_ASSERT(is_free(path));
@@ -52,8 +55,6 @@ class Bare {
   }
 
  private:
-  static void check(int code) { LOCKKEEPER_ASSERT(code == MDB_SUCCESS); }
-
   void lock(short type) const {
     struct flock request{};
     request.l_type = type;
@@ -115,6 +116,7 @@ class Bare {
     MDB_val v{bytes, const_cast<char*>(filler.data())};
     check(add ? mdb_put(txn_, dbi_, &k, &v, 0) : mdb_del(txn_, dbi_, &k, nullptr));
   }
+  // The sizes are those of our rows.
   void write_rows(const std::string& path, const std::string& lease, bool add) {
     put("l" + lease, 180, add);
     put("x" + path + '\0' + lease, 60, add);
@@ -132,24 +134,38 @@ class Bare {
   std::uint64_t events_ = 0;
 };
 
+class BareLmdb final : public Peer {
+ public:
+  BareLmdb(const std::string& name, const std::string& durability, std::string folder,
+           unsigned flags)
+      : Peer(name, durability, "checksums, queue, history, fences, identity, dead holders"),
+        folder_(std::move(folder)),
+        flags_(flags) {}
+  std::unique_ptr<Client> connect() override {
+    return std::make_unique<BareClient>(folder_, flags_);
+  }
+
+ private:
+  const std::string folder_;
+  const unsigned flags_;
+};
+
+Made make(const Setup& setup, const std::string& name, const std::string& durability,
+          unsigned flags) {
+  const std::string folder = setup.fresh("bare-lmdb-" + std::to_string(flags));
+  BareClient(folder, flags).hold(setup.held);
+  return std::make_unique<BareLmdb>(name, durability, folder, flags);
+}
+
 }  // namespace
 
-void bare_lmdb(const Setup& setup, Report& report) {
-  struct Kind {
-    const char* what;
-    unsigned flags;
-    const char* folder;
-  };
-  for (const Kind& kind :
-       {Kind{"bare LMDB: the same check", MDB_NOSYNC, "bare"},
-        Kind{"bare LMDB: the same check, WRITEMAP", MDB_NOSYNC | MDB_WRITEMAP, "bare-map"}}) {
-    Bare bare(setup.folder + "/" + kind.folder, kind.flags);
-    bare.prefill(setup.held);
-    int i = 0;
-    report.rows.push_back({kind.what, "process",
-                           measure(setup.seconds, 1000, [&] { bare.pair(path_at(7, i++)); }),
-                           i == 0 ? "" : "no checksum, queue, history, fence or identity"});
-  }
+Made make_bare_lmdb(const Setup& setup, Kept kept) {
+  return kept == Kept::kFull ? make(setup, kBareName, "full", 0)
+                             : make(setup, kBareName, "process", MDB_NOSYNC);
+}
+
+Made make_bare_lmdb_map(const Setup& setup) {
+  return make(setup, "bare LMDB, through the map", "process", MDB_NOSYNC | MDB_WRITEMAP);
 }
 
 }  // namespace lockkeeper::bench

@@ -1,0 +1,102 @@
+// proper-lockfile of npm, the lock file that Node tools use: a folder made by mkdir whose time is
+// touched now and then. Its cost is taken inside of node: the pipe to it is not counted.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/assert.h"
+#include "bench/child.h"
+#include "bench/peers/flat_name.h"
+#include "bench/peers/peers.h"
+
+namespace lockkeeper::bench {
+namespace {
+
+class NodeClient final : public Client {
+ public:
+  explicit NodeClient(const Words& argv) {
+    int down[2];
+    int up[2];
+    LOCKKEEPER_ASSERT(::pipe2(down, O_CLOEXEC) == 0 && ::pipe2(up, O_CLOEXEC) == 0);
+    to_ = Fd(down[1]);
+    from_ = Fd(up[0]);
+    const Fd in(down[0]);
+    const Fd out(up[1]);
+    pid_ = fork_child([&] {
+      ::dup2(in.get(), STDIN_FILENO);
+      ::dup2(out.get(), STDOUT_FILENO);
+      std::vector<char*> pointers;
+      for (const std::string& word : argv) pointers.push_back(const_cast<char*>(word.c_str()));
+      pointers.push_back(nullptr);
+      ::execvp(pointers[0], pointers.data());
+      ::_exit(127);
+    });
+  }
+  ~NodeClient() override {
+    to_.reset();  // it ends when its input does
+    join(pid_);
+  }
+  NodeClient(const NodeClient&) = delete;
+  NodeClient& operator=(const NodeClient&) = delete;
+
+  // What it says next; empty if it has ended.
+  std::string hear() {
+    char buffer[64];
+    const ssize_t n = ::read(from_.get(), buffer, sizeof buffer);
+    return n <= 0 ? "" : std::string(buffer, static_cast<std::size_t>(n));
+  }
+  double timed_pair(const std::string& path) override {
+    const std::string line = flat_name(path) + "\n";
+    LOCKKEEPER_ASSERT(::write(to_.get(), line.data(), line.size()) > 0);
+    const std::string nanos = hear();
+    LOCKKEEPER_ASSERT(!nanos.empty());
+    return std::atof(nanos.c_str()) / 1000;
+  }
+  void pair(const std::string& path) override { timed_pair(path); }
+
+ private:
+  Fd to_;
+  Fd from_;
+  pid_t pid_ = -1;
+};
+
+class ProperLockfile final : public Peer {
+ public:
+  explicit ProperLockfile(Words argv)
+      : Peer("proper-lockfile (npm), in node", "process",
+             "subtrees, queue, history, fences, names of owners, all or nothing"),
+        argv_(std::move(argv)) {}
+  std::unique_ptr<Client> connect() override {
+    auto client = std::make_unique<NodeClient>(argv_);
+    LOCKKEEPER_ASSERT(client->hear() == "ready\n");
+    return client;
+  }
+
+ private:
+  const Words argv_;
+};
+
+}  // namespace
+
+Made make_proper_lockfile(const Setup& setup) {
+  const std::string node = find_program("node");
+  if (node.empty()) return std::unexpected("proper-lockfile: node is not installed");
+  const char* modules = std::getenv("LOCKKEEPER_BENCH_NODE_MODULES");
+  if (modules == nullptr || !std::filesystem::exists(std::string(modules) + "/proper-lockfile")) {
+    return std::unexpected("proper-lockfile: not installed; ./dev bench does it");
+  }
+  const std::string folder = setup.fresh("proper-lockfile");
+  for (int i = 0; i < setup.held; ++i) {
+    ::mkdir((folder + "/" + flat_name(held_path(i)) + ".lock").c_str(), 0755);
+  }
+  const Words argv = {node, LOCKKEEPER_BENCH_PEERS "/proper_lockfile.js", modules, folder};
+  if (NodeClient(argv).hear() != "ready\n") {
+    return std::unexpected("proper-lockfile: node could not load it");
+  }
+  return std::make_unique<ProperLockfile>(argv);
+}
+
+}  // namespace lockkeeper::bench

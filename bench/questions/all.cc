@@ -1,0 +1,25 @@
+#include "bench/questions/questions.h"
+
+namespace lockkeeper::bench {
+
+// In the order of the published table.
+const std::vector<Question>& all_questions() {
+  static const std::vector<Question> kAll = {
+      {"one-client", "acquire + release of one path at depth 4, one client", ask_one_client},
+      {"four-processes", "the same, four processes", ask_four_processes},
+      {"durable", "the same, one client, synced before it is answered", ask_durable},
+      {"million", "the same, very many leases held against 100", ask_million},
+      {"ten-paths", "ten paths in one acquire against one", ask_ten_paths},
+      {"globs", "one path while thousands of globs are held", ask_globs},
+      {"check", "lockkeeper check PATH as a whole process", ask_check},
+      {"reader-writer", "a reader and a writer in tight loops", ask_reader_writer},
+      {"two-processes", "acquire + release as two processes", ask_two_processes},
+      {"handoff", "release to the next waiter running, in another process", ask_handoff},
+      {"kill", "kill -9 of the holder to the next waiter running", ask_kill},
+      {"queue", "many waiters on one path: time for each handoff", ask_queue},
+      {"memory", "memory of lockkeeper check with very many leases held", ask_memory},
+  };
+  return kAll;
+}
+
+}  // namespace lockkeeper::bench

@@ -1,0 +1,30 @@
+// Runs programs inside of a realm of ours: current folder and environment are as an agent has them,
+// and nothing of the caller's reaches them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bench/child.h"
+#include "bench/setup.h"
+
+namespace lockkeeper::bench {
+
+class Inside {
+ public:
+  explicit Inside(const std::string& folder);
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  const std::filesystem::path before_;
+};
+
+// False, and the answer says so, if the program is not built.
+bool has_program(const Setup& setup, struct Answer& answer);
+
+// Must end well.
+void run_well(const Words& argv);
+
+}  // namespace lockkeeper::bench

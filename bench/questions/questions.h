@@ -1,0 +1,22 @@
+// The questions, each in the file of its name.
+#pragma once
+
+#include "bench/question.h"
+
+namespace lockkeeper::bench {
+
+void ask_one_client(const Setup& setup, Answer& answer);
+void ask_four_processes(const Setup& setup, Answer& answer);
+void ask_durable(const Setup& setup, Answer& answer);
+void ask_million(const Setup& setup, Answer& answer);
+void ask_ten_paths(const Setup& setup, Answer& answer);
+void ask_globs(const Setup& setup, Answer& answer);
+void ask_check(const Setup& setup, Answer& answer);
+void ask_reader_writer(const Setup& setup, Answer& answer);
+void ask_two_processes(const Setup& setup, Answer& answer);
+void ask_handoff(const Setup& setup, Answer& answer);
+void ask_kill(const Setup& setup, Answer& answer);
+void ask_queue(const Setup& setup, Answer& answer);
+void ask_memory(const Setup& setup, Answer& answer);
+
+}  // namespace lockkeeper::bench

@@ -1,0 +1,151 @@
+// A long queue on one path, handed from one to the next until it is empty. Once with every waiter a
+// process that sleeps, as in life; once with the table alone, without anybody to wake.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "base/assert.h"
+#include "bench/child.h"
+#include "bench/crew.h"
+#include "bench/questions/questions.h"
+#include "bench/questions/waiting.h"
+
+namespace lockkeeper::bench {
+namespace {
+
+constexpr int kMost = 4'000;  // words of the wake board
+constexpr int kSteps = 3;     // a hundredth, a tenth, all
+constexpr double kFlat = 1.25;
+
+struct Scene {
+  std::atomic<int> granted{0};
+  std::atomic<std::int64_t> granted_ns[kMost];
+};
+
+void wait_and_hand_on(const std::string& folder, Scene& scene, int number) {
+  Place place(folder, Kept::kProcess);
+  service::Locks locks(place.table(), {"waiter" + std::to_string(number), ""});
+  take_it(locks);
+  scene.granted_ns[scene.granted] = now_ns();
+  ++scene.granted;  // only the holder is here
+  free_it(locks);
+}
+
+// The time between one grant and the next.
+Samples with_processes(const Setup& setup, int waiters) {
+  const std::string folder = setup.fresh("queue");
+  auto& scene = shared<Scene>();
+  Place place(folder, Kept::kProcess);
+  service::Locks locks(place.table(), {"holder", ""});
+  take_it(locks);
+  std::vector<pid_t> pids;
+  for (int i = 0; i < waiters; ++i) {
+    pids.push_back(fork_child([&] { wait_and_hand_on(folder, scene, i); }));
+  }
+  wait_until([&] { return waiters_of(locks) == static_cast<std::size_t>(waiters); });
+  std::int64_t before = now_ns();
+  free_it(locks);
+  wait_until([&] { return scene.granted == waiters; });
+  for (const pid_t pid : pids) LOCKKEEPER_ASSERT(join(pid) == 0);
+  Samples samples;
+  for (int i = 0; i < waiters; ++i) {
+    const std::int64_t granted = scene.granted_ns[i];
+    samples.add(static_cast<double>(granted - before) / 1000);
+    before = granted;
+  }
+  ::munmap(&scene, sizeof scene);
+  return samples;
+}
+
+// A release, which grants the next in the same commit, and the next one's confirmation.
+Samples in_the_table(const Setup& setup, int waiters) {
+  Place place(setup.fresh("queue-table"), Kept::kProcess);
+  service::LockTable& table = place.table();
+  const auto slot = table.own_slot();
+  LOCKKEEPER_ASSERT(slot);
+  std::vector<std::pair<core::Owner, core::LeaseId>> line;
+  for (int i = 0; i <= waiters; ++i) {
+    core::AcquireRequest wanted = ask_for({"src/api/users.py"}, "waiter" + std::to_string(i));
+    wanted.wait = true;
+    wanted.waiting_process = *slot;
+    const auto asked = table.write([&](core::Table& rows) -> Result<bool> {
+      LK_ASSIGN(const core::AcquireReply reply, rows.acquire(wanted));
+      LOCKKEEPER_ASSERT(i == 0 || reply.outcome == core::Outcome::kQueued);
+      if (!reply.again) line.emplace_back(wanted.owner, reply.lease.id);
+      return reply.again;
+    });
+    LOCKKEEPER_ASSERT(asked);
+  }
+  Samples samples;
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+    samples.add(timed([&] {
+      const auto released = table.write([&](core::Table& rows) -> Result<bool> {
+        LK_ASSIGN(const auto reply, rows.release_leases(line[i].first, {line[i].second}));
+        return reply.again;
+      });
+      const auto confirmed = table.write([&](core::Table& rows) -> Result<bool> {
+        LK_ASSIGN(const core::AcquireReply reply, rows.poll(line[i + 1].second));
+        LOCKKEEPER_ASSERT(reply.outcome == core::Outcome::kGranted);
+        return reply.again;
+      });
+      LOCKKEEPER_ASSERT(released && confirmed);
+    }));
+  }
+  return samples;
+}
+
+// Short queues are emptied several times, so that there is something to take the middle of.
+template <class Run>
+Samples repeated(int waiters, int longest, const Run& run) {
+  Samples all;
+  const int rounds = std::clamp(longest / waiters / 10, 1, 10);
+  for (int round = 0; round < rounds; ++round) {
+    const Samples samples = run(waiters);
+    all.micros.insert(all.micros.end(), samples.micros.begin(), samples.micros.end());
+  }
+  return all;
+}
+
+double mean(const Samples& samples) {
+  double sum = 0;
+  for (const double micros : samples.micros) sum += micros;
+  return sum / static_cast<double>(samples.count());
+}
+
+template <class Run>
+void grow(const Setup& setup, const std::string& name, const Run& run, Answer& answer) {
+  const int longest = std::min(setup.waiters, kMost);
+  double first = 0;
+  double last = 0;
+  const int shortest = std::max(2, longest / 100);
+  int waiters = shortest;
+  for (int step = 0; step < kSteps; ++step) {
+    waiters = std::max(2, static_cast<int>(longest / std::pow(10, kSteps - 1 - step)));
+    setup.progress->say(grouped(waiters) + " waiters, " + name);
+    Samples samples = repeated(waiters, longest, run);
+    last = mean(samples);
+    if (step == 0) first = last;
+    answer.rows.push_back(
+        {grouped(waiters) + " waiters, " + name, "process", std::move(samples), ""});
+  }
+  answer.targets.push_back({.what = "the time for each of " + grouped(shortest) + ", with " +
+                                    grouped(waiters) + ", " + name,
+                            .value = last / first,
+                            .unit = "×",
+                            .must = std::log(waiters) / std::log(shortest),
+                            .aim = kFlat});
+}
+
+}  // namespace
+
+void ask_queue(const Setup& setup, Answer& answer) {
+  grow(
+      setup, "each a process", [&](int waiters) { return with_processes(setup, waiters); }, answer);
+  grow(setup, "the table alone", [&](int waiters) { return in_the_table(setup, waiters); }, answer);
+  answer.notes.push_back(
+      "time per handoff is the mean: the time of the whole queue over its length");
+}
+
+}  // namespace lockkeeper::bench
