@@ -250,13 +250,8 @@ TEST_F(Run, I11_AGrantThatComesWithControlCIsGivenBackOnRecord) {
     stage_.expect(0, "bob", {"acquire", "a"});
     Process waiting = stage_.start("ann", {"run", "a", "--wait", "--", "touch", "started"});
     ASSERT_TRUE(stage_.queue_grows_to(1));
-    // Inside a transaction it would keep the next command out: until it stands elsewhere.
-    ASSERT_TRUE(eventually([&] {
-      waiting.signal(SIGSTOP);
-      if (stage_.as("bob", {"release", "a"}).status == 0) return true;
-      waiting.signal(SIGCONT);
-      return false;
-    }));
+    ASSERT_TRUE(stage_.stop_outside(waiting));
+    stage_.expect(0, "bob", {"release", "a"});
     EXPECT_EQ(stage_.list()["leases"][0]["agent"], "ann");
     waiting.signal(SIGINT);
     waiting.signal(SIGCONT);

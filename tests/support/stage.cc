@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -117,6 +118,18 @@ Answer Stage::expect(int status, const std::string& agent, const Words& words) {
 
 Json Stage::list() {
   return expect(0, "", {"list"}).json();
+}
+
+bool Stage::stop_outside(const Process& process) {
+  return eventually([&] {
+    process.signal(SIGSTOP);
+    if (eventually([&] { return state_of(process.pid()) == 'T'; }) &&
+        as("", {"purge"}).status == 0) {
+      return true;
+    }
+    process.signal(SIGCONT);
+    return false;
+  });
 }
 
 bool Stage::queue_grows_to(std::size_t count) {

@@ -63,6 +63,8 @@ class Stage {
   std::size_t waiters() { return list()["waiters"].size(); }
   // Until this many requests stand in the queue.
   bool queue_grows_to(std::size_t count);
+  // Stops a process where it keeps nobody out of the store.
+  bool stop_outside(const Process& process);
 
  private:
   TestFolder folder_;

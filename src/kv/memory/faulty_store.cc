@@ -200,7 +200,7 @@ FaultyStore::Decide fault_at(std::uint64_t number, Decision decision) {
 Result<ProcessFault> parse_process_fault(std::string_view text) {
   const auto bad = [&] {
     return fail(Code::kInvalidInput, "not a fault plan: " + std::string(text),
-                "write kill@N, kill-after@N, stop@N or stop-after@N");
+                "write kill@N, stop@N, tstp@N, or kill-after@N and so on");
   };
   const std::size_t at = text.find('@');
   if (at == std::string_view::npos) return bad();
@@ -212,6 +212,8 @@ Result<ProcessFault> parse_process_fault(std::string_view text) {
     fault.signal = SIGKILL;
   } else if (verb == "stop") {
     fault.signal = SIGSTOP;
+  } else if (verb == "tstp") {
+    fault.signal = SIGTSTP;
   } else {
     return bad();
   }

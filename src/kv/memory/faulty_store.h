@@ -91,7 +91,7 @@ class FaultyStore final : public Store {
 FaultyStore::Decide fault_at(std::uint64_t number, Decision decision);
 
 // A plan given to the shipped program from outside: "kill@N" (SIGKILL before the N-th store call),
-// "kill-after@N", "stop@N" (SIGSTOP) or "stop-after@N", N from 1.
+// "stop@N" (SIGSTOP), "tstp@N" (Ctrl-Z), or each with "-after", as in "kill-after@N"; N from 1.
 struct ProcessFault {
   std::uint64_t number = 0;
   bool after = false;

@@ -174,6 +174,9 @@ TEST(ProcessFault, PlansAreParsed) {
   ASSERT_TRUE(stop);
   EXPECT_EQ(stop->signal, SIGSTOP);
   EXPECT_TRUE(stop->after);
+  const auto tstp = parse_process_fault("tstp@2");
+  ASSERT_TRUE(tstp);
+  EXPECT_EQ(tstp->signal, SIGTSTP);
   for (const char* bad : {"", "kill", "kill@", "kill@0", "kill@-1", "kill@1x", "term@1", "@1",
                           "-after@1", "kill@99999999999999999999"}) {
     const auto refused = parse_process_fault(bad);
