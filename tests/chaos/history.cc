@@ -84,11 +84,11 @@ class Replay {
 
   static bool may_end(const Told& told, const std::string& what, const Json& event) {
     if (what == "released") return told.gave_back || told.killed;
-    if (what == "expired") return told.kind == 'd';
+    if (what == "expired") return told.kind == 'd' || told.kind == 'b';
     if (what != "ended" || event["cause"] != "died") return false;
     // The command of a killed `run` wrote its last line before it was gone.
     if (told.kind == 'r') return told.gave_back || told.killed;
-    return told.kind == 'a' && told.killed;
+    return told.kind != 'd' && told.killed;
   }
 
   const Verdict& ledger_;

@@ -19,7 +19,7 @@ struct Hold {
   const Scope* scope = nullptr;
   std::uint64_t fence = 0;
   char kind = 'a';
-  bool detached = false;
+  bool timed = false;  // it may be over by its length
   bool given_back = false;
   bool sure = false;
   std::int64_t began_ms = 0;
@@ -28,7 +28,7 @@ struct Hold {
   std::size_t end = kOpen;
 
   // Held all the time between its two lines.
-  bool by_order() const { return !detached || sure; }
+  bool by_order() const { return !timed || sure; }
 };
 
 std::string text(const Hold& hold) {
@@ -79,7 +79,7 @@ class Judge {
     } else if (kind == "K") {
       killed_.insert(name);
       for (Hold& hold : holds_) {
-        if (hold.worker == name && !hold.detached) hold.end = std::min(hold.end, line_);
+        if (hold.worker == name && hold.kind != 'd') hold.end = std::min(hold.end, line_);
       }
     } else {
       accuse("line " + std::to_string(line_ + 1) + ": " + line);
@@ -94,9 +94,9 @@ class Judge {
     words >> scope >> hold.fence >> kind >> hold.began_ms >> hold.until_ms;
     hold.scope = scope_named(scope);
     hold.kind = kind.empty() ? '?' : kind.front();
-    hold.detached = kind == "d";
+    hold.timed = kind == "d" || kind == "b";
     hold.begin = line_;
-    if (!words || hold.scope == nullptr || !std::string("ard").contains(hold.kind))
+    if (!words || hold.scope == nullptr || !std::string("ardb").contains(hold.kind))
       return accuse("a line that nobody wrote: B " + name);
     // Its process is as good as dead and does no more work.
     if (killed_.contains(hold.worker)) return;

@@ -2,8 +2,8 @@
 // appended by the holder after it was told that it holds, and before it gives back, so two holds
 // that stand open at once are two holders (I1).
 //
-//   B HOLD SET FENCE KIND TIME UNTIL   begins; KIND a (attached), r (in the command of `run`) or d
-//                                      (detached)
+//   B HOLD SET FENCE KIND TIME UNTIL   begins; KIND a (attached), r (in the command of `run`),
+//                                      d (detached) or b (attached, and with a length)
 //   E HOLD                             ends, written before the release
 //   S HOLD                             E was written while the lease cannot have been over yet
 //   K WORKER                           this worker and all it started are about to be killed

@@ -45,6 +45,13 @@ TEST(Ledger, I6_ADetachedHoldLastsItsLengthAlsoWhenItsHolderIsKilled) {
             1U);
 }
 
+TEST(Ledger, AnAttachedHoldWithALengthLastsUntilEither) {
+  const std::string first = "B w1.1.1 one 5 b 100 500\n";
+  EXPECT_EQ(violations(first + "B w2.1.1 one 6 a 300 0\n"), 1U);
+  EXPECT_EQ(violations(first + "K w1.1\nB w2.1.1 one 6 a 300 0\n"), 0U);
+  EXPECT_EQ(violations(first + "B w2.1.1 one 6 a 600 0\n"), 0U);
+}
+
 TEST(Ledger, AnAnswerThatMustNotBeIsSeen) {
   EXPECT_EQ(violations("X w1.1.1 acquire 1 {}\n"), 1U);
 }

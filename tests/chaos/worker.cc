@@ -65,11 +65,12 @@ class Worker {
         return under_run(scope);
       case 1:
         if (plan_.own_namespace) {
-          return by_hand(scope, {"--attach", std::to_string(::getpid()), "--ttl", "400ms"}, 400);
+          return by_hand(scope, {"--attach", std::to_string(::getpid()), "--ttl", "400ms"}, 400,
+                         'b');
         }
-        return by_hand(scope, {"--attach", std::to_string(::getpid())}, 0);
+        return by_hand(scope, {"--attach", std::to_string(::getpid())}, 0, 'a');
       default:
-        return by_hand(scope, {"--ttl", "400ms"}, 400);
+        return by_hand(scope, {"--ttl", "400ms"}, 400, 'd');
     }
   }
 
@@ -106,7 +107,7 @@ class Worker {
 
   // acquire … release, with the work in between done here. A call that is killed is repeated under
   // its request id: it must find what the first has done (I8).
-  void by_hand(const Scope& scope, const Words& how, std::int64_t length_ms) {
+  void by_hand(const Scope& scope, const Words& how, std::int64_t length_ms, char kind) {
     Words words = ask("acquire", scope);
     words.emplace_back("--json");
     words.insert(words.end(), how.begin(), how.end());
@@ -126,18 +127,18 @@ class Worker {
     if (json.is_discarded() || !json.contains("lease")) return accuse("acquire", done);
     const Json& lease = json["lease"];
     if (lease["resources"].size() != scope.resources.size()) return accuse("I2", done);
-    hold(scope, lease["fence"].get<std::uint64_t>(), asked_ms, length_ms);
+    hold(scope, lease["fence"].get<std::uint64_t>(), asked_ms, length_ms, kind);
     give_back(lease["id"].get<std::string>(), asked_ms, length_ms);
   }
 
-  void hold(const Scope& scope, std::uint64_t fence, std::int64_t asked_ms,
-            std::int64_t length_ms) {
+  void hold(const Scope& scope, std::uint64_t fence, std::int64_t asked_ms, std::int64_t length_ms,
+            char kind) {
     const std::int64_t until_ms = asked_ms + length_ms;
     const std::int64_t now_ms = boot_ms();
     const bool detached = length_ms > 0;
     if (detached && now_ms >= until_ms) return;  // too slow: it does not rely on it
-    line("B " + hold_ + " " + scope.name + " " + std::to_string(fence) +
-         (detached ? " d " : " a ") + std::to_string(now_ms) + " " + std::to_string(until_ms));
+    line("B " + hold_ + " " + scope.name + " " + std::to_string(fence) + " " + kind + " " +
+         std::to_string(now_ms) + " " + std::to_string(until_ms));
     std::this_thread::sleep_for(std::chrono::milliseconds(below(12)));
     if (below(4) == 0) still_held(scope, fence, detached ? until_ms : INT64_MAX);
     line("E " + hold_);
