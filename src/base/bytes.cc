@@ -8,11 +8,15 @@
 namespace lockkeeper {
 
 void append_be32(std::string& out, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+  char bytes[4];
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(value >> (24 - 8 * i));
+  out.append(bytes, sizeof bytes);
 }
 
 void append_be64(std::string& out, std::uint64_t value) {
-  for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+  char bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(value >> (56 - 8 * i));
+  out.append(bytes, sizeof bytes);
 }
 
 std::uint32_t read_be32(std::string_view bytes) {
@@ -40,11 +44,14 @@ std::uint64_t hash64(std::string_view first, std::string_view second) {
 }
 
 void RecordWriter::number(std::uint64_t value) {
+  char bytes[10];
+  std::size_t size = 0;
   while (value >= 0x80) {
-    out_.push_back(static_cast<char>(value | 0x80));
+    bytes[size++] = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  out_.push_back(static_cast<char>(value));
+  bytes[size++] = static_cast<char>(value);
+  out_.append(bytes, size);
 }
 
 void RecordWriter::signed_number(std::int64_t value) {

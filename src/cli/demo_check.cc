@@ -67,7 +67,7 @@ Result<Verdict> check_history(const std::vector<core::Event>& events) {
   Verdict verdict;
   std::map<std::string, Hold> held;
   for (const core::Event& event : events) {
-    const std::string id = event.lease.bytes;
+    const std::string id(event.lease.bytes);
     if (event.what == "granted") {
       Hold fresh{event.owner.agent + "/" + event.owner.session, {}};
       LK_ASSIGN(fresh.what, parse_all(event.resources));

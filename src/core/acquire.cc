@@ -57,15 +57,17 @@ std::uint64_t digest(const AcquireRequest& request) {
   return hash64(out.take());
 }
 
+bool in_order(const Claim& a, const Claim& b) {
+  if (a.resource.text() != b.resource.text()) return a.resource.text() < b.resource.text();
+  if (a.resource.kind() != b.resource.kind()) return a.resource.kind() < b.resource.kind();
+  return a.mode > b.mode;
+}
+
 // Asking twice for one resource is asking once, in the stronger mode. The order is that of every
 // lease, so that equal requests have equal lists.
 std::vector<Claim> without_duplicates(const std::vector<Claim>& claims) {
   std::vector<Claim> unique = claims;
-  std::stable_sort(unique.begin(), unique.end(), [](const Claim& a, const Claim& b) {
-    if (a.resource.text() != b.resource.text()) return a.resource.text() < b.resource.text();
-    if (a.resource.kind() != b.resource.kind()) return a.resource.kind() < b.resource.kind();
-    return a.mode > b.mode;
-  });
+  std::stable_sort(unique.begin(), unique.end(), in_order);
   const auto same = [](const Claim& a, const Claim& b) { return a.resource == b.resource; };
   unique.erase(std::unique(unique.begin(), unique.end(), same), unique.end());
   for (std::size_t i = 0; i < unique.size(); ++i) unique[i].slot = static_cast<std::uint16_t>(i);
@@ -117,8 +119,14 @@ void AcquireReply::stamp(kv::Version version) {
 Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
   LK_CHECK(check_limits(asked, context_.limits));
   LOCKKEEPER_ASSERT(!asked.wait || asked.waiting_process.attached());
+  if (asked.claims.size() == 1 && asked.claims.front().slot == 0) return decide(asked);
   AcquireRequest request = asked;
   request.claims = without_duplicates(asked.claims);
+  return decide(request);
+}
+
+// REQUIRES: within the limits, no claim twice, all in their order.
+Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
   if (earlier) return std::move(*earlier);
   LK_CHECK(settler_.sweep(kSweptPerAcquire));

@@ -56,7 +56,9 @@ class Audit {
     return row.has_value();
   }
 
-  bool handoff_to_come(const LeaseId& id) const { return handoffs_.contains(id.bytes); }
+  bool handoff_to_come(const LeaseId& id) const {
+    return handoffs_.contains(std::string(id.bytes));
+  }
 
   void expect(const std::string& key, const LeaseId& id, const char* what) {
     expected_.emplace(hash64(key), Expected{id, what});
@@ -90,7 +92,7 @@ class Audit {
     }
     if (!lease.parent.empty()) expect(child_key(lease.parent, lease.id), lease.id, "child");
     if (lease.claims.empty()) say(name_of(lease.id) + " claims nothing");
-    if (owner_tag(lease.owner) != lease.id.bytes.substr(0, 8)) {
+    if (owner_tag(lease.owner) != lease.id.bytes.first(8)) {
       say(name_of(lease.id) + " lies under another owner than its own");
     }
   }
@@ -133,7 +135,7 @@ class Audit {
     expect(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), lease.id, "due");
     if (due_of(lease) != lease.due_mono_ms) say(name + " is not filed under its own due time");
     if (lease.epoch > context_.epoch.id) say(name + " is from an epoch to come");
-    counts_[lease.id.bytes.substr(0, 4)] += lease.claims.size();
+    counts_[std::string(lease.id.bytes.first(4))] += lease.claims.size();
     bool has_parent = true;
     if (!lease.parent.empty()) {
       LK_ASSIGN(has_parent, exists(lease_key(lease.parent)));
@@ -209,7 +211,7 @@ class Audit {
 
   Result<bool> descends(Lease lease, const LeaseId& ancestor) {
     std::unordered_set<std::string> seen;
-    while (!lease.parent.empty() && seen.insert(lease.parent.bytes).second) {
+    while (!lease.parent.empty() && seen.emplace(lease.parent.bytes).second) {
       if (lease.parent == ancestor) return true;
       LK_ASSIGN(std::optional<Lease> parent, lease_of(lease.parent));
       if (!parent) return false;
@@ -295,7 +297,7 @@ class Audit {
   // Request ids, lost leases and refusals: each must be forgotten some day.
   Result<void> remembered() {
     LK_CHECK(each(kv::prefix_range("d"), [&](const kv::Row& row) {
-      const auto lost = decode_lost(LeaseId{std::string(row.key.substr(1))}, row.value);
+      const auto lost = decode_lost(LeaseId{row.key.substr(1)}, row.value);
       if (!lost) say("a lost lease cannot be read: " + to_hex(row.key));
       if (!to_forget_.contains(std::string(row.key))) {
         say("a lost lease will never be forgotten: " + to_hex(row.key));

@@ -44,7 +44,8 @@ Result<LeasePage> lease_page(State& state, const std::string& from) {
   LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on("l", from), result.next));
   for (const RawRow& row : rows) {
     if (row.key.size() == kCounterKeyBytes) continue;
-    LK_ASSIGN(Lease lease, decode_lease(LeaseId{row.key.substr(1)}, row.value, row.created));
+    LK_ASSIGN(Lease lease,
+              decode_lease(LeaseId{std::string_view(row.key).substr(1)}, row.value, row.created));
     result.leases.push_back(std::move(lease));
   }
   return result;
@@ -54,7 +55,8 @@ Result<WaiterPage> waiter_page(State& state, const std::string& from) {
   WaiterPage result;
   LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on("w", from), result.next));
   for (const RawRow& row : rows) {
-    LK_ASSIGN(Waiter waiter, decode_waiter(LeaseId{row.key.substr(1)}, row.value, row.created));
+    LK_ASSIGN(Waiter waiter,
+              decode_waiter(LeaseId{std::string_view(row.key).substr(1)}, row.value, row.created));
     result.waiters.push_back(std::move(waiter));
   }
   return result;

@@ -24,6 +24,13 @@ Owner read_owner(RecordReader& in) {
   return owner;
 }
 
+// Empty for none; of another length it was not written by us.
+Result<LeaseId> read_id(RecordReader& in) {
+  const std::string_view bytes = in.text();
+  if (!bytes.empty() && bytes.size() != IdBytes::kMax) return damaged("lease id");
+  return LeaseId{bytes};
+}
+
 void write_attachment(RecordWriter& out, const Attachment& attachment) {
   out.number(attachment.slot);
   out.number(attachment.pid_namespace);
@@ -119,7 +126,7 @@ Result<Lease> read_lease(RecordReader& in) {
   lease.due_mono_ms = in.signed_number();
   lease.epoch = in.number();
   lease.fence_offset = in.signed_number();
-  lease.parent.bytes = in.text();
+  LK_ASSIGN(lease.parent, read_id(in));
   lease.request_id = in.text();
   lease.overtook = in.number() != 0;
   return lease;
@@ -159,7 +166,7 @@ Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Vers
   if (in.number() != kFormat) return damaged("waiter");
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
-  waiter.blocker.bytes = in.text();
+  LK_ASSIGN(waiter.blocker, read_id(in));
   waiter.alone = in.number() != 0;
   waiter.wake = in.number();
   if (!in.at_end()) return damaged("waiter");
@@ -196,7 +203,7 @@ Result<RememberedRequest> decode_request(std::string_view value) {
   RememberedRequest request;
   request.request_id = in.text();
   request.arguments = in.number();
-  request.lease.bytes = in.text();
+  LK_ASSIGN(request.lease, read_id(in));
   if (!in.at_end()) return damaged("request id");
   return request;
 }
@@ -263,7 +270,7 @@ Result<Event> decode_event(std::string_view key, std::string_view value) {
   event.at_wall_ms = in.signed_number();
   event.owner = read_owner(in);
   event.resources = read_texts(in);
-  event.lease.bytes = in.text();
+  LK_ASSIGN(event.lease, read_id(in));
   event.fence = in.number();
   event.fence_is_version = in.number() != 0;
   event.fence_offset = in.signed_number();

@@ -1,12 +1,14 @@
 #include "core/rows.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/bytes.h"
 
 namespace lockkeeper::core {
 namespace {
 
-constexpr std::size_t kIdBytes = 16;
+constexpr std::size_t kIdBytes = IdBytes::kMax;
 constexpr std::size_t kClaimTailBytes = 1 + kIdBytes + 2;
 
 std::uint32_t tag(std::string_view name) {
@@ -21,6 +23,15 @@ std::string with_letter(char letter, std::string_view rest) {
   return key;
 }
 
+std::string with_two(char letter, const LeaseId& first, const LeaseId& second) {
+  std::string key;
+  key.reserve(1 + 2 * kIdBytes);
+  key.push_back(letter);
+  key.append(first.bytes);
+  key.append(second.bytes);
+  return key;
+}
+
 char claim_letter(Holding holding, Mode mode) {
   if (holding == Holding::kLease) return mode == Mode::kExclusive ? 'x' : 's';
   return mode == Mode::kExclusive ? 'X' : 'S';
@@ -28,7 +39,11 @@ char claim_letter(Holding holding, Mode mode) {
 
 }  // namespace
 
-Place::Place(const key::Resource& resource) : space_and_segments(resource.space()) {
+Place::Place(const key::Resource& resource) {
+  space_and_segments.reserve(
+      std::min(kPlaceBytesMax, resource.space().size() + 1 + resource.text().size()));
+  space_and_segments.append(resource.space());
+  ancestor_ends.reserve(resource.literal().size());
   for (const std::string& segment : resource.literal()) {
     if (space_and_segments.size() + 1 + segment.size() > kPlaceBytesMax) break;
     ancestor_ends.push_back(space_and_segments.size());
@@ -45,9 +60,9 @@ std::string owner_tag(const Owner& owner) {
 }
 
 LeaseId make_id(const Owner& owner, std::uint64_t ticket) {
-  LeaseId id{owner_tag(owner)};
-  append_be64(id.bytes, ticket);
-  return id;
+  std::string bytes = owner_tag(owner);
+  append_be64(bytes, ticket);
+  return LeaseId{bytes};
 }
 
 std::string LeaseId::text() const {
@@ -55,9 +70,9 @@ std::string LeaseId::text() const {
 }
 
 std::optional<LeaseId> LeaseId::from_text(std::string_view text) {
-  std::string bytes = from_hex(text);
+  const std::string bytes = from_hex(text);
   if (bytes.size() != kIdBytes) return std::nullopt;
-  return LeaseId{std::move(bytes)};
+  return LeaseId{bytes};
 }
 
 std::string lease_key(const LeaseId& id) {
@@ -65,7 +80,9 @@ std::string lease_key(const LeaseId& id) {
 }
 
 std::string counter_key(const Owner& owner) {
-  return with_letter('l', std::string_view(owner_tag(owner)).substr(0, 4));
+  std::string key(1, 'l');
+  append_be32(key, tag(owner.agent));
+  return key;
 }
 
 std::string waiter_key(const LeaseId& id) {
@@ -87,11 +104,11 @@ std::string claim_key(Holding holding, Mode mode, const Place& place, const Leas
 }
 
 std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter) {
-  return with_letter('b', blocker.bytes + waiter.bytes);
+  return with_two('b', blocker, waiter);
 }
 
 std::string child_key(const LeaseId& parent, const LeaseId& child) {
-  return with_letter('c', parent.bytes + child.bytes);
+  return with_two('c', parent, child);
 }
 
 std::string request_key(const Owner& owner, std::string_view request_id) {
@@ -143,6 +160,8 @@ kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms) {
 
 void set_claim_range(kv::Range& range, Holding holding, Mode mode, std::string_view place,
                      bool below) {
+  range.from.reserve(place.size() + 2 + kIdBytes);
+  range.to.reserve(place.size() + 2 + kIdBytes);
   range.from.assign(1, claim_letter(holding, mode));
   range.from.append(place);
   range.to.assign(range.from);
@@ -162,7 +181,7 @@ kv::Range all_waiter_claims() {
 
 LeaseId id_in_claim_key(std::string_view key) {
   LOCKKEEPER_ASSERT(key.size() > kClaimTailBytes);
-  return LeaseId{std::string(key.substr(key.size() - kIdBytes - 2, kIdBytes))};
+  return LeaseId{key.substr(key.size() - kIdBytes - 2, kIdBytes)};
 }
 
 Mode mode_in_claim_key(std::string_view key) {

@@ -117,7 +117,8 @@ Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
                              key.substr(1), true));
   }
   ++ends_;
-  ended_.push_back({lease.id, !lease.overtook, false, {}});
+  LK_ASSIGN(const bool nobody, state_.nobody_under(lease.id));
+  if (!nobody) ended_.push_back({lease.id, !lease.overtook, false, {}});
   return end_children(lease.id);
 }
 
@@ -287,15 +288,16 @@ Result<void> Settler::hand_off(const Ended& ended) {
 }
 
 Result<void> Settler::settle() {
-  while (!ended_.empty()) {
-    const Ended next = ended_.front();
-    ended_.pop_front();
+  while (settled_ < ended_.size()) {
+    const Ended next = ended_[settled_++];
     if (room_left()) {
       LK_CHECK(hand_off(next));
     } else {
       LK_CHECK(continue_later(next));  // without a look: there may be no guard left for one
     }
   }
+  ended_.clear();
+  settled_ = 0;
   return {};
 }
 
@@ -325,15 +327,16 @@ Result<void> Settler::look_at_due(const std::string& key) {
   if (due->what == Due::kLease) return look_at_due_lease(*due, key);
   if (due->what != Due::kHandoff) return forget(*due, key, !value.empty());
   LK_CHECK(state_.txn().erase(key));
-  const LeaseId ended{std::string(due->subject)};
+  const LeaseId ended{due->subject};
   LK_ASSIGN(const Lease* held, state_.lease(ended));  // there: it only lost a claim
   if (held == nullptr) LK_CHECK(end_children(ended));
-  ended_.push_back({ended, false, held != nullptr, LeaseId{held != nullptr ? value : ""}});
+  ended_.push_back(
+      {ended, false, held != nullptr, LeaseId{held != nullptr ? value : std::string()}});
   return {};
 }
 
 Result<void> Settler::look_at_due_lease(const DueRow& due, const std::string& key) {
-  const LeaseId id{std::string(due.subject)};
+  const LeaseId id{due.subject};
   LK_ASSIGN(const bool changed, reap(id));
   if (changed) return {};
   LK_ASSIGN(const Lease* found, state_.lease(id));

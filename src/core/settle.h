@@ -8,7 +8,6 @@
 // commit cannot take leaves a due row, and the next commit of anybody goes on from there.
 #pragma once
 
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -80,7 +79,8 @@ class Settler {
   Result<void> continue_later(const Ended& ended);
 
   State& state_;
-  std::deque<Ended> ended_;
+  std::vector<Ended> ended_;
+  std::size_t settled_ = 0;  // so many of them are done
   std::vector<std::uint64_t> wake_;
   std::size_t grants_ = 0;
   std::size_t ends_ = 0;

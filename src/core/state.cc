@@ -1,11 +1,27 @@
 #include "core/state.h"
 
+#include <functional>
 #include <string>
 
 #include "base/assert.h"
 #include "base/bytes.h"
 
 namespace lockkeeper::core {
+namespace {
+
+// The rows of that kind that begin with one id, those after another if it is given.
+kv::Range seconds_of(char letter, const LeaseId& first, const LeaseId& after) {
+  kv::Range range;
+  range.from.reserve(2 + 2 * IdBytes::kMax);
+  range.from.push_back(letter);
+  range.from.append(first.bytes);
+  range.to = kv::prefix_range(range.from).to;
+  if (!after.empty()) range.from.append(after.bytes).push_back('\0');
+  return range;
+}
+
+}  // namespace
+
 Result<const Lease*> State::lease(const LeaseId& id) {
   const auto known = leases_.find(id);
   if (known != leases_.end()) return known->second ? &*known->second : nullptr;
@@ -25,10 +41,18 @@ Result<std::optional<Waiter>> State::waiter(const LeaseId& id) {
   return waiter;
 }
 
+const Place& State::place_of(const key::Resource& resource) {
+  if (!place_ || !(placed_ == resource)) {
+    placed_ = resource;
+    place_.emplace(resource);
+  }
+  return *place_;
+}
+
 Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
   for (const Claim& claim : lease.claims) {
     const std::string key =
-        claim_key(holding, claim.mode, Place(claim.resource), lease.id, claim.slot);
+        claim_key(holding, claim.mode, place_of(claim.resource), lease.id, claim.slot);
     LK_CHECK(put ? txn_.put(key, encode_claim(claim.resource)) : txn_.erase(key));
   }
   return {};
@@ -71,10 +95,10 @@ Result<void> State::add_lease(const Lease& lease) {
 Result<void> State::restore_lease(const Lease& lease) {
   LOCKKEEPER_ASSERT(!lease.claims.empty());
   LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
+  LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
   LK_CHECK(put_claims(Holding::kLease, lease, true));
   if (!lease.parent.empty()) LK_CHECK(txn_.put(child_key(lease.parent, lease.id), "l"));
   LK_CHECK(txn_.put(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), ""));
-  LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
   leases_[lease.id] = lease;
   return {};
 }
@@ -104,10 +128,10 @@ Result<void> State::remove_claim(const Lease& before, std::size_t index, Lease& 
 
 Result<void> State::remove_lease(const Lease& lease) {
   LK_CHECK(txn_.erase(lease_key(lease.id)));
+  LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
   LK_CHECK(put_claims(Holding::kLease, lease, false));
   if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
   LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));
-  LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
   leases_[lease.id] = std::nullopt;
   return {};
 }
@@ -144,7 +168,7 @@ Result<std::vector<LeaseId>> State::owned(char letter, const Owner& owner) {
   std::vector<LeaseId> ids;
   const std::string prefix = std::string(1, letter) + owner_tag(owner);
   LK_CHECK(txn_.scan(kv::prefix_range(prefix), [&](const kv::Row& row) {
-    ids.push_back(LeaseId{std::string(row.key.substr(1))});
+    ids.push_back(LeaseId{row.key.substr(1)});
     return true;
   }));
   return ids;
@@ -173,15 +197,24 @@ Result<std::vector<LeaseId>> State::waiters_of(const Owner& owner) {
 Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first, std::size_t most,
                                                const LeaseId& after) {
   std::vector<LeaseId> ids;
-  const std::string prefix = std::string(1, letter) + first.bytes;
-  kv::Range range = kv::prefix_range(prefix);
-  if (!after.empty()) range.from = prefix + after.bytes + '\0';
+  const kv::Range range = seconds_of(letter, first, after);
   LK_CHECK(txn_.scan(range, [&](const kv::Row& row) {
     if (ids.size() == most) return false;
-    ids.push_back(LeaseId{std::string(row.key.substr(prefix.size()))});
+    ids.push_back(LeaseId{row.key.substr(1 + first.bytes.size())});
     return true;
   }));
   return ids;
+}
+
+Result<bool> State::nobody_under(const LeaseId& blocker) {
+  if (!alone()) return false;
+  bool any = false;
+  const kv::Txn::Visit see = [&](const kv::Row&) {
+    any = true;
+    return false;
+  };
+  LK_CHECK(txn_.scan(seconds_of('b', blocker, {}), see, kv::Read::kPeek));
+  return !any;
 }
 
 Result<std::vector<LeaseId>> State::children_of(const LeaseId& parent, std::size_t most) {
@@ -204,10 +237,8 @@ Result<bool> State::any_waiters() {
         return false;
       },
       kv::Read::kPeek));
-  // An empty queue is one guard instead of one for each ancestor of each path. Where guards are not
-  // counted nobody else can write meanwhile, and the look was enough.
-  const bool counted = txn_.left().guards != SIZE_MAX;
-  if (!any && counted) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
+  // An empty queue is one guard instead of one for each ancestor of each path.
+  if (!any && !alone()) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
   any_waiters_ = any;
   return any;
 }
@@ -218,7 +249,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   bool failed = false;
   std::size_t seen = 0;
   // One function and one range for all probes: most find nothing, and should cost no more.
-  const kv::Txn::Visit consider = [&](const kv::Row& row) {
+  const auto look_at = [&](const kv::Row& row) {
     if (++seen > context_.limits.rows_per_glob && look.limited) {
       failed = true;
       error = {Code::kLimitExceeded,
@@ -241,7 +272,8 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
     }
     return true;
   };
-  kv::Range range;
+  const kv::Txn::Visit consider = std::ref(look_at);
+  kv::Range& range = range_;
   const auto scan = [&](std::string_view at, bool below) -> Result<void> {
     set_claim_range(range, look.holding, look.mode, at, below);
     if (look.only_of != nullptr) {
@@ -254,7 +286,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
     if (failed) return fail(error);
     return {};
   };
-  const Place place(resource);
+  const Place& place = place_of(resource);
   const std::string_view whole = place.space_and_segments;
   for (const std::size_t end : place.ancestor_ends) {
     LK_CHECK(scan(whole.substr(0, end), false));

@@ -47,6 +47,8 @@ class State {
   // In id order, those after `after` (empty: from the first).
   Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most,
                                            const LeaseId& after = {});
+  // True: certainly nobody is filed under it, and nobody needs to look again. False: look.
+  Result<bool> nobody_under(const LeaseId& blocker);
   Result<std::size_t> claims_held(const Owner& owner);
 
   // A claim row seen while looking for overlaps.
@@ -75,6 +77,9 @@ class State {
                         bool final = false);
 
  private:
+  // Where guards are not counted nobody else can write meanwhile: a peek is as good as a promise.
+  bool alone() const { return txn_.left().guards == SIZE_MAX; }
+  const Place& place_of(const key::Resource& resource);
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
   Result<void> count_claims(const Owner& owner, std::int64_t change);
   Result<std::vector<LeaseId>> owned(char letter, const Owner& owner);
@@ -86,6 +91,10 @@ class State {
   std::map<LeaseId, std::optional<Lease>> leases_;  // read or written in this transaction
   std::map<std::string, std::size_t> counters_;     // likewise
   std::optional<bool> any_waiters_;
+  // Of the resource looked at last: a claim is looked for in both modes and then put.
+  key::Resource placed_;
+  std::optional<Place> place_;
+  kv::Range range_;  // scratch
 };
 
 }  // namespace lockkeeper::core

@@ -120,6 +120,7 @@ class Table {
   const std::vector<std::uint64_t>& wake() const { return settler_.wake(); }
 
  private:
+  Result<AcquireReply> decide(const AcquireRequest& request);
   Result<std::optional<AcquireReply>> replay(const AcquireRequest& request);
   Result<Lease> draft(const AcquireRequest& request);
   Result<std::optional<AcquireReply>> renew_exact(const AcquireRequest& request, const Lease& draft,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "core/id_bytes.h"
 #include "key/resource.h"
 #include "kv/store.h"
 
@@ -39,7 +40,7 @@ struct Claim {
 // 16 bytes: 4 of the agent, 4 of the session, 8 of a time-ordered ticket, so that one owner's
 // leases lie together and the newest last. A waiter has the id that its lease will have.
 struct LeaseId {
-  std::string bytes;
+  IdBytes bytes;
   bool empty() const { return bytes.empty(); }
   std::string text() const;                                   // 32 hexadecimal digits
   static std::optional<LeaseId> from_text(std::string_view);  // nullopt: not an id of ours

@@ -267,7 +267,7 @@ Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
   LK_CHECK(state_.txn().scan(
       kv::prefix_range(prefix),
       [&](const kv::Row& row) {
-        const LeaseId id{std::string(row.key.substr(1))};
+        const LeaseId id{row.key.substr(1)};
         auto lost = decode_lost(id, row.value);
         if (!lost) {
           readable = fail(std::move(lost.error()));

@@ -9,7 +9,10 @@ namespace lockkeeper::service {
 namespace {
 
 constexpr std::int64_t kLookAgainMs = 1'000;  // wakes are hints
-constexpr std::int64_t kProbeEveryMs = 20;    // attached blockers, without the gate
+// Attached blockers are tested without the gate, which costs a microsecond. Who stands behind
+// nobody takes over from the dead and looks more often than those behind it.
+constexpr std::int64_t kProbeEveryMs = 20;
+constexpr std::int64_t kProbeFirstMs = 5;
 
 void add_lost(std::vector<core::LostLease>& to, std::vector<core::LostLease> from) {
   for (core::LostLease& lost : from) to.push_back(std::move(lost));
@@ -58,9 +61,12 @@ Result<core::Attachment> attachment_of(int pid) {
 // How long to sleep before anything could have changed without a wake.
 std::int64_t next_look_ms(const std::vector<core::Conflict>& blockers, std::int64_t now_mono) {
   std::int64_t sleep = kLookAgainMs;
+  const bool first = std::none_of(blockers.begin(), blockers.end(),
+                                  [](const core::Conflict& conflict) { return conflict.waiting; });
+  const std::int64_t probe_ms = first ? kProbeFirstMs : kProbeEveryMs;
   for (const core::Conflict& conflict : blockers) {
     const core::Lease& holder = conflict.holder;
-    if (holder.attachment.attached()) sleep = std::min(sleep, kProbeEveryMs);
+    if (holder.attachment.attached()) sleep = std::min(sleep, probe_ms);
     if (conflict.waiting || holder.due_mono_ms == kNoEnd) continue;
     // One millisecond more: a lease is over strictly after its end.
     sleep = std::min(sleep, std::max<std::int64_t>(1, holder.due_mono_ms + 1 - now_mono));

@@ -56,7 +56,7 @@ core::Context LockTable::context(const kv::Store& store) {
   core::Context context;
   context.now = runtime_.clock->now();
   context.epoch = store.epoch();
-  context.ticket = new_ticket();
+  context.ticket = ticket_at(context.now.wall_ms);
   context.prober = this;
   context.limits.claims_per_agent = settings_.resources_per_agent.value;
   context.limits.claims_per_request = settings_.resources_per_request.value;
@@ -65,7 +65,11 @@ core::Context LockTable::context(const kv::Store& store) {
 }
 
 std::uint64_t LockTable::new_ticket() {
-  const auto wall = static_cast<std::uint64_t>(runtime_.clock->now().wall_ms);
+  return ticket_at(runtime_.clock->now().wall_ms);
+}
+
+std::uint64_t LockTable::ticket_at(std::int64_t wall_ms) {
+  const auto wall = static_cast<std::uint64_t>(wall_ms);
   const std::uint64_t random = runtime_.random->next() & ((1U << kTicketRandomBits) - 1);
   return wall << kTicketRandomBits | random;
 }

@@ -54,6 +54,7 @@ class LockTable final : private core::Prober {
   Result<kv::Store*> store(bool create);
   Result<void> open_live_slots() const;
   core::Context context(const kv::Store& store);
+  std::uint64_t ticket_at(std::int64_t wall_ms);
   void wake(const std::vector<std::uint64_t>& words);
   std::string file(const char* name) const;
 

@@ -5,7 +5,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include "kv/lmdb/page_view.h"
 #include "kv/lmdb/process.h"
@@ -17,6 +20,37 @@ constexpr std::size_t kMetaBodyBytes = 136;  // LMDB's MDB_meta, behind the page
 
 void on_assert(MDB_env*, const char*) {
   land();
+}
+
+std::uint64_t load_be64(const char* bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
+}
+
+// LMDB's own order, byte by byte and the shorter first, in half the instructions: searching is
+// comparing, some seven hundred times for one lease taken and given back.
+int compare_keys(const MDB_val* a, const MDB_val* b) {
+  const auto* left = static_cast<const char*>(a->mv_data);
+  const auto* right = static_cast<const char*>(b->mv_data);
+  const std::size_t common = std::min(a->mv_size, b->mv_size);
+  std::size_t i = 0;
+  for (; i + 8 <= common; i += 8) {
+    const std::uint64_t x = load_be64(left + i);
+    const std::uint64_t y = load_be64(right + i);
+    if (x != y) return x < y ? -1 : 1;
+  }
+  if (i < common && common >= 8) {
+    // The tail as the last eight bytes: what they overlap with is equal.
+    const std::uint64_t x = load_be64(left + common - 8);
+    const std::uint64_t y = load_be64(right + common - 8);
+    if (x != y) return x < y ? -1 : 1;
+  } else if (i < common) {
+    const int order = std::memcmp(left + i, right + i, common - i);
+    if (order != 0) return order;
+  }
+  if (a->mv_size == b->mv_size) return 0;
+  return a->mv_size < b->mv_size ? -1 : 1;
 }
 
 // Where blocks could not be reserved for certain (copy-on-write filesystems), a write through the
@@ -69,7 +103,8 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
     MDB_txn* txn = nullptr;
     if (const int began = mdb_txn_begin(raw, nullptr, MDB_RDONLY, &txn); began != 0) return began;
     MDB_dbi dbi = 0;
-    const int opened = mdb_dbi_open(txn, nullptr, 0, &dbi);
+    int opened = mdb_dbi_open(txn, nullptr, 0, &dbi);
+    if (opened == 0) opened = mdb_set_compare(txn, dbi, compare_keys);
     mdb_txn_abort(txn);
     return opened;
   });

@@ -63,9 +63,16 @@ void LmdbTxn::end() {
   if (txn_ == nullptr) return;
   MDB_txn* const txn = std::exchange(txn_, nullptr);
   if (env_->poisoned()) return;
-  for (MDB_cursor* open : cursors_) mdb_cursor_close(open);
-  cursors_.clear();
+  close_cursors();
   mdb_txn_abort(txn);
+}
+
+void LmdbTxn::close_cursors() {
+  for (MDB_cursor*& open : cursors_) {
+    if (open != nullptr) mdb_cursor_close(std::exchange(open, nullptr));
+  }
+  for (MDB_cursor* open : inner_) mdb_cursor_close(open);
+  inner_.clear();
 }
 
 Error LmdbTxn::error(int code, std::string_view what) {
@@ -99,7 +106,7 @@ Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
   if (key.empty() || key.size() > kKeyBytesMax + kAppendTailBytes || key == kLedgerKey) {
     return std::nullopt;
   }
-  auto at = cursor(visiting_);
+  auto at = cursor(key);
   if (!at) return fail(std::move(at.error()));
   // SET_KEY: the row's key is a view of the stored one, not of the caller's buffer.
   MDB_val wanted = to_val(key);
@@ -112,14 +119,41 @@ Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
   return *row;
 }
 
-Result<MDB_cursor*> LmdbTxn::cursor(std::size_t depth) {
-  while (cursors_.size() <= depth) {
-    MDB_cursor* opened = nullptr;
-    const int code = guarded([&] { return mdb_cursor_open(txn_, kRows, &opened); });
-    if (code != 0) return fail(error(code, "read"));
-    cursors_.push_back(opened);
+Result<void> LmdbTxn::open(MDB_cursor*& cursor) {
+  const int code = guarded([&] { return mdb_cursor_open(txn_, kRows, &cursor); });
+  if (code != 0) return fail(error(code, "read"));
+  return {};
+}
+
+Result<MDB_cursor*> LmdbTxn::cursor(std::string_view key) {
+  if (visiting_ > 0) {
+    while (inner_.size() < visiting_) {
+      MDB_cursor* opened = nullptr;
+      if (auto ok = open(opened); !ok) return fail(std::move(ok.error()));
+      inner_.push_back(opened);
+    }
+    return inner_[visiting_ - 1];
   }
-  return cursors_[depth];
+  // Halved so that "e" and "f" share one: the newest events, the ledger and the newest of what
+  // stands behind it lie on one page.
+  const std::size_t first = key.empty() ? 0 : static_cast<unsigned char>(key[0]);
+  MDB_cursor*& kept = cursors_[(first + 1) / 2 % kCursors];
+  if (kept == nullptr) {
+    if (auto ok = open(kept); !ok) return fail(std::move(ok.error()));
+  }
+  return kept;
+}
+
+bool LmdbTxn::in_gap(const Range& range) const {
+  return gap_ && range.from >= gap_from_ && (gap_open_ || range.to <= gap_to_);
+}
+
+// `next`: the first row that is not less than the range's beginning; null: there is none.
+void LmdbTxn::note_gap(const Range& range, const MDB_val* next) {
+  gap_ = range.from.size() <= kKeyBytesMax;  // a longer one was cut
+  gap_open_ = next == nullptr;
+  gap_from_.assign(range.from);
+  if (next != nullptr) gap_to_.assign(to_view(*next));
 }
 
 int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op) {
@@ -137,16 +171,20 @@ int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_o
 
 Result<void> LmdbTxn::scan(const Range& range, const Visit& visit, Read) {
   LOCKKEEPER_ASSERT(!ended_);
-  if (range.from >= range.to) return {};
-  auto at = cursor(visiting_);
+  if (range.from >= range.to || in_gap(range)) return {};
+  auto at = cursor(range.from);
   if (!at) return fail(std::move(at.error()));
   MDB_val key = to_val(bound(range.from));
   MDB_val value{};
   std::string_view last;
   int code = step(*at, key, value, range.from.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  if (code == MDB_NOTFOUND) note_gap(range, nullptr);
   for (; code == 0; code = step(*at, key, value, MDB_NEXT)) {
     const std::string_view found = to_view(key);
-    if (found >= range.to) return {};
+    if (found >= range.to) {
+      if (last.data() == nullptr) note_gap(range, &key);
+      return {};
+    }
     // Rows out of order mean a damaged page, and might otherwise go round for ever.
     if (last.data() != nullptr && found <= last) return fail(damaged(found));
     last = found;
@@ -165,7 +203,7 @@ Result<void> LmdbTxn::scan(const Range& range, const Visit& visit, Read) {
 Result<void> LmdbTxn::scan_back(const Range& range, const Visit& visit) {
   LOCKKEEPER_ASSERT(!ended_);
   if (range.from >= range.to) return {};
-  auto at = cursor(visiting_);
+  auto at = cursor(range.to);
   if (!at) return fail(std::move(at.error()));
   MDB_val key = to_val(bound(range.to));
   MDB_val value{};
@@ -214,9 +252,10 @@ Result<void> LmdbTxn::guard_empty(const Range& range) {
       Read::kPeek);
 }
 
-Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value, bool counted) {
-  auto at = cursor(0);
+Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value) {
+  auto at = cursor(key);
   if (!at) return fail(std::move(at.error()));
+  if (gap_ && key >= gap_from_ && (gap_open_ || key < gap_to_)) gap_ = false;
   key_.assign(key);
   std::uint64_t sum = write_record(record_, key_, version_, version_, value);
   MDB_val where = to_val(key_);
@@ -234,11 +273,9 @@ Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value, b
       return 0;
     });
     if (code == 0 && !good) return fail(damaged(key));
-    if (counted) {
-      demand_.erased_bytes += key.size() + bytes.size();
-      --rows_delta_;
-      digest_delta_ -= old.checksum;
-    }
+    demand_.erased_bytes += key.size() + bytes.size();
+    --rows_delta_;
+    digest_delta_ -= old.checksum;
     if (code == 0) {
       sum = write_record(record_, key_, old.created, version_, value);
       what = to_val(record_);
@@ -246,14 +283,12 @@ Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value, b
     }
   }
   if (code != 0) return fail(error(code, "write"));
-  if (counted) {
-    ++rows_delta_;
-    digest_delta_ += sum;
-    ++demand_.writes;
-    demand_.put_bytes += key.size() + record_.size();
-    if (record_.size() > env_->page_bytes() / 4) {
-      demand_.overflow_pages += record_.size() / env_->page_bytes() + 1;
-    }
+  ++rows_delta_;
+  digest_delta_ += sum;
+  ++demand_.writes;
+  demand_.put_bytes += key.size() + record_.size();
+  if (record_.size() > env_->page_bytes() / 4) {
+    demand_.overflow_pages += record_.size() / env_->page_bytes() + 1;
   }
   return {};
 }
@@ -278,7 +313,7 @@ Result<void> LmdbTxn::put(std::string_view key, std::string_view value) {
   if (auto ok = check_lengths(key, key.size(), value.size()); !ok) return ok;
   if (auto ok = keep_room(value.size()); !ok) return ok;
   wrote_ = true;
-  auto ok = put_record(key, value, true);
+  auto ok = put_record(key, value);
   if (!ok) failed_ = ok.error();
   return ok;
 }
@@ -288,7 +323,7 @@ Result<void> LmdbTxn::erase(std::string_view key) {
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
   if (auto ok = check_lengths(key, key.size(), 0); !ok) return ok;
   if (auto ok = keep_room(0); !ok) return ok;
-  auto at = cursor(0);
+  auto at = cursor(key);
   if (!at) return fail(std::move(at.error()));
   key_.assign(key);
   MDB_val where = to_val(key_);
@@ -334,6 +369,7 @@ Result<void> LmdbTxn::restore(std::string_view key, const Record& record, bool d
   MDB_val found{};
   Record old;
   wrote_ = true;
+  gap_ = false;
   if (mdb_get(txn_, kRows, &where, &found) == 0 && read_record(key, to_view(found), old)) {
     if (!decisive && old.modified >= record.modified) return {};
     --rows_delta_;
@@ -351,9 +387,11 @@ Result<void> LmdbTxn::restore(std::string_view key, const Record& record, bool d
 }
 
 Result<Ledger> LmdbTxn::ledger() {
+  auto at = cursor(kLedgerKey);
+  if (!at) return fail(std::move(at.error()));
   MDB_val where = to_val(kLedgerKey);
   MDB_val found{};
-  const int code = guarded([&] { return mdb_get(txn_, kRows, &where, &found); });
+  const int code = step(*at, where, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) {
     return fail(Code::kStoreCorrupt, env_->path() + ": not a lock store (it has no ledger)",
                 "run lockkeeper doctor");
@@ -374,9 +412,13 @@ Result<void> LmdbTxn::put_all() {
     if (auto ok = keep_room(append.value.size()); !ok) return ok;
     key.push_back(static_cast<char>(index >> 8));
     key.push_back(static_cast<char>(index & 0xff));
-    if (auto ok = put_record(key, append.value, true); !ok) return ok;
+    if (auto ok = put_record(key, append.value); !ok) return ok;
     ++index;
   }
+  return put_ledger();
+}
+
+Result<void> LmdbTxn::put_ledger() {
   Ledger now = ledger_;
   if (!first_) {
     auto read = ledger();
@@ -388,7 +430,16 @@ Result<void> LmdbTxn::put_all() {
   now.epoch_id = epoch_.id;
   now.fence_offset = epoch_.fence_offset;
   if (schema_) now.schema = *schema_;
-  return put_record(kLedgerKey, write_ledger(now), false);
+  auto at = cursor(kLedgerKey);
+  if (!at) return fail(std::move(at.error()));
+  write_record(record_, kLedgerKey, version_, version_, write_ledger(now));
+  MDB_val where = to_val(kLedgerKey);
+  MDB_val what = to_val(record_);
+  // The cursor stands there, from reading it.
+  const unsigned flags = first_ ? 0 : MDB_CURRENT;
+  const int code = guarded([&] { return mdb_cursor_put(*at, &where, &what, flags); });
+  if (code != 0) return fail(error(code, "write"));
+  return {};
 }
 
 Result<CommitResult> LmdbTxn::commit() {
@@ -409,8 +460,7 @@ Result<CommitResult> LmdbTxn::commit() {
 }
 
 Result<CommitResult> LmdbTxn::finish() {
-  for (MDB_cursor* open : cursors_) mdb_cursor_close(open);
-  cursors_.clear();
+  close_cursors();
   const std::uint64_t id = mdb_txn_id(txn_);
   MDB_txn* const txn = std::exchange(txn_, nullptr);
   const int code = guarded([&] { return mdb_txn_commit(txn); });

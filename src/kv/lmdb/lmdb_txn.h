@@ -2,6 +2,7 @@
 // promises. Since writers are alone, only an explicit guard can make a commit conflict.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -89,9 +90,14 @@ class LmdbTxn final : public Txn {
   Error error(int code, std::string_view what);
   Error damaged(std::string_view key);
   Result<Row> to_row(std::string_view key, std::string_view bytes);
-  Result<MDB_cursor*> cursor(std::size_t depth);
+  Result<MDB_cursor*> cursor(std::string_view key);
+  Result<void> open(MDB_cursor*& cursor);
+  void close_cursors();
+  bool in_gap(const Range& range) const;
+  void note_gap(const Range& range, const MDB_val* next);
   int step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op);
-  Result<void> put_record(std::string_view key, std::string_view value, bool counted);
+  Result<void> put_record(std::string_view key, std::string_view value);
+  Result<void> put_ledger();
   Result<void> keep_room(std::size_t value_bytes);
   Result<void> put_all();
   Result<CommitResult> finish();
@@ -103,7 +109,17 @@ class LmdbTxn final : public Txn {
   const Access access_;
   const Version version_;
   const Epoch epoch_;
-  std::vector<MDB_cursor*> cursors_;  // one for each scan inside a scan's visit, then kept
+  // LMDB looks first whether a key lies on the page where the cursor stands, which saves most of a
+  // search: so neighbouring kinds of rows, told by the key's first byte, have a cursor to
+  // themselves.
+  static constexpr std::size_t kCursors = 16;
+  std::array<MDB_cursor*, kCursors> cursors_{};
+  std::vector<MDB_cursor*> inner_;  // one for each scan inside a scan's visit, then kept
+  // The last empty stretch that a scan met: no row is in [gap_from_, gap_to_).
+  bool gap_ = false;
+  bool gap_open_ = false;  // nothing at all from gap_from_ on
+  std::string gap_from_;
+  std::string gap_to_;
   std::size_t visiting_ = 0;
   std::uint64_t writes_checked_ = 16;  // for so many writes there is room, whatever they touch
   bool broken_ = false;                // an explicit guard does not hold

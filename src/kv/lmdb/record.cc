@@ -33,6 +33,7 @@ bool take_varint(std::string_view& rest, std::uint64_t& value) {
 
 std::uint64_t write_record(std::string& out, std::string_view key, Version created,
                            Version modified, std::string_view payload) {
+  out.reserve(kChecksumBytes + 20 + payload.size());
   out.assign(kChecksumBytes, '\0');
   append_varint(out, created);
   append_varint(out, modified - created);
@@ -57,6 +58,7 @@ bool read_record(std::string_view key, std::string_view bytes, Record& record) {
 std::string write_ledger(const Ledger& ledger) {
   // Of one size, so that LMDB replaces it in place.
   std::string out;
+  out.reserve(kLedgerBytes);
   append_be64(out, ledger.uid);
   append_be64(out, ledger.rows);
   append_be64(out, ledger.digest);
