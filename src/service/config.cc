@@ -169,7 +169,11 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   std::vector<RawProtect> protect;
   for (const ConfigFile& file : config_files(realm, env)) {
     auto text = config_text(file.path, file.follow);
-    if (!text) return fail(std::move(text.error()));
+    if (!text) {
+      // Somebody else's store is somebody else's, not a bad setting.
+      const auto store = look_at_store(realm);
+      return fail(store ? std::move(text.error()) : store.error());
+    }
     if (!*text) continue;
     auto applied = apply_config(**text, file.path, settings, protect);
     if (!applied) return fail(std::move(applied.error()));

@@ -89,6 +89,21 @@ TEST_F(DamageTest, F15_AnotherStoresDataFileIsRefused) {
   EXPECT_EQ(opened.error().code, Code::kStoreCorrupt);
 }
 
+// One bit in the older meta page's transaction number makes it the newer one: the last commit, and
+// with it a lease, would be gone without a trace.
+TEST_F(DamageTest, F16_I10_AnOlderMetaPageThatClaimsToBeNewerIsRefused) {
+  make();
+  std::string image = slurp(place_.file("data.mdb"));
+  const auto txn_id = [&](std::size_t meta) -> unsigned char& {
+    return reinterpret_cast<unsigned char&>(image[meta * 4096 + 144]);
+  };
+  const std::size_t older = txn_id(0) < txn_id(1) ? 0 : 1;
+  txn_id(older) |= 0x40;
+  overwrite(place_.file("data.mdb"), image);
+  expect_corrupt("newest commit");
+  expect_repaired();
+}
+
 TEST_F(DamageTest, F15_RolledBackIsRefused) {
   make();
   const std::string old = slurp(place_.file("data.mdb"));

@@ -83,6 +83,9 @@ void inspect_data(const Place& place, Gate& gate, bool page_good,
     report.rows = verified->rows;
     if (record && verified->ledger.uid != record->uid) {
       add(report, true, place.data_path + ": belongs to another store", kRepairHint);
+    } else if (record) {
+      const auto newest = internal::check_newest(place, *record, *facts, verified->ledger);
+      if (!newest) add_error(report, newest.error());
     }
     if (verified->ledger.schema != place.options.schema_version) {
       add(report, verified->ledger.schema > place.options.schema_version,

@@ -401,6 +401,7 @@ Result<Ledger> LmdbTxn::ledger() {
   if (!row) return fail(std::move(row.error()));
   Ledger ledger;
   if (!read_ledger(row->value, ledger)) return fail(damaged(kLedgerKey));
+  ledger.modified = row->modified;
   return ledger;
 }
 

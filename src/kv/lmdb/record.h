@@ -40,6 +40,7 @@ struct Ledger {
   // Of the epoch that wrote it: what repair goes by when both epoch files are lost (I3).
   std::uint64_t epoch_id = 0;
   std::int64_t fence_offset = 0;
+  Version modified = 0;  // of its row, as read; no part of its value
 };
 
 std::string write_ledger(const Ledger& ledger);

@@ -347,6 +347,15 @@ Result<DataFacts> facts_of(const std::string& path) {
   return read_facts(fd->get(), path);
 }
 
+Result<void> check_newest(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
+                          const Ledger& ledger) {
+  const Version version = facts.meta.txn_id + epoch.version_base;
+  // Until the first commit of an epoch the newest one is an earlier epoch's, with its own numbers.
+  if (version == epoch.version_start || ledger.modified == version) return {};
+  return corrupt(place.data_path + ": the newest commit is " + std::to_string(ledger.modified) +
+                 " where the meta page says " + std::to_string(version));
+}
+
 Result<void> check_schema(const Place& place, std::uint32_t stored) {
   const std::uint32_t own = place.options.schema_version;
   if (stored == own) return {};
@@ -387,6 +396,7 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   if (ledger->uid != epoch.uid) {
     return corrupt(place.data_path + ": belongs to another store");
   }
+  if (auto ok = check_newest(place, epoch, facts, *ledger); !ok) return fail(ok.error());
   opened.ledger = *ledger;
   opened.env = std::move(*env);
   return opened;

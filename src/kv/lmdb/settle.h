@@ -72,6 +72,11 @@ Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& recor
 
 std::unexpected<Error> lost_state(const Place& place, const std::string& what);
 
+// store_corrupt if the ledger is not of the commit that the newest meta page names: one of the two
+// metas is damaged, or the wrong one was taken for the newer.
+Result<void> check_newest(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
+                          const Ledger& ledger);
+
 // store_unavailable if the store has another schema than this binary.
 Result<void> check_schema(const Place& place, std::uint32_t stored);
 

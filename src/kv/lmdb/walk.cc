@@ -234,6 +234,7 @@ Result<Verified> verify_file(int fd, const std::string& path, const DataFacts& f
         }
         if (key == kLedgerKey) {
           has_ledger = read_ledger(record.payload, found.ledger);
+          found.ledger.modified = record.modified;
           return {};
         }
         ++found.rows;
