@@ -233,6 +233,14 @@ TEST_F(Config, a_file_that_is_no_config_is_refused) {
   }
 }
 
+// toml++ asserts that a key begins here; a debug build died of it.
+TEST_F(Config, F29_a_header_that_begins_with_no_key_is_refused) {
+  for (const char* text : {"[=a]\n", "[a.=b]\n", "[[#]]\n", "x = {=1}\n"}) {
+    shared(text);
+    EXPECT_EQ(refused().code, Code::kInvalidConfig) << text;
+  }
+}
+
 TEST_F(Config, I10_a_file_that_is_there_but_cannot_be_seen_is_not_absent) {
   repo.folder("r/lockkeeper.toml");
   EXPECT_EQ(refused().code, Code::kInvalidConfig);
