@@ -279,9 +279,9 @@ Result<Event> decode_event(std::string_view key, std::string_view value) {
   event.by = read_owner(in);
   event.task = in.text();
   if (!in.at_end()) return damaged("event");
+  // Unsigned: the offset of a damaged record may be any number.
   if (event.fence_is_version) {
-    event.fence =
-        static_cast<std::uint64_t>(static_cast<std::int64_t>(version) + event.fence_offset);
+    event.fence = version + static_cast<std::uint64_t>(event.fence_offset);
   }
   return event;
 }

@@ -99,6 +99,18 @@ TEST(Record, AnEventComesBackWholeWithItsNumberAndFence) {
   EXPECT_FALSE(decode_event("e", encode_event(event)));
 }
 
+// Under the sanitizer: a signed sum would overflow.
+TEST(Record, F16AFenceOffsetOfAnySizeIsRead) {
+  Event event;
+  event.what = "granted";
+  event.fence_is_version = true;
+  event.fence_offset = INT64_MAX;
+  const std::string key = std::string(kEventPrefix) + std::string(10, '\x7f');
+  const auto back = decode_event(key, encode_event(event));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->fence, 0x7f7f7f7f7f7f7f7fU + INT64_MAX);
+}
+
 TEST(Record, ALostLeaseAndARequestComeBackWhole) {
   LostLease lost;
   lost.id = make_id({"ann", ""}, 4);
