@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text.h"
 
 namespace lockkeeper::kv {
 
@@ -199,7 +200,7 @@ FaultyStore::Decide fault_at(std::uint64_t number, Decision decision) {
 
 Result<ProcessFault> parse_process_fault(std::string_view text) {
   const auto bad = [&] {
-    return fail(Code::kInvalidInput, "not a fault plan: " + std::string(text),
+    return fail(Code::kInvalidInput, "not a fault plan: " + quote(text),
                 "write kill@N, stop@N, tstp@N, or kill-after@N and so on");
   };
   const std::size_t at = text.find('@');

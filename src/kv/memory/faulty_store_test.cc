@@ -183,6 +183,7 @@ TEST(ProcessFault, PlansAreParsed) {
     ASSERT_FALSE(refused) << bad;
     EXPECT_EQ(refused.error().code, Code::kInvalidInput);
   }
+  EXPECT_EQ(parse_process_fault("\xdb\n").error().message, "not a fault plan: \"\\xdb\\x0a\"");
 }
 
 TEST(ProcessFaultDeathTest, F1TheProcessIsKilledAtThatCall) {
