@@ -87,6 +87,7 @@ TEST(Spec, MistakesAreNamedWithTheirLine) {
   EXPECT_EQ(message(changed("step b1", "step a1")), "line 5: step a1 is there twice");
   EXPECT_EQ(message(changed("step b1: acquire a", "steps")), "line 5: expected: step NAME: ACTION");
   EXPECT_EQ(message(changed("a1 -> granted", "a1")), "line 7: what must come of a1?");
+  EXPECT_EQ(message(changed("a1 -> granted", "-> granted")), "line 7: nothing stands before '->'");
   EXPECT_EQ(message(changed("title t\n", "")), "line 9: there is no title");
 }
 

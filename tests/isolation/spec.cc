@@ -43,6 +43,7 @@ class Parser {
 
   Result<void> take(const std::string& line) {
     const std::vector<std::string> words = words_of(line);
+    if (words.empty()) return wrong("a line of nothing but strange blanks");
     if (words[0] == "session") return take_session(words);
     if (line == "order") {
       part_ = Part::kOrder;
@@ -98,6 +99,7 @@ class Parser {
     move.line = line_;
     move.words = words_of(line.substr(0, arrow));
     if (arrow != std::string::npos) move.expected = trimmed(line.substr(arrow + 2));
+    if (move.words.empty()) return wrong("nothing stands before '->'");
     if (move.words.size() == 1 && known(move.words[0])) {
       move.step = move.words[0];
       if (move.expected.empty()) return wrong("what must come of " + move.step + "?");
