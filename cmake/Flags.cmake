@@ -9,6 +9,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # shared pointers used before they are set in temporaries that it moves (bug 105562 and its like).
   target_compile_options(lockkeeper_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # What libstdc++ 12 does inside std::stable_sort, and a text in an assertion.
+  target_compile_options(lockkeeper_flags INTERFACE -Wno-deprecated-declarations
+                         -Wno-string-conversion)
+endif()
 target_compile_definitions(lockkeeper_flags INTERFACE _GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
 if(LOCKKEEPER_WERROR)
   target_compile_options(lockkeeper_flags INTERFACE -Werror)
