@@ -32,7 +32,7 @@ Result<void> choose_store(Realm& realm, std::string_view url, const Environment&
   if (last == "." || last == "..") return bad_url(url, "the folder's own name must not be a dot");
   char physical[PATH_MAX];
   if (::realpath(parent_path(folder).c_str(), physical) == nullptr) {
-    return bad_url(url, errno_error(errno, parent_path(folder)).message);
+    return bad_url(url, errno_error(errno, quote(parent_path(folder))).message);
   }
   realm.store_folder = join_path(physical, last);
   realm.folder_mode = 0700;
