@@ -279,10 +279,7 @@ Result<Event> decode_event(std::string_view key, std::string_view value) {
   event.by = read_owner(in);
   event.task = in.text();
   if (!in.at_end()) return damaged("event");
-  // Unsigned: the offset of a damaged record may be any number.
-  if (event.fence_is_version) {
-    event.fence = version + static_cast<std::uint64_t>(event.fence_offset);
-  }
+  if (event.fence_is_version) event.fence = fence_of(version, event.fence_offset);
   return event;
 }
 

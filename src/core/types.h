@@ -68,6 +68,11 @@ class Prober {
   virtual Alive probe(const Attachment&) const = 0;
 };
 
+// Unsigned: the offset of a damaged record may be any number.
+inline std::uint64_t fence_of(kv::Version version, std::int64_t offset) {
+  return version + static_cast<std::uint64_t>(offset);
+}
+
 // One grant: claims held by one owner, all or nothing.
 struct Lease {
   LeaseId id;
@@ -92,9 +97,7 @@ struct Lease {
   bool overtook = false;    // it passed earlier waiters, as rule 2 allows
   kv::Version created = 0;  // of its row; 0 until the commit
 
-  std::uint64_t fence() const {
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(created) + fence_offset);
-  }
+  std::uint64_t fence() const { return fence_of(created, fence_offset); }
 };
 
 // A request in the queue. Its place is the create version of its row. It is bound to the waiting

@@ -16,6 +16,7 @@ void check(std::string_view bytes, Decode decode, Encode encode) {
     require_readable(first.error());
     return;
   }
+  if constexpr (requires { first->fence(); }) static_cast<void>(first->fence());
   const std::string written = encode(*first);
   const auto second = decode(written);
   require(second.has_value(), "what was written cannot be read");
