@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/embedded_store.h"
 #include "base/assert.h"
+#include "wiring/embedded_store.h"
 
 namespace lockkeeper::bench {
 namespace {
@@ -108,7 +108,7 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
     return std::nullopt;
   };
   runtime_.open_store = [this](const service::StoreRequest& request) {
-    return app::open_embedded(runtime_, request);
+    return wiring::open_embedded(runtime_, request);
   };
   service::FindRealm find;
   find.explicit_dir = folder_;

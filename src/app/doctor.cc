@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/embedded_store.h"
 #include "core/audit.h"
 #include "core/mend.h"
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
+#include "wiring/embedded_store.h"
 
 namespace lockkeeper::app {
 namespace {
@@ -88,7 +88,7 @@ class Doctor {
     const auto state = service::look_at_store(realm);
     if (!state) return bad("store", state.error());
     if (*state == service::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
-    auto options = embedded_options(context_.runtime(), {realm, durability_, false});
+    auto options = wiring::embedded_options(context_.runtime(), {realm, durability_, false});
     if (!options) return bad("store", options.error());
     if (repair && !repair_store(*options)) return;
     look_at_files(*options);
@@ -97,7 +97,7 @@ class Doctor {
 
   // There is no folder: was there ever a store? False: nothing is left to look at.
   bool look_at_absent(const service::Realm& realm, bool repair) {
-    const auto opened = open_embedded(context_.runtime(), {realm, durability_, false});
+    const auto opened = wiring::open_embedded(context_.runtime(), {realm, durability_, false});
     if (!opened && opened.error().code == Code::kNotFound) {
       good("store", "none yet: nothing is locked");
       return false;

@@ -1,4 +1,4 @@
-// The only place that chooses a store and wires the parts.
+// The program: brings the clock, randomness, the environment and the streams, and wires the parts.
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,13 +6,12 @@
 #include <string>
 
 #include "app/doctor.h"
-#include "app/embedded_store.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/cli.h"
 #include "kv/memory/faulty_store.h"
-#include "service/registry.h"
 #include "service/runtime.h"
+#include "wiring/embedded_store.h"
 
 namespace lockkeeper {
 namespace {
@@ -33,16 +32,11 @@ class FaultedStore final : public kv::Store {
   std::unique_ptr<kv::FaultyStore> faulty_;
 };
 
-// Opens the realm's store; a store that did not exist is remembered for `list --all-realms`.
 Result<std::unique_ptr<kv::Store>> open_store(const service::StoreRequest& request,
                                               const service::Runtime& runtime) {
-  const service::Environment& env = runtime.env;
-  const bool is_new =
-      request.create && ::access((request.realm.store_folder + "/epoch").c_str(), F_OK) != 0;
-  LK_ASSIGN(std::unique_ptr<kv::Store> store, app::open_embedded(runtime, request));
-  if (is_new) static_cast<void>(service::remember_realm(request.realm, env));
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, wiring::open_remembered(runtime, request));
   // A test seam: docs/internals/test-seams.md.
-  const auto plan = service::variable(env, "LOCKKEEPER_TEST_FAULT");
+  const auto plan = service::variable(runtime.env, "LOCKKEEPER_TEST_FAULT");
   if (!plan) return store;
   LK_ASSIGN(const kv::ProcessFault fault, kv::parse_process_fault(*plan));
   return std::make_unique<FaultedStore>(std::move(store), fault);

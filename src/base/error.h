@@ -1,8 +1,9 @@
-// The closed set of outcomes that are not success, shared by every door: the same code in the exit
-// status, in JSON, over MCP and HTTP. Expected refusals (held, deadlock, …) are values of their own
-// in core; they become an Error only at a door.
+// Errors inside the house. The codes are part of the library's public face: lockkeeper/error.h has
+// them. Expected refusals (held, deadlock, …) are values of their own in core; they become an Error
+// only at a door.
 #pragma once
 
+#include <lockkeeper/error.h>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -10,39 +11,9 @@
 
 namespace lockkeeper {
 
-enum class Code {
-  kFailed,
-  kUsage,
-  kInvalidResource,
-  kInvalidInput,
-  kNotFound,
-  kStoreBusy,
-  kStoreUnavailable,
-  kStoreCorrupt,
-  kNoSpace,
-  kUnknown,
-  kLimitExceeded,
-  kHeld,
-  kDeadlock,
-  kOperationNotPermitted,
-  kNotOwner,
-  kInvalidConfig,
-  kLost,
-  kTimeout,
-};
-
-// The word used in JSON, e.g. "store_busy".
-std::string_view code_name(Code code);
-
 // The process's exit status for this code (sysexits where one fits; never 2, which coding agents
 // read as "block").
 int exit_status(Code code);
-
-struct Error {
-  Code code = Code::kFailed;
-  std::string message;  // names the thing and the value
-  std::string hint;     // one thing to do next; may be empty
-};
 
 template <class T>
 using Result = std::expected<T, Error>;

@@ -321,6 +321,22 @@ std::vector<Violation> check_links(const std::vector<File>& files) {
   return out;
 }
 
+std::vector<Violation> check_public_headers(const std::vector<File>& files) {
+  std::vector<Violation> out;
+  for (const File& file : files) {
+    if (!file.path.starts_with("include/")) continue;
+    for (const Include& include : includes_of(file)) {
+      const bool own = include.quoted && include.target.starts_with("lockkeeper/");
+      const bool standard = !include.quoted && include.target != "expected" &&
+                            include.target.find_first_of("./") == std::string::npos;
+      if (!own && !standard) {
+        out.push_back({file.path, include.line, "a public header includes " + include.target});
+      }
+    }
+  }
+  return out;
+}
+
 std::vector<Violation> check_style(const std::vector<File>& files, const Limits& limits) {
   std::vector<Violation> out;
   for (const File& file : files) {

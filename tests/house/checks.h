@@ -39,6 +39,9 @@ std::vector<Violation> check_purity(const std::vector<File>& files);
 // folder's, and what its sources include is linked, directly or through what is.
 std::vector<Violation> check_links(const std::vector<File>& files);
 
+// What include/ includes: C++20's standard library and itself, so that an embedder needs no more.
+std::vector<Violation> check_public_headers(const std::vector<File>& files);
+
 // Sizes, columns, `#pragma once`, unfinished work.
 std::vector<Violation> check_style(const std::vector<File>& files, const Limits& limits = {});
 

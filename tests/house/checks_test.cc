@@ -184,6 +184,19 @@ TEST(Style, long_functions_are_found) {
   EXPECT_EQ(check_style({{"src/a/a_test.cc", "int f() {\n\n\n\n}\n"}}, limits).size(), 0U);
 }
 
+TEST(PublicHeaders, include_the_standard_library_and_each_other) {
+  const auto found = [](const std::string& path, const std::string& target) {
+    return !check_public_headers({{path, "#include " + target + "\n"}}).empty();
+  };
+  EXPECT_FALSE(found("include/lockkeeper/a.h", "<vector>"));
+  EXPECT_FALSE(found("include/lockkeeper/a.h", "\"lockkeeper/b.h\""));
+  EXPECT_FALSE(found("src/base/a.h", "<sys/types.h>"));
+  EXPECT_TRUE(found("include/lockkeeper/a.h", "<nlohmann/json.hpp>"));
+  EXPECT_TRUE(found("include/lockkeeper/a.h", "<lmdb.h>"));
+  EXPECT_TRUE(found("include/lockkeeper/a.h", "\"base/error.h\""));
+  EXPECT_TRUE(found("include/lockkeeper/a.h", "<expected>")) << "C++20 must be enough";
+}
+
 TEST(SourceText, comments_and_literals_become_blanks) {
   EXPECT_EQ(code_only("a // b\nc"), "a     \nc");
   EXPECT_EQ(code_only("a /* b\n */ c"), "a     \n    c");
@@ -194,9 +207,10 @@ TEST(SourceText, comments_and_literals_become_blanks) {
 }
 
 TEST(Plan, has_every_folder_of_the_design) {
-  EXPECT_THAT(all_rooms(), testing::UnorderedElementsAre(
-                               "app", "base", "cli", "core", "dialect", "enforce", "host", "http",
-                               "key", "kv", "kv/lmdb", "kv/memory", "mcp", "plan", "service"));
+  EXPECT_THAT(all_rooms(),
+              testing::UnorderedElementsAre("app", "base", "cli", "core", "dialect", "embed",
+                                            "enforce", "host", "http", "key", "kv", "kv/lmdb",
+                                            "kv/memory", "mcp", "plan", "service", "wiring"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");

@@ -51,6 +51,7 @@ TEST(House, was_found_and_read) {
   EXPECT_TRUE(has("src/base/CMakeLists.txt"));
   EXPECT_TRUE(has("src/core/CMakeLists.txt"));
   EXPECT_TRUE(has("tests/house/checks.cc"));
+  EXPECT_TRUE(has("include/lockkeeper/realm.h"));
 }
 
 TEST(House, no_arrow_points_up_or_sideways) {
@@ -63,6 +64,10 @@ TEST(House, rooms_link_what_they_include_and_nothing_above) {
 
 TEST(House, core_and_key_never_ask_for_time_chance_processes_or_files) {
   expect_none(check_purity(repository()));
+}
+
+TEST(House, public_headers_need_only_the_standard_library) {
+  expect_none(check_public_headers(repository()));
 }
 
 TEST(House, sizes_and_columns) {

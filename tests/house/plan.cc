@@ -18,10 +18,14 @@ const Plan& plan() {
     rooms["service"] = {"core", "host", "kv", "key", "base"};
     std::set<std::string> below = rooms["service"];
     below.insert("service");
+    rooms["wiring"] = below;
+    rooms["wiring"].insert("kv/lmdb");
+    rooms["embed"] = below;
+    rooms["embed"].insert("wiring");
     rooms["plan"] = rooms["dialect"] = below;
     below.insert({"plan", "dialect"});
     rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
-    below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb"});
+    below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});
     rooms["app"] = below;
     return rooms;
   }();

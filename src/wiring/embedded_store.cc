@@ -1,10 +1,13 @@
-#include "app/embedded_store.h"
+#include "wiring/embedded_store.h"
+
+#include <unistd.h>
 
 #include "core/reboot.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
+#include "service/registry.h"
 
-namespace lockkeeper::app {
+namespace lockkeeper::wiring {
 
 Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
                                          const service::StoreRequest& request) {
@@ -42,4 +45,13 @@ Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime
   return store;
 }
 
-}  // namespace lockkeeper::app
+Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runtime,
+                                                   const service::StoreRequest& request) {
+  const bool is_new =
+      request.create && ::access((request.realm.store_folder + "/epoch").c_str(), F_OK) != 0;
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, open_embedded(runtime, request));
+  if (is_new) static_cast<void>(service::remember_realm(request.realm, runtime.env));
+  return store;
+}
+
+}  // namespace lockkeeper::wiring

@@ -1,0 +1,25 @@
+// How locks are kept on LMDB: which options, which schema, and what happens at a reboot. The only
+// place, beside the doctor, that knows the backend; the program and the embedder's library open
+// their stores here, so that they can never disagree about it.
+#pragma once
+
+#include "kv/lmdb/options.h"
+#include "service/runtime.h"
+
+namespace lockkeeper::wiring {
+
+// The schema of the rows in src/core. A store written by a newer program is refused.
+inline constexpr std::uint32_t kSchemaVersion = 1;
+
+Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
+                                         const service::StoreRequest& request);
+
+// Opens the realm's store as the request says, and gives it the durability of the settings.
+Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime,
+                                                 const service::StoreRequest& request);
+
+// As open_embedded(); a store that did not exist is remembered for `list --all-realms`.
+Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runtime,
+                                                   const service::StoreRequest& request);
+
+}  // namespace lockkeeper::wiring
