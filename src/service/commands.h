@@ -41,7 +41,9 @@ struct AcquireCommand {
   std::string task;
   std::string request_id;
   std::optional<int> attach_pid;
-  core::Attachment attachment;  // instead of attach_pid, for those who hold a slot
+  core::Attachment attachment;  // instead of attach_pid, for those who hold a slot; they wait by it
+  // The word of the wake board to sleep on, for who wants to wake it up; 0: one of its own.
+  std::uint64_t wake = 0;
   std::int64_t orphan_grace_ms = 0;
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;

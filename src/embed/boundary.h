@@ -1,0 +1,32 @@
+// Where the house ends: Result becomes Answer, and what was thrown below becomes an Error.
+#pragma once
+
+#include <lockkeeper/answer.h>
+
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+
+namespace lockkeeper::embed {
+
+inline Error thrown(const std::exception& exception) {
+  return {Code::kFailed, std::string("failed inside: ") + exception.what(), ""};
+}
+
+template <class T, class Work>
+Answer<T> answer(const Work& work) {
+  try {
+    auto result = work();
+    if (!result) return std::move(result.error());
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return T(std::move(*result));
+    }
+  } catch (const std::exception& exception) {
+    return thrown(exception);
+  }
+}
+
+}  // namespace lockkeeper::embed

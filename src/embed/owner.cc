@@ -1,0 +1,215 @@
+#include "embed/owner.h"
+
+#include <unistd.h>
+
+#include "embed/convert.h"
+#include "embed/slots.h"
+#include "host/process.h"
+#include "service/report.h"
+#include "service/store_url.h"
+#include "wiring/embedded_store.h"
+
+namespace lockkeeper::embed {
+
+// One call of acquire() in progress, which close() can end.
+class Owner::Call {
+ public:
+  explicit Call(Owner& owner) : owner_(owner) {
+    const std::lock_guard lock(owner_.mutex_);
+    place_ = owner_.calls_.emplace(owner_.calls_.end());
+  }
+  ~Call() {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.calls_.erase(place_);
+    owner_.returned_.notify_all();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  std::stop_source& source() const { return *place_; }
+
+ private:
+  Owner& owner_;
+  std::list<std::stop_source>::iterator place_;
+};
+
+std::unique_ptr<Owner::Machine> Owner::make_machine() {
+  auto machine = std::make_unique<Machine>();
+  service::Runtime& runtime = machine->runtime;
+  runtime.clock = &machine->clock;
+  runtime.random = &machine->random;
+  runtime.env = service::process_environment();
+  runtime.open_store = [&runtime](const service::StoreRequest& request) {
+    return wiring::open_remembered(runtime, request);
+  };
+  return machine;
+}
+
+Result<Owner::Opened> Owner::find(Machine& machine, const RealmOptions& options) {
+  const service::Environment& env = machine.runtime.env;
+  Opened opened;
+  service::FindRealm where;
+  where.explicit_dir =
+      options.path.empty() ? service::variable(env, "LOCKKEEPER_REALM").value_or("") : options.path;
+  where.env = env;
+  LK_ASSIGN(opened.realm, service::find_realm(where));
+  const std::string store = options.store.empty()
+                                ? service::variable(env, "LOCKKEEPER_STORE").value_or("")
+                                : options.store;
+  LK_CHECK(service::choose_store(opened.realm, store, env));
+  LK_ASSIGN(opened.settings, service::load_settings(opened.realm, env));
+  service::IdentityRequest who;
+  if (!options.agent.empty()) who.agent = options.agent;
+  if (!options.session.empty()) who.session = options.session;
+  who.env = env;
+  who.terminal_session = host::terminal_session;
+  who.new_session = &machine.random;
+  LK_ASSIGN(opened.who, service::find_identity(who));
+  LK_ASSIGN(opened.under, service::under_from(env));
+  return opened;
+}
+
+Result<std::shared_ptr<Owner>> Owner::open(const RealmOptions& options) {
+  auto machine = make_machine();
+  LK_ASSIGN(Opened opened, find(*machine, options));
+  return std::shared_ptr<Owner>(new Owner(std::move(machine), std::move(opened)));
+}
+
+Owner::Owner(std::unique_ptr<Machine> machine, Opened opened)
+    : machine_(std::move(machine)),
+      pid_(::getpid()),
+      table_(machine_->runtime, std::move(opened.realm), std::move(opened.settings)),
+      locks_(table_, {opened.who.agent, opened.who.session}, std::move(opened.under)),
+      keeper_(locks_) {}
+
+Owner::~Owner() {
+  drop_slot(this);
+}
+
+bool Owner::in_child() const {
+  return ::getpid() != pid_;
+}
+
+void Owner::close() {
+  std::unique_lock lock(mutex_);
+  const std::list<std::stop_source> calls = calls_;
+  lock.unlock();  // stopping runs their callbacks, which look at the board
+  for (std::stop_source call : calls) call.request_stop();
+  lock.lock();
+  returned_.wait(lock, [this] { return calls_.empty(); });
+}
+
+Result<std::uint64_t> Owner::slot() {
+  const std::lock_guard lock(mutex_);
+  if (slot_ == 0) {
+    LK_ASSIGN(host::LiveSlot taken, table_.take_slot());
+    slot_ = taken.offset();
+    keep_slot(this, std::move(taken));
+  }
+  return slot_;
+}
+
+Acquired Owner::acquire(const std::vector<std::string>& resources, const AcquireOptions& options) {
+  auto command = to_command(resources, options);
+  if (!command) return std::move(command.error());
+  const Call call(*this);
+  const auto slot = this->slot();
+  if (!slot) return slot.error();
+  command->attachment.slot = *slot;
+  // Before anything is granted: a lease that nobody renews is none.
+  if (auto started = keeper_.start(weak_from_this()); !started) return std::move(started.error());
+
+  std::stop_source& stop = call.source();
+  command->wake = table_.new_ticket();
+  command->on_wait = [&stop](const service::WaitProgress&) { return !stop.stop_requested(); };
+  const std::stop_callback asked(options.cancel, [&stop] { stop.request_stop(); });
+  const std::stop_callback wake(stop.get_token(), [&] {
+    if (auto board = table_.board()) (*board)->wake(command->wake);
+  });
+
+  service::AcquireResult result;
+  auto share = std::make_shared<Share>();
+  share->on_lost = options.on_lost;
+  auto entry = ask(*command, result, share);
+  if (!entry) return std::move(entry.error());
+  if (*entry == nullptr) {
+    return to_refusal(result, resources, machine_->clock.now().wall_ms);
+  }
+  return Lease(std::make_shared<Handle>(shared_from_this(), std::move(*entry), std::move(share),
+                                        std::move(result.warnings)));
+}
+
+// Null: refused, and `result` says why.
+Result<std::shared_ptr<Entry>> Owner::ask(const service::AcquireCommand& command,
+                                          service::AcquireResult& result,
+                                          const std::shared_ptr<Share>& share) {
+  constexpr int kAttemptsMax = 64;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    LK_ASSIGN(result, locks_.acquire(command));
+    if (service::outcome_status(result.outcome) != 0) return nullptr;
+    if (auto entry = keeper_.keep(result, share)) return entry;
+    // Renewed, and kept by nobody here: it was taken elsewhere in this owner's name, or another
+    // thread is about to keep it, or has just released it.
+    auto entry = keeper_.borrow(result, share);
+    const auto current = locks_.is_current(entry->id, entry->fence);
+    if (current && *current) return entry;
+    static_cast<void>(keeper_.drop(entry, share, true));
+    if (!current) return fail(current.error());
+  }
+  return fail(Code::kStoreBusy, "other threads kept releasing what was asked for", "try again");
+}
+
+// --- one Lease object's hold
+// ----------------------------------------------------------------------
+
+bool Handle::lost() const {
+  if (owner_->in_child()) return true;
+  return !released_.load() && owner_->keeper().lost(entry_);
+}
+
+std::optional<Error> Handle::loss() const {
+  if (owner_->in_child()) {
+    return Error{Code::kLost, "lease " + entry_->id_text + " is held by the parent of this process",
+                 "open a realm in the child and ask for it there"};
+  }
+  if (released_.load()) return std::nullopt;
+  return owner_->keeper().loss(entry_);
+}
+
+Result<void> Handle::check() const {
+  if (auto lost = loss()) return fail(std::move(*lost));
+  if (released_.load()) {
+    return fail(Code::kNotFound, "lease " + entry_->id_text + " was released", "ask for it again");
+  }
+  LK_ASSIGN(const bool current, owner_->locks().is_current(entry_->id, entry_->fence));
+  if (!current) owner_->keeper().lose(entry_, "lease " + entry_->id_text + " has ended");
+  // Also if this process was stopped while it asked.
+  if (auto lost = loss()) return fail(std::move(*lost));
+  return {};
+}
+
+Result<void> Handle::release() {
+  if (owner_->in_child()) return fail(std::move(*loss()));
+  if (released_.load()) {
+    return fail(Code::kNotFound, "lease " + entry_->id_text + " was released before");
+  }
+  auto lost = loss();
+  auto done = owner_->keeper().drop(entry_, share_, false);
+  if (done || done.error().code == Code::kLost) released_ = true;
+  // Given back in the store all the same; but who asks must know that it was not held all the time.
+  if (done && lost) return fail(std::move(*lost));
+  return done;
+}
+
+void Handle::let_go(std::shared_ptr<Handle> handle) noexcept {
+  if (handle->owner_->in_child()) return abandon(std::move(handle));
+  if (handle->released_.exchange(true)) return;
+  static_cast<void>(handle->owner_->keeper().drop(handle->entry_, handle->share_, true));
+}
+
+void abandon(std::shared_ptr<void> what) noexcept {
+  static auto* const kept = new std::vector<std::shared_ptr<void>>;
+  kept->push_back(std::move(what));
+}
+
+}  // namespace lockkeeper::embed

@@ -1,0 +1,44 @@
+#include "embed/slots.h"
+
+#include <pthread.h>
+
+#include <map>
+#include <mutex>
+
+namespace lockkeeper::embed {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<const void*, host::LiveSlot> slots;
+};
+
+Registry& registry() {
+  static Registry* const only = new Registry;  // never destroyed: a lease may outlive statics
+  return *only;
+}
+
+void watch_forks() {
+  static const int registered =
+      ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
+                       [] {
+                         for (auto& [owner, slot] : registry().slots) slot.close_in_child();
+                         registry().mutex.unlock();
+                       });
+  (void)registered;
+}
+
+}  // namespace
+
+void keep_slot(const void* owner, host::LiveSlot slot) {
+  watch_forks();
+  const std::lock_guard lock(registry().mutex);
+  registry().slots.insert_or_assign(owner, std::move(slot));
+}
+
+void drop_slot(const void* owner) {
+  const std::lock_guard lock(registry().mutex);
+  registry().slots.erase(owner);
+}
+
+}  // namespace lockkeeper::embed
