@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/manual.h"
 #include "cli/verbs.h"
 
 namespace lockkeeper::cli {
@@ -84,6 +85,19 @@ int unknown_verb(std::string_view name, bool json, const CliEnvironment& environ
   return plain_output(environment, json).failed(error);
 }
 
+// `help --man [VERB]`, for the build: the manual page as roff.
+int print_manual(const std::vector<std::string>& words, const CliEnvironment& environment) {
+  const std::vector<VerbShape> shapes = verb_shapes(environment);
+  std::string page = manual_overview(shapes, kVersion);
+  if (words.size() > 1) {
+    const auto shape = std::ranges::find(shapes, words[1], &VerbShape::name);
+    if (shape == shapes.end()) return unknown_verb(words[1], false, environment);
+    page = manual_page(*shape, kVersion);
+  }
+  std::fputs(page.c_str(), environment.out);
+  return 0;
+}
+
 int run_words(std::vector<std::string> words, const CliEnvironment& environment) {
   const std::size_t at = verb_place(words);
   if (at == words.size()) return without_verb(words, environment);
@@ -91,6 +105,7 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   if (name == "help" && find_verb(name) == nullptr) {  // `help VERB`, as other tools have it
     if (words.empty()) return without_verb({"--help"}, environment);
+    if (words.front() == "--man") return print_manual(words, environment);
     name = words.front();
     words = {"--help"};
   }

@@ -1,5 +1,7 @@
 #include "cli/completion.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace lockkeeper::cli {
@@ -98,30 +100,41 @@ std::string zsh_action(const Declared& declared) {
   return " ";
 }
 
+std::string zsh_flag(const Declared& declared) {
+  const std::string help = "[" + zsh_text(declared.help) + "]";
+  const std::string value = ":" + zsh_text(declared.value) + ":" + zsh_action(declared);
+  std::string text = "'" + declared.name;
+  if (declared.value.empty()) {
+    text += help + "'";
+    if (!declared.brief.empty()) text += " '" + declared.brief + help + "'";
+    return text;
+  }
+  return text + (declared.value_optional ? "=-" + help + ":" : "=" + help) + value + "'";
+}
+
 std::string zsh_verb(const VerbShape& verb) {
-  std::string text = "      " + verb.name + ")\n        _arguments -s";
+  std::string text = "      " + verb.name + ")\n";
+  if (verb.takes_command) text += "        _lockkeeper_command && return\n";
+  text += "        _arguments -s";
   for (const Declared& declared : verb.arguments) {
+    if (declared.name.starts_with("-- ")) continue;  // by _lockkeeper_command
     text += " \\\n          ";
-    if (!is_flag(declared)) {
-      if (declared.name.starts_with("-- ")) {
-        text += "'(-)--[" + zsh_text(declared.help) + "]:*::command:_normal'";
-      } else {
-        text += "'*:" + zsh_text(declared.name) + ":" + zsh_action(declared) + "'";
-      }
-      continue;
-    }
-    const std::string help = "[" + zsh_text(declared.help) + "]";
-    const std::string value = ":" + zsh_text(declared.value) + ":" + zsh_action(declared);
-    if (declared.value.empty()) {
-      text += "'" + declared.name + help + "'";
-      if (!declared.brief.empty()) text += " '" + declared.brief + help + "'";
-    } else if (declared.value_optional) {
-      text += "'" + declared.name + "=-" + help + ":" + value + "'";
-    } else {
-      text += "'" + declared.name + "=" + help + value + "'";
-    }
+    text += is_flag(declared) ? zsh_flag(declared)
+                              : "'*:" + zsh_text(declared.name) + ":" + zsh_action(declared) + "'";
   }
   return text + "\n        ;;\n";
+}
+
+// The flags of every verb, which may stand before it.
+std::vector<Declared> common_flags(const std::vector<VerbShape>& verbs) {
+  std::vector<Declared> flags;
+  for (const VerbShape& verb : verbs) {
+    for (const Declared& declared : verb.arguments) {
+      const auto same = [&](const Declared& known) { return known.name == declared.name; };
+      if (declared.common && std::ranges::none_of(flags, same)) flags.push_back(declared);
+    }
+  }
+  return flags;
 }
 
 // --- fish
@@ -152,23 +165,72 @@ std::string fish_action(const Declared& declared) {
   return " -x";
 }
 
+std::string fish_flag(const Declared& declared) {
+  std::string text = " -l " + declared.name.substr(2);
+  if (!declared.brief.empty()) text += " -s " + declared.brief.substr(1);
+  if (!declared.value.empty() && !declared.value_optional) text += fish_action(declared);
+  return text + " -d " + fish_quote(declared.help) + "\n";
+}
+
 std::string fish_verb(const VerbShape& verb, const std::string& program) {
-  const std::string seen =
-      "complete -c " + program + " -n '__fish_seen_subcommand_from " + verb.name + "'";
-  std::string text = "complete -c " + program + " -n __fish_use_subcommand -f -a " + verb.name +
-                     " -d " + fish_quote(verb.summary) + "\n";
+  const std::string begin = "complete -c " + program + " -n ";
+  const std::string here = begin + "'__lockkeeper_verb_is " + verb.name + "'";
+  std::string text = begin + "'not __lockkeeper_verb' -f -a " + verb.name + " -d " +
+                     fish_quote(verb.summary) + "\n";
+  bool words = false;
   for (const Declared& declared : verb.arguments) {
-    if (!is_flag(declared)) {
-      if (declared.complete != Complete::kNothing) text += seen + fish_action(declared) + "\n";
-      continue;
+    if (is_flag(declared)) {
+      text += here + fish_flag(declared);
+    } else if (declared.complete != Complete::kNothing) {
+      text += here + fish_action(declared) + "\n";
+      words = true;
     }
-    text += seen + " -l " + declared.name.substr(2);
-    if (!declared.brief.empty()) text += " -s " + declared.brief.substr(1);
-    if (!declared.value.empty() && !declared.value_optional) text += fish_action(declared);
-    text += " -d " + fish_quote(declared.help) + "\n";
+  }
+  if (!words) text += here + " -f\n";
+  if (verb.takes_command) {
+    text += begin + "'__lockkeeper_command_of " + verb.name +
+            "' -x -a '(complete -C (__lockkeeper_command))'\n";
   }
   return text;
 }
+
+// Which verb the line has, and what follows `--`.
+constexpr std::string_view kFishFunctions =
+    "function __lockkeeper_words\n"
+    "  set -l words (commandline -opc)\n"
+    "  set -l at 2\n"
+    "  while test $at -le (count $words)\n"
+    "    switch $words[$at]\n"
+    "      case --agent --session --realm --store\n"
+    "        set at (math $at + 1)\n"
+    "      case '-*'\n"
+    "      case '*'\n"
+    "        string join \\n -- $words[$at..-1]\n"
+    "        return 0\n"
+    "    end\n"
+    "    set at (math $at + 1)\n"
+    "  end\n"
+    "  return 1\n"
+    "end\n"
+    "function __lockkeeper_verb\n"
+    "  __lockkeeper_words >/dev/null\n"
+    "end\n"
+    "function __lockkeeper_verb_is\n"
+    "  set -l words (__lockkeeper_words)\n"
+    "  and test \"$words[1]\" = $argv[1]\n"
+    "  and not contains -- -- $words\n"
+    "end\n"
+    "function __lockkeeper_command_of\n"
+    "  set -l words (__lockkeeper_words)\n"
+    "  and test \"$words[1]\" = $argv[1]\n"
+    "  and contains -- -- $words\n"
+    "end\n"
+    "function __lockkeeper_command\n"
+    "  set -l words (__lockkeeper_words)\n"
+    "  set -l at (contains -i -- -- $words)\n"
+    "  set -l words (string escape -- $words[(math $at + 1)..-1]) (commandline -ct)\n"
+    "  string join ' ' -- $words\n"
+    "end\n";
 
 }  // namespace
 
@@ -198,7 +260,8 @@ std::string bash_completion(const std::vector<VerbShape>& verbs) {
 }
 
 std::string zsh_completion(const std::vector<VerbShape>& verbs) {
-  std::string names, cases;
+  std::string names, cases, flags;
+  for (const Declared& flag : common_flags(verbs)) flags += " " + zsh_flag(flag) + " \\\n   ";
   for (const VerbShape& verb : verbs) {
     names += "    '" + verb.name + ":" + zsh_text(verb.summary) + "'\n";
     cases += zsh_verb(verb);
@@ -210,13 +273,25 @@ std::string zsh_completion(const std::vector<VerbShape>& verbs) {
          "  agents=(${(f)\"$(lockkeeper completion agents 2>/dev/null)\"})\n"
          "  compadd -a agents\n"
          "}\n"
+         "# What follows `--` is completed as a command line of its own.\n"
+         "_lockkeeper_command() {\n"
+         "  local dashes=${words[(i)--]}\n"
+         "  (( dashes < CURRENT )) || return 1\n"
+         "  shift $dashes words\n"
+         "  (( CURRENT -= dashes ))\n"
+         "  _normal\n"
+         "  return 0\n"
+         "}\n"
          "_lockkeeper() {\n"
          "  local curcontext=$curcontext state line\n"
          "  local -a verbs\n"
          "  verbs=(\n" +
          names +
          "  )\n"
-         "  _arguments -C '1: :->verb' '*:: :->rest'\n"
+         "  _arguments -C" +
+         flags +
+         " '--version[print the version]' \\\n"
+         "    '1: :->verb' '*:: :->rest'\n"
          "  case $state in\n"
          "    verb) _describe verb verbs ;;\n"
          "    rest)\n"
@@ -232,7 +307,11 @@ std::string zsh_completion(const std::vector<VerbShape>& verbs) {
 
 std::string fish_completion(const std::vector<VerbShape>& verbs) {
   std::string text = "# fish completion for lockkeeper; made by: lockkeeper completion fish\n";
+  text += kFishFunctions;
   for (const char* const program : {"lockkeeper", "lk"}) {
+    const std::string begin = std::string("complete -c ") + program + " -n 'not __lockkeeper_verb'";
+    for (const Declared& flag : common_flags(verbs)) text += begin + fish_flag(flag);
+    text += begin + " -l version -d 'print the version'\n";
     for (const VerbShape& verb : verbs) text += fish_verb(verb, program);
   }
   return text;

@@ -1,4 +1,5 @@
-// The completion scripts, as text: verbs, flags, the values of flags, files, agents.
+// What a shell or a manual must know of the verbs, and the completion scripts made of it, as text:
+// verbs, flags, the values of flags, files, agents.
 #pragma once
 
 #include <string>
@@ -11,9 +12,15 @@ namespace lockkeeper::cli {
 struct VerbShape {
   std::string name;
   std::string summary;
+  std::string examples;
   std::vector<Arguments::Declared> arguments;
   bool takes_command = false;
 };
+
+struct CliEnvironment;
+
+// Of all verbs, as each declares itself.
+std::vector<VerbShape> verb_shapes(const CliEnvironment& environment);
 
 std::string bash_completion(const std::vector<VerbShape>& verbs);
 std::string zsh_completion(const std::vector<VerbShape>& verbs);

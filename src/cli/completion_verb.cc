@@ -8,17 +8,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-std::vector<VerbShape> shapes(const CliEnvironment& environment) {
-  std::vector<VerbShape> all;
-  for (const Verb& verb : verbs()) {
-    VerbContext context(environment, verb, VerbContext::Describe{});
-    verb.run(context);  // stops at parse()
-    all.push_back({std::string(verb.name), std::string(verb.summary),
-                   context.arguments().declared(), context.arguments().takes_command()});
-  }
-  return all;
-}
-
 // For the scripts: who holds or waits for anything here. Silent where that cannot be told.
 int print_agents(VerbContext& context) {
   auto open = context.open(std::vector<std::string>{});
@@ -33,6 +22,17 @@ int print_agents(VerbContext& context) {
 }
 
 }  // namespace
+
+std::vector<VerbShape> verb_shapes(const CliEnvironment& environment) {
+  std::vector<VerbShape> all;
+  for (const Verb& verb : verbs()) {
+    VerbContext context(environment, verb, VerbContext::Describe{});
+    verb.run(context);  // stops at parse()
+    all.push_back({std::string(verb.name), std::string(verb.summary), std::string(verb.examples),
+                   context.arguments().declared(), context.arguments().takes_command()});
+  }
+  return all;
+}
 
 int completion_verb(VerbContext& context) {
   std::vector<std::string> words;
@@ -50,7 +50,7 @@ int completion_verb(VerbContext& context) {
     return context.out().failed({Code::kUsage, "completion: unknown shell " + quote(words.back()),
                                  "give one of bash, zsh, fish"});
   }
-  std::fputs(script(shapes(context.environment())).c_str(), context.environment().out);
+  std::fputs(script(verb_shapes(context.environment())).c_str(), context.environment().out);
   return 0;
 }
 

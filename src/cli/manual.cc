@@ -1,0 +1,185 @@
+#include "cli/manual.h"
+
+#include <array>
+#include <cstdio>
+#include <map>
+
+#include "base/error.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using Declared = Arguments::Declared;
+
+// The code point at `at`, which moves behind it. REQUIRES: UTF-8, which our own texts are.
+std::uint32_t take_code_point(std::string_view text, std::size_t& at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(at++);
+  if (first < 0x80) return first;
+  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+  std::uint32_t value = first & (0x3fU >> more);
+  for (int i = 0; i < more && at < text.size(); ++i) value = value << 6 | (byte(at++) & 0x3fU);
+  return value;
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+std::string small_first(std::string text) {
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
+  return text;
+}
+
+std::string title(const std::string& name, std::string_view version) {
+  return ".TH \"" + roff_text(upper(name)) + "\" \"1\" \"\" \"lockkeeper " + roff_text(version) +
+         "\" \"User Commands\"\n";
+}
+
+std::string bold(std::string_view text) {
+  return "\\fB" + roff_text(text) + "\\fR";
+}
+std::string italic(std::string_view text) {
+  return "\\fI" + roff_text(text) + "\\fR";
+}
+
+std::string example(std::string_view text) {
+  std::string out = ".EX\n";
+  std::size_t from = 0;
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    std::string_view line = text.substr(from, end - from);
+    if (line.starts_with("  ")) line.remove_prefix(2);
+    out += roff_text(line) + "\n";
+    from = end + 1;
+  }
+  return out + ".EE\n";
+}
+
+bool is_flag(const Declared& declared) {
+  return declared.name.starts_with("--") && !declared.name.starts_with("-- ");
+}
+
+std::string argument(const Declared& declared) {
+  std::string text = ".TP\n";
+  if (!is_flag(declared))
+    return text + italic(declared.name) + "\n" + roff_text(declared.help) + "\n";
+  if (!declared.brief.empty()) text += bold(declared.brief) + ", ";
+  text += bold(declared.name);
+  if (declared.value_optional) {
+    text += "[=" + italic(declared.value) + "]";
+  } else if (!declared.value.empty()) {
+    text += " " + italic(declared.value);
+  }
+  return text + "\n" + roff_text(declared.help) + "\n";
+}
+
+std::string arguments(const VerbShape& verb, bool common, const char* heading) {
+  std::string text;
+  for (const Declared& declared : verb.arguments) {
+    if (declared.common == common) text += argument(declared);
+  }
+  return text.empty() ? text : std::string(".SH ") + heading + "\n" + text;
+}
+
+std::string exit_statuses() {
+  std::map<int, std::string> codes;
+  for (int i = 0; i <= static_cast<int>(Code::kTimeout); ++i) {
+    const Code code = static_cast<Code>(i);
+    std::string& names = codes[exit_status(code)];
+    names += (names.empty() ? "" : ", ") + std::string(code_name(code));
+  }
+  std::string text = ".SH EXIT STATUS\n.TP\n0\ndone; for \\fBcheck\\fR: free, or yours\n";
+  for (const auto& [status, names] : codes) {
+    text += ".TP\n" + std::to_string(status) + "\n" + roff_text(names) + "\n";
+  }
+  return text +
+         ".TP\n128+\\fIN\\fR\nended by signal \\fIN\\fR while waiting\n"
+         ".PP\nThe names are those of \\fBerror.code\\fR in the output of \\fB\\-\\-json\\fR.\n";
+}
+
+constexpr std::string_view kIntroduction =
+    ".SH DESCRIPTION\n"
+    "Several agents work on one repository at the same time; \\fBlockkeeper\\fR decides who may\n"
+    "change what: files, folders, patterns and logical resources. A lock is a lease: held by one\n"
+    "owner, all or nothing, for a length of time, with a fence that grows with every grant and a\n"
+    "reason that others are shown.\n"
+    ".PP\n"
+    "\\fBlk\\fR is a short name for the same program.\n";
+
+constexpr std::string_view kFiles =
+    ".SH FILES\n"
+    ".TP\n\\fI.git/lockkeeper/\\fR\nthe locks of a repository and all its worktrees\n"
+    ".TP\n\\fI.lockkeeper/\\fR\nthe same without git, in the realm's root\n"
+    ".TP\n\\fIlockkeeper.toml\\fR\nsettings, in the repository's root; see "
+    "\\fBlockkeeper.toml\\fR(5)\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n\\fBLOCKKEEPER_AGENT\\fR, \\fBLOCKKEEPER_SESSION\\fR\nwho asks\n"
+    ".TP\n\\fBLOCKKEEPER_REALM\\fR, \\fBLOCKKEEPER_STORE\\fR\nwhich locks, and where they are "
+    "kept\n"
+    ".TP\n\\fBLOCKKEEPER_LEASE\\fR, \\fBLOCKKEEPER_FENCE\\fR\n"
+    "the lease under which a command of \\fBrun\\fR works\n";
+
+}  // namespace
+
+std::string roff_text(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins_line = out.empty() || out.back() == '\n';
+    const std::uint32_t c = take_code_point(text, at);
+    if (begins_line && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if (c == '\'') {
+      out += "\\(aq";
+    } else if (c == '"') {
+      out += "\\(dq";
+    } else if (c > 0x7e) {
+      std::array<char, 16> code{};
+      std::snprintf(code.data(), code.size(), "\\[u%04X]", c);
+      out += code.data();
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out;
+}
+
+std::string manual_overview(const std::vector<VerbShape>& verbs, std::string_view version) {
+  std::string text = title("lockkeeper", version);
+  text +=
+      ".SH NAME\nlockkeeper \\- locks for coding agents that share a repository\n"
+      ".SH SYNOPSIS\n\\fBlockkeeper\\fR \\fIVERB\\fR [\\fIOPTIONS\\fR] [\\fIRESOURCE\\fR ...]\n";
+  text += std::string(kIntroduction) + ".SH VERBS\n";
+  std::string pages;
+  for (const VerbShape& verb : verbs) {
+    text += ".TP\n" + bold("lockkeeper-" + verb.name) + "(1)\n" + roff_text(verb.summary) + ".\n";
+    pages += ",\n" + bold("lockkeeper-" + verb.name) + "(1)";
+  }
+  text += exit_statuses() + std::string(kFiles);
+  return text + ".SH SEE ALSO\n" + bold("lockkeeper.toml") + "(5)" + pages + "\n";
+}
+
+std::string manual_page(const VerbShape& verb, std::string_view version) {
+  const std::string name = "lockkeeper-" + verb.name;
+  std::string text = title(name, version);
+  text += ".SH NAME\n" + roff_text(name) + " \\- " + roff_text(small_first(verb.summary)) + "\n";
+  text += ".SH SYNOPSIS\n" + bold("lockkeeper " + verb.name) + " [\\fIOPTIONS\\fR]";
+  for (const Declared& declared : verb.arguments) {
+    if (!is_flag(declared)) text += " " + italic(declared.name);
+  }
+  text += "\n.SH DESCRIPTION\n" + roff_text(verb.summary) + ".\n";
+  text += arguments(verb, false, "OPTIONS");
+  text += arguments(verb, true, "OPTIONS OF EVERY VERB");
+  text += ".SH EXAMPLES\n" + example(verb.examples);
+  return text + ".SH EXIT STATUS\nAs in " + bold("lockkeeper") + "(1).\n.SH SEE ALSO\n" +
+         bold("lockkeeper") + "(1), " + bold("lockkeeper.toml") + "(5)\n";
+}
+
+}  // namespace lockkeeper::cli
