@@ -1,0 +1,158 @@
+// `cmake --install` into a fresh prefix, and a program of somebody else's built against it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "service/config.h"
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSource = LOCKKEEPER_SOURCE_DIR;
+
+class Package : public testing::Test {
+ protected:
+  Package() {
+    // The sanitizers' own sanity comes first: a stranger's program is not built with them.
+    stage_.env["CCACHE_DISABLE"] = "1";
+    install();
+  }
+
+  std::string prefix(const std::string& below = "") const { return stage_.path("prefix") + below; }
+
+  Answer run(const Words& argv, int status = 0) {
+    Answer answer = stage_.finish(stage_.command(argv));
+    std::string text;
+    for (const std::string& word : argv) text += word + " ";
+    EXPECT_EQ(answer.status, status) << text << "\n" << answer.all();
+    return answer;
+  }
+
+  void install() {
+    run({LOCKKEEPER_CMAKE, "--install", LOCKKEEPER_BUILD_DIR, "--prefix", prefix()});
+  }
+
+  // The example, by a compiler, into a folder of its own; gives the program.
+  std::string example(const std::string& compiler, const std::string& name) {
+    const std::string build = stage_.path(name);
+    run({LOCKKEEPER_CMAKE, "-S", kSource + "/examples/embed", "-B", build,
+         "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_STANDARD=20", "-DCMAKE_CXX_EXTENSIONS=OFF",
+         "-DCMAKE_CXX_COMPILER=" + compiler, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror",
+         "-DCMAKE_PREFIX_PATH=" + prefix()});
+    run({LOCKKEEPER_CMAKE, "--build", build});
+    return build + "/counter";
+  }
+
+  void expect_counts(const std::string& program) {
+    stage_.file("count", "0\n");
+    std::vector<Process> crowd;
+    for (int i = 0; i < 3; ++i) crowd.emplace_back(stage_.command({program, "count", "10"}));
+    for (Process& one : crowd) EXPECT_EQ(one.wait(), 0) << one.err();
+    EXPECT_EQ(read_text(stage_.repo() + "/count"), "30\n");
+  }
+
+  Stage stage_;
+};
+
+TEST_F(Package, HasTheProgramTheLibraryPagesAndCompletions) {
+  EXPECT_EQ(run({prefix("/bin/lockkeeper"), "--version"}).out,
+            run({prefix("/bin/lk"), "--version"}).out);
+  for (const char* header : {"acquire", "answer", "error", "lease", "lockkeeper", "realm"}) {
+    EXPECT_TRUE(exists(prefix("/include/lockkeeper/") + header + ".h")) << header;
+  }
+  for (const char* file :
+       {"/share/man/man1/lockkeeper.1", "/share/man/man1/lockkeeper-acquire.1",
+        "/share/man/man1/lockkeeper-demo.1", "/share/man/man5/lockkeeper.toml.5",
+        "/share/bash-completion/completions/lockkeeper", "/share/bash-completion/completions/lk",
+        "/share/zsh/site-functions/_lockkeeper", "/share/fish/vendor_completions.d/lockkeeper.fish",
+        "/share/fish/vendor_completions.d/lk.fish"}) {
+    EXPECT_FALSE(read_text(prefix(file)).empty()) << file;
+  }
+  // One page per verb that the program has.
+  std::size_t verbs = 0;
+  std::istringstream help(run({prefix("/bin/lockkeeper"), "--help"}).out);
+  bool listing = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line.empty()) listing = false;
+    if (listing) {
+      ++verbs;
+      std::string verb = line.substr(2, line.find(' ', 2) - 2);
+      EXPECT_TRUE(exists(prefix("/share/man/man1/lockkeeper-" + verb + ".1"))) << verb;
+    }
+    if (line == "Verbs:") listing = true;
+  }
+  EXPECT_GE(verbs, 13U);
+}
+
+TEST_F(Package, NamesNoFolderOfTheBuild) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(prefix())) {
+    if (!entry.is_regular_file() || entry.path().extension() == ".a") continue;
+    if (entry.path().parent_path().filename() == "bin") continue;
+    EXPECT_EQ(read_text(entry.path()).find(LOCKKEEPER_BUILD_DIR), std::string::npos)
+        << entry.path();
+  }
+}
+
+TEST_F(Package, RespectsDestdir) {
+  stage_.env["DESTDIR"] = stage_.path("staging");
+  run({LOCKKEEPER_CMAKE, "--install", LOCKKEEPER_BUILD_DIR, "--prefix", "/opt/lockkeeper"});
+  EXPECT_TRUE(exists(stage_.path("staging/opt/lockkeeper/bin/lockkeeper")));
+}
+
+TEST_F(Package, I1_TheExampleIsBuiltWithFindPackageAndCounts) {
+  expect_counts(example(LOCKKEEPER_CXX, "example"));
+}
+
+TEST_F(Package, TheExampleIsBuiltByClangToo) {
+  const std::string clang = LOCKKEEPER_CLANG_CXX;
+  if (clang.empty()) GTEST_SKIP() << "no clang++";
+  if (*LOCKKEEPER_SANITIZED != '\0') GTEST_SKIP() << "g++'s sanitizers are not clang's";
+  expect_counts(example(clang, "example-clang"));
+}
+
+TEST_F(Package, TheExampleIsBuiltByHandWithPkgConfig) {
+  if (*LOCKKEEPER_SANITIZED != '\0') GTEST_SKIP() << "the .pc file does not name the sanitizer";
+  stage_.env["PKG_CONFIG_PATH"] = prefix("/lib/pkgconfig");
+  const std::string program = stage_.path("by-hand");
+  run({"sh", "-c",
+       std::string(LOCKKEEPER_CXX) + " -std=c++20 -Wall -Wextra -Werror " + kSource +
+           "/examples/embed/counter.cc -o " + program +
+           " $(pkg-config --cflags --libs lockkeeper)"});
+  expect_counts(program);
+}
+
+TEST_F(Package, ThePageOfTheSettingsNamesEveryKey) {
+  const std::string page = read_text(prefix("/share/man/man5/lockkeeper.toml.5"));
+  const std::string reference = read_text(kSource + "/docs/reference/config.md");
+  for (const service::SettingRow& row : service::settings_rows(service::Settings{})) {
+    EXPECT_THAT(page, HasSubstr(".B " + row.name + "\n"));
+    EXPECT_THAT(reference, HasSubstr("`" + row.name + "`"));
+  }
+}
+
+TEST_F(Package, ManAndMandocHaveNoObjection) {
+  const Answer have = stage_.finish(stage_.command({"sh", "-c", "command -v man mandoc"}));
+  if (have.out.empty()) GTEST_SKIP() << "neither man nor mandoc";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(prefix("/share/man"))) {
+    if (!entry.is_regular_file()) continue;
+    const std::string page = entry.path();
+    if (have.out.find("/man\n") != std::string::npos) {
+      const Answer shown = run({"man", "--warnings", "-l", "-Tutf8", page});
+      EXPECT_EQ(shown.err, "") << page;
+    }
+    if (have.out.find("/mandoc\n") != std::string::npos) {
+      // A page of the build's day would differ from build to build: none has a date.
+      EXPECT_EQ(run({"sh", "-c",
+                     "mandoc -T lint -W warning " + page + " | grep -v 'missing date' || true"})
+                    .all(),
+                "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage

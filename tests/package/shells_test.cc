@@ -1,0 +1,119 @@
+// The completions, in the shells that they are for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kPrinted = LOCKKEEPER_PRINTED;
+
+class Shells : public testing::Test {
+ protected:
+  Shells() {
+    const std::string program = Stage::program();
+    stage_.env["PATH"] = program.substr(0, program.rfind('/')) + ":" + stage_.env["PATH"];
+    stage_.env["TERM"] = "dumb";
+    stage_.file("some_file");
+    stage_.file("some_folder/x");
+    stage_.expect(0, "backend", {"acquire", "held"});
+  }
+
+  bool has(const std::string& shell) {
+    return stage_.finish(stage_.command({"sh", "-c", "command -v " + shell})).status == 0;
+  }
+
+  // What fish offers for a line, one per line, with descriptions.
+  std::string fish(const std::string& line) {
+    const std::string script = "source " + shell_quote(kPrinted + "/lockkeeper.fish") +
+                               "; complete -C " + shell_quote(line);
+    const Answer answer = stage_.finish(stage_.command({"fish", "--no-config", "-c", script}));
+    EXPECT_EQ(answer.err, "") << line;
+    return answer.out;
+  }
+
+  // The line as zsh leaves it after TAB.
+  std::string zsh(const std::string& line) {
+    const std::string result = stage_.path("zsh-" + std::to_string(++asked_));
+    write_text(stage_.path("inner.zsh"),
+               "PROMPT='' RPROMPT=''; unsetopt zle_bracketed_paste 2>/dev/null\n"
+               "fpath=(" +
+                   shell_quote(kPrinted) +
+                   " $fpath)\n"
+                   "autoload -U compinit; compinit -u -D\n"
+                   "dump() { print -r -- \"<$BUFFER>\" >" +
+                   result +
+                   "; }\n"
+                   "zle -N dump; bindkey '^X' dump; bindkey '^I' expand-or-complete\n"
+                   "setopt no_beep no_list_ambiguous\n"
+                   "print ready >" +
+                   stage_.path("ready") + "\n");
+    write_text(stage_.path("outer.zsh"), "zmodload zsh/zpty; rm -f " + stage_.path("ready") +
+                                             "\n"
+                                             "zpty shell zsh -f -i\n"
+                                             "zpty -w shell 'source " +
+                                             stage_.path("inner.zsh") +
+                                             "'\n"
+                                             "for i in {1..600}; do [[ -e " +
+                                             stage_.path("ready") +
+                                             " ]] && break; sleep 0.1; done\n"
+                                             "zpty -w -n shell " +
+                                             shell_quote(line) +
+                                             "$'\\t'$'\\x18'\n"
+                                             "for i in {1..600}; do [[ -s " +
+                                             result +
+                                             " ]] && break; "
+                                             "zpty -r -t shell 2>/dev/null; sleep 0.1; done\n"
+                                             "zpty -d shell\n");
+    const Answer answer = stage_.finish(stage_.command({"zsh", "-f", stage_.path("outer.zsh")}));
+    std::string text = read_text(result);
+    EXPECT_FALSE(text.empty()) << line << "\n" << answer.all();
+    return text.substr(0, text.find('\n'));
+  }
+
+  Stage stage_;
+  int asked_ = 0;
+};
+
+TEST_F(Shells, FishOffersVerbsFlagsValuesFilesAndAgents) {
+  if (!has("fish")) GTEST_SKIP() << "no fish";
+  EXPECT_THAT(fish("lockkeeper acq"), HasSubstr("acquire\tTake resources"));
+  EXPECT_THAT(fish("lk rel"), HasSubstr("release\t"));
+  EXPECT_THAT(fish("lockkeeper --agent x rel"), HasSubstr("release\t"));
+  EXPECT_THAT(fish("lockkeeper "), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper acquire --req"), HasSubstr("--request-id"));
+  EXPECT_THAT(fish("lockkeeper acquire --mode s"), HasSubstr("shared"));
+  EXPECT_THAT(fish("lockkeeper acquire --mode s"), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper acquire some"), HasSubstr("some_file"));
+  EXPECT_THAT(fish("lockkeeper acquire some"), Not(HasSubstr("release")));
+  EXPECT_THAT(fish("lockkeeper list --agent b"), HasSubstr("backend"));
+  EXPECT_THAT(fish("lockkeeper list --realm some"), HasSubstr("some_folder/"));
+  EXPECT_THAT(fish("lockkeeper list --realm some"), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper completion f"), HasSubstr("fish"));
+  EXPECT_THAT(fish("lockkeeper completion "), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper run some_file -- l"), HasSubstr("ls"));
+}
+
+TEST_F(Shells, ZshOffersVerbsFlagsValuesFilesAndAgents) {
+  if (!has("zsh")) GTEST_SKIP() << "no zsh";
+  EXPECT_EQ(zsh("lockkeeper acq"), "<lockkeeper acquire >");
+  EXPECT_EQ(zsh("lk rel"), "<lk release >");
+  EXPECT_EQ(zsh("lockkeeper --agent x rel"), "<lockkeeper --agent x release >");
+  EXPECT_EQ(zsh("lockkeeper acquire --req"), "<lockkeeper acquire --request-id=>");
+  EXPECT_EQ(zsh("lockkeeper acquire --mode s"), "<lockkeeper acquire --mode shared >");
+  EXPECT_EQ(zsh("lockkeeper acquire some_fi"), "<lockkeeper acquire some_file >");
+  EXPECT_EQ(zsh("lockkeeper acquire a some_fi"), "<lockkeeper acquire a some_file >");
+  EXPECT_EQ(zsh("lockkeeper list --agent b"), "<lockkeeper list --agent backend >");
+  EXPECT_EQ(zsh("lockkeeper list --realm some"), "<lockkeeper list --realm some_folder/>");
+  EXPECT_EQ(zsh("lockkeeper completion f"), "<lockkeeper completion fish >");
+  EXPECT_EQ(zsh("lockkeeper run some_fi"), "<lockkeeper run some_file >");
+  EXPECT_EQ(zsh("lockkeeper run a -- ls some_fi"), "<lockkeeper run a -- ls some_file >");
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
