@@ -18,9 +18,6 @@ target_sources(lockkeeper_library PUBLIC FILE_SET HEADERS
 target_link_libraries(lockkeeper_library INTERFACE Threads::Threads
   "$<BUILD_INTERFACE:dep_lmdb;dep_utf8proc>"
   "$<INSTALL_INTERFACE:lockkeeper::lmdb;lockkeeper::utf8proc>")
-if(LOCKKEEPER_SANITIZE)
-  target_link_options(lockkeeper_library INTERFACE -fsanitize=${LOCKKEEPER_SANITIZE})
-endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockkeeper)
 install(TARGETS lockkeeper_library EXPORT lockkeeperTargets
