@@ -2,34 +2,36 @@
 
 namespace lockkeeper::sim {
 
-World::World() {
-  const char* texts[] = {"./",
-                         "src/",
-                         "src/lib/",
-                         "src/a.py",
-                         "src/b.py",
-                         "src/lib/c.py",
-                         "src/lib/d.py",
-                         "src/*.py",
-                         "src/**/*.py",
-                         "**/c.py",
-                         "src/[ab].py",
-                         "{src,docs}/*",
-                         "docs/",
-                         "docs/x.md",
-                         "foo",
-                         "foo/a",
-                         "foo/a/b",
-                         "foo/*",
-                         "api:GET /v1/users",
-                         "db:migration-slot",
-                         "flag:beta-ui",
-                         "flag:beta-*",
-                         "flag:alpha",
-                         "task:T1"};
-  for (const char* text : texts) {
+World::World()
+    : World(std::vector<std::string>{"./",
+                                     "src/",
+                                     "src/lib/",
+                                     "src/a.py",
+                                     "src/b.py",
+                                     "src/lib/c.py",
+                                     "src/lib/d.py",
+                                     "src/*.py",
+                                     "src/**/*.py",
+                                     "**/c.py",
+                                     "src/[ab].py",
+                                     "{src,docs}/*",
+                                     "docs/",
+                                     "docs/x.md",
+                                     "foo",
+                                     "foo/a",
+                                     "foo/a/b",
+                                     "foo/*",
+                                     "api:GET /v1/users",
+                                     "db:migration-slot",
+                                     "flag:beta-ui",
+                                     "flag:beta-*",
+                                     "flag:alpha",
+                                     "task:T1"}) {}
+
+World::World(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
     auto parsed = key::parse(text, {});
-    if (!parsed) throw Violation(std::string("cannot parse ") + text);
+    if (!parsed) throw Violation("cannot parse " + text);
     by_text_[parsed->resource.text()] = size();
     resources_.push_back(std::move(parsed->resource));
   }

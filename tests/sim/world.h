@@ -21,6 +21,8 @@ struct Violation : std::runtime_error {
 class World {
  public:
   World();
+  // A world of just these, as key::parse reads them.
+  explicit World(const std::vector<std::string>& texts);
   int size() const { return static_cast<int>(resources_.size()); }
   const key::Resource& resource(int index) const { return resources_[at(index)]; }
   int index_of(const key::Resource& resource) const { return index_of(resource.text()); }

@@ -1,0 +1,295 @@
+#include "linear/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <unordered_set>
+
+namespace lockkeeper::linear {
+namespace {
+
+using Instant = std::chrono::steady_clock;
+
+struct DigestHash {
+  std::size_t operator()(const Digest& digest) const { return digest.a ^ digest.b; }
+};
+
+class Search {
+ public:
+  Search(const Part& part, const Limits& limits, Instant::time_point stop)
+      : part_(part), limits_(limits), stop_(stop), done_(part.steps.size(), false) {
+    for (std::size_t i = 0; i < part.steps.size(); ++i) {
+      Digest key;
+      key.add(i + 1);
+      keys_.push_back(key);
+      if (!part.steps[i].optional) ++left_;
+    }
+  }
+
+  Outcome run() {
+    enter(State(part_), 0, {});
+    while (!path_.empty()) {
+      if (left_ == 0) return Outcome::kLinearizable;
+      if (seen_.size() > limits_.configurations || Instant::now() > stop_) {
+        return Outcome::kUndecided;
+      }
+      step_down();
+    }
+    return Outcome::kViolated;
+  }
+
+  std::size_t configurations() const { return seen_.size(); }
+
+  std::string farthest() const {
+    std::string text = "after " + std::to_string(most_done_) + " of " +
+                       std::to_string(part_.steps.size()) + " steps none of these can be next:\n";
+    for (const std::size_t i : stuck_at_) {
+      const Call& call = *part_.steps[i].call;
+      text += "  " + invocation_line(call) + "    ";
+      text += call.answered() ? return_line(call) : "(no answer)\n";
+    }
+    return text;
+  }
+
+ private:
+  // A configuration on the way, and what is left to try from it.
+  struct Node {
+    State state;
+    std::size_t base;                     // all before it are done or can no longer happen
+    std::vector<std::size_t> undo;        // the steps that led here
+    std::vector<std::size_t> candidates;  // last one first
+    std::vector<Next> ways;               // of the candidate being tried
+    std::size_t next_way = 0;
+    std::size_t trying = 0;
+    std::int64_t latest = kNever;
+  };
+
+  bool passed(std::size_t i, const State& state) const {
+    const Step& step = part_.steps[i];
+    return done_[i] || (step.optional && step.returned < state.now);
+  }
+
+  void enter(State state, std::size_t base, std::vector<std::size_t> undo) {
+    while (base < part_.steps.size() && passed(base, state)) ++base;
+    Node node{std::move(state), base, std::move(undo), {}, {}, 0, 0, kNever};
+    // Whoever returns first must be done before anybody invoked later.
+    for (std::size_t i = base; i < part_.steps.size(); ++i) {
+      const Step& step = part_.steps[i];
+      if (step.invoked > node.latest) break;
+      if (passed(i, node.state)) continue;
+      if (!step.optional) node.latest = std::min(node.latest, step.returned);
+      if (step.phase == Phase::kGet && !done_[step.partner]) continue;
+      node.candidates.push_back(i);
+    }
+    std::erase_if(node.candidates,
+                  [&](std::size_t i) { return part_.steps[i].invoked > node.latest; });
+    // Tried from the end: what returned first is the likeliest, what had no answer the last.
+    std::ranges::sort(node.candidates, [&](std::size_t a, std::size_t b) {
+      const Step& first = part_.steps[a];
+      const Step& second = part_.steps[b];
+      if (first.optional != second.optional) return first.optional;
+      return first.returned > second.returned;
+    });
+    if (done_count_ >= most_done_) {
+      most_done_ = done_count_;
+      stuck_at_ = node.candidates;
+    }
+    path_.push_back(std::move(node));
+  }
+
+  void step_down() {
+    Node& node = path_.back();
+    if (node.next_way == node.ways.size()) {
+      if (node.candidates.empty()) return leave();
+      node.trying = node.candidates.back();
+      node.candidates.pop_back();
+      const Step& step = part_.steps[node.trying];
+      node.ways = apply(part_, node.state, step, std::min(node.latest, step.returned));
+      node.next_way = 0;
+      return;
+    }
+    Next next = std::move(node.ways[node.next_way++]);
+    const std::size_t base = node.base;
+    std::vector<std::size_t> taken{node.trying};
+    if (next.decided && part_.steps[node.trying].phase == Phase::kAsk) {
+      taken.push_back(part_.steps[node.trying].partner);
+    }
+    for (const std::size_t i : taken) mark(i, true);
+    if (!seen_.insert(configuration(next.state)).second) {
+      for (const std::size_t i : taken) mark(i, false);
+      return;
+    }
+    enter(std::move(next.state), base, std::move(taken));
+  }
+
+  void leave() {
+    for (const std::size_t i : path_.back().undo) mark(i, false);
+    path_.pop_back();
+  }
+
+  void mark(std::size_t i, bool done) {
+    done_[i] = done;
+    done_count_ = done ? done_count_ + 1 : done_count_ - 1;
+    if (!part_.steps[i].optional) left_ = done ? left_ - 1 : left_ + 1;
+    set_.a ^= keys_[i].a;
+    set_.b ^= keys_[i].b;
+  }
+
+  // 128 bits of the set and the state. Two that were taken for one could only make a good history
+  // look bad, never a bad one good.
+  Digest configuration(const State& state) const {
+    Digest sum = digest(state);
+    sum.add(set_.a);
+    sum.add(set_.b);
+    return sum;
+  }
+
+  const Part& part_;
+  const Limits& limits_;
+  const Instant::time_point stop_;
+  std::vector<bool> done_;
+  std::vector<Digest> keys_;
+  Digest set_;
+  std::size_t done_count_ = 0;
+  std::size_t left_ = 0;  // that must be done
+  std::vector<Node> path_;
+  std::unordered_set<Digest, DigestHash> seen_;
+  std::size_t most_done_ = 0;
+  std::vector<std::size_t> stuck_at_;
+};
+
+// Disjoint sets of small numbers.
+class Groups {
+ public:
+  std::size_t add() {
+    up_.push_back(up_.size());
+    return up_.size() - 1;
+  }
+  std::size_t find(std::size_t i) {
+    while (up_[i] != i) i = up_[i] = up_[up_[i]];
+    return i;
+  }
+  void join(std::size_t a, std::size_t b) { up_[find(a)] = find(b); }
+
+ private:
+  std::vector<std::size_t> up_;
+};
+
+// Two resources can overlap only in one space, and where one's literal names begin the other's.
+struct Filed {
+  key::Resource resource;
+  std::size_t group;
+};
+
+void join_overlapping(const std::map<std::string, std::size_t>& texts, Groups& groups) {
+  std::map<std::string, std::vector<Filed>> near;
+  std::map<std::string, std::vector<Filed>> wide;
+  for (const auto& [text, group] : texts) {
+    const auto parsed = key::parse(text, {});
+    if (!parsed) throw BadHistory("cannot parse " + text);
+    const key::Resource& resource = parsed->resource;
+    if (resource.text() != text) throw BadHistory(text + " is written " + resource.text());
+    if (resource.literal().empty()) {
+      wide[resource.space()].push_back({resource, group});
+    } else {
+      near[resource.space() + " " + resource.literal().front()].push_back({resource, group});
+    }
+  }
+  const auto compare = [&](const std::vector<Filed>& some, const std::vector<Filed>& others) {
+    for (const Filed& a : some) {
+      for (const Filed& b : others) {
+        if (groups.find(a.group) == groups.find(b.group)) continue;
+        const auto common = key::overlap(a.resource, b.resource);
+        if (!common || common->has_value()) groups.join(a.group, b.group);
+      }
+    }
+  };
+  for (const auto& [place, filed] : near) {
+    compare(filed, filed);
+    const auto above = wide.find(place.substr(0, place.find(' ')));
+    if (above != wide.end()) compare(filed, above->second);
+  }
+  for (const auto& [space, filed] : wide) compare(filed, filed);
+}
+
+std::string check_part(const std::vector<const Call*>& calls, const History& history,
+                       const Limits& limits, Instant::time_point stop, Verdict& verdict) {
+  const Part part(calls, history);
+  verdict.steps += part.steps.size();
+  Search search(part, limits, stop);
+  verdict.outcome = search.run();
+  verdict.configurations += search.configurations();
+  if (verdict.outcome == Outcome::kLinearizable) return "";
+  verdict.part = calls;
+  return verdict.outcome == Outcome::kViolated
+             ? search.farthest()
+             : "undecided after " + std::to_string(search.configurations()) + " configurations";
+}
+
+}  // namespace
+
+std::vector<std::vector<const Call*>> independent_parts(const History& history) {
+  Groups groups;
+  std::map<std::string, std::size_t> owners, texts;
+  const auto group_of = [&](std::map<std::string, std::size_t>& known, const std::string& name) {
+    const auto found = known.find(name);
+    if (found != known.end()) return found->second;
+    return known.emplace(name, groups.add()).first->second;
+  };
+  for (const Call& call : history.calls) {
+    const std::size_t owner = group_of(owners, call.owner);
+    for (const Wish& wish : call.asked.wishes) groups.join(owner, group_of(texts, wish.resource));
+  }
+  join_overlapping(texts, groups);
+  std::map<std::size_t, std::size_t> index;
+  std::vector<std::vector<const Call*>> parts;
+  for (const Call& call : history.calls) {
+    const std::size_t group = groups.find(owners.at(call.owner));
+    const std::size_t at = index.emplace(group, parts.size()).first->second;
+    if (at == parts.size()) parts.emplace_back();
+    parts[at].push_back(&call);
+  }
+  return parts;
+}
+
+std::string fence_regression(const History& history) {
+  std::vector<const Call*> grants;
+  for (const Call& call : history.calls) {
+    if (call.told.word == "granted" && call.told.fence != 0) grants.push_back(&call);
+  }
+  std::vector<const Call*> returned = grants;
+  std::ranges::sort(returned, {}, &Call::returned);
+  const Call* highest = nullptr;
+  std::size_t next = 0;
+  for (const Call* grant : grants) {
+    for (; next < returned.size() && returned[next]->returned < grant->invoked; ++next) {
+      if (highest == nullptr || returned[next]->told.fence > highest->told.fence) {
+        highest = returned[next];
+      }
+    }
+    if (highest != nullptr && grant->told.fence <= highest->told.fence) {
+      return "a fence that does not grow:\n  " + return_line(*highest) + "  " + return_line(*grant);
+    }
+  }
+  return "";
+}
+
+Verdict check(const History& history, const Limits& limits) {
+  const auto stop = Instant::now() + std::chrono::duration_cast<Instant::duration>(
+                                         std::chrono::duration<double>(limits.seconds));
+  Verdict verdict;
+  verdict.why = fence_regression(history);
+  if (!verdict.why.empty()) {
+    verdict.outcome = Outcome::kViolated;
+    return verdict;
+  }
+  for (const auto& calls : independent_parts(history)) {
+    ++verdict.parts;
+    verdict.why = check_part(calls, history, limits, stop, verdict);
+    if (verdict.outcome != Outcome::kLinearizable) return verdict;
+  }
+  return verdict;
+}
+
+}  // namespace lockkeeper::linear

@@ -1,0 +1,534 @@
+#include "linear/spec.h"
+
+#include <algorithm>
+
+namespace lockkeeper::linear {
+namespace {
+
+using core::LeaseId;
+using sim::Block;
+using sim::Entry;
+using sim::Want;
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kConfirmNs = 10'000 * kMs;  // DESIGN 6, rule 5
+
+// Whoever is over has been taken out of the model; the rest lives.
+class AllAlive final : public core::Prober {
+ public:
+  core::Alive probe(const core::Attachment&) const override { return core::Alive::kAlive; }
+};
+const AllAlive kAlive;
+
+std::int64_t moment_after(std::int64_t from, std::int64_t ms) {
+  return from > kNever - (ms + 1) * kMs ? kNever : (from / kMs + ms + 1) * kMs;
+}
+
+bool has(const Entry& entry, int resource) {
+  return std::ranges::any_of(entry.wants, [&](const Want& w) { return w.resource == resource; });
+}
+
+// One step that takes effect on a copy of a state. Its methods say whether that is possible.
+class Move {
+ public:
+  Move(const Part& part, State& state, const Step& step, std::int64_t latest)
+      : part_(part), s_(state), step_(step), told_(step.call->told), latest_(latest) {}
+
+  bool happen() {
+    if (told_.word == "failed") return true;  // refused before anything was done
+    if (step_.phase == Phase::kGet) return finish(get());
+    switch (step_.call->asked.verb) {
+      case Verb::kAcquire:
+        return finish(ask());
+      case Verb::kRelease:
+        return finish(step_.call->asked.lease.empty() ? release_key() : release_lease());
+      case Verb::kRenew:
+        return finish(renew());
+      case Verb::kCheck:
+        return check();
+      case Verb::kBreak:
+        return finish(break_key());
+    }
+    return false;
+  }
+  bool decided() const { return decided_; }
+
+  // Ends it as nature does: on its own, unseen, on record only when somebody looks.
+  bool end_over(const LeaseId& id) {
+    const Life life = s_.lives.at(id);
+    if (life.from() > latest_) return false;
+    s_.now = std::max(s_.now, life.from());
+    s_.lives.erase(id);
+    const bool waited = s_.model.waiters.contains(id);
+    auto node = waited ? s_.model.waiters.extract(id) : s_.model.leases.extract(id);
+    const Entry& entry = node.mapped();
+    for (const auto& [other, waiter] : s_.model.waiters) {
+      if (s_.model.conflict(entry, waiter)) s_.lives.at(other).late = true;
+    }
+    if (!waited) s_.ghosts.push_back(entry);
+    return s_.now <= latest_;
+  }
+
+ private:
+  bool unanswered() const { return step_.optional; }
+  bool is(const char* word) const { return told_.word == word; }
+  bool is_or_unanswered(const char* word) const { return unanswered() || is(word); }
+
+  // Fences of one step count as one commit's.
+  bool finish(bool possible) {
+    s_.fence = std::max(s_.fence, issued_);
+    return possible && s_.now <= latest_;
+  }
+
+  std::set<std::string> owners_of(const std::set<Block>& blocks) const {
+    std::set<std::string> names;
+    for (const Block& block : blocks) {
+      const auto& map = block.waiting ? s_.model.waiters : s_.model.leases;
+      names.insert(text_of(map.at(block.id).owner));
+    }
+    return names;
+  }
+
+  // --- acquire ---
+
+  bool ask() {
+    for (const LeaseId& id : step_.lost) {
+      if (s_.model.leases.contains(id)) return false;
+    }
+    const Call& call = *step_.call;
+    for (const auto& [id, own] : s_.model.leases) {
+      if (own.owner != step_.entry.owner || own.wants != step_.entry.wants) continue;
+      decided_ = true;
+      return call.queued == kNever && extend(id);
+    }
+    const std::set<Block> blocks = s_.model.blocks(step_.entry, 0, kAlive);
+    look_at_ghosts(step_.entry);
+    if (blocks.empty()) {
+      decided_ = true;
+      return call.queued == kNever && is_or_unanswered("granted") && grant(step_.entry) &&
+             begin_length(step_.entry.id);
+    }
+    if (!call.asked.wait) return is("held") && (!told_.by || *told_.by == owners_of(blocks));
+    if (s_.model.closes_cycle(step_.entry, blocks, kAlive)) {
+      decided_ = true;
+      return call.queued == kNever && is("deadlock");
+    }
+    if (is("renewed") || is("held")) return false;
+    Entry waiter = step_.entry;
+    waiter.created = s_.next_place++;
+    Life life;
+    life.death = part_.death_of(call.process);
+    s_.lives[waiter.id] = life;
+    s_.model.waiters.emplace(waiter.id, std::move(waiter));
+    return true;
+  }
+
+  bool get() {
+    const LeaseId& id = step_.entry.id;
+    if (s_.model.leases.contains(id)) return is_or_unanswered("granted") && begin_length(id);
+    const auto found = s_.model.waiters.find(id);
+    if (found == s_.model.waiters.end()) return is("lost");  // broken before it was taken
+    if (is_or_unanswered("granted")) return hand_over_late(id) && begin_length(id);
+    if (is("deadlock")) {
+      const Entry& waiter = found->second;
+      const auto blocks = s_.model.blocks(waiter, waiter.created, kAlive);
+      if (!s_.model.closes_cycle(waiter, blocks, kAlive)) return false;
+    } else if (!is("timeout") && !is("interrupted")) {
+      return false;
+    }
+    s_.model.waiters.erase(found);
+    s_.lives.erase(id);
+    return hand_off();
+  }
+
+  // I3: greater than every fence of every commit before.
+  bool issue(std::uint64_t fence) {
+    if (fence == 0) return true;  // nobody was told
+    if (fence <= s_.fence) return false;
+    issued_ = std::max(issued_, fence);
+    return true;
+  }
+
+  bool grant(Entry entry) {
+    entry.fence = told_.word == "granted" ? told_.fence : 0;
+    if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
+    Life life;
+    life.death = part_.death_of(step_.call->asked.attach);
+    s_.lives[entry.id] = life;
+    s_.model.leases.emplace(entry.id, std::move(entry));
+    return true;
+  }
+
+  // Waiters whose recorded fence is not greater were granted before, or in the same commit.
+  bool hand_over_before(std::uint64_t fence) {
+    for (;;) {
+      const Entry* first = nullptr;
+      std::uint64_t lowest = fence;
+      for (const auto& [id, waiter] : s_.model.waiters) {
+        const std::uint64_t own = part_.asker_of(id)->call->told.fence;
+        if (own == 0 || own > lowest || id == step_.entry.id) continue;
+        first = &waiter;
+        lowest = own;
+      }
+      if (first == nullptr) return true;
+      if (!hand_over_late(LeaseId(first->id))) return false;
+    }
+  }
+
+  // All that is in its way must be over.
+  bool hand_over_late(const LeaseId& id) {
+    const Entry waiter = s_.model.waiters.at(id);
+    std::set<LeaseId> over;
+    for (const Block& block : s_.model.blocks(waiter, waiter.created, kAlive)) {
+      over.insert(block.id);
+    }
+    for (const LeaseId& other : over) {
+      if (!end_over(other)) return false;
+    }
+    return hand_over(id);
+  }
+
+  bool hand_over(const LeaseId& id) {
+    auto node = s_.model.waiters.extract(id);
+    Entry& entry = node.mapped();
+    const Call& call = *part_.asker_of(id)->call;
+    const bool told = call.told.word == "granted";
+    if (!told && call.answered() && call.told.word != "lost" && call.told.word != "unknown") {
+      return false;  // I9: it was told that it is not granted
+    }
+    entry.fence = told ? call.told.fence : 0;
+    if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
+    look_at_ghosts(entry);
+    Life& life = s_.lives.at(id);
+    life.handed = true;
+    life.end_from = s_.now + kConfirmNs;
+    s_.model.leases.insert(std::move(node));
+    return true;
+  }
+
+  // Rule 5: something was ended on record, so those who now fit are granted in this commit.
+  bool hand_off() {
+    for (bool again = true; again;) {
+      again = false;
+      const Entry* first = nullptr;
+      for (const auto& [id, waiter] : s_.model.waiters) {
+        if (s_.lives.at(id).late || (first != nullptr && first->created < waiter.created)) continue;
+        if (s_.model.blocks(waiter, waiter.created, kAlive).empty()) first = &waiter;
+      }
+      if (first == nullptr) return true;
+      if (!hand_over(LeaseId(first->id))) return false;
+      again = true;
+    }
+    return true;
+  }
+
+  // --- lengths ---
+
+  // A lease begins now, or is taken now by the process it was handed to.
+  bool begin_length(const LeaseId& id) {
+    Life& life = s_.lives.at(id);
+    life.handed = false;
+    life.death = part_.death_of(step_.call->asked.attach);
+    return ends_after(life, step_.call->asked.ttl_ms);
+  }
+
+  // The end is a length from now, as told or as far as it can be known.
+  bool ends_after(Life& life, std::int64_t ttl_ms) {
+    if (ttl_ms == kNoEnd) {
+      life.end_from = life.end_to = kNever;
+      return unanswered() || !told_.until_ms || *told_.until_ms == kNoEnd;
+    }
+    if (unanswered() || !told_.until_ms) {
+      life.end_from = moment_after(s_.now, ttl_ms);
+      life.end_to = moment_after(latest_, ttl_ms);
+      return true;
+    }
+    const std::int64_t began = (*told_.until_ms - ttl_ms) * kMs;
+    if (*told_.until_ms == kNoEnd || began > latest_ || began + kMs <= s_.now) return false;
+    s_.now = std::max(s_.now, began);
+    life.end_from = life.end_to = (*told_.until_ms + 1) * kMs;
+    return true;
+  }
+
+  // Rule 4: renewed, the same fence, never shortened.
+  bool extend(const LeaseId& id) {
+    Entry& lease = s_.model.leases.at(id);
+    if (!is_or_unanswered("renewed")) return false;
+    if (!unanswered() && !told_.lease.empty() && step_.named != id) return false;
+    if (!unanswered() && told_.fence != 0 && lease.fence != 0 && told_.fence != lease.fence) {
+      return false;
+    }
+    const Asked& asked = step_.call->asked;
+    const std::int64_t ttl_ms =
+        asked.keep_ttl || lease.ttl_ms == kNoEnd ? lease.ttl_ms : asked.ttl_ms;
+    Life& life = s_.lives.at(id);
+    const Life before = life;
+    const bool told_same = !unanswered() && told_.until_ms && *told_.until_ms != kNoEnd &&
+                           before.end_from == (*told_.until_ms + 1) * kMs;
+    if (told_same) return ttl_ms != kNoEnd && moment_after(s_.now, ttl_ms) <= before.end_to;
+    if (!ends_after(life, ttl_ms)) return false;
+    if (life.end_from < before.end_from && life.end_from == life.end_to) return false;
+    life.end_from = std::max(life.end_from, before.end_from);
+    life.end_to = std::max(life.end_to, before.end_to);
+    lease.ttl_ms = ttl_ms;
+    return true;
+  }
+
+  // --- giving back, keeping, breaking ---
+
+  void remember_end(const LeaseId& id, bool lost) {
+    const auto last = part_.last_use.find(id);
+    const bool used = last != part_.last_use.end() && &part_.steps[last->second] != &step_;
+    if (used) s_.gone[id] = lost;
+  }
+
+  void end(const LeaseId& id, bool lost) {
+    s_.model.leases.erase(id);
+    s_.lives.erase(id);
+    remember_end(id, lost);
+  }
+
+  auto ghost(const LeaseId& id) { return std::ranges::find(s_.ghosts, id, &Entry::id); }
+
+  // Who asks for what an ended lease covered puts its end on record.
+  void look_at_ghosts(const Entry& entry) {
+    std::erase_if(s_.ghosts, [&](const Entry& old) {
+      if (!s_.model.conflict(old, entry)) return false;
+      remember_end(old.id, true);
+      return true;
+    });
+  }
+
+  bool release_lease() {
+    const LeaseId& id = step_.named;
+    if (id.empty()) return is("not_found");
+    const auto live = s_.model.leases.find(id);
+    if (live != s_.model.leases.end()) {
+      if (live->second.owner != step_.entry.owner) return is("not_owner");
+      if (!is_or_unanswered("released")) return false;
+      end(id, false);
+      return hand_off();
+    }
+    if (const auto old = ghost(id); old != s_.ghosts.end()) {
+      const bool released = is("released");
+      s_.ghosts.erase(old);
+      remember_end(id, !released);
+      return released || is("lost");
+    }
+    return ended_before(id);
+  }
+
+  // Lost against its will, or given back: the answers differ.
+  bool ended_before(const LeaseId& id) {
+    const auto gone = s_.gone.find(id);
+    if (gone == s_.gone.end()) return false;  // not granted yet
+    const bool lost = gone->second;
+    if (&part_.steps[part_.last_use.at(id)] == &step_) s_.gone.erase(gone);
+    return is(lost ? "lost" : "not_found");
+  }
+
+  bool release_key() {
+    const int resource = step_.entry.wants.front().resource;
+    std::vector<LeaseId> mine;
+    bool others = false;
+    for (const auto& [id, lease] : s_.model.leases) {
+      if (!has(lease, resource)) continue;
+      if (lease.owner == step_.entry.owner) mine.push_back(id);
+      others |= lease.owner != step_.entry.owner;
+    }
+    const auto old = std::ranges::find_if(s_.ghosts, [&](const Entry& entry) {
+      return entry.owner == step_.entry.owner && has(entry, resource);
+    });
+    if (mine.empty()) {
+      if (is("released") && old != s_.ghosts.end()) {
+        remember_end(old->id, false);
+        s_.ghosts.erase(old);
+        return true;
+      }
+      return is(others ? "not_owner" : "not_held");
+    }
+    if (!is_or_unanswered("released")) return false;
+    for (const LeaseId& id : mine) {
+      Entry& lease = s_.model.leases.at(id);
+      if (lease.wants.size() == 1) {
+        end(id, false);
+      } else {
+        std::erase_if(lease.wants, [&](const Want& want) { return want.resource == resource; });
+      }
+    }
+    return hand_off();
+  }
+
+  bool renew() {
+    const LeaseId& id = step_.named;
+    if (id.empty()) return is("not_found");
+    const auto live = s_.model.leases.find(id);
+    if (live != s_.model.leases.end()) {
+      if (live->second.owner != step_.entry.owner) return is("not_owner");
+      return extend(id);
+    }
+    if (ghost(id) != s_.ghosts.end()) return is("lost");
+    return ended_before(id);
+  }
+
+  bool break_key() {
+    const int resource = step_.entry.wants.front().resource;
+    std::vector<LeaseId> holders;
+    std::set<std::string> names;
+    for (const auto& [id, lease] : s_.model.leases) {
+      if (!has(lease, resource)) continue;
+      holders.push_back(id);
+      names.insert(text_of(lease.owner));
+    }
+    const bool broken = is("broken");
+    if (unanswered() && holders.empty()) return false;
+    if (!unanswered() && !broken) return is("not_found") && holders.empty();
+    std::set<std::string> rest = broken && told_.by ? *told_.by : names;
+    for (const std::string& name : names) {
+      if (rest.erase(name) == 0) return false;
+    }
+    // What is over and still on record is broken too.
+    std::erase_if(s_.ghosts, [&](const Entry& old) {
+      const bool match = has(old, resource) && rest.erase(text_of(old.owner)) != 0;
+      if (match) remember_end(old.id, true);
+      return match;
+    });
+    if (!rest.empty() || (broken && told_.by && told_.by->empty())) return false;
+    for (const LeaseId& id : holders) end(id, true);
+    return hand_off();
+  }
+
+  bool check() const {
+    const auto blocks = s_.model.blocks(step_.entry, 0, kAlive);
+    if (told_.by && *told_.by != owners_of(blocks)) return false;
+    const std::uint64_t fence = step_.call->asked.fence.value_or(0);
+    bool mine = true;
+    bool current = fence != 0;
+    for (const Want& want : step_.entry.wants) {
+      bool own = false;
+      bool fenced = false;
+      for (const auto& [id, held] : s_.model.leases) {
+        for (const Want& part : held.wants) {
+          const bool enough =
+              part.mode >= want.mode && s_.model.world().covers(part.resource, want.resource);
+          own |= enough && held.owner == step_.entry.owner;
+          fenced |= enough && held.fence == fence;
+        }
+      }
+      mine &= own;
+      current &= fenced;
+    }
+    return told_.free == blocks.empty() && told_.mine == mine && told_.current == current;
+  }
+
+  const Part& part_;
+  State& s_;
+  const Step& step_;
+  const Told& told_;
+  const std::int64_t latest_;
+  std::uint64_t issued_ = 0;
+  bool decided_ = false;
+};
+
+// Could it matter to the step's answer whether this one is over?
+bool matters(const State& state, const Step& step, const Entry& entry) {
+  const Asked& asked = step.call->asked;
+  if (!asked.lease.empty()) return entry.id == step.named;
+  if (step.phase == Phase::kGet) {
+    const std::string& word = step.call->told.word;
+    return word == "deadlock" || (word == "lost" && entry.id == step.entry.id);
+  }
+  const bool cycles = asked.wait && !state.model.waiters.empty();
+  return cycles || entry.owner == step.entry.owner ||
+         std::ranges::find(step.lost, entry.id) != step.lost.end() ||
+         std::ranges::any_of(step.entry.wants,
+                             [&](const Want& want) { return has(entry, want.resource); }) ||
+         state.model.conflict(entry, step.entry);
+}
+
+}  // namespace
+
+std::vector<Next> apply(const Part& part, const State& before, const Step& step,
+                        std::int64_t latest) {
+  State start = before;
+  start.now = std::max(start.now, step.invoked);
+  if (start.now > latest) return {};
+  std::vector<LeaseId> sure, perhaps;
+  for (const auto& [id, life] : start.lives) {
+    if (life.from() > latest) continue;
+    if (life.to() < kNever - kSlackNs && life.to() + kSlackNs <= start.now) {
+      sure.push_back(id);
+      continue;
+    }
+    const auto lease = start.model.leases.find(id);
+    const Entry& entry =
+        lease != start.model.leases.end() ? lease->second : start.model.waiters.at(id);
+    if (matters(start, step, entry)) perhaps.push_back(id);
+  }
+  Move nature(part, start, step, latest);
+  for (const LeaseId& id : sure) {
+    if (!nature.end_over(id)) return {};
+  }
+  constexpr std::size_t kPerhapsMax = 10;
+  if (perhaps.size() > kPerhapsMax) throw BadHistory("too many ends at one moment");
+  std::vector<Next> found;
+  for (std::size_t set = 0; set < std::size_t{1} << perhaps.size(); ++set) {
+    Next next{start, false};
+    Move move(part, next.state, step, latest);
+    bool possible = true;
+    for (std::size_t i = 0; i < perhaps.size() && possible; ++i) {
+      if ((set >> i & 1U) != 0) possible = move.end_over(perhaps[i]);
+    }
+    if (!possible || !move.happen()) continue;
+    next.decided = move.decided();
+    found.push_back(std::move(next));
+  }
+  return found;
+}
+
+void Digest::add(std::uint64_t value) {
+  const auto mix = [](std::uint64_t x) {
+    x ^= x >> 30U;
+    x *= 0xBF58476D1CE4E5B9U;
+    x ^= x >> 27U;
+    x *= 0x94D049BB133111EBU;
+    return x ^ x >> 31U;
+  };
+  a = mix(a ^ value);
+  b = mix(b + 0x9E3779B97F4A7C15U + value);
+}
+
+Digest digest(const State& state) {
+  Digest sum;
+  const auto number = [](const LeaseId& id) {
+    std::uint64_t value = 0;
+    for (const char c : id.bytes) value = value << 8U | static_cast<unsigned char>(c);
+    return value;
+  };
+  const auto entry = [&](const Entry& one) {
+    sum.add(number(one.id));
+    for (const Want& want : one.wants) {
+      sum.add(static_cast<std::uint64_t>(want.resource) * 2 +
+              static_cast<std::uint64_t>(want.mode));
+    }
+    const auto life = state.lives.find(one.id);
+    if (life == state.lives.end()) return;
+    sum.add(static_cast<std::uint64_t>(life->second.from()));
+    sum.add(static_cast<std::uint64_t>(life->second.to()));
+    sum.add((life->second.late ? 2U : 0U) + (life->second.handed ? 1U : 0U));
+  };
+  for (const auto& [id, lease] : state.model.leases) entry(lease);
+  sum.add(~0ULL);
+  std::map<kv::Version, const Entry*> queue;
+  for (const auto& [id, waiter] : state.model.waiters) queue[waiter.created] = &waiter;
+  for (const auto& [place, waiter] : queue) entry(*waiter);
+  sum.add(~1ULL);
+  for (const Entry& old : state.ghosts) entry(old);
+  sum.add(~2ULL);
+  for (const auto& [id, lost] : state.gone) sum.add(number(id) * 2 + (lost ? 1U : 0U));
+  sum.add(state.fence);
+  sum.add(static_cast<std::uint64_t>(state.now));
+  return sum;
+}
+
+}  // namespace lockkeeper::linear
