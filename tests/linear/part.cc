@@ -101,7 +101,11 @@ const Step* Part::asker_of(const core::LeaseId& id) const {
 }
 
 Death Part::death_of(const std::string& process) const {
-  const auto found = history_.deaths.find(process);
+  auto found = history_.deaths.find(process);
+  // "p3.17" was started by "p3", and killed with it.
+  if (found == history_.deaths.end()) {
+    found = history_.deaths.find(process.substr(0, process.find('.')));
+  }
   return found == history_.deaths.end() ? Death{} : found->second;
 }
 

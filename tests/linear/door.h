@@ -1,0 +1,36 @@
+// The two ways in which a recorded client reaches the lock table: the service library in its own
+// process, and the shipped program, one process a call.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "linear/history.h"
+
+namespace lockkeeper::linear {
+
+class Door {
+ public:
+  virtual ~Door() = default;
+  // Asks what `call` says and fills in what it was told. `queued` is called as soon as it is known
+  // to stand in the queue. False: the process that asked was killed, and there is no answer.
+  virtual bool ask(Call& call, std::int64_t wait_ms, const std::function<void()>& queued) = 0;
+};
+
+std::unique_ptr<Door> library_door(const std::string& repo,
+                                   const std::map<std::string, std::string>& env);
+
+// SIGUSR1 kills the program that is under way with SIGKILL, and it alone. `killed` is then told
+// when that was.
+std::unique_ptr<Door> program_door(const std::string& program, const std::string& repo,
+                                   const std::map<std::string, std::string>& env,
+                                   const std::function<void(const Call&, const Death&)>& killed);
+
+std::int64_t monotonic_ns();
+
+// An answer that has no place in a history is a failure of the run: says so and ends the process.
+[[noreturn]] void give_up(const std::string& why);
+
+}  // namespace lockkeeper::linear

@@ -1,0 +1,210 @@
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "app/embedded_store.h"
+#include "linear/door.h"
+#include "service/locks.h"
+#include "service/report.h"
+
+namespace lockkeeper::linear {
+namespace {
+
+// What the codes are called in a history. Whatever else is wrong, the run is over.
+std::string word_of(const Error& error, const Asked& asked) {
+  switch (error.code) {
+    case Code::kLost:
+      return "lost";
+    case Code::kNotFound:
+      return "not_found";
+    case Code::kNotOwner:
+      return "not_owner";
+    case Code::kUnknown:
+      return "unknown";
+    case Code::kStoreBusy:
+      // The queue was entered by a commit of its own.
+      return asked.wait ? "unknown" : "failed";
+    default:
+      give_up(std::string(code_name(error.code)) + ": " + error.message);
+  }
+}
+
+class LibraryDoor final : public Door {
+ public:
+  LibraryDoor(const std::string& repo, const std::map<std::string, std::string>& env) {
+    runtime_.clock = &clock_;
+    runtime_.random = &random_;
+    runtime_.env = [env](const char* name) -> std::optional<std::string> {
+      const auto found = env.find(name);
+      if (found == env.end()) return std::nullopt;
+      return found->second;
+    };
+    runtime_.open_store = [this](const service::StoreRequest& request) {
+      return app::open_embedded(runtime_, request);
+    };
+    service::FindRealm where;
+    where.explicit_dir = repo;
+    where.cwd = repo;
+    where.env = runtime_.env;
+    auto realm = service::find_realm(where);
+    if (!realm) give_up(realm.error().message);
+    auto settings = service::load_settings(*realm, runtime_.env);
+    if (!settings) give_up(settings.error().message);
+    table_ = std::make_unique<service::LockTable>(runtime_, *realm, *settings);
+  }
+
+  bool ask(Call& call, std::int64_t wait_ms, const std::function<void()>& queued) override {
+    service::Locks locks(*table_, owner_of(call.owner));
+    switch (call.asked.verb) {
+      case Verb::kAcquire:
+        acquire(locks, call, wait_ms, queued);
+        break;
+      case Verb::kRelease:
+        release(locks, call);
+        break;
+      case Verb::kRenew:
+        renew(locks, call);
+        break;
+      case Verb::kCheck:
+        check(locks, call);
+        break;
+      case Verb::kBreak:
+        break_key(locks, call);
+        break;
+    }
+    return true;
+  }
+
+ private:
+  static service::Wanted wanted(const Asked& asked) {
+    service::Wanted wanted;
+    for (const Wish& wish : asked.wishes) {
+      wanted.texts.push_back(wish.resource);
+      wanted.mode = wish.mode;
+    }
+    return wanted;
+  }
+
+  static std::set<std::string> owners(const std::vector<core::Conflict>& conflicts) {
+    std::set<std::string> names;
+    for (const core::Conflict& conflict : conflicts) names.insert(text_of(conflict.holder.owner));
+    return names;
+  }
+
+  void acquire(service::Locks& locks, Call& call, std::int64_t wait_ms,
+               const std::function<void()>& queued) {
+    service::AcquireCommand command;
+    command.wanted = wanted(call.asked);
+    command.ttl_ms = call.asked.ttl_ms;
+    if (!call.asked.attach.empty()) {
+      const auto slot = table_->own_slot();
+      if (!slot) give_up(slot.error().message);
+      command.attachment = *slot;
+    }
+    bool told = false;
+    if (call.asked.wait) command.wait_ms = wait_ms;
+    command.on_wait = [&](const service::WaitProgress&) {
+      if (!told) queued();
+      told = true;
+      return true;
+    };
+    const auto result = locks.acquire(command);
+    if (!result) {
+      call.told.word = word_of(result.error(), call.asked);
+      return;
+    }
+    call.told.word = service::outcome_name(result->outcome);
+    for (const core::LostLease& lost : result->lost) call.told.lost.push_back(lost.id.text());
+    if (service::outcome_status(result->outcome) == 0) return take(call, result->lease);
+    if (result->outcome == service::Ended::kHeld) call.told.by = owners(result->conflicts);
+  }
+
+  static void take(Call& call, const core::Lease& lease) {
+    call.told.lease = lease.id.text();
+    call.told.fence = lease.fence();
+    call.told.until_ms = lease.deadline_mono_ms;
+  }
+
+  static void release(service::Locks& locks, Call& call) {
+    service::ReleaseCommand command;
+    command.wanted = wanted(call.asked);
+    if (!call.asked.lease.empty()) command.lease_ids = {call.asked.lease};
+    const auto reply = locks.release(command);
+    if (!reply) {
+      call.told.word = word_of(reply.error(), call.asked);
+    } else {
+      call.told.word = !reply->released.empty()    ? "released"
+                       : !reply->not_owner.empty() ? "not_owner"
+                                                   : "not_held";
+    }
+  }
+
+  static void renew(service::Locks& locks, Call& call) {
+    service::RenewCommand command;
+    command.lease_ids = {call.asked.lease};
+    if (!call.asked.keep_ttl) command.ttl_ms = call.asked.ttl_ms;
+    const auto renewed = locks.renew(command);
+    if (!renewed) {
+      call.told.word = word_of(renewed.error(), call.asked);
+      return;
+    }
+    call.told.word = "renewed";
+    take(call, renewed->front());
+  }
+
+  static void check(service::Locks& locks, Call& call) {
+    service::CheckCommand command;
+    command.wanted = wanted(call.asked);
+    command.fence = call.asked.fence.value_or(0);
+    const auto reply = locks.check(command);
+    if (!reply) {
+      call.told.word = word_of(reply.error(), call.asked);
+      return;
+    }
+    call.told.word = "checked";
+    call.told.free = reply->free;
+    call.told.mine = reply->mine;
+    call.told.current = reply->fence_current;
+    call.told.by = owners(reply->conflicts);
+  }
+
+  static void break_key(service::Locks& locks, Call& call) {
+    service::BreakCommand command;
+    command.wanted = wanted(call.asked);
+    command.reason = "recorded";
+    const auto broken = locks.break_leases(command);
+    if (!broken) {
+      call.told.word = word_of(broken.error(), call.asked);
+      return;
+    }
+    call.told.word = "broken";
+    call.told.by.emplace();
+    for (const core::Lease& lease : *broken) call.told.by->insert(text_of(lease.owner));
+  }
+
+  const SystemClock clock_;
+  SystemRandom random_;
+  service::Runtime runtime_;
+  std::unique_ptr<service::LockTable> table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Door> library_door(const std::string& repo,
+                                   const std::map<std::string, std::string>& env) {
+  return std::make_unique<LibraryDoor>(repo, env);
+}
+
+std::int64_t monotonic_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void give_up(const std::string& why) {
+  std::fprintf(stderr, "linear: %s\n", why.c_str());
+  ::_exit(9);
+}
+
+}  // namespace lockkeeper::linear

@@ -1,0 +1,222 @@
+// Real processes on the real store, killed at random; everything they asked and were told is
+// recorded and must be linearizable (I1 I2 I3 I4 I5 I6 I8 I9, L4, L5).
+//
+// LOCKKEEPER_LINEAR_CALLS scales it, LOCKKEEPER_LINEAR_SEED repeats the choices of the clients and
+// of the killer (not the scheduling), LOCKKEEPER_LINEAR_KEEP=FOLDER keeps every history.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "linear/check.h"
+#include "linear/client.h"
+#include "linear/door.h"
+#include "support/stage.h"
+
+namespace lockkeeper::linear {
+namespace {
+
+using stage::Stage;
+
+constexpr std::uint64_t kCallsAtOnce = 100'000;  // recorded, checked, forgotten
+constexpr std::uint64_t kNumbersPerLife = 1'000'000;
+constexpr std::size_t kClients = 6;
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Setup {
+  const char* name;
+  const char* durability;
+  bool program;
+  std::uint64_t calls;
+};
+
+class Run : public testing::TestWithParam<Setup> {
+ protected:
+  struct Client {
+    pid_t pid = -1;
+    std::string process;
+  };
+
+  void SetUp() override {
+    stage_.file("lockkeeper.toml",
+                "[store]\ndurability = \"" + std::string(GetParam().durability) + "\"\n");
+    void* page = ::mmap(nullptr, sizeof(Campaign), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    campaign_ = new (page) Campaign;
+    // What a killed client leaves behind comes to us, so that we can see it gone.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    seed_ = number_from("LOCKKEEPER_LINEAR_SEED", std::random_device{}());
+    random_.seed(seed_);
+  }
+
+  void TearDown() override {
+    for (Client& client : clients_) {
+      if (client.pid > 0) kill_client(client);
+    }
+    ::munmap(campaign_, sizeof(Campaign));
+  }
+
+  std::string log_of(std::size_t i) const { return stage_.path("log" + std::to_string(i)); }
+
+  void spawn(std::size_t i) {
+    Client& client = clients_[i];
+    ++lives_;
+    client.process = "p" + std::to_string(lives_);
+    ClientPlan plan;
+    plan.repo = stage_.repo();
+    plan.env = stage_.env;
+    if (GetParam().program) plan.program = Stage::program();
+    plan.log = log_of(i);
+    plan.process = client.process;
+    plan.agent = "w" + std::to_string(i);
+    plan.seed = random_();
+    plan.first_number = lives_ * kNumbersPerLife;
+    plan.campaign = campaign_;
+    client.pid = ::fork();
+    ASSERT_GE(client.pid, 0);
+    if (client.pid == 0) {
+      ::setpgid(0, 0);
+      be_client(plan);
+    }
+    ::setpgid(client.pid, client.pid);
+  }
+
+  // The client and what it started, at once; returns when all are gone.
+  void kill_client(Client& client) {
+    Death death;
+    death.from = monotonic_ns();
+    ::kill(-client.pid, SIGKILL);
+    while (::waitpid(-client.pid, nullptr, 0) > 0) {
+    }
+    death.to = monotonic_ns();
+    deaths_ += death_line(client.process, death);
+    client.pid = -1;
+    ++kills_;
+  }
+
+  void kill_one() {
+    const std::size_t i = random_() % kClients;
+    if (GetParam().program && random_() % 4 != 0) {
+      ::kill(clients_[i].pid, SIGUSR1);  // the program alone
+      ++kills_;
+      return;
+    }
+    kill_client(clients_[i]);
+    spawn(i);
+  }
+
+  void stop() {
+    campaign_->stop = 1;
+    for (Client& client : clients_) {
+      int status = -1;
+      const bool ended =
+          stage::eventually([&] { return ::waitpid(client.pid, &status, WNOHANG) == client.pid; });
+      ASSERT_TRUE(ended) << client.process << " is stuck";
+      client.pid = -1;
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+  }
+
+  // One round: its history as text.
+  std::string record(std::uint64_t calls) {
+    deaths_.clear();
+    const std::uint64_t until = campaign_->calls + calls;
+    campaign_->stop = 0;
+    for (std::size_t i = 0; i < kClients; ++i) spawn(i);
+    while (campaign_->calls < until && !HasFatalFailure()) {
+      stage::pause_ms(static_cast<int>(5 + random_() % 20));
+      kill_one();
+    }
+    stop();
+    std::string text = deaths_;
+    for (std::size_t i = 0; i < kClients; ++i) {
+      text += stage::read_text(log_of(i));
+      if (!text.ends_with('\n')) text += '\n';
+      std::filesystem::remove(log_of(i));
+    }
+    return text;
+  }
+
+  static void keep(const std::string& folder, const History& history) {
+    std::string path = folder + "/lockkeeper-history-XXXXXX";
+    ::close(::mkstemp(path.data()));
+    stage::write_text(path, to_text(history));
+    std::printf("kept: %s\n", path.c_str());
+  }
+
+  void judge(const std::string& text) {
+    const History history = parse_history(text);
+    for (const Call& call : history.calls) {
+      ++seen_[call.answered() ? call.told.word : "no answer"];
+      if (call.queued != kNever) ++seen_["queued"];
+      if (call.told.current) ++seen_["current"];
+    }
+    calls_ += history.calls.size();
+    const auto began = monotonic_ns();
+    const Verdict verdict = check(history);
+    checking_ms_ += (monotonic_ns() - began) / 1'000'000;
+    parts_ += verdict.parts;
+    configurations_ += verdict.configurations;
+    if (const char* folder = std::getenv("LOCKKEEPER_LINEAR_KEEP")) keep(folder, history);
+    if (verdict.outcome == Outcome::kLinearizable) return;
+    History part;
+    part.deaths = history.deaths;
+    for (const Call* call : verdict.part) part.calls.push_back(*call);
+    keep(std::filesystem::temp_directory_path(), part.calls.empty() ? history : part);
+    FAIL() << "seed " << seed_ << "\n"
+           << (verdict.outcome == Outcome::kUndecided ? "undecided\n" : "not linearizable\n")
+           << verdict.why << "check it again with: linear_tool FILE";
+  }
+
+  Stage stage_;
+  Campaign* campaign_ = nullptr;
+  Client clients_[kClients];
+  std::uint64_t seed_ = 0;
+  std::mt19937_64 random_;
+  std::uint64_t lives_ = 0;
+  std::uint64_t kills_ = 0;
+  std::string deaths_;
+  std::map<std::string, std::size_t> seen_;
+  std::size_t calls_ = 0, parts_ = 0, configurations_ = 0;
+  std::int64_t checking_ms_ = 0;
+};
+
+TEST_P(Run, F2_F3_F7_I1_I2_I3_I4_I5_I6_I9_L4_L5_IsLinearizable) {
+  const std::uint64_t scale = number_from("LOCKKEEPER_LINEAR_CALLS", 100'000);
+  const std::uint64_t wanted = std::max<std::uint64_t>(GetParam().calls * scale / 100'000, 200);
+  const auto began = monotonic_ns();
+  while (calls_ < wanted && !HasFailure()) {
+    judge(record(std::min(wanted - calls_, kCallsAtOnce)));
+  }
+  std::printf("%s: %zu calls, %zu kills, %zu parts, %zu configurations; %lld ms, %lld checking;",
+              GetParam().name, calls_, static_cast<std::size_t>(kills_), parts_, configurations_,
+              static_cast<long long>((monotonic_ns() - began) / 1'000'000),
+              static_cast<long long>(checking_ms_));
+  for (const auto& [word, count] : seen_) std::printf(" %s %zu", word.c_str(), count);
+  std::printf("\n");
+  if (HasFailure() || calls_ < 50'000) return;
+  for (const char* word : {"granted", "renewed", "held", "timeout", "deadlock", "queued",
+                           "released", "lost", "not_found", "broken", "current", "no answer"}) {
+    EXPECT_GT(seen_[word], 0U) << word << " never happened: the run tells nothing about it";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Run,
+                         testing::Values(Setup{"library", "process", false, 90'000},
+                                         Setup{"durable", "full", false, 8'000},
+                                         Setup{"program", "process", true, 2'000}),
+                         [](const auto& setup) { return std::string(setup.param.name); });
+
+}  // namespace
+}  // namespace lockkeeper::linear
