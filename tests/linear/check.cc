@@ -49,7 +49,7 @@ class Search {
       text += "  " + invocation_line(call) + "    ";
       text += call.answered() ? return_line(call) : "(no answer)\n";
     }
-    return text;
+    return text + "where\n" + stuck_in_;
   }
 
  private:
@@ -94,6 +94,7 @@ class Search {
     if (done_count_ >= most_done_) {
       most_done_ = done_count_;
       stuck_at_ = node.candidates;
+      stuck_in_ = describe(node.state);
     }
     path_.push_back(std::move(node));
   }
@@ -157,6 +158,7 @@ class Search {
   std::unordered_set<Digest, DigestHash> seen_;
   std::size_t most_done_ = 0;
   std::vector<std::size_t> stuck_at_;
+  std::string stuck_in_;
 };
 
 // Disjoint sets of small numbers.

@@ -17,21 +17,18 @@
 #include "linear/check.h"
 #include "linear/client.h"
 #include "linear/door.h"
+#include "support/campaign.h"
 #include "support/stage.h"
 
 namespace lockkeeper::linear {
 namespace {
 
+using stage::number_from;
 using stage::Stage;
 
 constexpr std::uint64_t kCallsAtOnce = 100'000;  // recorded, checked, forgotten
 constexpr std::uint64_t kNumbersPerLife = 1'000'000;
 constexpr std::size_t kClients = 6;
-
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct Setup {
   const char* name;
@@ -117,6 +114,8 @@ class Run : public testing::TestWithParam<Setup> {
   }
 
   void stop() {
+    Death death;
+    death.from = monotonic_ns();
     campaign_->stop = 1;
     for (Client& client : clients_) {
       int status = -1;
@@ -124,6 +123,8 @@ class Run : public testing::TestWithParam<Setup> {
           stage::eventually([&] { return ::waitpid(client.pid, &status, WNOHANG) == client.pid; });
       ASSERT_TRUE(ended) << client.process << " is stuck";
       client.pid = -1;
+      death.to = monotonic_ns();
+      deaths_ += death_line(client.process, death);
       EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     }
   }

@@ -31,8 +31,16 @@ bool has(const Entry& entry, int resource) {
 // One step that takes effect on a copy of a state. Its methods say whether that is possible.
 class Move {
  public:
-  Move(const Part& part, State& state, const Step& step, std::int64_t latest)
-      : part_(part), s_(state), step_(step), told_(step.call->told), latest_(latest) {}
+  // `other_way`: of a request that waits and had no answer, that it left the queue; of a break,
+  // that it met what was handed over and never taken.
+  Move(const Part& part, State& state, const Step& step, std::int64_t latest,
+       bool other_way = false)
+      : part_(part),
+        s_(state),
+        step_(step),
+        told_(step.call->told),
+        latest_(latest),
+        other_way_(other_way) {}
 
   bool happen() {
     if (told_.word == "failed") return true;  // refused before anything was done
@@ -98,6 +106,8 @@ class Move {
     const Call& call = *step_.call;
     for (const auto& [id, own] : s_.model.leases) {
       if (own.owner != step_.entry.owner || own.wants != step_.entry.wants) continue;
+      // Two of its leases are alike where a part was released; which one is for it to say.
+      if (!told_.lease.empty() && step_.named != id && is_alike(step_.named)) continue;
       decided_ = true;
       return call.queued == kNever && extend(id);
     }
@@ -123,17 +133,25 @@ class Move {
     return true;
   }
 
+  bool is_alike(const LeaseId& id) const {
+    const auto found = s_.model.leases.find(id);
+    return found != s_.model.leases.end() && found->second.owner == step_.entry.owner &&
+           found->second.wants == step_.entry.wants;
+  }
+
   bool get() {
     const LeaseId& id = step_.entry.id;
-    if (s_.model.leases.contains(id)) return is_or_unanswered("granted") && begin_length(id);
+    if (s_.model.leases.contains(id)) {
+      return !other_way_ && is_or_unanswered("granted") && begin_length(id);
+    }
     const auto found = s_.model.waiters.find(id);
     if (found == s_.model.waiters.end()) return is("lost");  // broken before it was taken
-    if (is_or_unanswered("granted")) return hand_over_late(id) && begin_length(id);
+    if (!other_way_ && is_or_unanswered("granted")) return hand_over_late(id) && begin_length(id);
     if (is("deadlock")) {
       const Entry& waiter = found->second;
       const auto blocks = s_.model.blocks(waiter, waiter.created, kAlive);
       if (!s_.model.closes_cycle(waiter, blocks, kAlive)) return false;
-    } else if (!is("timeout") && !is("interrupted")) {
+    } else if (!other_way_ && !is("timeout") && !is("interrupted")) {
       return false;
     }
     s_.model.waiters.erase(found);
@@ -239,12 +257,14 @@ class Move {
       return unanswered() || !told_.until_ms || *told_.until_ms == kNoEnd;
     }
     if (unanswered() || !told_.until_ms) {
-      life.end_from = moment_after(s_.now, ttl_ms);
+      life.end_from = moment_after(step_.invoked, ttl_ms);
       life.end_to = moment_after(latest_, ttl_ms);
       return true;
     }
     const std::int64_t began = (*told_.until_ms - ttl_ms) * kMs;
-    if (*told_.until_ms == kNoEnd || began > latest_ || began + kMs <= s_.now) return false;
+    // The clock is read when the transaction begins; what else it sees may be later than that.
+    const std::int64_t earliest = std::max(step_.invoked, s_.now - kSlackNs);
+    if (*told_.until_ms == kNoEnd || began > latest_ || began + kMs <= earliest) return false;
     s_.now = std::max(s_.now, began);
     life.end_from = life.end_to = (*told_.until_ms + 1) * kMs;
     return true;
@@ -265,7 +285,7 @@ class Move {
     const Life before = life;
     const bool told_same = !unanswered() && told_.until_ms && *told_.until_ms != kNoEnd &&
                            before.end_from == (*told_.until_ms + 1) * kMs;
-    if (told_same) return ttl_ms != kNoEnd && moment_after(s_.now, ttl_ms) <= before.end_to;
+    if (told_same) return ttl_ms != kNoEnd && moment_after(step_.invoked, ttl_ms) <= before.end_to;
     if (!ends_after(life, ttl_ms)) return false;
     if (life.end_from < before.end_from && life.end_from == life.end_to) return false;
     life.end_from = std::max(life.end_from, before.end_from);
@@ -327,6 +347,18 @@ class Move {
     return is(lost ? "lost" : "not_found");
   }
 
+  // Somebody's turn had come without a commit, and this one sees it.
+  bool hand_over_unseen(int resource) {
+    for (const auto& [id, waiter] : s_.model.waiters) {
+      if (!has(waiter, resource) || waiter.owner == step_.entry.owner) continue;
+      const auto blocks = s_.model.blocks(waiter, waiter.created, kAlive);
+      const bool free = std::ranges::all_of(
+          blocks, [&](const Block& block) { return s_.lives.at(block.id).from() <= latest_; });
+      if (free) return hand_over_late(LeaseId(id));
+    }
+    return false;
+  }
+
   bool release_key() {
     const int resource = step_.entry.wants.front().resource;
     std::vector<LeaseId> mine;
@@ -345,6 +377,7 @@ class Move {
         s_.ghosts.erase(old);
         return true;
       }
+      if (is("not_owner") && !others) return hand_over_unseen(resource);
       return is(others ? "not_owner" : "not_held");
     }
     if (!is_or_unanswered("released")) return false;
@@ -371,8 +404,23 @@ class Move {
     return ended_before(id);
   }
 
+  // Handed over unseen, and broken before it was taken.
+  bool hand_over_to_be_broken(int resource) {
+    std::vector<LeaseId> ids;
+    for (const auto& [id, waiter] : s_.model.waiters) {
+      const Told& told = part_.asker_of(id)->call->told;
+      const bool named = told_.by && told_.by->contains(text_of(waiter.owner));
+      const bool untaken = told.word == "lost" || told.word.empty() || told.word == "unknown";
+      if (!has(waiter, resource) || !untaken) continue;
+      if (named || (unanswered() && told.word == "lost")) ids.push_back(id);
+    }
+    return !ids.empty() &&
+           std::ranges::all_of(ids, [&](const LeaseId& id) { return hand_over_late(id); });
+  }
+
   bool break_key() {
     const int resource = step_.entry.wants.front().resource;
+    if (other_way_ && !hand_over_to_be_broken(resource)) return false;
     std::vector<LeaseId> holders;
     std::set<std::string> names;
     for (const auto& [id, lease] : s_.model.leases) {
@@ -426,6 +474,7 @@ class Move {
   const Step& step_;
   const Told& told_;
   const std::int64_t latest_;
+  const bool other_way_;
   std::uint64_t issued_ = 0;
   bool decided_ = false;
 };
@@ -472,9 +521,12 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
   constexpr std::size_t kPerhapsMax = 10;
   if (perhaps.size() > kPerhapsMax) throw BadHistory("too many ends at one moment");
   std::vector<Next> found;
-  for (std::size_t set = 0; set < std::size_t{1} << perhaps.size(); ++set) {
+  const bool two_ways =
+      step.phase == Phase::kGet ? step.optional : step.call->asked.verb == Verb::kBreak;
+  const std::size_t ways = std::size_t{two_ways ? 2U : 1U} << perhaps.size();
+  for (std::size_t set = 0; set < ways; ++set) {
     Next next{start, false};
-    Move move(part, next.state, step, latest);
+    Move move(part, next.state, step, latest, set >> perhaps.size() != 0);
     bool possible = true;
     for (std::size_t i = 0; i < perhaps.size() && possible; ++i) {
       if ((set >> i & 1U) != 0) possible = move.end_over(perhaps[i]);
@@ -484,51 +536,6 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
     found.push_back(std::move(next));
   }
   return found;
-}
-
-void Digest::add(std::uint64_t value) {
-  const auto mix = [](std::uint64_t x) {
-    x ^= x >> 30U;
-    x *= 0xBF58476D1CE4E5B9U;
-    x ^= x >> 27U;
-    x *= 0x94D049BB133111EBU;
-    return x ^ x >> 31U;
-  };
-  a = mix(a ^ value);
-  b = mix(b + 0x9E3779B97F4A7C15U + value);
-}
-
-Digest digest(const State& state) {
-  Digest sum;
-  const auto number = [](const LeaseId& id) {
-    std::uint64_t value = 0;
-    for (const char c : id.bytes) value = value << 8U | static_cast<unsigned char>(c);
-    return value;
-  };
-  const auto entry = [&](const Entry& one) {
-    sum.add(number(one.id));
-    for (const Want& want : one.wants) {
-      sum.add(static_cast<std::uint64_t>(want.resource) * 2 +
-              static_cast<std::uint64_t>(want.mode));
-    }
-    const auto life = state.lives.find(one.id);
-    if (life == state.lives.end()) return;
-    sum.add(static_cast<std::uint64_t>(life->second.from()));
-    sum.add(static_cast<std::uint64_t>(life->second.to()));
-    sum.add((life->second.late ? 2U : 0U) + (life->second.handed ? 1U : 0U));
-  };
-  for (const auto& [id, lease] : state.model.leases) entry(lease);
-  sum.add(~0ULL);
-  std::map<kv::Version, const Entry*> queue;
-  for (const auto& [id, waiter] : state.model.waiters) queue[waiter.created] = &waiter;
-  for (const auto& [place, waiter] : queue) entry(*waiter);
-  sum.add(~1ULL);
-  for (const Entry& old : state.ghosts) entry(old);
-  sum.add(~2ULL);
-  for (const auto& [id, lost] : state.gone) sum.add(number(id) * 2 + (lost ? 1U : 0U));
-  sum.add(state.fence);
-  sum.add(static_cast<std::uint64_t>(state.now));
-  return sum;
 }
 
 }  // namespace lockkeeper::linear

@@ -93,4 +93,7 @@ struct Digest {
 };
 Digest digest(const State& state);
 
+// Who holds and who waits, one a line, for people.
+std::string describe(const State& state);
+
 }  // namespace lockkeeper::linear
