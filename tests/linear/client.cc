@@ -123,9 +123,9 @@ class Client {
       asked.attach = plan_.process;
       asked.ttl_ms = below(2) == 0 ? kNoEnd : 3'600'000;
     }
-    asked.wait = below(2) == 0;
+    asked.wait = below(5) < 2;
     Call done;
-    const auto wait_ms = static_cast<std::int64_t>(1 + below(plan_.program.empty() ? 12 : 100));
+    const auto wait_ms = static_cast<std::int64_t>(1 + below(plan_.program.empty() ? 6 : 100));
     if (!call(asked, done, wait_ms)) return false;
     if (done.told.word == "granted") {
       held_.push_back({done.told.lease, asked.wishes, done.told.fence, asked.ttl_ms});

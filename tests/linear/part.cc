@@ -54,12 +54,12 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
     const auto named = [&](const std::string& name) {
       const auto found = names.find(name);
       if (found == names.end()) return core::LeaseId{};
-      last_use[found->second] = i;
       return found->second;
     };
     step.named =
         named(step.call->asked.lease.empty() ? step.call->told.lease : step.call->asked.lease);
     for (const std::string& lost : step.call->told.lost) step.lost.push_back(named(lost));
+    if (!step.call->asked.lease.empty()) ++uses[step.named];
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].phase != Phase::kGet) continue;

@@ -118,9 +118,10 @@ class ProgramDoor final : public Door {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) give_up("pipe");
     killed_at = 0;
+    const Words words = command_of(call, wait_ms);  // before the fork: it names our own pid
     const pid_t child = ::fork();
     if (child < 0) give_up("fork");
-    if (child == 0) start(command_of(call, wait_ms), owner_of(call.owner).agent, ends[1]);
+    if (child == 0) start(words, owner_of(call.owner).agent, ends[1]);
     ::close(ends[1]);
     under_way = child;
     std::string out;
@@ -159,6 +160,7 @@ class ProgramDoor final : public Door {
     environment.push_back(nullptr);
     ::signal(SIGUSR1, SIG_DFL);
     ::dup2(out, STDOUT_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);  // warnings
     if (::chdir(repo_.c_str()) == 0) {
       ::execve(arguments[0], arguments.data(), environment.data());
     }

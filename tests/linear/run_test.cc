@@ -28,7 +28,7 @@ using stage::Stage;
 
 constexpr std::uint64_t kCallsAtOnce = 100'000;  // recorded, checked, forgotten
 constexpr std::uint64_t kNumbersPerLife = 1'000'000;
-constexpr std::size_t kClients = 6;
+constexpr std::size_t kClients = 8;
 
 struct Setup {
   const char* name;

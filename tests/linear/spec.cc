@@ -184,7 +184,7 @@ class Move {
       std::uint64_t lowest = fence;
       for (const auto& [id, waiter] : s_.model.waiters) {
         const std::uint64_t own = part_.asker_of(id)->call->told.fence;
-        if (own == 0 || own > lowest || id == step_.entry.id) continue;
+        if (own == 0 || own > lowest || handing_over_.contains(id)) continue;
         first = &waiter;
         lowest = own;
       }
@@ -207,16 +207,18 @@ class Move {
   }
 
   bool hand_over(const LeaseId& id) {
-    auto node = s_.model.waiters.extract(id);
-    Entry& entry = node.mapped();
+    handing_over_.insert(id);
     const Call& call = *part_.asker_of(id)->call;
     const bool told = call.told.word == "granted";
     if (!told && call.answered() && call.told.word != "lost" && call.told.word != "unknown") {
       return false;  // I9: it was told that it is not granted
     }
-    entry.fence = told ? call.told.fence : 0;
-    if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
-    look_at_ghosts(entry);
+    const std::uint64_t fence = told ? call.told.fence : 0;
+    if (!hand_over_before(fence) || !issue(fence)) return false;
+    if (!s_.model.waiters.contains(id)) return false;  // over by now itself
+    auto node = s_.model.waiters.extract(id);
+    node.mapped().fence = fence;
+    look_at_ghosts(node.mapped());
     Life& life = s_.lives.at(id);
     life.handed = true;
     life.end_from = s_.now + kConfirmNs;
@@ -297,9 +299,10 @@ class Move {
   // --- giving back, keeping, breaking ---
 
   void remember_end(const LeaseId& id, bool lost) {
-    const auto last = part_.last_use.find(id);
-    const bool used = last != part_.last_use.end() && &part_.steps[last->second] != &step_;
-    if (used) s_.gone[id] = lost;
+    const auto uses = part_.uses.find(id);
+    const bool by_this = !step_.call->asked.lease.empty() && step_.named == id;
+    const std::size_t others = uses == part_.uses.end() ? 0 : uses->second - (by_this ? 1 : 0);
+    if (others != 0) s_.gone[id] = lost;
   }
 
   void end(const LeaseId& id, bool lost) {
@@ -342,9 +345,7 @@ class Move {
   bool ended_before(const LeaseId& id) {
     const auto gone = s_.gone.find(id);
     if (gone == s_.gone.end()) return false;  // not granted yet
-    const bool lost = gone->second;
-    if (&part_.steps[part_.last_use.at(id)] == &step_) s_.gone.erase(gone);
-    return is(lost ? "lost" : "not_found");
+    return is(gone->second ? "lost" : "not_found");
   }
 
   // Somebody's turn had come without a commit, and this one sees it.
@@ -452,21 +453,26 @@ class Move {
     const std::uint64_t fence = step_.call->asked.fence.value_or(0);
     bool mine = true;
     bool current = fence != 0;
+    bool perhaps = current;  // a fence nobody was told of may be shared with one of its commit
     for (const Want& want : step_.entry.wants) {
       bool own = false;
       bool fenced = false;
+      bool unknown = false;
       for (const auto& [id, held] : s_.model.leases) {
         for (const Want& part : held.wants) {
           const bool enough =
               part.mode >= want.mode && s_.model.world().covers(part.resource, want.resource);
           own |= enough && held.owner == step_.entry.owner;
           fenced |= enough && held.fence == fence;
+          unknown |= enough && held.fence == 0;
         }
       }
       mine &= own;
       current &= fenced;
+      perhaps &= fenced || unknown;
     }
-    return told_.free == blocks.empty() && told_.mine == mine && told_.current == current;
+    if (told_.current ? !perhaps : current) return false;
+    return told_.free == blocks.empty() && told_.mine == mine;
   }
 
   const Part& part_;
@@ -477,6 +483,7 @@ class Move {
   const bool other_way_;
   std::uint64_t issued_ = 0;
   bool decided_ = false;
+  std::set<LeaseId> handing_over_;
 };
 
 // Could it matter to the step's answer whether this one is over?

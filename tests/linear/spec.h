@@ -46,7 +46,7 @@ struct Part {
   sim::World world;
   sim::Processes nobody;    // the model is told of deaths by ending what was bound to them
   std::vector<Step> steps;  // by invocation
-  std::map<core::LeaseId, std::size_t> last_use;  // the last step that names a lease
+  std::map<core::LeaseId, std::size_t> uses;  // how many steps name a lease
 
  private:
   void add(const Call& call, const core::LeaseId& id);
