@@ -333,6 +333,7 @@ class Move {
       return hand_off();
     }
     if (const auto old = ghost(id); old != s_.ghosts.end()) {
+      if (old->owner != step_.entry.owner) return is("not_owner") || is("lost");
       const bool released = is("released");
       s_.ghosts.erase(old);
       remember_end(id, !released);
@@ -360,6 +361,19 @@ class Move {
     return false;
   }
 
+  // What is over and still on record is given back like the rest. False: there is none.
+  bool release_ghosts(int resource) {
+    bool any = false;
+    std::erase_if(s_.ghosts, [&](Entry& old) {
+      if (old.owner != step_.entry.owner || !has(old, resource)) return false;
+      any = true;
+      std::erase_if(old.wants, [&](const Want& want) { return want.resource == resource; });
+      if (old.wants.empty()) remember_end(old.id, false);
+      return old.wants.empty();
+    });
+    return any;
+  }
+
   bool release_key() {
     const int resource = step_.entry.wants.front().resource;
     std::vector<LeaseId> mine;
@@ -369,19 +383,13 @@ class Move {
       if (lease.owner == step_.entry.owner) mine.push_back(id);
       others |= lease.owner != step_.entry.owner;
     }
-    const auto old = std::ranges::find_if(s_.ghosts, [&](const Entry& entry) {
-      return entry.owner == step_.entry.owner && has(entry, resource);
-    });
     if (mine.empty()) {
-      if (is("released") && old != s_.ghosts.end()) {
-        remember_end(old->id, false);
-        s_.ghosts.erase(old);
-        return true;
-      }
+      if (is("released")) return release_ghosts(resource);
       if (is("not_owner") && !others) return hand_over_unseen(resource);
       return is(others ? "not_owner" : "not_held");
     }
     if (!is_or_unanswered("released")) return false;
+    if (other_way_ && !release_ghosts(resource)) return false;
     for (const LeaseId& id : mine) {
       Entry& lease = s_.model.leases.at(id);
       if (lease.wants.size() == 1) {
@@ -401,8 +409,21 @@ class Move {
       if (live->second.owner != step_.entry.owner) return is("not_owner");
       return extend(id);
     }
-    if (ghost(id) != s_.ghosts.end()) return is("lost");
+    if (const auto old = ghost(id); old != s_.ghosts.end()) {
+      // Of a lease that was lost its owner alone is told so.
+      if (old->owner == step_.entry.owner) return is("lost");
+      return is("not_owner") || is("not_found");
+    }
+    if (part_.asker_of(id)->entry.owner != step_.entry.owner && s_.gone.contains(id)) {
+      return is("not_found");
+    }
     return ended_before(id);
+  }
+
+  // May it have been handed over without ever being taken?
+  bool is_untaken(const LeaseId& id) const {
+    const std::string& word = part_.asker_of(id)->call->told.word;
+    return word == "lost" || word.empty() || word == "unknown";
   }
 
   // Handed over unseen, and broken before it was taken.
@@ -411,8 +432,7 @@ class Move {
     for (const auto& [id, waiter] : s_.model.waiters) {
       const Told& told = part_.asker_of(id)->call->told;
       const bool named = told_.by && told_.by->contains(text_of(waiter.owner));
-      const bool untaken = told.word == "lost" || told.word.empty() || told.word == "unknown";
-      if (!has(waiter, resource) || !untaken) continue;
+      if (!has(waiter, resource) || !is_untaken(id)) continue;
       if (named || (unanswered() && told.word == "lost")) ids.push_back(id);
     }
     return !ids.empty() &&
@@ -447,6 +467,12 @@ class Move {
     return hand_off();
   }
 
+  bool covers(const Entry& held, const Want& want) const {
+    return std::ranges::any_of(held.wants, [&](const Want& part) {
+      return part.mode >= want.mode && part_.world.covers(part.resource, want.resource);
+    });
+  }
+
   bool check() const {
     const auto blocks = s_.model.blocks(step_.entry, 0, kAlive);
     if (told_.by && *told_.by != owners_of(blocks)) return false;
@@ -459,13 +485,13 @@ class Move {
       bool fenced = false;
       bool unknown = false;
       for (const auto& [id, held] : s_.model.leases) {
-        for (const Want& part : held.wants) {
-          const bool enough =
-              part.mode >= want.mode && s_.model.world().covers(part.resource, want.resource);
-          own |= enough && held.owner == step_.entry.owner;
-          fenced |= enough && held.fence == fence;
-          unknown |= enough && held.fence == 0;
-        }
+        const bool enough = covers(held, want);
+        own |= enough && held.owner == step_.entry.owner;
+        fenced |= enough && held.fence == fence;
+        unknown |= enough && held.fence == 0;
+      }
+      for (const auto& [id, waiter] : s_.model.waiters) {
+        unknown |= is_untaken(id) && covers(waiter, want);
       }
       mine &= own;
       current &= fenced;
@@ -528,8 +554,9 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
   constexpr std::size_t kPerhapsMax = 10;
   if (perhaps.size() > kPerhapsMax) throw BadHistory("too many ends at one moment");
   std::vector<Next> found;
-  const bool two_ways =
-      step.phase == Phase::kGet ? step.optional : step.call->asked.verb == Verb::kBreak;
+  const bool two_ways = step.phase == Phase::kGet ? step.optional
+                                                  : step.call->asked.verb == Verb::kBreak ||
+                                                        step.call->asked.verb == Verb::kRelease;
   const std::size_t ways = std::size_t{two_ways ? 2U : 1U} << perhaps.size();
   for (std::size_t set = 0; set < ways; ++set) {
     Next next{start, false};
