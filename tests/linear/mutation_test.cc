@@ -152,7 +152,7 @@ TEST_F(Mutation, AGrantBeforeTheReleaseThatMadeWayIsFound) {
     EXPECT_EQ(check(moved).outcome, Outcome::kViolated) << campaign_.repeat();
     ++tried;
   }
-  std::printf("%zu swapped\n", tried);
+  RecordProperty("swapped", static_cast<int>(tried));
 }
 
 }  // namespace

@@ -456,13 +456,15 @@ class Move {
     for (const std::string& name : names) {
       if (rest.erase(name) == 0) return false;
     }
+    bool any = !holders.empty();
     // What is over and still on record is broken too.
     std::erase_if(s_.ghosts, [&](const Entry& old) {
       const bool match = has(old, resource) && rest.erase(text_of(old.owner)) != 0;
       if (match) remember_end(old.id, true);
+      any |= match;
       return match;
     });
-    if (!rest.empty() || (broken && told_.by && told_.by->empty())) return false;
+    if (!rest.empty() || !any) return false;
     for (const LeaseId& id : holders) end(id, true);
     return hand_off();
   }
