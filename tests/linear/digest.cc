@@ -23,7 +23,8 @@ Digest digest(const State& state) {
   Digest sum;
   const auto number = [](const LeaseId& id) {
     std::uint64_t value = 0;
-    for (const char c : id.bytes) value = value << 8U | static_cast<unsigned char>(c);
+    for (const char c : std::string_view(id.bytes))
+      value = value << 8U | static_cast<unsigned char>(c);
     return value;
   };
   const auto entry = [&](const Entry& one) {

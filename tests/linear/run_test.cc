@@ -84,6 +84,7 @@ class Run : public testing::TestWithParam<Setup> {
     ASSERT_GE(client.pid, 0);
     if (client.pid == 0) {
       ::setpgid(0, 0);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing is left behind, whoever ends us
       be_client(plan);
     }
     ::setpgid(client.pid, client.pid);
@@ -216,7 +217,7 @@ TEST_P(Run, F2_F3_F7_I1_I2_I3_I4_I5_I6_I9_L4_L5_IsLinearizable) {
 INSTANTIATE_TEST_SUITE_P(All, Run,
                          testing::Values(Setup{"library", "process", false, 90'000},
                                          Setup{"durable", "full", false, 8'000},
-                                         Setup{"program", "process", true, 2'000}),
+                                         Setup{"program", "process", true, 1'200}),
                          [](const auto& setup) { return std::string(setup.param.name); });
 
 }  // namespace
