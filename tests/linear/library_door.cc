@@ -3,10 +3,10 @@
 
 #include <cstdio>
 
-#include "app/embedded_store.h"
 #include "linear/door.h"
 #include "service/locks.h"
 #include "service/report.h"
+#include "wiring/embedded_store.h"
 
 namespace lockkeeper::linear {
 namespace {
@@ -41,7 +41,7 @@ class LibraryDoor final : public Door {
       return found->second;
     };
     runtime_.open_store = [this](const service::StoreRequest& request) {
-      return app::open_embedded(runtime_, request);
+      return wiring::open_embedded(runtime_, request);
     };
     service::FindRealm where;
     where.explicit_dir = repo;
