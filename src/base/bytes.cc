@@ -43,27 +43,6 @@ std::uint64_t hash64(std::string_view first, std::string_view second) {
   return XXH3_64bits_withSeed(second.data(), second.size(), seed);
 }
 
-void RecordWriter::number(std::uint64_t value) {
-  char bytes[10];
-  std::size_t size = 0;
-  while (value >= 0x80) {
-    bytes[size++] = static_cast<char>(value | 0x80);
-    value >>= 7;
-  }
-  bytes[size++] = static_cast<char>(value);
-  out_.append(bytes, size);
-}
-
-void RecordWriter::signed_number(std::int64_t value) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  number(bits << 1 ^ (value < 0 ? ~std::uint64_t{0} : 0));
-}
-
-void RecordWriter::text(std::string_view value) {
-  number(value.size());
-  out_.append(value);
-}
-
 std::uint64_t RecordReader::number() {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {

@@ -21,14 +21,38 @@ std::uint64_t hash64(std::string_view first, std::string_view second);
 
 class RecordWriter {
  public:
-  RecordWriter() { out_.reserve(256); }    // most records fit
-  void number(std::uint64_t value);        // varint
-  void signed_number(std::int64_t value);  // zig-zag varint
-  void text(std::string_view value);       // length, bytes
-  std::string take() { return std::move(out_); }
+  RecordWriter() : out_(kUsualBytes, '\0') {}
+  void number(std::uint64_t value) {  // varint
+    make_room(kNumberBytesMax);
+    while (value >= 0x80) {
+      out_[size_++] = static_cast<char>(value | 0x80);
+      value >>= 7;
+    }
+    out_[size_++] = static_cast<char>(value);
+  }
+  void signed_number(std::int64_t value) {  // zig-zag varint
+    number(static_cast<std::uint64_t>(value) << 1 ^ (value < 0 ? ~std::uint64_t{0} : 0));
+  }
+  void text(std::string_view value) {  // length, bytes
+    number(value.size());
+    make_room(value.size());
+    value.copy(out_.data() + size_, value.size());
+    size_ += value.size();
+  }
+  std::string take() {
+    out_.resize(size_);
+    return std::move(out_);
+  }
 
  private:
-  std::string out_;
+  static constexpr std::size_t kUsualBytes = 256;  // most records fit
+  static constexpr std::size_t kNumberBytesMax = 10;
+  void make_room(std::size_t bytes) {
+    if (out_.size() - size_ < bytes) out_.resize(out_.size() * 2 + bytes);
+  }
+
+  std::string out_;       // as long as there is room
+  std::size_t size_ = 0;  // written
 };
 
 // Reads what RecordWriter wrote. A read past the end or a malformed varint sets failed() and yields

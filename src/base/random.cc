@@ -19,7 +19,7 @@ std::uint64_t SystemRandom::next() {
 }
 
 std::uint64_t SeededRandom::next() {
-  state_ += 0x9e3779b97f4a7c15U;
+  state_ += kStep;
   std::uint64_t z = state_;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
   z = (z ^ z >> 27) * 0x94d049bb133111ebU;

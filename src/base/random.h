@@ -26,6 +26,8 @@ class SystemRandom final : public Random {
 // Equal seeds give equal sequences on every machine (SplitMix64). Not for anything secret.
 class SeededRandom final : public Random {
  public:
+  // What each number adds to the seed: SeededRandom(seed + n * kStep) goes on behind n numbers.
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15U;
   explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() override;
 

@@ -160,8 +160,6 @@ kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms) {
 
 void set_claim_range(kv::Range& range, Holding holding, Mode mode, std::string_view place,
                      bool below) {
-  range.from.reserve(place.size() + 2 + kIdBytes);
-  range.to.reserve(place.size() + 2 + kIdBytes);
   range.from.assign(1, claim_letter(holding, mode));
   range.from.append(place);
   range.to.assign(range.from);

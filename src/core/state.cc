@@ -15,7 +15,7 @@ kv::Range seconds_of(char letter, const LeaseId& first, const LeaseId& after) {
   range.from.reserve(2 + 2 * IdBytes::kMax);
   range.from.push_back(letter);
   range.from.append(first.bytes);
-  range.to = kv::prefix_range(range.from).to;
+  range.to = kv::end_of_prefix(range.from);
   if (!after.empty()) range.from.append(after.bytes).push_back('\0');
   return range;
 }
@@ -279,7 +279,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
     if (look.only_of != nullptr) {
       // Within one place the claims are ordered by id, which begins with the owner's tag.
       range.from += owner_tag(*look.only_of);
-      range.to = kv::prefix_range(range.from).to;
+      range.to = kv::end_of_prefix(range.from);
     }
     seen = 0;
     LK_CHECK(txn_.scan(range, consider));
@@ -288,6 +288,9 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   };
   const Place& place = place_of(resource);
   const std::string_view whole = place.space_and_segments;
+  // A letter, the place, the mark behind it and an owner's tag: no probe makes them longer.
+  range.from.reserve(whole.size() + 10);
+  range.to.reserve(whole.size() + 10);
   for (const std::size_t end : place.ancestor_ends) {
     LK_CHECK(scan(whole.substr(0, end), false));
   }

@@ -60,6 +60,8 @@ struct Range {
 
 // The keys that begin with `prefix`. REQUIRES: prefix is not empty nor all 0xff.
 Range prefix_range(std::string_view prefix);
+// The end of that range: the first key behind all that begin so.
+std::string end_of_prefix(std::string_view prefix);
 
 enum class Read { kGuarded, kPeek };
 enum class Access { kRead, kWrite };

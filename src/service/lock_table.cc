@@ -1,10 +1,13 @@
 #include "service/lock_table.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "base/fd.h"
+#include "base/random.h"
 #include "host/process.h"
 
 namespace lockkeeper::service {
@@ -13,6 +16,8 @@ namespace {
 constexpr int kAttemptsMax = 64;
 constexpr int kCommitsMax = 10'000;  // of one piece of work that asks for more
 constexpr int kTicketRandomBits = 20;
+
+std::atomic<std::uint64_t> g_forks = 0;  // between the first process and this one
 
 core::Alive to_core(host::Alive alive) {
   switch (alive) {
@@ -68,10 +73,22 @@ std::uint64_t LockTable::new_ticket() {
   return ticket_at(runtime_.clock->now().wall_ms);
 }
 
+// The kernel's generator begins a sequence, which a forked child must not go on with: a call into
+// the kernel for each ticket is a hundredth of a lease's cost, and the table refuses an id twice.
+std::uint64_t LockTable::ticket_bits() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
+  static_cast<void>(registered);
+  const std::uint64_t life = g_forks.load(std::memory_order_relaxed) + 1;
+  if (bits_of_.load(std::memory_order_relaxed) != life) {
+    bits_ = runtime_.random->next();
+    bits_of_ = life;
+  }
+  return SeededRandom(bits_.fetch_add(SeededRandom::kStep)).next();
+}
+
 std::uint64_t LockTable::ticket_at(std::int64_t wall_ms) {
   const auto wall = static_cast<std::uint64_t>(wall_ms);
-  const std::uint64_t random = runtime_.random->next() & ((1U << kTicketRandomBits) - 1);
-  return wall << kTicketRandomBits | random;
+  return wall << kTicketRandomBits | (ticket_bits() & ((1U << kTicketRandomBits) - 1));
 }
 
 Result<kv::Version> LockTable::write(const Work& work, const std::function<void()>& committed) {

@@ -5,6 +5,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -55,12 +56,16 @@ class LockTable final : private core::Prober {
   Result<void> open_live_slots() const;
   core::Context context(const kv::Store& store);
   std::uint64_t ticket_at(std::int64_t wall_ms);
+  std::uint64_t ticket_bits();
   void wake(const std::vector<std::uint64_t>& words);
   std::string file(const char* name) const;
 
   const Runtime& runtime_;
   const Realm realm_;
   const Settings settings_;
+
+  std::atomic<std::uint64_t> bits_ = 0;     // where the sequence of tickets' random bits stands
+  std::atomic<std::uint64_t> bits_of_ = 0;  // for which process it was begun, see ticket_bits()
 
   mutable std::mutex mutex_;  // protects what is opened late, below
   std::unique_ptr<kv::Store> store_;

@@ -28,6 +28,9 @@ constexpr off_t kSpan = off_t{1} << 32;
 constexpr off_t kTurnstile = off_t{1} << 40;
 constexpr off_t kSlots = kTurnstile + kSpan;
 constexpr off_t kSeatLocks = off_t{1} << 42;
+// A passage lasts some ten microseconds; going to sleep and being woken costs more. So a writer
+// asks again for about that long before it waits in the kernel.
+constexpr int kTriesBeforeSleep = 32;
 
 struct flock range(short type, off_t start, off_t length) {
   struct flock lock{};
@@ -270,8 +273,11 @@ Result<void> Gate::lock_for(const Seat& seat, Access access, int patience_ms) {
     if (::fcntl(seat.fd.get(), F_OFD_SETLK, &out) != 0) return fail(errno_error(errno, path_));
     return {};
   }
-  struct flock both = range(F_WRLCK, kTurnstile, 2 * kSpan);
-  if (::fcntl(seat.fd.get(), F_OFD_SETLK, &both) == 0) return {};
+  for (int i = 0; i < kTriesBeforeSleep; ++i) {
+    struct flock both = range(F_WRLCK, kTurnstile, 2 * kSpan);
+    if (::fcntl(seat.fd.get(), F_OFD_SETLK, &both) == 0) return {};
+    if (errno != EAGAIN && errno != EACCES) break;
+  }
   if (auto ok = lock(seat, F_WRLCK, kTurnstile, kSpan, patience_ms); !ok) return ok;
   if (whole()) {
     page().writer.store(seat.number, std::memory_order_relaxed);

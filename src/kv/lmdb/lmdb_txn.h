@@ -112,7 +112,7 @@ class LmdbTxn final : public Txn {
   // LMDB looks first whether a key lies on the page where the cursor stands, which saves most of a
   // search: so neighbouring kinds of rows, told by the key's first byte, have a cursor to
   // themselves.
-  static constexpr std::size_t kCursors = 16;
+  static constexpr std::size_t kCursors = 8;
   std::array<MDB_cursor*, kCursors> cursors_{};
   std::vector<MDB_cursor*> inner_;  // one for each scan inside a scan's visit, then kept
   // The last empty stretch that a scan met: no row is in [gap_from_, gap_to_).
