@@ -100,6 +100,18 @@ TEST(Rows, AnIdHasATextAndOnlyAnIdHas) {
   }
 }
 
+TEST(Rows, AnIdIsItsBytesAndNoMoreThanSixteen) {
+  const LeaseId id = make_id({"ann", ""}, 7);
+  EXPECT_EQ(id.bytes.size(), IdBytes::kMax);
+  EXPECT_FALSE(id.empty());
+  EXPECT_TRUE(LeaseId().empty());
+  const std::string longer = std::string(id.bytes) + "x";
+  EXPECT_EQ(LeaseId{longer}, id);
+  EXPECT_LT(LeaseId{std::string("ab")}, LeaseId{std::string("ab\0", 3)});  // as strings compare
+  EXPECT_LT(LeaseId{std::string("a\x7f")}, LeaseId{std::string("a\x80")});
+  EXPECT_NE(LeaseId{std::string(15, '\0')}, LeaseId{std::string(16, '\0')});
+}
+
 TEST(Rows, DueRowsAreOrderedByEpochThenTime) {
   const std::string early = due_key(1, 5, Due::kLease, "z");
   const std::string late = due_key(1, 1'000, Due::kHandoff, "a");

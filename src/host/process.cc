@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +20,28 @@ namespace {
 
 std::string proc_path(int pid, std::string_view file) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+// By blanks and line ends. A stream would do the same and start the locale of the C++ library,
+// which a hook that lives for a millisecond notices.
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\n";
+  std::vector<std::string_view> words;
+  for (;;) {
+    const std::size_t begin = text.find_first_not_of(kBlank);
+    if (begin == std::string_view::npos) return words;
+    text.remove_prefix(begin);
+    const std::size_t size = std::min(text.find_first_of(kBlank), text.size());
+    words.push_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+}
+
+template <class Number>
+bool is_number(std::string_view text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end;
 }
 
 std::string without_newline(std::string text) {
@@ -90,20 +112,15 @@ Result<Stat> parse_stat(const std::string& content) {
   // The name ends at the last parenthesis, because it may hold some itself.
   const auto name_end = content.rfind(')');
   if (name_end == std::string::npos) return bad();
-  std::istringstream rest(content.substr(name_end + 1));
-  std::vector<std::string> fields;  // from the third one, "state", on
-  for (std::string field; rest >> field;) fields.push_back(field);
+  // From the third one, "state", on.
+  const std::vector<std::string_view> fields =
+      words_of(std::string_view(content).substr(name_end + 1));
   constexpr std::size_t kThreads = 20 - 3;
   constexpr std::size_t kStart = 22 - 3;
   if (fields.size() <= kStart || fields[0].size() != 1) return bad();
   Stat stat;
   stat.state = fields[0][0];
-  const auto number = [](const std::string& text, std::uint64_t& value) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stop == end;
-  };
-  if (!number(fields[kThreads], stat.threads) || !number(fields[kStart], stat.start_ticks)) {
+  if (!is_number(fields[kThreads], stat.threads) || !is_number(fields[kStart], stat.start_ticks)) {
     return bad();
   }
   return stat;
@@ -193,13 +210,14 @@ Result<void> check_time_namespace() {
     if (content.error().code == Code::kNotFound) return {};
     return fail(content.error());
   }
-  std::istringstream lines(*content);
-  std::string clock;
-  long long seconds = 0;
-  long long nanoseconds = 0;
-  while (lines >> clock >> seconds >> nanoseconds) {
+  // Lines of a clock's name, seconds, nanoseconds.
+  const std::vector<std::string_view> words = words_of(*content);
+  for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+    if (!is_number(words[i + 1], seconds) || !is_number(words[i + 2], nanoseconds)) break;
     if (seconds == 0 && nanoseconds == 0) continue;
-    return fail(Code::kFailed, "this time namespace shifts the clock " + clock,
+    return fail(Code::kFailed, "this time namespace shifts the clock " + std::string(words[i]),
                 "run lockkeeper in the time namespace of the machine");
   }
   return {};
