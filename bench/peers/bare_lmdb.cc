@@ -165,7 +165,7 @@ Made make_bare_lmdb(const Setup& setup, Kept kept) {
 }
 
 Made make_bare_lmdb_map(const Setup& setup) {
-  return make(setup, "bare LMDB, through the map", "process", MDB_NOSYNC | MDB_WRITEMAP);
+  return make(setup, kBareMapName, "process", MDB_NOSYNC | MDB_WRITEMAP);
 }
 
 }  // namespace lockkeeper::bench

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/fd.h"
-#include "bench/peers/flat_name.h"
+#include "bench/peers/lock_files.h"
 #include "bench/peers/peers.h"
 
 namespace lockkeeper::bench {
@@ -34,7 +34,8 @@ class ExclusiveFiles final : public Peer {
  public:
   explicit ExclusiveFiles(std::string folder)
       : Peer("O_EXCL file with the pid", "process",
-             "subtrees, queue, history, fences, safe recovery from death, all or nothing"),
+             "subtrees, queue, history, fences, safe recovery from death, all or nothing; 10,000 "
+             "held"),
         folder_(std::move(folder)) {}
   std::unique_ptr<Client> connect() override { return std::make_unique<FileClient>(folder_); }
 
@@ -47,7 +48,7 @@ class ExclusiveFiles final : public Peer {
 Made make_exclusive_files(const Setup& setup) {
   const std::string folder = setup.fresh("exclusive");
   const FileClient client(folder);
-  for (int i = 0; i < setup.held; ++i) client.acquire(held_path(i));
+  for (int i = 0; i < files_to_hold(setup); ++i) client.acquire(held_path(i));
   return std::make_unique<ExclusiveFiles>(folder);
 }
 

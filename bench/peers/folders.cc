@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/fd.h"
-#include "bench/peers/flat_name.h"
+#include "bench/peers/lock_files.h"
 #include "bench/peers/peers.h"
 
 namespace lockkeeper::bench {
@@ -37,7 +37,7 @@ class Folders final : public Peer {
  public:
   explicit Folders(std::string folder)
       : Peer("mkdir + owner file", "process",
-             "subtrees, queue, history, fences, dead holders, all or nothing"),
+             "subtrees, queue, history, fences, dead holders, all or nothing; 2,000 held"),
         folder_(std::move(folder)) {}
   std::unique_ptr<Client> connect() override { return std::make_unique<FoldersClient>(folder_); }
 
@@ -50,7 +50,7 @@ class Folders final : public Peer {
 Made make_folders(const Setup& setup) {
   const std::string folder = setup.fresh("mkdir");
   const FoldersClient client(folder);
-  for (int i = 0; i < setup.held; ++i) client.acquire(held_path(i));
+  for (int i = 0; i < files_to_hold(setup); ++i) client.acquire(held_path(i));
   return std::make_unique<Folders>(folder);
 }
 

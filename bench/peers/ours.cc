@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/assert.h"
+#include "bench/must.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::bench {
@@ -56,12 +57,11 @@ class VerbsClient final : public Client {
   void pair(const std::string& path) override {
     service::AcquireCommand acquire;
     acquire.wanted.texts = {path};
-    const auto got = locks_.acquire(acquire);
-    LOCKKEEPER_ASSERT(got && got->outcome == service::Ended::kGranted);
+    const service::AcquireResult got = must(locks_.acquire(acquire));
+    LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
     service::ReleaseCommand release;
     release.wanted = acquire.wanted;
-    const auto released = locks_.release(release);
-    LOCKKEEPER_ASSERT(released && released->released.size() == 1);
+    LOCKKEEPER_ASSERT(must(locks_.release(release)).released.size() == 1);
   }
 
  private:
@@ -113,11 +113,11 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
   service::FindRealm find;
   find.explicit_dir = folder_;
   find.env = runtime_.env;
-  const auto realm = service::find_realm(find);
-  LOCKKEEPER_ASSERT(realm && realm->root == std::filesystem::canonical(folder_));
+  const service::Realm realm = must(service::find_realm(find));
+  LOCKKEEPER_ASSERT(realm.root == std::filesystem::canonical(folder_));
   service::Settings settings;
   settings.durability.value = full ? service::Durability::kFull : service::Durability::kProcess;
-  table_ = std::make_unique<service::LockTable>(runtime_, *realm, settings);
+  table_ = std::make_unique<service::LockTable>(runtime_, realm, settings);
 }
 
 void Place::hold(const std::string& prefix, int count, const std::function<std::string(int)>& text,
@@ -134,8 +134,7 @@ void Place::hold(const std::string& prefix, int count, const std::function<std::
     }
     return next < count;
   };
-  const auto done = table_->write(some);
-  LOCKKEEPER_ASSERT(done);
+  must(table_->write(some));
 }
 
 void Place::hold_paths(int count) {
@@ -146,9 +145,7 @@ core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::s
   core::AcquireRequest wanted;
   wanted.owner = {agent, ""};
   for (const std::string& text : texts) {
-    const auto parsed = key::parse(text, {});
-    LOCKKEEPER_ASSERT(parsed);
-    wanted.claims.push_back({parsed->resource, core::Mode::kExclusive, 0});
+    wanted.claims.push_back({must(key::parse(text, {})).resource, core::Mode::kExclusive, 0});
   }
   wanted.ttl_ms = kLeaseMs;
   return wanted;
@@ -156,18 +153,16 @@ core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::s
 
 void table_pair(service::LockTable& table, const core::AcquireRequest& wanted) {
   core::LeaseId id;
-  const auto granted = table.write([&](core::Table& rows) -> Result<bool> {
+  must(table.write([&](core::Table& rows) -> Result<bool> {
     LK_ASSIGN(const core::AcquireReply reply, rows.acquire(wanted));
     LOCKKEEPER_ASSERT(reply.outcome == core::Outcome::kGranted || reply.again);
     id = reply.lease.id;
     return reply.again;
-  });
-  LOCKKEEPER_ASSERT(granted);
-  const auto released = table.write([&](core::Table& rows) -> Result<bool> {
+  }));
+  must(table.write([&](core::Table& rows) -> Result<bool> {
     LK_ASSIGN(const core::ReleaseReply reply, rows.release_leases(wanted.owner, {id}));
     return reply.again;
-  });
-  LOCKKEEPER_ASSERT(released);
+  }));
 }
 
 Made make_ours(const Setup& setup, Kept kept) {

@@ -30,6 +30,7 @@ Made make_proper_lockfile(const Setup& setup);  // npm's
 // As the peers that are not ours name themselves, for targets.
 inline constexpr const char* kOursName = "lockkeeper";
 inline constexpr const char* kBareName = "bare LMDB, the same check";
+inline constexpr const char* kBareMapName = "bare LMDB, through the map";
 inline constexpr const char* kRedisName = "Redis SET NX PX + DEL";
 inline constexpr const char* kSqliteFullName = "SQLite WAL, synchronous=FULL";
 inline constexpr const char* kEtcdName = "etcd txn + delete";

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "bench/child.h"
-#include "bench/peers/flat_name.h"
+#include "bench/peers/lock_files.h"
 #include "bench/peers/peers.h"
 
 namespace lockkeeper::bench {
@@ -67,7 +67,7 @@ class ProperLockfile final : public Peer {
  public:
   explicit ProperLockfile(Words argv)
       : Peer("proper-lockfile (npm), in node", "process",
-             "subtrees, queue, history, fences, names of owners, all or nothing"),
+             "subtrees, queue, history, fences, names of owners, all or nothing; 2,000 held"),
         argv_(std::move(argv)) {}
   std::unique_ptr<Client> connect() override {
     auto client = std::make_unique<NodeClient>(argv_);
@@ -89,7 +89,7 @@ Made make_proper_lockfile(const Setup& setup) {
     return std::unexpected("proper-lockfile: not installed; ./dev bench does it");
   }
   const std::string folder = setup.fresh("proper-lockfile");
-  for (int i = 0; i < setup.held; ++i) {
+  for (int i = 0; i < files_to_hold(setup); ++i) {
     ::mkdir((folder + "/" + flat_name(held_path(i)) + ".lock").c_str(), 0755);
   }
   const Words argv = {node, LOCKKEEPER_BENCH_PEERS "/proper_lockfile.js", modules, folder};

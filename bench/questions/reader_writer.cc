@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "bench/crew.h"
+#include "bench/must.h"
 #include "bench/peers/ours.h"
 #include "bench/questions/questions.h"
 
@@ -12,12 +13,11 @@ namespace {
 double read_once(service::LockTable& table, int i) {
   const core::AcquireRequest wanted = ask_for({path_at(9, i)}, "reader");
   return timed([&] {
-    const auto looked = table.read([&](core::Table& rows) -> Result<void> {
+    must(table.read([&](core::Table& rows) -> Result<void> {
       LK_ASSIGN(const core::CheckReply reply, rows.check(wanted, 0));
       LOCKKEEPER_ASSERT(reply.free);
       return {};
-    });
-    LOCKKEEPER_ASSERT(looked);
+    }));
   });
 }
 

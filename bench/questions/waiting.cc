@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/assert.h"
+#include "bench/must.h"
 
 namespace lockkeeper::bench {
 
@@ -15,24 +16,20 @@ void take_it(service::Locks& locks, Bound bound) {
   command.wanted.texts = {"src/api/users.py"};
   command.wait_ms = service::kWaitForEver;
   if (bound == Bound::kAttached) {
-    const auto slot = locks.table().own_slot();
-    LOCKKEEPER_ASSERT(slot);
-    command.attachment = *slot;
+    command.attachment = must(locks.table().own_slot());
   }
-  const auto got = locks.acquire(command);
-  LOCKKEEPER_ASSERT(got && got->outcome == service::Ended::kGranted);
+  const service::AcquireResult got = must(locks.acquire(command));
+  LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
 }
 
 void free_it(service::Locks& locks) {
   service::ReleaseCommand command;
   command.all = true;
-  LOCKKEEPER_ASSERT(locks.release(command));
+  must(locks.release(command));
 }
 
 std::size_t waiters_of(service::Locks& locks) {
-  const auto listed = locks.list({});
-  LOCKKEEPER_ASSERT(listed);
-  return listed->waiters.size();
+  return must(locks.list({})).waiters.size();
 }
 
 }  // namespace lockkeeper::bench
