@@ -22,6 +22,7 @@ void ask_one_client(const Setup& setup, Answer& answer) {
   made.push_back(make_proper_lockfile(setup));
   compare(setup, present(std::move(made), answer), answer);
   answer.ratio(kOursName, kBareName, {.what = "the bare LMDB pair", .must = 4});
+  answer.ratio(kOursName, kBareMapName, {.what = "the bare LMDB pair through the map", .must = 4});
   answer.ratio(
       kRedisName, kOursName,
       {.what = "as fast as Redis", .better = Target::Better::kMore, .must = 1, .aim = 1.5});
