@@ -181,7 +181,9 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
   if (held != nullptr) {
     LK_ASSIGN(const Condition now, condition(state_, *held));
     if (!now.over && held->confirm_by_mono_ms == 0) {
-      AcquireReply reply = answer(Outcome::kGranted, *held);
+      // Under another request's id the lease was there before: this request renewed it.
+      const bool renewal = held->request_id != request.request_id;
+      AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
       reply.replayed = true;
       if (!is_orphan(*held, now)) return reply;
       // Its process is gone: given back to the one that asks, or lost (rule 8).
@@ -319,21 +321,25 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
   return std::nullopt;
 }
 
-// True if leases of the owner had to be cleared away: then everything is to be looked at again.
+// Counts what the agent holds and what it waits for. True if some of that had to be cleared away:
+// then everything is to be looked at again.
 Result<bool> Table::check_quota(const Lease& lease) {
   const std::size_t limit = context_.limits.claims_per_agent;
-  LK_ASSIGN(std::size_t held, state_.claims_held(lease.owner));
+  LK_ASSIGN(std::size_t held, state_.claims_counted(lease.owner));
   if (held + lease.claims.size() <= limit) return false;
-  // Leases that are over but were not looked at yet do not count.
-  LK_ASSIGN(const std::vector<LeaseId> own, state_.leases_of(lease.owner));
+  // What is over but was not looked at yet does not count, of whichever session of the agent.
   bool cleared = false;
-  for (const LeaseId& id : own) {
-    if (!settler_.room_left()) break;
-    LK_ASSIGN(const bool gone, settler_.reap(id));
-    cleared |= gone;
+  for (const Holding holding : {Holding::kLease, Holding::kWaiter}) {
+    LK_ASSIGN(const std::vector<LeaseId> ids, state_.ids_of_agent(holding, lease.owner));
+    for (const LeaseId& id : ids) {
+      if (!settler_.room_left()) break;
+      LK_ASSIGN(const bool gone,
+                holding == Holding::kLease ? settler_.reap(id) : settler_.reap_waiter(id));
+      cleared |= gone;
+    }
   }
   LK_CHECK(settler_.settle());
-  LK_ASSIGN(held, state_.claims_held(lease.owner));
+  LK_ASSIGN(held, state_.claims_counted(lease.owner));
   if (held + lease.claims.size() <= limit) return cleared;
   return too_much("agent " + lease.owner.agent + " holds " + std::to_string(held) +
                       " resources and asks for " + std::to_string(lease.claims.size()) + " more",
@@ -364,6 +370,8 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
   event.fence_offset = lease.fence_offset;
   LK_CHECK(state_.append(std::move(event)));
   LK_CHECK(settler_.settle());
+  LK_ASSIGN(const bool any_waiters, state_.any_waiters());
+  if (any_waiters) LK_CHECK(settler_.wake_waiting(lease));
   return answer(Outcome::kGranted, std::move(lease));
 }
 

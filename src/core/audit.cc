@@ -241,6 +241,7 @@ class Audit {
     const std::string name = "waiter " + request.id.text();
     expect_rows(Holding::kWaiter, request);
     expect(blocked_key(waiter.blocker, request.id), request.id, "blocked");
+    counts_[request.id.bytes.substr(0, 4)] += request.claims.size();
     if (!request.attachment.attached()) say(name + " is bound to no process");
     LK_ASSIGN(const bool twice, exists(lease_key(request.id)));
     if (twice) say(name + " is a lease too");
@@ -365,13 +366,13 @@ class Audit {
       const std::string agent(row.key.substr(1));
       if (!in.at_end() || count != counts_[agent]) {
         say("the counter of agent tag " + to_hex(agent) + " says " + std::to_string(count) +
-            " claims, its leases have " + std::to_string(counts_[agent]));
+            " claims, its leases and waiters have " + std::to_string(counts_[agent]));
       }
       counts_.erase(agent);
       return true;
     }));
     for (const auto& [agent, count] : counts_) {
-      say("agent tag " + to_hex(agent) + " holds " + std::to_string(count) +
+      say("agent tag " + to_hex(agent) + " has " + std::to_string(count) +
           " claims and has no counter");
     }
     return {};

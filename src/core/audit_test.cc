@@ -118,7 +118,7 @@ TEST_F(Audit, ACounterThatIsOff) {
   RecordWriter five;
   five.number(5);
   put(counter_key(kAnn), five.take());
-  expect("says 5 claims, its leases have 2");
+  expect("says 5 claims, its leases and waiters have 2");
   erase(counter_key(kAnn));
   expect("has no counter");
 }

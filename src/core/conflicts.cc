@@ -3,9 +3,7 @@
 #include <algorithm>
 
 namespace lockkeeper::core {
-namespace {
 
-// The leases a request may work inside: the one it presents, and that one's parents.
 Result<std::set<LeaseId>> parents_of(State& state, const Lease& request) {
   std::set<LeaseId> parents;
   LeaseId next = request.parent;
@@ -16,6 +14,12 @@ Result<std::set<LeaseId>> parents_of(State& state, const Lease& request) {
   }
   return parents;
 }
+
+bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease) {
+  return lease.owner == owner || parents.contains(lease.id) || is_subagent(owner, lease.owner);
+}
+
+namespace {
 
 bool sufficient(Mode held, Mode asked) {
   return held == Mode::kExclusive || asked == Mode::kShared;
@@ -38,10 +42,7 @@ class Search {
 
  private:
   // Does the owner, or a lease the request works inside, stand behind this lease?
-  bool on_our_side(const Lease& lease) const {
-    return lease.owner == request_.owner || parents_.contains(lease.id) ||
-           is_subagent(request_.owner, lease.owner);
-  }
+  bool on_our_side(const Lease& lease) const { return on_side_of(request_.owner, parents_, lease); }
 
   bool is_new() const { return queue_.look && queue_.before == 0; }
 
@@ -196,6 +197,11 @@ bool is_subagent(const Owner& owner, const Owner& holder) {
   const std::string& parent = holder.session;
   return !parent.empty() && owner.session.size() > parent.size() + 1 &&
          owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
+}
+
+bool is_subagent(const Owner& owner) {
+  const std::size_t slash = owner.session.find('/');
+  return slash != std::string::npos && slash > 0 && slash + 1 < owner.session.size();
 }
 
 bool is_orphan(const Lease& lease, const Condition& now) {

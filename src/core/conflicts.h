@@ -44,8 +44,15 @@ Result<Condition> condition_confirmed(State& state, const Lease& lease);
 // has its full length again from the new epoch's start (rule 9).
 std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch);
 
-// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"?
+// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"? Of anybody?
 bool is_subagent(const Owner& owner, const Owner& holder);
+bool is_subagent(const Owner& owner);
+
+// The leases a request may work inside: the one it presents (request.parent), and that one's
+// parents.
+Result<std::set<LeaseId>> parents_of(State& state, const Lease& request);
+// Does this lease stand for a request of `owner` rather than against it (rules 2 and 11)?
+bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease);
 
 struct Findings {
   std::vector<Conflict> conflicts;  // in the order found; holders may be over: see condition()

@@ -100,16 +100,7 @@ class Walk {
   }
 
   Result<void> expand(const Owner& owner) {
-    LK_ASSIGN(std::vector<LeaseId> waiting, state_.waiters_of(owner));
-    // Who waits under one of its leases, or under a lease inside one of those.
-    LK_ASSIGN(std::vector<LeaseId> leases, state_.leases_of(owner));
-    for (std::size_t i = 0; i < leases.size(); ++i) {
-      LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(leases[i], SIZE_MAX));
-      for (const LeaseId& child : children) {
-        LK_ASSIGN(const Lease* lease, state_.lease(child));
-        (lease == nullptr ? waiting : leases).push_back(child);
-      }
-    }
+    LK_ASSIGN(const std::vector<LeaseId> waiting, waits_through(state_, owner));
     for (const LeaseId& id : waiting) {
       LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
       if (!waiter) continue;
@@ -142,6 +133,23 @@ class Walk {
 };
 
 }  // namespace
+
+bool must_look_for_rings(const Lease& waiting) {
+  return waiting.overtook || is_subagent(waiting.owner);
+}
+
+Result<std::vector<LeaseId>> waits_through(State& state, const Owner& owner) {
+  LK_ASSIGN(std::vector<LeaseId> waiting, state.waiters_of(owner));
+  LK_ASSIGN(std::vector<LeaseId> leases, state.leases_of(owner));
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    LK_ASSIGN(const std::vector<LeaseId> children, state.children_of(leases[i], SIZE_MAX));
+    for (const LeaseId& child : children) {
+      LK_ASSIGN(const Lease* lease, state.lease(child));
+      (lease == nullptr ? waiting : leases).push_back(child);
+    }
+  }
+  return waiting;
+}
 
 Result<std::optional<std::vector<CycleStep>>> find_cycle(State& state, const Lease& request,
                                                          const std::vector<Conflict>& conflicts) {

@@ -20,9 +20,19 @@ struct CycleStep {
   std::vector<std::string> waits_for;  // resources, as held
 };
 
+// The waiters through which an owner waits: its own, and those made under its leases, or under a
+// lease inside one of those.
+Result<std::vector<LeaseId>> waits_through(State& state, const Owner& owner);
+
 // The cycle that `request` would close by waiting for `conflicts`, beginning with its owner;
 // nullopt if there is none. Exact for cycles of owners, whatever their length.
 Result<std::optional<std::vector<CycleStep>>> find_cycle(State& state, const Lease& request,
                                                          const std::vector<Conflict>& conflicts);
+
+// A waiter that passed another one is behind it again when what let it pass ends, and that can
+// close a ring which no new request and no wake tells of; what lets a subagent pass may be its
+// session's. Such a waiter polls every kRingLookMs (L5), the others every second.
+inline constexpr std::int64_t kRingLookMs = 50;
+bool must_look_for_rings(const Lease& waiting);
 
 }  // namespace lockkeeper::core

@@ -223,6 +223,56 @@ TEST_P(Rule06, L5ARingThatOnlyShowsLaterIsFoundByAPoll) {
   EXPECT_EQ(realm_.waiters().size(), 2U);
 }
 
+TEST_P(Rule06, L5WhoIsLetInUnderALeaseLooksForARingThroughItsOtherRequest) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest other = realm_.wait(kCat, {x("b")});
+  other.wake = 77;
+  const Lease waiting = realm_.queued(other);
+  realm_.queued(kBob, {x("src/")});
+  // Bob waits for ann, not for cat, who waits for bob. But then ann lets cat in.
+  AcquireRequest inner = realm_.ask(kCat, {x("src/a")});
+  inner.under = parent.id;
+  inner.under_fence = parent.fence();
+  realm_.granted(inner);
+  EXPECT_THAT(realm_.woken, testing::Contains(77u));
+  EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5AHandoffToOneLetInLooksForARingThroughItsOtherRequestToo) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  AcquireRequest first = realm_.ask(kDan, {x("src/a")});
+  first.under = parent.id;
+  first.under_fence = parent.fence();
+  const Lease sibling = realm_.granted(first);
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest other = realm_.wait(kCat, {x("b")});
+  other.wake = 77;
+  const Lease waiting = realm_.queued(other);
+  realm_.queued(kBob, {x("src/a/b")});
+  AcquireRequest inner = realm_.wait(kCat, {x("src/a")});
+  inner.under = parent.id;
+  inner.under_fence = parent.fence();
+  const Lease second = realm_.queued(inner);
+  ASSERT_TRUE(realm_.release(kDan, sibling.id));
+  ASSERT_TRUE(realm_.holds(second.id));
+  EXPECT_THAT(realm_.woken, testing::Contains(77u));
+  EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
+}
+
+TEST_P(Rule06, L5WhoCanPassAnotherForWhatItGotLooksAgain) {
+  // Only then does the table know that its request must look for rings when that lease ends.
+  realm_.granted(kCat, {x("c")});
+  realm_.queued(kBob, {x("c"), x("m")});
+  AcquireRequest behind = realm_.wait(kAnn, {x("c/d")});
+  behind.wake = 77;
+  const Lease waiting = realm_.queued(behind);
+  EXPECT_FALSE(must_look_for_rings(realm_.waiter(waiting.id).request));
+  AcquireRequest passing = realm_.ask(kAnn, {x("h")});
+  realm_.granted(passing);
+  EXPECT_THAT(realm_.woken, testing::Contains(77u));
+}
+
 TEST_P(Rule06, AfterTheVictimReleasesTheOtherGoesOn) {
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});

@@ -34,6 +34,19 @@ TEST_P(Rule11, WhoPresentsTheLeaseWithItsFenceDoesNotConflictWithIt) {
   EXPECT_TRUE(realm_.check(inside(parent, kBob, {x("src/b")}))->free);
 }
 
+TEST_P(Rule11, CheckSaysMineInsideALeaseOnesWorksUnder) {
+  const Lease parent = realm_.granted(kAnn, {x("src/"), s("doc/")});
+  EXPECT_TRUE(realm_.check(realm_.ask(kSub, {x("src/a")}))->mine);
+  EXPECT_TRUE(realm_.check(realm_.ask(kSub, {s("doc/a")}))->mine);
+  EXPECT_FALSE(realm_.check(realm_.ask(kSub, {x("doc/a")}))->mine);
+  EXPECT_TRUE(realm_.check(inside(parent, kBob, {x("src/a")}))->mine);
+  EXPECT_FALSE(realm_.check(realm_.ask(kBob, {x("src/a")}))->mine);
+  const Lease child = realm_.granted(inside(parent, kBob, {x("src/b/")}));
+  EXPECT_TRUE(realm_.check(inside(child, kCat, {x("src/c")}))->mine);
+  realm_.pass(60'001);
+  EXPECT_FALSE(realm_.check(realm_.ask(kSub, {x("src/a")}))->mine);
+}
+
 TEST_P(Rule11, I4AStaleFenceIsLost) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   AcquireRequest request = inside(parent, kBob, {x("src/a")});

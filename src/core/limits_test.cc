@@ -109,6 +109,32 @@ TEST_P(Rule14, L8AWaitCountsBeforeItIsQueued) {
   expect_limit(realm_.wait(kAnn, {x("b")}), "the limit is 1");
 }
 
+TEST_P(Rule14, L8WhatWaitsCountsSoThatAHandoffKeepsTheLimit) {
+  realm_.limits.claims_per_agent = 2;
+  realm_.granted(kBob, {x("a"), x("b")});
+  const Lease waiting = realm_.queued(kAnn, {x("a")});
+  realm_.granted(kAnn, {x("c")});
+  expect_limit(realm_.ask(kAnn, {x("d")}), "agent ann holds 2 resources");
+  expect_limit(realm_.wait(kAnn, {x("b")}), "the limit is 2");
+  ASSERT_TRUE(realm_.release(kBob, {"a"}));
+  EXPECT_TRUE(realm_.holds(waiting.id));
+  ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+  realm_.granted(kAnn, {x("d")});
+}
+
+TEST_P(Rule14, L8WhatAnotherSessionLeftBehindDoesNotCount) {
+  realm_.limits.claims_per_agent = 2;
+  AcquireRequest request = realm_.ask({"ann", "s1"}, {x("a")});
+  request.attachment = process(7);
+  realm_.granted(request);
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest waiting = realm_.wait({"ann", "s2"}, {x("b")});
+  waiting.waiting_process = process(7);
+  realm_.queued(waiting);
+  realm_.kill(7);
+  realm_.granted({"ann", "s3"}, {x("c"), x("d")});
+}
+
 TEST_P(Rule14, L8LeasesThatAreOverDoNotCount) {
   realm_.limits.claims_per_agent = 2;
   AcquireRequest request = realm_.ask(kAnn, {x("a"), x("b")});

@@ -39,6 +39,20 @@ TEST_P(Rule12, I8AReplayHasTheAnswerAndTheEffectOfOne) {
   EXPECT_EQ(realm_.rows(), before);
 }
 
+TEST_P(Rule12, I8AReplayOfARenewalSaysRenewed) {
+  const Lease lease = realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
+  ASSERT_EQ(realm_.outcome(named(realm_.ask(kAnn, {x("a")}), "r2")), Outcome::kRenewed);
+  realm_.pass(1'000);
+  const auto before = realm_.rows();
+  const auto again = realm_.acquire(named(realm_.ask(kAnn, {x("a")}), "r2"));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->outcome, Outcome::kRenewed);
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(again->lease.fence(), lease.fence());
+  EXPECT_EQ(realm_.rows(), before);
+  EXPECT_EQ(realm_.outcome(named(realm_.ask(kAnn, {x("a")}), "r1")), Outcome::kGranted);
+}
+
 TEST_P(Rule12, TheScopeIsTheOwner) {
   realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
   EXPECT_EQ(realm_.outcome(named(realm_.ask(kBob, {x("a")}), "r1")), Outcome::kHeld);

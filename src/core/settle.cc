@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/assert.h"
+#include "core/deadlock.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -220,6 +221,31 @@ Result<void> Settler::grant(const Waiter& waiter) {
   LK_CHECK(state_.append(std::move(event)));
   wake_.push_back(waiter.wake);
   ++grants_;
+  return wake_waiting(lease);
+}
+
+// A grant may draw an edge that no enqueueing request sees: who waits for a lease now also waits
+// for whoever was let in under it, and the owner may pass others in the queue for what it has got.
+// If the owner waits elsewhere that can close a ring, or hide one until this lease ends: those that
+// wait for it look now instead of within a second (L5). Peeks: a wake is a hint.
+Result<void> Settler::wake_waiting(const Lease& granted) {
+  const auto look = [&](const kv::Row& row) {
+    const auto waiter = decode_waiter(LeaseId{std::string(row.key.substr(1))}, row.value, 0);
+    if (waiter && waiter->request.owner == granted.owner) wake_.push_back(waiter->wake);
+    return true;
+  };
+  const std::string own = waiter_key(LeaseId{owner_tag(granted.owner)});
+  LK_CHECK(state_.txn().scan(kv::prefix_range(own), look, kv::Read::kPeek));
+  if (!granted.overtook || (granted.parent.empty() && !is_subagent(granted.owner))) return {};
+  const auto below = waits_through(state_, granted.owner);
+  if (!below)
+    return below.error().code == Code::kLimitExceeded ? Result<void>() : fail(below.error());
+  for (const LeaseId& id : *below) {
+    LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(waiter_key(id), kv::Read::kPeek));
+    if (!row) continue;
+    LK_ASSIGN(const Waiter waiter, decode_waiter(id, row->value, row->created));
+    wake_.push_back(waiter.wake);
+  }
   return {};
 }
 

@@ -55,6 +55,9 @@ class Settler {
   // True if it was granted. `queue_matters`: earlier waiters may still stand before it.
   Result<bool> consider(const LeaseId& id, bool queue_matters);
 
+  // Lets the owner's other requests look again, because it was granted this one.
+  Result<void> wake_waiting(const Lease& granted);
+
   // Is there room in this commit for one more end or grant? Has it any yet?
   bool room_left() const;
   bool worked() const { return grants_ + ends_ > 0; }

@@ -58,7 +58,7 @@ Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
   return {};
 }
 
-Result<std::size_t> State::claims_held(const Owner& owner) {
+Result<std::size_t> State::claims_counted(const Owner& owner) {
   const std::string key = counter_key(owner);
   const auto known = counters_.find(key);
   if (known != counters_.end()) return known->second;
@@ -74,7 +74,7 @@ Result<std::size_t> State::claims_held(const Owner& owner) {
 }
 
 Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
-  LK_ASSIGN(const std::size_t before, claims_held(owner));
+  LK_ASSIGN(const std::size_t before, claims_counted(owner));
   const std::int64_t after = static_cast<std::int64_t>(before) + change;
   if (after < 0) {
     return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is off");
@@ -143,6 +143,8 @@ Result<void> State::add_waiter(const Waiter& waiter) {
   LK_CHECK(put_claims(Holding::kWaiter, request, true));
   LK_CHECK(txn_.put(blocked_key(waiter.blocker, request.id), ""));
   if (!request.parent.empty()) LK_CHECK(txn_.put(child_key(request.parent, request.id), "w"));
+  // What waits counts as well: so the limit holds when it is granted.
+  LK_CHECK(count_claims(request.owner, static_cast<std::int64_t>(request.claims.size())));
   any_waiters_ = true;
   return {};
 }
@@ -160,6 +162,7 @@ Result<void> State::remove_waiter(const Waiter& waiter) {
   LK_CHECK(put_claims(Holding::kWaiter, request, false));
   LK_CHECK(txn_.erase(blocked_key(waiter.blocker, request.id)));
   if (!request.parent.empty()) LK_CHECK(txn_.erase(child_key(request.parent, request.id)));
+  LK_CHECK(count_claims(request.owner, -static_cast<std::int64_t>(request.claims.size())));
   any_waiters_.reset();
   return {};
 }
@@ -171,6 +174,20 @@ Result<std::vector<LeaseId>> State::owned(char letter, const Owner& owner) {
     ids.push_back(LeaseId{row.key.substr(1)});
     return true;
   }));
+  return ids;
+}
+
+Result<std::vector<LeaseId>> State::ids_of_agent(Holding holding, const Owner& owner) {
+  std::vector<LeaseId> ids;
+  const std::string counter = counter_key(owner);
+  const std::string prefix = (holding == Holding::kLease ? "l" : "w") + counter.substr(1);
+  LK_CHECK(txn_.scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        if (row.key != counter) ids.push_back(LeaseId{std::string(row.key.substr(1))});
+        return true;
+      },
+      kv::Read::kPeek));
   return ids;
 }
 

@@ -49,7 +49,9 @@ class State {
                                            const LeaseId& after = {});
   // True: certainly nobody is filed under it, and nobody needs to look again. False: look.
   Result<bool> nobody_under(const LeaseId& blocker);
-  Result<std::size_t> claims_held(const Owner& owner);
+  // Claims of the agent's leases and waiters, and whose claims those are (peeked at).
+  Result<std::size_t> claims_counted(const Owner& owner);
+  Result<std::vector<LeaseId>> ids_of_agent(Holding holding, const Owner& owner);
 
   // A claim row seen while looking for overlaps.
   struct Hit {

@@ -62,7 +62,7 @@ struct ReleaseReply {
 
 struct CheckReply {
   bool free = false;           // nothing of others stands against it
-  bool mine = false;           // own leases cover all of it in sufficient mode
+  bool mine = false;           // leases on its side (rule 11) cover all of it in sufficient mode
   bool fence_current = false;  // a live lease with the asked fence covers all of it
   std::vector<Conflict> conflicts;
 };

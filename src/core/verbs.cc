@@ -29,19 +29,22 @@ std::unexpected<Error> gone(const LostLease& lost) {
   return fail(Code::kLost, message, "stop changing what it covered and ask for it again");
 }
 
-// Of the live leases that cover a claim in sufficient mode: is one the owner's, has one that fence,
-// whoever holds it (I4)?
+// Of the live leases that cover a claim in sufficient mode: is one on the asker's side, has one
+// that fence, whoever holds it (I4)?
 struct Cover {
   bool mine = false;
   bool current = false;
 };
-Result<Cover> cover_of(State& state, const Claim& claim, const Owner& owner, std::uint64_t fence) {
+Result<Cover> cover_of(State& state, const Claim& claim, const Lease& wanted,
+                       const std::set<LeaseId>& parents, std::uint64_t fence) {
+  const Owner& owner = wanted.owner;
+  const bool alone = parents.empty() && !is_subagent(owner);
   std::set<LeaseId> covering;
   const auto collect = [&](const State::Hit& hit) {
     if (key::covers(hit.resource, claim.resource)) covering.insert(hit.id);
   };
   State::Look look;
-  if (fence == 0) look.only_of = &owner;
+  if (fence == 0 && alone) look.only_of = &owner;
   LK_CHECK(state.overlapping(claim.resource, look, collect));
   look.mode = Mode::kShared;
   if (claim.mode == Mode::kShared) LK_CHECK(state.overlapping(claim.resource, look, collect));
@@ -51,7 +54,7 @@ Result<Cover> cover_of(State& state, const Claim& claim, const Owner& owner, std
     if (lease == nullptr) continue;
     LK_ASSIGN(const Condition now, condition(state, *lease));
     if (now.over) continue;
-    cover.mine |= lease->owner == owner;
+    cover.mine |= on_side_of(owner, parents, *lease);
     cover.current |= fence != 0 && lease->fence() == fence;
   }
   return cover;
@@ -217,8 +220,9 @@ Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fen
   }
   reply.mine = !wanted.claims.empty();
   reply.fence_current = reply.mine;
+  LK_ASSIGN(const std::set<LeaseId> parents, parents_of(state_, wanted));
   for (const Claim& claim : wanted.claims) {
-    LK_ASSIGN(const Cover cover, cover_of(state_, claim, request.owner, fence));
+    LK_ASSIGN(const Cover cover, cover_of(state_, claim, wanted, parents, fence));
     reply.mine &= cover.mine;
     reply.fence_current &= cover.current;
   }

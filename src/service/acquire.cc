@@ -179,7 +179,9 @@ Result<AcquireResult> Locks::wait(const AcquireCommand& command, AcquireResult r
     return std::move(result);
   };
   for (;;) {
-    const std::int64_t look_by = clock.now().mono_ms + kLookAgainMs;
+    const bool rings = core::must_look_for_rings(reply.lease);
+    const std::int64_t look_ms = rings ? core::kRingLookMs : kLookAgainMs;
+    const std::int64_t look_by = clock.now().mono_ms + look_ms;
     // Read the word, look at the table, then sleep on what was read: no wake is lost between.
     const std::uint32_t seen = board->read(word);
     LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
