@@ -489,10 +489,10 @@ Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) 
   if (!waiter) {
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
-  auto findings = find_conflicts(state_, waiter->request, {true, waiter->request.created});
-  // Leaving must be possible also where the store's commit is too small to tell what is left.
-  if (!findings && findings.error().code != Code::kLimitExceeded) return fail(findings.error());
   LK_CHECK(settler_.drop(*waiter, "cancelled", cause));
+  // Leaving must be possible also where the store's commit is too small to tell what is left.
+  auto findings = find_conflicts(state_, waiter->request, {true, waiter->request.created});
+  if (!findings && findings.error().code != Code::kLimitExceeded) return fail(findings.error());
   LK_CHECK(settler_.settle());
   return answer(Outcome::kHeld, waiter->request,
                 findings ? std::move(findings->conflicts) : std::vector<Conflict>());

@@ -26,7 +26,9 @@ Result<void> record_end(State& state, const Lease& lease) {
   lost.fence = lease.fence();
   lost.at_wall_ms = state.context().now.wall_ms;
   LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost)));
-  return state.file_due(state.context().now.mono_ms, Due::kLost, lease.id.bytes);
+  const Context& context = state.context();
+  return state.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
+                        lease.id.bytes);
 }
 
 }  // namespace

@@ -300,6 +300,10 @@ Result<void> Settler::hand_off(const Ended& ended) {
     }
     LK_ASSIGN(const bool gone, reap_waiter(id));
     if (gone) continue;
+    // Read now: if the look at it takes all guards it could not be dropped any more.
+    if (state_.txn().left().guards != SIZE_MAX) {
+      LK_CHECK(state_.claims_counted(waiter->request.owner));
+    }
     // Those filed alone under something that was granted have nobody before them any more.
     const Result<bool> fits = consider(id, !(ended.in_order && waiter->alone));
     if (fits) continue;

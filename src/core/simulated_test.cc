@@ -1,6 +1,7 @@
 // What the simulator found (tests/sim), each as the shortest story that shows it.
 #include <gmock/gmock.h>
 
+#include "core/reboot.h"
 #include "core/testing.h"
 
 namespace lockkeeper::core {
@@ -193,6 +194,27 @@ TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
     }
     ASSERT_TRUE(realm_.release(kAnn, parent.id));
   }
+}
+
+// Where durability is `process`: the store is set aside at a reboot.
+TEST_P(Simulated, I7_F11WhatEndedWithTheStoreOfBeforeIsToldAlsoAfterItsFirstUpkeep) {
+  if (optimistic()) GTEST_SKIP() << "no store of that flavour is set aside";
+  const Lease lease = realm_.granted(kAnn, {x("a")});
+  Realm next(GetParam());
+  {
+    auto former = realm_.store().begin(kv::Access::kRead);
+    auto txn = next.store().begin(kv::Access::kWrite);
+    ASSERT_TRUE(former && txn);
+    const Context context{next.now(), next.store().epoch(), 1, &next.prober, next.limits};
+    ASSERT_TRUE(end_by_reboot(**former, **txn, context));
+    ASSERT_TRUE((*txn)->commit());
+  }
+  next.pass(1'000);
+  next.maintain();
+  const std::vector<LostLease> told = next.notices(kAnn);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told.front().id, lease.id);
+  EXPECT_EQ(told.front().cause, "reboot");
 }
 
 }  // namespace

@@ -19,15 +19,19 @@ void Episode::add_actors() {
                                 {"writer", "s2/sub"}, {"reader", "s4"}};
   for (const core::Owner& owner : owners) {
     auto actor = std::make_unique<Actor>();
-    Actor* raw = actor.get();
     actor->owner = owner;
     actor->pid_namespace = 1 + below(2);
     actor->view = std::make_unique<View>(processes_, actor->pid_namespace);
-    actor->store = std::make_unique<kv::FaultyStore>(
-        store_, [this, raw](const kv::CallInfo& info) { return decide(*raw, info); });
+    open_store(*actor);
     actor->process = processes_.start();
     actors_.push_back(std::move(actor));
   }
+}
+
+void Episode::open_store(Actor& actor) {
+  Actor* self = &actor;
+  actor.store = std::make_unique<kv::FaultyStore>(
+      watch_.store(), [this, self](const kv::CallInfo& info) { return decide(*self, info); });
 }
 
 void Episode::died(Actor& actor) {
@@ -121,11 +125,26 @@ Op Episode::choose(Actor& actor) {
   return op;
 }
 
+// Of the leases heard of, one that lies inside the most others.
+const Episode::Held& Episode::deepest() const {
+  const Held* found = &seen_.back();
+  std::size_t most = 0;
+  for (const Held& held : seen_) {
+    const auto lease = model_.leases.find(held.id);
+    const std::size_t depth = lease == model_.leases.end() ? 0 : model_.depth(lease->second);
+    if (depth > most) found = &held;
+    most = std::max(most, depth);
+  }
+  return *found;
+}
+
 Op Episode::choose_acquire(Actor& actor) {
   Op op = simple(actor, Kind::kAcquire);
   core::AcquireRequest& request = op.request;
   request.owner = actor.owner;
-  const std::uint64_t claims = chance(70) ? 1 : 2 + below(2);
+  std::uint64_t claims = chance(70) ? 1 : 2 + below(2);
+  // In some episodes, as much as one commit of a store with a budget hardly takes.
+  if (options_.seed % 8 == 3 && chance(20)) claims = 8 + below(6);
   const bool shared = chance(35);
   for (std::uint64_t i = 0; i < claims; ++i) {
     std::uint64_t resource = below(static_cast<std::uint64_t>(world_.size()));
@@ -140,8 +159,10 @@ Op Episode::choose_acquire(Actor& actor) {
   request.attachment = some_attachment(actor);
   if (request.attachment.attached() && chance(40)) request.orphan_grace_ms = 3'000;
   if (chance(35)) request.request_id = "r" + std::to_string(++request_ids_);
-  if (!seen_.empty() && chance(15)) {
-    const Held& held = seen_[below(seen_.size())];
+  const bool nests = options_.seed % 8 < 2;
+  if (!seen_.empty() && chance(nests ? 30 : 15)) {
+    const Held& held = nests ? deepest() : seen_[below(seen_.size())];
+    if (nests) request.ttl_ms = 60'000;
     request.under = held.id;
     request.under_fence = held.fence + (chance(8) ? 1 : 0);
   }

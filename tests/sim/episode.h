@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "judge.h"
 #include "kv/memory/faulty_store.h"
-#include "kv/memory/memory_store.h"
+#include "watch.h"
 
 namespace lockkeeper::sim {
 
@@ -70,6 +69,7 @@ class Episode {
   void add_actors();
   Op choose(Actor& actor);
   Op choose_acquire(Actor& actor);
+  const Held& deepest() const;
   Op choose_on_leases(Actor& actor, Op::Kind kind);
   Op simple(const Actor& actor, Op::Kind kind, std::vector<core::LeaseId> ids = {}) const;
   void use_process(const Actor& actor, core::AcquireRequest& request);
@@ -86,19 +86,12 @@ class Episode {
   void step();
   void advance_clock();
   void reboot();
+  void open_store(Actor& actor);
   void perform(Actor& actor, const Op& op);
   bool attempt(Actor& actor, const Op& op);  // true: try again
   void make_plan(Actor& actor, bool first);
   kv::Decision decide(Actor& actor, const kv::CallInfo& info);
   void nest();
-  Result<Answer> call(core::Table& table, const Op& op);
-  core::Context context_of(const Actor& actor);
-  void commit(Actor& actor, const Op& op, Answer& answer, std::unique_ptr<kv::Txn> txn,
-              std::vector<std::uint64_t> wake, std::uint64_t deaths, kv::Version begun,
-              bool& retry);
-  std::vector<core::Event> events_of(kv::Txn& txn, kv::Version version);
-  void check_table(kv::Txn& txn, const Actor& actor);
-  void observe(const Op& op, const std::vector<core::Event>& events);
   void note(const Actor& actor, const Op& op, const std::string& outcome);
 
   std::uint64_t below(std::uint64_t bound) { return random_below(random_, bound); }
@@ -109,36 +102,19 @@ class Episode {
   const EpisodeOptions options_;
   SeededRandom seeded_;
   Random& random_;
-  const kv::Flavour flavour_;
-  kv::Epoch epoch_;
-  core::Limits limits_;
-  Processes processes_;
-  Model model_;
-  Judge judge_;
-  kv::MemoryStore store_;
+  Watch watch_;
+  Model& model_;
+  Processes& processes_;
   std::vector<std::unique_ptr<Actor>> actors_;
   std::optional<Op> last_named_;  // the last acquire of the first actor with a request id
   std::vector<Held> seen_;        // leases that anybody ever heard of, lately
   bool faults_ = true;
   int depth_ = 0;
   int step_ = 0;
-  std::int64_t wall_ = 1'768'000'000'000;
-  std::uint64_t ticket_ = 0;
   std::uint64_t request_ids_ = 0;
   std::uint64_t wake_words_ = 0;
   std::uint64_t operations_ = 0;
   bool crashed_as_told_ = false;
-  std::uint64_t checks_ = 0;
-  // Decoded rows by key, with the version that wrote them; a row that did not change is not read
-  // again.
-  template <class T>
-  struct Mirrored {
-    kv::Version modified = 0;
-    std::uint64_t seen = 0;
-    T record;
-  };
-  std::map<std::string, Mirrored<core::Lease>, std::less<>> lease_rows_;
-  std::map<std::string, Mirrored<core::Waiter>, std::less<>> waiter_rows_;
 };
 
 }  // namespace lockkeeper::sim

@@ -52,8 +52,7 @@ struct Done {
   bool alone = true;   // nobody else committed meanwhile: what was peeked at is true, too
 };
 
-// How often each rare thing was seen.
-using Probes = std::map<std::string, std::uint64_t>;
+using Probes = std::map<std::string, std::uint64_t>;  // how often each rare thing was seen
 
 class Judge {
  public:
@@ -64,11 +63,14 @@ class Judge {
   // The operation ended in an error; nothing was committed.
   void refused(const Op& op, const Error& error, const core::Prober& view, bool strict);
   void reboot(const kv::Epoch& epoch);
+  void recreated(const kv::Epoch& epoch, const std::vector<core::Event>& events);
 
+  // L5, after each commit: of the waiters in a ring somebody must be about to look for it. Those in
+  // `looking` do so on their own, others are woken, or see the end of what is before them.
+  void check_rings(const std::set<core::LeaseId>& looking, const core::Prober& view);
   // The rows of a lease and of a waiter, as decoded, against the model.
   void compare(const core::Lease& lease) const;
   void compare(const core::Waiter& waiter) const;
-
   static std::string describe(const Op& op);
   static std::string describe(const Entry& entry, const World& world);
 
@@ -77,6 +79,7 @@ class Judge {
     std::string arguments;
     core::LeaseId lease;
     std::optional<std::int64_t> forget_after;
+    bool renewal = false;  // it was answered `renewed`
   };
   struct Lost {
     core::Owner owner;
@@ -84,7 +87,6 @@ class Judge {
     std::int64_t forget_after = 0;
   };
   using RequestKey = std::pair<OwnerKey, std::string>;
-
   [[noreturn]] void fail(const std::string& what) const;
   void require(bool holds, const char* what) const {
     if (!holds) fail(what);
@@ -127,7 +129,9 @@ class Judge {
   Entry& lease_at(const core::LeaseId& id);
   std::vector<Want> wants_of(const std::vector<core::Claim>& claims) const;
   std::string arguments_of(const core::AcquireRequest& request) const;
-  void remember(const Op& op, const core::LeaseId& id);
+  void remember(const Op& op, const core::LeaseId& id, bool renewal = false);
+  void check_quota(const core::Owner& owner) const;
+  bool is_mine(const Entry& request, const Want& want, const core::Prober& view) const;
   void probe(const char* name) const { ++probes_[name]; }
 
   Model& model_;
@@ -140,6 +144,7 @@ class Judge {
   std::map<RequestKey, Known> known_;
   std::map<core::LeaseId, Lost> lost_;
   std::map<core::LeaseId, std::uint64_t> woken_;  // handoffs of this commit, and their words
+  std::set<core::LeaseId> about_to_look_;         // woken, and has not polled since
 };
 
 }  // namespace lockkeeper::sim

@@ -123,9 +123,10 @@ std::string Judge::arguments_of(const core::AcquireRequest& request) const {
   return text;
 }
 
-void Judge::remember(const Op& op, const LeaseId& id) {
+void Judge::remember(const Op& op, const LeaseId& id, bool renewal) {
   if (op.request.request_id.empty()) return;
-  known_[{key_of(op.owner), op.request.request_id}] = {arguments_of(op.request), id, std::nullopt};
+  known_[{key_of(op.owner), op.request.request_id}] = {arguments_of(op.request), id, std::nullopt,
+                                                       renewal};
 }
 
 // I8: the same request again has the effect and the answer of one.
@@ -149,7 +150,9 @@ void Judge::check_replay(const Op& op, const AcquireReply& reply) {
   require(before.arguments == arguments_of(op.request), "I8: other arguments were accepted");
   require(!before.forget_after, "I8: a replay after the end");
   require(reply.lease.id == before.lease, "I8: the replay's answer is another lease");
-  probe("replay");
+  require((reply.outcome == Outcome::kRenewed) == before.renewal,
+          "I8: the replay has another answer");
+  probe(before.renewal ? "replay of a renewal" : "replay");
 }
 
 void Judge::check_answer(const Done& done) {
@@ -219,6 +222,9 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
         const Entry entry = entry_of(done.op, reply.lease);
         check_parent(done.op, entry, done.view);
         check_conflicts(done, entry, 0, reply);
+        const bool told = std::any_of(done.events.begin(), done.events.end(),
+                                      [](const auto& event) { return event.what == "refused"; });
+        if (!told) probe("refusal not recorded again");
         for (const Block& block : model_.blocks(entry, 0, done.view)) {
           if (block.waiting) probe("refused behind a waiter");
         }
@@ -299,47 +305,57 @@ void Judge::check_cycle(const Done& done, const Entry& request, const AcquireRep
   if (side.size() > 1) probe("deadlock through a parent");
 }
 
+// Rule 11: its own leases, those it works inside, those of the session it is a subagent of.
+bool Judge::is_mine(const Entry& request, const Want& want, const core::Prober& view) const {
+  for (const auto& [id, held] : model_.leases) {
+    if (!model_.on_side(request, held) || !model_.over_lease(held, view).empty()) continue;
+    for (const Want& has : held.wants) {
+      if (has.mode >= want.mode && model_.world().covers(has.resource, want.resource)) return true;
+    }
+  }
+  return false;
+}
+
 void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
   const Op& op = done.op;
-  Entry entry = entry_of(op, {});
-  entry.parent = op.request.under;
-  auto real = model_.without_over(model_.blocks(entry, 0, done.view), done.view);
   std::set<Block> named;
   for (const core::Conflict& conflict : reply.conflicts) {
     named.insert({conflict.holder.id, conflict.waiting,
                   model_.world().index_of(conflict.requested.resource),
                   model_.world().index_of(conflict.held.resource)});
   }
+  Entry entry = entry_of(op, {});
+  const auto agrees = [&](const LeaseId& parent) {
+    entry.parent = parent;
+    bool mine = true;
+    for (const Want& want : entry.wants) mine = mine && is_mine(entry, want, done.view);
+    return mine == reply.mine &&
+           named == model_.without_over(model_.blocks(entry, 0, done.view), done.view);
+  };
+  bool right = agrees(op.request.under);
   // A subagent may stand inside any of its session's leases; whose parents then count too.
-  for (const auto& [id, held] : model_.leases) {
-    if (!op.request.under.empty() || named == real) break;
+  for (auto held = model_.leases.begin(); !right && held != model_.leases.end(); ++held) {
     entry.parent = {};
-    if (held.owner == entry.owner || !model_.on_side(entry, held)) continue;
-    entry.parent = id;
-    real = model_.without_over(model_.blocks(entry, 0, done.view), done.view);
+    const bool above = held->second.owner != entry.owner && model_.on_side(entry, held->second);
+    if (op.request.under.empty() && above) right = agrees(held->first);
   }
-  require(named == real, "I9: check names other conflicts than those in the way");
-  require(reply.free == real.empty(), "I9: check says free, or held, wrongly");
-  bool mine = true;
+  require(right, "I9: check names other conflicts than those in the way, or says mine wrongly");
+  require(reply.free == named.empty(), "I9: check says free, or held, wrongly");
+  if (reply.mine && !entry.parent.empty()) probe("check inside a lease one works under");
   bool current = op.fence != 0;
   for (const Want& want : entry.wants) {
-    bool own = false;
     bool fenced = false;
     for (const auto& [id, held] : model_.leases) {
-      if (!model_.over_lease(held, done.view).empty()) continue;
+      if (held.fence != op.fence || !model_.over_lease(held, done.view).empty()) continue;
       for (const Want& has : held.wants) {
-        const bool enough =
-            has.mode >= want.mode && model_.world().covers(has.resource, want.resource);
-        own = own || (enough && held.owner == op.owner);
-        fenced = fenced || (enough && held.fence == op.fence);
+        fenced =
+            fenced || (has.mode >= want.mode && model_.world().covers(has.resource, want.resource));
       }
     }
-    mine = mine && own;
     current = current && fenced;
   }
-  require(reply.mine == mine, "I9: check says mine, or not, wrongly");
   require(reply.fence_current == current, "I4: check takes a fence for current, or not, wrongly");
-  if (current) probe("check of a current fence");
+  if (op.fence != 0) probe(current ? "check of a current fence" : "check of an old fence");
 }
 
 void Judge::check_notices(const Done& done, const std::vector<core::LostLease>& notices) {
@@ -394,6 +410,7 @@ void Judge::expect_release(const Done& done, const core::ReleaseReply& reply) co
   require(is_part(reply.not_held, expected.not_held) || !simple, "I9: not held, wrongly");
   require(is_part(reply.not_owner, expected.not_owner) || !simple, "I9: not owner, wrongly");
   if (!reply.not_owner.empty()) probe("release of somebody else's");
+  if (reply.again) probe("release in several commits");
 }
 
 void Judge::compare(const core::Lease& lease) const {

@@ -16,6 +16,11 @@ void Judge::committed(const Done& done) {
   for (const Event& event : done.events) happened(done, event);
   after_events(done);
   check_answer(done);
+  if (done.op.kind == Kind::kPoll) about_to_look_.erase(done.op.ids.front());
+  for (const auto& [id, waiter] : model_.waiters) {
+    if (std::find(done.wake.begin(), done.wake.end(), waiter.wake) == done.wake.end()) continue;
+    if (about_to_look_.insert(id).second) probe("woken to look for a ring");
+  }
   for (const auto& [id, word] : woken_) {
     require(std::find(done.wake.begin(), done.wake.end(), word) != done.wake.end(),
             "L1: a waiter was granted and is not woken");
@@ -31,6 +36,50 @@ void Judge::reboot(const kv::Epoch& epoch) {
     if (known.forget_after) known.forget_after = before > *known.forget_after ? 0 : keep;
   }
   for (auto& [id, lost] : lost_) lost.forget_after = before > lost.forget_after ? 0 : keep;
+}
+
+void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) {
+  std::size_t ended = 0;
+  for (const Event& event : events) {
+    require(event.what == "ended" && event.cause == "reboot", "F11: ended, not by the reboot");
+    require(event.fence == lease_at(event.lease).fence, "I11: a wrong fence in an event");
+    ++ended;
+  }
+  if (ended != model_.leases.size()) fail("F11: a lease of before ended without a word");
+  lost_.clear();  // what was to be told before is gone with the store
+  for (const auto& [id, lease] : model_.leases) {
+    lost_[id] = {lease.owner, false, model_.now + limits_.remember_ms};
+  }
+  model_.leases.clear();
+  model_.waiters.clear();
+  known_.clear();
+  about_to_look_.clear();
+  model_.epoch = epoch;
+}
+
+void Judge::check_rings(const std::set<LeaseId>& looking, const core::Prober& view) {
+  std::erase_if(about_to_look_, [&](const LeaseId& id) { return !model_.waiters.contains(id); });
+  if (model_.waiters.size() < 2) return;
+  const std::vector<LeaseId> ring = model_.waiters_in_rings(view);
+  if (ring.empty()) return;
+  probe("a ring without an enqueue");
+  std::string members;
+  for (const LeaseId& id : ring) {
+    if (looking.contains(id) || about_to_look_.contains(id)) return;
+    const Entry& waiter = model_.waiters.at(id);
+    for (const Block& block : model_.blocks(waiter, waiter.created, view)) {
+      const std::string over = block.waiting ? model_.over_waiter(model_.waiters.at(block.id), view)
+                                             : model_.over_lease(model_.leases.at(block.id), view);
+      if (!over.empty()) return;
+    }
+    members += "\n  " + describe(waiter, model_.world());
+  }
+  fail("L5: a deadlock that nobody looks for:" + members);
+}
+
+void Judge::check_quota(const core::Owner& owner) const {
+  require(model_.claims_of_agent(owner.agent) <= limits_.claims_per_agent,
+          "L8: an agent has more than its limit");
 }
 
 Entry& Judge::lease_at(const LeaseId& id) {
@@ -80,6 +129,9 @@ void Judge::happened(const Done& done, const Event& event) {
             "rule 8: only the same known session reclaims");
     require(model_.processes().dead(lease.attachment), "rule 8: reclaimed from the living");
     probe("reclaim of an orphan");
+    probe(done.op.kind == Kind::kRenew                         ? "reclaim by renewal"
+          : std::get<core::AcquireReply>(done.answer).replayed ? "reclaim by a replay"
+                                                               : "reclaim by asking for the same");
   } else {
     fail("an event of an unknown kind: " + event.what);
   }
@@ -137,6 +189,7 @@ void Judge::granted(const Done& done, const Event& event) {
   check_fence(done, event);
   if (model_.leases.contains(entry.id)) fail("a lease was granted twice");
   model_.leases.emplace(entry.id, std::move(entry));
+  check_quota(done.op.owner);
 }
 
 void Judge::granted_to_waiter(const Done& done, const Event& event) {
@@ -165,7 +218,9 @@ void Judge::granted_to_waiter(const Done& done, const Event& event) {
   entry.deadline =
       entry.ttl_ms == kNoEnd ? kNoEnd : model_.now + std::max(entry.ttl_ms, limits_.confirm_ms);
   woken_[entry.id] = entry.wake;
+  const core::Owner owner = entry.owner;
   model_.leases.emplace(entry.id, std::move(entry));
+  check_quota(owner);
   probe("handoff");
   if (woken_.size() > 1) probe("several handoffs in one commit");
 }
@@ -187,6 +242,7 @@ void Judge::queued(const Done& done, const Event& event) {
   entry.created = done.version;
   remember(done.op, entry.id);
   model_.waiters.emplace(entry.id, std::move(entry));
+  check_quota(done.op.owner);
 }
 
 void Judge::released(const Done& done, const Event& event) {
@@ -217,10 +273,12 @@ void Judge::ended(const Event& event) {
     require(event.what == "expired", "I11: expired under another name");
     require(lease.deadline != kNoEnd && model_.now > lease.deadline, "I6: expired early");
     probe("expired");
+    if (lease.carried) probe("expired at its full length after a reboot");
   } else if (event.cause == "died") {
     require(dead, "I5: ended as dead, and its process lives");
     require(lease.grace_ms == 0 || lease.confirm_by != 0 || waited, "rule 8: grace cut short");
     probe(waited ? "orphan's grace passed" : "holder died");
+    if (lease.confirm_by != 0) probe("granted waiter died before it confirmed");
   } else if (event.cause == "reboot") {
     require(lease.rebooted, "rule 9: ended by a reboot that was not");
     probe("ended by reboot");
@@ -249,6 +307,8 @@ void Judge::broken(const Done& done, const Event& event) {
   if (op.how.only_expired && !op.how.only_dead && done.strict) {
     require(over == "expired", "only the expired were to be broken");
   }
+  if (op.how.only_expired && over == "expired") probe("broken because expired");
+  if (op.how.only_dead && over == "died") probe("broken because dead");
   remove_lease(event.lease, true);
   probe("broken");
 }
@@ -302,6 +362,7 @@ void Judge::refusal(const Done& done, const Event& event) const {
   const auto& reply = std::get<core::AcquireReply>(done.answer);
   if (event.cause != "deadlock") {
     require(reply.outcome == core::Outcome::kHeld, "I9: refused, and answered otherwise");
+    probe("refusal recorded");
     return;
   }
   require(reply.outcome == core::Outcome::kDeadlock, "I9: a deadlock, answered otherwise");
@@ -326,12 +387,14 @@ void Judge::after_events(const Done& done) {
   }
   if (op.kind != Kind::kAcquire && op.kind != Kind::kPoll && op.kind != Kind::kCancel) return;
   const auto& reply = std::get<core::AcquireReply>(done.answer);
-  if (reply.outcome == core::Outcome::kRenewed) {
+  if (reply.outcome == core::Outcome::kRenewed && !reply.replayed) {
     renewed(done, reply.lease);
-    remember(op, reply.lease.id);
+    remember(op, reply.lease.id, true);
   }
   const bool by_id = op.kind != Kind::kAcquire || reply.replayed;
-  if (reply.outcome != core::Outcome::kGranted || !by_id) return;
+  const bool has_it =
+      reply.outcome == core::Outcome::kGranted || reply.outcome == core::Outcome::kRenewed;
+  if (!has_it || !by_id) return;
   const auto found = model_.leases.find(reply.lease.id);
   if (found == model_.leases.end()) fail("I9: granted a lease that is none");
   for (const Event& event : done.events) {

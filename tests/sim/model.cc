@@ -19,6 +19,7 @@ void Model::reboot(const kv::Epoch& next) {
   for (auto& [id, entry] : leases) {
     if (entry.attachment.attached()) entry.rebooted = true;
     if (entry.ttl_ms != kNoEnd) entry.deadline = now + entry.ttl_ms;
+    entry.carried = !entry.attachment.attached() && entry.ttl_ms != kNoEnd;
   }
   for (auto& [id, entry] : waiters) entry.rebooted = true;
 }
@@ -74,6 +75,11 @@ bool Model::descends(const Entry& entry, const LeaseId& ancestor) const {
     next = parent->parent;
   }
   return false;
+}
+
+std::size_t Model::depth(const Entry& entry) const {
+  const Entry* parent = entry.parent.empty() ? nullptr : lease(entry.parent);
+  return parent == nullptr ? 1 : 1 + depth(*parent);
 }
 
 bool Model::on_side(const Entry& request, const Entry& held) const {
@@ -176,10 +182,44 @@ bool Model::closes_cycle(const Entry& request, const std::set<Block>& blocks,
   return false;
 }
 
+std::vector<LeaseId> Model::waiters_in_rings(const Prober& view) const {
+  struct Waiting {
+    LeaseId id;
+    std::set<OwnerKey> side;
+    std::set<OwnerKey> targets;
+  };
+  std::vector<Waiting> all;
+  for (const auto& [id, waiter] : waiters) {
+    if (!over_waiter(waiter, view).empty()) continue;
+    all.push_back({id, side_of(waiter), owners_of(blocks(waiter, waiter.created, view), view)});
+  }
+  std::vector<LeaseId> found;
+  for (const Waiting& from : all) {
+    std::set<OwnerKey> seen = from.targets;
+    std::deque<OwnerKey> frontier(seen.begin(), seen.end());
+    bool ring = false;
+    while (!frontier.empty() && !ring) {
+      const OwnerKey owner = frontier.front();
+      frontier.pop_front();
+      ring = from.side.contains(owner);
+      for (const Waiting& next : all) {
+        if (!next.side.contains(owner)) continue;
+        for (const OwnerKey& target : next.targets) {
+          if (seen.insert(target).second) frontier.push_back(target);
+        }
+      }
+    }
+    if (ring) found.push_back(from.id);
+  }
+  return found;
+}
+
 std::size_t Model::claims_of_agent(const std::string& agent) const {
   std::size_t count = 0;
-  for (const auto& [id, entry] : leases) {
-    if (entry.owner.agent == agent) count += entry.wants.size();
+  for (const auto* entries : {&leases, &waiters}) {
+    for (const auto& [id, entry] : *entries) {
+      if (entry.owner.agent == agent) count += entry.wants.size();
+    }
   }
   return count;
 }

@@ -38,6 +38,7 @@ struct Entry {
   std::optional<std::int64_t> orphaned_at;
   std::int64_t confirm_by = 0;
   bool rebooted = false;  // bound to processes of an earlier boot
+  bool carried = false;   // detached, and given its full length again by a reboot
   core::LeaseId parent;
   std::uint64_t fence = 0;
   kv::Version created = 0;
@@ -79,6 +80,7 @@ class Model {
   bool conflict(const Entry& a, const Entry& b) const;
   bool on_side(const Entry& request, const Entry& lease) const;
   bool descends(const Entry& entry, const core::LeaseId& ancestor) const;
+  std::size_t depth(const Entry& lease) const;  // 1, if it lies in no other
   // May these two be held at once although they conflict?
   bool may_both_hold(const Entry& a, const Entry& b) const;
 
@@ -95,6 +97,10 @@ class Model {
   bool closes_cycle(const Entry& request, const std::set<Block>& blocks,
                     const core::Prober& view) const;
 
+  // The waiters that wait for themselves, as things stand.
+  std::vector<core::LeaseId> waiters_in_rings(const core::Prober& view) const;
+
+  // Held and waited for.
   std::size_t claims_of_agent(const std::string& agent) const;
 
  private:

@@ -1,0 +1,333 @@
+#include "watch.h"
+
+#include "base/bytes.h"
+#include "core/audit.h"
+#include "core/reboot.h"
+
+namespace lockkeeper::sim {
+
+using core::Event;
+using core::LeaseId;
+using Kind = Op::Kind;
+
+namespace {
+
+constexpr kv::Epoch kFirstEpoch{1, 1'000'000, 500};
+constexpr std::uint64_t kHistoryEvery = 16;
+
+bool is_of_the_store(Code code) {
+  return code == Code::kStoreUnavailable || code == Code::kStoreBusy || code == Code::kNoSpace ||
+         code == Code::kUnknown;
+}
+
+// The model's clock as an operation was told it, while that one is judged.
+class AsOf {
+ public:
+  AsOf(Model& model, std::int64_t now) : model_(model), real_(model.now) { model.now = now; }
+  ~AsOf() { model_.now = real_; }
+  AsOf(const AsOf&) = delete;
+  AsOf& operator=(const AsOf&) = delete;
+
+ private:
+  Model& model_;
+  const std::int64_t real_;
+};
+
+}  // namespace
+
+Watch::Watch(const World& the_world, Probes& the_probes, kv::Flavour the_flavour,
+             const core::Limits& the_limits, Watching watching)
+    : world(the_world),
+      probes(the_probes),
+      flavour(the_flavour),
+      limits(the_limits),
+      model(the_world, processes),
+      judge(model, the_limits, the_flavour == kv::Flavour::kOptimistic, the_probes),
+      epoch(kFirstEpoch),
+      watching_(watching),
+      store_(std::make_unique<kv::MemoryStore>(kv::MemoryOptions{the_flavour, kFirstEpoch, 0})) {
+  model.epoch = epoch;
+  model.now = epoch.start_mono_ms;
+}
+
+core::Context Watch::context(const core::Prober& view) {
+  return {{model.now, wall_ms}, epoch, ++ticket_, &view, limits};
+}
+
+Result<Answer> Watch::call(core::Table& table, const Op& op) {
+  const auto wrap = [](auto result) -> Result<Answer> {
+    if (!result) return std::unexpected(std::move(result.error()));
+    return Answer(std::move(*result));
+  };
+  std::vector<key::Resource> resources;
+  for (const int resource : op.resources) resources.push_back(world.resource(resource));
+  switch (op.kind) {
+    case Kind::kAcquire:
+      return wrap(table.acquire(op.request));
+    case Kind::kPoll:
+      return wrap(table.poll(op.ids.front()));
+    case Kind::kCancel:
+      return wrap(table.cancel(op.ids.front(), "given up"));
+    case Kind::kRelease:
+      return wrap(table.release(op.owner, resources));
+    case Kind::kReleaseLeases:
+      return wrap(table.release_leases(op.owner, op.ids));
+    case Kind::kRenew:
+      return wrap(table.renew(op.owner, op.ids, op.ttl_ms, op.attachment));
+    case Kind::kCheck:
+      return wrap(table.check(op.request, op.fence));
+    case Kind::kBreak:
+      return wrap(table.break_leases(op.how, op.ids));
+    case Kind::kMaintain:
+      return wrap(table.maintain(op.most));
+    case Kind::kNotices:
+      return wrap(table.take_lost_notices(op.owner));
+  }
+  return fail(Code::kFailed, "no such operation");
+}
+
+Result<Watch::Open> Watch::open(kv::Store& through, const Op& op, const core::Prober& view) {
+  Open open;
+  open.deaths = processes.deaths();
+  open.begun = store_->version();
+  LK_ASSIGN(open.txn,
+            through.begin(op.kind == Kind::kCheck ? kv::Access::kRead : kv::Access::kWrite));
+  open.now = model.now;
+  const core::Context now = context(view);
+  Result<Answer> answer = fail(Code::kFailed, "");
+  {
+    core::Table table(*open.txn, now);
+    answer = call(table, op);
+    open.wake = table.wake();
+  }
+  if (answer) {
+    open.answer = std::move(*answer);
+    return open;
+  }
+  open.txn.reset();
+  if (!is_of_the_store(answer.error().code)) {
+    const AsOf then(model, open.now);
+    const bool strict = open.deaths == processes.deaths() && open.begun == store_->version();
+    judge.refused(op, answer.error(), view, strict);
+  }
+  return fail(answer.error());
+}
+
+Result<Watch::Fate> Watch::finish(Open& open, const Op& op, const core::Prober& view,
+                                  const kv::Version& before) {
+  const Result<kv::CommitResult> done = open.txn->commit();
+  open.txn.reset();
+  const kv::Version version = store_->version();
+  const bool applied = version > before;
+  const bool refused = done && done->fate == kv::Fate::kConflict;
+  auto* acquired = std::get_if<core::AcquireReply>(&open.answer);
+  if (applied || (done && !refused)) {
+    if (acquired != nullptr) acquired->stamp(applied ? version : done->version);
+    judge_commit(open, op, view, version, applied);
+  }
+  if (!done) {
+    if (done.error().code == Code::kUnknown) ++probes[applied ? "reply lost" : "request lost"];
+    return fail(done.error());
+  }
+  if (refused) ++probes["refused commit"];
+  const bool again = acquired != nullptr && acquired->again;
+  return refused || again ? Fate::kTryAgain : Fate::kDone;
+}
+
+void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv::Version version,
+                         bool applied) {
+  const AsOf then(model, open.now);
+  // What was read without writing is true of when it was read.
+  const bool fresh = applied || open.begun == version;
+  Done what{op,
+            open.answer,
+            applied ? version : 0,
+            {},
+            std::move(open.wake),
+            view,
+            open.deaths == processes.deaths() && fresh,
+            open.begun == version - (applied ? 1 : 0)};
+  auto reader = store_->begin(kv::Access::kRead);
+  if (!reader) throw Violation("cannot read the store: " + reader.error().message);
+  if (applied) what.events = events_of(**reader, version);
+  for (const Event& event : what.events) {
+    note("      " + event.what + " " + event.lease.text() + " of " + event.owner.agent + "(" +
+         event.owner.session + ") " + event.cause + "\n");
+  }
+  observe(op, what.events);
+  judge.committed(what);
+  if (applied) check_table(**reader, view);
+}
+
+void Watch::reboot(const kv::Epoch& next) {
+  for (const auto& [id, lease] : model.leases) {
+    const bool timed = !lease.attachment.attached() && lease.ttl_ms != kNoEnd;
+    if (timed) ++probes["reboot with a detached lease"];
+  }
+  processes.kill_all();
+  store_->crash();
+  epoch = next;
+  store_->reopen(epoch);
+  judge.reboot(epoch);
+  ++probes["reboot"];
+  note("reboot\n");
+}
+
+void Watch::recreate(const kv::Epoch& next) {
+  processes.kill_all();
+  auto former = std::move(store_);
+  epoch = next;
+  store_ = std::make_unique<kv::MemoryStore>(kv::MemoryOptions{flavour, epoch, 0});
+  model.now = epoch.start_mono_ms;
+  const View nobody(processes, 0);
+  auto old_rows = former->begin(kv::Access::kRead);
+  auto txn = store_->begin(kv::Access::kWrite);
+  if (!old_rows || !txn) throw Violation("cannot open the stores");
+  const auto ended = core::end_by_reboot(**old_rows, **txn, context(nobody));
+  if (!ended || !(*txn)->commit()) throw Violation("the leases of before could not be ended");
+  txn->reset();
+  old_rows->reset();
+  auto reader = store_->begin(kv::Access::kRead);
+  if (!reader) throw Violation("cannot read the store");
+  judge.recreated(epoch, events_of(**reader, store_->version()));
+  lease_rows_.clear();
+  waiter_rows_.clear();
+  history_.clear();
+  check_table(**reader, nobody);
+  ++probes["store set aside at a reboot"];
+  note("store set aside\n");
+}
+
+std::vector<Event> Watch::events_of(kv::Txn& txn, kv::Version version) {
+  std::string prefix(core::kEventPrefix);
+  append_be64(prefix, version);
+  std::vector<Event> events;
+  const auto read = txn.scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        auto event = core::decode_event(row.key, row.value);
+        if (!event) throw Violation("I10: an event cannot be read");
+        events.push_back(std::move(*event));
+        return true;
+      },
+      kv::Read::kPeek);
+  if (!read) throw Violation("cannot read the history");
+  if (!events.empty()) history_[version] = events.size();
+  return events;
+}
+
+// Branches that show in what was there before the commit.
+void Watch::observe(const Op& op, const std::vector<Event>& events) {
+  std::map<LeaseId, std::size_t> followers;
+  for (const auto& [key, row] : waiter_rows_) ++followers[row.record.blocker];
+  bool ended = false;
+  bool handed = false;
+  for (const Event& event : events) {
+    const bool ends = event.what == "released" || event.what == "ended" ||
+                      event.what == "expired" || event.what == "broken";
+    handed |= event.what == "granted" && event.cause == "handoff";
+    ended |= ends || event.what == "cancelled";
+    if (!ends) continue;
+    const auto found = followers.find(event.lease);
+    if (found != followers.end() && found->second > limits.grants_per_commit) {
+      ++probes["a page of followers"];
+    }
+    const bool swept = op.kind == Kind::kMaintain || op.kind == Kind::kAcquire;
+    if (!swept && event.what != "released" && event.what != "broken" &&
+        event.cause != "parent_ended") {
+      ++probes["reaped while handing off"];
+    }
+  }
+  if (handed && !ended && op.kind != Kind::kPoll) ++probes["handoff continued by a later commit"];
+}
+
+void Watch::read_rows(kv::Txn& txn) {
+  const auto take = [&](auto& mirror, const kv::Row& row, auto decode) {
+    auto place = mirror.find(row.key);
+    if (place == mirror.end()) place = mirror.try_emplace(std::string(row.key)).first;
+    place->second.seen = checks_;
+    if (place->second.modified != row.modified) {
+      auto record = decode(LeaseId{std::string(row.key.substr(1))}, row.value, row.created);
+      if (!record) throw Violation("I10: a record cannot be read");
+      place->second.modified = row.modified;
+      place->second.record = std::move(*record);
+    }
+    return true;
+  };
+  bool read = true;
+  read &= txn.scan(
+                 kv::prefix_range("l"),
+                 [&](const kv::Row& row) {
+                   return row.key.size() == 5 || take(lease_rows_, row, core::decode_lease);
+                 },
+                 kv::Read::kPeek)
+              .has_value();
+  read &= txn.scan(
+                 kv::prefix_range("w"),
+                 [&](const kv::Row& row) { return take(waiter_rows_, row, core::decode_waiter); },
+                 kv::Read::kPeek)
+              .has_value();
+  if (!read) throw Violation("cannot read the table");
+  std::erase_if(lease_rows_, [&](const auto& row) { return row.second.seen != checks_; });
+  std::erase_if(waiter_rows_, [&](const auto& row) { return row.second.seen != checks_; });
+}
+
+void Watch::check_table(kv::Txn& txn, const core::Prober& view) {
+  ++checks_;
+  read_rows(txn);
+  if (lease_rows_.size() != model.leases.size()) throw Violation("I5: a lease has no row");
+  if (waiter_rows_.size() != model.waiters.size()) throw Violation("a waiter has no row");
+  std::set<LeaseId> looking;
+  for (const auto& [key, row] : lease_rows_) judge.compare(row.record);
+  for (const auto& [key, row] : waiter_rows_) {
+    judge.compare(row.record);
+    if (!row.record.alone) ++probes["filed not alone"];
+    if (core::must_look_for_rings(row.record.request)) looking.insert(row.record.request.id);
+  }
+  judge.check_rings(looking, view);
+  if (checks_ % kHistoryEvery == 0) check_history(txn);
+  if (checks_ % watching_.audit_every != 0) return;
+  const bool full = checks_ % watching_.full_audit_every == 0;
+  core::Context now{{model.now, wall_ms}, epoch, 0, &view, limits};
+  const auto problems = core::audit(txn, now, {full, full, 5});
+  if (!problems) throw Violation("the audit failed: " + problems.error().message);
+  for (const std::string& problem : *problems) throw Violation("audit: " + problem);
+  const std::string later = core::due_key(0, 0, core::Due::kHandoff, "");
+  const auto left = txn.scan(
+      kv::prefix_range(later),
+      [&](const kv::Row& row) {
+        ++probes["handoff left for later"];
+        if (!row.value.empty()) ++probes["handoff left for later by a part given back"];
+        return true;
+      },
+      kv::Read::kPeek);
+  if (!left) throw Violation("cannot read the due rows");
+}
+
+// I11, L8: what is not older than what is kept is there, each event once; the rest goes away.
+void Watch::check_history(kv::Txn& txn) {
+  std::map<kv::Version, std::size_t> there;
+  const auto read = txn.scan(
+      kv::prefix_range(core::kEventPrefix),
+      [&](const kv::Row& row) {
+        ++there[read_be64(row.key.substr(core::kEventPrefix.size()))];
+        return true;
+      },
+      kv::Read::kPeek);
+  if (!read) throw Violation("cannot read the history");
+  const kv::Version newest = history_.empty() ? 0 : history_.rbegin()->first;
+  for (auto commit = history_.begin(); commit != history_.end();) {
+    const auto found = there.find(commit->first);
+    const bool gone = found == there.end() || found->second != commit->second;
+    const bool old = commit->first + limits.events_kept < newest;
+    if (gone && !old) throw Violation("I11: the history has lost an event that is to be kept");
+    if (gone) ++probes["history trimmed"];
+    commit = gone ? history_.erase(commit) : std::next(commit);
+  }
+  for (const auto& [version, count] : there) {
+    if (!history_.contains(version)) continue;
+    if (count != history_.at(version)) throw Violation("I11: an event appeared afterwards");
+  }
+}
+
+}  // namespace lockkeeper::sim
