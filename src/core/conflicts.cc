@@ -256,7 +256,9 @@ Result<Condition> condition(State& state, const Lease& lease) {
 }
 
 Result<Condition> condition_confirmed(State& state, const Lease& lease) {
-  if (lease.confirm_by_mono_ms == 0) return condition(state, lease);
+  // After a reboot nobody stands for the process that waited.
+  const bool this_boot = lease.epoch == state.context().epoch.id;
+  if (lease.confirm_by_mono_ms == 0 || !this_boot) return condition(state, lease);
   Lease bound = lease;
   bound.attachment = lease.then;
   return condition(state, bound);

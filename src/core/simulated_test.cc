@@ -196,6 +196,19 @@ TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
   }
 }
 
+TEST_P(Simulated, Rule09AHandoffThatWasNotConfirmedBeforeAReboot) {
+  realm_.granted(kAnn, {x("a")});
+  AcquireRequest request = realm_.wait(kBob, {x("a")});  // a detached lease, once confirmed
+  request.request_id = "r1";
+  const Lease waiting = realm_.queued(request);
+  ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+  ASSERT_TRUE(realm_.holds(waiting.id));
+  realm_.reboot();
+  EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
+  EXPECT_EQ(realm_.poll(waiting.id).error().code, Code::kLost);
+  realm_.granted(kCat, {x("a")});
+}
+
 // Where durability is `process`: the store is set aside at a reboot.
 TEST_P(Simulated, I7_F11WhatEndedWithTheStoreOfBeforeIsToldAlsoAfterItsFirstUpkeep) {
   if (optimistic()) GTEST_SKIP() << "no store of that flavour is set aside";

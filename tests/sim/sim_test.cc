@@ -3,8 +3,12 @@
 // LOCKKEEPER_SEED: the first episode's seed. LOCKKEEPER_SIM_OPS: how many operations at least.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "episode.h"
 
@@ -28,6 +32,24 @@ std::string tail(const std::string& text, std::size_t lines) {
   return at == std::string::npos ? text : text.substr(at + 1);
 }
 
+std::string name_of(std::uint64_t seed) {
+  return "seed " + std::to_string(seed) + "\nto repeat: LOCKKEEPER_SEED=" + std::to_string(seed) +
+         " LOCKKEEPER_SIM_OPS=1 sim_test --gtest_filter=Sim.*\n";
+}
+
+// An assertion of the table ends the process: its seed must be known all the same.
+char g_crash_note[200] = "";
+void on_abort(int /*signal*/) {
+  const auto written = write(STDERR_FILENO, g_crash_note, std::strlen(g_crash_note));
+  static_cast<void>(written);
+}
+
+void run(Episode& episode, std::uint64_t seed) {
+  std::snprintf(g_crash_note, sizeof g_crash_note, "%s", name_of(seed).c_str());
+  std::signal(SIGABRT, on_abort);
+  episode.run();
+}
+
 // The seed on the first line, then what to type, then what happened.
 std::string report(const World& world, const EpisodeOptions& options, const std::string& what) {
   std::string trace;
@@ -38,10 +60,7 @@ std::string report(const World& world, const EpisodeOptions& options, const std:
     Episode(world, ignored, again).run();
   } catch (const Violation&) {
   }
-  return "seed " + std::to_string(options.seed) +
-         "\nto repeat: LOCKKEEPER_SEED=" + std::to_string(options.seed) +
-         " LOCKKEEPER_SIM_OPS=1 sim_test --gtest_filter=Sim.*\n" + what +
-         "\nthe last operations:\n" + tail(trace, 40);
+  return name_of(options.seed) + what + "\nthe last operations:\n" + tail(trace, 40);
 }
 
 // Rare branches that the default run must have seen; a run that misses one proves less than it
@@ -145,7 +164,7 @@ TEST(Sim, I1_I2_I3_I5_I6_I8_I9_I11_L4_L5_L6_L8_L9_random_episodes) {
   for (; done < operations; ++options.seed, ++episodes) {
     try {
       Episode episode(world, probes, options);
-      episode.run();
+      run(episode, options.seed);
       done += episode.operations();
     } catch (const Violation& violation) {
       FAIL() << report(world, options, violation.what());
@@ -182,7 +201,7 @@ TEST(Sim, F1_crash_at_every_store_call) {
         Probes ignored;
         try {
           Episode episode(world, ignored, options);
-          episode.run();
+          run(episode, options.seed);
           fired |= episode.crashed_as_told();
         } catch (const Violation& violation) {
           FAIL() << report(world, options, violation.what()) << "\ncrash at step "

@@ -287,11 +287,7 @@ void Watch::check_table(kv::Txn& txn, const core::Prober& view) {
   judge.check_rings(looking, view);
   if (checks_ % kHistoryEvery == 0) check_history(txn);
   if (checks_ % watching_.audit_every != 0) return;
-  const bool full = checks_ % watching_.full_audit_every == 0;
-  core::Context now{{model.now, wall_ms}, epoch, 0, &view, limits};
-  const auto problems = core::audit(txn, now, {full, full, 5});
-  if (!problems) throw Violation("the audit failed: " + problems.error().message);
-  for (const std::string& problem : *problems) throw Violation("audit: " + problem);
+  audit(txn, view, checks_ % watching_.full_audit_every == 0);
   const std::string later = core::due_key(0, 0, core::Due::kHandoff, "");
   const auto left = txn.scan(
       kv::prefix_range(later),
@@ -302,6 +298,13 @@ void Watch::check_table(kv::Txn& txn, const core::Prober& view) {
       },
       kv::Read::kPeek);
   if (!left) throw Violation("cannot read the due rows");
+}
+
+void Watch::audit(kv::Txn& txn, const core::Prober& view, bool full) {
+  const core::Context now{{model.now, wall_ms}, epoch, 0, &view, limits};
+  const auto problems = core::audit(txn, now, {full, full, 5});
+  if (!problems) throw Violation("the audit failed: " + problems.error().message);
+  for (const std::string& problem : *problems) throw Violation("audit: " + problem);
 }
 
 // I11, L8: what is not older than what is kept is there, each event once; the rest goes away.

@@ -51,6 +51,7 @@ class Watch {
   void recreate(const kv::Epoch& epoch);
   // Everything in order as of now, whoever committed last?
   void check_table(kv::Txn& txn, const core::Prober& view);
+  void audit(kv::Txn& txn, const core::Prober& view, bool full);
 
   kv::MemoryStore& store() { return *store_; }
   core::Context context(const core::Prober& view);
