@@ -241,7 +241,7 @@ class Audit {
     const std::string name = "waiter " + request.id.text();
     expect_rows(Holding::kWaiter, request);
     expect(blocked_key(waiter.blocker, request.id), request.id, "blocked");
-    counts_[request.id.bytes.substr(0, 4)] += request.claims.size();
+    counts_[std::string(request.id.bytes.first(4))] += request.claims.size();
     if (!request.attachment.attached()) say(name + " is bound to no process");
     LK_ASSIGN(const bool twice, exists(lease_key(request.id)));
     if (twice) say(name + " is a lease too");

@@ -260,6 +260,20 @@ TEST_P(Rule06, L5AHandoffToOneLetInLooksForARingThroughItsOtherRequestToo) {
   EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
 }
 
+TEST_P(Rule06, L5WhoTakesWhatWasAskedForUnderItsLeaseWakesTheOneItLetIn) {
+  const Lease parent = realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kBob, {x("b")});
+  AcquireRequest inner = realm_.wait(kCat, {x("src/"), x("b"), s("d")});
+  inner.under = parent.id;
+  inner.under_fence = parent.fence();
+  inner.wake = 77;
+  const Lease waiting = realm_.queued(inner);
+  // Ann's lease lasts until cat is done, and cat now waits for what ann takes besides.
+  realm_.granted(kAnn, {x("d")});
+  EXPECT_THAT(realm_.woken, testing::Contains(77u));
+  EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
+}
+
 TEST_P(Rule06, L5WhoCanPassAnotherForWhatItGotLooksAgain) {
   // Only then does the table know that its request must look for rings when that lease ends.
   realm_.granted(kCat, {x("c")});

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/assert.h"
-#include "core/deadlock.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -225,23 +224,34 @@ Result<void> Settler::grant(const Waiter& waiter) {
 }
 
 // A grant may draw an edge that no enqueueing request sees: who waits for a lease now also waits
-// for whoever was let in under it, and the owner may pass others in the queue for what it has got.
-// If the owner waits elsewhere that can close a ring, or hide one until this lease ends: those that
-// wait for it look now instead of within a second (L5). Peeks: a wake is a hint.
+// for whoever was let in under it, who waits under a lease now waits for what its host has taken
+// besides, and the owner may pass others in the queue for what it has got. If the owner waits
+// elsewhere that can close a ring, or hide one until this lease ends: all through whom it waits
+// look now instead of within a second (L5). Peeks: a wake is a hint.
 Result<void> Settler::wake_waiting(const Lease& granted) {
-  const auto look = [&](const kv::Row& row) {
-    const auto waiter = decode_waiter(LeaseId{std::string(row.key.substr(1))}, row.value, 0);
-    if (waiter && waiter->request.owner == granted.owner) wake_.push_back(waiter->wake);
+  std::vector<LeaseId> waiting;
+  const auto own = [&](const kv::Row& row) {
+    waiting.push_back(LeaseId{row.key.substr(1)});
     return true;
   };
-  const std::string own = waiter_key(LeaseId{owner_tag(granted.owner)});
-  LK_CHECK(state_.txn().scan(kv::prefix_range(own), look, kv::Read::kPeek));
-  if (!granted.overtook || (granted.parent.empty() && !is_subagent(granted.owner))) return {};
-  const auto below = waits_through(state_, granted.owner);
-  if (!below)
-    return below.error().code == Code::kLimitExceeded ? Result<void>() : fail(below.error());
-  for (const LeaseId& id : *below) {
-    LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(waiter_key(id), kv::Read::kPeek));
+  const LeaseId all_of_owner{owner_tag(granted.owner)};
+  kv::Txn& txn = state_.txn();
+  LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, kv::Read::kPeek));
+  // What lies under its leases, and under those: a child's row begins with its parent's id.
+  std::deque<LeaseId> parents;
+  if (granted.overtook) parents.push_back(all_of_owner);
+  for (; !parents.empty(); parents.pop_front()) {
+    const auto child = [&](const kv::Row& row) {
+      const LeaseId id{row.key.substr(row.key.size() - IdBytes::kMax)};
+      if (row.value == "l") parents.push_back(id);
+      if (row.value == "w") waiting.push_back(id);
+      return true;
+    };
+    const kv::Range below = kv::prefix_range(child_key(parents.front(), {}));
+    LK_CHECK(txn.scan(below, child, kv::Read::kPeek));
+  }
+  for (const LeaseId& id : waiting) {
+    LK_ASSIGN(const std::optional<kv::Row> row, txn.get(waiter_key(id), kv::Read::kPeek));
     if (!row) continue;
     LK_ASSIGN(const Waiter waiter, decode_waiter(id, row->value, row->created));
     wake_.push_back(waiter.wake);
