@@ -104,6 +104,16 @@ TEST_F(DamageTest, F16_I10_AnOlderMetaPageThatClaimsToBeNewerIsRefused) {
   expect_repaired();
 }
 
+// A count of rows that no file could hold must not pass for a big store, which is not scanned.
+TEST_F(DamageTest, F16_I10_AnImpossibleCountOfRowsIsRefused) {
+  make();
+  std::string image = slurp(place_.file("data.mdb"));
+  for (const std::size_t meta : {0, 1}) image[meta * 4096 + 88 + 32 + 7] |= 0x40;
+  overwrite(place_.file("data.mdb"), image);
+  expect_corrupt("meta pages are damaged");
+  expect_repaired();
+}
+
 TEST_F(DamageTest, F15_RolledBackIsRefused) {
   make();
   const std::string old = slurp(place_.file("data.mdb"));

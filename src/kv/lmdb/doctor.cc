@@ -141,6 +141,11 @@ Result<RepairReport> Repair::run() {
   ledger_.uid = SystemRandom().next();
   const std::string fresh = place_.data_path + ".new";
   if (auto ok = salvage_into(fresh); !ok) return fail(std::move(ok.error()));
+  if (ledger_.schema > place_.options.schema_version) {
+    // What a newer binary wrote is not ours to judge.
+    ::unlink(fresh.c_str());
+    return fail(std::move(internal::check_schema(place_, ledger_.schema).error()));
+  }
 
   const EpochRecord* last = found.record ? &*found.record : nullptr;
   if (last == nullptr && remembered_) last = &*remembered_;

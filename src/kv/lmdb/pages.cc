@@ -35,7 +35,12 @@ TreeMeta tree_at(const char* page, std::size_t offset) {
   return tree;
 }
 
-bool plausible(const TreeMeta& tree, std::uint64_t last_page) {
+bool plausible(const TreeMeta& tree, std::uint64_t last_page, std::uint64_t page_bytes) {
+  // A node takes ten bytes or more. A count that is too great would also keep the scan away, which
+  // is for small stores.
+  if (tree.leaf_pages <= last_page && tree.entries > tree.leaf_pages * (page_bytes / 10)) {
+    return false;
+  }
   if (tree.empty()) return tree.depth == 0 && tree.entries == 0;
   const std::uint64_t pages = tree.branch_pages + tree.leaf_pages + tree.overflow_pages;
   return tree.root > 1 && tree.root <= last_page && tree.depth > 0 && tree.depth < 32 &&
@@ -57,8 +62,8 @@ bool parse_meta(const char* page, std::uint64_t index, Meta& meta) {
   meta.txn_id = at<std::uint64_t>(page, 144);
   // 2^52 pages or transactions: no disk and no lifetime reaches it, a flipped bit does.
   if (meta.last_page < 1 || meta.last_page >> 48 != 0 || meta.txn_id >> 48 != 0) return false;
-  return plausible(meta.free, meta.last_page) && plausible(meta.rows, meta.last_page) &&
-         meta.rows.flags == 0;
+  return plausible(meta.free, meta.last_page, meta.page_bytes) &&
+         plausible(meta.rows, meta.last_page, meta.page_bytes) && meta.rows.flags == 0;
 }
 
 std::unexpected<Error> corrupt(const std::string& path, const std::string& what) {

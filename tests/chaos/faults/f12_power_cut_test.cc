@@ -4,12 +4,45 @@
 // a store that works or says that it does not (I10).
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "chaos/faults/power.h"
 
 namespace lockkeeper::faults {
 namespace {
+
+// The disk itself, by hand: what must be there after a cut, what may, and what cannot.
+TEST(F12Disk, F12_KeepsWhatWasSyncedAndOnlyWhatWasWritten) {
+  const std::string old_bytes(2'048, 'o');
+  const std::string new_bytes(2'048, 'n');
+  Disk disk;
+  disk.apply({TraceKind::kMade, 7, 0, "/d/a.new"});
+  disk.apply({TraceKind::kWrote, 7, 0, old_bytes});
+  disk.apply({TraceKind::kSynced, 7, 0, "/d/a.new"});
+  disk.apply({TraceKind::kMovedFrom, 0, 0, "/d/a.new"});
+  disk.apply({TraceKind::kMovedTo, 0, 0, "/d/a"});
+  disk.apply({TraceKind::kSynced, 1, 0, "/d"});
+  disk.apply({TraceKind::kWrote, 7, 0, new_bytes});
+  disk.apply({TraceKind::kMade, 8, 0, "/d/b"});
+  std::set<std::string> seen;
+  std::set<std::size_t> files;
+  SeededRandom random(12);
+  for (int i = 0; i < 500; ++i) {
+    const Disk::Image image = disk.cut(random);
+    files.insert(image.size());
+    ASSERT_TRUE(image.contains("/d/a"));
+    const std::string& bytes = image.at("/d/a").bytes;
+    ASSERT_EQ(bytes.size(), 2'048U);
+    for (std::size_t at = 0; at < bytes.size(); at += 512) {
+      const std::string sector = bytes.substr(at, 512);
+      ASSERT_TRUE(sector == std::string(512, 'o') || sector == std::string(512, 'n'));
+    }
+    seen.insert(bytes);
+  }
+  EXPECT_EQ(seen.size(), 16U) << "every mixture of four sectors";
+  EXPECT_EQ(files, (std::set<std::size_t>{1, 2})) << "a name that was not synced may be there";
+}
 
 class F12PowerCut : public testing::TestWithParam<const char*> {
  protected:
