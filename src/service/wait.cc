@@ -1,0 +1,158 @@
+#include "service/wait.h"
+
+#include <algorithm>
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr std::int64_t kLookAgainMs = 1'000;  // wakes are hints
+// Attached blockers are tested without the gate, which costs a microsecond. Who stands behind
+// nobody takes over from the dead and looks more often than those behind it.
+constexpr std::int64_t kProbeEveryMs = 20;
+constexpr std::int64_t kProbeFirstMs = 5;
+// Farther back nothing can happen before the one ahead is gone: it is that one alone they look at.
+// Their place in the queue, which costs as much as the queue is long, they look at seldom.
+constexpr std::size_t kNear = 5;
+constexpr std::int64_t kFarLookPerPlaceMs = 10;
+constexpr std::int64_t kFarLookLeastMs = 100;
+constexpr std::int64_t kFullLookPerPlaceMs = 200;
+constexpr std::int64_t kFullLookMostMs = 60'000;
+// Somebody stopped inside the store is no reason to lose one's place, unless he stays.
+constexpr std::int64_t kBusyPatienceMs = 30'000;
+
+}  // namespace
+
+Waiting::Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
+                 std::uint64_t word)
+    : table_(table),
+      command_(command),
+      reply_(std::move(queued)),
+      id_(reply_.lease.id),
+      word_(word),
+      began_ms_(now_ms()),
+      looked_ms_(began_ms_) {}
+
+Result<Waited> Waiting::run() {
+  LK_ASSIGN(host::WakeBoard* const board, table_.board());
+  for (;;) {
+    // Read the word, look at the table, then sleep on what was read: no wake is lost between.
+    const std::uint32_t seen = board->read(word_);
+    LK_ASSIGN(const bool queued, look());
+    if (!queued) return Waited{std::move(reply_), std::nullopt, now_ms() - began_ms_};
+    LK_ASSIGN(const std::optional<Ended> leaves, sleep(*board, seen));
+    if (leaves) return leave(*leaves);
+  }
+}
+
+Result<bool> Waiting::look() {
+  auto version = table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(reply_, table.poll(id_));
+    return false;
+  });
+  if (version) {
+    looked_ms_ = now_ms();
+    reply_.stamp(*version);
+    return reply_.outcome == core::Outcome::kQueued;
+  }
+  const bool busy = version.error().code == Code::kStoreBusy;
+  if (busy && now_ms() - looked_ms_ < kBusyPatienceMs) return true;
+  (void)leave(Ended::kInterrupted);
+  return fail(std::move(version.error()));
+}
+
+Result<Waited> Waiting::leave(Ended why) {
+  const char* const cause = why == Ended::kTimeout ? "timeout" : "interrupted";
+  LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(reply_, table.cancel(id_, cause));
+    return false;
+  }));
+  reply_.stamp(version);
+  return Waited{std::move(reply_), why, now_ms() - began_ms_};
+}
+
+// Leases and the waiters before it; far back only the one right ahead. Looking at a thousand
+// waiters would cost more than it tells; they look after each other.
+Waiting::Vigil Waiting::vigil() const {
+  const core::Conflict* ahead = nullptr;
+  for (const core::Conflict& conflict : reply_.conflicts) {
+    if (!conflict.waiting || conflict.alive == core::Alive::kDead) continue;
+    if (ahead == nullptr || conflict.holder.created > ahead->holder.created) ahead = &conflict;
+  }
+  const bool rings = core::must_look_for_rings(reply_.lease);
+  if (ahead == nullptr || reply_.position <= kNear || rings) {
+    const std::int64_t look_ms = rings ? core::kRingLookMs : kLookAgainMs;
+    return {
+        reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};
+  }
+  const auto place = static_cast<std::int64_t>(reply_.position);
+  const std::int64_t look_ms =
+      std::clamp(place * kFarLookPerPlaceMs, kFarLookLeastMs, kLookAgainMs);
+  return {{*ahead},
+          ahead->holder.id,
+          look_ms,
+          look_ms,
+          std::clamp(place * kFullLookPerPlaceMs, kLookAgainMs, kFullLookMostMs)};
+}
+
+// How long to sleep before anything could have changed without a wake.
+std::int64_t Waiting::sleep_ms(const Vigil& vigil, std::int64_t now) const {
+  std::int64_t sleep = kLookAgainMs;
+  for (const core::Conflict& conflict : vigil.blockers) {
+    const core::Lease& holder = conflict.holder;
+    if (holder.attachment.attached()) sleep = std::min(sleep, vigil.probe_ms);
+    if (conflict.waiting || holder.due_mono_ms == kNoEnd) continue;
+    // One millisecond more: a lease is over strictly after its end.
+    sleep = std::min(sleep, std::max<std::int64_t>(1, holder.due_mono_ms + 1 - now));
+  }
+  return sleep;
+}
+
+bool Waiting::any_dead(const Vigil& vigil) const {
+  return std::ranges::any_of(vigil.blockers, [&](const core::Conflict& conflict) {
+    const core::Attachment& attachment = conflict.holder.attachment;
+    return attachment.attached() && table_.probe(attachment) == core::Alive::kDead;
+  });
+}
+
+// Both are in the queue still, and the one ahead lives: for the one behind nothing has changed. A
+// read: a thousand who wait must not stand in the way of those who release.
+bool Waiting::stands_behind(const core::LeaseId& ahead) {
+  bool stands = false;
+  const auto there = table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::optional<core::Waiter> mine, table.state().waiter(id_));
+    LK_ASSIGN(const std::optional<core::Waiter> other, table.state().waiter(ahead));
+    if (!mine || !other) return {};
+    LK_ASSIGN(const core::Condition now, core::condition(table.state(), *other));
+    stands = !now.over;
+    return {};
+  });
+  return there && stands;
+}
+
+// Nothing: it is time to look. Otherwise why to leave.
+Result<std::optional<Ended>> Waiting::sleep(host::WakeBoard& board, std::uint32_t seen) {
+  const Vigil watched = vigil();
+  std::int64_t look_by = now_ms() + watched.look_ms;
+  for (;;) {
+    const std::int64_t now = now_ms();
+    const std::int64_t waited = now - began_ms_;
+    if (command_.on_wait && !command_.on_wait({reply_.conflicts, reply_.position, waited})) {
+      return Ended::kInterrupted;
+    }
+    std::int64_t ms = std::min(sleep_ms(watched, now), look_by - now);
+    if (*command_.wait_ms != kWaitForEver) {
+      if (waited >= *command_.wait_ms) return Ended::kTimeout;
+      ms = std::min(ms, *command_.wait_ms - waited);
+    }
+    const host::Woken woken = board.wait(word_, seen, std::max<std::int64_t>(1, ms));
+    const std::int64_t then = now_ms();
+    if (woken == host::Woken::kWake || any_dead(watched)) return std::nullopt;
+    if (sleep_ms(watched, then) <= 1) return std::nullopt;
+    if (then < look_by) continue;
+    const bool in_full = watched.ahead.empty() || then >= looked_ms_ + watched.full_look_ms;
+    if (in_full || !stands_behind(watched.ahead)) return std::nullopt;
+    look_by = then + watched.look_ms;
+  }
+}
+
+}  // namespace lockkeeper::service
