@@ -73,6 +73,7 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
   flags |= options.sync ? MDB_NOMETASYNC : MDB_NOSYNC;
   if (options.read_only) flags |= MDB_RDONLY;
+  if (options.sparing) flags |= MDB_NORDAHEAD;
   env->write_map_ = options.write_map && !options.read_only;
   if (env->write_map_) flags |= MDB_WRITEMAP;
   // Where address space is limited (ulimit -v), less will do: the map grows by itself.

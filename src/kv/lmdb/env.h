@@ -26,6 +26,9 @@ class Env {
     // Writes go through the map instead of the file: for stores that need no order of writing. A
     // write to a hole on a full disk would fault, so whoever writes reserves blocks first.
     bool write_map = false;
+    // Only the pages that are read become resident. For a process that asks one question of a large
+    // store and ends: the neighbours that the kernel maps along would be most of its memory.
+    bool sparing = false;
     std::uint64_t map_bytes = 0;
     unsigned file_mode = 0600;
   };
