@@ -1,6 +1,7 @@
 #include "core/settle.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "base/assert.h"

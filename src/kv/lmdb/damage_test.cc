@@ -108,7 +108,8 @@ TEST_F(DamageTest, F16_I10_AnOlderMetaPageThatClaimsToBeNewerIsRefused) {
 TEST_F(DamageTest, F16_I10_AnImpossibleCountOfRowsIsRefused) {
   make();
   std::string image = slurp(place_.file("data.mdb"));
-  for (const std::size_t meta : {0, 1}) image[meta * 4096 + 88 + 32 + 7] |= 0x40;
+  for (const std::size_t meta : {std::size_t{0}, std::size_t{1}})
+    image[meta * 4096 + 88 + 32 + 7] |= 0x40;
   overwrite(place_.file("data.mdb"), image);
   expect_corrupt("meta pages are damaged");
   expect_repaired();
