@@ -29,8 +29,12 @@ class PageFile {
 
   // `count` pages from `number` on; false beyond the end or if the disk cannot read them.
   bool read(std::uint64_t number, std::uint64_t count, std::string& out) const;
+  // The header of one page.
+  bool read_header(std::uint64_t number, std::string& out) const;
 
  private:
+  bool read_bytes(std::uint64_t offset, std::string& out) const;
+
   int fd_;
   std::string path_;
   std::uint64_t page_bytes_;
@@ -52,8 +56,12 @@ class PageView {
   bool parse(std::string_view bytes, std::uint64_t number, std::uint16_t kinds);
   bool is_leaf() const { return (flags_ & kLeafPage) != 0; }
   std::size_t nodes() const { return nodes_; }
-  // nullopt if any part of it is outside the page, or its flags are not ones that we write.
-  std::optional<Node> node(std::size_t index) const;
+  // nullopt if any part of it is outside the page, its key is longer than ours are, or its flags
+  // are not ones that we write. Ask once for each. Together they come to two pages at most: room
+  // for one with a damaged length besides those that it covers, not for a thousand that overlap.
+  std::optional<Node> node(std::size_t index);
+  // Whether those given out so far are more than there is room for: some lie over others.
+  bool overlap() const { return given_bytes_ > bytes_.size() - upper_; }
 
  private:
   template <class Integer>
@@ -62,20 +70,27 @@ class PageView {
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return value;
   }
+  bool give(std::size_t bytes);
 
   std::string_view bytes_;
   std::uint16_t flags_ = 0;
   std::size_t nodes_ = 0;
   std::size_t upper_ = 0;
+  std::size_t given_bytes_ = 0;
 };
 
-// The value of a big node, and how many pages hold it; false if they are not overflow pages.
+// The value of a big node.
 struct BigValue {
   std::uint64_t first_page = 0;
-  std::uint64_t pages = 0;
+  std::uint64_t pages = 0;       // that are kept for it
+  std::uint64_t full_pages = 0;  // those with something in them, from the first on
   std::string buffer;
   std::string_view value;
 };
+// Where it lies, from no more than the first page's header: many nodes may name one value. False if
+// that is no overflow page or the value is longer than `bytes_max`.
+bool find_big(const PageFile& file, const Node& node, std::uint64_t bytes_max, BigValue& out);
+// Then the value itself.
 bool read_big(const PageFile& file, const Node& node, BigValue& out);
 
 }  // namespace lockkeeper::kv::internal

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kDepthMax = 32;  // LMDB's own
 constexpr std::uint64_t kFirstPage = 2;
+// A row's checksum and two versions go before its value.
+constexpr std::uint64_t kRowBytesMax = kValueBytesMax + 8 + 2 * 10;
+// How much is read of long values that turn out to be nobody's, in sizes of the file.
+constexpr std::uint64_t kVainReadsMax = 8;
 
 std::unexpected<Error> corrupt(const std::string& path, const std::string& what) {
   return fail(Code::kStoreCorrupt, path + ": " + what,
@@ -57,8 +61,9 @@ class TreeWalk {
     return corrupt(file_.path(), "page " + std::to_string(page) + ": " + what);
   }
   bool claim(std::uint64_t first, std::uint64_t count);
-  Result<void> branch(const PageView& view, const Step& step);
-  Result<void> leaf(const PageView& view, const Step& step, const Visit& visit);
+  Result<void> branch(PageView& view, const Step& step);
+  Result<void> leaf(PageView& view, const Step& step, const Visit& visit);
+  bool long_value(const Node& node, BigValue& big);
   bool in_order(const Step& step, const std::optional<std::string>& last,
                 std::string_view key) const;
 
@@ -120,7 +125,7 @@ Result<void> TreeWalk::run(const TreeMeta& tree, const Visit& visit) {
   return {};
 }
 
-Result<void> TreeWalk::branch(const PageView& view, const Step& step) {
+Result<void> TreeWalk::branch(PageView& view, const Step& step) {
   ++seen_.branch_pages;
   std::vector<Node> nodes;
   for (std::size_t i = 0; i < view.nodes(); ++i) {
@@ -128,6 +133,8 @@ Result<void> TreeWalk::branch(const PageView& view, const Step& step) {
     if (!node) return bad(step.page, "has a damaged entry");
     nodes.push_back(*node);
   }
+  // What lies below it is then found as cut off, rather than held against the wrong bounds.
+  if (view.overlap()) return bad(step.page, "has entries that overlap");
   std::optional<std::string> last;
   // Backwards, so that the children come off the stack in order.
   for (std::size_t i = nodes.size(); i-- > 0;) {
@@ -144,7 +151,17 @@ Result<void> TreeWalk::branch(const PageView& view, const Step& step) {
   return {};
 }
 
-Result<void> TreeWalk::leaf(const PageView& view, const Step& step, const Visit& visit) {
+// Each page is claimed before it is read, so that all values together are no longer than the file.
+bool TreeWalk::long_value(const Node& node, BigValue& big) {
+  // A list of free pages is as long as the file needs it.
+  const std::uint64_t bytes_max =
+      order_ == Order::kBytes ? kRowBytesMax : file_.pages() * file_.page_bytes();
+  if (!find_big(file_, node, bytes_max, big) || !claim(big.first_page, big.pages)) return false;
+  seen_.overflow_pages += big.pages;
+  return read_big(file_, node, big);
+}
+
+Result<void> TreeWalk::leaf(PageView& view, const Step& step, const Visit& visit) {
   ++seen_.leaf_pages;
   std::optional<std::string> last;
   BigValue big;
@@ -158,15 +175,15 @@ Result<void> TreeWalk::leaf(const PageView& view, const Step& step, const Visit&
     ++seen_.entries;
     std::string_view value = node->data;
     if (node->big) {
-      if (!read_big(file_, *node, big) || !claim(big.first_page, big.pages)) {
+      if (!long_value(*node, big)) {
         if (auto ok = bad(step.page, "has a long value that cannot be read"); !ok) return ok;
         continue;
       }
-      seen_.overflow_pages += big.pages;
       value = big.value;
     }
     if (auto ok = visit(node->key, value); !ok) return ok;
   }
+  if (strict_ && view.overlap()) return bad(step.page, "has entries that overlap");
   return {};
 }
 
@@ -200,22 +217,60 @@ Result<void> free_pages(const PageFile& file, const TreeMeta& tree, std::vector<
   return {};
 }
 
-void keep_cut_off(const PageFile& file, std::uint64_t page, const std::string& bytes,
-                  const Keep& keep, Result<void>& ok) {
+// The rows of leaf pages that the tree does not reach.
+class CutOff {
+ public:
+  CutOff(const PageFile& file, const Keep& keep)
+      : file_(file),
+        keep_(keep),
+        given_(file.pages()),
+        vain_bytes_left_(kVainReadsMax * file.pages() * file.page_bytes()) {}
+
+  Result<void> page(std::uint64_t number, const std::string& bytes);
+
+ private:
+  bool long_value(const Node& node);
+  bool any_given() const;
+
+  const PageFile& file_;
+  const Keep& keep_;
+  std::vector<bool> given_;  // pages of long values that have been kept
+  std::uint64_t vain_bytes_left_;
+  BigValue big_;
+};
+
+Result<void> CutOff::page(std::uint64_t number, const std::string& bytes) {
   PageView view;
-  if (!view.parse(bytes, page, kLeafPage)) return;
-  BigValue big;
-  for (std::size_t i = 0; ok && i < view.nodes(); ++i) {
+  if (!view.parse(bytes, number, kLeafPage)) return {};
+  for (std::size_t i = 0; i < view.nodes(); ++i) {
     const auto node = view.node(i);
-    if (!node) continue;
-    std::string_view value = node->data;
-    if (node->big) {
-      if (!read_big(file, *node, big)) continue;
-      value = big.value;
-    }
+    if (!node || (node->big && !long_value(*node))) continue;
     Salvaged row{node->key, {}, false};
-    if (read_record(node->key, value, row.record)) ok = keep(row);
+    if (!read_record(node->key, node->big ? big_.value : node->data, row.record)) continue;
+    if (node->big) {
+      vain_bytes_left_ += big_.full_pages * file_.page_bytes();
+      for (std::uint64_t at = 0; at < big_.full_pages; ++at) given_[big_.first_page + at] = true;
+    }
+    if (auto ok = keep_(row); !ok) return ok;
   }
+  return {};
+}
+
+// Old copies of a leaf name the same value: it is given once. Which of several keys is its own only
+// its checksum tells, so it is read for each of them, within bounds.
+bool CutOff::long_value(const Node& node) {
+  if (!find_big(file_, node, kRowBytesMax, big_) || given_[big_.first_page]) return false;
+  const std::uint64_t bytes = big_.full_pages * file_.page_bytes();
+  if (bytes > vain_bytes_left_) return false;
+  vain_bytes_left_ -= bytes;
+  return !any_given() && read_big(file_, node, big_);
+}
+
+bool CutOff::any_given() const {
+  for (std::uint64_t at = 0; at < big_.full_pages; ++at) {
+    if (given_[big_.first_page + at]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -271,9 +326,10 @@ Result<SalvageCount> salvage(int fd, const std::string& path, const Keep& keep) 
     count.unreadable_pages = reach.unreadable();
   }
   std::string bytes;
+  CutOff cut_off(file, keep);
   Result<void> ok;
   for (std::uint64_t page = kFirstPage; ok && page < file.pages(); ++page) {
-    if (!used[page] && file.read(page, 1, bytes)) keep_cut_off(file, page, bytes, keep, ok);
+    if (!used[page] && file.read(page, 1, bytes)) ok = cut_off.page(page, bytes);
   }
   if (ok && meta != nullptr) {
     std::vector<bool> again(used.size());

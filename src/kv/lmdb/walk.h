@@ -1,5 +1,6 @@
 // Reads a data file page by page with pread, trusting nothing: no bit pattern in it makes this run
-// off the end, loop or crash. For verification and for salvage.
+// off the end, loop or crash, nor read, hold or give out more than some times the file's size
+// (F16). For verification and for salvage.
 //
 // Thread safety: none needed; the file must not be written meanwhile.
 #pragma once
