@@ -85,8 +85,11 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   }
   if (command.wait_ms) {
     request.wait = *command.wait_ms != 0;
-    LK_ASSIGN(request.waiting_process, table_.own_slot());
-    request.wake = table_.new_ticket();
+    request.waiting_process = command.attachment;
+    if (command.attachment.slot == 0) {
+      LK_ASSIGN(request.waiting_process, table_.own_slot());
+    }
+    request.wake = command.wake != 0 ? command.wake : table_.new_ticket();
   }
   core::AcquireReply reply;
   std::vector<core::LostLease> lost;

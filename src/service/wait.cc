@@ -33,13 +33,17 @@ Waiting::Waiting(LockTable& table, const AcquireCommand& command, core::AcquireR
       looked_ms_(began_ms_) {}
 
 Result<Waited> Waiting::run() {
-  LK_ASSIGN(host::WakeBoard* const board, table_.board());
+  auto board = table_.board();
+  if (!board) {
+    (void)leave(Ended::kInterrupted);
+    return fail(std::move(board.error()));
+  }
   for (;;) {
     // Read the word, look at the table, then sleep on what was read: no wake is lost between.
-    const std::uint32_t seen = board->read(word_);
+    const std::uint32_t seen = (*board)->read(word_);
     LK_ASSIGN(const bool queued, look());
     if (!queued) return Waited{std::move(reply_), std::nullopt, now_ms() - began_ms_};
-    LK_ASSIGN(const std::optional<Ended> leaves, sleep(*board, seen));
+    LK_ASSIGN(const std::optional<Ended> leaves, sleep(**board, seen));
     if (leaves) return leave(*leaves);
   }
 }
@@ -56,7 +60,12 @@ Result<bool> Waiting::look() {
   }
   const bool busy = version.error().code == Code::kStoreBusy;
   if (busy && now_ms() - looked_ms_ < kBusyPatienceMs) return true;
-  (void)leave(Ended::kInterrupted);
+  // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).
+  auto left = leave(Ended::kInterrupted);
+  if (left && left->reply.outcome == core::Outcome::kGranted) {
+    reply_ = std::move(left->reply);
+    return false;
+  }
   return fail(std::move(version.error()));
 }
 
@@ -100,7 +109,9 @@ std::int64_t Waiting::sleep_ms(const Vigil& vigil, std::int64_t now) const {
   for (const core::Conflict& conflict : vigil.blockers) {
     const core::Lease& holder = conflict.holder;
     if (holder.attachment.attached()) sleep = std::min(sleep, vigil.probe_ms);
-    if (conflict.waiting || holder.due_mono_ms == kNoEnd) continue;
+    // What is due by an earlier boot's clock is carried over by whoever sweeps.
+    const bool this_boot = holder.epoch == reply_.lease.epoch;
+    if (conflict.waiting || holder.due_mono_ms == kNoEnd || !this_boot) continue;
     // One millisecond more: a lease is over strictly after its end.
     sleep = std::min(sleep, std::max<std::int64_t>(1, holder.due_mono_ms + 1 - now));
   }
@@ -122,8 +133,9 @@ bool Waiting::stands_behind(const core::LeaseId& ahead) {
     LK_ASSIGN(const std::optional<core::Waiter> mine, table.state().waiter(id_));
     LK_ASSIGN(const std::optional<core::Waiter> other, table.state().waiter(ahead));
     if (!mine || !other) return {};
-    LK_ASSIGN(const core::Condition now, core::condition(table.state(), *other));
-    stands = !now.over;
+    LK_ASSIGN(const core::Condition ours, core::condition(table.state(), *mine));
+    LK_ASSIGN(const core::Condition its, core::condition(table.state(), *other));
+    stands = !ours.over && !its.over;
     return {};
   });
   return there && stands;
