@@ -79,15 +79,26 @@ Result<void> Keeper::start(std::weak_ptr<void> life) {
 std::shared_ptr<Entry> Keeper::keep(const service::AcquireResult& granted,
                                     const std::shared_ptr<Share>& share) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(granted.lease.id);
-  if (found != entries_.end()) {
-    acknowledge(*found->second, granted.lease);
-    found->second->shares.push_back(share);
-    if (granted.outcome == service::Ended::kGranted) found->second->borrowed = false;
-    return found->second;
+  const core::LeaseId& id = granted.lease.id;
+  if (auto entry = join(granted.lease, share)) {
+    if (granted.outcome == service::Ended::kGranted) entry->borrowed = false;
+    return entry;
   }
-  if (granted.outcome == service::Ended::kRenewed) return nullptr;
+  // A repeated request (I8) may be granted what is on its way to be released.
+  const bool going = contains(releasing_, id) ||
+                     std::ranges::any_of(pending_, [&](const Pending& p) { return p.id == id; });
+  if (granted.outcome == service::Ended::kRenewed || going) return nullptr;
   return add(granted.lease, share);
+}
+
+// Adds the share to what is kept already; null: nothing is. A loss that was told is for ever, so
+// who asks again gets an entry of its own.
+std::shared_ptr<Entry> Keeper::join(const core::Lease& lease, const std::shared_ptr<Share>& share) {
+  const auto found = entries_.find(lease.id);
+  if (found == entries_.end() || found->second->announced) return nullptr;
+  acknowledge(*found->second, lease);
+  found->second->shares.push_back(share);
+  return found->second;
 }
 
 std::shared_ptr<Entry> Keeper::borrow(const service::AcquireResult& renewed,
@@ -97,6 +108,7 @@ std::shared_ptr<Entry> Keeper::borrow(const service::AcquireResult& renewed,
   // What we failed to release is ours again.
   const auto was_ours = std::erase_if(
       pending_, [&](const Pending& pending) { return pending.id == renewed.lease.id; });
+  if (auto entry = join(renewed.lease, share)) return entry;  // another thread was here first
   auto entry = add(renewed.lease, share);
   entry->borrowed = was_ours == 0;
   return entry;
@@ -114,7 +126,10 @@ std::shared_ptr<Entry> Keeper::add(const core::Lease& lease, const std::shared_p
 // The store counts from the moment of its commit, which is what the deadline tells. (I7)
 void Keeper::acknowledge(Entry& entry, const core::Lease& lease) {
   if (entry.length_ms == kNoEnd) return;
-  const std::int64_t at = std::min(now_ms(), lease.deadline_mono_ms - lease.ttl_ms);
+  // Endless by now: asked for so again, or renewed so by another process in this owner's name.
+  const bool endless = lease.deadline_mono_ms == kNoEnd;
+  const std::int64_t now = now_ms();
+  const std::int64_t at = endless ? now : std::min(now, lease.deadline_mono_ms - lease.ttl_ms);
   if (at > entry.acknowledged_ms.load()) entry.acknowledged_ms = at;
   entry.next_renewal_ms = entry.acknowledged_ms.load() + entry.length_ms / 3;
   entry.trouble.clear();
@@ -359,9 +374,12 @@ bool Keeper::announce(Lock& lock, const Entries& lost) {
 }
 
 void Keeper::call_shares(Entry& entry) {
+  // Destroyed after the lock: with its callback the last of a share may let go of other leases.
+  std::vector<std::shared_ptr<Share>> shares;
   Lock lock(mutex_);
+  shares = entry.shares;
   const Error loss = entry.loss;
-  for (const std::shared_ptr<Share>& share : std::vector(entry.shares)) {
+  for (const std::shared_ptr<Share>& share : shares) {
     // One that was dropped meanwhile is not called.
     if (!share->on_lost || !contains(entry.shares, share)) continue;
     share->calling = true;

@@ -66,6 +66,7 @@ class Keeper {
   using Entries = std::vector<std::shared_ptr<Entry>>;
   using Lock = std::unique_lock<std::mutex>;
 
+  std::shared_ptr<Entry> join(const core::Lease& lease, const std::shared_ptr<Share>& share);
   std::shared_ptr<Entry> add(const core::Lease& lease, const std::shared_ptr<Share>& share);
   void acknowledge(Entry& entry, const core::Lease& lease);
   Result<void> release(const core::LeaseId& id);
