@@ -139,7 +139,11 @@ class ProgramDoor final : public Door {
     int status = 0;
     ::waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) {
-      killed_(call, {killed_at != 0 ? killed_at : call.invoked, monotonic_ns()});
+      // A crash is not a kill.
+      if (killed_at == 0 || WTERMSIG(status) != SIGKILL) {
+        give_up("the program ended by signal " + std::to_string(WTERMSIG(status)));
+      }
+      killed_(call, {killed_at, monotonic_ns()});
       return false;
     }
     const Json json = Json::parse(out, nullptr, false);
