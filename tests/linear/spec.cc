@@ -66,6 +66,7 @@ class Move {
     const Life life = s_.lives.at(id);
     if (life.from() > latest_) return false;
     s_.now = std::max(s_.now, life.from());
+    if (!life.handed && life.death.from > latest_) by_time_ = std::max(by_time_, life.end_from);
     s_.lives.erase(id);
     const bool waited = s_.model.waiters.contains(id);
     auto node = waited ? s_.model.waiters.extract(id) : s_.model.leases.extract(id);
@@ -267,6 +268,7 @@ class Move {
     // The clock is read when the transaction begins; what else it sees may be later than that.
     const std::int64_t earliest = std::max(step_.invoked, s_.now - kSlackNs);
     if (*told_.until_ms == kNoEnd || began > latest_ || began + kMs <= earliest) return false;
+    if (began < by_time_) return false;  // I6: by this very clock what made way was not over
     s_.now = std::max(s_.now, began);
     life.end_from = life.end_to = (*told_.until_ms + 1) * kMs;
     return true;
@@ -288,6 +290,9 @@ class Move {
     const bool told_same = !unanswered() && told_.until_ms && *told_.until_ms != kNoEnd &&
                            before.end_from == (*told_.until_ms + 1) * kMs;
     if (told_same) return ttl_ms != kNoEnd && moment_after(step_.invoked, ttl_ms) <= before.end_to;
+    // What the clock said is told with the new end: nothing is renewed after its old one.
+    const bool told_end = !unanswered() && told_.until_ms && *told_.until_ms != kNoEnd;
+    if (told_end && (*told_.until_ms - ttl_ms) * kMs >= before.end_to) return false;
     if (!ends_after(life, ttl_ms)) return false;
     if (life.end_from < before.end_from && life.end_from == life.end_to) return false;
     life.end_from = std::max(life.end_from, before.end_from);
@@ -510,6 +515,7 @@ class Move {
   const std::int64_t latest_;
   const bool other_way_;
   std::uint64_t issued_ = 0;
+  std::int64_t by_time_ = 0;  // the end of what ended in this step, by its length alone
   bool decided_ = false;
   std::set<LeaseId> handing_over_;
 };
@@ -540,7 +546,8 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
   std::vector<LeaseId> sure, perhaps;
   for (const auto& [id, life] : start.lives) {
     if (life.from() > latest) continue;
-    if (life.to() < kNever - kSlackNs && life.to() + kSlackNs <= start.now) {
+    const bool before_asked = life.to() <= step.invoked;  // every clock was read after that
+    if (before_asked || (life.to() < kNever - kSlackNs && life.to() + kSlackNs <= start.now)) {
       sure.push_back(id);
       continue;
     }
