@@ -1,6 +1,7 @@
 // Runs the simulator. See README.md beside this file.
 //
 // LOCKKEEPER_SEED: the first episode's seed. LOCKKEEPER_SIM_OPS: how many operations at least.
+// LOCKKEEPER_SIM_SHARD of LOCKKEEPER_SIM_SHARDS: one process's part of a long run, from 0 on.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kDefaultSeed = 1;
 constexpr std::uint64_t kDefaultOperations = 1'000'000;
+constexpr std::uint64_t kEpisodesPerLine = 20'000;  // of a long run: where to go on after a stop
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -157,11 +159,19 @@ TEST(Sim, I1_I2_I3_I5_I6_I8_I9_I11_L4_L5_L6_L8_L9_random_episodes) {
   const World world;
   Probes probes;
   const std::uint64_t operations = number_from("LOCKKEEPER_SIM_OPS", kDefaultOperations);
+  // Several processes share a long run: each takes every n-th seed.
+  const std::uint64_t shards = number_from("LOCKKEEPER_SIM_SHARDS", 1);
   EpisodeOptions options;
-  options.seed = number_from("LOCKKEEPER_SEED", kDefaultSeed);
+  options.seed =
+      number_from("LOCKKEEPER_SEED", kDefaultSeed) + number_from("LOCKKEEPER_SIM_SHARD", 0);
   std::uint64_t done = 0;
   std::uint64_t episodes = 0;
-  for (; done < operations; ++options.seed, ++episodes) {
+  for (; done < operations; options.seed += shards, ++episodes) {
+    if (episodes > 0 && episodes % kEpisodesPerLine == 0) {
+      std::printf("%llu operations, next seed %llu\n", static_cast<unsigned long long>(done),
+                  static_cast<unsigned long long>(options.seed));
+      std::fflush(stdout);
+    }
     try {
       Episode episode(world, probes, options);
       run(episode, options.seed);
