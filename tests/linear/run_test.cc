@@ -80,7 +80,14 @@ class Run : public testing::TestWithParam<Setup> {
     plan.seed = random_();
     plan.first_number = lives_ * kNumbersPerLife;
     plan.campaign = campaign_;
+    // Told to kill its program before it can have one, it must not die of that itself.
+    sigset_t usr1;
+    ::sigemptyset(&usr1);
+    ::sigaddset(&usr1, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &usr1, nullptr);
     client.pid = ::fork();
+    if (client.pid == 0) ::signal(SIGUSR1, SIG_IGN);
+    ::sigprocmask(SIG_UNBLOCK, &usr1, nullptr);
     ASSERT_GE(client.pid, 0);
     if (client.pid == 0) {
       ::setpgid(0, 0);
