@@ -65,7 +65,8 @@ void check_texts(std::string_view text) {
   }
   const std::string printable = cli::printable(text);
   require(cli::width(cli::cut(printable, 20)) <= 20, "cut too late");
-  require(!cli::wrap(printable, 30).empty() || printable.empty(), "lost in wrapping");
+  const bool blank = printable.find_first_not_of(' ') == std::string::npos;
+  require(!cli::wrap(printable, 30).empty() || blank, "lost in wrapping");
   constexpr std::array<std::string_view, 4> kWords = {"acquire", "release", "--wait", ""};
   static_cast<void>(nearest(text, kWords));
   require(from_hex(to_hex(text)) == text, "hexadecimal digits");
