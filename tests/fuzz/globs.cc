@@ -36,8 +36,9 @@ void check_witness(const Resource& a, const Resource& b) {
   const auto answer = key::overlap(a, b);
   if (!answer || !answer->has_value() || !a.is_path()) return;
   if (lies_below(a, b) || lies_below(b, a)) return;
-  // Such a file may be there, but cannot be named: a blank at the end is refused.
-  if (key::trim_end(**answer) != **answer) return;
+  // Such a file may be there, but cannot be named: a blank at the end and a backslash are refused.
+  if (key::trim_end(**answer) != **answer || answer->value().find('\\') != std::string::npos)
+    return;
   const auto name = key::parse(**answer, {}, key::Syntax::kLiteral);
   require(name.has_value(), "the witness is no name: " + **answer);
   require(key::covers(a, name->resource) && key::covers(b, name->resource),
