@@ -13,17 +13,7 @@ namespace lockkeeper::cli {
 namespace {
 
 std::string script(const std::string& shell) {
-  service::Runtime runtime;
-  runtime.env = [](const char*) { return std::nullopt; };
-  const CapturedStream out, err;
-  CliEnvironment environment;
-  environment.runtime = &runtime;
-  environment.out = out.get();
-  environment.err = err.get();
-  const char* const words[] = {"lockkeeper", "completion", shell.c_str()};
-  EXPECT_EQ(run_cli(3, words, environment), 0);
-  EXPECT_EQ(err.text(), "");
-  return out.text();
+  return said({"completion", shell});
 }
 
 // What bash offers for a line of words, of which the last is being typed.
@@ -67,19 +57,11 @@ TEST(Verbs, each_has_examples_a_summary_and_help_within_80_columns) {
   for (const Verb& verb : verbs()) {
     EXPECT_FALSE(verb.summary.empty());
     EXPECT_LE(verb.name.size(), 11U);
-    service::Runtime runtime;
-    runtime.env = [](const char*) { return std::nullopt; };
-    const CapturedStream out, err;
-    CliEnvironment environment;
-    environment.runtime = &runtime;
-    environment.out = out.get();
-    environment.err = err.get();
     const std::string name(verb.name);
-    const char* const words[] = {"lockkeeper", name.c_str(), "--help"};
-    EXPECT_EQ(run_cli(3, words, environment), 0);
-    EXPECT_TRUE(out.text().starts_with("Examples:\n  lockkeeper ")) << name;
+    const std::string help = said({name, "--help"});
+    EXPECT_TRUE(help.starts_with("Examples:\n  lockkeeper ")) << name;
     std::size_t columns = 0;
-    for (const char c : out.text()) {
+    for (const char c : help) {
       columns = c == '\n' ? 0 : columns + ((c & '\xc0') != '\x80' ? 1U : 0U);
       ASSERT_LE(columns, 80U) << name;
     }

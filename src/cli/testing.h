@@ -1,13 +1,13 @@
-// For tests alone: leases and conflicts made by hand, and a stream that ends up in a string.
+// For tests alone: leases and conflicts made by hand, and what a command says.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdio.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "base/captured_stream.h"
+#include "cli/cli.h"
 #include "service/locks.h"
 
 namespace lockkeeper::cli {
@@ -33,26 +33,20 @@ inline core::Lease lease_of(const std::string& agent, const std::vector<std::str
   return lease;
 }
 
-class CapturedStream {
- public:
-  CapturedStream() : stream_(::open_memstream(&text_, &size_)) {}
-  ~CapturedStream() {
-    std::fclose(stream_);
-    std::free(text_);
-  }
-  CapturedStream(const CapturedStream&) = delete;
-  CapturedStream& operator=(const CapturedStream&) = delete;
-
-  std::FILE* get() const { return stream_; }
-  std::string text() const {
-    std::fflush(stream_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_;
-};
+// What a command says that needs no store. It must succeed, without a word on stderr.
+inline std::string said(const std::vector<std::string>& words) {
+  service::Runtime runtime;
+  runtime.env = [](const char*) { return std::nullopt; };
+  const CapturedStream out, err;
+  CliEnvironment environment;
+  environment.runtime = &runtime;
+  environment.out = out.get();
+  environment.err = err.get();
+  std::vector<const char*> arguments = {"lockkeeper"};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  EXPECT_EQ(run_cli(static_cast<int>(arguments.size()), arguments.data(), environment), 0);
+  EXPECT_EQ(err.text(), "");
+  return out.text();
+}
 
 }  // namespace lockkeeper::cli

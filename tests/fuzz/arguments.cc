@@ -1,13 +1,12 @@
 // Any command line, one word a line, through the parser of every verb and the checks of its values,
 // up to the store, which is not there. What would act without a store is only parsed.
-#include <stdio.h>
-
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "base/captured_stream.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
@@ -19,27 +18,6 @@ namespace {
 class StandingClock final : public Clock {
  public:
   Now now() const override { return {5'000, 1'768'663'800'000}; }
-};
-
-class Captured {
- public:
-  Captured() : stream_(::open_memstream(&text_, &size_)) {}
-  ~Captured() {
-    std::fclose(stream_);
-    std::free(text_);
-  }
-  Captured(const Captured&) = delete;
-  Captured& operator=(const Captured&) = delete;
-  std::FILE* get() const { return stream_; }
-  std::string_view text() const {
-    std::fflush(stream_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_;
 };
 
 const std::string& realm_folder() {
@@ -114,7 +92,7 @@ void run(Input input) {
   runtime.open_store = [](const service::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
     return fail(Code::kStoreUnavailable, "there is no store");
   };
-  const Captured out, err;
+  const CapturedStream out, err;
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.cwd = realm_folder();
