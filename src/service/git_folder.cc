@@ -55,7 +55,7 @@ Result<std::string> physical(const std::string& path, const std::string& named_i
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) != nullptr) return std::string(resolved);
   return fail(Code::kStoreUnavailable,
-              named_in + ": leads to " + path +
+              named_in + ": leads to " + quote(path) +
                   ", which cannot be reached: " + errno_error(errno, "").message.substr(2),
               "if the repository was moved, run: git worktree repair");
 }

@@ -229,7 +229,7 @@ Result<Resolver::Named> Resolver::name(const DiskPath& place, std::string_view t
 Error Resolver::outside(const DiskPath& place, std::string_view typed) const {
   std::string how = quote(typed);
   if (!place.link.empty()) {
-    how += ": the symlink " + place.link + " leads to " + place.path + ", which";
+    how += ": the symlink " + quote(place.link) + " leads to " + quote(place.path) + ", which";
   }
   return Error{Code::kInvalidResource, how + " is outside the realm's root " + realm_.root,
                "name a path below it, or the folder that it is in: --realm " +

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "service/test_repository.h"
 
 namespace lockkeeper::service {
@@ -121,8 +122,10 @@ TEST_F(Resolve, outside_the_root_is_refused_naming_root_and_next_step) {
   repo.link(repo.at("away"), "r/out");
   const Error led_out = refusal(resolver(), "out/f");
   EXPECT_EQ(led_out.code, Code::kInvalidResource);
-  EXPECT_NE(led_out.message.find("the symlink " + repo.at("r/out")), std::string::npos)
+  EXPECT_NE(led_out.message.find("the symlink " + quote(repo.at("r/out"))), std::string::npos)
       << led_out.message;
+  // F29: what was typed is never repeated raw.
+  EXPECT_EQ(refusal(resolver(), "out/\x01").message.find('\x01'), std::string::npos);
 }
 
 TEST_F(Resolve, as_many_symlinks_are_followed_as_the_kernel_follows) {
