@@ -233,6 +233,8 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.then = request.attachment;
   lease.orphan_grace_ms = request.orphan_grace_ms;
   lease.request_id = request.request_id;
+  lease.layout = request.layout;
+  lease.artefact = request.artefact;
   lease.acquired_wall_ms = context_.now.wall_ms;
   lease.epoch = context_.epoch.id;
   lease.fence_offset = context_.epoch.fence_offset;

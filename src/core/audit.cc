@@ -135,7 +135,7 @@ class Audit {
     expect(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), lease.id, "due");
     if (due_of(lease) != lease.due_mono_ms) say(name + " is not filed under its own due time");
     if (lease.epoch > context_.epoch.id) say(name + " is from an epoch to come");
-    counts_[std::string(lease.id.bytes.first(4))] += lease.claims.size();
+    if (!lease.foreign) counts_[std::string(lease.id.bytes.first(4))] += lease.claims.size();
     bool has_parent = true;
     if (!lease.parent.empty()) {
       LK_ASSIGN(has_parent, exists(lease_key(lease.parent)));
@@ -188,6 +188,8 @@ class Audit {
   Result<bool> may_both_hold(const Lease& lease, const LeaseId& other_id) {
     LK_ASSIGN(const std::optional<Lease> other, lease_of(other_id));
     if (!other) return true;  // a claim without a lease: said elsewhere
+    // What another tool did is recorded, not prevented (design, section 8).
+    if (other->foreign || lease.foreign) return true;
     if (other->owner == lease.owner || is_subagent(other->owner, lease.owner) ||
         is_subagent(lease.owner, other->owner)) {
       return true;

@@ -16,6 +16,7 @@ Result<std::set<LeaseId>> parents_of(State& state, const Lease& request) {
 }
 
 bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease) {
+  if (lease.foreign) return false;
   return lease.owner == owner || parents.contains(lease.id) || is_subagent(owner, lease.owner);
 }
 
@@ -42,7 +43,9 @@ class Search {
 
  private:
   // Does the owner, or a lease the request works inside, stand behind this lease?
-  bool on_our_side(const Lease& lease) const { return on_side_of(request_.owner, parents_, lease); }
+  bool on_our_side(const Lease& lease) const {
+    return !request_.foreign && on_side_of(request_.owner, parents_, lease);
+  }
 
   bool is_new() const { return queue_.look && queue_.before == 0; }
 

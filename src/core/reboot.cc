@@ -2,13 +2,34 @@
 
 #include "core/browse.h"
 #include "core/settle.h"
+#include "core/shown.h"
 
 namespace lockkeeper::core {
 namespace {
 
 constexpr std::size_t kLinesMax = 4'000;
 
+// What showed the leases of the former store is still there, and ours to remove.
+Result<void> take_over_shown(State& former, State& state) {
+  for (const char* const rows : {"o", "u"}) {
+    std::vector<std::pair<std::string, std::string>> found;
+    LK_CHECK(former.txn().scan(
+        kv::prefix_range(rows),
+        [&](const kv::Row& row) {
+          found.emplace_back(row.key, row.value);
+          return true;
+        },
+        kv::Read::kPeek));
+    for (const auto& [key, value] : found) LK_CHECK(state.txn().put(key, value));
+  }
+  return {};
+}
+
 Result<void> record_end(State& state, const Lease& lease) {
+  if (lease.foreign) return {};  // it is seen again where it is still there
+  if (!lease.shown.empty()) {
+    LK_CHECK(state.txn().put(unshow_key(lease.id), encode_shown(lease.shown)));
+  }
   Event event;
   event.what = "ended";
   event.cause = "reboot";
@@ -36,6 +57,7 @@ Result<void> record_end(State& state, const Lease& lease) {
 Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context) {
   State before(former, context);
   State state(txn, context);
+  LK_CHECK(take_over_shown(before, state));
   std::size_t lines = 0;
   std::size_t beyond = 0;
   std::string from;

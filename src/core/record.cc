@@ -6,6 +6,7 @@ namespace lockkeeper::core {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kLayoutFormat = 2;  // a lease that has to do with a layout
 
 std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
@@ -135,16 +136,29 @@ Result<Lease> read_lease(RecordReader& in) {
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
+  const bool plain = !lease.foreign && lease.layout.empty() && lease.shown.empty();
   RecordWriter out;
-  out.number(kFormat);
+  out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, lease);
+  if (plain) return out.take();
+  out.number(lease.foreign ? 1 : 0);
+  out.text(lease.layout);
+  out.text(lease.artefact);
+  write_texts(out, lease.shown);
   return out.take();
 }
 
 Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
-  if (in.number() != kFormat) return damaged("lease");
+  const std::uint64_t format = in.number();
+  if (format != kFormat && format != kLayoutFormat) return damaged("lease");
   LK_ASSIGN(Lease lease, read_lease(in));
+  if (format == kLayoutFormat) {
+    lease.foreign = in.number() != 0;
+    lease.layout = in.text();
+    lease.artefact = in.text();
+    lease.shown = read_texts(in);
+  }
   if (!in.at_end()) return damaged("lease");
   lease.id = id;
   lease.created = created;
@@ -152,9 +166,14 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 }
 
 std::string encode_waiter(const Waiter& waiter) {
+  const bool plain = waiter.request.layout.empty();
   RecordWriter out;
-  out.number(kFormat);
+  out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, waiter.request);
+  if (!plain) {
+    out.text(waiter.request.layout);
+    out.text(waiter.request.artefact);
+  }
   out.text(waiter.blocker.bytes);
   out.number(waiter.alone ? 1 : 0);
   out.number(waiter.wake);
@@ -163,9 +182,14 @@ std::string encode_waiter(const Waiter& waiter) {
 
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
-  if (in.number() != kFormat) return damaged("waiter");
+  const std::uint64_t format = in.number();
+  if (format != kFormat && format != kLayoutFormat) return damaged("waiter");
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
+  if (format == kLayoutFormat) {
+    waiter.request.layout = in.text();
+    waiter.request.artefact = in.text();
+  }
   LK_ASSIGN(waiter.blocker, read_id(in));
   waiter.alone = in.number() != 0;
   waiter.wake = in.number();
@@ -173,6 +197,19 @@ Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Vers
   waiter.request.id = id;
   waiter.request.created = created;
   return waiter;
+}
+
+std::string encode_shown(const std::vector<std::string>& shown) {
+  RecordWriter out;
+  write_texts(out, shown);
+  return out.take();
+}
+
+Result<std::vector<std::string>> decode_shown(std::string_view value) {
+  RecordReader in(value);
+  std::vector<std::string> shown = read_texts(in);
+  if (!in.at_end()) return damaged("list of artefacts");
+  return shown;
 }
 
 std::string encode_claim(const key::Resource& resource) {

@@ -18,6 +18,10 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 std::string encode_waiter(const Waiter& waiter);
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created);
 
+// Where an ended lease is still shown.
+std::string encode_shown(const std::vector<std::string>& shown);
+Result<std::vector<std::string>> decode_shown(std::string_view value);
+
 // A claim row's value: what is claimed. Its mode and holder are in the key.
 std::string encode_claim(const key::Resource& resource);
 Result<key::Resource> decode_claim(std::string_view value);

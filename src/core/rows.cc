@@ -117,6 +117,18 @@ std::string request_key(const Owner& owner, std::string_view request_id) {
   return key;
 }
 
+std::string short_name(std::string_view name) {
+  constexpr std::size_t kLongest = 300;
+  if (name.size() <= kLongest) return std::string(name);
+  std::string key(name.substr(0, kLongest - 8));
+  append_be64(key, hash64(name));
+  return key;
+}
+
+std::string unshow_key(const LeaseId& id) {
+  return "u" + std::string(id.bytes);
+}
+
 std::string lost_key(const LeaseId& id) {
   return with_letter('d', id.bytes);
 }

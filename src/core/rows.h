@@ -9,10 +9,13 @@
 //   X|S <place> <id> <slot 2>                   → claim of a waiter
 //   b <blocker id> <waiter id>                  → waiters filed under their one blocker
 //   c <parent id> <child id>                    → child leases and waiters (rule 11)
-//   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, both inverted: the earliest
-//   last r <agent 4> <session 4> <hash 8>            → request ids (rule 12) d <id> → leases that
-//   ended against their holder's will g <agent 4> <session 4> <hash 8>            → the last
-//   recorded refusal, for coalescing e <version 8> <index 2>                     → events, appended
+//   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, inverted: the earliest last
+//   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
+//   d <id>                                      → leases that ended against their holder's will
+//   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
+//   e <version 8> <index 2>                     → events, appended
+//   k o u y                                     → layouts: foreign.h
+//   m <agent 4> <ticket 8>                      → messages: message.h
 //
 // What every grant appends lies side by side, on one page of the store: the newest event, the
 // store's own ledger behind the events, and then the due rows, whose times are inverted so that the
@@ -58,6 +61,9 @@ std::string child_key(const LeaseId& parent, const LeaseId& child);
 std::string request_key(const Owner& owner, std::string_view request_id);
 std::string lost_key(const LeaseId& id);
 std::string refusal_key(const Owner& owner, std::string_view resources);
+std::string unshow_key(const LeaseId& id);
+// A name of any length as part of a key: a long one keeps its beginning and a hash.
+std::string short_name(std::string_view name);
 inline constexpr std::string_view kEventPrefix = "e";
 
 // What a due row asks to look at.

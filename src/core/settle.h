@@ -39,6 +39,9 @@ class Settler {
     ++ends_;
   }
 
+  // A lease that another one stands for now: who is filed under it looks again.
+  void followers_of(const LeaseId& id) { ended_.push_back({id, false, false, {}}); }
+
   // Looks at one lease (waiter) and ends it if it is over, or records that it is orphaned.
   // True if anything changed.
   Result<bool> reap(const LeaseId& id);

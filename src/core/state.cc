@@ -95,7 +95,10 @@ Result<void> State::add_lease(const Lease& lease) {
 Result<void> State::restore_lease(const Lease& lease) {
   LOCKKEEPER_ASSERT(!lease.claims.empty());
   LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
-  LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
+  // What another tool holds is no use of our agents' quota.
+  if (!lease.foreign) {
+    LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
+  }
   LK_CHECK(put_claims(Holding::kLease, lease, true));
   if (!lease.parent.empty()) LK_CHECK(txn_.put(child_key(lease.parent, lease.id), "l"));
   LK_CHECK(txn_.put(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), ""));
@@ -128,7 +131,11 @@ Result<void> State::remove_claim(const Lease& before, std::size_t index, Lease& 
 
 Result<void> State::remove_lease(const Lease& lease) {
   LK_CHECK(txn_.erase(lease_key(lease.id)));
-  LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
+  if (!lease.foreign) {
+    LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
+  }
+  // Its artefacts are ours to remove until somebody has done so.
+  if (!lease.shown.empty()) LK_CHECK(txn_.put(unshow_key(lease.id), encode_shown(lease.shown)));
   LK_CHECK(put_claims(Holding::kLease, lease, false));
   if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
   LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));
@@ -196,7 +203,7 @@ Result<std::vector<LeaseId>> State::leases_of(const Owner& owner) {
   std::vector<LeaseId> own;
   for (LeaseId& id : ids) {
     LK_ASSIGN(const Lease* held, lease(id));
-    if (held != nullptr && held->owner == owner) own.push_back(std::move(id));
+    if (held != nullptr && held->held_by(owner)) own.push_back(std::move(id));
   }
   return own;
 }

@@ -33,7 +33,9 @@ struct AcquireRequest {
   Attachment attachment;    // of the lease, once granted (and confirmed)
   std::int64_t orphan_grace_ms = 0;
   std::string request_id;  // empty: none (rule 12)
-  LeaseId under;           // a lease it works under (rule 11), with its fence
+  std::string layout;      // taken through this layout (core/foreign.h), as this artefact of it
+  std::string artefact;
+  LeaseId under;  // a lease it works under (rule 11), with its fence
   std::uint64_t under_fence = 0;
   bool wait = false;
   Attachment waiting_process;  // REQUIRED with wait: waiters are attached
@@ -116,6 +118,7 @@ class Table {
   // The owner's leases on exactly this key, and everybody's.
   Result<std::vector<LeaseId>> holders_of(const key::Resource& resource);
   State& state() { return state_; }
+  Settler& settler() { return settler_; }
 
   const std::vector<std::uint64_t>& wake() const { return settler_.wake(); }
 

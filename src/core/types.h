@@ -94,10 +94,17 @@ struct Lease {
   std::int64_t fence_offset = 0;
   LeaseId parent;  // it ends with this one (rule 11); empty: none
   std::string request_id;
-  bool overtook = false;    // it passed earlier waiters, as rule 2 allows
-  kv::Version created = 0;  // of its row; 0 until the commit
+  bool overtook = false;  // it passed earlier waiters, as rule 2 allows
+  // Layouts (core/foreign.h). `foreign`: another tool's lock, with no owner of ours and no fence.
+  bool foreign = false;
+  std::string layout;              // it was seen in this one, or taken through it; empty: natively
+  std::string artefact;            // its name there
+  std::vector<std::string> shown;  // where it is shown to other tools
+  kv::Version created = 0;         // of its row; 0 until the commit
 
   std::uint64_t fence() const { return fence_of(created, fence_offset); }
+  // A foreign owner never equals ours, whatever it calls itself.
+  bool held_by(const Owner& asker) const { return !foreign && owner == asker; }
 };
 
 // A request in the queue. Its place is the create version of its row. It is bound to the waiting

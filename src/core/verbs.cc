@@ -55,7 +55,7 @@ Result<Cover> cover_of(State& state, const Claim& claim, const Lease& wanted,
     LK_ASSIGN(const Condition now, condition(state, *lease));
     if (now.over) continue;
     cover.mine |= on_side_of(owner, parents, *lease);
-    cover.current |= fence != 0 && lease->fence() == fence;
+    cover.current |= fence != 0 && !lease->foreign && lease->fence() == fence;
   }
   return cover;
 }
@@ -95,7 +95,7 @@ Result<ReleaseReply> Table::release(const Owner& owner,
       LK_ASSIGN(const Lease* held, state_.lease(id));
       if (held == nullptr) continue;
       const Lease lease = *held;
-      if (lease.owner != owner) {
+      if (!lease.held_by(owner)) {
         LK_ASSIGN(const Condition now, condition(state_, lease));
         if (!now.over) other = lease.owner;
         continue;
@@ -138,7 +138,7 @@ Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector
   for (const LeaseId& id : ids) {
     LK_ASSIGN(const Lease* held, state_.lease(id));
     if (held == nullptr) continue;
-    if (held->owner != owner) return not_yours(*held);
+    if (!held->held_by(owner)) return not_yours(*held);
     if (!settler_.room_left()) {
       reply.again = true;
       break;
@@ -162,7 +162,7 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
       return no_lease(id);
     }
     const Lease before = *held;
-    if (before.owner != owner) return not_yours(before);
+    if (!before.held_by(owner)) return not_yours(before);
     LK_ASSIGN(const Condition now, condition_confirmed(state_, before));
     // A dead process's lease may be reclaimed by its own session while the grace lasts (rule 8).
     const bool orphan = is_orphan(before, now);

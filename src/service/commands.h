@@ -33,6 +33,12 @@ struct WaitProgress {
   std::int64_t waited_ms;
 };
 
+// A dialect's lease: taken through a layout, and shown there under a name of the dialect's choice.
+struct Through {
+  std::string layout;  // its id, from use_layout(); empty: natively
+  std::string artefact;
+};
+
 struct AcquireCommand {
   Wanted wanted;
   std::optional<std::int64_t> ttl_ms;   // kNoEnd: endless; nullopt: the realm's default
@@ -45,6 +51,9 @@ struct AcquireCommand {
   // The word of the wake board to sleep on, for who wants to wake it up; 0: one of its own.
   std::uint64_t wake = 0;
   std::int64_t orphan_grace_ms = 0;
+  Through through;
+  // Own leases that end in the commit that grants this one: a scope that changes.
+  std::vector<core::LeaseId> replaces;
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;
 };
@@ -58,6 +67,12 @@ struct AcquireResult {
   std::int64_t waited_ms = 0;
   std::vector<std::string> warnings;
   std::vector<core::LostLease> lost;  // leases this owner lost since it last asked
+};
+
+// One of several requests that are granted together or not at all.
+struct Member {
+  core::Owner owner;
+  AcquireCommand command;  // REQUIRES: no wait_ms
 };
 
 struct ReleaseCommand {
@@ -86,6 +101,7 @@ struct BreakCommand {
   std::string reason;
   bool only_expired = false;
   bool only_dead = false;
+  bool foreign = false;  // only locks of other tools: their artefacts are removed
 };
 
 struct ListCommand {

@@ -31,6 +31,9 @@ class Locks {
   LockTable& table() { return table_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
+  // All in one commit, or none: then every result is a refusal, or would have been granted alone
+  // and says kHeld without conflicts. Nobody waits. One result for each member, in their order.
+  Result<std::vector<AcquireResult>> acquire_together(const std::vector<Member>& members);
   Result<core::ReleaseReply> release(const ReleaseCommand& command);
   Result<std::vector<core::Lease>> renew(const RenewCommand& command);
   Result<core::CheckReply> check(const CheckCommand& command);

@@ -11,6 +11,7 @@
 #include "kv/store.h"
 #include "service/config.h"
 #include "service/environment.h"
+#include "service/layout.h"
 #include "service/realm.h"
 
 namespace lockkeeper::service {
@@ -26,6 +27,7 @@ struct Runtime {
   Random* random = nullptr;
   Environment env;
   std::function<Result<std::unique_ptr<kv::Store>>(const StoreRequest&)> open_store;
+  LayoutKinds layout_kinds;  // the tools whose locks we can read and write
 };
 
 }  // namespace lockkeeper::service

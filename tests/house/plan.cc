@@ -18,12 +18,17 @@ const Plan& plan() {
     rooms["service"] = {"core", "host", "kv", "key", "base"};
     std::set<std::string> below = rooms["service"];
     below.insert("service");
+    const std::set<std::string> dialects = {"dialect/workflow", "dialect/coordinator",
+                                            "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir"};
+    for (const std::string& dialect : dialects) rooms[dialect] = below;
+    rooms["plan"] = rooms["dialect"] = below;
+    rooms["dialect"].insert(dialects.begin(), dialects.end());
     rooms["wiring"] = below;
-    rooms["wiring"].insert("kv/lmdb");
+    rooms["wiring"].insert({"kv/lmdb", "dialect"});
     rooms["embed"] = below;
     rooms["embed"].insert("wiring");
-    rooms["plan"] = rooms["dialect"] = below;
     below.insert({"plan", "dialect"});
+    below.insert(dialects.begin(), dialects.end());
     rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
     below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});
     rooms["app"] = below;

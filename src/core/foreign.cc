@@ -1,0 +1,204 @@
+#include "core/foreign.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/bytes.h"
+#include "core/message.h"
+
+namespace lockkeeper::core {
+namespace {
+
+std::string known_prefix(std::string_view layout) {
+  return "k" + std::string(layout) + '\0';
+}
+
+std::string stamps_key(std::string_view layout) {
+  return "y" + std::string(layout);
+}
+
+std::string known_key(std::string_view layout, std::string_view artefact) {
+  return known_prefix(layout) + short_name(artefact);
+}
+
+std::string encode_known(const KnownForeign& known) {
+  RecordWriter out;
+  out.text(known.layout);
+  out.text(known.artefact);
+  out.text(known.lease.bytes);
+  out.number(known.stamp);
+  return out.take();
+}
+
+Result<KnownForeign> decode_known(std::string_view value) {
+  RecordReader in(value);
+  KnownForeign known;
+  known.layout = in.text();
+  known.artefact = in.text();
+  known.lease = LeaseId{in.text()};
+  known.stamp = in.number();
+  if (!in.at_end()) {
+    return fail(Code::kStoreCorrupt, "a foreign lock in the store cannot be read",
+                "run: lockkeeper doctor");
+  }
+  return known;
+}
+
+// An id that no lease has: several foreign locks may come in one commit.
+Result<LeaseId> fresh_id(State& state, const ForeignLock& lock) {
+  std::uint64_t ticket = hash64(lock.layout, lock.artefact) ^ state.context().ticket;
+  for (;; ++ticket) {
+    const LeaseId id = make_id(lock.owner, ticket);
+    LK_ASSIGN(const Lease* taken, state.lease(id));
+    if (taken == nullptr) return id;
+  }
+}
+
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() > most) text.resize(most);
+  return text;
+}
+
+Lease lease_for(const ForeignLock& lock, const Context& context) {
+  Lease lease;
+  lease.foreign = true;
+  lease.layout = lock.layout;
+  lease.artefact = lock.artefact + '\0' + lock.path;
+  lease.owner = lock.owner;
+  lease.claims = lock.claims;
+  for (std::size_t i = 0; i < lease.claims.size(); ++i) {
+    lease.claims[i].slot = static_cast<std::uint16_t>(i);
+  }
+  lease.reason = cut(lock.reason, context.limits.text_bytes);
+  lease.task = cut(lock.task, context.limits.text_bytes);
+  lease.acquired_wall_ms = lock.since_wall_ms;
+  lease.epoch = context.epoch.id;
+  lease.fence_offset = context.epoch.fence_offset;
+  lease.ttl_ms = kNoEnd;
+  if (lock.expires_wall_ms != kNoEnd) {
+    // Its own end is a wall-clock time; each look compares again.
+    lease.ttl_ms = std::max<std::int64_t>(0, lock.expires_wall_ms - context.now.wall_ms);
+    lease.deadline_mono_ms = context.now.mono_ms + lease.ttl_ms;
+    lease.expires_wall_ms = lock.expires_wall_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+  return lease;
+}
+
+Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& conflict) {
+  Event event;
+  event.what = "foreign_conflict";
+  event.owner = conflict.holder.owner;
+  event.resources = {conflict.held.resource.text()};
+  event.lease = conflict.holder.id;
+  event.fence = conflict.holder.created == 0 ? 0 : conflict.holder.fence();
+  event.cause = layout_kind(foreign.layout);
+  event.reason = foreign_path(foreign);
+  event.by = foreign.owner;
+  LK_CHECK(state.append(std::move(event)));
+  Message message;
+  message.from.agent = "lockkeeper";
+  message.to = conflict.holder.owner;
+  message.type = "alert";
+  message.text = "foreign_conflict: " + foreign.owner.agent + " took " +
+                 conflict.requested.resource.text() + " (" + foreign_path(foreign) +
+                 ") although you hold " + conflict.held.resource.text() +
+                 "; agree with it before you go on";
+  return post_message(state, std::move(message));
+}
+
+}  // namespace
+
+std::string foreign_path(const Lease& lease) {
+  const std::size_t end = lease.artefact.find('\0');
+  return end == std::string::npos ? lease.artefact : lease.artefact.substr(end + 1);
+}
+
+std::string layout_kind(std::string_view layout) {
+  return std::string(layout.substr(0, layout.find('-')));
+}
+
+Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view layout,
+                                                  std::string_view artefact) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(known_key(layout, artefact)));
+  if (!row) return std::nullopt;
+  LK_ASSIGN(KnownForeign known, decode_known(row->value));
+  return known;
+}
+
+Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
+                                                    std::string_view prefix) {
+  std::vector<KnownForeign> all;
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range(known_prefix(layout) + std::string(prefix)),
+      [&](const kv::Row& row) {
+        auto known = decode_known(row.value);
+        if (!known) {
+          readable = fail(std::move(known.error()));
+          return false;
+        }
+        all.push_back(std::move(*known));
+        return true;
+      },
+      kv::Read::kPeek));
+  LK_CHECK(readable);
+  return all;
+}
+
+Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& lock) {
+  State& state = table.state();
+  LK_ASSIGN(const std::optional<KnownForeign> known,
+            known_foreign(state, lock.layout, lock.artefact));
+  if (known) {
+    LK_ASSIGN(const Lease* held, state.lease(known->lease));
+    if (held != nullptr) LK_CHECK(state.remove_lease(Lease(*held)));
+  }
+  Lease lease = lease_for(lock, state.context());
+  LK_ASSIGN(lease.id, fresh_id(state, lock));
+  LK_ASSIGN(Findings findings, find_conflicts(state, lease, {.look = false}));
+  LK_CHECK(state.add_lease(lease));
+  LK_CHECK(state.txn().put(known_key(lock.layout, lock.artefact),
+                           encode_known({lock.layout, lock.artefact, lease.id, lock.stamp})));
+  Event event;
+  event.what = known ? "foreign_changed" : "foreign_seen";
+  event.owner = lease.owner;
+  event.resources = resource_texts(lease);
+  event.lease = lease.id;
+  event.cause = layout_kind(lock.layout);
+  event.reason = lock.path;
+  event.task = lease.task;
+  LK_CHECK(state.append(std::move(event)));
+  std::vector<Conflict> ours;
+  for (Conflict& conflict : findings.conflicts) {
+    if (conflict.holder.foreign) continue;
+    LK_ASSIGN(const Condition now, condition(state, conflict.holder));
+    if (now.over) continue;
+    LK_CHECK(tell_holder(state, lease, conflict));
+    ours.push_back(std::move(conflict));
+  }
+  // Who waited for what it held before may fit now, or stands behind its new lease.
+  if (known) table.settler().followers_of(known->lease);
+  LK_CHECK(table.settler().settle());
+  return ours;
+}
+
+Result<void> end_foreign(Table& table, const KnownForeign& known, const EndedBy& how) {
+  State& state = table.state();
+  LK_CHECK(state.txn().erase(known_key(known.layout, known.artefact)));
+  LK_ASSIGN(const Lease* held, state.lease(known.lease));
+  if (held == nullptr) return {};  // it ended by time before
+  LK_CHECK(table.settler().end(*held, how, false));
+  return table.settler().settle();
+}
+
+Result<std::string> layout_stamps(State& state, std::string_view layout) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(stamps_key(layout), kv::Read::kPeek));
+  return row ? std::string(row->value) : std::string();
+}
+
+Result<void> put_layout_stamps(State& state, std::string_view layout, std::string_view stamps) {
+  return state.txn().put(stamps_key(layout), std::string(stamps));
+}
+
+}  // namespace lockkeeper::core

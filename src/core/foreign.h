@@ -1,0 +1,62 @@
+// Locks of other tools in the table (design, section 8): each stands as a lease of its own, so that
+// conflicts, the queue, lists and history treat it like any other. It has no fence, no owner of
+// ours, and no promise of exclusion (I1 is about our grants): what another tool takes is recorded,
+// and told to whoever of ours it overlaps.
+//
+//   k <layout> 0 <artefact>  → the lease that stands for it, and what it looked like
+//   y <layout>               → what the layout's folder looked like when it was last read
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/table.h"
+
+namespace lockkeeper::core {
+
+// One lock of another tool, as it was read.
+struct ForeignLock {
+  std::string layout;    // id of the layout it was seen in
+  std::string artefact;  // its name there
+  std::string path;      // its absolute path, for people
+  std::vector<Claim> claims;
+  Owner owner;  // as it calls itself; the session tells where it was seen
+  std::string reason;
+  std::string task;
+  std::int64_t since_wall_ms = 0;
+  std::int64_t expires_wall_ms = kNoEnd;
+  std::uint64_t stamp = 0;  // changes when the artefact does
+};
+
+// A foreign lock that the table knows.
+struct KnownForeign {
+  std::string layout;
+  std::string artefact;
+  LeaseId lease;
+  std::uint64_t stamp = 0;
+};
+Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view layout,
+                                                  std::string_view artefact);
+// All of a layout whose name begins with `prefix`. Peeks.
+Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
+                                                    std::string_view prefix = {});
+
+// Puts the lock into the table, or changes the one that stands for the same artefact. Whatever of
+// ours it overlaps gets an event `foreign_conflict` and a message; nothing of ours ends. Gives the
+// overlapped leases. REQUIRES: claims, owner.agent.
+Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& lock);
+
+// The artefact is gone (cause `artefact_removed`), or another cause. Hands off to who waited.
+Result<void> end_foreign(Table& table, const KnownForeign& known, const EndedBy& how);
+
+// What a layout's folder looked like, as one opaque text; empty if it was never read.
+Result<std::string> layout_stamps(State& state, std::string_view layout);
+Result<void> put_layout_stamps(State& state, std::string_view layout, std::string_view stamps);
+
+// A foreign lease's artefact has its absolute path behind its name in the record.
+std::string foreign_path(const Lease& lease);
+// "mkdir" of a layout id "mkdir-1a2b3c4d".
+std::string layout_kind(std::string_view layout);
+
+}  // namespace lockkeeper::core

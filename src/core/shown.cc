@@ -1,0 +1,135 @@
+#include "core/shown.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/bytes.h"
+
+namespace lockkeeper::core {
+namespace {
+
+std::string place(std::string_view layout, std::string_view artefact) {
+  return std::string(layout) + '\0' + std::string(artefact);
+}
+
+std::string shown_key(std::string_view place, const LeaseId& id) {
+  return "o" + short_name(place) + '\0' + std::string(id.bytes);
+}
+
+std::string encode(const Shown& shown) {
+  RecordWriter out;
+  out.text(shown.layout);
+  out.text(shown.artefact);
+  out.text(shown.identity);
+  return out.take();
+}
+
+Result<Shown> read(const kv::Row& row) {
+  RecordReader in(row.value);
+  Shown shown;
+  shown.layout = in.text();
+  shown.artefact = in.text();
+  shown.identity = in.text();
+  if (!in.at_end() || row.key.size() < IdBytes::kMax) {
+    return fail(Code::kStoreCorrupt, "a shown lease in the store cannot be read",
+                "run: lockkeeper doctor");
+  }
+  shown.lease = LeaseId{row.key.substr(row.key.size() - IdBytes::kMax)};
+  return shown;
+}
+
+Result<std::vector<Shown>> scan(State& state, const std::string& prefix) {
+  std::vector<Shown> found;
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        auto shown = read(row);
+        if (!shown) {
+          readable = fail(std::move(shown.error()));
+          return false;
+        }
+        found.push_back(std::move(*shown));
+        return true;
+      },
+      kv::Read::kPeek));
+  LK_CHECK(readable);
+  for (Shown& shown : found) {
+    LK_ASSIGN(const Lease* lease, state.lease(shown.lease));
+    shown.live = lease != nullptr;
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<void> record_shown(State& state, const LeaseId& id, const std::vector<Shown>& shown) {
+  LK_ASSIGN(const Lease* lease, state.lease(id));
+  LOCKKEEPER_ASSERT(lease != nullptr);
+  const Lease before = *lease;
+  Lease after = before;
+  for (const Shown& one : shown) {
+    const std::string where = place(one.layout, one.artefact);
+    LK_CHECK(state.txn().put(shown_key(where, id), encode(one)));
+    if (std::ranges::find(after.shown, where) == after.shown.end()) after.shown.push_back(where);
+  }
+  return state.change_lease(before, after);
+}
+
+Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
+                                    std::string_view artefact) {
+  LK_ASSIGN(std::vector<Shown> found,
+            scan(state, "o" + short_name(place(layout, artefact)) + '\0'));
+  std::ranges::stable_partition(found, [](const Shown& shown) { return !shown.live; });
+  return found;
+}
+
+Result<std::vector<Shown>> all_shown(State& state, std::string_view layout) {
+  return scan(state, "o" + std::string(layout) + '\0');
+}
+
+Result<std::vector<Shown>> to_unshow(State& state, std::size_t most) {
+  std::vector<std::pair<LeaseId, std::string>> rows;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range("u"),
+      [&](const kv::Row& row) {
+        rows.emplace_back(LeaseId{std::string_view(row.key).substr(1)}, std::string(row.value));
+        return rows.size() < most;
+      },
+      kv::Read::kPeek));
+  std::vector<Shown> found;
+  for (const auto& [id, value] : rows) {
+    LK_ASSIGN(const std::vector<std::string> places, decode_shown(value));
+    for (const std::string& where : places) {
+      LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(shown_key(where, id)));
+      if (!row) continue;
+      LK_ASSIGN(Shown shown, read(*row));
+      found.push_back(std::move(shown));
+    }
+  }
+  return found;
+}
+
+Result<void> forget_shown(State& state, const Shown& shown) {
+  const std::string where = place(shown.layout, shown.artefact);
+  LK_CHECK(state.txn().erase(shown_key(where, shown.lease)));
+  const auto without = [&](std::vector<std::string> places) {
+    std::erase(places, where);
+    return places;
+  };
+  LK_ASSIGN(const Lease* lease, state.lease(shown.lease));
+  if (lease != nullptr) {
+    const Lease before = *lease;
+    Lease after = before;
+    after.shown = without(before.shown);
+    return state.change_lease(before, after);
+  }
+  const std::string key = unshow_key(shown.lease);
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
+  if (!row) return {};
+  LK_ASSIGN(const std::vector<std::string> places, decode_shown(row->value));
+  const std::vector<std::string> rest = without(places);
+  return rest.empty() ? state.txn().erase(key) : state.txn().put(key, encode_shown(rest));
+}
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,36 @@
+// Our leases as other tools see them: which artefacts in which layout are ours (design, section 8).
+// What these rows record is ours to remove, also after a crash; anything else is another tool's.
+//
+//   o <layout> 0 <artefact> 0 <id>  → how to tell our artefact from another's of that name
+//   u <id>                          → an ended lease whose artefacts are still to be removed
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/state.h"
+
+namespace lockkeeper::core {
+
+// One artefact that shows one lease. Shared leases may share an artefact.
+struct Shown {
+  std::string layout;
+  std::string artefact;
+  LeaseId lease;
+  std::string identity;  // of the artefact on disk: who wrote it, and when
+  bool live = false;     // the lease is still in the table
+};
+
+// Records that these show the lease; before they are published, in the granting commit.
+Result<void> record_shown(State& state, const LeaseId& lease, const std::vector<Shown>& shown);
+// Whose is this artefact? Empty: not ours. Ended leases first.
+Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
+                                    std::string_view artefact);
+// All of a layout, in the order of artefacts. Peeks.
+Result<std::vector<Shown>> all_shown(State& state, std::string_view layout);
+// Ended leases whose artefacts nobody has removed yet, at most `most` leases. Peeks.
+Result<std::vector<Shown>> to_unshow(State& state, std::size_t most);
+// It is gone from the disk, or another lease shows itself there now.
+Result<void> forget_shown(State& state, const Shown& shown);
+
+}  // namespace lockkeeper::core

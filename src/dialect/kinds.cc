@@ -1,0 +1,10 @@
+#include "dialect/kinds.h"
+
+namespace lockkeeper::dialect {
+
+service::LayoutKinds layout_kinds() {
+  service::LayoutKinds kinds;
+  return kinds;
+}
+
+}  // namespace lockkeeper::dialect
