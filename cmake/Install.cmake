@@ -16,8 +16,8 @@ file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lockkee
 target_sources(lockkeeper_library PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${public_headers})
 target_link_libraries(lockkeeper_library INTERFACE Threads::Threads
-  "$<BUILD_INTERFACE:dep_lmdb;dep_utf8proc>"
-  "$<INSTALL_INTERFACE:lockkeeper::lmdb;lockkeeper::utf8proc>")
+  "$<BUILD_INTERFACE:dep_lmdb;dep_utf8proc;dep_nettle>"
+  "$<INSTALL_INTERFACE:lockkeeper::lmdb;lockkeeper::utf8proc;lockkeeper::nettle>")
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockkeeper)
 install(TARGETS lockkeeper_library EXPORT lockkeeperTargets

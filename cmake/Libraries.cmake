@@ -17,6 +17,9 @@ endfunction()
 
 lockkeeper_archive(dep_lmdb lmdb.h liblmdb.a lmdb)
 lockkeeper_archive(dep_utf8proc utf8proc.h libutf8proc.a utf8proc)
+# SHA-256. Of what Debian has as an archive the lightest: one small object, where libcrypto brings
+# start-up code of its own.
+lockkeeper_archive(dep_nettle nettle/sha2.h libnettle.a nettle)
 
 function(lockkeeper_headers target header)
   find_path(${target}_INCLUDE ${header} REQUIRED)

@@ -1,0 +1,12 @@
+// SHA-256, for names that other tools make of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockkeeper {
+
+// 64 lowercase hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace lockkeeper
