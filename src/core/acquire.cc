@@ -29,10 +29,10 @@ Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
   }
   if (request.owner.agent.empty()) return fail(Code::kInvalidInput, "the agent has no name");
   for (const std::string* name :
-       {&request.owner.agent, &request.owner.session, &request.request_id}) {
+       {&request.owner.agent, &request.owner.session, &request.request_id, &request.agent_type}) {
     if (name->size() > limits.name_bytes) {
       return too_much("a name of " + std::to_string(name->size()) + " bytes", limits.name_bytes,
-                      "use a shorter agent, session or request id");
+                      "use a shorter agent, session, request id or agent type");
     }
   }
   for (const std::string* text : {&request.reason, &request.task}) {
@@ -228,6 +228,7 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.claims = request.claims;
   lease.reason = request.reason;
   lease.task = request.task;
+  lease.agent_type = request.agent_type;
   lease.ttl_ms = request.ttl_ms;
   lease.attachment = request.attachment;
   lease.then = request.attachment;

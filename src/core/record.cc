@@ -6,7 +6,7 @@ namespace lockkeeper::core {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kLayoutFormat = 2;  // a lease that has to do with a layout
+constexpr std::uint64_t kLayoutFormat = 2;  // one that a dialect or a layout has to do with
 
 std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
@@ -136,7 +136,8 @@ Result<Lease> read_lease(RecordReader& in) {
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
-  const bool plain = !lease.foreign && lease.layout.empty() && lease.shown.empty();
+  const bool plain =
+      !lease.foreign && lease.layout.empty() && lease.shown.empty() && lease.agent_type.empty();
   RecordWriter out;
   out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, lease);
@@ -145,6 +146,7 @@ std::string encode_lease(const Lease& lease) {
   out.text(lease.layout);
   out.text(lease.artefact);
   write_texts(out, lease.shown);
+  out.text(lease.agent_type);
   return out.take();
 }
 
@@ -158,6 +160,7 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
     lease.layout = in.text();
     lease.artefact = in.text();
     lease.shown = read_texts(in);
+    lease.agent_type = in.text();
   }
   if (!in.at_end()) return damaged("lease");
   lease.id = id;
@@ -166,13 +169,14 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 }
 
 std::string encode_waiter(const Waiter& waiter) {
-  const bool plain = waiter.request.layout.empty();
+  const bool plain = waiter.request.layout.empty() && waiter.request.agent_type.empty();
   RecordWriter out;
   out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, waiter.request);
   if (!plain) {
     out.text(waiter.request.layout);
     out.text(waiter.request.artefact);
+    out.text(waiter.request.agent_type);
   }
   out.text(waiter.blocker.bytes);
   out.number(waiter.alone ? 1 : 0);
@@ -189,6 +193,7 @@ Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Vers
   if (format == kLayoutFormat) {
     waiter.request.layout = in.text();
     waiter.request.artefact = in.text();
+    waiter.request.agent_type = in.text();
   }
   LK_ASSIGN(waiter.blocker, read_id(in));
   waiter.alone = in.number() != 0;

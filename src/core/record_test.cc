@@ -72,6 +72,20 @@ TEST(Record, AWaiterComesBackWhole) {
   EXPECT_EQ(back->request.created, 7U);
 }
 
+TEST(Record, TheAgentsTypeComesBackWithLeaseAndWaiter) {
+  Lease lease = full_lease();
+  lease.agent_type = "claude_code";
+  const auto back = decode_lease(lease.id, encode_lease(lease), 99);
+  ASSERT_TRUE(back.has_value());
+  expect_same(lease, *back);
+  EXPECT_EQ(back->agent_type, "claude_code");
+  const Waiter waiter{lease, make_id({"b", ""}, 2), true, 42};
+  const auto waits = decode_waiter(waiter.request.id, encode_waiter(waiter), 7);
+  ASSERT_TRUE(waits.has_value());
+  EXPECT_EQ(waits->request.agent_type, "claude_code");
+  EXPECT_EQ(waits->wake, 42U);
+}
+
 TEST(Record, AnEventComesBackWholeWithItsNumberAndFence) {
   Event event;
   event.what = "granted";

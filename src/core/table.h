@@ -29,6 +29,7 @@ struct AcquireRequest {
   std::vector<Claim> claims;
   std::string reason;
   std::string task;
+  std::string agent_type;
   std::int64_t ttl_ms = 0;  // kNoEnd: never ends by time
   Attachment attachment;    // of the lease, once granted (and confirmed)
   std::int64_t orphan_grace_ms = 0;

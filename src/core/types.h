@@ -80,6 +80,7 @@ struct Lease {
   std::vector<Claim> claims;
   std::string reason;
   std::string task;
+  std::string agent_type;                  // what its owner calls itself ("claude_code"), or empty
   std::int64_t ttl_ms = 0;                 // kNoEnd: never ends by time
   std::int64_t deadline_mono_ms = kNoEnd;  // on the boot of `epoch`
   std::int64_t acquired_wall_ms = 0;       // display only, as is the next

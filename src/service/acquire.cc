@@ -66,6 +66,7 @@ Result<core::AcquireRequest> Locks::request(const AcquireCommand& command,
   LK_ASSIGN(request.ttl_ms, lease_length(table_.settings(), command.ttl_ms));
   request.reason = command.reason;
   request.task = command.task;
+  request.agent_type = command.agent_type;
   request.request_id = command.request_id;
   request.orphan_grace_ms = command.orphan_grace_ms;
   request.attachment = command.attachment;

@@ -45,6 +45,7 @@ struct AcquireCommand {
   std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForEver
   std::string reason;
   std::string task;
+  std::string agent_type;  // what the asker calls itself ("claude_code"); told to whom it blocks
   std::string request_id;
   std::optional<int> attach_pid;
   core::Attachment attachment;  // instead of attach_pid, for those who hold a slot; they wait by it
