@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "service/config_schema.h"
 #include "service/disk_path.h"
+#include "service/policy.h"
 #include "service/resolve.h"
 
 namespace lockkeeper::service {
@@ -166,7 +167,7 @@ key::Rules Settings::key_rules(const Realm& realm) const {
 
 Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   Settings settings;
-  std::vector<RawProtect> protect;
+  RawRules raw;
   for (const ConfigFile& file : config_files(realm, env)) {
     auto text = config_text(file.path, file.follow);
     if (!text) {
@@ -175,17 +176,20 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
       return fail(store ? std::move(text.error()) : store.error());
     }
     if (!*text) continue;
-    auto applied = apply_config(**text, file.path, settings, protect);
+    auto applied = apply_config(**text, file.path, settings, raw);
     if (!applied) return fail(std::move(applied.error()));
     settings.files.insert(settings.files.begin(), file.path);
   }
   if (auto done = reconcile(settings); !done) return fail(std::move(done.error()));
   const key::Rules rules = settings.key_rules(realm);
   Resolver resolver(realm, rules, {Base::kRoot, {}}, env);
-  for (const RawProtect& raw : protect) {
-    auto rule = parse_rule(raw, rules, resolver);
-    if (!rule) return fail(std::move(rule.error()));
-    settings.protect.push_back(std::move(*rule));
+  for (const RawProtect& one : raw.protect) {
+    LK_ASSIGN(ProtectRule rule, parse_rule(one, rules, resolver));
+    settings.protect.push_back(std::move(rule));
+  }
+  for (const RawPolicy& one : raw.policy) {
+    LK_ASSIGN(PolicyRule rule, parse_policy(one, rules, resolver));
+    settings.policy.push_back(std::move(rule));
   }
   return settings;
 }
@@ -231,7 +235,7 @@ Result<void> check_allowed(const Settings& settings, std::string_view agent,
       return fail(Code::kOperationNotPermitted, std::move(message), hint);
     }
   }
-  return {};
+  return check_policy(settings.policy, agent, resource);
 }
 
 std::vector<SettingRow> settings_rows(const Settings& s) {
@@ -253,9 +257,16 @@ std::vector<SettingRow> settings_rows(const Settings& s) {
       {"store.durability", s.durability.value == Durability::kFull ? "\"full\"" : "\"process\"",
        s.durability.origin.text()},
       {"events.kept", number(s.events_kept), s.events_kept.origin.text()},
+      {"ports.base", number(s.ports_base), s.ports_base.origin.text()},
+      {"ports.range", number(s.ports_range), s.ports_range.origin.text()},
+      {"ports.sessions", number(s.ports_sessions), s.ports_sessions.origin.text()},
+      {"ports.ttl", toml_duration(s.ports_ttl_ms.value), s.ports_ttl_ms.origin.text()},
   };
   for (const ProtectRule& rule : s.protect) {
     rows.push_back({"protect", rule_text(rule), rule.origin.text()});
+  }
+  for (const PolicyRule& rule : s.policy) {
+    rows.push_back({"policy", policy_text(rule), rule.origin.text()});
   }
   return rows;
 }

@@ -2,8 +2,8 @@
 //
 // Precedence: the local file beside the store, then the repository's lockkeeper.toml, then the
 // user's, then the defaults. A value is taken whole from the first file that has it; [[protect]]
-// rules of all files apply together, because a later file must not lift an earlier one's
-// protection.
+// and [[policy]] rules of all files apply together, because a later file must not lift an earlier
+// one's protection.
 //
 // The repository's file is content that others may change: every value is bounded, the file is
 // limited in size, and a symlink in its place is refused. docs/reference/config.md lists the keys.
@@ -50,6 +50,24 @@ struct ProtectRule {
   Origin origin;
 };
 
+// A path or key as natively written; in the namespaces that have no globs a text, in which `*`
+// stands for any characters and `?` for one.
+struct PolicyPattern {
+  std::string text;
+  std::optional<key::Resource> resource;  // none: `text` is matched against the whole key
+};
+
+// What some agents may lock: service/policy.h says how the rules work together.
+struct PolicyRule {
+  std::vector<std::string> agents;  // names, with `*` and `?`; empty: everybody
+  bool lists = false;               // allow or prefixes is there: nothing else may be locked
+  std::vector<PolicyPattern> allow;
+  std::vector<std::string> prefixes;
+  std::vector<PolicyPattern> deny;
+  std::string reason;  // may be empty
+  Origin origin;
+};
+
 struct Settings {
   Setting<std::int64_t> lease_default_ms{3'600'000, {}};    // kNoEnd: none
   Setting<std::int64_t> lease_longest_ms{604'800'000, {}};  // kNoEnd: no bound
@@ -62,7 +80,12 @@ struct Settings {
   Setting<bool> keys_strict{false, {}};
   Setting<Durability> durability{Durability::kFull, {}};
   Setting<std::uint64_t> events_kept{100'000, {}};
+  Setting<std::uint64_t> ports_base{10'000, {}};
+  Setting<std::uint64_t> ports_range{100, {}};  // from one session's ports to the next one's
+  Setting<std::uint64_t> ports_sessions{20, {}};
+  Setting<std::int64_t> ports_ttl_ms{7'200'000, {}};
   std::vector<ProtectRule> protect;
+  std::vector<PolicyRule> policy;
   std::vector<std::string> files;  // the ones that were read, highest precedence first
 
   // What the key parser is to know about this realm.
@@ -80,7 +103,8 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env);
 // endless one where lease.endless is false. The last two name the setting's origin.
 Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms);
 
-// May this agent lock this? operation_not_permitted names the rule's pattern, file, line, reason.
+// May this agent lock this, by [[protect]] and [[policy]]? operation_not_permitted names the rule's
+// pattern, file, line, reason.
 Result<void> check_allowed(const Settings& settings, std::string_view agent,
                            const key::Resource& resource);
 

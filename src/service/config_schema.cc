@@ -24,12 +24,12 @@
 namespace lockkeeper::service {
 namespace {
 
-using Texts = std::vector<RawProtect::Text>;
+using Texts = std::vector<RawText>;
 
 class Schema {
  public:
-  Schema(const std::string& file, Settings& settings, std::vector<RawProtect>& protect)
-      : file_(file), settings_(settings), protect_(protect) {}
+  Schema(const std::string& file, Settings& settings, RawRules& rules)
+      : file_(file), settings_(settings), rules_(rules) {}
 
   Result<void> apply(const toml::table& root);
 
@@ -39,7 +39,7 @@ class Schema {
     std::string_view name;  // "lease.default"
     Apply apply;
   };
-  static const std::array<Field, 11> kFields;
+  static const std::array<Field, 15> kFields;
 
   Origin origin(const toml::source_region& at) const { return {file_, at.begin.line}; }
   Origin origin(const toml::node& node) const { return origin(node.source()); }
@@ -66,19 +66,31 @@ class Schema {
   Result<void> strict(const toml::node& node);
   Result<void> durability(const toml::node& node);
   Result<void> events_kept(const toml::node& node);
-  Result<void> protect(const toml::node& node);
+  Result<void> ports_base(const toml::node& node);
+  Result<void> ports_range(const toml::node& node);
+  Result<void> ports_sessions(const toml::node& node);
+  Result<void> ports_ttl(const toml::node& node);
+  Result<void> rules_of(const toml::node& node, const std::string& section, std::size_t most,
+                        Result<void> (Schema::*one)(const toml::table&));
+  Result<void> reason_of(const toml::node& node, std::string_view key, std::string& into) const;
+  Result<void> agents_of(const toml::node& node, const std::string& key, std::size_t most,
+                         std::vector<std::string>& into) const;
   Result<void> protect_rule(const toml::table& table);
-  Result<void> protect_agents(const toml::node& node, RawProtect& rule);
+  Result<void> policy_rule(const toml::table& table);
+  Result<void> policy_key(const toml::key& key, const toml::node& node, RawPolicy& rule);
 
   const std::string& file_;
   Settings& settings_;
-  std::vector<RawProtect>& protect_;
+  RawRules& rules_;
   std::size_t protect_paths_ = 0;
+  std::size_t policy_patterns_ = 0;
 };
 
-constexpr std::array<std::string_view, 6> kSections = {"lease", "limits", "keys",
-                                                       "store", "events", "protect"};
+constexpr std::array<std::string_view, 8> kSections = {"lease",  "limits", "keys",    "store",
+                                                       "events", "ports",  "protect", "policy"};
 constexpr std::array<std::string_view, 3> kProtectKeys = {"paths", "agents", "reason"};
+constexpr std::array<std::string_view, 5> kPolicyKeys = {"agents", "allow", "prefixes", "deny",
+                                                         "reason"};
 
 std::string shown(const toml::node& node) {
   if (const auto* text = node.as_string()) return quote(text->get(), 60);
@@ -113,6 +125,8 @@ Result<void> Schema::unknown(const toml::key& key, std::string_view section) con
     known.assign(kSections.begin(), kSections.end());
   } else if (section == "protect") {
     known.assign(kProtectKeys.begin(), kProtectKeys.end());
+  } else if (section == "policy") {
+    known.assign(kPolicyKeys.begin(), kPolicyKeys.end());
   } else {
     for (const Field& field : kFields) {
       if (field.name.starts_with(std::string(section) + ".")) {
@@ -140,7 +154,11 @@ Result<void> Schema::apply(const toml::table& root) {
     const std::string_view name = key.str();
     if (std::ranges::find(kSections, name) == kSections.end()) return unknown(key, "");
     if (name == "protect") {
-      if (auto done = protect(node); !done) return done;
+      LK_CHECK(rules_of(node, "protect", kProtectRulesMax, &Schema::protect_rule));
+      continue;
+    }
+    if (name == "policy") {
+      LK_CHECK(rules_of(node, "policy", kPolicyRulesMax, &Schema::policy_rule));
       continue;
     }
     const auto* table = node.as_table();
@@ -283,15 +301,54 @@ Result<void> Schema::durability(const toml::node& node) {
   return {};
 }
 
-Result<void> Schema::protect(const toml::node& node) {
+Result<void> Schema::ports_base(const toml::node& node) {
+  return number(node, "ports.base", kPortLowest, kPortHighest - kPortsOfSession + 1,
+                settings_.ports_base);
+}
+Result<void> Schema::ports_range(const toml::node& node) {
+  return number(node, "ports.range", kPortsOfSession, kPortHighest, settings_.ports_range);
+}
+Result<void> Schema::ports_sessions(const toml::node& node) {
+  return number(node, "ports.sessions", 1, kPortSessionsMax, settings_.ports_sessions);
+}
+Result<void> Schema::ports_ttl(const toml::node& node) {
+  return duration(node, "ports.ttl", kLeaseMsMin, kLongestDurationMs, false,
+                  settings_.ports_ttl_ms);
+}
+
+Result<void> Schema::rules_of(const toml::node& node, const std::string& section, std::size_t most,
+                              Result<void> (Schema::*one)(const toml::table&)) {
   const auto* rules = node.as_array();
   const std::string expected =
-      "at most " + std::to_string(kProtectRulesMax) + " rules, each begun by [[protect]]";
-  if (rules == nullptr || rules->size() > kProtectRulesMax) return bad(node, "protect", expected);
+      "at most " + std::to_string(most) + " rules, each begun by [[" + section + "]]";
+  if (rules == nullptr || rules->size() > most) return bad(node, section, expected);
   for (const toml::node& rule : *rules) {
     const auto* table = rule.as_table();
-    if (table == nullptr) return bad(rule, "protect", expected);
-    if (auto done = protect_rule(*table); !done) return done;
+    if (table == nullptr) return bad(rule, section, expected);
+    LK_CHECK((this->*one)(*table));
+  }
+  return {};
+}
+
+Result<void> Schema::reason_of(const toml::node& node, std::string_view key,
+                               std::string& into) const {
+  const auto* text = node.as_string();
+  if (text == nullptr || text->get().size() > kReasonBytesMax) {
+    return bad(node, key, "a string of at most " + std::to_string(kReasonBytesMax) + " bytes");
+  }
+  into = text->get();
+  return {};
+}
+
+Result<void> Schema::agents_of(const toml::node& node, const std::string& key, std::size_t most,
+                               std::vector<std::string>& into) const {
+  LK_ASSIGN(const Texts agents, texts(node, key, most));
+  for (const RawText& agent : agents) {
+    if (auto checked = check_agent_name(agent.value, key); !checked) {
+      return fail(Code::kInvalidConfig, agent.origin.text() + ": " + checked.error().message,
+                  checked.error().hint);
+    }
+    into.push_back(agent.value);
   }
   return {};
 }
@@ -301,18 +358,11 @@ Result<void> Schema::protect_rule(const toml::table& table) {
   rule.origin = origin(table);
   for (const auto& [key, node] : table) {
     if (key.str() == "paths") {
-      auto paths = texts(node, "protect.paths", kProtectPathsMax);
-      if (!paths) return fail(std::move(paths.error()));
-      rule.paths = std::move(*paths);
+      LK_ASSIGN(rule.paths, texts(node, "protect.paths", kProtectPathsMax));
     } else if (key.str() == "agents") {
-      if (auto done = protect_agents(node, rule); !done) return done;
+      LK_CHECK(agents_of(node, "protect.agents", kProtectAgentsMax, rule.agents));
     } else if (key.str() == "reason") {
-      const auto* text = node.as_string();
-      if (text == nullptr || text->get().size() > kReasonBytesMax) {
-        return bad(node, "protect.reason",
-                   "a string of at most " + std::to_string(kReasonBytesMax) + " bytes");
-      }
-      rule.reason = text->get();
+      LK_CHECK(reason_of(node, "protect.reason", rule.reason));
     } else {
       return unknown(key, "protect");
     }
@@ -327,24 +377,54 @@ Result<void> Schema::protect_rule(const toml::table& table) {
                              std::to_string(protect_paths_) + " in this file",
                              "at most " + std::to_string(kProtectPathsMax) + " in one file"));
   }
-  protect_.push_back(std::move(rule));
+  rules_.protect.push_back(std::move(rule));
   return {};
 }
 
-Result<void> Schema::protect_agents(const toml::node& node, RawProtect& rule) {
-  auto agents = texts(node, "protect.agents", kProtectAgentsMax);
-  if (!agents) return fail(std::move(agents.error()));
-  for (const auto& agent : *agents) {
-    if (auto checked = check_agent_name(agent.value, "protect.agents"); !checked) {
-      return fail(Code::kInvalidConfig, agent.origin.text() + ": " + checked.error().message,
-                  checked.error().hint);
-    }
-    rule.agents.push_back(agent.value);
+Result<void> Schema::policy_key(const toml::key& key, const toml::node& node, RawPolicy& rule) {
+  const std::string_view name = key.str();
+  if (name == "agents") {
+    LK_CHECK(agents_of(node, "policy.agents", kPolicyAgentsMax, rule.agents));
+    if (!rule.agents.empty()) return {};
+    return bad(node, "policy.agents", "at least one name; left out, the rule is for everybody");
   }
+  if (name == "reason") return reason_of(node, "policy.reason", rule.reason);
+  if (name == "allow") {
+    rule.lists = true;
+    LK_ASSIGN(rule.allow, texts(node, "policy.allow", kPolicyPatternsMax));
+    return {};
+  }
+  if (name == "prefixes") {
+    rule.lists = true;
+    LK_ASSIGN(rule.prefixes, texts(node, "policy.prefixes", kPrefixesMax));
+    return {};
+  }
+  if (name == "deny") {
+    LK_ASSIGN(rule.deny, texts(node, "policy.deny", kPolicyPatternsMax));
+    return {};
+  }
+  return unknown(key, "policy");
+}
+
+Result<void> Schema::policy_rule(const toml::table& table) {
+  RawPolicy rule;
+  rule.origin = origin(table);
+  for (const auto& [key, node] : table) LK_CHECK(policy_key(key, node, rule));
+  if (!rule.lists && rule.deny.empty()) {
+    return fail(config_error(rule.origin, "policy", "without a list",
+                             "allow, prefixes or deny, such as deny = [\"migrations/\"]"));
+  }
+  policy_patterns_ += rule.allow.size() + rule.deny.size();
+  if (policy_patterns_ > kPolicyPatternsMax) {
+    return fail(config_error(rule.origin, "policy",
+                             std::to_string(policy_patterns_) + " patterns in this file",
+                             "at most " + std::to_string(kPolicyPatternsMax) + " in one file"));
+  }
+  rules_.policy.push_back(std::move(rule));
   return {};
 }
 
-const std::array<Schema::Field, 11> Schema::kFields = {{
+const std::array<Schema::Field, 15> Schema::kFields = {{
     {"lease.default", &Schema::lease_default},
     {"lease.longest", &Schema::lease_longest},
     {"lease.endless", &Schema::lease_endless},
@@ -356,6 +436,10 @@ const std::array<Schema::Field, 11> Schema::kFields = {{
     {"keys.strict", &Schema::strict},
     {"store.durability", &Schema::durability},
     {"events.kept", &Schema::events_kept},
+    {"ports.base", &Schema::ports_base},
+    {"ports.range", &Schema::ports_range},
+    {"ports.sessions", &Schema::ports_sessions},
+    {"ports.ttl", &Schema::ports_ttl},
 }};
 
 }  // namespace
@@ -369,7 +453,7 @@ Error config_error(const Origin& origin, std::string_view key, std::string_view 
 }
 
 Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
-                          std::vector<RawProtect>& protect) {
+                          RawRules& rules) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -377,7 +461,7 @@ Result<void> apply_config(std::string_view text, const std::string& file, Settin
     return fail(Code::kInvalidConfig, at.text() + ": not TOML: " + quote(error.description(), 200),
                 "correct the line");
   }
-  return Schema(file, settings, protect).apply(parsed.table());
+  return Schema(file, settings, rules).apply(parsed.table());
 }
 
 }  // namespace lockkeeper::service

@@ -26,23 +26,44 @@ inline constexpr std::size_t kProtectRulesMax = 64;    // of one file
 inline constexpr std::size_t kProtectPathsMax = 256;   // of all rules of one file together
 inline constexpr std::size_t kProtectAgentsMax = 256;  // of one rule
 inline constexpr std::size_t kReasonBytesMax = 500;
+inline constexpr std::size_t kPolicyRulesMax = 64;      // of one file
+inline constexpr std::size_t kPolicyPatternsMax = 256;  // of all rules of one file together
+inline constexpr std::size_t kPolicyAgentsMax = 256;    // of one rule
+inline constexpr std::uint64_t kPortLowest = 1024;      // below it only root may listen
+inline constexpr std::uint64_t kPortHighest = 65535;
+inline constexpr std::uint64_t kPortsOfSession = 4;
+inline constexpr std::uint64_t kPortSessionsMax = 1'000;
 
-// A [[protect]] rule as written; its paths are parsed when all files' prefixes are known.
+struct RawText {
+  std::string value;
+  Origin origin;
+};
+
+// Rules as written; their paths are parsed when all files' prefixes are known.
 struct RawProtect {
-  struct Text {
-    std::string value;
-    Origin origin;
-  };
-  std::vector<Text> paths;
+  std::vector<RawText> paths;
   std::vector<std::string> agents;
   std::string reason;
   Origin origin;
 };
 
-// Overrides in `settings` what the text sets, and adds its rules to `protect`. invalid_config names
+struct RawPolicy {
+  std::vector<std::string> agents;
+  bool lists = false;
+  std::vector<RawText> allow, prefixes, deny;
+  std::string reason;
+  Origin origin;
+};
+
+struct RawRules {
+  std::vector<RawProtect> protect;
+  std::vector<RawPolicy> policy;
+};
+
+// Overrides in `settings` what the text sets, and adds its rules to `rules`. invalid_config names
 // file, line, key, value and what was expected; both outputs are then in an unspecified state.
 Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
-                          std::vector<RawProtect>& protect);
+                          RawRules& rules);
 
 // invalid_config at a place: "FILE:LINE: KEY is VALUE, expected …".
 Error config_error(const Origin& origin, std::string_view key, std::string_view value,

@@ -60,6 +60,7 @@ TEST_F(Config, reads_every_key) {
       "[limits]\nresources_per_agent = 50\nresources_per_request = 20\n"
       "[keys]\nprefixes = [\"team\", \"team\"]\nfeature_purposes = [\"schema\"]\nstrict = true\n"
       "[store]\ndurability = \"process\"\n[events]\nkept = 500\n"
+      "[ports]\nbase = 20000\nrange = 10\nsessions = 5\nttl = \"1h\"\n"
       "[[protect]]\npaths = [\"migrations/\", \"team:core\"]\nagents = [\"dba\"]\nreason = "
       "\"r\"\n");
   const Settings settings = loaded();
@@ -75,6 +76,10 @@ TEST_F(Config, reads_every_key) {
   EXPECT_TRUE(settings.keys_strict.value);
   EXPECT_EQ(settings.durability.value, Durability::kProcess);
   EXPECT_EQ(settings.events_kept.value, 500u);
+  EXPECT_EQ(settings.ports_base.value, 20'000u);
+  EXPECT_EQ(settings.ports_range.value, 10u);
+  EXPECT_EQ(settings.ports_sessions.value, 5u);
+  EXPECT_EQ(settings.ports_ttl_ms.value, 3'600'000);
   ASSERT_EQ(settings.protect.size(), 1u);
   EXPECT_EQ(settings.protect[0].paths.size(), 2u);
   const key::Rules rules = settings.key_rules(realm);
@@ -102,8 +107,8 @@ TEST_F(Config, the_rows_of_show_can_be_read_back) {
   std::string text;
   for (const SettingRow& row : rows) text += row.name + " = " + row.value + "\n";
   Settings again;
-  std::vector<RawProtect> protect;
-  ASSERT_TRUE(apply_config(text, "again", again, protect).has_value()) << text;
+  RawRules rules;
+  ASSERT_TRUE(apply_config(text, "again", again, rules).has_value()) << text;
   EXPECT_EQ(again.lease_default_ms.value, 5'400'000);
   EXPECT_EQ(again.lease_longest_ms.value, kNoEnd);
   EXPECT_EQ(again.key_prefixes.value, std::vector<std::string>{"team"});
@@ -137,7 +142,11 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "keys.feature_purposes",
                                          "keys.strict",
                                          "store.durability",
-                                         "events.kept"};
+                                         "events.kept",
+                                         "ports.base",
+                                         "ports.range",
+                                         "ports.sessions",
+                                         "ports.ttl"};
   const auto rows = settings_rows(Settings{});
   ASSERT_EQ(keys.size(), rows.size()) << "a new key needs a row here";
   const std::vector<std::string> garbage = {
@@ -166,6 +175,12 @@ TEST_F(Config, values_are_bounded) {
                                         "limits.resources_per_request = 10001",
                                         "events.kept = 99",
                                         "events.kept = 10000001",
+                                        "ports.base = 1023",
+                                        "ports.base = 65533",
+                                        "ports.range = 3",
+                                        "ports.sessions = 0",
+                                        "ports.sessions = 1001",
+                                        "ports.ttl = \"none\"",
                                         "lease.default = \"999ms\"",
                                         "lease.longest = \"0\"",
                                         "lease.default = \"101000000h\"",
