@@ -1,0 +1,437 @@
+#include "dialect/workflow/layout.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "service/identity.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+using service::ArtefactFolder;
+using service::FileStamp;
+using service::Published;
+using service::Removed;
+using service::Seen;
+
+constexpr std::string_view kPrepared = ".tmp";
+constexpr std::string_view kRenewed = ".new";
+constexpr std::string_view kAside = ".old";
+constexpr int kAttempts =
+    100;  // against somebody who writes and removes the same name all the time
+
+bool is_lock(std::string_view name) {
+  return !name.starts_with('.') && name.ends_with(kLockSuffix) && name.size() > kLockSuffix.size();
+}
+
+// `.{name}.lock.{hexadecimal}.tmp` and its like.
+bool is_trace(std::string_view name) {
+  if (!name.starts_with('.') || name.find(".lock.") == std::string_view::npos) return false;
+  return name.ends_with(kPrepared) || name.ends_with(kRenewed) || name.ends_with(kAside);
+}
+
+std::string beside(const std::string& artefact, const core::LeaseId& lease, std::string_view end) {
+  return "." + artefact + "." + lease.text() + std::string(end);
+}
+
+// Names what the file set aside should be, so that a later look can tell what a crash left there.
+std::string aside_name(const std::string& artefact, const std::string& identity) {
+  std::string hash;
+  append_be64(hash, hash64(identity));
+  return "." + artefact + "." + to_hex(hash) + std::string(kAside);
+}
+
+std::string ignore_hint(const std::string& path) {
+  return "mend or remove it, or pass it over: lockkeeper layout ignore " + shell_quote(path);
+}
+
+// An owner's name for the table, whatever stands in the file.
+std::string owner_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  if (name.size() <= service::kNameBytesMax) return name;
+  name.resize(service::kNameBytesMax);
+  while (!name.empty() && !is_valid_utf8(name)) name.pop_back();
+  return name;
+}
+
+// Can these simply not be a name in this realm, as opposed to "cannot tell"?
+bool names_nothing_here(Code code) {
+  return code == Code::kInvalidResource || code == Code::kInvalidInput ||
+         code == Code::kLimitExceeded;
+}
+
+}  // namespace
+
+std::string session_of(const service::LayoutEntry& entry) {
+  return entry.root.size() <= service::kNameBytesMax ? entry.root : entry.id();
+}
+
+Result<std::optional<ArtefactFolder>> WorkflowLayout::folder() const {
+  auto opened = Folder::open(entry().root, kLocksFolder);
+  if (opened) return std::move(*opened);
+  if (opened.error().code == Code::kNotFound) return std::nullopt;
+  return fail(std::move(opened.error()));
+}
+
+bool WorkflowLayout::is_ignored(const std::string& path) const {
+  return std::ranges::find(entry().ignored, path) != entry().ignored.end();
+}
+
+std::string WorkflowLayout::identity_of(const LockFile& lock, const std::string& artefact) const {
+  return is_mirror_name(artefact) ? lock.identity() : lock.full_identity();
+}
+
+// --- reading
+// --------------------------------------------------------------------------------------
+
+Result<std::optional<WorkflowLayout::Entry>> WorkflowLayout::try_entry(
+    const Folder& folder, const std::string& name) const {
+  LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
+  if (!stamp) return std::nullopt;
+  LK_ASSIGN(const std::optional<std::string> bytes, folder.read(name, kLockFileBytesMax));
+  if (!bytes) return std::nullopt;
+  LK_ASSIGN(LockFile lock, parse_lock_file(*bytes));
+  return Entry{std::move(lock), *stamp};
+}
+
+Result<std::optional<WorkflowLayout::Entry>> WorkflowLayout::read_entry(
+    const Folder& folder, const std::string& name) const {
+  const auto began = std::chrono::steady_clock::now();
+  for (;;) {
+    auto entry = try_entry(folder, name);
+    if (entry) return entry;
+    LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
+    if (!stamp) return std::nullopt;  // gone meanwhile
+    const bool fresh = now_ms() - stamp->mtime_ms < kFreshMs;
+    const auto waited = std::chrono::steady_clock::now() - began;
+    const bool half_written = entry.error().code == Code::kInvalidInput && fresh &&
+                              waited < std::chrono::milliseconds(kHalfWrittenMs);
+    if (half_written) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      continue;
+    }
+    Error error = std::move(entry.error());
+    if (error.code == Code::kInvalidInput) {
+      error.message = "the lock file " + quote(folder.path_of(name)) +
+                      " cannot be understood: " + error.message;
+    }
+    error.code = Code::kStoreUnavailable;
+    error.hint = ignore_hint(folder.path_of(name));
+    return fail(std::move(error));
+  }
+}
+
+Result<std::optional<LockFile>> WorkflowLayout::read(const std::string& artefact) const {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return std::nullopt;
+  LK_ASSIGN(std::optional<Entry> entry, read_entry(*locks, artefact));
+  if (!entry) return std::nullopt;
+  return std::move(entry->lock);
+}
+
+Result<WorkflowLayout::Names> WorkflowLayout::names() const {
+  Names sorted;
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return sorted;
+  sorted.folder = true;
+  LK_ASSIGN(std::vector<std::string> all, locks->names());
+  std::ranges::sort(all);
+  for (std::string& name : all) {
+    std::vector<std::string>& to = is_lock(name)    ? sorted.locks
+                                   : is_trace(name) ? sorted.traces
+                                                    : sorted.others;
+    to.push_back(std::move(name));
+  }
+  return sorted;
+}
+
+Result<Seen> WorkflowLayout::look(const service::Interest& interest) {
+  Seen seen;
+  seen.complete = true;
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return seen;
+  LK_ASSIGN(const std::vector<std::string> names, locks->names());
+  for (const std::string& name : names) {
+    if (is_lock(name)) LK_CHECK(see(*locks, name, interest, seen));
+    if (name.ends_with(kAside) && is_trace(name)) LK_CHECK(clear_trace(*locks, name));
+  }
+  return seen;
+}
+
+Result<Seen> WorkflowLayout::look_at(const std::string& source) {
+  Seen seen;
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (locks && is_lock(source)) LK_CHECK(see(*locks, source, {}, seen));
+  if (seen.sources.empty()) seen.absent.push_back(source);
+  return seen;
+}
+
+Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
+                                 const service::Interest& interest, Seen& seen) {
+  const std::string path = folder.path_of(name);
+  if (is_ignored(path)) {
+    seen.notes.push_back(quote(path) + " is ignored");
+    return {};
+  }
+  LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
+  if (!stamp) return {};
+  if (stamp->folder) {
+    seen.notes.push_back(quote(path) + " is a folder and no lock");
+    return {};
+  }
+  const service::Source source{name, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
+  if (interest.known && interest.known(name, stamp->stamp)) {
+    seen.sources.push_back(source);
+    return {};
+  }
+  LK_ASSIGN(const std::optional<Entry> entry, read_entry(folder, name));
+  if (!entry) return {};
+  seen.sources.push_back({name, entry->stamp.stamp, source.fresh});
+  if (entry->lock.expired(now_ms())) {
+    seen.notes.push_back(quote(path) + " is past its end");
+    return {};
+  }
+  LK_ASSIGN(service::Sighting sighting, this->sighting(name, path, *entry, seen.notes));
+  if (sighting.lock.claims.empty()) {
+    seen.notes.push_back(quote(path) + " locks nothing in this repository");
+    return {};
+  }
+  seen.sightings.push_back(std::move(sighting));
+  return {};
+}
+
+Result<service::Sighting> WorkflowLayout::sighting(const std::string& name, const std::string& path,
+                                                   const Entry& entry,
+                                                   std::vector<std::string>& notes) {
+  const LockFile& lock = entry.lock;
+  service::Sighting sighting;
+  sighting.identity = identity_of(lock, name);
+  sighting.lock.layout = id();
+  sighting.lock.artefact = name;
+  sighting.lock.path = path;
+  sighting.lock.owner = {owner_name(lock.agent), session_of(this->entry())};
+  sighting.lock.reason = lock.task_description;
+  sighting.lock.since_wall_ms = lock.locked_at_ms;
+  sighting.lock.expires_wall_ms = lock.expires_at_ms >= kFarFutureMs ? kNoEnd : lock.expires_at_ms;
+  sighting.lock.stamp = entry.stamp.stamp;
+  std::set<std::string> known;
+  const auto add = [&](const std::vector<std::string>& texts, bool is_folder) -> Result<void> {
+    for (const std::string& text : texts) {
+      LK_ASSIGN(const std::optional<key::Resource> found, resource(text, is_folder, notes));
+      if (!found || !known.insert(found->text()).second) continue;
+      sighting.lock.claims.push_back({*found, core::Mode::kExclusive, 0});
+    }
+    return {};
+  };
+  LK_CHECK(add(lock.files, false));
+  LK_CHECK(add(lock.directories, true));
+  return sighting;
+}
+
+Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string& text,
+                                                              bool is_folder,
+                                                              std::vector<std::string>& notes) {
+  if (!resolver_) {
+    resolver_.emplace(context_.realm, context_.settings.key_rules(context_.realm), service::Base{},
+                      context_.env, service::ResolveOptions{true});
+  }
+  std::string plain = text;
+  while (plain.size() > 1 && (plain.ends_with('/') || plain.ends_with('\\'))) plain.pop_back();
+  const bool slash = is_folder || plain.size() < text.size();
+  auto parsed = resolver_->resolve(slash ? plain + "/" : plain, key::Syntax::kLiteral);
+  // A file on disk that is written like a folder is still that file.
+  if (!parsed && slash && parsed.error().code == Code::kInvalidResource) {
+    parsed = resolver_->resolve(plain, key::Syntax::kLiteral);
+  }
+  if (parsed) return parsed->resource;
+  if (!names_nothing_here(parsed.error().code)) return fail(std::move(parsed.error()));
+  notes.push_back(quote(text) + " is passed over: " + parsed.error().message);
+  return std::nullopt;
+}
+
+// --- showing
+// --------------------------------------------------------------------------------------
+
+service::Showing WorkflowLayout::showing(const core::Lease& lease) const {
+  service::Showing showing;
+  const LockFile lock = lock_file_of(lease, &showing.unmirrored);
+  if (lease.layout == id()) {
+    showing.artefacts = {lease.artefact};
+  } else if (!lock.files.empty() || !lock.directories.empty()) {
+    // An OUTPUT that is gone is a workflow that is over: it is not made again for others' leases.
+    if (::access(entry().root.c_str(), F_OK) == 0) {
+      showing.artefacts = {mirror_name(lease)};
+      return showing;
+    }
+    for (const std::vector<std::string>* const hidden : {&lock.files, &lock.directories}) {
+      showing.unmirrored.insert(showing.unmirrored.end(), hidden->begin(), hidden->end());
+    }
+  }
+  return showing;
+}
+
+std::string WorkflowLayout::identity(const core::Lease& lease, const std::string& artefact) const {
+  return identity_of(lock_file_of(lease), artefact);
+}
+
+Result<void> WorkflowLayout::prepare(const core::Lease& lease, const std::string& artefact) {
+  LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
+  const std::string name = beside(artefact, lease.id, kPrepared);
+  LK_CHECK(locks.remove(name));  // of an earlier attempt
+  return locks.write_new(name, render(lock_file_of(lease)));
+}
+
+Result<bool> WorkflowLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return false;
+  LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(beside(artefact, lease, kPrepared)));
+  return stamp.has_value();
+}
+
+Result<void> WorkflowLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return {};
+  LK_CHECK(locks->remove(beside(artefact, lease, kRenewed)));
+  return locks->remove(beside(artefact, lease, kPrepared));
+}
+
+Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::string& artefact,
+                                          const std::vector<std::string>& ours) {
+  LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
+  return replace(locks, beside(artefact, lease.id, kPrepared), artefact, ours, true);
+}
+
+// May what stands there make way: is it ours, or past its own end (the document lets a new lock
+// overwrite that)?
+Result<bool> WorkflowLayout::is_replaceable(const Folder& folder, const std::string& name,
+                                            const std::vector<std::string>& identities,
+                                            const std::string& artefact, bool expired_too) const {
+  const auto entry = try_entry(folder, name);
+  if (!entry || !*entry) return false;  // what cannot be read is not ours to replace
+  const LockFile& lock = (*entry)->lock;
+  const bool ours = std::ranges::find(identities, identity_of(lock, artefact)) != identities.end();
+  return ours || (expired_too && lock.expired(now_ms()));
+}
+
+// Puts `prepared` in the place of the artefact: of none, of ours, or of one that is over. Another
+// tool may write there at any moment, so what was displaced is looked at again, and put back.
+Result<Published> WorkflowLayout::replace(const Folder& folder, const std::string& prepared,
+                                          const std::string& artefact,
+                                          const std::vector<std::string>& ours,
+                                          bool expired_too) const {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    LK_ASSIGN(const bool done, folder.rename_new(prepared, artefact));
+    if (done) return Published::kDone;
+    LK_ASSIGN(const bool may, is_replaceable(folder, artefact, ours, artefact, expired_too));
+    if (!may) {
+      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(artefact));
+      if (!there) continue;  // removed meanwhile
+      return Published::kTaken;
+    }
+    if (auto swapped = folder.exchange(prepared, artefact); !swapped) {
+      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(artefact));
+      if (!there) continue;
+      return fail(std::move(swapped.error()));
+    }
+    LK_ASSIGN(const bool displaced, is_replaceable(folder, prepared, ours, artefact, expired_too));
+    if (displaced) {
+      LK_CHECK(folder.remove(prepared));
+      return Published::kDone;
+    }
+    // Another's came in between. If ours is gone from its place by now, theirs goes there as new.
+    if (auto back = folder.exchange(prepared, artefact); !back) {
+      LK_CHECK(folder.rename_new(prepared, artefact));
+    }
+    return Published::kTaken;
+  }
+  return Published::kTaken;
+}
+
+Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return {};
+  const auto entry = try_entry(*locks, artefact);
+  const LockFile now = lock_file_of(lease);
+  // By the short identity: a lease that gave back a part of its scope is still the same.
+  if (!entry || !*entry || (*entry)->lock.identity() != now.identity()) return {};
+  const std::string renewed = beside(artefact, lease.id, kRenewed);
+  LK_CHECK(locks->remove(renewed));
+  LK_CHECK(locks->write_new(renewed, render(now)));
+  const std::string before = identity_of((*entry)->lock, artefact);
+  if (auto swapped = locks->exchange(renewed, artefact); !swapped) {
+    LK_CHECK(locks->remove(renewed));
+    LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(artefact));
+    if (!there) return {};  // removed meanwhile: the next look finds that out
+    return fail(std::move(swapped.error()));
+  }
+  LK_ASSIGN(const bool displaced, is_replaceable(*locks, renewed, {before}, artefact, false));
+  if (!displaced) {
+    if (auto back = locks->exchange(renewed, artefact); !back) {
+      LK_CHECK(locks->rename_new(renewed, artefact));
+    }
+  }
+  return locks->remove(renewed);
+}
+
+Result<Removed> WorkflowLayout::remove(const std::string& artefact, const std::string& identity) {
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return Removed::kGone;
+  LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(artefact));
+  if (!there) return Removed::kGone;
+  if (identity.empty()) {
+    LK_CHECK(locks->remove(artefact));
+    return Removed::kDone;
+  }
+  LK_ASSIGN(const bool ours, is_replaceable(*locks, artefact, {identity}, artefact, false));
+  if (!ours) return Removed::kForeign;
+  const std::string aside = aside_name(artefact, identity);
+  LK_CHECK(clear_trace(*locks, aside));
+  if (auto moved = locks->rename_new(artefact, aside); !moved) {
+    LK_ASSIGN(const std::optional<FileStamp> still, locks->stamp(artefact));
+    if (!still) return Removed::kGone;
+    return fail(std::move(moved.error()));
+  }
+  // Whoever looks at the folder now may clear it away, too, and by the same rule: so what is at the
+  // artefact's place afterwards tells how it went.
+  LK_CHECK(clear_trace(*locks, aside));
+  LK_ASSIGN(const std::optional<FileStamp> left, locks->stamp(artefact));
+  return left ? Removed::kForeign : Removed::kDone;
+}
+
+// What was set aside: removed if it is what its name says, else it is another's that came in
+// between and goes back, unless that tool has written its lock anew meanwhile.
+Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string& name) const {
+  LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
+  if (!there) return {};
+  const std::size_t digits = 16 + 1 + kAside.size();  // ".0123456789abcdef.old" without the dot
+  if (name.size() < digits + 2) return {};
+  const std::string artefact = name.substr(1, name.size() - digits - 1);
+  const auto entry = try_entry(folder, name);
+  const bool ours =
+      entry && *entry && aside_name(artefact, identity_of((*entry)->lock, artefact)) == name;
+  if (!ours) {
+    LK_ASSIGN(const bool back, folder.rename_new(name, artefact));
+    if (back) return {};
+  }
+  return folder.remove(name);
+}
+
+Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
+                                                     const service::LayoutContext& context) {
+  if (!entry.options.empty()) {
+    return fail(Code::kInvalidInput,
+                "a workflow layout has no option " + quote(entry.options.begin()->first),
+                "it needs kind and root alone");
+  }
+  return std::make_unique<WorkflowLayout>(entry, context);
+}
+
+}  // namespace lockkeeper::dialect::workflow

@@ -1,0 +1,102 @@
+// The workflow document's lock files as a layout: root = OUTPUT, one source and one artefact for
+// each regular file `locks/*.lock` that no dot begins.
+//
+// A lease taken through this layout is `{agent}.lock`, any other one `{agent}.lk-{id}.lock`. What
+// is being written stands beside as `.{name}.{lease}.tmp` (`.new` for a renewal), what is being
+// removed as `.{name}.{hash}.old`: neither `*.lock` in a shell nor `find -name '*.lock'` sees them.
+//
+// Their step is to write and then to check, or to check and then to write; the first is exact with
+// ours, the second is seen at the next look (docs/dialects/workflow.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/workflow/lock_file.h"
+#include "service/artefact_folder.h"
+#include "service/layout.h"
+#include "service/resolve.h"
+
+namespace lockkeeper::dialect::workflow {
+
+inline constexpr const char* kKind = "workflow";
+inline constexpr const char* kLocksFolder = "locks";
+// A file that is younger and cannot be read may be half written: it is read again for a while.
+inline constexpr std::int64_t kFreshMs = 2'000;
+inline constexpr int kHalfWrittenMs = 200;
+
+// The session of what is locked in this OUTPUT: its path, or the layout's id where that is too
+// long.
+std::string session_of(const service::LayoutEntry& entry);
+
+class WorkflowLayout final : public service::Layout {
+ public:
+  // What `context` refers to must outlive it.
+  WorkflowLayout(service::LayoutEntry entry, const service::LayoutContext& context)
+      : Layout(std::move(entry)), context_(context) {}
+
+  Result<service::Seen> look(const service::Interest& interest) override;
+  Result<service::Seen> look_at(const std::string& source) override;
+  bool look_after_publishing() const override { return true; }
+
+  service::Showing showing(const core::Lease& lease) const override;
+  std::string identity(const core::Lease& lease, const std::string& artefact) const override;
+
+  Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                     const std::vector<std::string>& ours) override;
+  Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Removed> remove(const std::string& artefact,
+                                  const std::string& identity) override;
+
+  // One file as it stands there, past its end or not; nullopt: there is none. As look(), what
+  // cannot be read is store_unavailable.
+  Result<std::optional<LockFile>> read(const std::string& artefact) const;
+  // All names that are locks, sorted; and what else is in the folder.
+  struct Names {
+    std::vector<std::string> locks;
+    std::vector<std::string> others;  // not a trace of ours either
+    std::vector<std::string> traces;  // of a step that was interrupted
+    bool folder = false;              // is there a folder at all?
+  };
+  Result<Names> names() const;
+  std::string identity_of(const LockFile& lock, const std::string& artefact) const;
+
+ private:
+  using Folder = service::ArtefactFolder;
+  struct Entry {
+    LockFile lock;
+    service::FileStamp stamp;
+  };
+  Result<std::optional<Folder>> folder() const;
+  Result<std::optional<Entry>> read_entry(const Folder& folder, const std::string& name) const;
+  Result<std::optional<Entry>> try_entry(const Folder& folder, const std::string& name) const;
+  Result<void> see(const Folder& folder, const std::string& name, const service::Interest& interest,
+                   service::Seen& seen);
+  Result<service::Sighting> sighting(const std::string& name, const std::string& path,
+                                     const Entry& entry, std::vector<std::string>& notes);
+  Result<std::optional<key::Resource>> resource(const std::string& text, bool is_folder,
+                                                std::vector<std::string>& notes);
+  Result<bool> is_replaceable(const Folder& folder, const std::string& name,
+                              const std::vector<std::string>& identities,
+                              const std::string& artefact, bool expired_too) const;
+  Result<service::Published> replace(const Folder& folder, const std::string& prepared,
+                                     const std::string& artefact,
+                                     const std::vector<std::string>& ours, bool expired_too) const;
+  Result<void> clear_trace(const Folder& folder, const std::string& name) const;
+  bool is_ignored(const std::string& path) const;
+  std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
+
+  const service::LayoutContext context_;
+  std::optional<service::Resolver> resolver_;  // made when a file is read first
+};
+
+// For dialect/kinds.cc. invalid_input: it has no options.
+Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
+                                                     const service::LayoutContext& context);
+
+}  // namespace lockkeeper::dialect::workflow
