@@ -198,7 +198,8 @@ class Search {
 
 bool is_subagent(const Owner& owner, const Owner& holder) {
   const std::string& parent = holder.session;
-  return !parent.empty() && owner.session.size() > parent.size() + 1 &&
+  // A dialect's session is an absolute path: a folder is no parent of what works below it.
+  return !parent.empty() && !parent.starts_with('/') && owner.session.size() > parent.size() + 1 &&
          owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
 }
 

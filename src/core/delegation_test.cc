@@ -184,6 +184,7 @@ TEST_P(Rule11, OnlyATrueSubagentIsOne) {
   EXPECT_FALSE(is_subagent({"q", "Sx/y"}, {"p", "S"}));
   EXPECT_FALSE(is_subagent({"q", "/x"}, {"p", ""}));
   EXPECT_FALSE(is_subagent({"q", "x"}, {"p", ""}));
+  EXPECT_FALSE(is_subagent({"q", "/out/inner"}, {"p", "/out"}));  // paths: a dialect's sessions
 }
 
 TEST_P(Rule11, ASubagentsLeaseOutsideIsItsOwn) {

@@ -183,8 +183,8 @@ Result<void> check_session_name(std::string_view name, std::string_view what) {
 }
 
 bool is_subagent_of(std::string_view session, std::string_view ancestor) {
-  return !ancestor.empty() && session.size() > ancestor.size() && session.starts_with(ancestor) &&
-         session[ancestor.size()] == '/';
+  return !ancestor.empty() && !ancestor.starts_with('/') && session.size() > ancestor.size() &&
+         session.starts_with(ancestor) && session[ancestor.size()] == '/';
 }
 
 }  // namespace lockkeeper::service
