@@ -1,12 +1,14 @@
 #include "dialect/kinds.h"
 
+#include "dialect/mkdir/mkdir_layout.h"
 #include "dialect/workflow/layout.h"
 
 namespace lockkeeper::dialect {
 
 service::LayoutKinds layout_kinds() {
   service::LayoutKinds kinds;
-  kinds[workflow::kKind] = workflow::make_layout;
+  kinds.emplace(mkdir::kKind, mkdir::make_mkdir_layout);
+  kinds.emplace(workflow::kKind, workflow::make_layout);
   return kinds;
 }
 

@@ -187,17 +187,38 @@ Result<void> ArtefactFolder::make_folder(const std::string& name) const {
   return {};
 }
 
-Result<bool> ArtefactFolder::rename_new(const std::string& from, const std::string& to) const {
-  if (::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), RENAME_NOREPLACE) == 0) {
+Result<bool> ArtefactFolder::rename_new(const std::string& from, const ArtefactFolder& into,
+                                        const std::string& to) const {
+  if (::renameat2(fd_.get(), from.c_str(), into.fd_.get(), to.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
   if (errno == EEXIST || errno == ENOTEMPTY) return false;
-  return failed(errno, "put in its place", to);
+  if (errno == EINVAL || errno == ENOSYS) return rename_by_steps(from, into, to);
+  return into.failed(errno, "put in its place", to);
 }
 
-Result<void> ArtefactFolder::exchange(const std::string& a, const std::string& b) const {
-  if (::renameat2(fd_.get(), a.c_str(), fd_.get(), b.c_str(), RENAME_EXCHANGE) == 0) return {};
-  return failed(errno, "put in its place", b);
+Result<bool> ArtefactFolder::rename_by_steps(const std::string& from, const ArtefactFolder& into,
+                                             const std::string& to) const {
+  LK_ASSIGN(const std::optional<FileStamp> what, stamp(from));
+  const bool folder = what && what->folder;
+  const int taken = folder ? ::mkdirat(into.fd_.get(), to.c_str(), 0777)
+                           : ::linkat(fd_.get(), from.c_str(), into.fd_.get(), to.c_str(), 0);
+  if (taken != 0 && errno == EEXIST) return false;
+  if (taken != 0) return into.failed(errno, "put in its place", to);
+  const int moved = folder ? ::renameat(fd_.get(), from.c_str(), into.fd_.get(), to.c_str())
+                           : ::unlinkat(fd_.get(), from.c_str(), 0);
+  if (moved == 0) return true;
+  const int why = errno;
+  if (folder) ::unlinkat(into.fd_.get(), to.c_str(), AT_REMOVEDIR);
+  return into.failed(why, "put in its place", to);
+}
+
+Result<void> ArtefactFolder::exchange(const std::string& a, const ArtefactFolder& other,
+                                      const std::string& b) const {
+  if (::renameat2(fd_.get(), a.c_str(), other.fd_.get(), b.c_str(), RENAME_EXCHANGE) == 0) {
+    return {};
+  }
+  return other.failed(errno, "put in its place", b);
 }
 
 Result<void> ArtefactFolder::touch(const std::string& name) const {

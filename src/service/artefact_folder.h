@@ -46,10 +46,23 @@ class ArtefactFolder {
   // A new file with all its bytes; fails if the name is taken.
   Result<void> write_new(const std::string& name, std::string_view bytes) const;
   Result<void> make_folder(const std::string& name) const;
-  // In one step; false: `to` is taken. Works for files and folders.
-  Result<bool> rename_new(const std::string& from, const std::string& to) const;
+  // In one step; false: `to` is taken. Works for files and folders. A file system that cannot do it
+  // in one step gets rename_by_steps().
+  Result<bool> rename_new(const std::string& from, const std::string& to) const {
+    return rename_new(from, *this, to);
+  }
+  Result<bool> rename_new(const std::string& from, const ArtefactFolder& into,
+                          const std::string& to) const;
+  // Takes the name by link or mkdir, which never replace, then moves the rest: a folder is empty
+  // for a moment, yet nobody else gets the name.
+  Result<bool> rename_by_steps(const std::string& from, const ArtefactFolder& into,
+                               const std::string& to) const;
   // Both must be there; in one step.
-  Result<void> exchange(const std::string& a, const std::string& b) const;
+  Result<void> exchange(const std::string& a, const std::string& b) const {
+    return exchange(a, *this, b);
+  }
+  Result<void> exchange(const std::string& a, const ArtefactFolder& other,
+                        const std::string& b) const;
   Result<void> touch(const std::string& name) const;  // mtime = now
   // The file, or the folder with the plain files and folders in it; gone already is fine.
   Result<void> remove(const std::string& name) const;

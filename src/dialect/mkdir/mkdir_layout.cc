@@ -1,0 +1,335 @@
+// Looking: which locks stand on disk, and what they stand for. Writing is in mkdir_write.cc.
+#include "dialect/mkdir/mkdir_layout.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "dialect/mkdir/owner.h"
+#include "key/path.h"
+
+namespace lockkeeper::dialect::mkdir {
+namespace {
+
+constexpr std::int64_t kFreshMs = 2'000;
+constexpr std::string_view kTasks = "tasks";
+constexpr std::string_view kFiles = "files";
+
+bool exists(const std::string& base, const std::string& path) {
+  struct stat found{};
+  const std::string full = path.starts_with('/') ? path : service::join_path(base, path);
+  return ::lstat(full.c_str(), &found) == 0;
+}
+
+std::string joined(const std::vector<std::string>& segments) {
+  std::string path;
+  for (const std::string& segment : segments) path += (path.empty() ? "" : "/") + segment;
+  return path;
+}
+
+void add_once(std::vector<key::Resource>& to, const key::Resource& resource) {
+  if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
+}
+
+void add_once(std::vector<std::string>& to, std::string text) {
+  if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
+}
+
+}  // namespace
+
+MkdirLayout::MkdirLayout(service::LayoutEntry entry, const service::LayoutContext& context)
+    : Layout(std::move(entry)),
+      context_(context),
+      rules_(context.settings.key_rules(context.realm)),
+      base_(context.realm.root),
+      base_root_(context.realm.root) {
+  const std::string& root = this->entry().root;
+  const std::string above = root == "/" ? root : service::parent_path(root);
+  if (above == base_) return;
+  // Below the root, or in another worktree of the same realm; else the root itself.
+  const auto other = service::realm_of(above, context.env);
+  const bool same = other ? other->same_table(context.realm) : context.realm.contains(above);
+  if (!same) return;
+  if (other) base_root_ = other->root;
+  base_ = above;
+  if (base_.size() <= base_root_.size()) return;
+  const auto named =
+      key::parse("./" + base_.substr(base_root_.size() + 1) + "/", rules_, key::Syntax::kLiteral);
+  if (named) base_segments_ = named->resource.literal();
+}
+
+Result<MkdirLayout::Place> MkdirLayout::place_of(const std::string& artefact) {
+  const std::size_t slash = artefact.find('/');
+  Place place{artefact.substr(0, slash), {}};
+  if (slash != std::string::npos) place.name = decoded(artefact.substr(slash + 1));
+  if ((place.group != kTasks && place.group != kFiles) || !service::is_plain_name(place.name)) {
+    return fail(Code::kInvalidInput, quote(artefact) + " is not the name of a mkdir lock",
+                "they are called tasks/T and files/NAME");
+  }
+  return place;
+}
+
+std::string MkdirLayout::path_of(const Place& place) const {
+  return entry().root + "/" + std::string(kLocksName) + "/" + place.group + "/" + place.name;
+}
+
+// From the protocol's base folder, as the document's scripts would write it.
+std::string MkdirLayout::name_of(const std::vector<std::string>& segments) const {
+  const auto [own, base] = std::ranges::mismatch(segments, base_segments_);
+  std::vector<std::string> relative(static_cast<std::size_t>(base_segments_.end() - base), "..");
+  relative.insert(relative.end(), own, segments.end());
+  return sanitised(joined(relative));
+}
+
+std::optional<std::string> MkdirLayout::artefact_of(const key::Resource& resource) const {
+  std::string group(kFiles);
+  std::string name;
+  if (resource.kind() == key::Kind::kLogical && resource.space() == "task") {
+    group = kTasks;
+    name = resource.text().substr(resource.text().find(':') + 1);
+  } else if (resource.kind() == key::Kind::kFile || resource.kind() == key::Kind::kFolder) {
+    name = name_of(resource.literal());
+  }
+  if (!service::is_plain_name(name) || name.size() > kNameBytesMax) return std::nullopt;
+  return group + "/" + encoded(name);
+}
+
+service::Showing MkdirLayout::showing(const core::Lease& lease) const {
+  const bool through = lease.layout == id() && !lease.artefact.empty();
+  service::Showing showing;
+  if (through) showing.artefacts.push_back(lease.artefact);
+  for (const core::Claim& claim : lease.claims) {
+    const std::optional<std::string> artefact = artefact_of(claim.resource);
+    const bool chosen = through && artefact == lease.artefact;
+    // The document locks no folders: its scripts would not look at such a name.
+    const bool shown = artefact && (chosen || claim.resource.kind() != key::Kind::kFolder);
+    if (shown) {
+      add_once(showing.artefacts, *artefact);
+    } else {
+      showing.unmirrored.push_back(claim.resource.text());
+    }
+  }
+  return showing;
+}
+
+std::string MkdirLayout::identity(const core::Lease& lease, const std::string&) const {
+  return owner_text(lease.owner.agent, lease.task, lease.acquired_wall_ms);
+}
+
+std::vector<key::Resource> MkdirLayout::paths_of(const std::string& name,
+                                                 std::vector<std::string>& notes) {
+  const service::Base base{service::Base::kCwd, base_, false};
+  service::Resolver resolver(context_.realm, rules_, base, context_.env);
+  std::vector<key::Resource> found;
+  const auto add = [&](const std::string& path) {
+    // What no path of this realm can be cannot overlap one either.
+    if (const auto parsed = resolver.resolve(path, key::Syntax::kLiteral)) {
+      add_once(found, parsed->resource);
+    }
+  };
+  const Readings plain = readings(name, Colons::kNo);
+  const Readings with_colons = readings(name, Colons::kYes);
+  for (const Readings* some : {&plain, &with_colons}) {
+    for (const std::string& path : some->paths) {
+      if (exists(base_, path)) add(path);
+    }
+  }
+  if (!plain.complete) {
+    notes.push_back(quote(name) + " stands for more than " + std::to_string(kReadingsMax) +
+                    " paths; only those that use it in the usual way are taken as locked");
+  }
+  if (!found.empty()) return found;
+  for (const std::string& path : plain.paths) add(path);
+  return found;
+}
+
+std::vector<key::Resource> MkdirLayout::claimed(const Place& place,
+                                                std::vector<std::string>& notes) {
+  std::vector<key::Resource> resources;
+  if (place.group == kFiles) {
+    resources = paths_of(place.name, notes);
+  } else if (const auto task = key::parse("task:" + place.name, rules_)) {
+    resources.push_back(task->resource);
+  }
+  if (resources.empty()) {
+    notes.push_back(quote(path_of(place)) + " stands for nothing that can be locked here");
+  }
+  return resources;
+}
+
+bool MkdirLayout::is_ignored(const Place& place) const {
+  const std::vector<std::string>& ignored = entry().ignored;
+  return !ignored.empty() && std::ranges::find(ignored, path_of(place)) != ignored.end();
+}
+
+Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, const Place& place,
+                                      const service::Interest& interest, service::Seen& seen) {
+  LK_ASSIGN(const std::optional<service::FileStamp> own, folder.stamp(place.name));
+  if (!own || is_ignored(place)) return own.has_value();
+  std::int64_t changed_ms = own->mtime_ms;
+  RecordWriter stamps;
+  stamps.number(own->stamp);
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, folder.folder(place.name));
+  std::optional<service::FileStamp> owner;
+  if (inner) {
+    LK_ASSIGN(owner, inner->stamp(std::string(kOwnerName)));
+  }
+  if (owner) {
+    stamps.number(owner->stamp);
+    changed_ms = std::max(changed_ms, owner->mtime_ms);
+  }
+  service::Source source;
+  source.name = place.group + "/" + encoded(place.name);
+  source.stamp = hash64(stamps.take());
+  source.fresh = context_.clock.now().wall_ms - changed_ms < kFreshMs;
+  seen.sources.push_back(source);
+  std::vector<key::Resource> resources;
+  const bool known = interest.known && interest.known(source.name, source.stamp);
+  const key::Resource* const asked = asked_for(source.name, interest);
+  if (known && asked == nullptr) return true;
+  resources = claimed(place, seen.notes);
+  if (asked != nullptr && std::ranges::find(resources, *asked) == resources.end()) {
+    resources.push_back(*asked);  // an unusual reading, but the one that is wanted
+  } else if (known) {
+    return true;
+  }
+  if (resources.empty()) return true;
+  service::Sighting sighting;
+  sighting.lock.layout = id();
+  sighting.lock.artefact = source.name;
+  sighting.lock.path = path_of(place);
+  sighting.lock.stamp = source.stamp;
+  for (const key::Resource& resource : resources) {
+    sighting.lock.claims.push_back({resource, core::Mode::kExclusive, 0});
+  }
+  describe(inner, *own, sighting, seen.notes);
+  seen.sightings.push_back(std::move(sighting));
+  return true;
+}
+
+void MkdirLayout::describe(const std::optional<service::ArtefactFolder>& inner,
+                           const service::FileStamp& own, service::Sighting& sighting,
+                           std::vector<std::string>& notes) const {
+  core::ForeignLock& lock = sighting.lock;
+  OwnerLines lines;
+  lines.agent = kUnknownAgent;
+  if (inner) {
+    // The folder is the lock: an owner file that cannot be read makes its holder unknown, not gone.
+    const auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
+    if (!text) notes.push_back(text.error().message);
+    if (text && *text) {
+      sighting.identity = **text;
+      lines = parse_owner(**text);
+    }
+  } else {
+    notes.push_back(quote(lock.path) + " is not a folder; it counts as a lock all the same");
+  }
+  lock.owner = {lines.agent, lock.path};
+  lock.task = lines.task;
+  lock.since_wall_ms = lines.since_wall_ms.value_or(own.mtime_ms);
+}
+
+const key::Resource* MkdirLayout::asked_for(const std::string& source,
+                                            const service::Interest& interest) const {
+  if (interest.wanted == nullptr) return nullptr;
+  for (const key::Resource& resource : *interest.wanted) {
+    if (artefact_of(resource) == source) return &resource;
+  }
+  return nullptr;
+}
+
+Result<void> MkdirLayout::look_at_all(const service::Interest& interest, service::Seen& seen) {
+  for (const std::string_view group : {kTasks, kFiles}) {
+    LK_ASSIGN(const std::optional<service::ArtefactFolder> folder, open(group));
+    if (!folder) continue;
+    LK_ASSIGN(std::vector<std::string> names, folder->names());
+    std::ranges::sort(names);
+    for (const std::string& name : names) {
+      LK_CHECK(look_at_one(*folder, {std::string(group), name}, interest, seen));
+    }
+  }
+  seen.complete = true;
+  return {};
+}
+
+Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
+                                   const service::Interest& interest, service::Seen& seen) {
+  for (const std::string_view group : {kTasks, kFiles}) {
+    std::optional<service::ArtefactFolder> folder;
+    bool opened = false;
+    for (const std::string& source : sources) {
+      LK_ASSIGN(const Place place, place_of(source));
+      if (place.group != group) continue;
+      if (!opened) {
+        LK_ASSIGN(folder, open(group));
+        opened = true;
+      }
+      bool there = false;
+      if (folder) {
+        LK_ASSIGN(there, look_at_one(*folder, place, interest, seen));
+      }
+      if (!there) seen.absent.push_back(source);
+    }
+  }
+  return {};
+}
+
+Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
+  service::Seen seen;
+  const auto spreads = [](const key::Resource& resource) {
+    return resource.kind() == key::Kind::kFolder || resource.kind() == key::Kind::kGlob;
+  };
+  if (interest.wanted == nullptr || std::ranges::any_of(*interest.wanted, spreads)) {
+    LK_CHECK(look_at_all(interest, seen));
+    return seen;
+  }
+  std::vector<std::string> sources;
+  for (const key::Resource& resource : *interest.wanted) {
+    add_sources(resource, sources);
+  }
+  LK_CHECK(look_for(sources, interest, seen));
+  return seen;
+}
+
+// The names under which a lock on this would stand: its own, those of the folders above it, and its
+// other usual spellings, `./a` and the absolute path.
+void MkdirLayout::add_sources(const key::Resource& resource,
+                              std::vector<std::string>& sources) const {
+  const auto add = [&](const std::string& name) {
+    if (service::is_plain_name(name) && name.size() <= kNameBytesMax) {
+      add_once(sources, std::string(kFiles) + "/" + encoded(name));
+    }
+  };
+  if (!resource.is_path()) {
+    if (auto artefact = artefact_of(resource)) add_once(sources, std::move(*artefact));
+    return;
+  }
+  std::vector<std::string> segments = resource.literal();
+  add(name_of(segments));
+  add(sanitised("./") + name_of(segments));
+  add(sanitised(base_root_ + "/" + joined(segments)));
+  while (segments.size() > 1) {
+    segments.pop_back();
+    add(name_of(segments));
+  }
+}
+
+Result<service::Seen> MkdirLayout::look_at(const std::string& source) {
+  service::Seen seen;
+  LK_CHECK(look_for({source}, {}, seen));
+  return seen;
+}
+
+Result<std::unique_ptr<service::Layout>> make_mkdir_layout(const service::LayoutEntry& entry,
+                                                           const service::LayoutContext& context) {
+  if (!entry.options.empty()) {
+    return fail(Code::kInvalidInput,
+                "a mkdir layout has no option " + quote(entry.options.begin()->first),
+                "name its root alone: the folder that holds .locks");
+  }
+  return std::make_unique<MkdirLayout>(entry, context);
+}
+
+}  // namespace lockkeeper::dialect::mkdir

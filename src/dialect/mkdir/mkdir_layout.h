@@ -1,0 +1,103 @@
+// The mkdir protocol on disk (seed 004): a folder is a lock, in it a file that names its owner.
+//
+//   ROOT/.locks/tasks/{task-id}/owner        the task `task-id`
+//   ROOT/.locks/files/{sanitised}/owner      the files that sanitise to that name
+//
+// ROOT is the document's `spec/`; paths are relative to the folder that it lies in, as the
+// document's commands are. A lock is a source and an artefact of its own: `tasks/T`, `files/N`,
+// with the name encoded (names.h). Whatever stands under such a name is a lock, as mkdir fails on
+// it: a folder without its owner file, a plain file, a symlink.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/mkdir/names.h"
+#include "service/artefact_folder.h"
+#include "service/layout.h"
+#include "service/resolve.h"
+
+namespace lockkeeper::dialect::mkdir {
+
+inline constexpr std::string_view kKind = "mkdir";
+inline constexpr std::string_view kLocksName = ".locks";  // below the root
+
+class MkdirLayout final : public service::Layout {
+ public:
+  MkdirLayout(service::LayoutEntry entry, const service::LayoutContext& context);
+
+  Result<service::Seen> look(const service::Interest& interest) override;
+  Result<service::Seen> look_at(const std::string& source) override;
+  bool look_after_publishing() const override { return false; }  // mkdir is one step
+
+  service::Showing showing(const core::Lease& lease) const override;
+  std::string identity(const core::Lease& lease, const std::string& artefact) const override;
+
+  Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                     const std::vector<std::string>& ours) override;
+  Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  // These locks show no end and are never judged by age.
+  Result<void> refresh(const core::Lease&, const std::string&) override { return {}; }
+  Result<service::Removed> remove(const std::string& artefact,
+                                  const std::string& identity) override;
+
+  // The artefact of a resource: a file, a folder (which the document has no lock for, but which a
+  // path may be) or `task:T`. nullopt: it cannot be shown.
+  std::optional<std::string> artefact_of(const key::Resource& resource) const;
+  // What `files/NAME` stands for: the readings that exist or, if none does, all without a colon.
+  std::vector<key::Resource> paths_of(const std::string& name, std::vector<std::string>& notes);
+  // Removes what a crash left of locks that were being removed; how many.
+  Result<std::size_t> tidy();
+  // Where the protocol's relative paths begin.
+  const std::string& base_folder() const { return base_; }
+
+ private:
+  // `.locks/tasks` or `.locks/files`, and the lock's name in it, of "files/N".
+  struct Place {
+    std::string group;
+    std::string name;
+  };
+  static Result<Place> place_of(const std::string& artefact);
+  Result<std::optional<service::ArtefactFolder>> open(std::string_view below) const;
+  Result<service::ArtefactFolder> create(std::string_view below) const;
+  std::string path_of(const Place& place) const;
+  std::string name_of(const std::vector<std::string>& segments) const;
+
+  Result<void> look_at_all(const service::Interest& interest, service::Seen& seen);
+  Result<void> look_for(const std::vector<std::string>& sources, const service::Interest& interest,
+                        service::Seen& seen);
+  Result<bool> look_at_one(const service::ArtefactFolder& folder, const Place& place,
+                           const service::Interest& interest, service::Seen& seen);
+  std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes);
+  bool is_ignored(const Place& place) const;
+  void describe(const std::optional<service::ArtefactFolder>& inner, const service::FileStamp& own,
+                service::Sighting& sighting, std::vector<std::string>& notes) const;
+  // The wanted resource that would have exactly this artefact; null: none.
+  const key::Resource* asked_for(const std::string& source,
+                                 const service::Interest& interest) const;
+  void add_sources(const key::Resource& resource, std::vector<std::string>& sources) const;
+  Result<service::Removed> remove_from(const service::ArtefactFolder& group, const Place& place,
+                                       const std::string& identity);
+  Result<std::optional<std::string>> identity_at(const service::ArtefactFolder& folder,
+                                                 const std::string& name) const;
+  Result<std::optional<service::Published>> publish_once(const core::Lease& lease,
+                                                         const Place& place,
+                                                         const std::string& prepared,
+                                                         const std::vector<std::string>& ours);
+
+  const service::LayoutContext context_;
+  const key::Rules rules_;
+  std::string base_;                        // absolute: paths are relative to it
+  std::vector<std::string> base_segments_;  // from the root of its worktree
+  std::string base_root_;                   // that root
+  std::uint64_t asides_ = 0;                // names of what was moved aside to be removed
+};
+
+Result<std::unique_ptr<service::Layout>> make_mkdir_layout(const service::LayoutEntry& entry,
+                                                           const service::LayoutContext& context);
+
+}  // namespace lockkeeper::dialect::mkdir

@@ -1,0 +1,192 @@
+// Writing: a lock is made beside, with its owner file in it, and appears by one rename that never
+// replaces; it goes by a rename aside, so that what is removed is what was looked at.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "dialect/mkdir/mkdir_layout.h"
+#include "dialect/mkdir/owner.h"
+
+namespace lockkeeper::dialect::mkdir {
+namespace {
+
+constexpr int kAttempts = 8;  // against others who remove what we are about to move
+
+constexpr std::string_view kAside = ".removed-";  // then when, by whom, the how many-eth
+
+std::string prepared_name(const core::LeaseId& lease, const std::string& artefact) {
+  std::string hash;
+  append_be64(hash, hash64(artefact));
+  return ".prepared-" + lease.text() + "-" + to_hex(hash);
+}
+
+}  // namespace
+
+Result<std::optional<service::ArtefactFolder>> MkdirLayout::open(std::string_view below) const {
+  std::string path(kLocksName);
+  if (!below.empty()) path += "/" + std::string(below);
+  auto folder = service::ArtefactFolder::open(entry().root, path);
+  if (folder) return std::move(*folder);
+  if (folder.error().code == Code::kNotFound) return std::nullopt;
+  return fail(std::move(folder.error()));
+}
+
+Result<service::ArtefactFolder> MkdirLayout::create(std::string_view below) const {
+  const std::string& root = entry().root;
+  std::string path(kLocksName);
+  if (!below.empty()) path += "/" + std::string(below);
+  auto folder = service::ArtefactFolder::create(root, path);
+  if (folder || folder.error().code != Code::kNotFound || root == "/") return folder;
+  const std::string name = root.substr(root.rfind('/') + 1);
+  return service::ArtefactFolder::create(service::parent_path(root), name + "/" + path);
+}
+
+Result<void> MkdirLayout::prepare(const core::Lease& lease, const std::string& artefact) {
+  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
+  const std::string name = prepared_name(lease.id, artefact);
+  LK_CHECK(locks.remove(name));
+  LK_CHECK(locks.make_folder(name));
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, locks.folder(name));
+  if (!inner) {
+    return fail(Code::kStoreUnavailable, quote(locks.path_of(name)) + " vanished as it was made",
+                "is something else clearing " + quote(locks.path()) + "?");
+  }
+  const auto written = inner->write_new(std::string(kOwnerName), identity(lease, artefact));
+  if (!written) static_cast<void>(locks.remove(name));
+  return written;
+}
+
+Result<bool> MkdirLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  if (!locks) return false;
+  LK_ASSIGN(const std::optional<service::FileStamp> there,
+            locks->stamp(prepared_name(lease, artefact)));
+  return there.has_value();
+}
+
+Result<void> MkdirLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  if (!locks) return {};
+  return locks->remove(prepared_name(lease, artefact));
+}
+
+Result<std::optional<std::string>> MkdirLayout::identity_at(const service::ArtefactFolder& folder,
+                                                            const std::string& name) const {
+  LK_ASSIGN(const std::optional<service::FileStamp> there, folder.stamp(name));
+  if (!there) return std::nullopt;
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, folder.folder(name));
+  if (!inner) return std::string();
+  // What cannot be read was not written by us.
+  auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
+  return text && *text ? std::move(**text) : std::string();
+}
+
+Result<service::Published> MkdirLayout::publish(const core::Lease& lease,
+                                                const std::string& artefact,
+                                                const std::vector<std::string>& ours) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  const std::string prepared = prepared_name(lease.id, artefact);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    LK_ASSIGN(const bool ready, is_prepared(lease.id, artefact));
+    if (!ready) LK_CHECK(prepare(lease, artefact));
+    LK_ASSIGN(const std::optional<service::Published> done,
+              publish_once(lease, place, prepared, ours));
+    if (done) return *done;
+  }
+  return fail(Code::kStoreUnavailable, quote(path_of(place)) + " comes and goes",
+              "is something else clearing " + quote(entry().root) + "? Then try again");
+}
+
+// nullopt: what was looked at is gone; try again.
+Result<std::optional<service::Published>> MkdirLayout::publish_once(
+    const core::Lease& lease, const Place& place, const std::string& prepared,
+    const std::vector<std::string>& ours) {
+  using service::Published;
+  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
+  LK_ASSIGN(const service::ArtefactFolder group, create(place.group));
+  const auto moved = locks.rename_new(prepared, group, place.name);
+  if (!moved) {
+    LK_ASSIGN(const std::optional<service::FileStamp> ready, locks.stamp(prepared));
+    if (ready) return fail(moved.error());
+    return std::nullopt;
+  }
+  if (*moved) return Published::kDone;
+  LK_ASSIGN(const std::optional<std::string> there, identity_at(group, place.name));
+  if (!there) return std::nullopt;
+  if (*there == identity(lease, "")) {
+    LK_CHECK(locks.remove(prepared));
+    return Published::kDone;
+  }
+  if (std::ranges::find(ours, *there) == ours.end()) return Published::kTaken;
+  // One of ours: changed for the new one in one step, and back if it was another's by then.
+  if (!locks.exchange(prepared, group, place.name)) {
+    LK_ASSIGN(const service::Removed removed, remove_from(group, place, *there));
+    if (removed == service::Removed::kForeign) return Published::kTaken;
+    return std::nullopt;
+  }
+  LK_ASSIGN(const std::optional<std::string> out, identity_at(locks, prepared));
+  if (out && std::ranges::find(ours, *out) == ours.end()) {
+    LK_CHECK(locks.exchange(prepared, group, place.name));
+    return Published::kTaken;
+  }
+  LK_CHECK(locks.remove(prepared));
+  return Published::kDone;
+}
+
+Result<service::Removed> MkdirLayout::remove(const std::string& artefact,
+                                             const std::string& identity) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> group, open(place.group));
+  if (!group) return service::Removed::kGone;
+  return remove_from(*group, place, identity);
+}
+
+Result<service::Removed> MkdirLayout::remove_from(const service::ArtefactFolder& group,
+                                                  const Place& place, const std::string& identity) {
+  using service::Removed;
+  LK_ASSIGN(const std::optional<std::string> there, identity_at(group, place.name));
+  if (!there) return Removed::kGone;
+  if (!identity.empty() && *there != identity) return Removed::kForeign;
+  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
+  const std::string aside = std::string(kAside) + std::to_string(context_.clock.now().wall_ms) +
+                            "-" + std::to_string(::getpid()) + "-" + std::to_string(++asides_);
+  const auto moved = group.rename_new(place.name, locks, aside);
+  if (!moved || !*moved) {
+    LK_ASSIGN(const std::optional<service::FileStamp> still, group.stamp(place.name));
+    if (!still) return Removed::kGone;
+    if (!moved) return fail(moved.error());
+    return fail(Code::kStoreUnavailable, quote(locks.path_of(aside)) + " is in the way",
+                "remove it");
+  }
+  LK_ASSIGN(const std::optional<std::string> out, identity_at(locks, aside));
+  if (!identity.empty() && out && *out != identity) {
+    // Taken by another between the look and the move: back with it. If the name is taken again, the
+    // lock that stands there now excludes everybody just as well.
+    LK_ASSIGN(const bool back, locks.rename_new(aside, group, place.name));
+    if (!back) LK_CHECK(locks.remove(aside));
+    return Removed::kForeign;
+  }
+  LK_CHECK(locks.remove(aside));
+  return Removed::kDone;
+}
+
+Result<std::size_t> MkdirLayout::tidy() {
+  constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to remove one folder
+  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  if (!locks) return 0;
+  LK_ASSIGN(const std::vector<std::string> names, locks->names());
+  std::size_t removed = 0;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kAside)) continue;
+    const std::int64_t since_ms = std::strtoll(name.c_str() + kAside.size(), nullptr, 10);
+    if (context_.clock.now().wall_ms - since_ms < kLeftMs) continue;
+    LK_CHECK(locks->remove(name));
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace lockkeeper::dialect::mkdir

@@ -1,0 +1,105 @@
+#include "dialect/mkdir/names.h"
+
+#include <algorithm>
+
+namespace lockkeeper::dialect::mkdir {
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string_view name, Colons colons) : name_(name), colons_(colons) {}
+
+  Readings read() {
+    std::string path;
+    extend(0, path, false);
+    return std::move(found_);
+  }
+
+ private:
+  // Depth first, slashes before underscores, so the plain reading comes first. False: too many.
+  bool extend(std::size_t at, std::string& path, bool colon) {
+    const std::size_t size = path.size();
+    const std::size_t next = std::min(name_.find('_', at), name_.size());
+    path += name_.substr(at, next - at);
+    const bool go_on = next == name_.size() ? keep(path, colon) : branch(next, path, colon);
+    path.resize(size);
+    return go_on;
+  }
+
+  bool branch(std::size_t at, std::string& path, bool colon) {
+    if (name_.substr(at).starts_with("__") && !with(at + 2, '/', path, colon)) return false;
+    if (!with(at + 1, '_', path, colon)) return false;
+    return colons_ == Colons::kNo || with(at + 1, ':', path, true);
+  }
+
+  bool with(std::size_t next, char read, std::string& path, bool colon) {
+    path += read;
+    const bool go_on = extend(next, path, colon);
+    path.pop_back();
+    return go_on;
+  }
+
+  bool keep(const std::string& path, bool colon) {
+    found_.complete = seen_++ < kReadingsMax;
+    if (found_.complete && colon == (colons_ == Colons::kYes)) found_.paths.push_back(path);
+    return found_.complete;
+  }
+
+  const std::string_view name_;
+  const Colons colons_;
+  Readings found_;
+  std::size_t seen_ = 0;
+};
+
+}  // namespace
+
+std::string sanitised(std::string_view path) {
+  std::string name;
+  for (const char c : path) {
+    if (c == '/' || c == '\\') {
+      name += "__";
+    } else {
+      name += c == ':' ? '_' : c;
+    }
+  }
+  return name;
+}
+
+Readings readings(std::string_view name, Colons colons) {
+  Readings found = Reader(name, colons).read();
+  if (!found.complete && colons == Colons::kNo) {
+    found.paths.resize(1);
+    found.paths.emplace_back(name);
+  }
+  return found;
+}
+
+std::string encoded(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (c == '%') {
+      text += "%25";
+    } else if (c == '#') {
+      text += "%23";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string decoded(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view code = name.substr(i, 3);
+    if (code == "%25" || code == "%23") {
+      text += code == "%25" ? '%' : '#';
+      i += 2;
+    } else {
+      text += name[i];
+    }
+  }
+  return text;
+}
+
+}  // namespace lockkeeper::dialect::mkdir
