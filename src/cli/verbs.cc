@@ -52,6 +52,12 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log --under src/auth/ --follow\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb},
+    {"message", "A note to a lock's holder, who sees it at its next command",
+     "  lockkeeper message send backend \"may I have src/a.py at noon?\" --type question\n"
+     "  lockkeeper message send --holder src/a.py \"I wait for this one\"\n"
+     "  lockkeeper message list --all\n"
+     "  lockkeeper message read           show what is unread, and mark it as read\n",
+     message_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

@@ -28,6 +28,7 @@ int completion_verb(VerbContext& context);
 int config_verb(VerbContext& context);
 int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);
+int message_verb(VerbContext& context);
 int purge_verb(VerbContext& context);
 int release_verb(VerbContext& context);
 int renew_verb(VerbContext& context);

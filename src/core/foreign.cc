@@ -104,7 +104,10 @@ Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& con
                  conflict.requested.resource.text() + " (" + foreign_path(foreign) +
                  ") although you hold " + conflict.held.resource.text() +
                  "; agree with it before you go on";
-  return post_message(state, std::move(message));
+  // Names of another tool's making must not keep us from seeing its lock.
+  message.text = cut(std::move(message.text), state.context().limits.text_bytes);
+  LK_CHECK(post_message(state, std::move(message)));
+  return {};
 }
 
 }  // namespace

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::size_t kLinesMax = 4'000;
 
-// What showed the leases of the former store is still there, and ours to remove.
-Result<void> take_over_shown(State& former, State& state) {
-  for (const char* const rows : {"o", "u"}) {
+// What showed the leases of the former store is still there, and ours to remove; and nobody has
+// read the messages meanwhile.
+Result<void> take_over_rows(State& former, State& state) {
+  for (const char* const rows : {"o", "u", "m", "n"}) {
     std::vector<std::pair<std::string, std::string>> found;
     LK_CHECK(former.txn().scan(
         kv::prefix_range(rows),
@@ -57,7 +58,7 @@ Result<void> record_end(State& state, const Lease& lease) {
 Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context) {
   State before(former, context);
   State state(txn, context);
-  LK_CHECK(take_over_shown(before, state));
+  LK_CHECK(take_over_rows(before, state));
   std::size_t lines = 0;
   std::size_t beyond = 0;
   std::string from;

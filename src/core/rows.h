@@ -15,7 +15,7 @@
 //   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
 //   e <version 8> <index 2>                     → events, appended
 //   k o u y                                     → layouts: foreign.h
-//   m <agent 4> <ticket 8>                      → messages: message.h
+//   m n <agent 4> <id 8>                        → messages, and those that are unread: message.h
 //
 // What every grant appends lies side by side, on one page of the store: the newest event, the
 // store's own ledger behind the events, and then the due rows, whose times are inverted so that the

@@ -73,9 +73,12 @@ std::string Normaliser::operator()(std::string text) {
   text =
       std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)"), "TIME");
   text = name_all(text, R"(\b([0-9a-f]{32})\b)", "ID");
+  text = std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{6})?)"),
+                            "LOCAL$1TIME");
+  text = std::regex_replace(text, std::regex(R"(tty-[0-9a-f]{16})"), "TERMINAL");
+  text = name_all(text, R"(\b(1[0-9a-f]{15})\b)", "MESSAGE");
   text = name_all(text, R"(\b([0-9]{15,16})\b)", "FENCE");
   text = name_all(text, R"#("seq":([0-9]+))#", "SEQ");
-  text = std::regex_replace(text, std::regex(R"(tty-[0-9a-f]{16})"), "TERMINAL");
   const std::string span = R"([0-9]+(ms|s|m|h|d)( [0-9]+(ms|s|m|h|d))?)";
   text = std::regex_replace(text, std::regex("\\(" + span + " ago\\)"), "(SPAN ago)");
   text = std::regex_replace(text, std::regex("\\(in " + span + "\\)"), "(in SPAN)");
