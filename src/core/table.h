@@ -75,6 +75,7 @@ struct BreakRequest {
   std::string reason;
   bool only_expired = false;
   bool only_dead = false;
+  std::string cause = {};  // one word, on record; empty: the reason says it all
 };
 
 class Table {

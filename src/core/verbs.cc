@@ -243,7 +243,8 @@ Result<std::vector<Lease>> Table::break_leases(const BreakRequest& how,
     const bool wanted = (!how.only_expired && !how.only_dead) ||
                         (how.only_expired && now.cause == "expired") || (how.only_dead && dead);
     if (!wanted) continue;
-    LK_CHECK(settler_.end(lease, {"broken", now.over ? now.cause : "", how.reason, how.by}, true));
+    LK_CHECK(settler_.end(lease, {"broken", now.over ? now.cause : how.cause, how.reason, how.by},
+                          true));
     broken.push_back(lease);
   }
   LK_CHECK(settler_.settle());

@@ -1,5 +1,6 @@
 #include "dialect/kinds.h"
 
+#include "dialect/dirlock/layout.h"
 #include "dialect/mkdir/mkdir_layout.h"
 #include "dialect/workflow/layout.h"
 
@@ -7,6 +8,7 @@ namespace lockkeeper::dialect {
 
 service::LayoutKinds layout_kinds() {
   service::LayoutKinds kinds;
+  kinds.emplace(dirlock::kKind, dirlock::DirLockLayout::make);
   kinds.emplace(mkdir::kKind, mkdir::make_mkdir_layout);
   kinds.emplace(workflow::kKind, workflow::make_layout);
   return kinds;

@@ -100,6 +100,7 @@ struct BreakCommand {
   std::vector<std::string> lease_ids;
   std::string agent;
   std::string reason;
+  std::string cause;  // one word, for dialects whose document has one; empty: none
   bool only_expired = false;
   bool only_dead = false;
   bool foreign = false;  // only locks of other tools: their artefacts are removed

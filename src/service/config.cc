@@ -160,6 +160,7 @@ key::Rules Settings::key_rules(const Realm& realm) const {
   key::Rules rules;
   rules.fold_case = realm.ignore_case;
   rules.extra_prefixes = key_prefixes.value;
+  if (realm.machine) rules.extra_prefixes.emplace_back("dir");  // the folders that guards hold
   rules.feature_purposes = feature_purposes.value;
   rules.strict = keys_strict.value;
   return rules;

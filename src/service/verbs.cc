@@ -243,7 +243,8 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
       LK_ASSIGN(const std::vector<core::LeaseId> holders, table.holders_of(resource));
       ids.insert(ids.end(), holders.begin(), holders.end());
     }
-    const core::BreakRequest how{owner_, command.reason, command.only_expired, command.only_dead};
+    const core::BreakRequest how{owner_, command.reason, command.only_expired, command.only_dead,
+                                 command.cause};
     LK_ASSIGN(now, table.break_leases(how, ids));
     // Ids that are gone are passed over, so asking again with the same list goes on where it was.
     return !now.empty() && now.size() < ids.size();

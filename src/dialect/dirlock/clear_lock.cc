@@ -1,0 +1,100 @@
+// Removing a lock file that is somebody else's: never by name alone.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "dialect/dirlock/lock_file.h"
+
+namespace lockkeeper::dirlock {
+namespace {
+
+constexpr int kPatienceMs = 2'000;  // for who removes the same file this moment
+constexpr int kStepMs = 5;
+
+struct File {
+  dev_t device = 0;
+  ino_t inode = 0;
+  friend bool operator==(const File&, const File&) = default;
+};
+
+std::optional<File> file_at(int folder, const std::string& name) {
+  struct stat found{};
+  if (::fstatat(folder, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return File{found.st_dev, found.st_ino};
+}
+
+File file_of(int fd) {
+  struct stat found{};
+  static_cast<void>(::fstat(fd, &found));
+  return {found.st_dev, found.st_ino};
+}
+
+bool lock_inode(int fd) {
+  for (int waited = 0; ::flock(fd, LOCK_EX | LOCK_NB) != 0; waited += kStepMs) {
+    if (waited >= kPatienceMs) return false;
+    const timespec step{0, kStepMs * 1'000'000L};
+    ::nanosleep(&step, nullptr);
+  }
+  return true;
+}
+
+bool has_bytes(int fd, std::string_view bytes) {
+  std::string content(bytes.size() + 1, '\0');
+  const ssize_t got = ::pread(fd, content.data(), content.size(), 0);
+  return got == static_cast<ssize_t>(bytes.size()) && std::string_view(content).starts_with(bytes);
+}
+
+}  // namespace
+
+Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
+                           std::string_view bytes) {
+  const std::string path = folder + "/" + name;
+  const Fd in(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!in) {
+    if (errno == ENOENT) return Cleared::kGone;
+    return fail(errno_error(errno, "cannot open the folder " + quote(folder)));
+  }
+  const Fd file(::openat(in.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    if (errno == ENOENT) return Cleared::kGone;
+    if (errno == ELOOP) return Cleared::kChanged;
+    return fail(errno_error(errno, "cannot open " + quote(path)));
+  }
+  if (!lock_inode(file.get())) {
+    return fail(Code::kStoreBusy, quote(path) + " is being removed by another process",
+                "try again");
+  }
+  const File judged = file_of(file.get());
+  const auto now = file_at(in.get(), name);
+  if (!now) return Cleared::kGone;
+  if (*now != judged || !has_bytes(file.get(), bytes)) return Cleared::kChanged;
+
+  // One name for each inode: who holds its lock is alone with it.
+  const std::string aside = "." + name + ".aside-" + std::to_string(judged.inode);
+  if (::renameat2(in.get(), name.c_str(), in.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno == ENOENT) return Cleared::kGone;
+    if (errno == EEXIST) {  // of one that was killed in the middle, long ago
+      ::unlinkat(in.get(), aside.c_str(), 0);
+      return Cleared::kChanged;
+    }
+    return fail(errno_error(errno, "cannot remove " + quote(path)));
+  }
+  // A tool that removes by name alone may have been faster: then this is not what was judged.
+  if (file_at(in.get(), aside) == judged && has_bytes(file.get(), bytes)) {
+    ::unlinkat(in.get(), aside.c_str(), 0);
+    return Cleared::kDone;
+  }
+  if (::renameat2(in.get(), aside.c_str(), in.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+    ::unlinkat(in.get(), aside.c_str(), 0);
+  }
+  return Cleared::kChanged;
+}
+
+}  // namespace lockkeeper::dirlock

@@ -1,0 +1,426 @@
+#include "dialect/dirlock/layout.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "dialect/dirlock/worktrees.h"
+#include "host/process.h"
+#include "service/disk_path.h"
+#include "service/identity.h"
+
+namespace lockkeeper::dirlock {
+namespace {
+
+constexpr std::int64_t kFreshMs = 2'000;
+constexpr int kSettleTries = 20;  // for a file that is being written
+constexpr long kSettleStepNs = 5'000'000;
+constexpr std::string_view kMachineSpace = "dir";
+
+// Names in another tool's file may be of any length.
+std::string cut(std::string text) {
+  constexpr std::size_t kMost = service::kNameBytesMax;
+  if (text.size() <= kMost) return text;
+  text.resize(kMost);
+  while (!is_valid_utf8(text)) text.pop_back();
+  return text;
+}
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::string prepared_name(const core::LeaseId& lease, const std::string& artefact) {
+  return "." + artefact + "." + lease.text();
+}
+
+Error unclear(const std::string& path, const std::string& why) {
+  return {Code::kStoreUnavailable,
+          quote(path) + " is a directory lock that cannot be understood: " + why,
+          "remove it if its owner is gone, or pass it over: lockkeeper layout ignore " +
+              shell_quote(path)};
+}
+
+// The verdict is part of the stamp: a holder that died changes nothing on the disk.
+std::uint64_t stamp_with(const service::FileStamp& file, Verdict verdict) {
+  std::string bytes;
+  append_be64(bytes, file.stamp);
+  return hash64(bytes, verdict == Verdict::kHeld ? "" : "over");
+}
+
+std::vector<std::string> agents_of(const core::Lease& lease) {
+  std::vector<std::string> agents;
+  std::string_view left = lease.task;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(','), left.size());
+    if (end > 0) agents.emplace_back(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  if (agents.empty()) agents.push_back(lease.owner.agent);
+  return agents;
+}
+
+bool ours_to_see(const core::Attachment& attachment) {
+  static const std::uint64_t kNamespace = [] {
+    const auto self = host::identify(::getpid());
+    return self ? self->pid_namespace : 0;
+  }();
+  return attachment.pid != 0 && attachment.pid_namespace == kNamespace;
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_minutes(std::string_view text) {
+  double minutes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, minutes, std::chars_format::fixed);
+  constexpr double kMost = 1e9;
+  if (text.empty() || error != std::errc{} || stop != end || !(minutes >= 0 && minutes <= kMost)) {
+    return fail(Code::kUsage, quote(text) + " is not a number of minutes, 0 or more",
+                "give a number, such as 20; 0 clears any lock");
+  }
+  const auto ms = static_cast<std::int64_t>(minutes * 60'000);
+  return minutes > 0 ? std::max<std::int64_t>(1, ms) : 0;  // only a written 0 forces
+}
+
+Result<std::unique_ptr<service::Layout>> DirLockLayout::make(
+    const service::LayoutEntry& entry, const service::LayoutContext& context) {
+  std::int64_t stale_timeout_ms = kStaleTimeoutMs;
+  for (const auto& [name, value] : entry.options) {
+    if (name != "stale_timeout") {
+      return fail(Code::kInvalidInput, "a dirlock layout has no option " + quote(name),
+                  "its only one is stale_timeout, in minutes");
+    }
+    const auto minutes = parse_minutes(value);
+    if (!minutes || *minutes == 0) {
+      return fail(Code::kInvalidInput,
+                  "stale_timeout " + quote(value) + " is not a number of minutes above 0",
+                  "write, for example, stale_timeout = \"20\"");
+    }
+    stale_timeout_ms = *minutes;
+  }
+  return std::unique_ptr<service::Layout>(new DirLockLayout(entry, context, stale_timeout_ms));
+}
+
+// --- looking ------------------------------------------------------------------------------------
+
+const std::vector<std::string>& DirLockLayout::roots() const {
+  if (roots_.empty()) roots_ = worktree_roots(context_.realm);
+  return roots_;
+}
+
+void DirLockLayout::want_path(const key::Resource& resource, Wanted& wanted) const {
+  // The bytes of a name on disk are only known where it has one spelling.
+  const bool exact = !context_.realm.ignore_case && is_ascii(resource.text());
+  if (resource.kind() != key::Kind::kFile || !exact) wanted.everything = true;
+  if (!exact) return;
+  for (std::string folder : roots()) {
+    wanted.names.insert(lock_name(folder));
+    for (const std::string& segment : resource.literal()) {
+      folder = service::join_path(folder, segment);
+      wanted.names.insert(lock_name(folder));
+    }
+  }
+}
+
+DirLockLayout::Wanted DirLockLayout::wanted(const service::Interest& interest) const {
+  Wanted wanted;
+  if (interest.wanted == nullptr) {
+    wanted.everything = true;
+    return wanted;
+  }
+  for (const key::Resource& resource : *interest.wanted) {
+    if (context_.realm.machine) {
+      if (resource.space() == kMachineSpace) {
+        wanted.names.insert(lock_name(resource.text().substr(kMachineSpace.size() + 1)));
+      }
+    } else if (resource.is_path()) {
+      want_path(resource, wanted);
+    }
+  }
+  return wanted;
+}
+
+bool DirLockLayout::ignored(const std::string& name) const {
+  const auto& list = entry().ignored;
+  return std::ranges::find(list, name) != list.end() ||
+         std::ranges::find(list, service::join_path(entry().root, name)) != list.end();
+}
+
+Result<service::Seen> DirLockLayout::look(const service::Interest& interest) {
+  service::Seen seen;
+  const Wanted wanted = this->wanted(interest);
+  seen.complete = wanted.everything;
+  if (!wanted.everything && wanted.names.empty()) return seen;
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder) {
+    if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
+    seen.absent.assign(wanted.names.begin(), wanted.names.end());
+    return seen;
+  }
+  for (const std::string& name : wanted.names) {
+    LK_CHECK(look_at_one(*folder, name, true, interest, seen));
+  }
+  if (!wanted.everything) return seen;
+  LK_ASSIGN(const std::vector<std::string> names, folder->names());
+  for (const std::string& name : names) {
+    if (!is_lock_name(name) || wanted.names.contains(name)) continue;
+    LK_CHECK(look_at_one(*folder, name, false, interest, seen));
+  }
+  return seen;
+}
+
+Result<service::Seen> DirLockLayout::look_at(const std::string& source) {
+  service::Seen seen;
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder) {
+    if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
+    seen.absent.push_back(source);
+    return seen;
+  }
+  LK_CHECK(look_at_one(*folder, source, true, {}, seen));
+  return seen;
+}
+
+// Their creation and their writing are two steps: between them the file is empty.
+Result<std::optional<FoundLock>> DirLockLayout::read_settled(const service::ArtefactFolder& folder,
+                                                             const std::string& name) const {
+  for (int tries = 0;; ++tries) {
+    LK_ASSIGN(std::optional<FoundLock> found, read_lock(folder, name));
+    if (!found || found->record || tries == kSettleTries) return found;
+    if (!found->young(context_.clock.now().wall_ms)) return found;
+    const timespec step{0, kSettleStepNs};
+    ::nanosleep(&step, nullptr);
+  }
+}
+
+// `by_name`: it is known whose lock this is, so it must be understood (I10). Else a file that
+// cannot be is somebody's of the whole machine, and noted.
+Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
+                                        const std::string& name, bool by_name,
+                                        const service::Interest& interest, service::Seen& seen) {
+  if (ignored(name)) return {};
+  auto read = read_settled(folder, name);
+  const bool readable = read && (!*read || (*read)->record);
+  if (!readable) {
+    Error error = read ? unclear(folder.path_of(name), (*read)->trouble) : std::move(read.error());
+    if (by_name) return fail(std::move(error));
+    seen.notes.push_back(std::move(error.message));
+    return {};
+  }
+  if (!*read) {
+    seen.absent.push_back(name);
+    return {};
+  }
+  const FoundLock& found = **read;
+  const LockRecord& record = *found.record;
+  auto resource = resource_of(record.cwd);
+  if (!resource) {
+    if (by_name) return fail(std::move(resource.error()));
+    seen.notes.push_back(folder.path_of(name) + ": " + resource.error().message);
+    return {};
+  }
+  if (!*resource) return {};  // of another realm
+  const Here machine = here(context_.clock);
+  const Judged judged = judge(record, found.stamp.mtime_ms, machine, stale_timeout_ms_);
+  if (judged.verdict == Verdict::kGone) {
+    seen.absent.push_back(name);
+    return {};
+  }
+  const std::uint64_t stamp = stamp_with(found.stamp, judged.verdict);
+  seen.sources.push_back({name, stamp, machine.now_ms - found.stamp.mtime_ms < kFreshMs});
+  if (interest.known && interest.known(name, stamp)) return {};
+  service::Sighting sighting;
+  sighting.identity = record.identity();
+  core::ForeignLock& lock = sighting.lock;
+  lock.layout = id();
+  lock.artefact = name;
+  lock.path = folder.path_of(name);
+  lock.claims.push_back({**resource, core::Mode::kExclusive, 0});
+  const std::string host = record.hostname.empty() ? "unknown" : record.hostname;
+  lock.owner = {cut(std::to_string(record.pid) + "@" + host), cut(record.start_time)};
+  for (const std::string& agent : record.agents) {
+    lock.task += (lock.task.empty() ? "" : ",") + agent;
+  }
+  lock.reason = "directory lock";
+  lock.since_wall_ms = judged.start_ms;
+  // What is over by the clock is listed all the same, with an end that is past: it may be ours,
+  // whose life the table judges better.
+  lock.expires_wall_ms =
+      judged.verdict == Verdict::kReused ? judged.start_ms : judged.start_ms + stale_timeout_ms_;
+  lock.stamp = stamp;
+  seen.sightings.push_back(std::move(sighting));
+  return {};
+}
+
+// nullopt: it is another realm's.
+Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::string& cwd) const {
+  const service::Realm& realm = context_.realm;
+  const key::Rules rules = context_.settings.key_rules(realm);
+  if (!realm.machine) {
+    // Most of the machine's locks are elsewhere: told by their paths, without a look at the disk.
+    const bool inside = std::ranges::any_of(roots(), [&](const std::string& root) {
+      return cwd == root || cwd.starts_with(root == "/" ? root : root + "/");
+    });
+    if (!inside) return std::nullopt;
+  }
+  auto belongs = service::realm_of(cwd, context_.env);
+  if (!belongs && belongs.error().code != Code::kNotFound) return fail(std::move(belongs.error()));
+  if (realm.machine) {
+    if (belongs) return std::nullopt;
+    LK_ASSIGN(key::Parsed parsed, key::parse("dir:" + cwd, rules));
+    return parsed.resource;
+  }
+  if (!belongs || !belongs->same_table(realm) || !belongs->contains(cwd)) return std::nullopt;
+  const std::string below = cwd.substr(std::min(cwd.size(), belongs->root.size()));
+  const std::string relative = below.starts_with('/') ? below.substr(1) : below;
+  LK_ASSIGN(key::Parsed parsed,
+            key::parse(relative.empty() ? "./" : relative + "/", rules, key::Syntax::kLiteral));
+  return parsed.resource;
+}
+
+// --- showing ------------------------------------------------------------------------------------
+
+// The folder that the lease locks, absolute; empty if it is not exactly one.
+std::string DirLockLayout::folder_of(const core::Lease& lease) const {
+  if (lease.claims.size() != 1 || lease.claims[0].mode != core::Mode::kExclusive) return {};
+  const key::Resource& resource = lease.claims[0].resource;
+  if (context_.realm.machine) {
+    if (resource.space() != kMachineSpace) return {};
+    return resource.text().substr(kMachineSpace.size() + 1);
+  }
+  if (resource.kind() != key::Kind::kFolder) return {};
+  std::string folder = context_.realm.root;
+  for (const std::string& segment : resource.literal()) {
+    folder = service::join_path(folder, segment);
+  }
+  return folder;
+}
+
+service::Showing DirLockLayout::showing(const core::Lease& lease) const {
+  service::Showing showing;
+  const bool through = lease.layout == id();
+  if (through) {
+    showing.artefacts.push_back(lease.artefact);
+    return showing;
+  }
+  // A native `dir:` is a guard's in some repository, and shown from there.
+  const std::string folder = context_.realm.machine ? "" : folder_of(lease);
+  const bool one_spelling = is_ascii(folder) && !context_.realm.ignore_case;
+  if (!folder.empty() && one_spelling && ours_to_see(lease.attachment)) {
+    showing.artefacts.push_back(lock_name(folder));
+    return showing;
+  }
+  for (const core::Claim& claim : lease.claims) {
+    showing.unmirrored.push_back(claim.resource.text());
+  }
+  return showing;
+}
+
+LockRecord DirLockLayout::record_of(const core::Lease& lease) const {
+  LockRecord record;
+  record.pid = lease.attachment.pid;
+  record.cwd = folder_of(lease);
+  record.start_time = format_time(lease.acquired_wall_ms);
+  record.hostname = here(context_.clock).hostname;
+  record.agents = agents_of(lease);
+  return record;
+}
+
+std::string DirLockLayout::identity(const core::Lease& lease, const std::string&) const {
+  return record_of(lease).identity();
+}
+
+Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string& artefact) {
+  const LockRecord record = record_of(lease);
+  if (record.pid == 0 || lock_name(record.cwd) != artefact) {
+    return fail(Code::kInvalidResource,
+                quote(record.cwd) + " cannot be shown as a directory lock: its name has another " +
+                    "spelling on disk",
+                "rename the folder to its composed (NFC) spelling");
+  }
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder) {
+    Error error = std::move(folder.error());
+    if (error.code == Code::kNotFound) error.code = Code::kStoreUnavailable;
+    return fail(std::move(error));
+  }
+  const std::string name = prepared_name(lease.id, artefact);
+  LK_CHECK(folder->remove(name));
+  return folder->write_new(name, record_text(record));
+}
+
+Result<service::Published> DirLockLayout::publish(const core::Lease& lease,
+                                                  const std::string& artefact,
+                                                  const std::vector<std::string>& ours) {
+  LK_ASSIGN(const service::ArtefactFolder folder, service::ArtefactFolder::open(entry().root, ""));
+  constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    LK_ASSIGN(const bool done, folder.rename_new(prepared_name(lease.id, artefact), artefact));
+    if (done) return service::Published::kDone;
+    LK_ASSIGN(const std::optional<FoundLock> found, read_lock(folder, artefact));
+    if (!found) continue;
+    if (!found->record || std::ranges::find(ours, found->record->identity()) == ours.end()) break;
+    LK_CHECK(clear_lock(entry().root, artefact, found->bytes));
+  }
+  return service::Published::kTaken;
+}
+
+Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder && folder.error().code == Code::kNotFound) return false;
+  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const auto stamp, folder->stamp(prepared_name(lease, artefact)));
+  return stamp.has_value();
+}
+
+Result<void> DirLockLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder && folder.error().code == Code::kNotFound) return {};
+  if (!folder) return fail(std::move(folder.error()));
+  return folder->remove(prepared_name(lease, artefact));
+}
+
+Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string& artefact) {
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder && folder.error().code == Code::kNotFound) return {};
+  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<FoundLock> found, read_lock(*folder, artefact));
+  if (!found || !found->record || found->record->identity() != identity(lease, artefact)) return {};
+  return folder->touch(artefact);  // folders for temporary files are swept by age
+}
+
+Result<service::Removed> DirLockLayout::remove(const std::string& artefact,
+                                               const std::string& identity) {
+  auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder && folder.error().code == Code::kNotFound) return service::Removed::kGone;
+  if (!folder) return fail(std::move(folder.error()));
+  if (identity.empty()) {
+    LK_ASSIGN(const auto stamp, folder->stamp(artefact));
+    if (!stamp) return service::Removed::kGone;
+    LK_CHECK(folder->remove(artefact));
+    return service::Removed::kDone;
+  }
+  auto found = read_lock(*folder, artefact);
+  if (!found) return service::Removed::kForeign;  // a symlink or a folder: not what we made
+  if (!*found) return service::Removed::kGone;
+  if (!(*found)->record || (*found)->record->identity() != identity) {
+    return service::Removed::kForeign;
+  }
+  LK_ASSIGN(const Cleared cleared, clear_lock(entry().root, artefact, (*found)->bytes));
+  switch (cleared) {
+    case Cleared::kDone:
+      return service::Removed::kDone;
+    case Cleared::kGone:
+      return service::Removed::kGone;
+    case Cleared::kChanged:
+      break;
+  }
+  return service::Removed::kForeign;
+}
+
+}  // namespace lockkeeper::dirlock

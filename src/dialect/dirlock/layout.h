@@ -1,0 +1,74 @@
+// Lock files of the directory lock as a layout: its root is the folder for temporary files, a
+// source and artefact is one `agent-dir-<sha256>.lock`. A file belongs to the realm of the folder
+// that it locks: inside a repository it is an exclusive lock on that folder there, outside of all
+// it is `dir:<folder>` of the machine realm.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dialect/dirlock/staleness.h"
+#include "service/layout.h"
+
+namespace lockkeeper::dirlock {
+
+inline constexpr std::string_view kKind = "dirlock";
+
+class DirLockLayout final : public service::Layout {
+ public:
+  // Option `stale_timeout`: minutes after which another's lock blocks nobody any more; default 20.
+  static Result<std::unique_ptr<service::Layout>> make(const service::LayoutEntry& entry,
+                                                       const service::LayoutContext& context);
+
+  // For a path: one stat for each folder above it. The folder is read through only where what lies
+  // below something is asked for.
+  Result<service::Seen> look(const service::Interest& interest) override;
+  Result<service::Seen> look_at(const std::string& source) override;
+  // Creation is atomic: who comes second fails.
+  bool look_after_publishing() const override { return false; }
+
+  // Others ask whether a pid lives, so only what is bound to a process by its pid can be shown.
+  service::Showing showing(const core::Lease& lease) const override;
+  std::string identity(const core::Lease& lease, const std::string& artefact) const override;
+
+  Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                     const std::vector<std::string>& ours) override;
+  Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Removed> remove(const std::string& artefact,
+                                  const std::string& identity) override;
+
+ private:
+  DirLockLayout(const service::LayoutEntry& entry, const service::LayoutContext& context,
+                std::int64_t stale_timeout_ms)
+      : Layout(entry), context_(context), stale_timeout_ms_(stale_timeout_ms) {}
+
+  // What is looked for by name, and whether everything must be looked at.
+  struct Wanted {
+    std::set<std::string> names;
+    bool everything = false;
+  };
+  Wanted wanted(const service::Interest& interest) const;
+  void want_path(const key::Resource& resource, Wanted& wanted) const;
+  bool ignored(const std::string& name) const;
+  Result<void> look_at_one(const service::ArtefactFolder& folder, const std::string& name,
+                           bool by_name, const service::Interest& interest, service::Seen& seen);
+  Result<std::optional<FoundLock>> read_settled(const service::ArtefactFolder& folder,
+                                                const std::string& name) const;
+  Result<std::optional<key::Resource>> resource_of(const std::string& cwd) const;
+  const std::vector<std::string>& roots() const;
+  std::string folder_of(const core::Lease& lease) const;
+  LockRecord record_of(const core::Lease& lease) const;
+
+  const service::LayoutContext context_;
+  const std::int64_t stale_timeout_ms_;
+  mutable std::vector<std::string> roots_;  // of the worktrees; empty until needed
+};
+
+// Minutes as one writes them: "20", "0.5". usage if it is no number, or below 0.
+Result<std::int64_t> parse_minutes(std::string_view text);
+
+}  // namespace lockkeeper::dirlock
