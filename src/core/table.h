@@ -117,8 +117,7 @@ class Table {
   Result<std::vector<LostLease>> take_lost_notices(const Owner& owner);
   Result<std::optional<LostLease>> lost(const LeaseId& id);
 
-  // The owner's leases on exactly this key, and everybody's.
-  Result<std::vector<LeaseId>> holders_of(const key::Resource& resource);
+  Result<std::vector<LeaseId>> holders_of(const key::Resource& resource);  // of exactly this key
   State& state() { return state_; }
   Settler& settler() { return settler_; }
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "dialect/dirlock/lock_file.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr int kPatienceMs = 2'000;  // for who removes the same file this moment
@@ -97,4 +97,4 @@ Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
   return Cleared::kChanged;
 }
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

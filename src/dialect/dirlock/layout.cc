@@ -13,7 +13,7 @@
 #include "service/disk_path.h"
 #include "service/identity.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr std::int64_t kFreshMs = 2'000;
@@ -423,4 +423,4 @@ Result<service::Removed> DirLockLayout::remove(const std::string& artefact,
   return service::Removed::kForeign;
 }
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

@@ -11,7 +11,7 @@
 #include "dialect/dirlock/staleness.h"
 #include "service/layout.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 
 inline constexpr std::string_view kKind = "dirlock";
 
@@ -71,4 +71,4 @@ class DirLockLayout final : public service::Layout {
 // Minutes as one writes them: "20", "0.5". usage if it is no number, or below 0.
 Result<std::int64_t> parse_minutes(std::string_view text);
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

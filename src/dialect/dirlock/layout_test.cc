@@ -11,7 +11,7 @@
 #include "host/process.h"
 #include "service/test_repository.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 namespace fs = std::filesystem;
@@ -325,4 +325,4 @@ TEST_F(DirLock, I1_AnothersIsNeverReplaced) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

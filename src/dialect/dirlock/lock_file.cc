@@ -8,7 +8,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr std::string_view kPrefix = "agent-dir-";
@@ -121,4 +121,4 @@ Result<std::optional<FoundLock>> read_lock(const service::ArtefactFolder& folder
   return found;
 }
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

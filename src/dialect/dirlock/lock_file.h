@@ -15,7 +15,7 @@
 #include "service/artefact_folder.h"
 #include "service/environment.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 
 inline constexpr std::size_t kLockBytesMax = 64 * 1024;
 // A file that cannot be understood and is younger than this may be one that is being written.
@@ -70,4 +70,4 @@ enum class Cleared { kDone, kGone, kChanged };  // kChanged: another's is there 
 Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
                            std::string_view bytes);
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

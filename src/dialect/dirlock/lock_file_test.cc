@@ -13,7 +13,7 @@
 #include "base/test_folder.h"
 #include "service/test_repository.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ TEST_F(Place, I1_OfManyWhoClearOneLockExactlyOneDoes) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

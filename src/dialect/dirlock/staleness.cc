@@ -11,7 +11,7 @@
 
 #include "host/process.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 enum class Process { kGone, kReused, kThere };
@@ -80,4 +80,4 @@ Judged judge(const LockRecord& record, std::int64_t mtime_ms, const Here& here,
   return judged;
 }
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

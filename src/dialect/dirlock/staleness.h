@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "dialect/dirlock/lock_file.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 
 inline constexpr std::int64_t kStaleTimeoutMs = 20 * 60'000;  // the document's default
 // Two readings of the wall clock may differ by so much without meaning anything.
@@ -41,4 +41,4 @@ struct Judged {
 Judged judge(const LockRecord& record, std::int64_t mtime_ms, const Here& here,
              std::int64_t timeout_ms);
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

@@ -9,7 +9,7 @@
 
 #include "service/test_repository.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr std::int64_t kMinute = 60'000;
@@ -127,4 +127,4 @@ TEST_F(Staleness, I6_AStartThatMakesNoSenseIsTheFilesTime) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

@@ -8,7 +8,7 @@
 #include "service/artefact_folder.h"
 #include "service/disk_path.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 namespace {
 
 void add(std::vector<std::string>& roots, const std::string& folder) {
@@ -39,4 +39,4 @@ std::vector<std::string> worktree_roots(const service::Realm& realm) {
   return roots;
 }
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock

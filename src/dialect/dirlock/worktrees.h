@@ -7,10 +7,10 @@
 
 #include "service/realm.h"
 
-namespace lockkeeper::dirlock {
+namespace lockkeeper::dialect::dirlock {
 
 // Physical roots, the realm's own first. Those that cannot be found out are left out: git itself
 // could not use them. One failed open where there are no linked worktrees.
 std::vector<std::string> worktree_roots(const service::Realm& realm);
 
-}  // namespace lockkeeper::dirlock
+}  // namespace lockkeeper::dialect::dirlock
