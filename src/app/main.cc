@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   runtime.open_store = [&](const service::StoreRequest& request) {
     return open_store(request, runtime);
   };
+  runtime.layout_kinds = wiring::layout_kinds();
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.program = own_path();

@@ -20,6 +20,8 @@ int break_verb(VerbContext& context) {
   arguments.value("--reason", reason, "TEXT", "why; the former holder is told");
   arguments.flag("--expired", command.only_expired, "only what is past its end");
   arguments.flag("--dead", command.only_dead, "only what belongs to processes that are gone");
+  arguments.flag("--foreign", command.foreign,
+                 "only locks of other tools: their files are removed");
   arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();

@@ -92,7 +92,14 @@ Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& c
 
 int follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
   const SignalWatch signals;
+  constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools tell nobody
+  int looks = 0;
   for (;;) {
+    // What cannot be looked at is said by the verbs that it stops.
+    if (looks-- == 0) {
+      static_cast<void>(locks.look_at_layouts());
+      looks = kLooksApart;
+    }
     if (auto shown = show_new(context.out(), locks, command); !shown) {
       return context.out().failed(shown.error());
     }

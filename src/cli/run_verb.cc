@@ -40,6 +40,9 @@ class StatusReport {
       case RunEvent::What::kRenewTrouble:
         json["trouble"] = event.message;
         break;
+      case RunEvent::What::kMessage:
+        json["message"] = event.message;
+        break;
       case RunEvent::What::kLost:
         json["lost"] = event.message;
         break;
@@ -62,7 +65,10 @@ void tell(Output& out, const RunEvent& event) {
       for (const std::string& warning : event.acquired.warnings) out.warning(warning);
       break;
     case RunEvent::What::kRenewTrouble:
-      out.warning("renewing failed: " + event.message);
+      out.warning(event.message);
+      break;
+    case RunEvent::What::kMessage:
+      out.warning("message from " + event.message);
       break;
     case RunEvent::What::kLost:
       out.warning("the lock is lost: " + event.message);

@@ -58,6 +58,16 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper message list --all\n"
      "  lockkeeper message read           show what is unread, and mark it as read\n",
      message_verb},
+    {"layout", "The files through which other tools see our locks and we theirs",
+     "  lockkeeper layout add mkdir spec          locks made by mkdir below spec/.locks\n"
+     "  lockkeeper layout list\n"
+     "  lockkeeper layout ignore out/locks/broken.lock\n"
+     "  lockkeeper layout remove mkdir-1a2b3c4d\n",
+     layout_verb},
+    {"adopt", "Make another tool's lock yours",
+     "  lockkeeper adopt spec/.locks/files/src__a.py\n"
+     "  lockkeeper adopt src/a.py --reason \"its agent is gone\"\n",
+     adopt_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

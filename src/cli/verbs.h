@@ -22,10 +22,12 @@ std::span<const Verb> verbs();
 const Verb* find_verb(std::string_view name);  // null: there is none
 
 int acquire_verb(VerbContext& context);
+int adopt_verb(VerbContext& context);
 int break_verb(VerbContext& context);
 int check_verb(VerbContext& context);
 int completion_verb(VerbContext& context);
 int config_verb(VerbContext& context);
+int layout_verb(VerbContext& context);
 int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);
 int message_verb(VerbContext& context);

@@ -195,6 +195,32 @@ Result<void> end_foreign(Table& table, const KnownForeign& known, const EndedBy&
   return table.settler().settle();
 }
 
+Conflict conflict_with(const ForeignLock& lock, const Claim& requested, const Claim& held,
+                       std::string witness) {
+  Conflict conflict;
+  conflict.requested = requested;
+  conflict.held = held;
+  conflict.witness = std::move(witness);
+  conflict.holder.foreign = true;
+  conflict.holder.layout = lock.layout;
+  conflict.holder.artefact = lock.artefact + '\0' + lock.path;
+  conflict.holder.owner = lock.owner;
+  conflict.holder.claims = lock.claims;
+  conflict.holder.reason = lock.reason;
+  conflict.holder.task = lock.task;
+  conflict.holder.acquired_wall_ms = lock.since_wall_ms;
+  conflict.holder.expires_wall_ms = lock.expires_wall_ms;
+  return conflict;
+}
+
+Result<void> withdraw(Table& table, const LeaseId& id, const ForeignLock& first) {
+  LK_ASSIGN(const Lease* lease, table.state().lease(id));
+  if (lease == nullptr) return {};
+  LK_CHECK(
+      table.settler().end(*lease, {"withdrawn", "foreign_first", first.path, first.owner}, false));
+  return table.settler().settle();
+}
+
 Result<std::string> layout_stamps(State& state, std::string_view layout) {
   LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(stamps_key(layout), kv::Read::kPeek));
   return row ? std::string(row->value) : std::string();

@@ -50,6 +50,13 @@ Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& loc
 // The artefact is gone (cause `artefact_removed`), or another cause. Hands off to who waited.
 Result<void> end_foreign(Table& table, const KnownForeign& known, const EndedBy& how);
 
+// As it would be refused, without a table.
+Conflict conflict_with(const ForeignLock& lock, const Claim& requested, const Claim& held,
+                       std::string witness);
+
+// A grant is taken back because another tool was there first; its holder was never told of it.
+Result<void> withdraw(Table& table, const LeaseId& id, const ForeignLock& first);
+
 // What a layout's folder looked like, as one opaque text; empty if it was never read.
 Result<std::string> layout_stamps(State& state, std::string_view layout);
 Result<void> put_layout_stamps(State& state, std::string_view layout, std::string_view stamps);

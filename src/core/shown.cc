@@ -84,8 +84,9 @@ Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
   return found;
 }
 
-Result<std::vector<Shown>> all_shown(State& state, std::string_view layout) {
-  return scan(state, "o" + std::string(layout) + '\0');
+Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
+                                     std::string_view prefix) {
+  return scan(state, "o" + place(layout, prefix));
 }
 
 Result<std::vector<Shown>> to_unshow(State& state, std::size_t most) {

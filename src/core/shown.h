@@ -26,8 +26,9 @@ Result<void> record_shown(State& state, const LeaseId& lease, const std::vector<
 // Whose is this artefact? Empty: not ours. Ended leases first.
 Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
                                     std::string_view artefact);
-// All of a layout, in the order of artefacts. Peeks.
-Result<std::vector<Shown>> all_shown(State& state, std::string_view layout);
+// All of a layout whose artefact begins with `prefix`. Peeks.
+Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
+                                     std::string_view prefix = {});
 // Ended leases whose artefacts nobody has removed yet, at most `most` leases. Peeks.
 Result<std::vector<Shown>> to_unshow(State& state, std::size_t most);
 // It is gone from the disk, or another lease shows itself there now.

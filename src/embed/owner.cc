@@ -42,6 +42,7 @@ std::unique_ptr<Owner::Machine> Owner::make_machine() {
   runtime.open_store = [&runtime](const service::StoreRequest& request) {
     return wiring::open_remembered(runtime, request);
   };
+  runtime.layout_kinds = wiring::layout_kinds();
   return machine;
 }
 

@@ -1,11 +1,24 @@
 // Asking: from what was typed to the table's answer.
+#include <algorithm>
+
 #include "base/text.h"
 #include "host/process.h"
 #include "service/locks.h"
+#include "service/mirror.h"
 #include "service/wait.h"
 
 namespace lockkeeper::service {
 namespace {
+
+constexpr int kForeignFirstMax = 16;  // grants taken back before we give up
+constexpr int kVerifiedTriesMax = 4;  // looks at what refused it
+
+core::ForeignLock nobody(std::string why) {
+  core::ForeignLock lock;
+  lock.path = std::move(why);
+  lock.owner.agent = "lockkeeper";
+  return lock;
+}
 
 void add_lost(std::vector<core::LostLease>& to, std::vector<core::LostLease> from) {
   for (core::LostLease& lost : from) to.push_back(std::move(lost));
@@ -75,6 +88,8 @@ Result<core::AcquireRequest> Locks::request(const AcquireCommand& command,
   }
   request.under = under_.lease;
   request.under_fence = under_.fence;
+  request.layout = command.through.layout;
+  request.artefact = command.through.artefact;
   return request;
 }
 
@@ -92,18 +107,39 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
     }
     request.wake = command.wake != 0 ? command.wake : table_.new_ticket();
   }
-  core::AcquireReply reply;
-  std::vector<core::LostLease> lost;
-  const auto ask = [&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(reply, table.acquire(request));
-    LK_ASSIGN(lost, table.take_lost_notices(owner_));
-    return reply.again;
-  };
-  const auto committed = [&] { add_lost(result.lost, std::move(lost)); };
-  LK_ASSIGN(const kv::Version version, table_.write(ask, committed));
-  reply.stamp(version);
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (!mirrored) return acquire_once(command, std::move(request), std::move(result), nullptr);
+  AcquireCommand left = command;
+  for (int tries = 0; tries < kForeignFirstMax; ++tries) {
+    LK_ASSIGN(AcquireResult once, acquire_once(left, request, result, &mirror));
+    const std::int64_t waited = result.waited_ms + once.waited_ms;
+    LK_ASSIGN(const bool stands, show(mirror, once));
+    result.lost = once.lost;
+    result.waited_ms = waited;
+    if (stands) {
+      once.waited_ms = waited;
+      return once;
+    }
+    // Another tool was there first; it is in the table now, so asking again names it.
+    if (left.wait_ms && *left.wait_ms != kWaitForEver) {
+      left.wait_ms = std::max<std::int64_t>(0, *command.wait_ms - waited);
+      request.wait = *left.wait_ms != 0;
+    }
+  }
+  return fail(Code::kStoreBusy,
+              "other tools took and left it " + std::to_string(kForeignFirstMax) +
+                  " times while this was being decided",
+              "try again");
+}
+
+// One decision of the table, with the queue if the command waits.
+Result<AcquireResult> Locks::acquire_once(const AcquireCommand& command,
+                                          core::AcquireRequest request, AcquireResult result,
+                                          Mirror* mirror) {
+  LK_ASSIGN(core::AcquireReply reply, decide(command, request, result, mirror));
   if (reply.outcome == core::Outcome::kQueued) {
-    return wait(command, std::move(result), std::move(reply), request.wake);
+    return wait(command, std::move(result), std::move(reply), request.wake, mirror);
   }
   const bool timed_out = command.wait_ms == 0 && reply.outcome == core::Outcome::kHeld;
   take(result, std::move(reply));
@@ -111,13 +147,163 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   return result;
 }
 
+Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
+                                         const core::AcquireRequest& request, AcquireResult& result,
+                                         Mirror* mirror) {
+  core::AcquireReply reply;
+  std::vector<core::LostLease> lost;
+  const auto ask = [&](core::Table& table) -> Result<bool> {
+    if (mirror != nullptr) {
+      mirror->discard_prepared();
+      LK_ASSIGN(const bool more, mirror->apply(table));
+      if (more) return true;
+    }
+    LK_ASSIGN(reply, table.acquire(request));
+    if (reply.again) return true;
+    LK_CHECK(granted_in(table, command, reply, mirror));
+    LK_ASSIGN(lost, table.take_lost_notices(owner_));
+    return false;
+  };
+  const auto committed = [&] { add_lost(result.lost, std::move(lost)); };
+  if (mirror != nullptr) LK_CHECK(mirror->look(request.claims));
+  for (int tries = 0;; ++tries) {
+    auto version = table_.write(ask, committed);
+    if (!version) {
+      if (mirror != nullptr) mirror->discard_prepared();
+      return fail(std::move(version.error()));
+    }
+    reply.stamp(*version);
+    if (mirror == nullptr || reply.conflicts.empty() || tries == kVerifiedTriesMax) return reply;
+    // What refuses it may be gone from the disk already.
+    LK_ASSIGN(const bool changed, mirror->verify(reply.conflicts));
+    if (!changed) return reply;
+    LK_CHECK(table_.write([&](core::Table& table) { return mirror->apply(table); }));
+    LK_CHECK(mirror->settle_missing());
+    if (reply.outcome == core::Outcome::kQueued) return reply;
+  }
+}
+
+// In the granting commit: what it replaces ends, and how it is shown is recorded.
+Result<void> Locks::granted_in(core::Table& table, const AcquireCommand& command,
+                               const core::AcquireReply& reply, Mirror* mirror) const {
+  const bool granted =
+      reply.outcome == core::Outcome::kGranted || reply.outcome == core::Outcome::kRenewed;
+  if (!granted) return {};
+  std::vector<core::LeaseId> replaced = command.replaces;
+  std::erase(replaced, reply.lease.id);
+  if (!replaced.empty()) LK_CHECK(table.release_leases(reply.lease.owner, replaced));
+  return mirror == nullptr ? Result<void>() : mirror->record(table, reply.lease.id);
+}
+
+// After the commit. False: the grant was taken back, because another tool was there first.
+Result<bool> Locks::show(Mirror& mirror, AcquireResult& result) {
+  const bool granted = result.outcome == Ended::kGranted || result.outcome == Ended::kRenewed;
+  bool stands = true;
+  if (granted) {
+    auto first = mirror.publish(result.lease);
+    stands = first && !*first;
+    if (!stands) {
+      const core::ForeignLock by = first ? **first : nobody(first.error().message);
+      LK_CHECK(mirror.withdraw(result.lease.id, by));
+    }
+    if (!first) {
+      static_cast<void>(mirror.clean());
+      return fail(std::move(first.error()));
+    }
+    if (stands) result.unmirrored = mirror.unmirrored(result.lease);
+    if (result.outcome == Ended::kRenewed) LK_CHECK(mirror.refresh({result.lease}));
+  }
+  LK_CHECK(mirror.settle_missing());
+  LK_CHECK(mirror.clean());
+  return stands;
+}
+
 Result<AcquireResult> Locks::wait(const AcquireCommand& command, AcquireResult result,
-                                  core::AcquireReply queued, std::uint64_t word) {
-  LK_ASSIGN(Waited waited, Waiting(table_, command, std::move(queued), word).run());
+                                  core::AcquireReply queued, std::uint64_t word, Mirror* mirror) {
+  LK_ASSIGN(Waited waited, Waiting(table_, command, std::move(queued), word, mirror).run());
   take(result, std::move(waited.reply));
   if (result.outcome == Ended::kHeld && waited.left) result.outcome = *waited.left;
   result.waited_ms = waited.ms;
   return result;
+}
+
+Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Member>& members) {
+  std::vector<AcquireResult> results(members.size());
+  std::vector<core::AcquireRequest> requests;
+  std::vector<core::Claim> wanted;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Locks member(table_, members[i].owner, under_);
+    LK_ASSIGN(core::AcquireRequest request, member.request(members[i].command, results[i]));
+    wanted.insert(wanted.end(), request.claims.begin(), request.claims.end());
+    requests.push_back(std::move(request));
+  }
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  Mirror* const layouts = mirrored ? &mirror : nullptr;
+  for (int tries = 0; tries < kForeignFirstMax; ++tries) {
+    // What is due is cleared first, so that the one commit below has room for all.
+    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> { return table.maintain(100); }));
+    if (mirrored) {
+      LK_CHECK(mirror.look(wanted));
+      LK_CHECK(table_.write([&](core::Table& table) { return mirror.apply(table); }));
+      LK_CHECK(mirror.settle_missing());
+    }
+    LK_ASSIGN(const bool all, decide_together(members, requests, results, layouts));
+    if (!mirrored) return results;
+    if (!all) {
+      std::vector<core::Conflict> conflicts;
+      for (const AcquireResult& result : results) {
+        conflicts.insert(conflicts.end(), result.conflicts.begin(), result.conflicts.end());
+      }
+      LK_ASSIGN(const bool changed, mirror.verify(conflicts));
+      if (!changed) return results;
+      continue;
+    }
+    bool stand = true;
+    for (AcquireResult& result : results) {
+      LK_ASSIGN(const bool stands, show(mirror, result));
+      stand &= stands;
+    }
+    if (stand) return results;
+    for (const AcquireResult& result : results) {
+      LK_CHECK(mirror.withdraw(result.lease.id, nobody("another of the batch")));
+    }
+    LK_CHECK(mirror.clean());
+  }
+  return fail(Code::kStoreBusy, "other tools took and left it while this was being decided",
+              "try again");
+}
+
+// True: all are granted. False: none is, and the results say what stands in the way.
+Result<bool> Locks::decide_together(const std::vector<Member>& members,
+                                    const std::vector<core::AcquireRequest>& requests,
+                                    std::vector<AcquireResult>& results, Mirror* mirror) {
+  std::vector<core::AcquireReply> replies;
+  bool all = true;
+  const auto version = table_.write([&](core::Table& table) -> Result<bool> {
+    if (mirror != nullptr) mirror->discard_prepared();
+    replies.clear();
+    all = true;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      LK_ASSIGN(core::AcquireReply reply, table.acquire(requests[i]));
+      if (reply.again)
+        return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
+      LK_CHECK(granted_in(table, members[i].command, reply, mirror));
+      all &= reply.outcome == core::Outcome::kGranted || reply.outcome == core::Outcome::kRenewed;
+      replies.push_back(std::move(reply));
+    }
+    // An error drops the transaction: nothing of it was granted.
+    if (!all) return fail(Code::kHeld, "");
+    return false;
+  });
+  if (!version && mirror != nullptr) mirror->discard_prepared();
+  if (!version && version.error().code != Code::kHeld) return fail(version.error());
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    if (version) replies[i].stamp(*version);
+    take(results[i], std::move(replies[i]));
+    if (!version) results[i].outcome = Ended::kHeld;
+  }
+  return all;
 }
 
 }  // namespace lockkeeper::service

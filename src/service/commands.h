@@ -59,6 +59,12 @@ struct AcquireCommand {
   std::function<bool(const WaitProgress&)> on_wait;
 };
 
+// What a layout cannot show of a lease: the tool behind it does not see these.
+struct Unmirrored {
+  std::string layout;
+  std::vector<std::string> resources;
+};
+
 struct AcquireResult {
   Ended outcome = Ended::kHeld;
   core::Lease lease;  // granted, renewed
@@ -68,6 +74,7 @@ struct AcquireResult {
   std::int64_t waited_ms = 0;
   std::vector<std::string> warnings;
   std::vector<core::LostLease> lost;  // leases this owner lost since it last asked
+  std::vector<Unmirrored> unmirrored;
 };
 
 // One of several requests that are granted together or not at all.

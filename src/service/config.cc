@@ -269,6 +269,12 @@ std::vector<SettingRow> settings_rows(const Settings& s) {
   for (const PolicyRule& rule : s.policy) {
     rows.push_back({"policy", policy_text(rule), rule.origin.text()});
   }
+  for (const LayoutSetting& layout : s.layouts) {
+    std::string text = "kind = " + quote(layout.kind) + ", root = " + quote(layout.root);
+    if (!layout.mode.empty()) text += ", mode = " + quote(layout.mode);
+    for (const auto& [name, value] : layout.options) text += ", " + name + " = " + quote(value);
+    rows.push_back({"layout", text, layout.origin.text()});
+  }
   return rows;
 }
 

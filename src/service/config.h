@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,15 @@ struct PolicyRule {
   Origin origin;
 };
 
+// [[layout]]: files through which another tool's locks are seen (service/layout.h).
+struct LayoutSetting {
+  std::string kind;
+  std::string root;  // relative: from the realm's root
+  std::string mode;  // off read both
+  std::map<std::string, std::string> options;
+  Origin origin;
+};
+
 struct Settings {
   Setting<std::int64_t> lease_default_ms{3'600'000, {}};    // kNoEnd: none
   Setting<std::int64_t> lease_longest_ms{604'800'000, {}};  // kNoEnd: no bound
@@ -86,7 +96,8 @@ struct Settings {
   Setting<std::int64_t> ports_ttl_ms{7'200'000, {}};
   std::vector<ProtectRule> protect;
   std::vector<PolicyRule> policy;
-  std::vector<std::string> files;  // the ones that were read, highest precedence first
+  std::vector<LayoutSetting> layouts;  // of all files together
+  std::vector<std::string> files;      // the ones that were read, highest precedence first
 
   // What the key parser is to know about this realm.
   key::Rules key_rules(const Realm& realm) const;

@@ -75,6 +75,7 @@ class Schema {
   Result<void> reason_of(const toml::node& node, std::string_view key, std::string& into) const;
   Result<void> agents_of(const toml::node& node, const std::string& key, std::size_t most,
                          std::vector<std::string>& into) const;
+  Result<void> layout_entry(const toml::table& table);
   Result<void> protect_rule(const toml::table& table);
   Result<void> policy_rule(const toml::table& table);
   Result<void> policy_key(const toml::key& key, const toml::node& node, RawPolicy& rule);
@@ -86,8 +87,11 @@ class Schema {
   std::size_t policy_patterns_ = 0;
 };
 
-constexpr std::array<std::string_view, 8> kSections = {"lease",  "limits", "keys",    "store",
-                                                       "events", "ports",  "protect", "policy"};
+constexpr std::array<std::string_view, 9> kSections = {
+    "lease", "limits", "keys", "store", "events", "ports", "protect", "policy", "layout"};
+constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
+constexpr std::size_t kLayoutsMax = 64;
+constexpr std::size_t kLayoutTextMax = 4096;
 constexpr std::array<std::string_view, 3> kProtectKeys = {"paths", "agents", "reason"};
 constexpr std::array<std::string_view, 5> kPolicyKeys = {"agents", "allow", "prefixes", "deny",
                                                          "reason"};
@@ -155,6 +159,10 @@ Result<void> Schema::apply(const toml::table& root) {
     if (std::ranges::find(kSections, name) == kSections.end()) return unknown(key, "");
     if (name == "protect") {
       LK_CHECK(rules_of(node, "protect", kProtectRulesMax, &Schema::protect_rule));
+      continue;
+    }
+    if (name == "layout") {
+      LK_CHECK(rules_of(node, "layout", kLayoutsMax, &Schema::layout_entry));
       continue;
     }
     if (name == "policy") {
@@ -350,6 +358,37 @@ Result<void> Schema::agents_of(const toml::node& node, const std::string& key, s
     }
     into.push_back(agent.value);
   }
+  return {};
+}
+
+// kind, root and mode; every other key is the kind's own option, which it checks itself.
+Result<void> Schema::layout_entry(const toml::table& table) {
+  LayoutSetting entry;
+  entry.origin = origin(table);
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const auto* text = node.as_string();
+    if (text == nullptr || text->get().empty() || text->get().size() > kLayoutTextMax) {
+      return bad(node, "layout." + name, "a string of 1 to 4096 bytes");
+    }
+    if (name == "kind") {
+      entry.kind = text->get();
+    } else if (name == "root") {
+      entry.root = text->get();
+    } else if (name == "mode") {
+      entry.mode = text->get();
+      if (std::ranges::find(kLayoutModes, entry.mode) == kLayoutModes.end()) {
+        return bad(node, "layout.mode", "\"off\", \"read\" or \"both\"");
+      }
+    } else {
+      entry.options[name] = text->get();
+    }
+  }
+  if (entry.kind.empty() || entry.root.empty()) {
+    return fail(config_error(entry.origin, entry.kind.empty() ? "layout.kind" : "layout.root",
+                             "missing", "kind = \"mkdir\" and root = \"spec\", for example"));
+  }
+  settings_.layouts.push_back(std::move(entry));
   return {};
 }
 

@@ -9,6 +9,7 @@
 // Thread safety: none; a Layout belongs to one command.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -86,6 +87,10 @@ class Layout {
   virtual ~Layout() = default;
   const LayoutEntry& entry() const { return entry_; }
   const std::string& id() const { return id_; }
+  // A source that a person told us to pass over (`layout ignore`): a kind must not read it.
+  bool ignores(const std::string& source) const {
+    return std::ranges::find(entry_.ignored, source) != entry_.ignored.end();
+  }
 
   // Looks. A root that is not there is an empty one. What cannot be read or parsed is
   // store_unavailable, naming the file and `lockkeeper layout ignore`: never "no locks" (I10).

@@ -2,6 +2,7 @@
 // or by the first use of a dialect, kept in a small file beside the store. None: one failed open.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 namespace lockkeeper::service {
 
 inline constexpr std::string_view kLayoutsName = "layouts.json";  // beside the store
+
+const char* layout_mode_name(LayoutMode mode);  // "off" "read" "both"
+std::optional<LayoutMode> layout_mode(std::string_view name);
 
 // All of the realm, `off` ones included; settings first. invalid_config if the file cannot be read:
 // locks that cannot be seen must not be taken as absent (I10).
@@ -26,10 +30,21 @@ struct UseLayout {
 };
 Result<std::string> use_layout(LockTable& table, UseLayout use);
 
-// not_found if there is none of that id, or of that kind and root.
+// Takes what shows our leases there away, then forgets the layout. not_found if there is none of
+// that id; invalid_input for one that comes from the settings.
 Result<void> remove_layout(LockTable& table, const std::string& id);
-// Passes over one source (an absolute path) from now on, or again looks at it.
+// Passes over one source (its name in the layout) from now on, or again looks at it.
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,
                            bool ignore);
+
+// One row of `layout list`.
+struct LayoutReport {
+  LayoutEntry entry;
+  std::size_t foreign = 0;         // locks of the other tool
+  std::size_t shown = 0;           // of ours
+  std::vector<std::string> notes;  // what is passed over there, and why
+  std::optional<Error> trouble;    // it cannot be read: grants are blocked
+};
+Result<std::vector<LayoutReport>> layout_reports(LockTable& table);
 
 }  // namespace lockkeeper::service

@@ -16,6 +16,8 @@
 
 namespace lockkeeper::service {
 
+class Mirror;
+
 // The lease whose command this is (LOCKKEEPER_LEASE and LOCKKEEPER_FENCE); empty if none (rule 11).
 struct Under {
   core::LeaseId lease;
@@ -43,6 +45,13 @@ class Locks {
   // Ends what is over, forgets what is old; `history` forgets all events.
   Result<void> purge(bool history);
 
+  // Makes another tool's lock ours: its artefact's path, or a resource that it holds. Its claims
+  // become a lease of this owner, taken through the same layout.
+  Result<AcquireResult> adopt(const Wanted& wanted, const AcquireCommand& how);
+  // What other tools have changed since; once a second for who holds or waits. Nothing where the
+  // realm has no layouts.
+  Result<void> look_at_layouts();
+
   // Is this lease current: alive, not over, with this fence? (I4)
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
 
@@ -58,8 +67,21 @@ class Locks {
                              core::ReleaseReply& total);
   Result<void> release_by_name(const std::vector<key::Resource>& resources,
                                core::ReleaseReply& total);
+  Result<AcquireResult> acquire_once(const AcquireCommand& command, core::AcquireRequest request,
+                                     AcquireResult result, Mirror* mirror);
+  Result<core::AcquireReply> decide(const AcquireCommand& command,
+                                    const core::AcquireRequest& request, AcquireResult& result,
+                                    Mirror* mirror);
+  Result<bool> decide_together(const std::vector<Member>& members,
+                               const std::vector<core::AcquireRequest>& requests,
+                               std::vector<AcquireResult>& results, Mirror* mirror);
+  Result<void> granted_in(core::Table& table, const AcquireCommand& command,
+                          const core::AcquireReply& reply, Mirror* mirror) const;
+  Result<bool> show(Mirror& mirror, AcquireResult& result);
   Result<AcquireResult> wait(const AcquireCommand& command, AcquireResult result,
-                             core::AcquireReply queued, std::uint64_t word);
+                             core::AcquireReply queued, std::uint64_t word, Mirror* mirror);
+  Result<std::vector<core::Lease>> break_foreign(const BreakCommand& command,
+                                                 const std::vector<core::LeaseId>& ids);
 
   LockTable& table_;
   const core::Owner owner_;

@@ -33,6 +33,7 @@ Result<bool> overlaps(const std::optional<key::Resource>& under, const core::Eve
 
 Result<ListReply> Locks::list(const ListCommand& command) {
   ListReply reply;
+  LK_CHECK(look_at_layouts());
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   std::optional<key::Resource> under;
   if (!resolved.resources.empty()) under = resolved.resources.front();

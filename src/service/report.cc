@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kConflictsTold = 3;    // in a message; JSON has them all
 constexpr std::size_t kResourcesInHint = 5;  // a longer command is not repeated
+constexpr std::size_t kPathBytesTold = 400;
 constexpr std::size_t kReasonBytesTold = 120;
 
 Json text_or_null(const std::string& text) {
@@ -143,6 +144,10 @@ std::string dump(const Json& json) {
   return out;
 }
 
+Json foreign_json(const core::Lease& lease) {
+  return {{"kind", core::layout_kind(lease.layout)}, {"path", core::foreign_path(lease)}};
+}
+
 Json lease_json(const core::Lease& lease) {
   Json resources = Json::array();
   for (const core::Claim& claim : lease.claims) {
@@ -150,7 +155,7 @@ Json lease_json(const core::Lease& lease) {
   }
   Json json;
   json["id"] = lease.id.text();
-  json["fence"] = lease.fence();
+  json["fence"] = lease.foreign ? Json() : Json(lease.fence());
   json["agent"] = lease.owner.agent;
   json["session"] = text_or_null(lease.owner.session);
   json["resources"] = std::move(resources);
@@ -159,6 +164,7 @@ Json lease_json(const core::Lease& lease) {
   json["acquired_at"] = format_time(lease.acquired_wall_ms);
   json["expires_at"] = time_or_null(lease.expires_wall_ms);
   json["attached"] = lease.attachment.attached();
+  if (lease.foreign) json["foreign"] = foreign_json(lease);
   return json;
 }
 
@@ -174,8 +180,9 @@ Json conflict_json(const core::Conflict& conflict) {
   json["reason"] = text_or_null(holder.reason);
   json["acquired_at"] = format_time(holder.acquired_wall_ms);
   json["expires_at"] = conflict.waiting ? Json() : time_or_null(holder.expires_wall_ms);
-  json["fence"] = conflict.waiting ? Json() : Json(holder.fence());
+  json["fence"] = conflict.waiting || holder.foreign ? Json() : Json(holder.fence());
   json["alive"] = alive_json(conflict.alive);
+  if (holder.foreign) json["foreign"] = foreign_json(holder);
   return json;
 }
 
@@ -236,6 +243,12 @@ Json acquire_json(const AcquireResult& result) {
   if (!result.lost.empty()) {
     json["lost"] = Json::array();
     for (const core::LostLease& lost : result.lost) json["lost"].push_back(lost_json(lost));
+  }
+  if (!result.unmirrored.empty()) {
+    json["unmirrored"] = Json::array();
+    for (const Unmirrored& one : result.unmirrored) {
+      json["unmirrored"].push_back({{"layout", one.layout}, {"resources", one.resources}});
+    }
   }
   if (!result.warnings.empty()) json["warnings"] = result.warnings;
   return json;
@@ -406,6 +419,10 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
   if (conflict.alive == core::Alive::kAlive) text += ", process alive";
   if (conflict.alive == core::Alive::kDead) text += ", process gone";
   if (!holder.reason.empty()) text += ", reason " + quote(holder.reason, kReasonBytesTold);
+  if (holder.foreign) {
+    text += ", by the " + core::layout_kind(holder.layout) + " lock " +
+            quote(core::foreign_path(holder), kPathBytesTold);
+  }
   return text;
 }
 

@@ -21,6 +21,7 @@ std::string dump(const Json& json);
 
 Json lease_json(const core::Lease& lease);
 Json conflict_json(const core::Conflict& conflict);
+Json foreign_json(const core::Lease& lease);  // {"kind","path"}; REQUIRES: lease.foreign
 Json lost_json(const core::LostLease& lost);
 Json event_json(const core::Event& event);
 Json error_json(const Error& error);  // {"code","message","hint"}; no hint: ""

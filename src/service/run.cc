@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "core/message.h"
 
 // The process's environment (POSIX declares it nowhere).
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -23,7 +24,8 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace lockkeeper::service {
 namespace {
 
-constexpr std::int64_t kLookEveryMs = 1'000;
+// Half of what a person is promised: an overlap with another tool is noticed within a second.
+constexpr std::int64_t kLookEveryMs = 500;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 
 int shell_status(int status) {
@@ -185,6 +187,7 @@ class Watch {
     if (kill_at_ != 0 && now() >= kill_at_) ::kill(child, SIGKILL);
     if (result_.lost) return;
     const core::Lease& lease = result_.acquired.lease;
+    look_around();
     if (now() >= next_renewal_) {
       renew(lease);
     } else {
@@ -199,6 +202,29 @@ class Watch {
       ::kill(child, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
       kill_at_ = now() + command_.kill_grace_ms;
     }
+  }
+
+  // What other tools do meanwhile, and what somebody has to say to this owner.
+  void look_around() {
+    if (now() < next_look_) return;
+    next_look_ = now() + kLookEveryMs;
+    const auto looked = locks_.look_at_layouts();
+    if (!looked && looked.error().message != trouble_) {
+      trouble_ = looked.error().message;
+      report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, trouble_});
+    }
+    const auto told = [&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(const std::vector<core::Message> messages,
+                core::messages_for(table.state(), locks_.owner(), true));
+      for (const core::Message& message : messages) {
+        if (message.id <= last_message_) continue;
+        last_message_ = message.id;
+        report_({RunEvent::What::kMessage, result_.acquired, 0, 0,
+                 message.from.agent + ": " + message.text});
+      }
+      return {};
+    };
+    static_cast<void>(locks_.table().read(told));  // told at the next look, or by the next command
   }
 
   void renew(const core::Lease& lease) {
@@ -216,7 +242,8 @@ class Watch {
       return;
     }
     next_renewal_ = now() + std::min(kLookEveryMs, lease.ttl_ms / 9);
-    report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, renewed.error().message});
+    report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0,
+             "renewing failed: " + renewed.error().message});
   }
 
   void lose(const std::string& why) {
@@ -232,6 +259,9 @@ class Watch {
   std::int64_t acknowledged_ = 0;
   std::int64_t next_renewal_ = 0;
   std::int64_t kill_at_ = 0;
+  std::int64_t next_look_ = 0;
+  std::uint64_t last_message_ = 0;
+  std::string trouble_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct RunCommand {
 
 // What happens, as it happens: for --status-fd and for messages.
 struct RunEvent {
-  enum class What { kGranted, kStarted, kRenewTrouble, kLost, kEnded };
+  enum class What { kGranted, kStarted, kRenewTrouble, kMessage, kLost, kEnded };
   What what;
   const AcquireResult& acquired;
   int pid = 0;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "service/locks.h"
+#include "service/mirror.h"
 #include "service/report.h"
 
 namespace lockkeeper::service {
@@ -69,6 +70,18 @@ Result<std::vector<core::LeaseId>> own_holders(core::Table& table, const core::O
   return own;
 }
 
+// Takes the ids of other tools' locks out of the list.
+Result<std::vector<core::LeaseId>> take_foreign(core::Table& table,
+                                                std::vector<core::LeaseId>& ids) {
+  std::vector<core::LeaseId> own, others;
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    (lease != nullptr && lease->foreign ? others : own).push_back(id);
+  }
+  ids = std::move(own);
+  return others;
+}
+
 void append(core::ReleaseReply& to, core::ReleaseReply from) {
   to.released.insert(to.released.end(), from.released.begin(), from.released.end());
   to.not_held.insert(to.not_held.end(), from.not_held.begin(), from.not_held.end());
@@ -114,6 +127,12 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   core::ReleaseReply total;
   if (by_id) LK_CHECK(release_by_id(command, named, total));
   if (!resolved.resources.empty()) LK_CHECK(release_by_name(resolved.resources, total));
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) {
+    if (!resolved.resources.empty()) LK_CHECK(mirror.trim(owner_));
+    LK_CHECK(mirror.clean());
+  }
   return total;
 }
 
@@ -198,6 +217,9 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
     LK_ASSIGN(renewed, table.renew(owner_, ids, ttl_ms, {}));
     return false;
   }));
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) LK_CHECK(mirror.refresh(renewed));
   return renewed;
 }
 
@@ -211,13 +233,21 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   for (key::Resource& resource : resolved.resources) {
     request.claims.push_back({std::move(resource), command.wanted.mode, 0});
   }
-  core::CheckReply reply;
-  LK_ASSIGN(const bool there, table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(reply, table.check(request, command.fence));
-    return {};
-  }));
-  if (!there) reply.free = true;
-  return reply;
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) LK_CHECK(mirror.look(request.claims));
+  for (bool verified = false;; verified = true) {
+    core::CheckReply reply;
+    LK_ASSIGN(const bool there, table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(reply, table.check(request, command.fence));
+      return mirrored ? mirror.overlay(&table, request, reply) : Result<void>();
+    }));
+    if (!there) reply.free = true;
+    if (!there && mirrored) LK_CHECK(mirror.overlay(nullptr, request, reply));
+    if (!mirrored || !there || reply.free || verified) return reply;
+    LK_ASSIGN(const bool changed, mirror.verify(reply.conflicts));
+    if (!changed) return reply;
+  }
 }
 
 Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command) {
@@ -236,6 +266,7 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
     for (const ListedLease& listed : all.leases) of_agent.push_back(listed.lease.id);
   }
   std::vector<core::Lease> now;
+  std::vector<core::LeaseId> others;  // of other tools
   const auto work = [&](core::Table& table) -> Result<bool> {
     std::vector<core::LeaseId> ids = named;
     ids.insert(ids.end(), of_agent.begin(), of_agent.end());
@@ -243,6 +274,8 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
       LK_ASSIGN(const std::vector<core::LeaseId> holders, table.holders_of(resource));
       ids.insert(ids.end(), holders.begin(), holders.end());
     }
+    LK_ASSIGN(others, take_foreign(table, ids));
+    if (command.foreign) return false;
     const core::BreakRequest how{owner_, command.reason, command.only_expired, command.only_dead,
                                  command.cause};
     LK_ASSIGN(now, table.break_leases(how, ids));
@@ -251,6 +284,15 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
   };
   const auto committed = [&] { broken.insert(broken.end(), now.begin(), now.end()); };
   LK_CHECK(table_.write(work, committed));
+  if (command.foreign) {
+    LK_ASSIGN(broken, break_foreign(command, others));
+  } else if (broken.empty() && !others.empty()) {
+    return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",
+                "to remove it from the disk, on record, add --foreign");
+  }
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) LK_CHECK(mirror.clean());
   if (broken.empty()) {
     return fail(Code::kNotFound, "no lease matches: nothing was broken",
                 "break takes the key exactly as held; see: lockkeeper list");

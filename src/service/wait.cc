@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "service/mirror.h"
+
 namespace lockkeeper::service {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 1'000;  // wakes are hints
+constexpr std::int64_t kLookAgainMs = 1'000;    // wakes are hints
+constexpr std::int64_t kLookAtLayoutsMs = 500;  // other tools wake nobody
 // Attached blockers are tested without the gate, which costs a microsecond. Who stands behind
 // nobody takes over from the dead and looks more often than those behind it.
 constexpr std::int64_t kProbeEveryMs = 20;
@@ -23,12 +26,13 @@ constexpr std::int64_t kBusyPatienceMs = 30'000;
 }  // namespace
 
 Waiting::Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
-                 std::uint64_t word)
+                 std::uint64_t word, Mirror* mirror)
     : table_(table),
       command_(command),
       reply_(std::move(queued)),
       id_(reply_.lease.id),
       word_(word),
+      mirror_(mirror),
       began_ms_(now_ms()),
       looked_ms_(began_ms_) {}
 
@@ -48,9 +52,24 @@ Result<Waited> Waiting::run() {
   }
 }
 
+// A grant that this look found: in the same commit it is recorded how it is shown.
+Result<void> Waiting::record(core::Table& table) const {
+  if (mirror_ == nullptr || reply_.outcome != core::Outcome::kGranted) return {};
+  mirror_->discard_prepared();
+  return mirror_->record(table, id_);
+}
+
 Result<bool> Waiting::look() {
+  if (mirror_ != nullptr) {
+    if (auto looked = mirror_->tick(); !looked) {
+      // What other tools hold cannot be told: nothing may be granted.
+      static_cast<void>(leave(Ended::kInterrupted));
+      return fail(std::move(looked.error()));
+    }
+  }
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.poll(id_));
+    LK_CHECK(record(table));
     return false;
   });
   if (version) {
@@ -73,6 +92,7 @@ Result<Waited> Waiting::leave(Ended why) {
   const char* const cause = why == Ended::kTimeout ? "timeout" : "interrupted";
   LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.cancel(id_, cause));
+    LK_CHECK(record(table));
     return false;
   }));
   reply_.stamp(version);
@@ -89,7 +109,8 @@ Waiting::Vigil Waiting::vigil() const {
   }
   const bool rings = core::must_look_for_rings(reply_.lease);
   if (ahead == nullptr || reply_.position <= kNear || rings) {
-    const std::int64_t look_ms = rings ? core::kRingLookMs : kLookAgainMs;
+    const std::int64_t again_ms = mirror_ == nullptr ? kLookAgainMs : kLookAtLayoutsMs;
+    const std::int64_t look_ms = rings ? core::kRingLookMs : again_ms;
     return {
         reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};
   }

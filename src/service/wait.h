@@ -12,6 +12,8 @@
 
 namespace lockkeeper::service {
 
+class Mirror;
+
 struct Waited {
   core::AcquireReply reply;   // the last look's, stamped
   std::optional<Ended> left;  // why it left the queue itself (timeout, interrupted)
@@ -21,8 +23,9 @@ struct Waited {
 class Waiting {
  public:
   // `queued` is the table's answer, `word` what the request's wake was. REQUIRES: command.wait_ms.
+  // `mirror`: null where the realm has no layouts; else a grant is recorded there, to be published.
   Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
-          std::uint64_t word);
+          std::uint64_t word, Mirror* mirror);
 
   // An error means that the request is not in the queue any more, unless the store could not be
   // reached for that either: then the table drops it when nobody confirms its grant.
@@ -44,6 +47,7 @@ class Waiting {
   bool any_dead(const Vigil& vigil) const;
   bool stands_behind(const core::LeaseId& ahead);
   Result<bool> look();
+  Result<void> record(core::Table& table) const;
   Result<std::optional<Ended>> sleep(host::WakeBoard& board, std::uint32_t seen);
   Result<Waited> leave(Ended why);
 
@@ -52,6 +56,7 @@ class Waiting {
   core::AcquireReply reply_;
   const core::LeaseId id_;
   const std::uint64_t word_;
+  Mirror* const mirror_;
   const std::int64_t began_ms_;
   std::int64_t looked_ms_;  // when the table was last seen in full
 };

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/reboot.h"
+#include "dialect/kinds.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "service/registry.h"
@@ -52,6 +53,10 @@ Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runti
   LK_ASSIGN(std::unique_ptr<kv::Store> store, open_embedded(runtime, request));
   if (is_new) static_cast<void>(service::remember_realm(request.realm, runtime.env));
   return store;
+}
+
+service::LayoutKinds layout_kinds() {
+  return dialect::layout_kinds();
 }
 
 }  // namespace lockkeeper::wiring

@@ -22,4 +22,7 @@ Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime
 Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runtime,
                                                    const service::StoreRequest& request);
 
+// The tools whose locks are read and written, the same for everybody who opens a store here.
+service::LayoutKinds layout_kinds();
+
 }  // namespace lockkeeper::wiring

@@ -1,0 +1,174 @@
+// `layout add|remove|list|ignore`: which other tools' lock files this realm reads and writes.
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/list_view.h"
+#include "cli/verbs.h"
+#include "service/disk_path.h"
+#include "service/layouts.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using service::LayoutEntry;
+
+struct LayoutWords {
+  std::vector<std::string> words;
+  std::optional<std::string> mode;
+  std::vector<std::string> options;
+  bool again = false;
+};
+
+std::string absolute(const VerbContext& context, const std::string& path) {
+  if (path.starts_with("/")) return path;
+  const auto wanted = context.wanted({path});
+  return wanted ? service::join_path(wanted->base.folder, path) : path;
+}
+
+// What each kind makes below its root, and `git status` should not show.
+std::string made_below(const std::string& kind) {
+  if (kind == "mkdir") return ".locks/";
+  if (kind == "workflow") return "locks/";
+  return "";
+}
+
+Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& given) {
+  LayoutEntry entry;
+  entry.kind = given.words[1];
+  entry.root = absolute(context, given.words[2]);
+  const std::optional<service::LayoutMode> mode = service::layout_mode(given.mode.value_or("both"));
+  if (!mode) {
+    return fail(Code::kUsage, "--mode " + quote(*given.mode) + " is no mode",
+                "the modes are: off read both");
+  }
+  entry.mode = *mode;
+  for (const std::string& option : given.options) {
+    const std::size_t sign = option.find('=');
+    if (sign == 0 || sign == std::string::npos) {
+      return fail(Code::kUsage, "--option " + quote(option) + " has no NAME=VALUE",
+                  "write --option project=my-project");
+    }
+    entry.options[option.substr(0, sign)] = option.substr(sign + 1);
+  }
+  return entry;
+}
+
+int add(VerbContext& context, service::LockTable& table, const LayoutWords& given) {
+  Output& out = context.out();
+  auto entry = entry_of(context, given);
+  if (!entry) return out.failed(entry.error());
+  const std::string below = made_below(entry->kind);
+  const auto id = service::use_layout(table, {*entry, below});
+  if (!id) return out.failed(id.error());
+  out.object({{"added", *id}});
+  out.text("added " + *id + "\nEvery lock of this realm is now seen by that tool, and its by us.");
+  return 0;
+}
+
+service::Json report_json(const service::LayoutReport& report) {
+  const LayoutEntry& entry = report.entry;
+  service::Json json = {{"id", entry.id()},
+                        {"kind", entry.kind},
+                        {"root", entry.root},
+                        {"mode", service::layout_mode_name(entry.mode)},
+                        {"from", entry.origin.file.empty() ? "registered" : entry.origin.text()},
+                        {"options", entry.options},
+                        {"ignored", entry.ignored},
+                        {"foreign", report.foreign},
+                        {"shown", report.shown},
+                        {"notes", report.notes}};
+  json["error"] = report.trouble ? service::error_json(*report.trouble) : service::Json();
+  return json;
+}
+
+int list(VerbContext& context, service::LockTable& table) {
+  Output& out = context.out();
+  const auto reports = service::layout_reports(table);
+  if (!reports) return out.failed(reports.error());
+  service::Json json = {{"layouts", service::Json::array()}};
+  std::vector<std::vector<Span>> rows = {{{"LAYOUT", Style::kBold},
+                                          {"MODE", Style::kBold},
+                                          {"THEIRS", Style::kBold},
+                                          {"OURS", Style::kBold},
+                                          {"ROOT", Style::kBold}}};
+  for (const service::LayoutReport& report : *reports) {
+    json["layouts"].push_back(report_json(report));
+    rows.push_back({{report.entry.id()},
+                    {service::layout_mode_name(report.entry.mode)},
+                    {std::to_string(report.foreign)},
+                    {std::to_string(report.shown)},
+                    {report.entry.root, Style::kDim}});
+  }
+  out.object(json);
+  if (reports->empty()) {
+    out.text("no layouts: other tools' locks are neither seen nor shown to");
+    return 0;
+  }
+  for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
+  for (const service::LayoutReport& report : *reports) {
+    for (const std::string& note : report.notes) out.warning(report.entry.id() + ": " + note);
+    if (report.trouble) out.warning(report.entry.id() + ": " + report.trouble->message);
+  }
+  return 0;
+}
+
+// The layout below whose root the path lies, and its name there.
+int ignore(VerbContext& context, service::LockTable& table, const LayoutWords& given) {
+  Output& out = context.out();
+  const std::string path = absolute(context, given.words[1]);
+  const auto all = service::load_layouts(table.realm(), table.settings());
+  if (!all) return out.failed(all.error());
+  for (const LayoutEntry& entry : *all) {
+    if (!path.starts_with(entry.root + "/")) continue;
+    const std::string source = path.substr(entry.root.size() + 1);
+    const auto done = service::ignore_source(table, entry.id(), source, !given.again);
+    if (!done) return out.failed(done.error());
+    out.object({{given.again ? "regarded" : "ignored", path}, {"layout", entry.id()}});
+    out.text(std::string(given.again ? "looking again at " : "passing over ") + path);
+    return 0;
+  }
+  return out.failed({Code::kNotFound, quote(path) + " lies below no layout's root",
+                     "see the roots: lockkeeper layout list"});
+}
+
+Result<void> check_words(const std::vector<std::string>& words) {
+  const std::string& what = words.front();
+  const std::size_t expected = what == "add" ? 3 : what == "list" ? 1 : 2;
+  if (what != "add" && what != "remove" && what != "list" && what != "ignore") {
+    return fail(Code::kUsage, "layout: unknown word " + quote(what),
+                "write add, remove, list or ignore");
+  }
+  if (words.size() == expected) return {};
+  return fail(Code::kUsage, "layout " + what + ": wrong number of words",
+              "see: lockkeeper layout --help");
+}
+
+}  // namespace
+
+int layout_verb(VerbContext& context) {
+  LayoutWords given;
+  Arguments& arguments = context.arguments();
+  arguments.words("add KIND ROOT|remove ID|list|ignore PATH", given.words,
+                  "KIND: mkdir, workflow, coordmcp, dirlock;\nPATH: a lock file to pass over");
+  arguments.offer({"add", "remove", "list", "ignore"});
+  arguments.value("--mode", given.mode, "MODE", "off, read (ours are not shown) or both");
+  arguments.values("--option", given.options, "NAME=VALUE", "of the kind; may be repeated");
+  arguments.flag("--again", given.again, "with ignore: look at it again");
+  if (const auto status = context.parse_some(given.words, "what to do")) return *status;
+  Output& out = context.out();
+  if (auto fine = check_words(given.words); !fine) return out.failed(fine.error());
+  auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  service::LockTable& table = (*open)->table;
+  const std::string& what = given.words.front();
+  if (what == "add") return add(context, table, given);
+  if (what == "list") return list(context, table);
+  if (what == "ignore") return ignore(context, table, given);
+  const auto removed = service::remove_layout(table, given.words[1]);
+  if (!removed) return out.failed(removed.error());
+  out.object({{"removed", given.words[1]}});
+  out.text("removed " + given.words[1]);
+  return 0;
+}
+
+}  // namespace lockkeeper::cli

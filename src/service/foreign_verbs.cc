@@ -1,0 +1,116 @@
+// Other tools' locks as somebody's business: adopting them, breaking them, keeping an eye on them.
+#include <algorithm>
+
+#include "base/text.h"
+#include "service/locks.h"
+#include "service/mirror.h"
+
+namespace lockkeeper::service {
+namespace {
+
+std::string artefact_name(const core::Lease& foreign) {
+  return foreign.artefact.substr(0, foreign.artefact.find('\0'));
+}
+
+}  // namespace
+
+Result<void> Locks::look_at_layouts() {
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  return mirrored ? mirror.tick() : Result<void>();
+}
+
+Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& command,
+                                                      const std::vector<core::LeaseId>& ids) {
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (!mirrored) return std::vector<core::Lease>();
+  std::vector<core::Lease> broken;
+  for (const core::LeaseId& id : ids) {
+    std::optional<core::Lease> lease;
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(const core::Lease* found, table.state().lease(id));
+      if (found != nullptr) lease = *found;
+      return {};
+    }));
+    Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
+    if (layout == nullptr) continue;
+    const std::string name = artefact_name(*lease);
+    LK_CHECK(layout->remove(name, ""));
+    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+      LK_CHECK(core::end_foreign(table, {lease->layout, name, id, 0},
+                                 {"broken", "foreign", command.reason, owner_}));
+      return false;
+    }));
+    broken.push_back(std::move(*lease));
+  }
+  return broken;
+}
+
+Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& how) {
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) LK_CHECK(mirror.tick());
+  AcquireResult result;
+  LK_ASSIGN(core::AcquireRequest request, this->request(how, result));
+  std::optional<core::Lease> adopted;
+  const auto is_meant = [&](const core::Lease& lease, const key::Resource* resource) {
+    if (!lease.foreign) return false;
+    const std::string path = core::foreign_path(lease);
+    const std::string& typed = wanted.texts.front();
+    if (path == typed || path == wanted.base.folder + "/" + typed) return true;
+    return resource != nullptr && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
+             return claim.resource == *resource;
+           });
+  };
+  LK_ASSIGN(const ListReply all, list({}));
+  const auto resolved = resolve(wanted);
+  const key::Resource* const named =
+      resolved && !resolved->resources.empty() ? &resolved->resources.front() : nullptr;
+  for (const ListedLease& listed : all.leases) {
+    if (!adopted && is_meant(listed.lease, named)) adopted = listed.lease;
+  }
+  if (!adopted) {
+    return fail(Code::kNotFound, "no other tool's lock is at " + quote(wanted.texts.front()),
+                "name its artefact or what it holds; see: lockkeeper list");
+  }
+  Layout* const layout = mirror.find(adopted->layout);
+  const std::string name = artefact_name(*adopted);
+  LK_ASSIGN(const Seen seen, layout->look_at(source_of(name)));
+  const auto there = std::ranges::find(seen.sightings, name,
+                                       [](const Sighting& one) { return one.lock.artefact; });
+  if (there == seen.sightings.end()) {
+    return fail(Code::kNotFound, quote(core::foreign_path(*adopted)) + " is not there any more",
+                "ask for it: lockkeeper acquire");
+  }
+  request.claims = adopted->claims;
+  request.layout = layout->id();
+  request.artefact = name;
+  if (request.reason.empty()) request.reason = adopted->reason;
+  if (request.task.empty()) request.task = adopted->task;
+  core::AcquireReply reply;
+  LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
+    mirror.discard_prepared();
+    LK_CHECK(core::end_foreign(table, {layout->id(), name, adopted->id, 0},
+                               {"ended", "adopted", request.reason, owner_}));
+    LK_ASSIGN(reply, table.acquire(request));
+    if (reply.again) return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
+    if (reply.outcome != core::Outcome::kGranted && reply.outcome != core::Outcome::kRenewed) {
+      return fail(Code::kHeld, "others hold some of what " + quote(name) + " covers",
+                  "see: lockkeeper list");
+    }
+    LK_CHECK(mirror.record(table, reply.lease.id));
+    return false;
+  }));
+  reply.stamp(version);
+  mirror.may_replace(layout->id(), name, there->identity);
+  result.outcome = Ended::kGranted;
+  result.lease = reply.lease;
+  LK_ASSIGN(const bool stands, show(mirror, result));
+  if (!stands) {
+    return fail(Code::kHeld, quote(name) + " changed hands while it was adopted", "try again");
+  }
+  return result;
+}
+
+}  // namespace lockkeeper::service

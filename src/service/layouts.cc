@@ -1,0 +1,302 @@
+#include "service/layouts.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "service/disk_path.h"
+#include "service/mirror.h"
+
+namespace lockkeeper::service {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+constexpr std::size_t kLayoutsMax = 64;
+
+std::string file_of(const Realm& realm) {
+  return join_path(realm.store_folder, kLayoutsName);
+}
+
+std::unexpected<Error> damaged(const std::string& path, const std::string& why) {
+  return fail(Code::kInvalidConfig, quote(path) + " cannot be used: " + why,
+              "which locks other tools hold cannot be told; correct the file, or delete it and add "
+              "the layouts anew: lockkeeper layout add");
+}
+
+json to_json(const LayoutEntry& entry) {
+  return {{"kind", entry.kind},
+          {"root", entry.root},
+          {"mode", layout_mode_name(entry.mode)},
+          {"options", entry.options},
+          {"ignored", entry.ignored}};
+}
+
+std::optional<LayoutEntry> from_json(const json& object) {
+  LayoutEntry entry;
+  try {
+    entry.kind = object.at("kind").get<std::string>();
+    entry.root = object.at("root").get<std::string>();
+    const auto mode = layout_mode(object.at("mode").get<std::string>());
+    if (!mode || entry.root.empty() || entry.root.front() != '/') return std::nullopt;
+    entry.mode = *mode;
+    entry.options = object.value("options", entry.options);
+    entry.ignored = object.value("ignored", entry.ignored);
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+Result<std::vector<LayoutEntry>> registered(const Realm& realm) {
+  const std::string path = file_of(realm);
+  auto text = read_file(path, kFileBytesMax);
+  if (!text) {
+    if (text.error().code == Code::kNotFound) return std::vector<LayoutEntry>();
+    return damaged(path, text.error().message);
+  }
+  const json list = json::parse(*text, nullptr, false);
+  if (!list.is_array()) return damaged(path, "it is not a JSON array");
+  std::vector<LayoutEntry> entries;
+  for (const json& object : list) {
+    std::optional<LayoutEntry> entry = from_json(object);
+    if (!entry) return damaged(path, "an entry is not a layout: " + quote(object.dump()));
+    entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+// Under the store's gate, so that two who register at once do not lose one another.
+Result<void> change(LockTable& table,
+                    const std::function<Result<bool>(std::vector<LayoutEntry>&)>& edit) {
+  const Realm& realm = table.realm();
+  LK_CHECK(table.write([&](core::Table&) -> Result<bool> {
+    LK_ASSIGN(std::vector<LayoutEntry> entries, registered(realm));
+    LK_ASSIGN(const bool changed, edit(entries));
+    if (!changed) return false;
+    json list = json::array();
+    for (const LayoutEntry& entry : entries) list.push_back(to_json(entry));
+    LK_CHECK(replace_file_durably(file_of(realm),
+                                  list.dump(2, ' ', false, json::error_handler_t::replace) + "\n"));
+    return false;
+  }));
+  return {};
+}
+
+// Absolute and physical; its last name may be missing.
+Result<std::string> physical_root(const std::string& typed) {
+  const auto resolved = [](const std::string& path) -> std::optional<std::string> {
+    std::array<char, PATH_MAX> buffer{};
+    if (::realpath(path.c_str(), buffer.data()) == nullptr) return std::nullopt;
+    return std::string(buffer.data());
+  };
+  std::string path = typed;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (const auto whole = resolved(path)) {
+    struct stat found{};
+    if (::stat(whole->c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return *whole;
+    return fail(Code::kInvalidInput, quote(typed) + " is not a folder", "name a folder");
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const auto parent = resolved(above);
+  if (!parent || name.empty() || name == "." || name == "..") {
+    return fail(Code::kInvalidInput, "there is no folder " + quote(typed),
+                "make it first, or correct the path");
+  }
+  return join_path(*parent, name);
+}
+
+// Keeps what other tools make out of `git status`. Best effort: locks work without it.
+void exclude_from_git(const Realm& realm, const std::string& root, const std::string& below) {
+  if (!realm.in_git || realm.common_dir.empty() || below.empty() || !realm.contains(root)) return;
+  const std::string inside = root.substr(realm.root.size());
+  const std::string line = inside + "/" + below;
+  const std::string folder = join_path(realm.common_dir, "info");
+  const std::string path = join_path(folder, "exclude");
+  std::string text = read_file(path).value_or("");
+  if (("\n" + text).find("\n" + line + "\n") != std::string::npos) return;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  if (!make_folders(folder, 0755)) return;
+  struct stat before{};
+  const bool there = ::stat(path.c_str(), &before) == 0;
+  if (!replace_file_durably(path, text + line + "\n")) return;
+  static_cast<void>(::chmod(path.c_str(), there ? before.st_mode & 0777 : 0644));
+}
+
+bool same_place(const LayoutEntry& a, const LayoutEntry& b) {
+  return a.kind == b.kind && a.root == b.root;
+}
+
+std::unexpected<Error> none_of_that_id(const std::string& id) {
+  return fail(Code::kNotFound, "there is no layout " + quote(id), "see: lockkeeper layout list");
+}
+
+}  // namespace
+
+const char* layout_mode_name(LayoutMode mode) {
+  switch (mode) {
+    case LayoutMode::kOff:
+      return "off";
+    case LayoutMode::kRead:
+      return "read";
+    case LayoutMode::kBoth:
+      return "both";
+  }
+  return "off";
+}
+
+std::optional<LayoutMode> layout_mode(std::string_view name) {
+  for (const LayoutMode mode : {LayoutMode::kOff, LayoutMode::kRead, LayoutMode::kBoth}) {
+    if (name == layout_mode_name(mode)) return mode;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<LayoutEntry>> load_layouts(const Realm& realm, const Settings& settings) {
+  std::vector<LayoutEntry> all;
+  for (const LayoutSetting& setting : settings.layouts) {
+    LayoutEntry entry;
+    entry.kind = setting.kind;
+    const bool absolute = setting.root.starts_with("/");
+    LK_ASSIGN(entry.root,
+              physical_root(absolute ? setting.root : join_path(realm.root, setting.root)));
+    entry.mode = layout_mode(setting.mode).value_or(LayoutMode::kBoth);
+    entry.options = setting.options;
+    entry.origin = setting.origin;
+    all.push_back(std::move(entry));
+  }
+  LK_ASSIGN(const std::vector<LayoutEntry> more, registered(realm));
+  for (const LayoutEntry& entry : more) {
+    const auto known =
+        std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, entry); });
+    if (known == all.end()) {
+      all.push_back(entry);
+    } else {
+      known->ignored = entry.ignored;  // the settings say what it is, people what to pass over
+    }
+  }
+  return all;
+}
+
+Result<std::string> use_layout(LockTable& table, UseLayout use) {
+  LayoutEntry& wanted = use.entry;
+  if (!table.runtime().layout_kinds.contains(wanted.kind)) {
+    std::string known;
+    for (const auto& [kind, make] : table.runtime().layout_kinds) known += " " + kind;
+    return fail(Code::kInvalidInput, quote(wanted.kind) + " is not a kind of layout",
+                "the kinds are:" + known);
+  }
+  LK_ASSIGN(wanted.root, physical_root(wanted.root));
+  const std::string id = wanted.id();
+  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
+  const auto there =
+      std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, wanted); });
+  if (there != all.end() && there->options == wanted.options &&
+      (there->mode == wanted.mode || !there->origin.file.empty())) {
+    return id;
+  }
+  LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    const auto old = std::ranges::find_if(
+        entries, [&](const LayoutEntry& one) { return same_place(one, wanted); });
+    if (old != entries.end()) {
+      wanted.ignored = old->ignored;
+      *old = wanted;
+      return true;
+    }
+    if (entries.size() >= kLayoutsMax) {
+      return fail(Code::kLimitExceeded,
+                  "the realm has " + std::to_string(entries.size()) + " layouts; the limit is " +
+                      std::to_string(kLayoutsMax),
+                  "remove one: lockkeeper layout remove ID");
+    }
+    entries.push_back(wanted);
+    return true;
+  }));
+  exclude_from_git(table.realm(), wanted.root, use.exclude);
+  Mirror mirror(table);
+  LK_ASSIGN(const bool any, mirror.open());
+  if (any) {
+    LK_CHECK(mirror.tick());
+    LK_CHECK(mirror.show_existing());
+  }
+  return id;
+}
+
+Result<void> remove_layout(LockTable& table, const std::string& id) {
+  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
+  const auto there = std::ranges::find(all, id, &LayoutEntry::id);
+  if (there == all.end()) return none_of_that_id(id);
+  if (!there->origin.file.empty()) {
+    return fail(Code::kInvalidInput,
+                "layout " + id + " comes from the settings (" + there->origin.text() + ")",
+                "remove it there, or set its mode to \"off\"");
+  }
+  Mirror mirror(table);
+  LK_ASSIGN(const bool any, mirror.open());
+  if (any) LK_CHECK(mirror.forget_layout(id));
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    return std::erase_if(entries, [&](const LayoutEntry& one) { return one.id() == id; }) > 0;
+  });
+}
+
+Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,
+                           bool ignore) {
+  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
+  const auto there = std::ranges::find(all, id, &LayoutEntry::id);
+  if (there == all.end()) return none_of_that_id(id);
+  LayoutEntry entry = *there;
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    auto old = std::ranges::find(entries, id, &LayoutEntry::id);
+    if (old == entries.end()) old = entries.insert(entries.end(), entry);
+    std::erase(old->ignored, source);
+    if (ignore) old->ignored.push_back(source);
+    return true;
+  });
+}
+
+Result<std::vector<LayoutReport>> layout_reports(LockTable& table) {
+  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
+  Mirror mirror(table);
+  LK_CHECK(mirror.open());
+  const auto ticked = mirror.tick();
+  std::vector<LayoutReport> reports;
+  for (const LayoutEntry& entry : all) {
+    LayoutReport report;
+    report.entry = entry;
+    if (Layout* const layout = mirror.find(entry.id())) {
+      Interest everything;
+      everything.known = [](const std::string&, std::uint64_t) { return false; };
+      auto seen = layout->look(everything);
+      if (seen) {
+        report.notes = std::move(seen->notes);
+      } else {
+        report.trouble = std::move(seen.error());
+      }
+      LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+        LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), entry.id()));
+        LK_ASSIGN(const auto shown, core::all_shown(open.state(), entry.id()));
+        report.foreign = known.size();
+        report.shown = shown.size();
+        return {};
+      }));
+    }
+    reports.push_back(std::move(report));
+  }
+  const bool explained = std::ranges::any_of(
+      reports, [](const LayoutReport& report) { return report.trouble.has_value(); });
+  if (!ticked && !explained) return fail(ticked.error());
+  return reports;
+}
+
+}  // namespace lockkeeper::service
