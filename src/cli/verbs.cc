@@ -58,8 +58,8 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper message list --all\n"
      "  lockkeeper message read           show what is unread, and mark it as read\n",
      message_verb},
-    {"layout", "The files through which other tools see our locks and we theirs",
-     "  lockkeeper layout add mkdir spec          locks made by mkdir below spec/.locks\n"
+    {"layout", "The lock files of other tools that are read and written",
+     "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
      "  lockkeeper layout list\n"
      "  lockkeeper layout ignore out/locks/broken.lock\n"
      "  lockkeeper layout remove mkdir-1a2b3c4d\n",
