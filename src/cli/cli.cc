@@ -39,7 +39,7 @@ std::string overview() {
       "\n"
       "Verbs:\n";
   for (const Verb& verb : verbs()) {
-    text += "  " + std::string(verb.name) + std::string(12 - verb.name.size(), ' ') +
+    text += "  " + std::string(verb.name) + std::string(13 - verb.name.size(), ' ') +
             std::string(verb.summary) + "\n";
   }
   return text + "\nlockkeeper VERB --help shows examples and options. Short name: lk.\n";

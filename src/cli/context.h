@@ -68,6 +68,8 @@ class VerbContext {
   const CommonOptions& common() const { return common_; }
   // For a verb whose own --agent turned out to name the caller.
   void act_as(std::optional<std::string> agent) { common_.agent = std::move(agent); }
+  // For a dialect that has its own name for the session.
+  void act_in(std::optional<std::string> session) { common_.session = std::move(session); }
   Output& out() { return output_; }
   const CliEnvironment& environment() const { return environment_; }
   const service::Runtime& runtime() const { return *environment_.runtime; }

@@ -19,7 +19,8 @@ std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wa
   text += shown->waiting ? ": behind " : ": held by ";
   text += shown->holder.owner.agent;
   if (!shown->waiting) text += ", " + service::end_text(shown->holder, now_wall_ms);
-  return text + ", position " + std::to_string(wait.position);
+  if (wait.position > 0) text += ", position " + std::to_string(wait.position);
+  return text;
 }
 
 void Progress::show(const service::WaitProgress& wait) {

@@ -26,7 +26,7 @@ class Progress {
   std::string shown_;
 };
 
-// "waiting 12s for src/a.py: held by frontend until …, position 2 in the queue".
+// "waiting 12s for src/a.py: held by frontend, ends in 3m, position 2"; 0: no queue, no position.
 std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper::cli

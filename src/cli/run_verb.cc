@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text.h"
 #include "cli/acquire_options.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "service/pause.h"
 #include "service/run.h"
 
 namespace lockkeeper::cli {
@@ -33,6 +35,12 @@ class StatusReport {
     switch (event.what) {
       case RunEvent::What::kGranted:
         json = service::acquire_json(event.acquired);
+        break;
+      case RunEvent::What::kPaused:
+        json["paused"] = event.message;
+        break;
+      case RunEvent::What::kResumed:
+        json["resumed"] = event.message;
         break;
       case RunEvent::What::kStarted:
         json["started"]["pid"] = event.pid;
@@ -76,6 +84,10 @@ void tell(Output& out, const RunEvent& event) {
     case RunEvent::What::kEnded:
       if (!event.message.empty()) out.note(event.message);
       break;
+    case RunEvent::What::kPaused:
+      out.note(event.message + "; waiting");
+      break;
+    case RunEvent::What::kResumed:
     case RunEvent::What::kStarted:
       break;
   }
@@ -96,18 +108,64 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
   return std::optional<int>(fd);
 }
 
+// --feature, else LOCKKEEPER_FEATURE. A name that no feature has is refused before anything is
+// done.
+Result<std::string> feature_of(const VerbContext& context, const std::optional<std::string>& flag) {
+  const auto& env = context.runtime().env;
+  const std::string feature =
+      flag ? *flag : service::variable(env, "LOCKKEEPER_FEATURE").value_or("");
+  if (!flag && feature.empty()) return feature;
+  if (auto parsed = key::parse(service::pause_key(feature), {}); !parsed) {
+    return fail(Code::kInvalidInput,
+                std::string(flag ? "--feature" : "LOCKKEEPER_FEATURE") + " " + quote(feature, 60) +
+                    ": " + parsed.error().message,
+                parsed.error().hint);
+  }
+  return feature;
+}
+
+// Not granted, or shut out by the gate.
+Error refusal_of(const VerbContext& context, const service::RunResult& result,
+                 const AcquireOptions& options, const std::string& feature) {
+  Error error = service::refusal(result.acquired, asked(context, options));
+  if (!result.at_gate || result.acquired.conflicts.empty()) return error;
+  service::Gate gate{service::pause_key(feature), result.acquired.conflicts, false};
+  const std::string text = service::paused_text(gate, context.now_wall_ms());
+  if (result.acquired.outcome == service::Ended::kInterrupted) {
+    error.message = "interrupted; nothing was started: " + text;
+  } else {
+    error.message = "nothing was started: " + text;
+  }
+  error.hint = "wait until it is resumed: lockkeeper gate " + shell_quote(feature) + " --wait" +
+               context.repeated_flags();
+  return error;
+}
+
+// The end of a run whose lease was granted.
+int status_of(Output& out, const service::RunResult& result, bool keep_going) {
+  if (result.lost && (!keep_going || !result.started)) return exit_status(Code::kLost);
+  if (result.signal == 0) return result.exit_status;
+  out.note(result.started ? "interrupted while paused; the command had ended with status " +
+                                std::to_string(result.exit_status)
+                          : "interrupted while paused; nothing was started");
+  return 128 + result.signal;
+}
+
 }  // namespace
 
 int run_verb(VerbContext& context) {
   AcquireOptions options;
   service::RunCommand command;
-  std::optional<std::string> status_fd;
+  std::optional<std::string> status_fd, feature;
   declare_acquire(context.arguments(), options, false);
   context.arguments().command(command.argv, "what to run while the lock is held");
   context.arguments().flag("--keep-going", command.keep_going,
                            "let the command go on if the lock is lost");
   context.arguments().value("--status-fd", status_fd, "N",
                             "write run's own report, as JSON lines, to this descriptor");
+  context.arguments().value("--feature", feature, "ID",
+                            "wait while this feature is paused, before it starts and\nbefore it "
+                            "ends (else LOCKKEEPER_FEATURE)");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (command.argv.empty()) {
@@ -120,6 +178,9 @@ int run_verb(VerbContext& context) {
   auto acquire = acquire_command(context, options);
   if (!acquire) return out.failed(acquire.error());
   command.acquire = std::move(*acquire);
+  auto heeded = feature_of(context, feature);
+  if (!heeded) return out.failed(heeded.error());
+  command.feature = std::move(*heeded);
   auto open = context.open(options.resources, true);
   if (!open) return out.failed(open.error());
 
@@ -128,7 +189,7 @@ int run_verb(VerbContext& context) {
   std::optional<Progress> progress;
   int signal_status = 0;
   // Before it asks: a signal must find a handler as soon as there is a waiter to take back.
-  if (command.acquire.wait_ms) signals.emplace();
+  if (command.acquire.wait_ms || !command.feature.empty()) signals.emplace();
   command.acquire.on_wait = [&](const service::WaitProgress& wait) {
     if (!progress) progress.emplace(out, *context.runtime().clock);
     progress->show(wait);
@@ -152,11 +213,10 @@ int run_verb(VerbContext& context) {
   if (service::outcome_status(outcome) != 0) {
     const service::Json json = service::acquire_json(result->acquired);
     report.write(json);
-    out.failed(service::refusal(result->acquired, asked(context, options)), json);
+    out.failed(refusal_of(context, *result, options, command.feature), json);
     return signal_status != 0 ? signal_status : service::outcome_status(outcome);
   }
-  if (result->lost && !command.keep_going) return exit_status(Code::kLost);
-  return result->exit_status;
+  return status_of(out, *result, command.keep_going);
 }
 
 }  // namespace lockkeeper::cli

@@ -40,7 +40,8 @@ constexpr Verb kVerbs[] = {
      list_verb},
     {"run", "Hold resources while a command runs",
      "  lockkeeper run src/auth/ -- claude -p \"mend the login\"\n"
-     "  lockkeeper run --wait db:migration-slot -- make migrate\n",
+     "  lockkeeper run --wait db:migration-slot -- make migrate\n"
+     "  lockkeeper run --feature FEAT-123 src/ -- make      heed its pause\n",
      run_verb},
     {"break", "End another's lease, on record",
      "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
@@ -68,6 +69,28 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper adopt spec/.locks/files/src__a.py\n"
      "  lockkeeper adopt src/a.py --reason \"its agent is gone\"\n",
      adopt_verb},
+    {"pause", "Stop all work on a feature",
+     "  lockkeeper pause FEAT-123 --reason \"the contract changes\"\n"
+     "  lockkeeper pause FEAT-123 --reason \"plan revision\" --ttl 30m\n",
+     pause_verb},
+    {"resume", "Let work on a feature go on",
+     "  lockkeeper resume FEAT-123\n"
+     "  lockkeeper resume FEAT-123 --reason \"its lead is gone\"   another's pause\n",
+     resume_verb},
+    {"gate", "May work on a feature go on? Takes nothing",
+     "  lockkeeper gate FEAT-123 || exit\n"
+     "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most so long\n",
+     gate_verb},
+    {"ports", "Four ports for a session's services",
+     "  lockkeeper ports allocate backend-1 >ports.env && . ./ports.env\n"
+     "  lockkeeper ports release backend-1\n"
+     "  lockkeeper ports status\n",
+     ports_verb},
+    {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
+     "  lockkeeper coordinator acquire src/users.py --reason \"JWT\" --ttl-minutes 60\n"
+     "  lockkeeper coordinator release src/users.py\n"
+     "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n",
+     coordinator_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

@@ -27,12 +27,17 @@ int break_verb(VerbContext& context);
 int check_verb(VerbContext& context);
 int completion_verb(VerbContext& context);
 int config_verb(VerbContext& context);
+int coordinator_verb(VerbContext& context);
+int gate_verb(VerbContext& context);
 int layout_verb(VerbContext& context);
 int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);
 int message_verb(VerbContext& context);
+int pause_verb(VerbContext& context);
+int ports_verb(VerbContext& context);
 int purge_verb(VerbContext& context);
 int release_verb(VerbContext& context);
 int renew_verb(VerbContext& context);
+int resume_verb(VerbContext& context);
 
 }  // namespace lockkeeper::cli

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "core/message.h"
+#include "service/pause.h"
 
 // The process's environment (POSIX declares it nowhere).
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -74,6 +75,18 @@ class SignalQueue {
     return child_changed;
   }
 
+  // Where there is no command: the signal that asks this process to end; 0: none came.
+  int asked_to_end() const {
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
+        return signal;
+      }
+    }
+    return 0;
+  }
+
  private:
   sigset_t before_{};
   struct sigaction child_before_{};
@@ -81,7 +94,7 @@ class SignalQueue {
 };
 
 std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
-                                           const Realm& realm) {
+                                           const Realm& realm, const std::string& feature) {
   std::map<std::string, std::string> ours{
       {"LOCKKEEPER_LEASE", lease.id.text()},
       {"LOCKKEEPER_FENCE", std::to_string(lease.fence())},
@@ -90,6 +103,7 @@ std::vector<std::string> child_environment(const Locks& locks, const core::Lease
       {"LOCKKEEPER_REALM", realm.root},
       {"LOCKKEEPER_SCOPE", scope_text(lease, realm)},
   };
+  if (!feature.empty()) ours["LOCKKEEPER_FEATURE"] = feature;
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -154,12 +168,38 @@ class Watch {
  public:
   Watch(Locks& locks, const RunCommand& command, RunResult& result,
         const std::function<void(const RunEvent&)>& report)
-      : locks_(locks), command_(command), result_(result), report_(report) {}
-
-  void until_gone(pid_t child, const SignalQueue& signals) {
+      : locks_(locks), command_(command), result_(result), report_(report) {
     const core::Lease& lease = result_.acquired.lease;
     acknowledged_ = now();
     next_renewal_ = lease.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.ttl_ms / 3;
+  }
+
+  // Waits while the feature is paused, or until the lease is lost or a signal came. What cannot be
+  // looked at is not open.
+  void pass_gate(const SignalQueue& signals) {
+    if (command_.feature.empty()) return;
+    for (bool told = false, troubled = false;; keep()) {
+      const auto gate = look_at_gate(locks_, command_.feature);
+      if (gate && gate->open()) {
+        if (told) report_({RunEvent::What::kResumed, result_.acquired, 0, 0, gate->key});
+        return;
+      }
+      if (gate && !told) {
+        const std::int64_t wall = locks_.table().runtime().clock->now().wall_ms;
+        report_({RunEvent::What::kPaused, result_.acquired, 0, 0, paused_text(*gate, wall)});
+        told = true;
+      } else if (!gate && !troubled) {
+        report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, gate.error().message});
+        troubled = true;
+      }
+      pollfd wanted{signals.fd(), POLLIN, 0};
+      ::poll(&wanted, 1, static_cast<int>(kGateLookMs));
+      result_.signal = signals.asked_to_end();
+      if (result_.signal != 0 || (result_.lost && !command_.keep_going)) return;
+    }
+  }
+
+  void until_gone(pid_t child, const SignalQueue& signals) {
     for (;;) {
       pollfd wanted{signals.fd(), POLLIN, 0};
       ::poll(&wanted, 1, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
@@ -186,6 +226,17 @@ class Watch {
   void look(pid_t child) {
     if (kill_at_ != 0 && now() >= kill_at_) ::kill(child, SIGKILL);
     if (result_.lost) return;
+    keep();
+    if (result_.lost && !command_.keep_going) {
+      ::kill(child, SIGTERM);
+      ::kill(child, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+      kill_at_ = now() + command_.kill_grace_ms;
+    }
+  }
+
+  // Renews the lease when it is time, and notices if it is gone.
+  void keep() {
+    if (result_.lost) return;
     const core::Lease& lease = result_.acquired.lease;
     look_around();
     if (now() >= next_renewal_) {
@@ -197,11 +248,6 @@ class Watch {
     // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
     const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
     if (!result_.lost && silent) lose("the lease could not be renewed in time");
-    if (result_.lost && !command_.keep_going) {
-      ::kill(child, SIGTERM);
-      ::kill(child, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
-      kill_at_ = now() + command_.kill_grace_ms;
-    }
   }
 
   // What other tools do meanwhile, and what somebody has to say to this owner.
@@ -280,11 +326,61 @@ std::string scope_text(const core::Lease& lease, const Realm& realm) {
   return text;
 }
 
+namespace {
+
+// The gate before anything is taken. False: it is shut, and result says how that ended.
+Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& acquire,
+                     RunResult& result) {
+  if (command.feature.empty()) return true;
+  LK_ASSIGN(
+      Passed passed,
+      pass_gate(locks, {command.feature, acquire.wait_ms.value_or(kWaitForEver), acquire.on_wait}));
+  result.at_gate = passed.outcome != Ended::kGranted;
+  if (result.at_gate) {
+    result.acquired.outcome = passed.outcome;
+    result.acquired.conflicts = std::move(passed.gate.others);
+    result.acquired.waited_ms = passed.waited_ms;
+    return false;
+  }
+  if (acquire.wait_ms && *acquire.wait_ms != kWaitForEver) {
+    acquire.wait_ms = std::max<std::int64_t>(0, *acquire.wait_ms - passed.waited_ms);
+  }
+  return true;
+}
+
+// The command's whole life under the lease that is there. Fails if no process could be made for it.
+Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot& slot,
+                  const SignalQueue& signals, RunResult& result,
+                  const std::function<void(const RunEvent&)>& report) {
+  const core::Lease& lease = result.acquired.lease;
+  Watch watch(locks, command, result, report);
+  watch.pass_gate(signals);
+  if (result.signal != 0 || result.lost) return {};
+  const auto env = child_environment(locks, lease, locks.table().realm(), command.feature);
+  LK_ASSIGN(const Child child, start(command.argv, env, slot, signals));
+  if (child.exec_errno != 0) {
+    result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
+    report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
+            command.argv.front() + ": " + std::strerror(child.exec_errno)});
+    return {};
+  }
+  result.started = true;
+  report({RunEvent::What::kStarted, result.acquired, child.pid, 0, ""});
+  watch.until_gone(child.pid, signals);
+  result.pid = child.pid;
+  if (!result.lost || command.keep_going) watch.pass_gate(signals);
+  return {};
+}
+
+}  // namespace
+
 Result<RunResult> run(Locks& locks, const RunCommand& command,
                       const std::function<void(const RunEvent&)>& report) {
   LOCKKEEPER_ASSERT(!command.argv.empty());
   RunResult result;
   AcquireCommand acquire = command.acquire;
+  LK_ASSIGN(const bool may, may_ask(locks, command, acquire, result));
+  if (!may) return result;
   LK_ASSIGN(const host::LiveSlot slot, locks.table().take_slot());
   acquire.attachment.slot = slot.offset();
   LK_ASSIGN(result.acquired, locks.acquire(acquire));
@@ -297,28 +393,16 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
     return result;
   }
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
-
-  const SignalQueue signals;
-  const auto env = child_environment(locks, lease, locks.table().realm());
-  auto child = start(command.argv, env, slot, signals);
-  if (child && child->exec_errno == 0) {
-    result.started = true;
-    report({RunEvent::What::kStarted, result.acquired, child->pid, 0, ""});
-    Watch(locks, command, result, report).until_gone(child->pid, signals);
-  } else if (child) {
-    const int why = child->exec_errno;
-    result.exit_status = why == ENOENT ? 127 : 126;
-    report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
-            command.argv.front() + ": " + std::strerror(why)});
-  }
+  const SignalQueue signals;  // to the end: a signal must not keep the lease from being freed
+  auto lived = live(locks, command, slot, signals, result, report);
   // A lease that was there before the command is not ours to give back.
   if (granted && !result.lost) {
     const auto released = give_back(locks, lease);
     if (!released && released.error().code == Code::kLost) result.lost = true;
   }
-  if (!child) return fail(std::move(child.error()));
+  if (!lived) return fail(std::move(lived.error()));
   if (result.started) {
-    report({RunEvent::What::kEnded, result.acquired, child->pid, result.exit_status, ""});
+    report({RunEvent::What::kEnded, result.acquired, result.pid, result.exit_status, ""});
   }
   return result;
 }

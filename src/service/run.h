@@ -19,6 +19,11 @@ struct RunCommand {
   std::vector<std::string> argv;  // REQUIRES: not empty
   bool keep_going = false;
   std::int64_t kill_grace_ms = 10'000;
+  // A feature whose pause is heeded (service/pause.h); empty: none. The gate is passed before
+  // anything is taken (for as long as acquire.wait_ms says, else for ever), once more when the
+  // lease is there, and when the command has ended, before its lease is freed: there for as long as
+  // it is shut, with the lease kept renewed, until a signal asks the process to end.
+  std::string feature;
   // Asked once, when the lease is there. True: nobody wants it any more (a Ctrl-C that came while
   // the grant was on its way); it is given back and the outcome is kInterrupted.
   std::function<bool()> given_up;
@@ -26,7 +31,16 @@ struct RunCommand {
 
 // What happens, as it happens: for --status-fd and for messages.
 struct RunEvent {
-  enum class What { kGranted, kStarted, kRenewTrouble, kMessage, kLost, kEnded };
+  enum class What {
+    kGranted,
+    kPaused,
+    kResumed,
+    kStarted,
+    kRenewTrouble,
+    kMessage,
+    kLost,
+    kEnded,
+  };
   What what;
   const AcquireResult& acquired;
   int pid = 0;
@@ -37,8 +51,11 @@ struct RunEvent {
 struct RunResult {
   AcquireResult acquired;  // not granted: the command was not started
   bool started = false;
-  bool lost = false;    // the lease ended before the command did
-  int exit_status = 0;  // of the command, as the shell has it
+  int pid = 0;           // of the command, once it has ended
+  bool lost = false;     // the lease ended before the command did
+  int exit_status = 0;   // of the command, as the shell has it
+  bool at_gate = false;  // refused by the gate: `acquired` has the outcome and who has paused it
+  int signal = 0;        // that ended a wait at the gate with the lease in hand
 };
 
 // REQUIRES: the process has one thread (it forks). Signals that ask the process to end are passed

@@ -1,0 +1,274 @@
+#include "dialect/coordinator/coordinator.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "service/resolve.h"
+
+namespace lockkeeper::dialect::coordinator {
+namespace {
+
+constexpr std::int64_t kMinuteMs = 60'000;
+
+// The coding agents whose environment names them (service/identity.h), as the original types them.
+struct KnownAgent {
+  std::string_view name;
+  std::string_view type;
+};
+constexpr std::array<KnownAgent, 6> kKnownAgents = {{{"claude-code", "claude_code"},
+                                                     {"codex", "codex"},
+                                                     {"copilot", "copilot"},
+                                                     {"cursor", "cursor"},
+                                                     {"gemini", "gemini"},
+                                                     {"opencode", "opencode"}}};
+
+// What was taken natively has no type, but the original never leaves it out.
+std::string type_of(const core::Lease& lease) {
+  if (!lease.agent_type.empty()) return lease.agent_type;
+  const auto* const known = std::ranges::find(kKnownAgents, lease.owner.agent, &KnownAgent::name);
+  return known == kKnownAgents.end() || lease.foreign ? "unknown" : std::string(known->type);
+}
+
+Lock lock_of(const core::Lease& lease, const core::Claim& claim, const core::Owner& asker) {
+  Lock lock;
+  lock.file_path = claim.resource.text();
+  lock.locked_by = lease.owner.agent;
+  lock.agent_type = type_of(lease);
+  lock.session_id = lease.owner.session;
+  lock.locked_at_ms = lease.acquired_wall_ms;
+  lock.expires_at_ms = lease.expires_wall_ms;
+  lock.reason = lease.reason;
+  lock.mode = claim.mode;
+  lock.fence = lease.foreign ? 0 : lease.fence();
+  if (lease.foreign) lock.foreign_path = core::foreign_path(lease);
+  lock.mine = lease.held_by(asker);
+  return lock;
+}
+
+// The holder, if there is one; else who stands before in the queue. A refusal never names nobody.
+Lock blocker(const std::vector<core::Conflict>& conflicts, const core::Owner& asker) {
+  const auto held = std::ranges::find(conflicts, false, &core::Conflict::waiting);
+  const core::Conflict& conflict = held == conflicts.end() ? conflicts.front() : *held;
+  Lock lock = lock_of(conflict.holder, conflict.held, asker);
+  if (conflict.waiting) {
+    lock.expires_at_ms = kNoEnd;
+    lock.fence = 0;
+  }
+  return lock;
+}
+
+service::Wanted wanted(std::vector<std::string> file_paths) {
+  service::Wanted wanted;
+  wanted.texts = std::move(file_paths);
+  wanted.base.kind = service::Base::kRoot;
+  wanted.convert_backslash = true;
+  return wanted;
+}
+
+std::string reason_of(const Error& error) {
+  const bool path = error.code == Code::kInvalidResource || error.code == Code::kInvalidInput;
+  return std::string(path ? "invalid_file_path" : code_name(error.code));
+}
+
+// How the same would be asked for natively, from wherever the reader stands.
+service::Asked asked(service::Locks& locks, const core::Claim& requested) {
+  const std::string& text = requested.resource.text();
+  const std::string& root = locks.table().realm().root;
+  service::Asked asked;
+  asked.resources = {!requested.resource.is_path() ? text
+                     : text == "./"                ? root
+                                                   : root + "/" + text};
+  asked.flags = " --agent " + shell_quote(locks.owner().agent);
+  if (!locks.owner().session.empty()) {
+    asked.flags += " --session " + shell_quote(locks.owner().session);
+  }
+  asked.now_wall_ms = locks.table().runtime().clock->now().wall_ms;
+  return asked;
+}
+
+// Not asked for, the length is the original's, but never more than the realm allows.
+std::int64_t ttl_ms(const AcquireLock& wanted, const service::Settings& settings) {
+  if (wanted.ttl_minutes) return *wanted.ttl_minutes * kMinuteMs;
+  const std::int64_t usual = kTtlMinutesDefault * kMinuteMs;
+  const std::int64_t longest = settings.lease_longest_ms.value;
+  return longest == kNoEnd ? usual : std::min(usual, longest);
+}
+
+std::vector<core::LostLease> lost_notices(service::Locks& locks) {
+  std::vector<core::LostLease> lost;
+  const auto done = locks.table().write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(lost, table.take_lost_notices(locks.owner()));
+    return false;
+  });
+  if (!done) lost.clear();  // told another time
+  return lost;
+}
+
+void newest_first(std::vector<Lock>& locks) {
+  std::ranges::sort(locks, [](const Lock& a, const Lock& b) {
+    if (a.locked_at_ms != b.locked_at_ms) return a.locked_at_ms > b.locked_at_ms;
+    if (a.fence != b.fence) return a.fence > b.fence;
+    return a.file_path < b.file_path;
+  });
+}
+
+}  // namespace
+
+AcquireResult refused(std::string reason, Error error) {
+  AcquireResult result;
+  result.reason = std::move(reason);
+  result.error = std::move(error);
+  return result;
+}
+
+AcquireResult ttl_refused(std::string_view given) {
+  const std::string least = std::to_string(kTtlMinutesLeast);
+  const std::string most = std::to_string(kTtlMinutesMost);
+  return refused(
+      "ttl_out_of_range",
+      {Code::kInvalidInput,
+       "ttl_minutes " + quote(given, 60) + " is not a whole number from " + least + " to " + most,
+       "ask for " + least + " to " + most +
+           " minutes and ask again before they are over; without it, it is " +
+           std::to_string(kTtlMinutesDefault)});
+}
+
+AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
+  if (request.file_path.empty()) {
+    return refused("invalid_file_path", {Code::kInvalidResource, "file_path is empty",
+                                         "name a path such as src/a.py, or a key as api:…"});
+  }
+  if (auto named = service::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
+    return refused("invalid_agent_id", std::move(named.error()));
+  }
+  const std::int64_t minutes = request.ttl_minutes.value_or(kTtlMinutesDefault);
+  if (minutes < kTtlMinutesLeast || minutes > kTtlMinutesMost) {
+    return ttl_refused(std::to_string(minutes));
+  }
+  service::AcquireCommand command;
+  command.wanted = wanted({request.file_path});
+  command.ttl_ms = ttl_ms(request, locks_.table().settings());
+  command.reason = request.reason;
+  command.agent_type = agent_type_;
+  auto granted = locks_.acquire(command);
+  if (!granted) return refused(reason_of(granted.error()), std::move(granted.error()));
+  AcquireResult result;
+  if (service::outcome_status(granted->outcome) == 0) {
+    result.success = true;
+    result.action = granted->outcome == service::Ended::kRenewed ? "refreshed" : "acquired";
+    result.file_path = granted->lease.claims.front().resource.text();
+    result.expires_at_ms = granted->lease.expires_wall_ms;
+    result.fence = granted->lease.fence();
+  } else {
+    result.reason = "locked_by_other";
+    result.holder = blocker(granted->conflicts, locks_.owner());
+    result.error = service::held_error(granted->conflicts,
+                                       asked(locks_, granted->conflicts.front().requested));
+  }
+  result.lost = std::move(granted->lost);
+  result.warnings = std::move(granted->warnings);
+  return result;
+}
+
+ReleaseResult Coordinator::release_lock(const std::string& file_path) {
+  ReleaseResult result;
+  service::ReleaseCommand command;
+  command.wanted = wanted({file_path});
+  auto reply = locks_.release(command);
+  if (!reply) {
+    result.reason = reason_of(reply.error());
+    result.error = std::move(reply.error());
+    return result;
+  }
+  if (!reply->released.empty()) {
+    result.success = true;
+    result.action = "released";
+    result.file_path = reply->released.front();
+    return result;
+  }
+  result.reason = "lock_not_found_or_not_owner";
+  result.error = service::release_error(*reply, false);
+  if (!reply->not_owner.empty()) {
+    const auto found = look({file_path});  // for the holder's details; the answer stands without
+    const std::string& key = reply->not_owner.front().first;
+    for (const Lock& lock : found ? *found : std::vector<Lock>()) {
+      if (lock.file_path == key && !lock.mine) result.holder = lock;
+    }
+  } else {
+    result.lost = lost_notices(locks_);
+  }
+  return result;
+}
+
+CheckResult Coordinator::check_locks(const std::optional<std::vector<std::string>>& file_paths) {
+  CheckResult result;
+  auto found = file_paths ? look(*file_paths) : all();
+  if (!found) {
+    result.error = std::move(found.error());
+    return result;
+  }
+  result.locks = std::move(*found);
+  newest_first(result.locks);
+  return result;
+}
+
+// Others' by the service's own check, which also looks at other tools' locks; then what that passes
+// over because it does not stand in the caller's way.
+Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file_paths) {
+  std::vector<Lock> locks;
+  if (file_paths.empty()) return locks;
+  std::set<std::pair<core::LeaseId, std::string>> seen;
+  service::CheckCommand command;
+  command.wanted = wanted(file_paths);
+  LK_ASSIGN(const core::CheckReply reply, locks_.check(command));
+  for (const core::Conflict& conflict : reply.conflicts) {
+    if (conflict.waiting) continue;
+    if (!seen.emplace(conflict.holder.id, conflict.held.resource.text()).second) continue;
+    locks.push_back(lock_of(conflict.holder, conflict.held, locks_.owner()));
+  }
+  service::LockTable& table = locks_.table();
+  service::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
+                             command.wanted.base, table.runtime().env,
+                             {command.wanted.convert_backslash});
+  std::vector<key::Resource> resources;
+  for (const std::string& text : file_paths) {
+    LK_ASSIGN(key::Parsed parsed, resolver.resolve(text));
+    resources.push_back(std::move(parsed.resource));
+  }
+  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
+    std::vector<core::State::Hit> hits;
+    for (const key::Resource& resource : resources) {
+      core::State::Look where;
+      for (const core::Mode mode : {core::Mode::kExclusive, core::Mode::kShared}) {
+        where.mode = mode;
+        LK_CHECK(rows.state().overlapping(
+            resource, where, [&](core::State::Hit hit) { hits.push_back(std::move(hit)); }));
+      }
+    }
+    for (const core::State::Hit& hit : hits) {
+      LK_ASSIGN(const core::Lease* lease, rows.state().lease(hit.id));
+      if (lease == nullptr || !seen.emplace(hit.id, hit.resource.text()).second) continue;
+      LK_ASSIGN(const core::Condition now, condition(rows.state(), *lease));
+      if (!now.over) locks.push_back(lock_of(*lease, {hit.resource, hit.mode, 0}, locks_.owner()));
+    }
+    return {};
+  }));
+  return locks;
+}
+
+Result<std::vector<Lock>> Coordinator::all() {
+  std::vector<Lock> locks;
+  LK_ASSIGN(const service::ListReply list, locks_.list({}));
+  for (const service::ListedLease& listed : list.leases) {
+    if (listed.condition.over) continue;
+    for (const core::Claim& claim : listed.lease.claims) {
+      locks.push_back(lock_of(listed.lease, claim, locks_.owner()));
+    }
+  }
+  return locks;
+}
+
+}  // namespace lockkeeper::dialect::coordinator
