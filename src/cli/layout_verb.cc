@@ -1,4 +1,5 @@
 // `layout add|remove|list|ignore`: which other tools' lock files this realm reads and writes.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -112,23 +113,36 @@ int list(VerbContext& context, service::LockTable& table) {
   return 0;
 }
 
-// The layout below whose root the path lies, and its name there.
+// Physical but for its last name, which may be a symlink that should not be there.
+std::string in_its_folder(const std::string& path) {
+  const std::filesystem::path typed(path);
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::weakly_canonical(typed.parent_path(), error);
+  return error ? path : (folder / typed.filename()).string();
+}
+
+// Of the layout below whose root the path lies; of several the innermost.
 int ignore(VerbContext& context, service::LockTable& table, const LayoutWords& given) {
   Output& out = context.out();
-  const std::string path = absolute(context, given.words[1]);
+  const std::string path = in_its_folder(absolute(context, given.words[1]));
   const auto all = service::load_layouts(table.realm(), table.settings());
   if (!all) return out.failed(all.error());
+  const LayoutEntry* innermost = nullptr;
   for (const LayoutEntry& entry : *all) {
-    if (!path.starts_with(entry.root + "/")) continue;
-    const std::string source = path.substr(entry.root.size() + 1);
-    const auto done = service::ignore_source(table, entry.id(), source, !given.again);
-    if (!done) return out.failed(done.error());
-    out.object({{given.again ? "regarded" : "ignored", path}, {"layout", entry.id()}});
-    out.text(std::string(given.again ? "looking again at " : "passing over ") + path);
-    return 0;
+    const bool below = path.starts_with(entry.root + "/");
+    const bool deeper = innermost == nullptr || entry.root.size() > innermost->root.size();
+    if (below && deeper) innermost = &entry;
   }
-  return out.failed({Code::kNotFound, quote(path) + " lies below no layout's root",
-                     "see the roots: lockkeeper layout list"});
+  if (innermost == nullptr) {
+    return out.failed({Code::kNotFound, quote(path) + " lies below no layout's root",
+                       "see the roots: lockkeeper layout list"});
+  }
+  const auto done = service::ignore_source(table, innermost->id(), path, !given.again);
+  if (!done) return out.failed(done.error());
+  out.object({{given.again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
+  out.text(std::string(given.again ? "looking again at " : "passing over ") + path);
+  return 0;
 }
 
 Result<void> check_words(const std::vector<std::string>& words) {

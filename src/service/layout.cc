@@ -1,7 +1,8 @@
 #include "service/layout.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
-#include "base/text.h"
 
 namespace lockkeeper::service {
 
@@ -11,6 +12,12 @@ std::string LayoutEntry::id() const {
   std::uint64_t hash = hash64(kind, root);
   for (int i = 0; i < 8; ++i, hash >>= 4) id += kDigits[hash & 15];
   return id;
+}
+
+bool Layout::ignores(const std::string& source) const {
+  return std::ranges::any_of(entry_.ignored, [&](const std::string& path) {
+    return path == source || path.ends_with("/" + source);
+  });
 }
 
 std::string source_of(const std::string& artefact) {

@@ -9,7 +9,6 @@
 // Thread safety: none; a Layout belongs to one command.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,7 +30,7 @@ struct LayoutEntry {
   std::string root;  // absolute, physical
   LayoutMode mode = LayoutMode::kBoth;
   std::map<std::string, std::string> options;  // the kind's own
-  std::vector<std::string> ignored;            // sources that are not looked at
+  std::vector<std::string> ignored;            // absolute paths that are not looked at
   Origin origin;                               // from a settings file; empty: registered
   std::string id() const;                      // "mkdir-1a2b3c4d": kind and root
 };
@@ -87,10 +86,9 @@ class Layout {
   virtual ~Layout() = default;
   const LayoutEntry& entry() const { return entry_; }
   const std::string& id() const { return id_; }
-  // A source that a person told us to pass over (`layout ignore`): a kind must not read it.
-  bool ignores(const std::string& source) const {
-    return std::ranges::find(entry_.ignored, source) != entry_.ignored.end();
-  }
+  // A source that a person told us to pass over (`layout ignore`), by its absolute path or its name
+  // in the layout: a kind must not read it.
+  bool ignores(const std::string& source) const;
 
   // Looks. A root that is not there is an empty one. What cannot be read or parsed is
   // store_unavailable, naming the file and `lockkeeper layout ignore`: never "no locks" (I10).

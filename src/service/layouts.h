@@ -33,7 +33,7 @@ Result<std::string> use_layout(LockTable& table, UseLayout use);
 // Takes what shows our leases there away, then forgets the layout. not_found if there is none of
 // that id; invalid_input for one that comes from the settings.
 Result<void> remove_layout(LockTable& table, const std::string& id);
-// Passes over one source (its name in the layout) from now on, or again looks at it.
+// Passes over one source (its absolute path) from now on, or again looks at it.
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,
                            bool ignore);
 
