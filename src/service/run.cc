@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,6 +34,10 @@ int shell_status(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+bool asks_to_end(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 // Holds the forwarded signals in a descriptor while it lives.
 class SignalQueue {
  public:
@@ -60,11 +65,12 @@ class SignalQueue {
   int fd() const { return fd_.get(); }
 
   // Passes on what was asked of us alone; true if a child has changed.
-  bool drain(pid_t child) const {
+  bool drain(pid_t child) {
     bool child_changed = false;
     signalfd_siginfo info{};
     while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       const int signal = static_cast<int>(info.ssi_signo);
+      if (asks_to_end(signal) && asked_to_end_ == 0) asked_to_end_ = signal;
       if (signal == SIGCHLD) {
         child_changed = true;
       } else if (info.ssi_code != SI_KERNEL) {
@@ -75,34 +81,38 @@ class SignalQueue {
     return child_changed;
   }
 
-  // Where there is no command: the signal that asks this process to end; 0: none came.
-  int asked_to_end() const {
+  // The first signal that asked this process to end, with a command or without; 0: none came.
+  int asked_to_end() {
     signalfd_siginfo info{};
-    while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    while (asked_to_end_ == 0 &&
+           ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       const int signal = static_cast<int>(info.ssi_signo);
-      if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
-        return signal;
-      }
+      if (asks_to_end(signal)) asked_to_end_ = signal;
     }
-    return 0;
+    return asked_to_end_;
   }
+  // The same, of those that drain() has seen.
+  int noted() const { return asked_to_end_; }
 
  private:
   sigset_t before_{};
   struct sigaction child_before_{};
+  int asked_to_end_ = 0;
   Fd fd_;
 };
 
 std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
                                            const Realm& realm, const std::string& feature) {
   std::map<std::string, std::string> ours{
-      {"LOCKKEEPER_LEASE", lease.id.text()},
-      {"LOCKKEEPER_FENCE", std::to_string(lease.fence())},
       {"LOCKKEEPER_AGENT", locks.owner().agent},
       {"LOCKKEEPER_SESSION", locks.owner().session},
-      {"LOCKKEEPER_REALM", realm.root},
-      {"LOCKKEEPER_SCOPE", scope_text(lease, realm)},
   };
+  if (!realm.machine) {  // nothing is asked for under a lock of the machine
+    ours["LOCKKEEPER_LEASE"] = lease.id.text();
+    ours["LOCKKEEPER_FENCE"] = std::to_string(lease.fence());
+    ours["LOCKKEEPER_REALM"] = realm.root;
+    ours["LOCKKEEPER_SCOPE"] = scope_text(lease, realm);
+  }
   if (!feature.empty()) ours["LOCKKEEPER_FEATURE"] = feature;
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -126,25 +136,41 @@ struct Child {
   int exec_errno = 0;  // why it could not be started
 };
 
-// The child holds `slot` open across exec; everything else of ours closes by itself.
-Result<Child> start(const std::vector<std::string>& argv, const std::vector<std::string>& env,
-                    const host::LiveSlot& slot, const SignalQueue& signals) {
-  LK_ASSIGN(Fd inherited, slot.inheritable());
+// In the new process: becomes the command, or says why it cannot.
+[[noreturn]] void become(const RunCommand& command, std::vector<char*>& arguments,
+                         std::vector<char*>& variables, int report, pid_t dies_with) {
+  // Without a slot the lock does not outlive its holder, and the command is told of that.
+  const bool orphaned =
+      dies_with != 0 && (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != dies_with);
+  if (!orphaned && (command.folder.empty() || ::chdir(command.folder.c_str()) == 0)) {
+    ::execvpe(arguments[0], arguments.data(), variables.data());
+  }
+  const int why = errno;
+  static_cast<void>(!::write(report, &why, sizeof why));
+  ::_exit(127);
+}
+
+// The child holds `slot` open across exec, if there is one; everything else of ours closes by
+// itself.
+Result<Child> start(const RunCommand& command, const std::vector<std::string>& env,
+                    const host::LiveSlot* slot, const SignalQueue& signals) {
+  Fd inherited;
+  if (slot != nullptr) {
+    LK_ASSIGN(inherited, slot->inheritable());
+  }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
   const Fd report_in(ends[0]);
   Fd report_out(ends[1]);
-  std::vector<char*> arguments = pointers(argv);
+  std::vector<char*> arguments = pointers(command.argv);
   std::vector<char*> variables = pointers(env);
+  const pid_t dies_with = slot == nullptr ? ::getpid() : 0;
   Child child;
   child.pid = ::fork();
   if (child.pid < 0) return fail(errno_error(errno, "fork", Code::kFailed));
   if (child.pid == 0) {
     signals.restore();
-    ::execvpe(arguments[0], arguments.data(), variables.data());
-    const int why = errno;
-    static_cast<void>(!::write(report_out.get(), &why, sizeof why));
-    ::_exit(127);
+    become(command, arguments, variables, report_out.get(), dies_with);
   }
   inherited.reset();
   report_out.reset();
@@ -167,8 +193,8 @@ Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease) {
 class Watch {
  public:
   Watch(Locks& locks, const RunCommand& command, RunResult& result,
-        const std::function<void(const RunEvent&)>& report)
-      : locks_(locks), command_(command), result_(result), report_(report) {
+        const std::function<void(const RunEvent&)>& report, const Hold* hold)
+      : locks_(locks), command_(command), result_(result), report_(report), hold_(hold) {
     const core::Lease& lease = result_.acquired.lease;
     acknowledged_ = now();
     next_renewal_ = lease.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.ttl_ms / 3;
@@ -176,7 +202,7 @@ class Watch {
 
   // Waits while the feature is paused, or until the lease is lost or a signal came. What cannot be
   // looked at is not open.
-  void pass_gate(const SignalQueue& signals) {
+  void pass_gate(SignalQueue& signals) {
     if (command_.feature.empty()) return;
     for (bool told = false, troubled = false;; keep()) {
       const auto gate = look_at_gate(locks_, command_.feature);
@@ -199,7 +225,7 @@ class Watch {
     }
   }
 
-  void until_gone(pid_t child, const SignalQueue& signals) {
+  void until_gone(pid_t child, SignalQueue& signals) {
     for (;;) {
       pollfd wanted{signals.fd(), POLLIN, 0};
       ::poll(&wanted, 1, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
@@ -209,6 +235,9 @@ class Watch {
           result_.exit_status = shell_status(status);
           return;
         }
+      }
+      if (hold_ != nullptr && signals.noted() != 0 && kill_at_ == 0) {
+        kill_at_ = now() + command_.kill_grace_ms;
       }
       look(child);
     }
@@ -248,6 +277,9 @@ class Watch {
     // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
     const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
     if (!result_.lost && silent) lose("the lease could not be renewed in time");
+    if (!result_.lost && hold_ != nullptr) {
+      if (const auto why = hold_->lost()) lose(*why);
+    }
   }
 
   // What other tools do meanwhile, and what somebody has to say to this owner.
@@ -302,6 +334,7 @@ class Watch {
   const RunCommand& command_;
   RunResult& result_;
   const std::function<void(const RunEvent&)>& report_;
+  const Hold* hold_;
   std::int64_t acknowledged_ = 0;
   std::int64_t next_renewal_ = 0;
   std::int64_t kill_at_ = 0;
@@ -349,15 +382,15 @@ Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& ac
 }
 
 // The command's whole life under the lease that is there. Fails if no process could be made for it.
-Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot& slot,
-                  const SignalQueue& signals, RunResult& result,
-                  const std::function<void(const RunEvent&)>& report) {
+Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot* slot,
+                  SignalQueue& signals, RunResult& result,
+                  const std::function<void(const RunEvent&)>& report, const Hold* hold) {
   const core::Lease& lease = result.acquired.lease;
-  Watch watch(locks, command, result, report);
+  Watch watch(locks, command, result, report, hold);
   watch.pass_gate(signals);
   if (result.signal != 0 || result.lost) return {};
   const auto env = child_environment(locks, lease, locks.table().realm(), command.feature);
-  LK_ASSIGN(const Child child, start(command.argv, env, slot, signals));
+  LK_ASSIGN(const Child child, start(command, env, slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
     report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
@@ -393,13 +426,36 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
     return result;
   }
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
-  const SignalQueue signals;  // to the end: a signal must not keep the lease from being freed
-  auto lived = live(locks, command, slot, signals, result, report);
+  SignalQueue signals;  // to the end: a signal must not keep the lease from being freed
+  auto lived = live(locks, command, &slot, signals, result, report, nullptr);
   // A lease that was there before the command is not ours to give back.
   if (granted && !result.lost) {
     const auto released = give_back(locks, lease);
     if (!released && released.error().code == Code::kLost) result.lost = true;
   }
+  if (!lived) return fail(std::move(lived.error()));
+  if (result.started) {
+    report({RunEvent::What::kEnded, result.acquired, result.pid, result.exit_status, ""});
+  }
+  return result;
+}
+
+Result<std::optional<RunResult>> run_holding(Locks& locks, const RunCommand& command,
+                                             const Hold& hold,
+                                             const std::function<void(const RunEvent&)>& report) {
+  LOCKKEEPER_ASSERT(!command.argv.empty());
+  SignalQueue signals;  // from now on: a signal must find the lock given back
+  LK_ASSIGN(std::optional<AcquireResult> taken, hold.take());
+  if (!taken) return std::nullopt;
+  RunResult result;
+  result.acquired = std::move(*taken);
+  report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
+  Result<void> lived;
+  if (signals.asked_to_end() == 0) {
+    lived = live(locks, command, nullptr, signals, result, report, &hold);
+  }
+  hold.give_back();
+  result.signal = signals.asked_to_end();
   if (!lived) return fail(std::move(lived.error()));
   if (result.started) {
     report({RunEvent::What::kEnded, result.acquired, result.pid, result.exit_status, ""});

@@ -27,6 +27,17 @@ struct RunCommand {
   // Asked once, when the lease is there. True: nobody wants it any more (a Ctrl-C that came while
   // the grant was on its way); it is given back and the outcome is kInterrupted.
   std::function<bool()> given_up;
+  std::string folder;  // where the command runs; empty: here
+};
+
+// A lock that is more than one lease of the table, such as a guard's.
+struct Hold {
+  // The lease that the command works under, and from then on all of it; nullopt: refused.
+  std::function<Result<std::optional<AcquireResult>>()> take;
+  // Asked at every look, twice a second: a text says why it is lost.
+  std::function<std::optional<std::string>()> lost;
+  // Called when the command is gone, or could not be started. What is lost is not given back.
+  std::function<void()> give_back;
 };
 
 // What happens, as it happens: for --status-fd and for messages.
@@ -55,7 +66,9 @@ struct RunResult {
   bool lost = false;     // the lease ended before the command did
   int exit_status = 0;   // of the command, as the shell has it
   bool at_gate = false;  // refused by the gate: `acquired` has the outcome and who has paused it
-  int signal = 0;        // that ended a wait at the gate with the lease in hand
+  // That ended a wait at the gate with the lease in hand; of run_holding: any that asked this
+  // process to end. 0: none.
+  int signal = 0;
 };
 
 // REQUIRES: the process has one thread (it forks). Signals that ask the process to end are passed
@@ -64,6 +77,14 @@ struct RunResult {
 // RunResult::exit_status with `started` false and the lease released.
 Result<RunResult> run(Locks& locks, const RunCommand& command,
                       const std::function<void(const RunEvent&)>& report);
+
+// As run(), under `hold`; command.acquire is not used. The lock ends with this process: the command
+// does not keep it, and is told (SIGTERM) if this process is killed. A signal that asks this
+// process to end from the call on ends the command, at the latest after the grace, and then the
+// lock. nullopt: refused.
+Result<std::optional<RunResult>> run_holding(Locks& locks, const RunCommand& command,
+                                             const Hold& hold,
+                                             const std::function<void(const RunEvent&)>& report);
 
 // The text that tells an agent its boundaries (LOCKKEEPER_SCOPE).
 std::string scope_text(const core::Lease& lease, const Realm& realm);

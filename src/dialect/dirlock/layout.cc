@@ -17,8 +17,10 @@ namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr std::int64_t kFreshMs = 2'000;
-constexpr int kSettleTries = 20;  // for a file that is being written
-constexpr long kSettleStepNs = 5'000'000;
+// For a file that is being written. One that is looked at alone may be so inside a transaction.
+constexpr int kSettleTries = 100;
+constexpr int kSettleTriesAlone = 10;
+constexpr long kSettleStepNs = 1'000'000;
 constexpr std::string_view kMachineSpace = "dir";
 
 // Names in another tool's file may be of any length.
@@ -188,10 +190,11 @@ Result<service::Seen> DirLockLayout::look_at(const std::string& source) {
 
 // Their creation and their writing are two steps: between them the file is empty.
 Result<std::optional<FoundLock>> DirLockLayout::read_settled(const service::ArtefactFolder& folder,
-                                                             const std::string& name) const {
+                                                             const std::string& name,
+                                                             int tries_max) const {
   for (int tries = 0;; ++tries) {
     LK_ASSIGN(std::optional<FoundLock> found, read_lock(folder, name));
-    if (!found || found->record || tries == kSettleTries) return found;
+    if (!found || found->record || tries >= tries_max) return found;
     if (!found->young(context_.clock.now().wall_ms)) return found;
     const timespec step{0, kSettleStepNs};
     ::nanosleep(&step, nullptr);
@@ -204,7 +207,8 @@ Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
                                         const std::string& name, bool by_name,
                                         const service::Interest& interest, service::Seen& seen) {
   if (ignored(name)) return {};
-  auto read = read_settled(folder, name);
+  const bool alone = interest.wanted == nullptr && !interest.known;
+  auto read = read_settled(folder, name, alone ? kSettleTriesAlone : kSettleTries);
   const bool readable = read && (!*read || (*read)->record);
   if (!readable) {
     Error error = read ? unclear(folder.path_of(name), (*read)->trouble) : std::move(read.error());
@@ -240,7 +244,11 @@ Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
   lock.layout = id();
   lock.artefact = name;
   lock.path = folder.path_of(name);
-  lock.claims.push_back({**resource, core::Mode::kExclusive, 0});
+  // What is over by the clock is listed all the same, without claims: it blocks nobody, but it may
+  // be ours, whose life the table judges better than the clock.
+  if (judged.verdict == Verdict::kHeld) {
+    lock.claims.push_back({**resource, core::Mode::kExclusive, 0});
+  }
   const std::string host = record.hostname.empty() ? "unknown" : record.hostname;
   lock.owner = {cut(std::to_string(record.pid) + "@" + host), cut(record.start_time)};
   for (const std::string& agent : record.agents) {
@@ -248,10 +256,7 @@ Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
   }
   lock.reason = "directory lock";
   lock.since_wall_ms = judged.start_ms;
-  // What is over by the clock is listed all the same, with an end that is past: it may be ours,
-  // whose life the table judges better.
-  lock.expires_wall_ms =
-      judged.verdict == Verdict::kReused ? judged.start_ms : judged.start_ms + stale_timeout_ms_;
+  lock.expires_wall_ms = judged.start_ms + stale_timeout_ms_;
   lock.stamp = stamp;
   seen.sightings.push_back(std::move(sighting));
   return {};
@@ -301,6 +306,17 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
   return folder;
 }
 
+// A file whose holder is gone blocks nobody, and only a guard removes it: until then there is no
+// place to show this lease.
+bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& artefact) const {
+  const auto folder = service::ArtefactFolder::open(entry().root, "");
+  if (!folder) return true;  // prepare() says what is wrong
+  const auto found = read_lock(*folder, artefact);
+  if (!found) return false;
+  if (!*found) return true;
+  return (*found)->record && (*found)->record->identity() == identity(lease, artefact);
+}
+
 service::Showing DirLockLayout::showing(const core::Lease& lease) const {
   service::Showing showing;
   const bool through = lease.layout == id();
@@ -312,8 +328,11 @@ service::Showing DirLockLayout::showing(const core::Lease& lease) const {
   const std::string folder = context_.realm.machine ? "" : folder_of(lease);
   const bool one_spelling = is_ascii(folder) && !context_.realm.ignore_case;
   if (!folder.empty() && one_spelling && ours_to_see(lease.attachment)) {
-    showing.artefacts.push_back(lock_name(folder));
-    return showing;
+    const std::string artefact = lock_name(folder);
+    if (place_is_free(lease, artefact)) {
+      showing.artefacts.push_back(artefact);
+      return showing;
+    }
   }
   for (const core::Claim& claim : lease.claims) {
     showing.unmirrored.push_back(claim.resource.text());

@@ -57,7 +57,8 @@ class DirLockLayout final : public service::Layout {
   Result<void> look_at_one(const service::ArtefactFolder& folder, const std::string& name,
                            bool by_name, const service::Interest& interest, service::Seen& seen);
   Result<std::optional<FoundLock>> read_settled(const service::ArtefactFolder& folder,
-                                                const std::string& name) const;
+                                                const std::string& name, int tries_max) const;
+  bool place_is_free(const core::Lease& lease, const std::string& artefact) const;
   Result<std::optional<key::Resource>> resource_of(const std::string& cwd) const;
   const std::vector<std::string>& roots() const;
   std::string folder_of(const core::Lease& lease) const;

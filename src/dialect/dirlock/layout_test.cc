@@ -185,21 +185,30 @@ TEST_F(DirLock, L1_ADeadHoldersFileBlocksNobodyAndStays) {
   EXPECT_TRUE(fs::exists(at(name)));
 }
 
-// By the clock it is over; but the clock may err about ours, so it is told with its end.
-TEST_F(DirLock, AnOldLockIsPastItsEnd) {
+// By the clock it is over; but the clock may err about ours, so it is told, without claims.
+TEST_F(DirLock, AnOldLockClaimsNothing) {
   LockRecord old = record(repository_.at("repo"), 21 * 60'000);
   old.hostname = "another";
   put(old);
   const auto stale = look("a.py");
   ASSERT_EQ(stale->sightings.size(), 1U);
-  EXPECT_LT(stale->sightings[0].lock.expires_wall_ms, clock_.now().wall_ms);
+  EXPECT_TRUE(stale->sightings[0].lock.claims.empty());
+  EXPECT_EQ(stale->sightings[0].identity, old.identity());
   put(record(repository_.at("repo"), 24 * 3'600'000));
   const auto reused = look("a.py");
   ASSERT_EQ(reused->sightings.size(), 1U);
-  EXPECT_LT(reused->sightings[0].lock.expires_wall_ms, clock_.now().wall_ms);
+  EXPECT_TRUE(reused->sightings[0].lock.claims.empty());
   entry_.options["stale_timeout"] = "30";
   put(old);
-  EXPECT_GT(look("a.py")->sightings[0].lock.expires_wall_ms, clock_.now().wall_ms);
+  EXPECT_EQ(look("a.py")->sightings[0].lock.claims.size(), 1U);
+}
+
+TEST_F(DirLock, WhereADeadHoldersFileStandsANativeLeaseIsNotShown) {
+  LockRecord dead = record(repository_.at("repo/src"));
+  dead.pid = 2'000'000'000;
+  put(dead);
+  EXPECT_TRUE(layout(realm_)->showing(lease("src/")).artefacts.empty());
+  EXPECT_EQ(layout(realm_)->showing(lease("src/")).unmirrored, std::vector<std::string>{"src/"});
 }
 
 TEST_F(DirLock, I10_WhatCannotBeUnderstoodBlocksItsFolder) {

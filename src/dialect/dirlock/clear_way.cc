@@ -1,0 +1,226 @@
+// What a guard does about a lock that is there already: the document's three rules.
+#include <ctime>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "core/shown.h"
+#include "dialect/dirlock/guard.h"
+#include "service/report.h"
+
+namespace lockkeeper::dialect::dirlock {
+namespace {
+
+constexpr const char* kCause = "stale_timeout";
+constexpr std::int64_t kSettleMs = 1'000;  // for a file that another is writing
+constexpr long kSettleStepNs = 20'000'000;
+
+std::string broken_reason(const GuardRequest& request) {
+  if (request.stale_timeout_ms == 0) return "guard --stale-timeout 0";
+  return "older than " + request.stale_timeout + " minutes";
+}
+
+}  // namespace
+
+Result<Guard::Step> Guard::refuse(const LockRecord& holder) {
+  for (const Line& line : holder_lines(holder, path_)) say_(line);
+  refused_ = {};
+  refused_.holder = holder;
+  refused_.path = path_;
+  refused_.error = {Code::kHeld,
+                    quote(request_.folder) + " is held by PID " + std::to_string(holder.pid) +
+                        (holder.hostname.empty() ? "" : " on " + holder.hostname),
+                    "wait for it to end; to clear it all the same: --stale-timeout 0"};
+  return Step::kRefused;
+}
+
+Guard::Step Guard::refuse(std::vector<core::Conflict> conflicts) {
+  for (const core::Conflict& conflict : conflicts) {
+    for (const Line& line : conflict_lines(conflict, wall_ms())) say_(line);
+  }
+  refused_ = {};
+  refused_.path = path_;
+  service::Asked asked;
+  asked.resources = {request_.folder};
+  asked.now_wall_ms = wall_ms();
+  refused_.error = service::held_error(conflicts, asked);
+  refused_.error.hint = "wait, or see: lockkeeper list --under " + shell_quote(request_.folder);
+  refused_.conflicts = std::move(conflicts);
+  return Step::kRefused;
+}
+
+Result<Guard::Step> Guard::clear_the_way() {
+  LK_ASSIGN(const service::ArtefactFolder folder, service::ArtefactFolder::open(entry_.root, ""));
+  std::optional<FoundLock> found;
+  for (const std::int64_t until = mono_ms() + kSettleMs;;) {
+    LK_ASSIGN(found, read_lock(folder, name_));
+    if (!found) return Step::kDone;
+    const bool settled = found->record || !found->young(wall_ms()) || mono_ms() >= until;
+    if (settled) break;
+    const timespec step{0, kSettleStepNs};
+    ::nanosleep(&step, nullptr);
+  }
+  if (!found->record) return clear_unclear(*found);
+  const Judged judged = judge(*found->record, found->stamp.mtime_ms, here(*runtime_.clock),
+                              request_.stale_timeout_ms);
+  if (judged.verdict != Verdict::kHeld) return clear_stale(*found, judged);
+  say_(held_line(found->record->pid, judged.start_ms, wall_ms()));
+  return refuse(*found->record);
+}
+
+Result<Guard::Step> Guard::clear_unclear(const FoundLock& found) {
+  if (request_.stale_timeout_ms == 0) {
+    say_(forced_line());
+    return clear(found);
+  }
+  if (!found.young(wall_ms())) {
+    say_(invalid_line());
+    return clear(found);
+  }
+  // It may be one that another instance is writing: cannot tell is not free (I10).
+  say_(unfinished_line(path_));
+  refused_ = {};
+  refused_.path = path_;
+  refused_.error = {Code::kHeld, quote(path_) + " cannot be understood yet: " + found.trouble,
+                    "try again in a few seconds"};
+  return Step::kRefused;
+}
+
+Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& judged) {
+  const LockRecord& record = *found.record;
+  switch (judged.verdict) {
+    case Verdict::kGone:
+    case Verdict::kReused:
+      say_(dead_line(record.pid));
+      return clear(found);
+    case Verdict::kForced:
+      say_(forced_line());
+      break;
+    case Verdict::kStale:
+      say_(held_line(record.pid, judged.start_ms, wall_ms()));
+      say_(stale_line(request_.stale_timeout));
+      break;
+    case Verdict::kHeld:
+      return Step::kRefused;
+  }
+  LK_CHECK(break_holder(record));
+  return clear(found);
+}
+
+Result<Guard::Step> Guard::clear(const FoundLock& found) {
+  LK_ASSIGN(const Cleared cleared, clear_lock(entry_.root, name_, found.bytes));
+  return cleared == Cleared::kChanged ? Step::kAgain : Step::kDone;
+}
+
+// On record, and told to the holder if it is one of ours.
+Result<void> Guard::break_holder(const LockRecord& record) {
+  service::BreakCommand command;
+  command.cause = kCause;
+  command.reason = broken_reason(request_);
+  const auto end = [&](Place& place) -> Result<void> {
+    if (command.lease_ids.empty()) return {};
+    const auto broken = place.locks.break_leases(command);
+    // It ended meanwhile: nothing to break.
+    if (!broken && broken.error().code != Code::kNotFound) return fail(broken.error());
+    return {};
+  };
+  Place& shown = shown_place();
+  LK_CHECK(shown.table.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const auto ours, core::shown_as(table.state(), entry_.id(), name_));
+    for (const core::Shown& each : ours) {
+      if (each.live && each.identity == record.identity()) {
+        command.lease_ids.push_back(each.lease.text());
+      }
+    }
+    return {};
+  }));
+  if (command.lease_ids.empty()) return break_foreign(record);
+  LK_CHECK(end(shown));
+  if (!repository_) return {};
+  command.lease_ids.clear();
+  LK_CHECK(machine_->table.read([&](core::Table& table) -> Result<void> {
+    const key::Rules rules = machine_->table.settings().key_rules(machine_->table.realm());
+    LK_ASSIGN(const key::Parsed parsed, key::parse("dir:" + request_.folder, rules));
+    LK_ASSIGN(const auto holders, table.holders_of(parsed.resource));
+    for (const core::LeaseId& id : holders) {
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+      if (lease != nullptr && lease->attachment.pid == record.pid) {
+        command.lease_ids.push_back(id.text());
+      }
+    }
+    return {};
+  }));
+  return end(*machine_);
+}
+
+Result<void> Guard::break_foreign(const LockRecord& record) {
+  Place& place = shown_place();
+  const core::Owner& by = place.locks.owner();
+  const auto work = [&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const auto known, core::known_foreign(table.state(), entry_.id(), name_));
+    const core::EndedBy how{"broken", kCause, broken_reason(request_), by};
+    if (known) {
+      LK_CHECK(core::end_foreign(table, *known, how));
+      return false;
+    }
+    core::Event event;  // the table has never seen it; its end is on record all the same
+    event.what = how.event;
+    event.owner = {std::to_string(record.pid) + "@" + record.hostname, record.start_time};
+    event.resources = {request_.folder};
+    event.cause = how.cause;
+    event.reason = how.reason;
+    event.by = by;
+    LK_CHECK(table.state().append(std::move(event)));
+    return false;
+  };
+  LK_CHECK(place.table.write(work));
+  return {};
+}
+
+// Refused by the table. Another guard's lease on just this folder obeys the rules, too: it may have
+// its lock file in another folder for temporary files.
+Result<Guard::Step> Guard::judge_conflicts(Place& place,
+                                           const std::vector<core::Conflict>& conflicts) {
+  service::BreakCommand command;
+  command.cause = kCause;
+  command.reason = broken_reason(request_);
+  const std::string key = "dir:" + request_.folder;
+  std::vector<Line> lines;
+  for (const core::Conflict& conflict : conflicts) {
+    const core::Lease& holder = conflict.holder;
+    // Somebody was faster: the file says who.
+    if (holder.foreign && core::layout_kind(holder.layout) == kKind &&
+        core::foreign_path(holder) == path_) {
+      return Step::kAgain;
+    }
+    const bool same = !conflict.waiting && holder.attachment.pid != 0 &&
+                      (conflict.held.resource.text() == key ||
+                       (holder.layout == entry_.id() && holder.artefact == name_));
+    const std::int64_t age_ms = wall_ms() - holder.acquired_wall_ms;
+    const bool over = request_.stale_timeout_ms == 0 || age_ms > request_.stale_timeout_ms;
+    if (!same) return refuse(conflicts);
+    const Line held = held_line(holder.attachment.pid, holder.acquired_wall_ms, wall_ms());
+    if (!over) {
+      say_(held);
+      LockRecord record;
+      record.pid = holder.attachment.pid;
+      record.cwd = request_.folder;
+      record.start_time = format_time(holder.acquired_wall_ms);
+      record.hostname = here(*runtime_.clock).hostname;
+      record.agents = {holder.task.empty() ? holder.owner.agent : holder.task};
+      LK_ASSIGN(const Step refused, refuse(record));
+      refused_.conflicts = conflicts;
+      return refused;
+    }
+    if (request_.stale_timeout_ms != 0) lines.push_back(held);
+    lines.push_back(request_.stale_timeout_ms == 0 ? forced_line()
+                                                   : stale_line(request_.stale_timeout));
+    command.lease_ids.push_back(holder.id.text());
+  }
+  if (command.lease_ids.empty()) return refuse(conflicts);
+  for (const Line& line : lines) say_(line);
+  const auto broken = place.locks.break_leases(command);
+  if (!broken && broken.error().code != Code::kNotFound) return fail(broken.error());
+  return Step::kAgain;
+}
+
+}  // namespace lockkeeper::dialect::dirlock

@@ -1,0 +1,121 @@
+// The guard of one folder: the directory lock of the document, held by this process. It stands in
+// three places, which say the same: the lock file that other tools see, `dir:<folder>` in the
+// machine realm, and, inside a repository, that folder in the repository's realm.
+//
+//   auto guard = Guard::open(runtime, who, request, say);
+//   if (guard && *(*guard)->take()) { … (*guard)->lost() every second … (*guard)->give_back(); }
+//
+// Thread safety: none; one thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/staleness.h"
+#include "dialect/dirlock/words.h"
+#include "service/locks.h"
+
+namespace lockkeeper::dialect::dirlock {
+
+struct GuardRequest {
+  std::string folder;                               // which; absolute, any spelling
+  std::int64_t stale_timeout_ms = kStaleTimeoutMs;  // 0 clears whatever lock is there
+  std::string stale_timeout = "20";                 // the same as written, for the line
+  std::vector<std::string> agents;                  // named in the lock; empty: who asks
+  std::string store;                                // of the repository; "": its own
+};
+
+struct Refused {
+  std::optional<LockRecord> holder;       // of a lock file
+  std::string path;                       // of the lock file
+  std::vector<core::Conflict> conflicts;  // else, or besides
+  Error error;                            // in words
+};
+
+class Guard {
+ public:
+  using Say = std::function<void(const Line&)>;
+
+  // Finds the folder, the realms and where the lock file goes; takes nothing. `who` gets a session
+  // of its own: two guards never are one party. `runtime` must outlive it.
+  static Result<std::unique_ptr<Guard>> open(const service::Runtime& runtime,
+                                             const service::Identity& who, service::Under under,
+                                             const GuardRequest& request, Say say);
+
+  // False: it is held, refused() says by whom, and the lines have been said. An Error: it cannot be
+  // had for another reason. Nothing is held then.
+  Result<bool> take();
+  const Refused& refused() const { return refused_; }
+
+  // Renews what needs it and looks whether the lock is still ours, in all places. nullopt: it is.
+  // Else why not, for ever.
+  std::optional<std::string> lost();
+  // Gives it back, and says so. lost: it was not ours any more; what is another's stays.
+  Result<void> give_back();
+
+  const LockRecord& record() const { return record_; }  // REQUIRES: taken
+  const std::string& path() const { return path_; }     // of the lock file
+  // Of the realm that the folder belongs to, and the lease there. REQUIRES: taken
+  service::Locks& locks() { return repository_ ? repository_->locks : machine_->locks; }
+  const core::Lease& lease() const { return leases_.back().lease; }
+
+ private:
+  struct Place {
+    Place(const service::Runtime& runtime, service::Realm realm, service::Settings settings,
+          core::Owner owner, service::Under under)
+        : table(runtime, std::move(realm), std::move(settings)),
+          locks(table, std::move(owner), std::move(under)) {}
+    service::LockTable table;
+    service::Locks locks;
+  };
+  struct Held {
+    Place* place;
+    core::Lease lease;
+    std::int64_t acknowledged_ms;
+    std::int64_t next_renewal_ms;
+  };
+  enum class Step { kDone, kRefused, kAgain };
+
+  Guard(const service::Runtime& runtime, GuardRequest request, Say say)
+      : runtime_(runtime), request_(std::move(request)), say_(std::move(say)) {}
+  Result<void> find_folders();
+  Result<void> open_places(const core::Owner& owner, service::Under under);
+
+  Result<Step> clear_the_way();
+  Result<Step> clear_unclear(const FoundLock& found);
+  Result<Step> clear_stale(const FoundLock& found, const Judged& judged);
+  Result<Step> clear(const FoundLock& found);
+  Result<void> break_holder(const LockRecord& record);
+  Result<void> break_foreign(const LockRecord& record);
+  Result<Step> take_leases();
+  Result<Step> take_in(Place& place, const std::string& resource, bool shown);
+  Result<Step> judge_conflicts(Place& place, const std::vector<core::Conflict>& conflicts);
+  Result<Step> refuse(const LockRecord& holder);
+  Step refuse(std::vector<core::Conflict> conflicts);
+  void release_all();
+  std::optional<std::string> lost_file();
+  std::optional<std::string> lost_lease(Held& held);
+
+  std::int64_t wall_ms() const { return runtime_.clock->now().wall_ms; }
+  std::int64_t mono_ms() const { return runtime_.clock->now().mono_ms; }
+  Place& shown_place() { return repository_ ? *repository_ : *machine_; }
+
+  const service::Runtime& runtime_;
+  GuardRequest request_;  // its folder physical
+  const Say say_;
+  service::LayoutEntry entry_;  // its root is the folder for temporary files
+  std::string name_;            // of the lock file there
+  std::string path_;
+  std::unique_ptr<Place> machine_;
+  std::unique_ptr<Place> repository_;  // null: the folder is in none
+  std::vector<Held> leases_;           // the one that is shown last
+  LockRecord record_;
+  Refused refused_;
+  std::optional<std::string> lost_;
+};
+
+}  // namespace lockkeeper::dialect::dirlock
