@@ -122,14 +122,18 @@ Result<std::unique_ptr<OpenLocks>> VerbContext::open(const std::vector<std::stri
   return open(std::move(realm), new_session);
 }
 
-Result<std::unique_ptr<OpenLocks>> VerbContext::open(service::Realm realm, bool new_session) const {
+Result<service::Identity> VerbContext::identity(bool new_session) const {
   service::IdentityRequest request;
   request.agent = common_.agent;
   request.session = common_.session;
   request.env = runtime().env;
   request.terminal_session = host::terminal_session;
   if (new_session) request.new_session = runtime().random;
-  LK_ASSIGN(const service::Identity who, service::find_identity(request));
+  return service::find_identity(request);
+}
+
+Result<std::unique_ptr<OpenLocks>> VerbContext::open(service::Realm realm, bool new_session) const {
+  LK_ASSIGN(const service::Identity who, identity(new_session));
   LK_ASSIGN(service::Under under, service::under_from(runtime().env));
   LK_ASSIGN(service::Settings settings, service::load_settings(realm, runtime().env));
   return std::make_unique<OpenLocks>(runtime(), std::move(realm), std::move(settings), who,

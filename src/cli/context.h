@@ -86,6 +86,9 @@ class VerbContext {
   // The same on a realm that is known.
   Result<std::unique_ptr<OpenLocks>> open(service::Realm realm, bool new_session = false) const;
 
+  // Who asks; for a verb that finds its realm in a way of its own.
+  Result<service::Identity> identity(bool new_session) const;
+
   // Resources as typed on the command line: relative to the current folder.
   Result<service::Wanted> wanted(std::vector<std::string> texts) const;
 

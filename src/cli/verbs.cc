@@ -43,6 +43,11 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper run --wait db:migration-slot -- make migrate\n"
      "  lockkeeper run --feature FEAT-123 src/ -- make      heed its pause\n",
      run_verb},
+    {"guard", "Hold a folder while a command runs: agent-dir locks",
+     "  lockkeeper guard -- yarn github-workflows-agent --all\n"
+     "  lockkeeper guard --agents plan,implement --stale-timeout 20 -- ./agents.sh\n"
+     "  lockkeeper guard --cwd ~/app --stale-timeout 0 -- make   clears any lock there\n",
+     guard_verb},
     {"break", "End another's lease, on record",
      "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
      "  lockkeeper break --agent frontend --dead --reason \"crashed\"\n"

@@ -98,6 +98,9 @@ Result<bool> Guard::take() {
     if (step == Step::kAgain) continue;
     record_.pid = ::getpid();
     record_.cwd = request_.folder;
+    record_.hostname = here(*runtime_.clock).hostname;
+    record_.agents = request_.agents;
+    if (record_.agents.empty()) record_.agents = {locks().owner().agent};
     record_.start_ms = lease().acquired_wall_ms;
     record_.start_time = format_time(lease().acquired_wall_ms);
     say_(acquired_line(record_.pid, lease().acquired_wall_ms));
@@ -134,7 +137,11 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
               service::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
     command.through.artefact = name_;
   }
-  LK_ASSIGN(service::AcquireResult result, place.locks.acquire(command));
+  auto asked = place.locks.acquire(command);
+  // Others came and went in the lock file's place while this was decided: look who is there now.
+  if (!asked && asked.error().code == Code::kStoreBusy && shown) return Step::kAgain;
+  if (!asked) return fail(std::move(asked.error()));
+  service::AcquireResult& result = *asked;
   if (service::outcome_status(result.outcome) != 0) {
     return judge_conflicts(place, result.conflicts);
   }

@@ -59,6 +59,7 @@ class Guard {
 
   const LockRecord& record() const { return record_; }  // REQUIRES: taken
   const std::string& path() const { return path_; }     // of the lock file
+  const std::string& folder() const { return request_.folder; }
   // Of the realm that the folder belongs to, and the lease there. REQUIRES: taken
   service::Locks& locks() { return repository_ ? repository_->locks : machine_->locks; }
   const core::Lease& lease() const { return leases_.back().lease; }
