@@ -61,7 +61,7 @@ std::string blocker_text(const service::ListReply& reply, const core::Waiter& wa
 std::string details(const core::Lease& lease, bool with_fence) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "  " : ", ") + part; };
-  if (with_fence) add("fence " + std::to_string(lease.fence()));
+  if (with_fence && !lease.foreign) add("fence " + std::to_string(lease.fence()));
   if (!lease.owner.session.empty()) add("session " + lease.owner.session);
   if (!lease.task.empty()) add("task " + lease.task);
   if (!lease.reason.empty()) add(quote(lease.reason));
@@ -107,7 +107,7 @@ std::vector<Line> wide_leases(const service::ListReply& reply, std::int64_t now)
                       {rough(now - lease.acquired_wall_ms)},
                       {ends_in(lease, now)},
                       alive_span(listed),
-                      {std::to_string(lease.fence())},
+                      {lease.foreign ? "-" : std::to_string(lease.fence())},
                       {lease.reason.empty() ? "-" : lease.reason}});
     }
   }

@@ -184,7 +184,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
       // Under another request's id the lease was there before: this request renewed it.
       const bool renewal = held->request_id != request.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
-      reply.replayed = true;
+      reply.replayed = reply.stood = true;
       if (!is_orphan(*held, now)) return reply;
       // Its process is gone: given back to the one that asks, or lost (rule 8).
       LK_ASSIGN(const std::vector<Lease> reclaimed,

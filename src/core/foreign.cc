@@ -134,7 +134,7 @@ Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_vi
   std::vector<KnownForeign> all;
   Result<void> readable;
   LK_CHECK(state.txn().scan(
-      kv::prefix_range(known_prefix(layout) + std::string(prefix)),
+      kv::prefix_range(known_prefix(layout) + std::string(short_prefix(prefix))),
       [&](const kv::Row& row) {
         auto known = decode_known(row.value);
         if (!known) {
@@ -188,7 +188,12 @@ Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& loc
 
 Result<void> end_foreign(Table& table, const KnownForeign& known, const EndedBy& how) {
   State& state = table.state();
-  LK_CHECK(state.txn().erase(known_key(known.layout, known.artefact)));
+  // Another lease may stand for the artefact by now.
+  LK_ASSIGN(const std::optional<KnownForeign> now,
+            known_foreign(state, known.layout, known.artefact));
+  if (now && now->lease == known.lease) {
+    LK_CHECK(state.txn().erase(known_key(known.layout, known.artefact)));
+  }
   LK_ASSIGN(const Lease* held, state.lease(known.lease));
   if (held == nullptr) return {};  // it ended by time before
   LK_CHECK(table.settler().end(*held, how, false));
@@ -214,10 +219,23 @@ Conflict conflict_with(const ForeignLock& lock, const Claim& requested, const Cl
 }
 
 Result<void> withdraw(Table& table, const LeaseId& id, const ForeignLock& first) {
-  LK_ASSIGN(const Lease* lease, table.state().lease(id));
-  if (lease == nullptr) return {};
+  State& state = table.state();
+  LK_ASSIGN(const Lease* found, state.lease(id));
+  if (found == nullptr) return {};
+  Lease lease = *found;
+  if (!lease.request_id.empty()) {
+    // Nobody was told of a grant, so the same request may be asked again: like a refusal, it is not
+    // remembered.
+    const std::string key = request_key(lease.owner, lease.request_id);
+    LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
+    if (row) {
+      LK_ASSIGN(const RememberedRequest known, decode_request(row->value));
+      if (known.lease == id) LK_CHECK(state.txn().erase(key));
+    }
+    lease.request_id.clear();
+  }
   LK_CHECK(
-      table.settler().end(*lease, {"withdrawn", "foreign_first", first.path, first.owner}, false));
+      table.settler().end(lease, {"withdrawn", "foreign_first", first.path, first.owner}, false));
   return table.settler().settle();
 }
 
@@ -227,7 +245,8 @@ Result<std::string> layout_stamps(State& state, std::string_view layout) {
 }
 
 Result<void> put_layout_stamps(State& state, std::string_view layout, std::string_view stamps) {
-  return state.txn().put(stamps_key(layout), std::string(stamps));
+  const std::string key = stamps_key(layout);
+  return stamps.empty() ? state.txn().erase(key) : state.txn().put(key, std::string(stamps));
 }
 
 }  // namespace lockkeeper::core

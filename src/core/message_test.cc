@@ -218,5 +218,20 @@ TEST_P(Messages, AForeignConflictWithALongNameIsTold) {
   EXPECT_THAT(told(kAnn), ElementsAre(HasSubstr("foreign_conflict: somebody took a.c")));
 }
 
+// Its key is cut: it must be found by its name all the same, or its end is never noticed.
+TEST_P(Messages, AForeignLockWithALongNameIsFoundByItsName) {
+  ForeignLock lock;
+  lock.layout = "coordmcp-12345678";
+  lock.artefact = "locks.json#" + std::string(600, 'n');
+  lock.path = "/locks.json";
+  lock.claims = {x("a.c")};
+  lock.owner = {"somebody", "s"};
+  ASSERT_TRUE(realm_.run([&](Table& table) { return place_foreign(table, lock); }));
+  const auto found = realm_.run(
+      [&](Table& table) { return all_known_foreign(table.state(), lock.layout, lock.artefact); });
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace lockkeeper::core

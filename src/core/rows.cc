@@ -117,10 +117,16 @@ std::string request_key(const Owner& owner, std::string_view request_id) {
   return key;
 }
 
+constexpr std::size_t kNameLongest = 300;
+constexpr std::size_t kNameKept = kNameLongest - 8;
+
+std::string_view short_prefix(std::string_view prefix) {
+  return prefix.substr(0, kNameKept);
+}
+
 std::string short_name(std::string_view name) {
-  constexpr std::size_t kLongest = 300;
-  if (name.size() <= kLongest) return std::string(name);
-  std::string key(name.substr(0, kLongest - 8));
+  if (name.size() <= kNameLongest) return std::string(name);
+  std::string key(name.substr(0, kNameKept));
   append_be64(key, hash64(name));
   return key;
 }

@@ -64,6 +64,8 @@ std::string refusal_key(const Owner& owner, std::string_view resources);
 std::string unshow_key(const LeaseId& id);
 // A name of any length as part of a key: a long one keeps its beginning and a hash.
 std::string short_name(std::string_view name);
+// What the short names of all names that begin with `prefix` begin with.
+std::string_view short_prefix(std::string_view prefix);
 inline constexpr std::string_view kEventPrefix = "e";
 
 // What a due row asks to look at.

@@ -1,6 +1,8 @@
 #include "core/shown.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -68,12 +70,20 @@ Result<void> record_shown(State& state, const LeaseId& id, const std::vector<Sho
   LOCKKEEPER_ASSERT(lease != nullptr);
   const Lease before = *lease;
   Lease after = before;
+  std::set<std::string> known(before.shown.begin(), before.shown.end());
   for (const Shown& one : shown) {
     const std::string where = place(one.layout, one.artefact);
     LK_CHECK(state.txn().put(shown_key(where, id), encode(one)));
-    if (std::ranges::find(after.shown, where) == after.shown.end()) after.shown.push_back(where);
+    if (known.insert(where).second) after.shown.push_back(where);
   }
   return state.change_lease(before, after);
+}
+
+Result<void> show_as(State& state, const Shown& shown, const std::string& identity) {
+  Shown changed = shown;
+  changed.identity = identity;
+  return state.txn().put(shown_key(place(shown.layout, shown.artefact), shown.lease),
+                         encode(changed));
 }
 
 Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
@@ -86,51 +96,92 @@ Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
 
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
                                      std::string_view prefix) {
-  return scan(state, "o" + place(layout, prefix));
+  return scan(state, "o" + std::string(short_prefix(place(layout, prefix))));
 }
 
-Result<std::vector<Shown>> to_unshow(State& state, std::size_t most) {
+Result<std::vector<Shown>> to_unshow(State& state, std::size_t most,
+                                     const std::vector<std::string>* layouts) {
   std::vector<std::pair<LeaseId, std::string>> rows;
+  Result<void> readable;
+  const auto is_known = [&](const std::string& where) {
+    if (layouts == nullptr) return true;
+    return std::ranges::find(*layouts, where.substr(0, where.find('\0'))) != layouts->end();
+  };
+  std::size_t leases = 0;
   LK_CHECK(state.txn().scan(
       kv::prefix_range("u"),
       [&](const kv::Row& row) {
-        rows.emplace_back(LeaseId{std::string_view(row.key).substr(1)}, std::string(row.value));
-        return rows.size() < most;
+        auto places = decode_shown(row.value);
+        if (!places) {
+          readable = fail(std::move(places.error()));
+          return false;
+        }
+        const std::size_t before = rows.size();
+        for (std::string& where : *places) {
+          if (is_known(where)) {
+            rows.emplace_back(LeaseId{std::string_view(row.key).substr(1)}, std::move(where));
+          }
+        }
+        if (rows.size() > before) ++leases;
+        return leases < most;
       },
       kv::Read::kPeek));
+  LK_CHECK(readable);
   std::vector<Shown> found;
-  for (const auto& [id, value] : rows) {
-    LK_ASSIGN(const std::vector<std::string> places, decode_shown(value));
-    for (const std::string& where : places) {
-      LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(shown_key(where, id)));
-      if (!row) continue;
-      LK_ASSIGN(Shown shown, read(*row));
-      found.push_back(std::move(shown));
-    }
+  for (const auto& [id, where] : rows) {
+    LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(shown_key(where, id)));
+    if (!row) continue;
+    LK_ASSIGN(Shown shown, read(*row));
+    found.push_back(std::move(shown));
   }
   return found;
 }
 
-Result<void> forget_shown(State& state, const Shown& shown) {
-  const std::string where = place(shown.layout, shown.artefact);
-  LK_CHECK(state.txn().erase(shown_key(where, shown.lease)));
+Result<bool> any_to_unshow(State& state) {
+  bool any = false;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range("u"),
+      [&](const kv::Row&) {
+        any = true;
+        return false;
+      },
+      kv::Read::kPeek));
+  return any;
+}
+
+namespace {
+
+Result<void> forget_places(State& state, const LeaseId& id, const std::set<std::string>& gone) {
   const auto without = [&](std::vector<std::string> places) {
-    std::erase(places, where);
+    std::erase_if(places, [&](const std::string& where) { return gone.contains(where); });
     return places;
   };
-  LK_ASSIGN(const Lease* lease, state.lease(shown.lease));
+  LK_ASSIGN(const Lease* lease, state.lease(id));
   if (lease != nullptr) {
     const Lease before = *lease;
     Lease after = before;
     after.shown = without(before.shown);
     return state.change_lease(before, after);
   }
-  const std::string key = unshow_key(shown.lease);
+  const std::string key = unshow_key(id);
   LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
   if (!row) return {};
   LK_ASSIGN(const std::vector<std::string> places, decode_shown(row->value));
   const std::vector<std::string> rest = without(places);
   return rest.empty() ? state.txn().erase(key) : state.txn().put(key, encode_shown(rest));
+}
+
+}  // namespace
+
+Result<void> forget_shown(State& state, const std::vector<Shown>& shown) {
+  std::map<LeaseId, std::set<std::string>> gone;
+  for (const Shown& one : shown) {
+    const std::string where = place(one.layout, one.artefact);
+    LK_CHECK(state.txn().erase(shown_key(where, one.lease)));
+    gone[one.lease].insert(where);
+  }
+  for (const auto& [id, places] : gone) LK_CHECK(forget_places(state, id, places));
+  return {};
 }
 
 }  // namespace lockkeeper::core

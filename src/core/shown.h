@@ -29,9 +29,17 @@ Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
 // All of a layout whose artefact begins with `prefix`. Peeks.
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
                                      std::string_view prefix = {});
-// Ended leases whose artefacts nobody has removed yet, at most `most` leases. Peeks.
-Result<std::vector<Shown>> to_unshow(State& state, std::size_t most);
-// It is gone from the disk, or another lease shows itself there now.
-Result<void> forget_shown(State& state, const Shown& shown);
+// Ended leases whose artefacts nobody has removed yet, at most `most` leases; in these layouts
+// alone if they are given, so that what is in others stays until they are back. Peeks.
+Result<std::vector<Shown>> to_unshow(State& state, std::size_t most,
+                                     const std::vector<std::string>* layouts = nullptr);
+Result<bool> any_to_unshow(State& state);
+// They are gone from the disk, or other leases show themselves there now.
+Result<void> forget_shown(State& state, const std::vector<Shown>& shown);
+inline Result<void> forget_shown(State& state, const Shown& shown) {
+  return forget_shown(state, std::vector<Shown>{shown});
+}
+// The artefact is about to show another of the leases that are recorded for it.
+Result<void> show_as(State& state, const Shown& shown, const std::string& identity);
 
 }  // namespace lockkeeper::core

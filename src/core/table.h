@@ -47,12 +47,12 @@ enum class Outcome { kGranted, kRenewed, kHeld, kQueued, kDeadlock };
 
 struct AcquireReply {
   Outcome outcome = Outcome::kHeld;
-  Lease lease;                      // granted, renewed; queued: the request with its id
-  std::vector<Conflict> conflicts;  // held, queued, deadlock
-  std::vector<CycleStep> cycle;     // deadlock
-  std::size_t position = 0;         // queued: how many requests stand before it, plus one
-  bool replayed = false;            // the answer of an earlier request with this id
-  bool again = false;               // not decided yet: commit what was cleared away, ask again
+  Lease lease;                           // granted, renewed; queued: the request with its id
+  std::vector<Conflict> conflicts;       // held, queued, deadlock
+  std::vector<CycleStep> cycle;          // deadlock
+  std::size_t position = 0;              // queued: how many requests stand before it, plus one
+  bool replayed = false, stood = false;  // an earlier request with this id was asked; was granted
+  bool again = false;                    // not decided yet: commit what was cleared away, ask again
   void stamp(kv::Version version);
 };
 

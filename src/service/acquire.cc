@@ -40,6 +40,7 @@ Ended ended(core::Outcome outcome) {
 }
 
 void take(AcquireResult& result, core::AcquireReply reply) {
+  result.stood = reply.stood || reply.outcome == core::Outcome::kRenewed;
   result.outcome = ended(reply.outcome);
   result.lease = std::move(reply.lease);
   result.conflicts = std::move(reply.conflicts);
@@ -108,11 +109,12 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
     request.wake = command.wake != 0 ? command.wake : table_.new_ticket();
   }
   Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
-  if (!mirrored) return acquire_once(command, std::move(request), std::move(result), nullptr);
+  LK_CHECK(mirror.open());
   AcquireCommand left = command;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
-    LK_ASSIGN(AcquireResult once, acquire_once(left, request, result, &mirror));
+    auto decided = acquire_once(left, request, result, &mirror);
+    if (!decided) mirror.discard_prepared();
+    LK_ASSIGN(AcquireResult once, std::move(decided));
     const std::int64_t waited = result.waited_ms + once.waited_ms;
     LK_ASSIGN(const bool stands, show(mirror, once));
     result.lost = once.lost;
@@ -153,11 +155,9 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
   core::AcquireReply reply;
   std::vector<core::LostLease> lost;
   const auto ask = [&](core::Table& table) -> Result<bool> {
-    if (mirror != nullptr) {
-      mirror->discard_prepared();
-      LK_ASSIGN(const bool more, mirror->apply(table));
-      if (more) return true;
-    }
+    mirror->discard_prepared();
+    LK_ASSIGN(const bool more, mirror->apply(table));
+    if (more) return true;
     LK_ASSIGN(reply, table.acquire(request));
     if (reply.again) return true;
     LK_CHECK(granted_in(table, command, reply, mirror));
@@ -165,22 +165,31 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
     return false;
   };
   const auto committed = [&] { add_lost(result.lost, std::move(lost)); };
-  if (mirror != nullptr) LK_CHECK(mirror->look(request.claims));
+  LK_CHECK(mirror->look(request.claims));
   for (int tries = 0;; ++tries) {
     auto version = table_.write(ask, committed);
     if (!version) {
-      if (mirror != nullptr) mirror->discard_prepared();
+      mirror->discard_prepared();
       return fail(std::move(version.error()));
     }
     reply.stamp(*version);
-    if (mirror == nullptr || reply.conflicts.empty() || tries == kVerifiedTriesMax) return reply;
+    if (!mirror->any() || reply.conflicts.empty() || tries == kVerifiedTriesMax) return reply;
     // What refuses it may be gone from the disk already.
-    LK_ASSIGN(const bool changed, mirror->verify(reply.conflicts));
-    if (!changed) return reply;
-    LK_CHECK(table_.write([&](core::Table& table) { return mirror->apply(table); }));
-    LK_CHECK(mirror->settle_missing());
-    if (reply.outcome == core::Outcome::kQueued) return reply;
+    const bool queued = reply.outcome == core::Outcome::kQueued;
+    const auto changed = look_again(*mirror, reply.conflicts);
+    if (queued) return reply;  // who waits looks for itself, and knows how to leave
+    if (!changed) return fail(changed.error());
+    if (!*changed) return reply;
   }
+}
+
+// True: what stood in the way has changed, and the table knows.
+Result<bool> Locks::look_again(Mirror& mirror, const std::vector<core::Conflict>& conflicts) {
+  LK_ASSIGN(const bool changed, mirror.verify(conflicts));
+  if (!changed) return false;
+  LK_CHECK(table_.write([&](core::Table& table) { return mirror.apply(table); }));
+  LK_CHECK(mirror.settle_missing());
+  return true;
 }
 
 // In the granting commit: what it replaces ends, and how it is shown is recorded.
@@ -192,30 +201,49 @@ Result<void> Locks::granted_in(core::Table& table, const AcquireCommand& command
   std::vector<core::LeaseId> replaced = command.replaces;
   std::erase(replaced, reply.lease.id);
   if (!replaced.empty()) LK_CHECK(table.release_leases(reply.lease.owner, replaced));
-  return mirror == nullptr ? Result<void>() : mirror->record(table, reply.lease.id);
+  return mirror->record(table, reply.lease.id);
+}
+
+// A layout that was registered after ours were read: either who registered it has seen this lease,
+// or it is seen here.
+Result<void> Locks::show_in_new_layouts(Mirror& mirror, const core::LeaseId& id) {
+  LK_ASSIGN(const bool changed, mirror.reopen());
+  if (!changed) return {};
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(mirror.record(table, id));
+    return false;
+  }));
+  return {};
 }
 
 // After the commit. False: the grant was taken back, because another tool was there first.
 Result<bool> Locks::show(Mirror& mirror, AcquireResult& result) {
-  const bool granted = result.outcome == Ended::kGranted || result.outcome == Ended::kRenewed;
-  bool stands = true;
-  if (granted) {
-    auto first = mirror.publish(result.lease);
-    stands = first && !*first;
-    if (!stands) {
+  if (result.outcome == Ended::kGranted || result.outcome == Ended::kRenewed) {
+    auto ready = show_in_new_layouts(mirror, result.lease.id);
+    auto first = ready ? mirror.publish(result.lease, !result.stood)
+                       : Result<std::optional<core::ForeignLock>>(fail(ready.error()));
+    const bool stands = first && !*first;
+    if (stands && !mirror.any()) return true;
+    // What its holder was told before is not taken back: that another tool came later is on record.
+    if (!stands && !result.stood) {
       const core::ForeignLock by = first ? **first : nobody(first.error().message);
       LK_CHECK(mirror.withdraw(result.lease.id, by));
-    }
-    if (!first) {
+      static_cast<void>(mirror.settle_missing());
       static_cast<void>(mirror.clean());
-      return fail(std::move(first.error()));
+      if (!first) return fail(std::move(first.error()));
+      return false;
     }
-    if (stands) result.unmirrored = mirror.unmirrored(result.lease);
-    if (result.outcome == Ended::kRenewed) LK_CHECK(mirror.refresh({result.lease}));
+    result.unmirrored = mirror.unmirrored(result.lease);
+    // The lease stands whatever comes of the rest, which whoever comes next tries again.
+    if (result.stood) static_cast<void>(mirror.refresh({result.lease}));
+    static_cast<void>(mirror.settle_missing());
+    static_cast<void>(mirror.clean());
+    return true;
   }
+  if (!mirror.any()) return true;
   LK_CHECK(mirror.settle_missing());
   LK_CHECK(mirror.clean());
-  return stands;
+  return true;
 }
 
 Result<AcquireResult> Locks::wait(const AcquireCommand& command, AcquireResult result,
@@ -238,18 +266,16 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     requests.push_back(std::move(request));
   }
   Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
-  Mirror* const layouts = mirrored ? &mirror : nullptr;
+  LK_CHECK(mirror.open());
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
     // What is due is cleared first, so that the one commit below has room for all.
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> { return table.maintain(100); }));
-    if (mirrored) {
+    if (mirror.any()) {
       LK_CHECK(mirror.look(wanted));
       LK_CHECK(table_.write([&](core::Table& table) { return mirror.apply(table); }));
       LK_CHECK(mirror.settle_missing());
     }
-    LK_ASSIGN(const bool all, decide_together(members, requests, results, layouts));
-    if (!mirrored) return results;
+    LK_ASSIGN(const bool all, decide_together(members, requests, results, mirror));
     if (!all) {
       std::vector<core::Conflict> conflicts;
       for (const AcquireResult& result : results) {
@@ -259,36 +285,48 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
       if (!changed) return results;
       continue;
     }
-    bool stand = true;
-    for (AcquireResult& result : results) {
-      LK_ASSIGN(const bool stands, show(mirror, result));
-      stand &= stands;
-    }
+    LK_ASSIGN(const bool stand, show_together(mirror, results));
     if (stand) return results;
-    for (const AcquireResult& result : results) {
-      LK_CHECK(mirror.withdraw(result.lease.id, nobody("another of the batch")));
-    }
-    LK_CHECK(mirror.clean());
   }
   return fail(Code::kStoreBusy, "other tools took and left it while this was being decided",
               "try again");
 }
 
+// All of them, or what this batch was granted is taken back.
+Result<bool> Locks::show_together(Mirror& mirror, std::vector<AcquireResult>& results) {
+  bool stand = true;
+  std::optional<Error> trouble;
+  for (AcquireResult& result : results) {
+    if (!stand) break;
+    const auto stands = show(mirror, result);
+    if (!stands) trouble = stands.error();
+    stand = stands && *stands;
+  }
+  if (stand) return true;
+  for (const AcquireResult& result : results) {
+    if (!result.stood) LK_CHECK(mirror.withdraw(result.lease.id, nobody("another of the batch")));
+  }
+  mirror.discard_prepared();
+  static_cast<void>(mirror.clean());
+  if (trouble) return fail(std::move(*trouble));
+  return false;
+}
+
 // True: all are granted. False: none is, and the results say what stands in the way.
 Result<bool> Locks::decide_together(const std::vector<Member>& members,
                                     const std::vector<core::AcquireRequest>& requests,
-                                    std::vector<AcquireResult>& results, Mirror* mirror) {
+                                    std::vector<AcquireResult>& results, Mirror& mirror) {
   std::vector<core::AcquireReply> replies;
   bool all = true;
   const auto version = table_.write([&](core::Table& table) -> Result<bool> {
-    if (mirror != nullptr) mirror->discard_prepared();
+    mirror.discard_prepared();
     replies.clear();
     all = true;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       LK_ASSIGN(core::AcquireReply reply, table.acquire(requests[i]));
       if (reply.again)
         return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
-      LK_CHECK(granted_in(table, members[i].command, reply, mirror));
+      LK_CHECK(granted_in(table, members[i].command, reply, &mirror));
       all &= reply.outcome == core::Outcome::kGranted || reply.outcome == core::Outcome::kRenewed;
       replies.push_back(std::move(reply));
     }
@@ -296,7 +334,7 @@ Result<bool> Locks::decide_together(const std::vector<Member>& members,
     if (!all) return fail(Code::kHeld, "");
     return false;
   });
-  if (!version && mirror != nullptr) mirror->discard_prepared();
+  if (!version) mirror.discard_prepared();
   if (!version && version.error().code != Code::kHeld) return fail(version.error());
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (version) replies[i].stamp(*version);

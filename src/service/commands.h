@@ -67,7 +67,8 @@ struct Unmirrored {
 
 struct AcquireResult {
   Ended outcome = Ended::kHeld;
-  core::Lease lease;  // granted, renewed
+  core::Lease lease;   // granted, renewed
+  bool stood = false;  // its holder had it before: it is not taken back
   std::vector<core::Conflict> conflicts;
   std::vector<core::CycleStep> cycle;
   std::size_t position = 0;

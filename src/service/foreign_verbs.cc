@@ -36,7 +36,7 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
     Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
     if (layout == nullptr) continue;
     const std::string name = artefact_name(*lease);
-    LK_CHECK(layout->remove(name, ""));
+    LK_CHECK(mirror.remove_foreign(*lease));
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
       LK_CHECK(core::end_foreign(table, {lease->layout, name, id, 0},
                                  {"broken", "foreign", command.reason, owner_}));
@@ -93,6 +93,8 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
     mirror.discard_prepared();
     LK_CHECK(core::end_foreign(table, {layout->id(), name, adopted->id, 0},
                                {"ended", "adopted", request.reason, owner_}));
+    // Its source was read before; if it stays another's after all, it must be read again.
+    LK_CHECK(core::put_layout_stamps(table.state(), layout->id(), ""));
     LK_ASSIGN(reply, table.acquire(request));
     if (reply.again) return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
     if (reply.outcome != core::Outcome::kGranted && reply.outcome != core::Outcome::kRenewed) {

@@ -243,11 +243,12 @@ Result<void> remove_layout(LockTable& table, const std::string& id) {
                 "remove it there, or set its mode to \"off\"");
   }
   Mirror mirror(table);
-  LK_ASSIGN(const bool any, mirror.open());
-  if (any) LK_CHECK(mirror.forget_layout(id));
-  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+  LK_CHECK(mirror.open());
+  // First from the list: who records a lease there later sees that, who did before is seen below.
+  LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     return std::erase_if(entries, [&](const LayoutEntry& one) { return one.id() == id; }) > 0;
-  });
+  }));
+  return mirror.forget_layout(id);
 }
 
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,

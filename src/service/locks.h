@@ -74,7 +74,10 @@ class Locks {
                                     Mirror* mirror);
   Result<bool> decide_together(const std::vector<Member>& members,
                                const std::vector<core::AcquireRequest>& requests,
-                               std::vector<AcquireResult>& results, Mirror* mirror);
+                               std::vector<AcquireResult>& results, Mirror& mirror);
+  Result<bool> show_together(Mirror& mirror, std::vector<AcquireResult>& results);
+  Result<bool> look_again(Mirror& mirror, const std::vector<core::Conflict>& conflicts);
+  Result<void> show_in_new_layouts(Mirror& mirror, const core::LeaseId& id);
   Result<void> granted_in(core::Table& table, const AcquireCommand& command,
                           const core::AcquireReply& reply, Mirror* mirror) const;
   Result<bool> show(Mirror& mirror, AcquireResult& result);

@@ -47,36 +47,46 @@ Stamps stamps_of(const Seen& seen) {
   return stamps;
 }
 
-bool has_source(const Seen& seen, const std::string& name) {
-  return std::ranges::find(seen.sources, name, &Source::name) != seen.sources.end();
-}
-
-const Sighting* sighted(const Seen& seen, const std::string& artefact) {
-  const auto at = std::ranges::find(seen.sightings, artefact,
-                                    [](const Sighting& s) { return s.lock.artefact; });
-  return at == seen.sightings.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 Result<bool> Mirror::open() {
-  LK_ASSIGN(const std::vector<LayoutEntry> entries,
-            load_layouts(table_.realm(), table_.settings()));
-  if (entries.empty()) return false;
+  LK_ASSIGN(entries_, load_layouts(table_.realm(), table_.settings()));
+  if (entries_.empty()) return false;
   const Runtime& runtime = table_.runtime();
-  context_.emplace(table_.realm(), table_.settings(), runtime.env, *runtime.clock);
-  for (const LayoutEntry& entry : entries) {
-    if (entry.mode == LayoutMode::kOff) continue;
+  if (!context_) {
+    context_.emplace(table_.realm(), table_.settings(), runtime.env, *runtime.clock);
+  }
+  for (const LayoutEntry& entry : entries_) {
+    const bool off = entry.mode == LayoutMode::kOff;
     const auto kind = runtime.layout_kinds.find(entry.kind);
     if (kind == runtime.layout_kinds.end()) {
+      if (off) continue;
       return fail(Code::kInvalidConfig,
                   "layout " + entry.id() + " is of the unknown kind " + quote(entry.kind),
                   "remove it: lockkeeper layout remove " + entry.id());
     }
-    LK_ASSIGN(std::unique_ptr<Layout> layout, kind->second(entry, *context_));
-    layouts_.push_back(std::move(layout));
+    auto layout = kind->second(entry, *context_);
+    if (!layout && off) continue;
+    if (!layout) return fail(std::move(layout.error()));
+    (off ? off_ : layouts_).push_back(std::move(*layout));
   }
   return !layouts_.empty();
+}
+
+Result<bool> Mirror::reopen() {
+  const auto same = [](const LayoutEntry& a, const LayoutEntry& b) {
+    return a.kind == b.kind && a.root == b.root && a.mode == b.mode && a.options == b.options &&
+           a.ignored == b.ignored;
+  };
+  LK_ASSIGN(const std::vector<LayoutEntry> now, load_layouts(table_.realm(), table_.settings()));
+  if (std::ranges::equal(now, entries_, same)) return false;
+  for (auto* const old : {&layouts_, &off_}) {
+    for (std::unique_ptr<Layout>& layout : *old) retired_.push_back(std::move(layout));
+    old->clear();
+  }
+  looked_.clear();
+  LK_CHECK(open());
+  return true;
 }
 
 Layout* Mirror::find(std::string_view id) const {
@@ -84,6 +94,13 @@ Layout* Mirror::find(std::string_view id) const {
     if (layout->id() == id) return layout.get();
   }
   return nullptr;
+}
+
+Layout* Mirror::find_to_remove(std::string_view id) const {
+  for (const std::unique_ptr<Layout>& layout : off_) {
+    if (layout->id() == id) return layout.get();
+  }
+  return find(id);
 }
 
 Result<void> Mirror::add_look(Layout& layout, const Interest& interest) {
@@ -105,6 +122,7 @@ Result<void> Mirror::add_look(Layout& layout, const Interest& interest) {
 }
 
 Result<void> Mirror::look(const std::vector<core::Claim>& wanted) {
+  if (layouts_.empty()) return {};
   std::vector<key::Resource> resources;
   for (const core::Claim& claim : wanted) resources.push_back(claim.resource);
   return look(&resources);
@@ -155,13 +173,24 @@ Result<bool> Mirror::is_ours(core::State& state, const Sighting& sighting) {
       rows, [&](const core::Shown& row) { return row.identity == sighting.identity; });
 }
 
+Result<Mirror::View> Mirror::view(core::State& state, const Looked& looked) {
+  View view;
+  for (const Source& source : looked.seen.sources) view.sources.insert(source.name);
+  for (const Sighting& sighting : looked.seen.sightings) {
+    view.sightings.emplace(sighting.lock.artefact, &sighting);
+    LK_ASSIGN(const bool ours, is_ours(state, sighting));
+    if (ours) view.ours.insert(sighting.lock.artefact);
+  }
+  return view;
+}
+
 Result<Mirror::Changes> Mirror::changes(core::State& state) {
   Changes found;
   for (const Looked& looked : looked_) {
+    LK_ASSIGN(const View view, this->view(state, looked));
     for (const Sighting& sighting : looked.seen.sightings) {
-      LK_ASSIGN(const bool ours, is_ours(state, sighting));
-      if (ours) continue;
       const core::ForeignLock& lock = sighting.lock;
+      if (view.ours.contains(lock.artefact)) continue;
       LK_ASSIGN(const std::optional<core::KnownForeign> known,
                 core::known_foreign(state, lock.layout, lock.artefact));
       bool same = known && known->stamp == lock.stamp;
@@ -171,16 +200,18 @@ Result<Mirror::Changes> Mirror::changes(core::State& state) {
       }
       if (!same) found.sources.emplace(looked.layout, source_of(lock.artefact));
     }
-    LK_CHECK(look_for_gone(state, looked, found));
+    LK_CHECK(look_for_gone(state, looked, view, found));
   }
   return found;
 }
 
 // What the table knows of this layout and the look did not find.
-Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, Changes& changes) {
+Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, const View& view,
+                                   Changes& changes) {
   const std::string& id = looked.layout->id();
   const Seen& seen = looked.seen;
-  std::set<std::string> prefixes(seen.absent.begin(), seen.absent.end());
+  const std::set<std::string> absent(seen.absent.begin(), seen.absent.end());
+  std::set<std::string> prefixes = absent;
   std::set<std::string> read;  // sources whose locks were all seen
   for (const Sighting& sighting : seen.sightings) read.insert(source_of(sighting.lock.artefact));
   for (const Source& source : seen.sources) {
@@ -199,21 +230,23 @@ Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, Cha
   }
   const auto is_gone = [&](const std::string& artefact) {
     const std::string source = source_of(artefact);
-    if (sighted(seen, artefact) != nullptr) return false;
-    if (std::ranges::find(seen.absent, source) != seen.absent.end()) return true;
-    if (seen.complete && !has_source(seen, source)) return true;
+    if (view.sightings.contains(artefact)) return false;
+    if (absent.contains(source)) return true;
+    if (seen.complete && !view.sources.contains(source)) return true;
     return read.contains(source);
   };
   for (const std::string& prefix : prefixes) {
     LK_ASSIGN(const std::vector<core::KnownForeign> known,
               core::all_known_foreign(state, id, prefix));
     for (const core::KnownForeign& one : known) {
-      if (is_gone(one.artefact)) changes.gone.push_back(one);
+      const bool ours_now = view.ours.contains(one.artefact);
+      if (ours_now || is_gone(one.artefact)) changes.gone.push_back(one);
     }
     LK_ASSIGN(const std::vector<core::Shown> shown, core::all_shown(state, id, prefix));
     for (const core::Shown& one : shown) {
-      const Sighting* const there = sighted(seen, one.artefact);
-      const bool replaced = there != nullptr && there->identity != one.identity;
+      const auto there = view.sightings.find(one.artefact);
+      const bool replaced =
+          there != view.sightings.end() && there->second->identity != one.identity;
       if (one.live && (replaced || is_gone(one.artefact))) changes.missing.push_back(one);
     }
   }
@@ -221,10 +254,15 @@ Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, Cha
 }
 
 // Looked at inside the transaction: ours are recorded before they appear and forgotten after they
-// are gone, so what is there now without a row is another tool's.
-Result<void> Mirror::place(core::Table& table, Layout& layout, const std::string& source) {
-  LK_ASSIGN(const Seen seen, layout.look_at(source));
-  for (const Sighting& sighting : seen.sightings) {
+// are gone, so what is there now without a row is another tool's. True: something was changed.
+Result<bool> Mirror::place(core::Table& table, Layout& layout, const std::string& source,
+                           Relooked& relooked) {
+  const auto [at, unseen] = relooked.try_emplace({&layout, source});
+  if (unseen) {
+    LK_ASSIGN(at->second, layout.look_at(source));
+  }
+  bool changed = false;
+  for (const Sighting& sighting : at->second.sightings) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
     if (ours || sighting.lock.claims.empty()) continue;
     const core::ForeignLock& lock = sighting.lock;
@@ -235,8 +273,28 @@ Result<void> Mirror::place(core::Table& table, Layout& layout, const std::string
       if (lease != nullptr) continue;
     }
     LK_CHECK(core::place_foreign(table, lock));
+    changed = true;
   }
-  return {};
+  return changed;
+}
+
+// What a look did not find may have come since, and have been recorded by another of ours: ended by
+// that old look it would be gone from the table for good, because its source counts as read.
+Result<bool> Mirror::end_gone(core::Table& table, const core::KnownForeign& gone,
+                              Relooked& relooked) {
+  Layout* const layout = find(gone.layout);
+  const std::string source = source_of(gone.artefact);
+  const auto [at, unseen] = relooked.try_emplace({layout, source});
+  if (unseen) {
+    LK_ASSIGN(at->second, layout->look_at(source));
+  }
+  for (const Sighting& sighting : at->second.sightings) {
+    if (sighting.lock.artefact != gone.artefact) continue;
+    LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
+    if (!ours) return place(table, *layout, source, relooked);
+  }
+  LK_CHECK(core::end_foreign(table, gone, {"released", "artefact_removed", "", {}}));
+  return true;
 }
 
 Result<void> Mirror::put_stamps(core::State& state, const Looked& looked) {
@@ -249,17 +307,30 @@ Result<void> Mirror::put_stamps(core::State& state, const Looked& looked) {
 Result<bool> Mirror::apply(core::Table& table) {
   LK_ASSIGN(const Changes found, changes(table.state()));
   missing_ = found.missing;
-  std::size_t done = 0;
+  Relooked relooked;
+  std::size_t done = 0;  // what is counted is not found again after the commit
   for (const core::KnownForeign& gone : found.gone) {
-    if (++done > kChangesPerCommit) return true;
-    LK_CHECK(core::end_foreign(table, gone, {"released", "artefact_removed", "", {}}));
+    LK_ASSIGN(const bool changed, end_gone(table, gone, relooked));
+    if (changed) ++done;
+    if (done == kChangesPerCommit) return true;
   }
   for (const auto& [layout, source] : found.sources) {
-    if (++done > kChangesPerCommit) return true;
-    LK_CHECK(place(table, *layout, source));
+    LK_ASSIGN(const bool changed, place(table, *layout, source, relooked));
+    if (changed) ++done;
+    if (done == kChangesPerCommit) return true;
   }
   for (const Looked& looked : looked_) LK_CHECK(put_stamps(table.state(), looked));
   return false;
+}
+
+// Without writing: is it neither published nor about to be? In this order, because publishing is
+// one step from the one to the other.
+Result<bool> Mirror::is_removed(const core::Shown& shown) {
+  Layout* const layout = find(shown.layout);
+  LK_ASSIGN(const bool prepared, layout->is_prepared(shown.lease, shown.artefact));
+  if (prepared) return false;
+  LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, shown.artefact));
+  return !there || there->identity != shown.identity;
 }
 
 Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& request,
@@ -267,12 +338,18 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
   Changes found;
   if (table != nullptr) {
     LK_ASSIGN(found, changes(table->state()));
+    std::set<core::LeaseId> ended;
+    for (const core::KnownForeign& gone : found.gone) ended.insert(gone.lease);
+    for (const core::Shown& missing : found.missing) {
+      LK_ASSIGN(const core::Lease* lease, table->state().lease(missing.lease));
+      const bool through = lease != nullptr && lease->layout == missing.layout &&
+                           lease->artefact == missing.artefact;
+      if (!through) continue;
+      LK_ASSIGN(const bool removed, is_removed(missing));
+      if (removed) ended.insert(missing.lease);
+    }
     std::erase_if(reply.conflicts, [&](const core::Conflict& conflict) {
-      const auto ended = [&](const auto& one) { return one.lease == conflict.holder.id; };
-      const bool gone = std::ranges::any_of(found.gone, ended);
-      const bool removed = !conflict.holder.layout.empty() && !conflict.holder.foreign &&
-                           std::ranges::any_of(found.missing, ended);
-      return gone || removed;
+      return ended.contains(conflict.holder.id);
     });
   }
   for (const Looked& looked : looked_) {
@@ -306,6 +383,8 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
 }
 
 Result<void> Mirror::tick() {
+  LK_CHECK(reopen());
+  if (layouts_.empty() && off_.empty()) return {};
   LK_CHECK(look(nullptr));
   bool any = false;
   const auto there = table_.read([&](core::Table& table) -> Result<void> {
@@ -317,10 +396,12 @@ Result<void> Mirror::tick() {
     // Ours that came and went since the last look are in no list of sources.
     for (const Looked& looked : looked_) {
       if (!looked.seen.complete) continue;
+      std::set<std::string_view> sources;
+      for (const Source& source : looked.seen.sources) sources.insert(source.name);
       LK_ASSIGN(const std::vector<core::Shown> shown,
                 core::all_shown(table.state(), looked.layout->id()));
       for (const core::Shown& one : shown) {
-        if (one.live && !has_source(looked.seen, source_of(one.artefact))) missing_.push_back(one);
+        if (one.live && !sources.contains(source_of(one.artefact))) missing_.push_back(one);
       }
     }
     return {};

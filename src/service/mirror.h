@@ -11,10 +11,12 @@
 // Thread safety: none; one Mirror for one operation.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/shown.h"
@@ -30,6 +32,9 @@ class Mirror {
 
   // False: the realm has no layouts, and nothing below need be called.
   Result<bool> open();
+  // True: layouts were registered or removed since, so record() once more what is granted.
+  Result<bool> reopen();
+  bool any() const { return !layouts_.empty(); }
   const std::vector<std::unique_ptr<Layout>>& layouts() const { return layouts_; }
   Layout* find(std::string_view id) const;
 
@@ -56,7 +61,8 @@ class Mirror {
   void discard_prepared();
   // After the commit. nullopt: shown everywhere. Else another tool was first: what was published
   // is taken back, and the lease must be withdrawn.
-  Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease);
+  // `fresh`: nobody was told of this lease yet, so it is looked once more who was first.
+  Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, bool fresh);
   // Ends the lease, because this one was first; who was first is brought into the table with it.
   Result<void> withdraw(const core::LeaseId& id, const core::ForeignLock& first);
   std::vector<Unmirrored> unmirrored(const core::Lease& lease) const;
@@ -71,6 +77,8 @@ class Mirror {
   Result<void> show_existing();
   // Takes all that shows our leases in this layout away, and what the table knows of it.
   Result<void> forget_layout(const std::string& id);
+  // Another tool's artefact, on a person's word; not what shows one of ours there meanwhile.
+  Result<void> remove_foreign(const core::Lease& lease);
 
  private:
   struct Looked {
@@ -90,26 +98,50 @@ class Mirror {
     std::string identity;
     std::vector<std::string> ours;  // identities of ended leases that may be replaced
     bool shared = false;            // another live lease of ours is shown by it
+    bool earlier = false;           // recorded by a commit before, which stands
     core::LeaseId lease;
   };
+  struct View {  // what one look saw, by name
+    std::map<std::string_view, const Sighting*> sightings;
+    std::set<std::string_view> sources, ours;
+  };
+  // Looks of one transaction.
+  using Relooked = std::map<std::pair<Layout*, std::string>, Seen>;
 
   Result<void> look(const std::vector<key::Resource>* wanted);
   Result<void> add_look(Layout& layout, const Interest& interest);
   Result<Changes> changes(core::State& state);
-  Result<void> look_for_gone(core::State& state, const Looked& looked, Changes& changes);
-  Result<bool> is_ours(core::State& state, const Sighting& sighting);
-  Result<void> place(core::Table& table, Layout& layout, const std::string& source);
+  static Result<View> view(core::State& state, const Looked& looked);
+  Result<void> look_for_gone(core::State& state, const Looked& looked, const View& view,
+                             Changes& changes);
+  static Result<bool> is_ours(core::State& state, const Sighting& sighting);
+  Result<bool> is_removed(const core::Shown& shown);
+  Result<bool> end_gone(core::Table& table, const core::KnownForeign& gone, Relooked& relooked);
+  Result<bool> place(core::Table& table, Layout& layout, const std::string& source,
+                     Relooked& relooked);
   Result<void> put_stamps(core::State& state, const Looked& looked);
   Result<void> settle_missing(const core::Shown& shown);
   Result<std::optional<core::ForeignLock>> publish_all(const core::Lease& lease);
+  Result<std::optional<core::ForeignLock>> publish_one(const core::Lease& lease,
+                                                       const Planned& plan);
+  Result<Published> show_anew(Layout& layout, const std::string& artefact,
+                              const core::Lease& lease);
+  Result<bool> is_shown(Layout& layout, const std::string& artefact);
+  Result<std::vector<core::Shown>> remove_ended();
+  Result<void> forget(const std::vector<core::Shown>& gone);
+  Result<void> refresh_locked(const std::vector<core::Lease>& renewed);
+  Result<bool> still_shows(core::State& state, Layout& layout, const core::Shown& shown);
   Result<std::optional<core::ForeignLock>> look_after(const core::Lease& lease);
-  Result<std::optional<core::ForeignLock>> who_is_there(Layout& layout,
-                                                        const std::string& artefact);
+  static Result<std::optional<Sighting>> who_is_there(Layout& layout, const std::string& artefact);
   Result<Fd> lock() const;
+  Layout* find_to_remove(std::string_view id) const;  // `off` ones too
 
   LockTable& table_;
   std::optional<LayoutContext> context_;
+  std::vector<LayoutEntry> entries_;
   std::vector<std::unique_ptr<Layout>> layouts_;
+  std::vector<std::unique_ptr<Layout>> off_, retired_;  // to remove ours there; for plans of before
+  std::map<std::pair<Layout*, core::LeaseId>, std::set<std::string>> showings_;  // of one record()
   std::vector<Looked> looked_;
   std::vector<core::Shown> missing_;
   std::vector<Planned> planned_;

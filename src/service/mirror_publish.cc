@@ -55,33 +55,48 @@ Result<Fd> Mirror::lock() const {
               "see who holds " + quote(path) + ": lslocks");
 }
 
+// Of a lease that was shown by it: a part that was given back since is not.
+Result<bool> Mirror::still_shows(core::State& state, Layout& layout, const core::Shown& shown) {
+  if (!shown.live) return false;
+  const auto [at, unknown] = showings_.try_emplace({&layout, shown.lease});
+  if (unknown) {
+    LK_ASSIGN(const core::Lease* lease, state.lease(shown.lease));
+    Showing showing = layout.showing(*lease);
+    at->second.insert(showing.artefacts.begin(), showing.artefacts.end());
+  }
+  return at->second.contains(shown.artefact);
+}
+
 Result<void> Mirror::record(core::Table& table, const core::LeaseId& id) {
+  if (layouts_.empty()) return {};
   LK_ASSIGN(const core::Lease* found, table.state().lease(id));
   if (found == nullptr || found->foreign) return {};
   const core::Lease lease = *found;
   std::vector<core::Shown> rows;
+  showings_.clear();
   for (const std::unique_ptr<Layout>& layout : layouts_) {
     if (layout->entry().mode != LayoutMode::kBoth) continue;
     const Showing showing = layout->showing(lease);
     for (const std::string& artefact : showing.artefacts) {
-      Planned plan;
-      plan.layout = layout.get();
-      plan.artefact = artefact;
-      plan.identity = layout->identity(lease, artefact);
-      plan.lease = id;
+      Planned plan{layout.get(), artefact, layout->identity(lease, artefact), {}, false, false, id};
       LK_ASSIGN(const std::vector<core::Shown> others,
                 core::shown_as(table.state(), layout->id(), artefact));
       bool own = false;
       for (const core::Shown& other : others) {
         own |= other.lease == id;
-        if (other.live && other.lease != id) {
-          plan.shared = true;
-          plan.identity = other.identity;
-        } else if (!other.live) {
-          plan.ours.push_back(other.identity);
-        }
+        if (other.lease == id) continue;
+        LK_ASSIGN(const bool shows, still_shows(table.state(), *layout, other));
+        plan.shared |= shows;
+        if (shows) plan.identity = other.identity;
+        if (!shows) plan.ours.push_back(other.identity);
       }
-      if (own) continue;
+      if (own) {
+        // Recorded before, by one who may have died before it was published.
+        LK_ASSIGN(const bool prepared, layout->is_prepared(id, artefact));
+        plan.earlier = true;
+        if (prepared) planned_.push_back(std::move(plan));
+        continue;
+      }
       rows.push_back({layout->id(), artefact, id, plan.identity, true});
       planned_.push_back(plan);
       if (plan.shared) continue;
@@ -103,42 +118,122 @@ void Mirror::may_replace(const std::string& layout, const std::string& artefact,
 
 void Mirror::discard_prepared() {
   for (const Planned& plan : planned_) {
-    if (!plan.shared) static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
+    if (plan.shared || plan.earlier) continue;
+    static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
   }
   planned_.clear();
 }
 
-Result<std::optional<core::ForeignLock>> Mirror::who_is_there(Layout& layout,
-                                                              const std::string& artefact) {
-  LK_ASSIGN(const Seen seen, layout.look_at(source_of(artefact)));
-  for (const Sighting& sighting : seen.sightings) {
-    if (sighting.lock.artefact == artefact) return sighting.lock;
+Result<std::optional<Sighting>> Mirror::who_is_there(Layout& layout, const std::string& artefact) {
+  LK_ASSIGN(Seen seen, layout.look_at(source_of(artefact)));
+  for (Sighting& sighting : seen.sightings) {
+    if (sighting.lock.artefact == artefact) return std::move(sighting);
   }
   return std::nullopt;
 }
 
-Result<std::optional<core::ForeignLock>> Mirror::publish_all(const core::Lease& lease) {
-  LK_ASSIGN(const Fd held, lock());
-  for (const Planned& plan : planned_) {
-    if (plan.shared || plan.lease != lease.id) continue;
-    auto published = plan.layout->publish(lease, plan.artefact, plan.ours);
-    if (!published) return fail(with_layout(std::move(published.error()), *plan.layout));
-    if (*published == Published::kDone) continue;
-    LK_ASSIGN(std::optional<core::ForeignLock> first, who_is_there(*plan.layout, plan.artefact));
-    if (first) return first;
-    // It went away again before it could be seen: unknown, but it was there first.
-    core::ForeignLock unknown;
-    unknown.layout = plan.layout->id();
-    unknown.artefact = plan.artefact;
-    unknown.path = plan.layout->entry().root + "/" + plan.artefact;
-    unknown.owner.agent = "unknown";
-    return unknown;
+// REQUIRES: lock(). Does what stands there show one of ours?
+Result<bool> Mirror::is_shown(Layout& layout, const std::string& artefact) {
+  LK_ASSIGN(const std::optional<Sighting> there, who_is_there(layout, artefact));
+  if (!there) return false;
+  bool ours = false;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::Shown> rows,
+              core::shown_as(table.state(), layout.id(), artefact));
+    ours = std::ranges::any_of(
+        rows, [&](const core::Shown& row) { return row.live && row.identity == there->identity; });
+    return {};
+  }));
+  return ours;
+}
+
+// REQUIRES: lock(); the lease is recorded as shown there. Shows it by its own words, for all others
+// that are shown by the same artefact, too.
+Result<Published> Mirror::show_anew(Layout& layout, const std::string& artefact,
+                                    const core::Lease& lease) {
+  LK_CHECK(layout.prepare(lease, artefact));
+  const std::string identity = layout.identity(lease, artefact);
+  std::vector<std::string> ours;
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    ours = {identity};
+    LK_ASSIGN(const std::vector<core::Shown> rows,
+              core::shown_as(table.state(), layout.id(), artefact));
+    for (const core::Shown& row : rows) {
+      ours.push_back(row.identity);
+      if (!row.live || row.identity == identity) continue;
+      LK_CHECK(core::show_as(table.state(), row, identity));
+    }
+    return false;
+  }));
+  const auto published = layout.publish(lease, artefact, ours);
+  LK_CHECK(layout.discard(lease.id, artefact));
+  return published;
+}
+
+// REQUIRES: lock().
+Result<std::optional<core::ForeignLock>> Mirror::publish_one(const core::Lease& lease,
+                                                             const Planned& plan) {
+  Layout& layout = *plan.layout;
+  Result<Published> published = Published::kTaken;
+  if (!plan.shared) {
+    std::vector<std::string> ours = plan.ours;
+    ours.push_back(plan.identity);
+    published = layout.publish(lease, plan.artefact, ours);
+    if (published && *published == Published::kDone) return std::nullopt;
   }
+  // Another of ours may have shown it, or may still be about to.
+  LK_ASSIGN(const bool shown, is_shown(layout, plan.artefact));
+  if (shown) {
+    LK_CHECK(layout.discard(plan.lease, plan.artefact));
+    return std::nullopt;
+  }
+  LK_ASSIGN(const bool prepared, layout.is_prepared(plan.lease, plan.artefact));
+  if (plan.shared || (!published && !prepared)) {
+    published = show_anew(layout, plan.artefact, lease);
+    if (published && *published == Published::kDone) return std::nullopt;
+  }
+  if (!published) return fail(with_layout(std::move(published.error()), layout));
+  LK_ASSIGN(std::optional<Sighting> first, who_is_there(layout, plan.artefact));
+  if (first) return std::move(first->lock);
+  // It went away again before it could be seen: unknown, but it was there first.
+  core::ForeignLock unknown;
+  unknown.layout = layout.id();
+  unknown.artefact = plan.artefact;
+  unknown.path = layout.entry().root + "/" + plan.artefact;
+  unknown.owner.agent = "unknown";
+  return unknown;
+}
+
+Result<std::optional<core::ForeignLock>> Mirror::publish_all(const core::Lease& lease) {
+  if (planned_.empty()) return std::nullopt;
+  LK_ASSIGN(const Fd held, lock());
+  // Whoever ended the lease meanwhile took its rows away: what would appear now would be nobody's.
+  std::set<std::string> recorded;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const core::Lease* now, table.state().lease(lease.id));
+    if (now != nullptr) recorded.insert(now->shown.begin(), now->shown.end());
+    return {};
+  }));
+  std::vector<core::Shown> nowhere;  // in layouts that were removed meanwhile
+  for (const Planned& plan : planned_) {
+    if (plan.lease != lease.id) continue;
+    const std::string& id = plan.layout->id();
+    const bool removed = find(id) == nullptr;
+    if (removed) nowhere.push_back({id, plan.artefact, plan.lease, plan.identity, true});
+    if (removed || !recorded.contains(id + '\0' + plan.artefact)) {
+      static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
+      continue;
+    }
+    LK_ASSIGN(std::optional<core::ForeignLock> first, publish_one(lease, plan));
+    if (first) return first;
+  }
+  if (!nowhere.empty()) LK_CHECK(forget(nowhere));
   return std::nullopt;
 }
 
 // Tools that check before they write may have checked before ours was there.
 Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& lease) {
+  if (layouts_.empty()) return std::nullopt;
   std::vector<key::Resource> wanted;
   for (const core::Claim& claim : lease.claims) wanted.push_back(claim.resource);
   looked_.clear();
@@ -168,13 +263,13 @@ Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& l
   return first;
 }
 
-Result<std::optional<core::ForeignLock>> Mirror::publish(const core::Lease& lease) {
+Result<std::optional<core::ForeignLock>> Mirror::publish(const core::Lease& lease, bool fresh) {
   auto first = publish_all(lease);
-  if (first && !*first) first = look_after(lease);
+  if (first && !*first && fresh) first = look_after(lease);
   const bool all = first && !*first;
   if (!all) {
     for (const Planned& plan : planned_) {
-      if (plan.shared || plan.lease != lease.id) continue;
+      if (plan.shared || plan.earlier || plan.lease != lease.id) continue;
       static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
     }
   }
@@ -187,7 +282,8 @@ Result<void> Mirror::withdraw(const core::LeaseId& id, const core::ForeignLock& 
     LK_CHECK(core::withdraw(table, id, first));
     Layout* const layout = find(first.layout);
     if (layout == nullptr || first.artefact.empty()) return apply(table);
-    LK_CHECK(place(table, *layout, source_of(first.artefact)));
+    Relooked relooked;
+    LK_CHECK(place(table, *layout, source_of(first.artefact), relooked));
     return apply(table);
   }));
   return {};
@@ -205,43 +301,60 @@ std::vector<Unmirrored> Mirror::unmirrored(const core::Lease& lease) const {
 
 Result<void> Mirror::trim(const core::Owner& owner) {
   std::vector<core::Shown> gone;
-  std::vector<core::Lease> smaller;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    gone.clear();
-    smaller.clear();
+  std::vector<core::Shown> kept_by_others;
+  std::vector<core::Lease> left;
+  const auto collect = [&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+    showings_.clear();
     for (const core::LeaseId& id : ids) {
       LK_ASSIGN(const core::Lease* found, table.state().lease(id));
       if (found == nullptr || found->shown.empty()) continue;
-      const core::Lease lease = *found;
-      smaller.push_back(lease);
-      for (const std::string& place : lease.shown) {
+      left.push_back(*found);
+      for (const std::string& place : left.back().shown) {
         const auto [layout_id, artefact] = split_place(place);
-        const Layout* const layout = find(layout_id);
+        Layout* const layout = find(layout_id);
         if (layout == nullptr) continue;
-        const Showing showing = layout->showing(lease);
-        if (std::ranges::find(showing.artefacts, artefact) != showing.artefacts.end()) continue;
+        LK_ASSIGN(const bool shows,
+                  still_shows(table.state(), *layout, {layout_id, artefact, id, {}, true}));
+        if (shows) continue;
         LK_ASSIGN(const std::vector<core::Shown> rows,
                   core::shown_as(table.state(), layout_id, artefact));
-        for (const core::Shown& row : rows) {
-          if (row.lease == id && rows.size() == 1) gone.push_back(row);
-        }
+        const auto row = std::ranges::find(rows, id, &core::Shown::lease);
+        if (row == rows.end()) continue;
+        const bool others = std::ranges::any_of(rows, [&](const core::Shown& other) {
+          return other.live && other.lease != id && other.identity == row->identity;
+        });
+        (others ? kept_by_others : gone).push_back(*row);
       }
     }
+    return {};
+  };
+  bool any = false;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_CHECK(collect(table));
+    any = !left.empty();
+    return {};
+  }));
+  if (!any) return {};
+  LK_ASSIGN(const Fd held, lock());
+  gone.clear();
+  kept_by_others.clear();
+  left.clear();
+  LK_CHECK(table_.read(collect));
+  for (const core::Shown& one : gone) {
+    LK_CHECK(find(one.layout)->remove(one.artefact, one.identity));
+  }
+  gone.insert(gone.end(), kept_by_others.begin(), kept_by_others.end());
+  if (!gone.empty()) LK_CHECK(forget(gone));
+  return refresh_locked(left);
+}
+
+Result<void> Mirror::forget(const std::vector<core::Shown>& gone) {
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(core::forget_shown(table.state(), gone));
     return false;
   }));
-  if (!gone.empty()) {
-    LK_ASSIGN(const Fd held, lock());
-    for (const core::Shown& one : gone)
-      LK_CHECK(find(one.layout)->remove(one.artefact, one.identity));
-  }
-  if (!gone.empty()) {
-    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-      for (const core::Shown& one : gone) LK_CHECK(core::forget_shown(table.state(), one));
-      return false;
-    }));
-  }
-  return refresh(smaller);
+  return {};
 }
 
 Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
@@ -249,6 +362,10 @@ Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
       std::ranges::any_of(renewed, [](const core::Lease& lease) { return !lease.shown.empty(); });
   if (!any) return {};
   LK_ASSIGN(const Fd held, lock());
+  return refresh_locked(renewed);
+}
+
+Result<void> Mirror::refresh_locked(const std::vector<core::Lease>& renewed) {
   for (const core::Lease& lease : renewed) {
     for (const std::string& place : lease.shown) {
       const auto [id, artefact] = split_place(place);
@@ -259,40 +376,66 @@ Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
   return {};
 }
 
-Result<void> Mirror::clean() {
-  std::set<core::LeaseId> tried;
-  for (;;) {
-    std::vector<core::Shown> ended;
-    std::vector<bool> alone;
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(ended, core::to_unshow(table.state(), kUnshownAtOnce));
-      for (const core::Shown& one : ended) {
-        LK_ASSIGN(const std::vector<core::Shown> rows,
-                  core::shown_as(table.state(), one.layout, one.artefact));
-        alone.push_back(
-            std::ranges::none_of(rows, [](const core::Shown& row) { return row.live; }));
+// REQUIRES: lock(). What the rows say in here stays so for what is on the disk.
+Result<std::vector<core::Shown>> Mirror::remove_ended() {
+  struct Leftover {
+    core::Shown shown;
+    bool needed = false;  // a live lease is shown by just this
+    core::LeaseId next;   // a live lease is shown in its place, or is about to be
+  };
+  std::vector<std::string> layouts;
+  for (const auto* const some : {&layouts_, &off_}) {
+    for (const std::unique_ptr<Layout>& layout : *some) layouts.push_back(layout->id());
+  }
+  std::vector<Leftover> all;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::Shown> ended,
+              core::to_unshow(table.state(), kUnshownAtOnce, &layouts));
+    for (const core::Shown& one : ended) {
+      Leftover each{one, false, {}};
+      LK_ASSIGN(const std::vector<core::Shown> rows,
+                core::shown_as(table.state(), one.layout, one.artefact));
+      for (const core::Shown& row : rows) {
+        if (!row.live) continue;
+        each.needed |= row.identity == one.identity;
+        each.next = row.lease;
       }
+      all.push_back(std::move(each));
+    }
+    return {};
+  }));
+  std::vector<core::Shown> done;
+  for (const Leftover& one : all) {
+    Layout* const layout = find_to_remove(one.shown.layout);
+    static_cast<void>(layout->discard(one.shown.lease, one.shown.artefact));
+    if (!one.needed) {
+      // Who comes next changes it for its own in one step: no gap for another tool.
+      const auto coming = one.next.empty() ? Result<bool>(false)
+                                           : layout->is_prepared(one.next, one.shown.artefact);
+      if (!coming || *coming) continue;
+      const auto removed = layout->remove(one.shown.artefact, one.shown.identity);
+      if (!removed) continue;  // whoever comes next tries again
+    }
+    done.push_back(one.shown);
+  }
+  return done;
+}
+
+Result<void> Mirror::clean() {
+  for (;;) {
+    bool any = false;
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(any, core::any_to_unshow(table.state()));
       return {};
     }));
-    std::vector<core::Shown> done;
-    if (!ended.empty()) {
-      LK_ASSIGN(const Fd held, lock());
-      for (std::size_t i = 0; i < ended.size(); ++i) {
-        if (!tried.insert(ended[i].lease).second && i == 0) return {};
-        Layout* const layout = find(ended[i].layout);
-        if (layout != nullptr && alone[i]) {
-          static_cast<void>(layout->discard(ended[i].lease, ended[i].artefact));
-          const auto removed = layout->remove(ended[i].artefact, ended[i].identity);
-          if (!removed) continue;  // whoever comes next tries again
-        }
-        done.push_back(ended[i]);
-      }
-    }
+    if (!any) return {};
+    const Result<Fd> held = lock();
+    // What ended is ended: whoever comes next takes its artefacts away.
+    if (!held && held.error().code == Code::kStoreBusy) return {};
+    if (!held) return fail(held.error());
+    LK_ASSIGN(const std::vector<core::Shown> done, remove_ended());
     if (done.empty()) return {};
-    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-      for (const core::Shown& one : done) LK_CHECK(core::forget_shown(table.state(), one));
-      return false;
-    }));
+    LK_CHECK(forget(done));
   }
 }
 
@@ -306,12 +449,11 @@ Result<void> Mirror::settle_missing() {
 Result<void> Mirror::settle_missing(const core::Shown& shown) {
   Layout* const layout = find(shown.layout);
   if (layout == nullptr) return {};
-  LK_ASSIGN(const Fd held, lock());  // who publishes or removes it now is done then
+  const Result<Fd> held = lock();  // who publishes or removes it now is done then
+  if (!held && held.error().code == Code::kStoreBusy) return {};  // the next look finds it again
+  if (!held) return fail(held.error());
   LK_ASSIGN(const bool prepared, layout->is_prepared(shown.lease, shown.artefact));
-  LK_ASSIGN(const Seen seen, layout->look_at(source_of(shown.artefact)));
-  for (const Sighting& sighting : seen.sightings) {
-    if (sighting.lock.artefact == shown.artefact && sighting.identity == shown.identity) return {};
-  }
+  LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, shown.artefact));
   std::optional<core::Lease> again;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     again.reset();
@@ -319,26 +461,31 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
               core::shown_as(table.state(), shown.layout, shown.artefact));
     const auto row = std::ranges::find(rows, shown.lease, &core::Shown::lease);
     if (row == rows.end() || !row->live) return false;
+    if (there && there->identity == row->identity) return false;
+    // One that is over shows nothing: it only was not looked at yet.
+    LK_CHECK(table.settler().reap(shown.lease));
+    LK_CHECK(table.settler().settle());
     LK_ASSIGN(const core::Lease* found, table.state().lease(shown.lease));
+    if (found == nullptr) return false;
     const core::Lease lease = *found;
-    if (prepared) {
-      again = lease;
-      return false;
-    }
-    if (lease.layout == shown.layout && lease.artefact == shown.artefact) {
+    if (!prepared && lease.layout == shown.layout && lease.artefact == shown.artefact) {
       const std::string path = layout->entry().root + "/" + shown.artefact;
       LK_CHECK(table.settler().end(lease, {"released", "artefact_removed", path, {}}, true));
       LK_CHECK(table.settler().settle());
       return false;
     }
-    LK_CHECK(append_event(table, lease, "shown_again", shown.artefact));
+    // In another's place it is not: the looks record that, and tell the holder.
+    const bool taken = there && std::ranges::none_of(rows, [&](const core::Shown& one) {
+                         return one.identity == there->identity;
+                       });
+    if (taken) return false;
+    if (!prepared) LK_CHECK(append_event(table, lease, "shown_again", shown.artefact));
     again = lease;
     return false;
   }));
   if (!again) return {};
-  if (!prepared) LK_CHECK(layout->prepare(*again, shown.artefact));
-  LK_CHECK(layout->publish(*again, shown.artefact, {}));
-  return layout->discard(shown.lease, shown.artefact);
+  LK_CHECK(show_anew(*layout, shown.artefact, *again));
+  return {};
 }
 
 Result<void> Mirror::show_existing() {
@@ -364,14 +511,26 @@ Result<void> Mirror::show_existing() {
       return false;
     }));
     // Where another tool was first both hold it already: the next look records that.
-    if (lease) LK_CHECK(publish_all(*lease));
+    if (lease) LK_CHECK(publish(*lease, false));
     planned_.clear();
   }
   return {};
 }
 
+Result<void> Mirror::remove_foreign(const core::Lease& lease) {
+  Layout* const layout = find(lease.layout);
+  const std::string artefact = lease.artefact.substr(0, lease.artefact.find('\0'));
+  if (layout == nullptr) return {};
+  LK_ASSIGN(const Fd held, lock());
+  LK_ASSIGN(const bool ours, is_shown(*layout, artefact));
+  if (ours) return {};
+  LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, artefact));
+  LK_CHECK(layout->remove(artefact, there ? there->identity : ""));
+  return {};
+}
+
 Result<void> Mirror::forget_layout(const std::string& id) {
-  Layout* const layout = find(id);
+  Layout* const layout = find_to_remove(id);
   if (layout == nullptr) return {};
   LK_ASSIGN(const Fd held, lock());
   std::vector<core::Shown> shown;
@@ -384,7 +543,7 @@ Result<void> Mirror::forget_layout(const std::string& id) {
     LK_CHECK(layout->remove(one.artefact, one.identity));
   }
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    for (const core::Shown& one : shown) LK_CHECK(core::forget_shown(table.state(), one));
+    LK_CHECK(core::forget_shown(table.state(), shown));
     LK_ASSIGN(const std::vector<core::KnownForeign> known,
               core::all_known_foreign(table.state(), id));
     std::size_t done = 0;

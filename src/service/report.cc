@@ -408,7 +408,8 @@ std::string owner_text(const core::Owner& owner) {
 std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms) {
   const core::Lease& holder = conflict.holder;
   std::string text = conflict.waiting ? "wanted earlier by " : "held by ";
-  text += owner_text(holder.owner);
+  // Another tool's session is where its lock was seen, which is told below.
+  text += holder.foreign ? holder.owner.agent : owner_text(holder.owner);
   text += std::string(", ") + mode_name(conflict.held.mode);
   if (conflict.held.resource != conflict.requested.resource) {
     text += " on " + conflict.held.resource.text();

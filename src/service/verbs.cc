@@ -219,7 +219,11 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   }));
   Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
-  if (mirrored) LK_CHECK(mirror.refresh(renewed));
+  if (mirrored) {
+    // Renewed it is; a file that could not be made younger is, by the next renewal.
+    const auto refreshed = mirror.refresh(renewed);
+    if (!refreshed && refreshed.error().code != Code::kStoreBusy) return fail(refreshed.error());
+  }
   return renewed;
 }
 

@@ -54,19 +54,36 @@ Result<Waited> Waiting::run() {
 
 // A grant that this look found: in the same commit it is recorded how it is shown.
 Result<void> Waiting::record(core::Table& table) const {
-  if (mirror_ == nullptr || reply_.outcome != core::Outcome::kGranted) return {};
+  if (reply_.outcome != core::Outcome::kGranted) return {};
   mirror_->discard_prepared();
   return mirror_->record(table, id_);
 }
 
-Result<bool> Waiting::look() {
-  if (mirror_ != nullptr) {
-    if (auto looked = mirror_->tick(); !looked) {
-      // What other tools hold cannot be told: nothing may be granted.
-      static_cast<void>(leave(Ended::kInterrupted));
-      return fail(std::move(looked.error()));
-    }
+bool Waiting::patient(const Error& error) const {
+  return error.code == Code::kStoreBusy && now_ms() - looked_ms_ < kBusyPatienceMs;
+}
+
+// What other tools hold. If that cannot be told nothing may be granted. False: look again later.
+Result<bool> Waiting::look_at_layouts() {
+  auto looked = mirror_->tick();
+  if (looked) return true;
+  if (patient(looked.error())) return false;
+  const auto left = leave(Ended::kInterrupted);
+  if (left && left->reply.outcome == core::Outcome::kGranted) {
+    // Handed to it before it could leave: nobody would know of it.
+    core::ForeignLock unknown;
+    unknown.path = looked.error().message;
+    unknown.owner.agent = "lockkeeper";
+    static_cast<void>(mirror_->withdraw(id_, unknown));
+    mirror_->discard_prepared();
+    static_cast<void>(mirror_->clean());
   }
+  return fail(std::move(looked.error()));
+}
+
+Result<bool> Waiting::look() {
+  LK_ASSIGN(const bool looked, look_at_layouts());
+  if (!looked) return true;
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.poll(id_));
     LK_CHECK(record(table));
@@ -77,8 +94,7 @@ Result<bool> Waiting::look() {
     reply_.stamp(*version);
     return reply_.outcome == core::Outcome::kQueued;
   }
-  const bool busy = version.error().code == Code::kStoreBusy;
-  if (busy && now_ms() - looked_ms_ < kBusyPatienceMs) return true;
+  if (patient(version.error())) return true;
   // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).
   auto left = leave(Ended::kInterrupted);
   if (left && left->reply.outcome == core::Outcome::kGranted) {
@@ -109,7 +125,7 @@ Waiting::Vigil Waiting::vigil() const {
   }
   const bool rings = core::must_look_for_rings(reply_.lease);
   if (ahead == nullptr || reply_.position <= kNear || rings) {
-    const std::int64_t again_ms = mirror_ == nullptr ? kLookAgainMs : kLookAtLayoutsMs;
+    const std::int64_t again_ms = mirror_->any() ? kLookAtLayoutsMs : kLookAgainMs;
     const std::int64_t look_ms = rings ? core::kRingLookMs : again_ms;
     return {
         reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};

@@ -23,7 +23,7 @@ struct Waited {
 class Waiting {
  public:
   // `queued` is the table's answer, `word` what the request's wake was. REQUIRES: command.wait_ms.
-  // `mirror`: null where the realm has no layouts; else a grant is recorded there, to be published.
+  // `mirror`: where a grant is recorded, to be published. Never null.
   Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
           std::uint64_t word, Mirror* mirror);
 
@@ -47,6 +47,8 @@ class Waiting {
   bool any_dead(const Vigil& vigil) const;
   bool stands_behind(const core::LeaseId& ahead);
   Result<bool> look();
+  Result<bool> look_at_layouts();
+  bool patient(const Error& error) const;
   Result<void> record(core::Table& table) const;
   Result<std::optional<Ended>> sleep(host::WakeBoard& board, std::uint32_t seen);
   Result<Waited> leave(Ended why);

@@ -56,6 +56,8 @@ const char* changing(std::uint64_t number, const std::uint64_t* args) {
     case SYS_fchown:
     case SYS_fchownat:
       return "chown";
+    case SYS_flock:
+      return "flock";
     case SYS_utimensat:
       return "utimensat";
 #ifdef SYS_renameat

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -31,10 +32,6 @@ std::string joined(const std::vector<std::string>& segments) {
 
 void add_once(std::vector<key::Resource>& to, const key::Resource& resource) {
   if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
-}
-
-void add_once(std::vector<std::string>& to, std::string text) {
-  if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
 }
 
 }  // namespace
@@ -100,13 +97,14 @@ service::Showing MkdirLayout::showing(const core::Lease& lease) const {
   const bool through = lease.layout == id() && !lease.artefact.empty();
   service::Showing showing;
   if (through) showing.artefacts.push_back(lease.artefact);
+  std::set<std::string> known(showing.artefacts.begin(), showing.artefacts.end());
   for (const core::Claim& claim : lease.claims) {
     const std::optional<std::string> artefact = artefact_of(claim.resource);
     const bool chosen = through && artefact == lease.artefact;
     // The document locks no folders: its scripts would not look at such a name.
     const bool shown = artefact && (chosen || claim.resource.kind() != key::Kind::kFolder);
     if (shown) {
-      add_once(showing.artefacts, *artefact);
+      if (known.insert(*artefact).second) showing.artefacts.push_back(*artefact);
     } else {
       showing.unmirrored.push_back(claim.resource.text());
     }
@@ -234,10 +232,8 @@ void MkdirLayout::describe(const std::optional<service::ArtefactFolder>& inner,
 const key::Resource* MkdirLayout::asked_for(const std::string& source,
                                             const service::Interest& interest) const {
   if (interest.wanted == nullptr) return nullptr;
-  for (const key::Resource& resource : *interest.wanted) {
-    if (artefact_of(resource) == source) return &resource;
-  }
-  return nullptr;
+  const auto found = asked_.find(source);
+  return found == asked_.end() ? nullptr : found->second;
 }
 
 Result<void> MkdirLayout::look_at_all(const service::Interest& interest, service::Seen& seen) {
@@ -278,6 +274,12 @@ Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
 
 Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
   service::Seen seen;
+  asked_.clear();
+  if (interest.wanted != nullptr) {
+    for (const key::Resource& resource : *interest.wanted) {
+      if (auto artefact = artefact_of(resource)) asked_.emplace(std::move(*artefact), &resource);
+    }
+  }
   const auto spreads = [](const key::Resource& resource) {
     return resource.kind() == key::Kind::kFolder || resource.kind() == key::Kind::kGlob;
   };
@@ -285,25 +287,24 @@ Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
     LK_CHECK(look_at_all(interest, seen));
     return seen;
   }
-  std::vector<std::string> sources;
+  std::set<std::string> sources;
   for (const key::Resource& resource : *interest.wanted) {
     add_sources(resource, sources);
   }
-  LK_CHECK(look_for(sources, interest, seen));
+  LK_CHECK(look_for({sources.begin(), sources.end()}, interest, seen));
   return seen;
 }
 
 // The names under which a lock on this would stand: its own, those of the folders above it, and its
 // other usual spellings, `./a` and the absolute path.
-void MkdirLayout::add_sources(const key::Resource& resource,
-                              std::vector<std::string>& sources) const {
+void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::string>& sources) const {
   const auto add = [&](const std::string& name) {
     if (service::is_plain_name(name) && name.size() <= kNameBytesMax) {
-      add_once(sources, std::string(kFiles) + "/" + encoded(name));
+      sources.insert(std::string(kFiles) + "/" + encoded(name));
     }
   };
   if (!resource.is_path()) {
-    if (auto artefact = artefact_of(resource)) add_once(sources, std::move(*artefact));
+    if (auto artefact = artefact_of(resource)) sources.insert(std::move(*artefact));
     return;
   }
   std::vector<std::string> segments = resource.literal();

@@ -9,8 +9,10 @@
 // it: a folder without its owner file, a plain file, a symlink.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +81,7 @@ class MkdirLayout final : public service::Layout {
   // The wanted resource that would have exactly this artefact; null: none.
   const key::Resource* asked_for(const std::string& source,
                                  const service::Interest& interest) const;
-  void add_sources(const key::Resource& resource, std::vector<std::string>& sources) const;
+  void add_sources(const key::Resource& resource, std::set<std::string>& sources) const;
   Result<service::Removed> remove_from(const service::ArtefactFolder& group, const Place& place,
                                        const std::string& identity);
   Result<std::optional<std::string>> identity_at(const service::ArtefactFolder& folder,
@@ -91,10 +93,11 @@ class MkdirLayout final : public service::Layout {
 
   const service::LayoutContext context_;
   const key::Rules rules_;
-  std::string base_;                        // absolute: paths are relative to it
-  std::vector<std::string> base_segments_;  // from the root of its worktree
-  std::string base_root_;                   // that root
-  std::uint64_t asides_ = 0;                // names of what was moved aside to be removed
+  std::string base_;                                   // absolute: paths are relative to it
+  std::vector<std::string> base_segments_;             // from the root of its worktree
+  std::string base_root_;                              // that root
+  std::map<std::string, const key::Resource*> asked_;  // artefacts of what a look is for
+  std::uint64_t asides_ = 0;  // names of what was moved aside to be removed
 };
 
 Result<std::unique_ptr<service::Layout>> make_mkdir_layout(const service::LayoutEntry& entry,
