@@ -32,7 +32,7 @@ void print_usage() {
   fmt::print(stderr,
              "usage: lockkeeper_bench [--json | --markdown] [--only ID]… [--list]\n"
              "                        [--seconds N] [--held N] [--many N] [--globs N] "
-             "[--waiters N]\n");
+             "[--waiters N] [--foreign N]\n");
 }
 
 bool is_question(const std::string& id) {
@@ -55,6 +55,7 @@ bool take_value(Options& options, const std::string& word, const std::string& va
   for (const auto& [name, place] : {std::pair{"--held", &options.setup.held},
                                     {"--many", &options.setup.many},
                                     {"--globs", &options.setup.globs},
+                                    {"--foreign", &options.setup.foreign},
                                     {"--waiters", &options.setup.waiters}}) {
     if (word != name) continue;
     *place = static_cast<int>(number);

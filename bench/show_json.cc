@@ -39,11 +39,9 @@ void show_json(const Report& report, const Setup& setup) {
   Json json;
   json["facts"] = Json::object();
   for (const auto& [name, value] : report.facts) json["facts"][name] = value;
-  json["settings"] = {{"seconds", setup.seconds},
-                      {"held", setup.held},
-                      {"many", setup.many},
-                      {"globs", setup.globs},
-                      {"waiters", setup.waiters}};
+  json["settings"] = {{"seconds", setup.seconds}, {"held", setup.held},
+                      {"many", setup.many},       {"globs", setup.globs},
+                      {"waiters", setup.waiters}, {"foreign", setup.foreign}};
   json["questions"] = Json::array();
   for (const Answer& answer : report.answers) {
     Json rows = Json::array();

@@ -54,15 +54,7 @@ class VerbsClient final : public Client {
  public:
   VerbsClient(const std::string& folder, Kept kept)
       : place_(folder, kept), locks_(place_.table(), {"verbs" + std::to_string(::getpid()), ""}) {}
-  void pair(const std::string& path) override {
-    service::AcquireCommand acquire;
-    acquire.wanted.texts = {path};
-    const service::AcquireResult got = must(locks_.acquire(acquire));
-    LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
-    service::ReleaseCommand release;
-    release.wanted = acquire.wanted;
-    LOCKKEEPER_ASSERT(must(locks_.release(release)).released.size() == 1);
-  }
+  void pair(const std::string& path) override { verbs_pair(locks_, path); }
 
  private:
   Place place_;
@@ -107,6 +99,7 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
     if (std::string_view(name) == "XDG_STATE_HOME") return state_folder_for(folder_);
     return std::nullopt;
   };
+  runtime_.layout_kinds = wiring::layout_kinds();
   runtime_.open_store = [this](const service::StoreRequest& request) {
     return wiring::open_embedded(runtime_, request);
   };
@@ -163,6 +156,16 @@ void table_pair(service::LockTable& table, const core::AcquireRequest& wanted) {
     LK_ASSIGN(const core::ReleaseReply reply, rows.release_leases(wanted.owner, {id}));
     return reply.again;
   }));
+}
+
+void verbs_pair(service::Locks& locks, const std::string& path) {
+  service::AcquireCommand acquire;
+  acquire.wanted.texts = {path};
+  const service::AcquireResult got = must(locks.acquire(acquire));
+  LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
+  service::ReleaseCommand release;
+  release.wanted = acquire.wanted;
+  LOCKKEEPER_ASSERT(must(locks.release(release)).released.size() == 1);
 }
 
 Made make_ours(const Setup& setup, Kept kept) {

@@ -46,5 +46,7 @@ core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::s
 
 // Acquire and release through the table.
 void table_pair(service::LockTable& table, const core::AcquireRequest& wanted);
+// The same through the verbs.
+void verbs_pair(service::Locks& locks, const std::string& path);
 
 }  // namespace lockkeeper::bench

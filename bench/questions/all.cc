@@ -11,6 +11,7 @@ const std::vector<Question>& all_questions() {
       {"million", "the same, very many leases held against 100", ask_million},
       {"ten-paths", "ten paths in one acquire against one", ask_ten_paths},
       {"globs", "one path while thousands of globs are held", ask_globs},
+      {"foreign", "one path while other tools hold a thousand locks in a layout", ask_foreign},
       {"check", "lockkeeper check PATH as a whole process", ask_check},
       {"reader-writer", "a reader and a writer in tight loops", ask_reader_writer},
       {"two-processes", "acquire + release as two processes", ask_two_processes},

@@ -10,6 +10,7 @@ void ask_four_processes(const Setup& setup, Answer& answer);
 void ask_durable(const Setup& setup, Answer& answer);
 void ask_million(const Setup& setup, Answer& answer);
 void ask_ten_paths(const Setup& setup, Answer& answer);
+void ask_foreign(const Setup& setup, Answer& answer);
 void ask_globs(const Setup& setup, Answer& answer);
 void ask_check(const Setup& setup, Answer& answer);
 void ask_reader_writer(const Setup& setup, Answer& answer);
