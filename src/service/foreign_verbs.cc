@@ -74,6 +74,9 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
     return fail(Code::kNotFound, "no other tool's lock is at " + quote(wanted.texts.front()),
                 "name its artefact or what it holds; see: lockkeeper list");
   }
+  for (const core::Claim& claim : adopted->claims) {
+    LK_CHECK(check_allowed(table_.settings(), owner_.agent, claim.resource));
+  }
   Layout* const layout = mirror.find(adopted->layout);
   const std::string name = artefact_name(*adopted);
   LK_ASSIGN(const Seen seen, layout->look_at(source_of(name)));
