@@ -39,12 +39,17 @@ std::string gate_command(const VerbContext& context, const std::string& feature,
          context.repeated_flags();
 }
 
-int print_resumed(VerbContext& context, const std::string& key, const char* how,
+// A pause in shared mode may have been one of several: then work does not go on yet.
+int print_resumed(VerbContext& context, service::Locks& locks, const std::string& key,
                   service::Json json) {
+  Output& out = context.out();
+  const auto gate = service::look_at_gate(locks, key);
+  if (!gate) return out.failed(gate.error());
   json["key"] = key;
-  json["resumed"] = true;
-  context.out().object(json);
-  context.out().text(std::string("resumed: ") + how + key);
+  json["resumed"] = gate->open();
+  out.object(json);
+  out.text(gate->open() ? "resumed: " + key : "ended: your pause of " + key);
+  if (!gate->open()) out.note(service::paused_text(*gate, context.now_wall_ms()));
   return 0;
 }
 
@@ -56,7 +61,7 @@ int break_pause(VerbContext& context, service::Locks& locks, const std::string& 
   command.reason = reason;
   const auto broken = locks.break_leases(command);
   if (!broken) return context.out().failed(broken.error());
-  return print_resumed(context, broken->front().claims.front().resource.text(), "broke ",
+  return print_resumed(context, locks, service::pause_key(feature),
                        service::leases_json("broken", *broken));
 }
 
@@ -124,7 +129,7 @@ int resume_verb(VerbContext& context) {
   }
   service::Json json = service::release_json(*reply);
   if (!reply->released.empty()) {
-    return print_resumed(context, reply->released.front(), "", std::move(json));
+    return print_resumed(context, (*open)->locks, reply->released.front(), std::move(json));
   }
   std::optional<Error> error = service::release_error(*reply, false);
   json["resumed"] = false;

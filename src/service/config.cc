@@ -131,12 +131,6 @@ std::string toml_duration(std::int64_t ms) {
   return "\"" + text + "\"";
 }
 
-std::string toml_list(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + quote(value);
-  return "[" + text + "]";
-}
-
 std::string toml_flag(bool value) {
   return value ? "true" : "false";
 }

@@ -483,6 +483,12 @@ const std::array<Schema::Field, 15> Schema::kFields = {{
 
 }  // namespace
 
+std::string toml_list(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + quote(value);
+  return "[" + text + "]";
+}
+
 Error config_error(const Origin& origin, std::string_view key, std::string_view value,
                    std::string_view expected) {
   return Error{Code::kInvalidConfig,

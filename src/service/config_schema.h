@@ -65,6 +65,9 @@ struct RawRules {
 Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
                           RawRules& rules);
 
+// ["a", "b"]
+std::string toml_list(const std::vector<std::string>& values);
+
 // invalid_config at a place: "FILE:LINE: KEY is VALUE, expected …".
 Error config_error(const Origin& origin, std::string_view key, std::string_view value,
                    std::string_view expected);

@@ -118,16 +118,10 @@ Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view a
                         : "it may lock: " + joined(texts)};
 }
 
-std::string toml_texts(const std::vector<PolicyPattern>& patterns) {
-  std::string text;
-  for (const PolicyPattern& one : patterns) text += (text.empty() ? "" : ", ") + quote(one.text);
-  return "[" + text + "]";
-}
-
-std::string toml_texts(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + quote(value);
-  return "[" + text + "]";
+std::string toml_patterns(const std::vector<PolicyPattern>& patterns) {
+  std::vector<std::string> texts;
+  for (const PolicyPattern& pattern : patterns) texts.push_back(pattern.text);
+  return toml_list(texts);
 }
 
 }  // namespace
@@ -213,12 +207,12 @@ std::string policy_text(const PolicyRule& rule) {
   const auto add = [&](std::string_view key, const std::string& value) {
     text += (text.empty() ? "" : ", ") + std::string(key) + " = " + value;
   };
-  if (!rule.agents.empty()) add("agents", toml_texts(rule.agents));
+  if (!rule.agents.empty()) add("agents", toml_list(rule.agents));
   if (!rule.allow.empty() || (rule.lists && rule.prefixes.empty())) {
-    add("allow", toml_texts(rule.allow));
+    add("allow", toml_patterns(rule.allow));
   }
-  if (!rule.prefixes.empty()) add("prefixes", toml_texts(rule.prefixes));
-  if (!rule.deny.empty()) add("deny", toml_texts(rule.deny));
+  if (!rule.prefixes.empty()) add("prefixes", toml_list(rule.prefixes));
+  if (!rule.deny.empty()) add("deny", toml_patterns(rule.deny));
   if (!rule.reason.empty()) add("reason", quote(rule.reason, kReasonBytesMax));
   return text;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <set>
 
 #include "support/stage.h"
@@ -142,6 +143,39 @@ TEST_F(CoordinatorRace, EveryDoorSeesTheOthers) {
   const Json told = called(66, "ann", "s1", {"release", "src/a.py"}).json();
   ASSERT_EQ(told["lost"].size(), 1U) << told;
   EXPECT_EQ(told["lost"][0]["cause"], "broken");
+}
+
+TEST_F(CoordinatorRace, OtherToolsLocksStandInTheWayAndOursAreShownToThem) {
+  stage_.expect(0, "ann", {"layout", "add", "mkdir", "spec"});
+  const std::string files = stage_.repo() + "/spec/.locks/files/";
+  std::filesystem::create_directories(files + "src__a.py");
+  write_text(files + "src__a.py/owner", "task: T-1\nagent: scripted\n");
+  const Json refused = called(75, "ann", "", {"acquire", "src/a.py"}).json();
+  EXPECT_EQ(refused["reason"], "locked_by_other");
+  EXPECT_EQ(refused["locked_by"], "scripted") << refused;
+  EXPECT_EQ(refused["agent_type"], "unknown");
+  EXPECT_THAT(refused["foreign_path"], HasSubstr("spec/.locks/files/src__a.py"));
+  const Json looked = called(75, "ann", "", {"check", "src/a.py"}).json();
+  ASSERT_EQ(looked["count"], 1) << looked;
+  EXPECT_EQ(looked["items"][0]["locked_by"], "scripted");
+  EXPECT_TRUE(looked["items"][0]["fence"].is_null());
+  called(0, "ann", "", {"acquire", "src/b.py"});
+  EXPECT_TRUE(exists(files + "src__b.py/owner"));
+  called(0, "ann", "", {"release", "src/b.py"});
+  EXPECT_FALSE(exists(files + "src__b.py"));
+  EXPECT_EQ(called(66, "ann", "", {"release", "src/b.py"}).status, 66);
+}
+
+TEST_F(CoordinatorRace, NobodyAdoptsPastThePolicy) {
+  stage_.expect(0, "ann", {"layout", "add", "mkdir", "spec"});
+  const std::string lock = stage_.repo() + "/spec/.locks/files/src__a.py";
+  std::filesystem::create_directories(lock);
+  write_text(lock + "/owner", "agent: scripted\n");
+  stage_.file("lockkeeper.toml", "[[policy]]\nagents = [\"ann\"]\ndeny = [\"src/\"]\n");
+  const Json refused = stage_.expect(77, "ann", {"adopt", "src/a.py"}).json();
+  EXPECT_EQ(refused["error"]["code"], "operation_not_permitted");
+  EXPECT_TRUE(exists(lock + "/owner"));
+  stage_.expect(0, "bob", {"adopt", "src/a.py"});
 }
 
 TEST_F(CoordinatorRace, WithoutNamesEachTerminalSessionIsItsOwn) {

@@ -144,6 +144,9 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
   if (auto named = service::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
     return refused("invalid_agent_id", std::move(named.error()));
   }
+  if (auto named = service::check_agent_name(agent_type_, "agent_type"); !named) {
+    return refused("invalid_agent_id", std::move(named.error()));
+  }
   const std::int64_t minutes = request.ttl_minutes.value_or(kTtlMinutesDefault);
   if (minutes < kTtlMinutesLeast || minutes > kTtlMinutesMost) {
     return ttl_refused(std::to_string(minutes));

@@ -200,6 +200,7 @@ TEST_F(CoordinatorTest, BadPathsAndNames) {
   EXPECT_EQ(acquire(ann_, "").reason, "invalid_file_path");
   EXPECT_EQ(acquire({"", ""}, "a").reason, "invalid_agent_id");
   EXPECT_EQ(acquire({"a\nb", ""}, "a").reason, "invalid_agent_id");
+  EXPECT_EQ(acquire({"a", "", "\x1b[2J"}, "a").reason, "invalid_agent_id");
   for (const std::string& bad :
        {std::string("../../etc/passwd"), std::string("/etc/passwd"), std::string("a\0b", 3),
         std::string("\xff"), std::string("src/\x1b[2J"), std::string("src/a.py "),
