@@ -361,6 +361,7 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
     return fail(Code::kFailed, "the id " + lease.id.text() + " is taken", "try again");
   }
   LK_CHECK(state_.add_lease(lease));
+  ++context_.ticket;
   LK_CHECK(remember_request(request, lease.id));
   Event event;
   event.what = "granted";

@@ -48,6 +48,17 @@ TEST_P(Rule01, I2OneConflictAmongSeveralGrantsNothing) {
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("a")})), Outcome::kGranted);
 }
 
+TEST_P(Rule01, SeveralLeasesOfOneOwnerInOneCommit) {
+  const auto both = realm_.run([](Table& table) -> Result<std::vector<LeaseId>> {
+    LK_ASSIGN(const AcquireReply one, table.acquire(Realm::ask(kAnn, {x("a")})));
+    LK_ASSIGN(const AcquireReply two, table.acquire(Realm::ask(kAnn, {x("b")})));
+    return std::vector{one.lease.id, two.lease.id};
+  });
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_NE(both->front(), both->back());
+  EXPECT_EQ(realm_.leases().size(), 2U);
+}
+
 TEST_P(Rule01, I2AWaiterHoldsNothingUntilItHoldsAll) {
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kAnn, {x("b")});

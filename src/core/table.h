@@ -139,7 +139,7 @@ class Table {
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
   Result<void> extend(Lease& lease, std::int64_t ttl_ms);
 
-  const Context context_;
+  Context context_;  // its ticket grows with each grant: one transaction may make several
   State state_;
   Settler settler_;
 };
