@@ -96,6 +96,13 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper coordinator release src/users.py\n"
      "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n",
      coordinator_verb},
+    {"task", "Task and file locks as folders, for scripts that take them by mkdir",
+     "  lockkeeper task acquire T-17 --file src/a.py   ACQUIRED, or BUSY and exit 75\n"
+     "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n"
+     "  lockkeeper task release T-17\n"
+     "  lockkeeper task list\n"
+     "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n",
+     task_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

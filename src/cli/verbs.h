@@ -40,5 +40,6 @@ int purge_verb(VerbContext& context);
 int release_verb(VerbContext& context);
 int renew_verb(VerbContext& context);
 int resume_verb(VerbContext& context);
+int task_verb(VerbContext& context);
 
 }  // namespace lockkeeper::cli

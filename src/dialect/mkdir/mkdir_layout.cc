@@ -18,10 +18,8 @@ constexpr std::int64_t kFreshMs = 2'000;
 constexpr std::string_view kTasks = "tasks";
 constexpr std::string_view kFiles = "files";
 
-bool exists(const std::string& base, const std::string& path) {
-  struct stat found{};
-  const std::string full = path.starts_with('/') ? path : service::join_path(base, path);
-  return ::lstat(full.c_str(), &found) == 0;
+std::string absolute(const std::string& base, const std::string& path) {
+  return path.starts_with('/') ? path : service::join_path(base, path);
 }
 
 std::string joined(const std::vector<std::string>& segments) {
@@ -32,6 +30,10 @@ std::string joined(const std::vector<std::string>& segments) {
 
 void add_once(std::vector<key::Resource>& to, const key::Resource& resource) {
   if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
+}
+
+void add_once(std::vector<std::string>& to, std::string text) {
+  if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
 }
 
 }  // namespace
@@ -70,6 +72,11 @@ Result<MkdirLayout::Place> MkdirLayout::place_of(const std::string& artefact) {
 
 std::string MkdirLayout::path_of(const Place& place) const {
   return entry().root + "/" + std::string(kLocksName) + "/" + place.group + "/" + place.name;
+}
+
+Result<std::string> MkdirLayout::path_of(const std::string& artefact) const {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  return path_of(place);
 }
 
 // From the protocol's base folder, as the document's scripts would write it.
@@ -116,35 +123,61 @@ std::string MkdirLayout::identity(const core::Lease& lease, const std::string&) 
   return owner_text(lease.owner.agent, lease.task, lease.acquired_wall_ms);
 }
 
-std::vector<key::Resource> MkdirLayout::paths_of(const std::string& name,
-                                                 std::vector<std::string>& notes) {
+std::vector<key::Resource> MkdirLayout::resolved(const std::vector<std::string>& paths) const {
   const service::Base base{service::Base::kCwd, base_, false};
   service::Resolver resolver(context_.realm, rules_, base, context_.env);
   std::vector<key::Resource> found;
-  const auto add = [&](const std::string& path) {
+  for (const std::string& path : paths) {
     // What no path of this realm can be cannot overlap one either.
     if (const auto parsed = resolver.resolve(path, key::Syntax::kLiteral)) {
       add_once(found, parsed->resource);
     }
-  };
-  const Readings plain = readings(name, Colons::kNo);
-  const Readings with_colons = readings(name, Colons::kYes);
-  for (const Readings* some : {&plain, &with_colons}) {
-    for (const std::string& path : some->paths) {
-      if (exists(base_, path)) add(path);
-    }
   }
-  if (!plain.complete) {
-    notes.push_back(quote(name) + " stands for more than " + std::to_string(kReadingsMax) +
-                    " paths; only those that use it in the usual way are taken as locked");
-  }
-  if (!found.empty()) return found;
-  for (const std::string& path : plain.paths) add(path);
   return found;
 }
 
+std::vector<std::string> MkdirLayout::in_folders(const std::string& name, Colons colons) const {
+  return readings_in(name, colons, [this](const std::string& path) {
+    const std::string full = absolute(base_, path);
+    struct stat found{};
+    return ::stat(full.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  });
+}
+
+std::vector<key::Resource> MkdirLayout::existing_paths(const std::string& name) const {
+  std::vector<std::string> there;
+  for (const Colons colons : {Colons::kNo, Colons::kYes}) {
+    for (const std::string& path : in_folders(name, colons)) {
+      struct stat found{};
+      if (::lstat(absolute(base_, path).c_str(), &found) == 0) there.push_back(path);
+    }
+  }
+  return resolved(there);
+}
+
+std::vector<key::Resource> MkdirLayout::possible_paths(const std::string& name) const {
+  std::vector<std::string> paths = readings(name, Colons::kNo).paths;
+  for (const Colons colons : {Colons::kNo, Colons::kYes}) {
+    for (std::string& path : in_folders(name, colons)) add_once(paths, std::move(path));
+  }
+  return resolved(paths);
+}
+
+std::vector<key::Resource> MkdirLayout::paths_of(const std::string& name,
+                                                 std::vector<std::string>& notes) const {
+  std::vector<key::Resource> found = existing_paths(name);
+  if (!found.empty()) return found;
+  Readings all = readings(name, Colons::kNo);
+  if (!all.complete) {
+    for (std::string& path : in_folders(name, Colons::kNo)) add_once(all.paths, std::move(path));
+    notes.push_back(quote(name) + " stands for more than " + std::to_string(kReadingsMax) +
+                    " paths; those in folders that exist are taken as locked");
+  }
+  return resolved(all.paths);
+}
+
 std::vector<key::Resource> MkdirLayout::claimed(const Place& place,
-                                                std::vector<std::string>& notes) {
+                                                std::vector<std::string>& notes) const {
   std::vector<key::Resource> resources;
   if (place.group == kFiles) {
     resources = paths_of(place.name, notes);
@@ -180,19 +213,14 @@ Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, con
   }
   service::Source source;
   source.name = place.group + "/" + encoded(place.name);
+  remember_asked(place, source.name, interest);
+  for (const key::Resource& resource : asked_[source.name]) stamps.text(resource.text());
   source.stamp = hash64(stamps.take());
   source.fresh = context_.clock.now().wall_ms - changed_ms < kFreshMs;
   seen.sources.push_back(source);
-  std::vector<key::Resource> resources;
-  const bool known = interest.known && interest.known(source.name, source.stamp);
-  const key::Resource* const asked = asked_for(source.name, interest);
-  if (known && asked == nullptr) return true;
-  resources = claimed(place, seen.notes);
-  if (asked != nullptr && std::ranges::find(resources, *asked) == resources.end()) {
-    resources.push_back(*asked);  // an unusual reading, but the one that is wanted
-  } else if (known) {
-    return true;
-  }
+  if (interest.known && interest.known(source.name, source.stamp)) return true;
+  std::vector<key::Resource> resources = claimed(place, seen.notes);
+  for (const key::Resource& resource : asked_[source.name]) add_once(resources, resource);
   if (resources.empty()) return true;
   service::Sighting sighting;
   sighting.lock.layout = id();
@@ -229,11 +257,18 @@ void MkdirLayout::describe(const std::optional<service::ArtefactFolder>& inner,
   lock.since_wall_ms = lines.since_wall_ms.value_or(own.mtime_ms);
 }
 
-const key::Resource* MkdirLayout::asked_for(const std::string& source,
-                                            const service::Interest& interest) const {
-  if (interest.wanted == nullptr) return nullptr;
-  const auto found = asked_.find(source);
-  return found == asked_.end() ? nullptr : found->second;
+// A path that is wanted under this name, but is not what the name is usually taken for: mkdir would
+// refuse it all the same.
+void MkdirLayout::remember_asked(const Place& place, const std::string& source,
+                                 const service::Interest& interest) {
+  if (interest.wanted == nullptr || place.group != kFiles) return;
+  const auto [first, last] = wanted_.equal_range(source);
+  for (auto at = first; at != last; ++at) {
+    const key::Resource& resource = *at->second;
+    std::vector<std::string> notes;
+    const std::vector<key::Resource> usual = paths_of(place.name, notes);
+    if (std::ranges::find(usual, resource) == usual.end()) add_once(asked_[source], resource);
+  }
 }
 
 Result<void> MkdirLayout::look_at_all(const service::Interest& interest, service::Seen& seen) {
@@ -274,10 +309,10 @@ Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
 
 Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
   service::Seen seen;
-  asked_.clear();
+  wanted_.clear();
   if (interest.wanted != nullptr) {
     for (const key::Resource& resource : *interest.wanted) {
-      if (auto artefact = artefact_of(resource)) asked_.emplace(std::move(*artefact), &resource);
+      if (auto artefact = artefact_of(resource)) wanted_.emplace(std::move(*artefact), &resource);
     }
   }
   const auto spreads = [](const key::Resource& resource) {

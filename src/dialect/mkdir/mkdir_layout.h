@@ -50,9 +50,14 @@ class MkdirLayout final : public service::Layout {
   // The artefact of a resource: a file, a folder (which the document has no lock for, but which a
   // path may be) or `task:T`. nullopt: it cannot be shown.
   std::optional<std::string> artefact_of(const key::Resource& resource) const;
+  Result<std::string> path_of(const std::string& artefact) const;  // absolute
   // What `files/NAME` stands for: the readings that exist or, if none does, all without a colon.
-  std::vector<key::Resource> paths_of(const std::string& name, std::vector<std::string>& notes);
-  // Removes what a crash left of locks that were being removed; how many.
+  std::vector<key::Resource> paths_of(const std::string& name,
+                                      std::vector<std::string>& notes) const;
+  // Of its readings those that exist; and all that may be meant, with colons, too.
+  std::vector<key::Resource> existing_paths(const std::string& name) const;
+  std::vector<key::Resource> possible_paths(const std::string& name) const;
+  // Removes what crashes left of locks that were being made or removed; how many.
   Result<std::size_t> tidy();
   // Where the protocol's relative paths begin.
   const std::string& base_folder() const { return base_; }
@@ -64,6 +69,8 @@ class MkdirLayout final : public service::Layout {
     std::string name;
   };
   static Result<Place> place_of(const std::string& artefact);
+  std::vector<std::string> in_folders(const std::string& name, Colons colons) const;
+  std::vector<key::Resource> resolved(const std::vector<std::string>& paths) const;
   Result<std::optional<service::ArtefactFolder>> open(std::string_view below) const;
   Result<service::ArtefactFolder> create(std::string_view below) const;
   std::string path_of(const Place& place) const;
@@ -74,13 +81,12 @@ class MkdirLayout final : public service::Layout {
                         service::Seen& seen);
   Result<bool> look_at_one(const service::ArtefactFolder& folder, const Place& place,
                            const service::Interest& interest, service::Seen& seen);
-  std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes);
+  std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes) const;
   bool is_ignored(const Place& place) const;
   void describe(const std::optional<service::ArtefactFolder>& inner, const service::FileStamp& own,
                 service::Sighting& sighting, std::vector<std::string>& notes) const;
-  // The wanted resource that would have exactly this artefact; null: none.
-  const key::Resource* asked_for(const std::string& source,
-                                 const service::Interest& interest) const;
+  void remember_asked(const Place& place, const std::string& source,
+                      const service::Interest& interest);
   void add_sources(const key::Resource& resource, std::set<std::string>& sources) const;
   Result<service::Removed> remove_from(const service::ArtefactFolder& group, const Place& place,
                                        const std::string& identity);
@@ -93,10 +99,12 @@ class MkdirLayout final : public service::Layout {
 
   const service::LayoutContext context_;
   const key::Rules rules_;
-  std::string base_;                                   // absolute: paths are relative to it
-  std::vector<std::string> base_segments_;             // from the root of its worktree
-  std::string base_root_;                              // that root
-  std::map<std::string, const key::Resource*> asked_;  // artefacts of what a look is for
+  std::string base_;                                         // absolute: paths are relative to it
+  std::vector<std::string> base_segments_;                   // from the root of its worktree
+  std::string base_root_;                                    // that root
+  std::multimap<std::string, const key::Resource*> wanted_;  // what a look is for, by artefact
+  // Unusual readings that were wanted, by source: such a lock stands for them, too.
+  std::map<std::string, std::vector<key::Resource>> asked_;
   std::uint64_t asides_ = 0;  // names of what was moved aside to be removed
 };
 

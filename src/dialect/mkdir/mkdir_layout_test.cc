@@ -157,6 +157,15 @@ TEST_F(MkdirLayoutTest, OneNameStandsForWhatExistsElseForAllItMayMean) {
   EXPECT_THAT(claims_of("notes_today"), ElementsAre("./notes:today"));
 }
 
+TEST_F(MkdirLayoutTest, ADeepNameWithMoreReadingsThanTheLimitIsFoundOnDisk) {
+  const std::string path = "packages/web/src/components/forms/__tests__/login/";
+  files_.write("repo/" + path + "a.test.ts", "x");
+  foreign("files/" + sanitised(path + "a.test.ts"), "x");
+  EXPECT_THAT(claims_of(sanitised(path + "a.test.ts")), ElementsAre(path + "a.test.ts"));
+  foreign("files/" + sanitised(path + "new.ts"), "x");
+  EXPECT_THAT(claims_of(sanitised(path + "new.ts")), Contains(path + "new.ts"));
+}
+
 TEST_F(MkdirLayoutTest, OtherSpellingsMeanTheSameFile) {
   files_.write("repo/a/b", "x");
   files_.link("a", "repo/link");
@@ -218,13 +227,15 @@ TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
 TEST_F(MkdirLayoutTest, TheUnusualReadingThatIsWantedIsSeenThoughTheLockIsKnown) {
   files_.write("repo/a/b", "x");
   foreign("files/a__b", "x");
-  const auto known = [](const std::string&, std::uint64_t) { return true; };
+  const std::uint64_t stamp = layout_->look({})->sources.at(0).stamp;
+  const auto known = [&](const std::string&, std::uint64_t now) { return now == stamp; };
   std::vector<key::Resource> wanted = {resource("a/b")};
   EXPECT_THAT(layout_->look({&wanted, known})->sightings, IsEmpty());
   wanted = {resource("a__b")};
   const auto seen = layout_->look({&wanted, known});
   ASSERT_EQ(seen->sightings.size(), 1U);
   EXPECT_EQ(seen->sightings[0].lock.claims.size(), 2U);
+  EXPECT_THAT(claims_of("a__b"), ElementsAre("a/b", "a__b"));
 }
 
 TEST_F(MkdirLayoutTest, WhoeverWasKilledBetweenHisTwoStepsHoldsItAsUnknown) {
@@ -406,8 +417,12 @@ TEST_F(MkdirLayoutTest, WhatACrashLeftAsideIsTidiedLater) {
   files_.folder("repo/spec/.locks/.removed-1000-77-1");
   files_.folder("repo/spec/.locks/.removed-" + std::to_string(clock_.now().wall_ms) + "-77-1");
   files_.folder("repo/spec/.locks/files");
+  ASSERT_TRUE(layout_->prepare(lease("a"), "files/a"));
   EXPECT_EQ(layout_->tidy(), 1U);
-  EXPECT_EQ(in_locks().size(), 2U);
+  EXPECT_EQ(in_locks().size(), 3U);
+  clock_.ahead_ms = 120'000;
+  EXPECT_EQ(layout_->tidy(), 2U);
+  EXPECT_THAT(in_locks(), ElementsAre("files"));
 }
 
 TEST_F(MkdirLayoutTest, ModesFollowTheUmask) {

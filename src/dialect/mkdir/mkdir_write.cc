@@ -15,12 +15,13 @@ namespace {
 
 constexpr int kAttempts = 8;  // against others who remove what we are about to move
 
-constexpr std::string_view kAside = ".removed-";  // then when, by whom, the how many-eth
+constexpr std::string_view kPrepared = ".prepared-";  // then the lease, and a hash of the artefact
+constexpr std::string_view kAside = ".removed-";      // then when, by whom, the how many-eth
 
 std::string prepared_name(const core::LeaseId& lease, const std::string& artefact) {
   std::string hash;
   append_be64(hash, hash64(artefact));
-  return ".prepared-" + lease.text() + "-" + to_hex(hash);
+  return std::string(kPrepared) + lease.text() + "-" + to_hex(hash);
 }
 
 }  // namespace
@@ -174,15 +175,21 @@ Result<service::Removed> MkdirLayout::remove_from(const service::ArtefactFolder&
 }
 
 Result<std::size_t> MkdirLayout::tidy() {
-  constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to remove one folder
+  constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to move one folder
   LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
   if (!locks) return 0;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   std::size_t removed = 0;
+  const std::int64_t now_ms = context_.clock.now().wall_ms;
   for (const std::string& name : names) {
-    if (!name.starts_with(kAside)) continue;
-    const std::int64_t since_ms = std::strtoll(name.c_str() + kAside.size(), nullptr, 10);
-    if (context_.clock.now().wall_ms - since_ms < kLeftMs) continue;
+    std::int64_t since_ms = now_ms;
+    if (name.starts_with(kAside)) {
+      since_ms = std::strtoll(name.c_str() + kAside.size(), nullptr, 10);
+    } else if (name.starts_with(kPrepared)) {
+      LK_ASSIGN(const std::optional<service::FileStamp> there, locks->stamp(name));
+      if (there) since_ms = there->mtime_ms;
+    }
+    if (now_ms - since_ms < kLeftMs) continue;
     LK_CHECK(locks->remove(name));
     ++removed;
   }

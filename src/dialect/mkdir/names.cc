@@ -7,7 +7,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(std::string_view name, Colons colons) : name_(name), colons_(colons) {}
+  Reader(std::string_view name, Colons colons, const IsFolder* is_folder = nullptr)
+      : name_(name), colons_(colons), is_folder_(is_folder) {}
 
   Readings read() {
     std::string path;
@@ -27,9 +28,15 @@ class Reader {
   }
 
   bool branch(std::size_t at, std::string& path, bool colon) {
-    if (name_.substr(at).starts_with("__") && !with(at + 2, '/', path, colon)) return false;
+    const bool slash = name_.substr(at).starts_with("__") && may_enter(path);
+    if (slash && !with(at + 2, '/', path, colon)) return false;
     if (!with(at + 1, '_', path, colon)) return false;
     return colons_ == Colons::kNo || with(at + 1, ':', path, true);
+  }
+
+  bool may_enter(const std::string& path) {
+    if (is_folder_ == nullptr || path.empty()) return true;
+    return folders_asked_++ < kFoldersMax && (*is_folder_)(path);
   }
 
   bool with(std::size_t next, char read, std::string& path, bool colon) {
@@ -47,6 +54,8 @@ class Reader {
 
   const std::string_view name_;
   const Colons colons_;
+  const IsFolder* const is_folder_;  // null: all are
+  std::size_t folders_asked_ = 0;
   Readings found_;
   std::size_t seen_ = 0;
 };
@@ -72,6 +81,11 @@ Readings readings(std::string_view name, Colons colons) {
     found.paths.emplace_back(name);
   }
   return found;
+}
+
+std::vector<std::string> readings_in(std::string_view name, Colons colons,
+                                     const IsFolder& is_folder) {
+  return Reader(name, colons, &is_folder).read().paths;
 }
 
 std::string encoded(std::string_view name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,12 @@ struct Readings {
 };
 enum class Colons { kNo, kYes };  // kYes: only readings with at least one ':'
 Readings readings(std::string_view name, Colons colons);
+// Only those whose folders are there: `is_folder` is asked for every path up to a '/', at most
+// kFoldersMax times. At most kReadingsMax, the one with the most slashes first.
+using IsFolder = std::function<bool(const std::string& path)>;
+inline constexpr std::size_t kFoldersMax = 512;
+std::vector<std::string> readings_in(std::string_view name, Colons colons,
+                                     const IsFolder& is_folder);
 
 // Names of sources and artefacts are those on disk, with '%' and '#' as %25 and %23: a '#' would
 // end the source's name (service::source_of).

@@ -53,6 +53,22 @@ TEST(MkdirNames, BeyondTheLimitOnlyThePlainAndTheLiteralReading) {
   EXPECT_EQ(readings(std::string(200, '_'), Colons::kNo).paths.size(), 2U);
 }
 
+TEST(MkdirNames, FoldersThatAreNotThereAreNotEntered) {
+  std::vector<std::string> asked;
+  const IsFolder is_folder = [&](const std::string& path) {
+    asked.push_back(path);
+    return path == "a" || path == "a/__t__";
+  };
+  EXPECT_THAT(readings_in("a____t____x__b__c__d__e__f.ts", Colons::kNo, is_folder),
+              ElementsAre("a/__t__/x__b__c__d__e__f.ts", "a/__t____x__b__c__d__e__f.ts",
+                          "a____t____x__b__c__d__e__f.ts"));
+  EXPECT_LT(asked.size(), 64U);
+  int calls = 0;
+  const IsFolder any = [&](const std::string&) { return ++calls > 0; };
+  EXPECT_LE(readings_in(std::string(250, '_'), Colons::kYes, any).size(), kReadingsMax);
+  EXPECT_LE(calls, 512);
+}
+
 TEST(MkdirNames, EveryReadingSanitisesToTheNameAndEveryPathIsARead) {
   const unsigned seed = std::random_device()();
   std::mt19937 random(seed);

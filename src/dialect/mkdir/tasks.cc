@@ -1,0 +1,261 @@
+#include "dialect/mkdir/tasks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/text.h"
+#include "service/layouts.h"
+#include "service/report.h"
+
+namespace lockkeeper::dialect::mkdir {
+namespace {
+
+constexpr std::int64_t kAgainMs = 200;  // between two attempts of a retry
+
+service::LayoutEntry entry_for(std::string root) {
+  service::LayoutEntry entry;
+  entry.kind = kKind;
+  entry.root = std::move(root);
+  return entry;
+}
+
+service::LayoutContext context_of(service::LockTable& table) {
+  return {table.realm(), table.settings(), table.runtime().env, *table.runtime().clock};
+}
+
+bool is_task(const core::Conflict& conflict) {
+  return !conflict.requested.resource.is_path();
+}
+
+core::Conflict conflict_with(const core::Lease& lease, const key::Resource& resource) {
+  core::Conflict conflict;
+  conflict.requested.resource = resource;
+  conflict.held.resource = resource;
+  conflict.witness = resource.text();
+  conflict.holder = lease;
+  return conflict;
+}
+
+Error collision(const std::string& name, const std::string& wanted, const std::string& other,
+                const std::string& why) {
+  return {Code::kInvalidResource,
+          quote(wanted) + " and " + quote(other) + " have the same lock, files/" + name + ", and " +
+              why,
+          "rename one of them, or lock it natively: lockkeeper acquire " + shell_quote(wanted)};
+}
+
+}  // namespace
+
+Tasks::Tasks(service::Locks& locks, std::string root)
+    : locks_(locks), layout_(entry_for(std::move(root)), context_of(locks.table())) {}
+
+Result<void> Tasks::register_layout() {
+  LK_CHECK(service::use_layout(locks_.table(), {layout_.entry(), std::string(kLocksName) + "/"}));
+  return {};
+}
+
+Result<Tasks::Wish> Tasks::wish_for_task(const std::string& task) const {
+  const service::LockTable& table = locks_.table();
+  if (task.empty()) {
+    return fail(Code::kInvalidResource, "the task's id is empty", "name the task, such as T-17");
+  }
+  LK_ASSIGN(const key::Parsed parsed,
+            key::parse("task:" + task, table.settings().key_rules(table.realm())));
+  const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
+  if (!artefact) {
+    return fail(Code::kInvalidResource, quote(task) + " cannot be the name of a folder",
+                "use letters, digits, '.', '_' and '-'");
+  }
+  return Wish{parsed.resource, task, *artefact};
+}
+
+Result<std::vector<Tasks::Wish>> Tasks::wishes(const TaskRequest& request) {
+  LK_ASSIGN(Wish task, wish_for_task(request.task));
+  std::vector<Wish> all;
+  if (request.take_task) all.push_back(std::move(task));
+  const service::LockTable& table = locks_.table();
+  service::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
+                             {service::Base::kCwd, layout_.base_folder(), false},
+                             table.runtime().env, {.convert_backslash = true});
+  for (const std::string& file : request.files) {
+    LK_ASSIGN(const key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
+    const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
+    if (!artefact) {
+      return fail(Code::kLimitExceeded,
+                  quote(file) + ": its lock would need a name of more than " +
+                      std::to_string(kNameBytesMax) + " bytes, or one that no folder can have",
+                  "lock it natively: lockkeeper acquire " + shell_quote(file));
+    }
+    Wish wish{parsed.resource, file, *artefact};
+    const bool again = std::ranges::any_of(
+        all, [&](const Wish& other) { return other.resource == wish.resource; });
+    if (again) continue;
+    LK_CHECK(refuse_collision(all, wish));
+    all.push_back(std::move(wish));
+  }
+  return all;
+}
+
+// The document's sanitiser gives `a/b` and `a__b` one lock: whoever holds it would seem to hold
+// both. Refused where the other path is there to be meant.
+Result<void> Tasks::refuse_collision(const std::vector<Wish>& earlier, const Wish& wish) {
+  const std::string name = decoded(wish.artefact.substr(wish.artefact.find('/') + 1));
+  const std::string text = wish.resource.text();
+  for (const Wish& other : earlier) {
+    if (other.artefact != wish.artefact) continue;
+    return fail(collision(name, text, other.resource.text(), "both are asked for"));
+  }
+  for (const key::Resource& other : layout_.existing_paths(name)) {
+    if (other == wish.resource) continue;
+    return fail(collision(name, text, other.text(), "the latter exists"));
+  }
+  std::optional<Error> held;
+  LK_CHECK(locks_.table().read([&](core::Table& table) -> Result<void> {
+    for (const key::Resource& other : layout_.possible_paths(name)) {
+      if (other == wish.resource) continue;
+      LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(other));
+      for (const core::LeaseId& id : ids) {
+        LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+        // Another tool's lock of that name stands for both: that is BUSY.
+        if (lease == nullptr || lease->foreign) continue;
+        held = collision(name, text, other.text(),
+                         "the latter is held by " + service::owner_text(lease->owner));
+      }
+    }
+    return {};
+  }));
+  if (held) return fail(std::move(*held));
+  return {};
+}
+
+// What this owner holds already: the task's own files need not be asked for; what another task of
+// the same owner holds is as busy as anybody's, though the table would not mind.
+Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& request,
+                                                          std::vector<Wish>& wishes,
+                                                          std::vector<core::Lease>& mine) {
+  std::vector<core::Conflict> conflicts;
+  std::vector<Wish> rest;
+  LK_CHECK(locks_.table().read([&](core::Table& table) -> Result<void> {
+    for (const Wish& wish : wishes) {
+      bool have = false;
+      LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(wish.resource));
+      for (const core::LeaseId& id : ids) {
+        LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+        if (lease == nullptr || !lease->held_by(locks_.owner())) continue;
+        LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
+        if (now.over) continue;
+        const bool other_task = !lease->layout.empty() && lease->task != request.task;
+        const core::Claim exclusive{wish.resource, core::Mode::kExclusive, 0};
+        if (wish.resource.is_path() && !other_task) {
+          const bool whole = std::ranges::find(lease->claims, exclusive) != lease->claims.end();
+          if (whole) mine.push_back(*lease);
+          have |= whole;
+        } else {
+          conflicts.push_back(conflict_with(*lease, wish.resource));
+        }
+      }
+      if (!have) rest.push_back(wish);
+    }
+    wishes = rest;
+    return {};
+  }));
+  return conflicts;
+}
+
+service::Member Tasks::member(const Wish& wish, const TaskRequest& request) const {
+  service::Member member;
+  member.owner = locks_.owner();
+  service::AcquireCommand& command = member.command;
+  command.wanted.texts = {wish.resource.is_path() ? wish.typed : wish.resource.text()};
+  command.wanted.base = {service::Base::kCwd, layout_.base_folder(), false};
+  if (wish.resource.is_path()) {
+    command.wanted.syntax = key::Syntax::kLiteral;
+    command.wanted.convert_backslash = true;
+  }
+  command.ttl_ms = kNoEnd;
+  command.task = request.task;
+  command.reason = request.reason;
+  command.attach_pid = request.attach_pid;
+  command.through = {layout_.id(), wish.artefact};
+  return member;
+}
+
+// One attempt. REQUIRES: the layout is registered.
+Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, TaskReply& reply) {
+  reply.leases.clear();
+  LK_ASSIGN(reply.conflicts, held_by_myself(request, wishes, reply.leases));
+  if (!reply.conflicts.empty()) return {};
+  if (wishes.empty()) {
+    reply.acquired = true;
+    return {};
+  }
+  std::vector<service::Member> members;
+  for (const Wish& wish : wishes) members.push_back(member(wish, request));
+  LK_ASSIGN(const std::vector<service::AcquireResult> results, locks_.acquire_together(members));
+  reply.acquired = true;
+  std::vector<std::string> taken;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const service::AcquireResult& result = results[i];
+    reply.warnings.insert(reply.warnings.end(), result.warnings.begin(), result.warnings.end());
+    reply.lost.insert(reply.lost.end(), result.lost.begin(), result.lost.end());
+    reply.conflicts.insert(reply.conflicts.end(), result.conflicts.begin(), result.conflicts.end());
+    if (result.outcome == service::Ended::kGranted) {
+      taken.push_back(result.lease.id.text());
+      reply.leases.push_back(result.lease);
+    } else if (result.outcome == service::Ended::kRenewed) {
+      // The same owner took it since we looked: one of the two is second.
+      reply.conflicts.push_back(conflict_with(result.lease, wishes[i].resource));
+      reply.acquired = false;
+    } else {
+      reply.acquired = false;
+    }
+  }
+  if (reply.acquired || taken.empty()) return {};
+  service::ReleaseCommand back;
+  back.lease_ids = std::move(taken);
+  LK_CHECK(locks_.release(back));
+  return {};
+}
+
+Result<TaskReply> Tasks::acquire(const TaskRequest& request) {
+  LK_ASSIGN(const std::vector<Wish> wishes, this->wishes(request));
+  LK_CHECK(register_layout());
+  const Clock& clock = *locks_.table().runtime().clock;
+  const std::int64_t until_ms = clock.now().mono_ms + request.retry_ms;
+  TaskReply reply;
+  for (;;) {
+    LK_CHECK(ask(request, wishes, reply));
+    if (reply.acquired) return reply;
+    // A task that is taken stays so: on to the next one, as the document has it.
+    if (std::ranges::any_of(reply.conflicts, is_task)) return reply;
+    const std::int64_t left_ms = until_ms - clock.now().mono_ms;
+    if (left_ms <= 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(left_ms, kAgainMs)));
+  }
+  service::ReleaseCommand all;
+  all.task = request.task;
+  LK_ASSIGN(const core::ReleaseReply released, locks_.release(all));
+  reply.released = released.released;
+  reply.leases.clear();
+  return reply;
+}
+
+Result<core::ReleaseReply> Tasks::release(const std::string& task) {
+  LK_ASSIGN(const Wish wish, wish_for_task(task));
+  service::ReleaseCommand command;
+  command.task = task;
+  LK_ASSIGN(core::ReleaseReply reply, locks_.release(command));
+  if (!reply.released.empty()) return reply;
+  LK_ASSIGN(const std::vector<TaskLock> all, list());
+  for (const TaskLock& lock : all) {
+    if (lock.task != task && lock.name != wish.artefact) continue;
+    return fail(Code::kNotOwner,
+                "task " + task + " holds " + lock.name + " for " + service::owner_text(lock.owner) +
+                    ", not for " + service::owner_text(locks_.owner()),
+                "if that agent is done: lockkeeper task sweep --returned " + shell_quote(task));
+  }
+  return fail(Code::kNotFound, "task " + task + " holds nothing", "see: lockkeeper task list");
+}
+
+}  // namespace lockkeeper::dialect::mkdir

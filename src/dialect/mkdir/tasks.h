@@ -1,0 +1,119 @@
+// The mkdir protocol's operations (seed 004) over the one lock table: a task's lock and the locks
+// of its files, each a lease of its own that never ends by time, shown as the document's folders.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/mkdir/mkdir_layout.h"
+#include "service/locks.h"
+
+namespace lockkeeper::dialect::mkdir {
+
+inline constexpr std::int64_t kRetryMs = 5'000;  // the document's "brief retry"
+
+struct TaskRequest {
+  std::string task;
+  std::vector<std::string> files;  // as the document's scripts write them
+  bool take_task = true;           // false: the files alone (`lock-file`)
+  std::int64_t retry_ms = kRetryMs;
+  std::optional<int> attach_pid;
+  std::string reason;
+};
+
+struct TaskReply {
+  bool acquired = false;                  // else BUSY
+  std::vector<core::Lease> leases;        // of what was asked for
+  std::vector<core::Conflict> conflicts;  // BUSY: who has what
+  std::vector<std::string> released;      // BUSY for a file: what the task held before
+  std::vector<std::string> warnings;
+  std::vector<core::LostLease> lost;
+};
+
+// One lock of the folder, ours or another tool's.
+struct TaskLock {
+  std::string name;  // "tasks/T", "files/N", as on disk
+  std::string path;
+  std::vector<std::string> resources;
+  core::Owner owner;
+  std::string task;
+  std::int64_t since_wall_ms = 0;
+  bool foreign = false;
+  bool native = false;  // ours, and not taken through this protocol
+  core::LeaseId lease;  // empty: foreign
+  core::Alive alive = core::Alive::kUnknown;
+};
+
+// kReturned: what `task` holds. kDead: what belongs to processes that are gone. kAll: all that was
+// taken through this protocol, by us or by others.
+enum class Sweep { kDead, kReturned, kAll };
+
+struct SweepRequest {
+  Sweep what = Sweep::kDead;
+  std::string task;
+};
+
+struct SweepReply {
+  std::vector<std::string> released;  // resources of our own owner
+  std::vector<core::Lease> broken;    // others', foreign ones included
+  std::size_t kept = 0;               // locks of this folder that stay
+};
+
+class Tasks {
+ public:
+  // `locks` must outlive it; `root` as find_root() gives it. Registers nothing yet.
+  Tasks(service::Locks& locks, std::string root);
+
+  // All or nothing. A file that is another's is asked for again until retry_ms are over; then all
+  // that the task holds is given back. A task that is held, also by this owner, is BUSY at once,
+  // and nothing is given back. invalid_resource: an id or a path that breaks a rule, or a path
+  // whose lock would stand for another one, too.
+  Result<TaskReply> acquire(const TaskRequest& request);
+  // not_found: the task holds nothing. not_owner: another holds it.
+  Result<core::ReleaseReply> release(const std::string& task);
+  // Everything in the folder, in the order of names. Creates nothing.
+  Result<std::vector<TaskLock>> list();
+  // On record: the caller's own are released, others' broken.
+  Result<SweepReply> sweep(const SweepRequest& request);
+
+  const MkdirLayout& layout() const { return layout_; }
+
+ private:
+  struct Wish {
+    key::Resource resource;
+    std::string typed;
+    std::string artefact;
+  };
+  Result<Wish> wish_for_task(const std::string& task) const;
+  Result<std::vector<Wish>> wishes(const TaskRequest& request);
+  Result<void> refuse_collision(const std::vector<Wish>& earlier, const Wish& wish);
+  Result<std::vector<core::Conflict>> held_by_myself(const TaskRequest& request,
+                                                     std::vector<Wish>& wishes,
+                                                     std::vector<core::Lease>& mine);
+  service::Member member(const Wish& wish, const TaskRequest& request) const;
+  Result<void> ask(const TaskRequest& request, std::vector<Wish> wishes, TaskReply& reply);
+  Result<void> register_layout();
+  bool is_swept(const core::Lease& lease, const SweepRequest& request) const;
+  Result<void> break_them(const std::vector<core::LeaseId>& ids, const SweepRequest& request,
+                          bool foreign, SweepReply& reply);
+
+  service::Locks& locks_;
+  MkdirLayout layout_;
+};
+
+// The document's `spec/`: `named` (relative to `cwd`), else the nearest folder of that name from
+// `cwd` up to the realm's root, else the realm's only registered one, else `spec` in the realm's
+// root, which need not exist. invalid_input: no folder, or a symlink that leads out of the realm.
+Result<std::string> find_root(const service::Realm& realm, const service::Settings& settings,
+                              const std::string& cwd, const std::optional<std::string>& named);
+
+// One line about a conflict for the completion report; `json`: as an object.
+std::string report_line(const std::string& task, const core::Conflict& conflict,
+                        std::int64_t now_wall_ms, bool json);
+// invalid_input if the file cannot be written (no_space on a full disk).
+Result<void> append_report(const std::string& path, const std::string& text);
+
+}  // namespace lockkeeper::dialect::mkdir
