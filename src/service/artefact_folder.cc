@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <thread>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -16,6 +19,7 @@ namespace lockkeeper::service {
 namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kLeaseWaitMs = 5'000;
 constexpr int kDepthMax = 4;  // of folders inside an artefact that is removed
 
 FileStamp stamp_of(const struct stat& found) {
@@ -126,7 +130,14 @@ Result<std::optional<FileStamp>> ArtefactFolder::stamp(const std::string& name) 
 Result<std::optional<std::string>> ArtefactFolder::read(const std::string& name,
                                                         std::size_t limit) const {
   // Not blocking: a pipe in a lock's place must not hold us.
-  const Fd file(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const auto open = [&] {
+    return Fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  };
+  Fd file = open();
+  for (int waited_ms = 0; !file && errno == EWOULDBLOCK && waited_ms < kLeaseWaitMs; ++waited_ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    file = open();
+  }
   if (!file) {
     if (errno == ENOENT) return std::nullopt;
     if (errno == ELOOP) {
@@ -166,8 +177,13 @@ Result<std::optional<ArtefactFolder>> ArtefactFolder::folder(const std::string& 
 }
 
 Result<void> ArtefactFolder::write_new(const std::string& name, std::string_view bytes) const {
-  const Fd file(::openat(fd_.get(), name.c_str(),
-                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  LK_CHECK(create_file(name, bytes));
+  return {};
+}
+
+Result<Fd> ArtefactFolder::create_file(const std::string& name, std::string_view bytes) const {
+  Fd file(
+      ::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file) return failed(errno, "write", name);
   while (!bytes.empty()) {
     const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
@@ -179,7 +195,17 @@ Result<void> ArtefactFolder::write_new(const std::string& name, std::string_view
     }
     bytes.remove_prefix(static_cast<std::size_t>(put));
   }
-  return {};
+  return file;
+}
+
+Result<bool> ArtefactFolder::is_named(const std::string& name, int fd) const {
+  struct stat open{}, named{};
+  if (::fstat(fd, &open) != 0) return failed(errno, "look at", name);
+  if (::fstatat(fd_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    return failed(errno, "look at", name);
+  }
+  return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 Result<void> ArtefactFolder::make_folder(const std::string& name) const {
@@ -224,6 +250,24 @@ Result<void> ArtefactFolder::exchange(const std::string& a, const ArtefactFolder
 Result<void> ArtefactFolder::touch(const std::string& name) const {
   if (::utimensat(fd_.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return failed(errno, "touch", name);
+}
+
+Result<Fd> ArtefactFolder::lock(const std::string& name, std::int64_t wait_ms) const {
+  // For reading: who may not write the file may lock it all the same.
+  Fd file(::openat(fd_.get(), name.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!file) return failed(errno, "open", name);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return failed(errno, "lock", name);
+    if (std::chrono::steady_clock::now() > end) {
+      return fail(Code::kStoreBusy,
+                  "another lockkeeper has been writing behind " + quote(path_of(name)) + " for " +
+                      std::to_string(wait_ms) + " ms",
+                  "try again");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return file;
 }
 
 Result<void> ArtefactFolder::remove(const std::string& name) const {

@@ -38,13 +38,17 @@ class ArtefactFolder {
   Result<std::vector<std::string>> names() const;  // unordered, without "." and ".."
   Result<FileStamp> own_stamp() const;
   Result<std::optional<FileStamp>> stamp(const std::string& name) const;  // of the name itself
-  // A regular file's bytes; nullopt: there is none. limit_exceeded beyond `limit`.
+  // A regular file's bytes; nullopt: there is none. limit_exceeded beyond `limit`. Waits for who
+  // has a lease on it (fcntl), at most a few seconds.
   Result<std::optional<std::string>> read(const std::string& name, std::size_t limit) const;
   // A folder in this one; nullopt: there is none, or it is no folder.
   Result<std::optional<ArtefactFolder>> folder(const std::string& name) const;
 
   // A new file with all its bytes; fails if the name is taken.
   Result<void> write_new(const std::string& name, std::string_view bytes) const;
+  // The same, and it stays open for reading and writing.
+  Result<Fd> create_file(const std::string& name, std::string_view bytes) const;
+  Result<bool> is_named(const std::string& name, int fd) const;  // is that open file called so?
   Result<void> make_folder(const std::string& name) const;
   // In one step; false: `to` is taken. Works for files and folders. A file system that cannot do it
   // in one step gets rename_by_steps().
@@ -64,6 +68,9 @@ class ArtefactFolder {
   Result<void> exchange(const std::string& a, const ArtefactFolder& other,
                         const std::string& b) const;
   Result<void> touch(const std::string& name) const;  // mtime = now
+  // Locks a file of that name among processes of ours, made if it is not there, until the
+  // descriptor is closed. store_busy after `wait_ms`.
+  Result<Fd> lock(const std::string& name, std::int64_t wait_ms) const;
   // The file, or the folder with the plain files and folders in it; gone already is fine.
   Result<void> remove(const std::string& name) const;
 
