@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/acquire_options.h"
+#include "cli/mail.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/verbs.h"
@@ -63,12 +64,14 @@ int acquire_verb(VerbContext& context) {
   if (!command) return out.failed(command.error());
   auto open = context.open(options.resources);
   if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
   int signal_status = 0;
   const auto result = ask(context, (*open)->locks, std::move(*command), signal_status);
   if (!result) return out.failed(result.error());
   for (const core::LostLease& lost : result->lost) out.warning(service::lost_text(lost));
   for (const std::string& warning : result->warnings) out.warning(warning);
-  const service::Json json = service::acquire_json(*result);
+  service::Json json = service::acquire_json(*result);
+  tell_messages(context, **open, json);
   if (service::outcome_status(result->outcome) == 0) {
     out.object(json);
     out.text(granted_text(*result, context.now_wall_ms()));

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/mail.h"
 #include "cli/verbs.h"
 
 namespace lockkeeper::cli {
@@ -48,9 +49,11 @@ int check_verb(VerbContext& context) {
   }
   auto open = context.open(resources);
   if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
   const auto reply = (*open)->locks.check(command);
   if (!reply) return out.failed(reply.error());
   service::Json json = service::check_json(*reply);
+  tell_messages(context, **open, json);
   if (fence && !reply->fence_current) {
     return out.failed(
         {Code::kLost, "no live lease with fence " + *fence + " covers " + names(resources),

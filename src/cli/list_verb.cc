@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/list_view.h"
+#include "cli/mail.h"
 #include "cli/verbs.h"
 #include "service/registry.h"
 
@@ -95,10 +96,13 @@ int list_verb(VerbContext& context) {
   command.under = std::move(*wanted);
   auto open = context.open(under);
   if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
   const auto reply = (*open)->locks.list(command);
   if (!reply) return out.failed(reply.error());
+  service::Json json = out.json() ? service::list_json(*reply) : service::Json();
+  tell_messages(context, **open, json);
   if (out.json()) {
-    out.object(service::list_json(*reply));
+    out.object(json);
   } else if (reply->leases.empty() && reply->waiters.empty()) {
     const bool filtered = options.agent || options.task || options.under;
     out.text(filtered ? "nothing that matches is held"

@@ -1,6 +1,7 @@
 // `release` and `renew`: what an owner does with the leases it has.
 #include <nlohmann/json.hpp>
 
+#include "cli/mail.h"
 #include "cli/verbs.h"
 
 namespace lockkeeper::cli {
@@ -56,9 +57,11 @@ int release_verb(VerbContext& context) {
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
   auto open = context.open(resources);
   if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
   const auto reply = (*open)->locks.release(command);
   if (!reply) return out.failed(reply.error());
   service::Json json = service::release_json(*reply);
+  tell_messages(context, **open, json);
   if (!reply->not_held.empty()) {
     for (const core::LostLease& lost : lost_notices(**open)) {
       out.warning(service::lost_text(lost));
@@ -96,9 +99,12 @@ int renew_verb(VerbContext& context) {
   command.wanted = std::move(*wanted);
   auto open = context.open(resources);
   if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
   const auto renewed = (*open)->locks.renew(command);
   if (!renewed) return out.failed(renewed.error());
-  out.object(service::leases_json("renewed", *renewed));
+  service::Json json = service::leases_json("renewed", *renewed);
+  tell_messages(context, **open, json);
+  out.object(json);
   for (const core::Lease& lease : *renewed) {
     for (const core::Claim& claim : lease.claims) {
       out.text("renewed " + claim.resource.text() + ", " +

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/acquire_options.h"
+#include "cli/mail.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "service/pause.h"
@@ -141,6 +142,14 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
   return error;
 }
 
+// What was written to the caller before; what comes while the command runs is for its own calls.
+void tell_mail(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+  service::Json messages;
+  tell_messages(context, open, messages);
+  if (!messages.empty()) report.write(messages);
+  open.locks.take_messages_along(false);
+}
+
 // The end of a run whose lease was granted.
 int status_of(Output& out, const service::RunResult& result, bool keep_going) {
   if (result.lost && (!keep_going || !result.started)) return exit_status(Code::kLost);
@@ -202,16 +211,19 @@ int run_verb(VerbContext& context) {
     signals.reset();
     return signal_status != 0;
   };
+  expect_messages(context, **open);
   const auto watch = [&](const RunEvent& event) {
     tell(out, event);
     report.event(event);
+    if (event.what == RunEvent::What::kGranted) tell_mail(context, **open, report);
   };
   const auto result = service::run((*open)->locks, command, watch);
   progress.reset();
   if (!result) return out.failed(result.error());
   const service::Ended outcome = result->acquired.outcome;
   if (service::outcome_status(outcome) != 0) {
-    const service::Json json = service::acquire_json(result->acquired);
+    service::Json json = service::acquire_json(result->acquired);
+    tell_messages(context, **open, json);
     report.write(json);
     out.failed(refusal_of(context, *result, options, command.feature), json);
     return signal_status != 0 ? signal_status : service::outcome_status(outcome);

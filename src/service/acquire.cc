@@ -167,7 +167,7 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
   const auto committed = [&] { add_lost(result.lost, std::move(lost)); };
   LK_CHECK(mirror->look(request.claims));
   for (int tries = 0;; ++tries) {
-    auto version = table_.write(ask, committed);
+    auto version = write(ask, committed);
     if (!version) {
       mirror->discard_prepared();
       return fail(std::move(version.error()));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/message.h"
 #include "core/table.h"
 #include "service/commands.h"
 #include "service/identity.h"
@@ -52,6 +53,11 @@ class Locks {
   // realm has no layouts.
   Result<void> look_at_layouts();
 
+  // From now on what was written to the owner comes along with its verbs (core/message.h), by one
+  // probe in the transaction that they have anyway. After a verb: what came, which is told now.
+  void take_messages_along(bool wanted = true) { along_ = wanted; }
+  Result<core::Told> messages();
+
   // Is this lease current: alive, not over, with this fence? (I4)
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
 
@@ -86,9 +92,17 @@ class Locks {
   Result<std::vector<core::Lease>> break_foreign(const BreakCommand& command,
                                                  const std::vector<core::LeaseId>& ids);
 
+  // As the table's, with the messages.
+  Result<kv::Version> write(const LockTable::Work& work,
+                            const std::function<void()>& committed = {});
+  Result<bool> read(const LockTable::Look& look);
+
   LockTable& table_;
   const core::Owner owner_;
   const Under under_;
+  bool along_ = false;   // messages are wanted
+  bool untold_ = false;  // there are some that a read transaction could not mark as told
+  core::Told told_;
 };
 
 // LOCKKEEPER_LEASE and LOCKKEEPER_FENCE of the environment. invalid_input if only one is set or

@@ -45,7 +45,7 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   std::string from;
   int pages = 0;
   do {
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_CHECK(read([&](core::Table& table) -> Result<void> {
       LK_ASSIGN(core::LeasePage page, core::lease_page(table.state(), from));
       for (core::Lease& lease : page.leases) {
         LK_ASSIGN(const bool keep, wanted(lease));

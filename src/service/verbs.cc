@@ -93,6 +93,42 @@ void append(core::ReleaseReply& to, core::ReleaseReply from) {
 Locks::Locks(LockTable& table, core::Owner owner, Under under)
     : table_(table), owner_(std::move(owner)), under_(std::move(under)) {}
 
+Result<kv::Version> Locks::write(const LockTable::Work& work,
+                                 const std::function<void()>& committed) {
+  if (!along_) return table_.write(work, committed);
+  core::Told now;
+  const auto with_messages = [&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const bool again, work(table));
+    now = {};
+    if (!again) {
+      LK_ASSIGN(now, core::take_untold(table.state(), owner_));
+    }
+    return again;
+  };
+  return table_.write(with_messages, [&] {
+    if (committed) committed();
+    for (core::Message& message : now.messages) told_.messages.push_back(std::move(message));
+    told_.more = now.more;
+  });
+}
+
+Result<bool> Locks::read(const LockTable::Look& look) {
+  if (!along_) return table_.read(look);
+  return table_.read([&](core::Table& table) -> Result<void> {
+    LK_CHECK(look(table));
+    LK_ASSIGN(untold_, core::has_untold(table.state(), owner_));
+    return {};
+  });
+}
+
+Result<core::Told> Locks::messages() {
+  if (untold_) {
+    LK_CHECK(write([](core::Table&) -> Result<bool> { return false; }));
+    untold_ = false;
+  }
+  return std::exchange(told_, {});
+}
+
 Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
   Resolved resolved;
   const key::Rules rules = table_.settings().key_rules(table_.realm());
@@ -160,7 +196,7 @@ Result<void> Locks::release_by_id(const ReleaseCommand& command,
     append(total, std::move(now));
     first = false;
   };
-  LK_CHECK(table_.write(work, committed));
+  LK_CHECK(write(work, committed));
   return {};
 }
 
@@ -181,7 +217,7 @@ Result<void> Locks::release_by_name(const std::vector<key::Resource>& resources,
     done += now.released.size() + now.not_held.size() + now.not_owner.size();
     append(total, std::move(now));
   };
-  LK_CHECK(table_.write(work, committed));
+  LK_CHECK(write(work, committed));
   return {};
 }
 
@@ -194,7 +230,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
     LK_ASSIGN(ttl_ms, lease_length(table_.settings(), command.ttl_ms));
   }
   std::vector<core::Lease> renewed;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+  LK_CHECK(write([&](core::Table& table) -> Result<bool> {
     std::vector<core::LeaseId> ids = named;
     if (command.all) {
       LK_ASSIGN(ids, table.state().leases_of(owner_));
@@ -242,10 +278,10 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   if (mirrored) LK_CHECK(mirror.look(request.claims));
   for (bool verified = false;; verified = true) {
     core::CheckReply reply;
-    LK_ASSIGN(const bool there, table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(reply, table.check(request, command.fence));
-      return mirrored ? mirror.overlay(&table, request, reply) : Result<void>();
-    }));
+    LK_ASSIGN(const bool there, read([&](core::Table& table) -> Result<void> {
+                LK_ASSIGN(reply, table.check(request, command.fence));
+                return mirrored ? mirror.overlay(&table, request, reply) : Result<void>();
+              }));
     if (!there) reply.free = true;
     if (!there && mirrored) LK_CHECK(mirror.overlay(nullptr, request, reply));
     if (!mirrored || !there || reply.free || verified) return reply;
