@@ -103,6 +103,14 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper task list\n"
      "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n",
      task_verb},
+    {"coordmcp", "CoordMCP's tools, over the same locks",
+     "  lockkeeper coordmcp lock_files --agent-id A --project-id P --file src/a.py \\\n"
+     "    --reason JWT\n"
+     "  lockkeeper coordmcp lock_files --wait=10m --args \\\n"
+     "    '{\"agent_id\":\"A\",\"project_id\":\"P\",\"files\":[\"src/a.py\"],\"reason\":\"JWT\"}'\n"
+     "  lockkeeper coordmcp get_locked_files --project-id P\n"
+     "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
+     coordmcp_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

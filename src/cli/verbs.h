@@ -30,6 +30,7 @@ int config_verb(VerbContext& context);
 int coordinator_verb(VerbContext& context);
 int gate_verb(VerbContext& context);
 int guard_verb(VerbContext& context);
+int coordmcp_verb(VerbContext& context);
 int layout_verb(VerbContext& context);
 int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);

@@ -1,5 +1,6 @@
 #include "dialect/kinds.h"
 
+#include "dialect/coordmcp/layout.h"
 #include "dialect/dirlock/layout.h"
 #include "dialect/mkdir/mkdir_layout.h"
 #include "dialect/workflow/layout.h"
@@ -8,6 +9,7 @@ namespace lockkeeper::dialect {
 
 service::LayoutKinds layout_kinds() {
   service::LayoutKinds kinds;
+  kinds.emplace(coordmcp::kKind, coordmcp::make_layout);
   kinds.emplace(dirlock::kKind, dirlock::DirLockLayout::make);
   kinds.emplace(mkdir::kKind, mkdir::make_mkdir_layout);
   kinds.emplace(workflow::kKind, workflow::make_layout);

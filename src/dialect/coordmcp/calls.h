@@ -1,0 +1,127 @@
+// CoordMCP's tools (seed 002, ADR-0005) over Lockkeeper's table: typed arguments in, its JSON out.
+// The command line calls these now, the MCP door will. Where the ADR and the real system name a key
+// differently both are there (`file` and `file_path`, `expected_unlock` and
+// `expected_unlock_time`); where their texts differ the ADR's is used.
+//
+// Thread safety: none; one Calls for one request.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/coordmcp/layout.h"
+#include "service/locks.h"
+
+namespace lockkeeper::dialect::coordmcp {
+
+// Its environment variables.
+struct Config {
+  std::string data_dir;              // COORDMCP_DATA_DIR, else ~/.coordmcp/data
+  std::string timeout_hours = "24";  // COORDMCP_LOCK_TIMEOUT_HOURS
+  std::int64_t timeout_ms = 24LL * 3'600'000;
+  std::size_t max_locks = 100;  // COORDMCP_MAX_FILE_LOCKS_PER_AGENT
+  bool auto_cleanup = true;     // COORDMCP_AUTO_CLEANUP_STALE_LOCKS
+};
+Result<Config> read_config(const service::Environment& env);
+
+struct LockFiles {
+  std::string agent_id;
+  std::string project_id;
+  std::vector<std::string> files;
+  std::string reason;
+  int expected_duration_minutes = 60;   // told, never enforced
+  std::optional<std::int64_t> wait_ms;  // ours: wait in the queue instead of being refused
+  std::function<bool(const service::WaitProgress&)> on_wait;
+};
+struct UnlockFiles {
+  std::string agent_id;
+  std::string project_id;
+  std::vector<std::string> files;
+};
+struct FreeFiles {
+  std::string agent_id;
+  std::string project_id;
+  std::vector<std::string> files;
+};
+struct SendMessage {
+  std::string from_agent_id;
+  std::string to_agent_id;  // "broadcast": everybody
+  std::string project_id;
+  std::string content;
+  std::string message_type = "update";  // an unknown one becomes update, as there, with a warning
+  std::string related_task_id;
+};
+struct GetMessages {
+  std::string agent_id;
+  std::string project_id;
+  bool unread_only = false;
+  int limit = 50;
+};
+
+struct Reply {
+  Json json;
+  std::optional<Code> failure;  // for an exit status; nullopt: success
+};
+
+class Calls {
+ public:
+  // All must outlive it. `session` is the caller's, "" for none.
+  Calls(service::LockTable& table, Config config, std::string session = {})
+      : table_(table), config_(std::move(config)), session_(std::move(session)) {}
+
+  Reply lock_files(const LockFiles& call);
+  Reply unlock_files(const UnlockFiles& call);
+  Reply get_locked_files(const std::string& project_id);
+  Reply cleanup_stale_locks(const std::string& project_id);
+  // Ours: which of these could be had now, and who has the others.
+  Reply get_free_files(const FreeFiles& call);
+  Reply send_message(const SendMessage& call);
+  Reply get_messages(const GetMessages& call);
+  Reply mark_message_read(const std::string& agent_id, const std::string& message_id);
+
+ private:
+  // A file as it was asked for, and what it is.
+  struct Asked {
+    std::string text;
+    key::Resource resource;
+  };
+  // The store of this realm and project, registered at the first use.
+  struct Store {
+    std::unique_ptr<service::Layout> layout;
+    CoordLayout& coord() const { return static_cast<CoordLayout&>(*layout); }
+  };
+  Result<service::LayoutEntry> entry_for(const std::string& project_id) const;
+  service::LayoutContext context() const;
+  Result<Store> open(const std::string& project_id);
+  Result<std::vector<Asked>> resolve(const Store& store, const std::vector<std::string>& files);
+  service::Wanted wanted(const Store& store, const std::vector<Asked>& asked) const;
+  Result<service::Locks> locks(const core::Owner& owner) const;
+  Result<std::vector<core::Lease>> own_leases(const core::Owner& owner);
+  Reply refused(const std::vector<Asked>& asked,
+                const std::vector<core::Conflict>& conflicts) const;
+  Reply not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result);
+  Result<Reply> do_lock(const LockFiles& call);
+  Result<Reply> do_unlock(const UnlockFiles& call);
+  Result<Reply> do_list(const std::string& project_id);
+  Result<Reply> do_clean(const std::string& project_id);
+  Result<Reply> do_free(const FreeFiles& call);
+  Result<Reply> do_send(const SendMessage& call);
+  Result<Reply> do_get(const GetMessages& call);
+  Result<core::Owner> receiver(const std::string& to);
+  void add_messages(const core::Owner& owner, Json& json);
+  core::Owner owner(const std::string& agent_id) const { return {agent_id, session_}; }
+
+  service::LockTable& table_;
+  const Config config_;
+  const std::string session_;
+};
+
+// {"success":false,"error":…,"error_type":…}.
+Reply failure(Code code, const std::string& type, const std::string& text);
+Reply from_error(const Error& error);
+Reply told(Result<Reply> reply);
+
+}  // namespace lockkeeper::dialect::coordmcp

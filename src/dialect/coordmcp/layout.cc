@@ -1,0 +1,392 @@
+// Looking: which entries stand in the store, and what they stand for. Writing: layout_write.cc.
+#include "dialect/coordmcp/layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "key/path.h"
+#include "service/disk_path.h"
+
+namespace lockkeeper::dialect::coordmcp {
+namespace {
+
+constexpr std::int64_t kFreshMs = 2'000;
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr double kHoursMax = 24.0 * 366 * 100;
+constexpr std::size_t kNameBytesMax = 200;  // of an owner as the table has it
+constexpr std::string_view kAgents = "agents";
+constexpr std::string_view kLocksFolder = "locks";
+constexpr std::string_view kAgentFile = "locked_files.json";
+constexpr std::string_view kUnknown = "unknown";
+
+std::string encoded(std::string_view name) {
+  std::string out;
+  for (const char c : name) c == '#' ? out += "%23" : c == '%' ? out += "%25" : out += c;
+  return out;
+}
+
+std::string decoded(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string_view code = name.substr(i, 3);
+    const bool coded = code == "%23" || code == "%25";
+    out += code == "%23" ? '#' : name[i];
+    if (coded) i += 2;
+  }
+  return out;
+}
+
+std::vector<std::string> split_projects(std::string_view text) {
+  std::vector<std::string> projects;
+  for (std::string& name : key::split(text, ',')) {
+    if (!name.empty()) projects.push_back(std::move(name));
+  }
+  return projects;
+}
+
+// All worktrees of a repository must call one lease by one name: the main one's.
+std::string main_root(const service::Realm& realm) {
+  constexpr std::string_view kGit = "/.git";
+  const std::string& dir = realm.common_dir;
+  if (realm.in_git && !realm.bare && dir.size() > kGit.size() && dir.ends_with(kGit)) {
+    return dir.substr(0, dir.size() - kGit.size());
+  }
+  return realm.root;
+}
+
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() > most) text.resize(most);
+  return text;
+}
+
+}  // namespace
+
+bool is_project_id(std::string_view id) {
+  constexpr std::size_t kMax = 200;
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !id.empty() && id.size() <= kMax && id.front() != '.' && std::ranges::all_of(id, allowed);
+}
+
+Result<std::int64_t> parse_hours(std::string_view text, std::string_view what) {
+  double hours = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hours);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && hours > 0 && hours <= kHoursMax) {
+    return static_cast<std::int64_t>(hours * static_cast<double>(kHourMs));
+  }
+  return fail(Code::kInvalidInput,
+              std::string(what) + " " + quote(text) + " is not a number of hours above 0",
+              "give it a number, such as 24");
+}
+
+std::string task_text(const std::string& project, int minutes) {
+  return std::string(kKind) + ":" + project + ":" + std::to_string(minutes) + "m";
+}
+
+std::optional<Told> told_in(const std::string& task) {
+  const std::string start = std::string(kKind) + ":";
+  const std::size_t colon = task.rfind(':');
+  if (!task.starts_with(start) || colon < start.size() || !task.ends_with('m')) return std::nullopt;
+  Told told{task.substr(start.size(), colon - start.size()), 0};
+  const char* const last = task.data() + task.size() - 1;
+  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, told.minutes);
+  if (error != std::errc() || end != last || told.minutes < 0) return std::nullopt;
+  return told;
+}
+
+std::string holder_name(const core::Owner& owner) {
+  return owner.session.empty() ? owner.agent : owner.agent + "@" + owner.session;
+}
+
+Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
+                                                     const service::LayoutContext& context) {
+  const auto wrong = [&](const std::string& what, const std::string& hint) {
+    return fail(Code::kInvalidInput, "the coordmcp layout of " + quote(entry.root) + ": " + what,
+                hint);
+  };
+  std::int64_t timeout_ms = kTimeoutHours * kHourMs;
+  for (const auto& [name, value] : entry.options) {
+    if (name == "project") {
+      for (const std::string& project : split_projects(value)) {
+        if (is_project_id(project)) continue;
+        return wrong(quote(project) + " is not the id of a project",
+                     "ids are letters, digits, - _ and . (not first)");
+      }
+    } else if (name == "workspace") {
+      if (value.starts_with('/')) continue;
+      return wrong("its workspace " + quote(value) + " is not absolute", "give an absolute path");
+    } else if (name == "timeout_hours") {
+      LK_ASSIGN(timeout_ms, parse_hours(value, "timeout_hours"));
+    } else if (name == "agent_keys") {
+      if (value == "relative" || value == "absolute") continue;
+      return wrong("agent_keys " + quote(value), "relative or absolute");
+    } else if (name == "keep_expired") {
+      if (value == "true" || value == "false") continue;
+      return wrong("keep_expired " + quote(value), "true or false");
+    } else {
+      return wrong("it has no option " + quote(name),
+                   "known are project, workspace, timeout_hours, agent_keys and keep_expired");
+    }
+  }
+  return std::make_unique<CoordLayout>(entry, context, timeout_ms);
+}
+
+CoordLayout::CoordLayout(service::LayoutEntry entry, const service::LayoutContext& context,
+                         std::int64_t timeout_ms)
+    : Layout(std::move(entry)),
+      context_(context),
+      rules_(context.settings.key_rules(context.realm)),
+      timeout_ms_(timeout_ms),
+      main_root_(main_root(context.realm)),
+      workspace_(main_root_) {
+  const auto& options = this->entry().options;
+  if (const auto found = options.find("workspace"); found != options.end()) {
+    workspace_ = found->second;
+    while (workspace_.size() > 1 && workspace_.ends_with('/')) workspace_.pop_back();
+  }
+  if (const auto found = options.find("project"); found != options.end()) {
+    projects_ = split_projects(found->second);
+  }
+  const auto keys = options.find("agent_keys");
+  relative_ = keys == options.end() || keys->second == "relative";
+  const auto keep = options.find("keep_expired");
+  keep_expired_ = keep != options.end() && keep->second == "true";
+}
+
+CoordLayout::Place CoordLayout::project_place(const std::string& project) const {
+  Place place;
+  place.folder = std::string(kAgents) + "/" + std::string(kLocksFolder);
+  place.name = project + ".json";
+  place.source = encoded(place.folder + "/" + place.name);
+  place.shape = Shape::kProject;
+  place.session = project;
+  return place;
+}
+
+CoordLayout::Place CoordLayout::agent_place(const std::string& agent) const {
+  Place place;
+  place.folder = std::string(kAgents) + "/" + agent;
+  place.name = kAgentFile;
+  place.source = encoded(place.folder + "/" + place.name);
+  place.shape = Shape::kAgent;
+  place.session = place.folder;
+  return place;
+}
+
+Result<CoordLayout::Place> CoordLayout::place_of(const std::string& artefact) const {
+  const std::string source = service::source_of(artefact);
+  const std::vector<std::string> names = key::split(decoded(source), '/');
+  const bool plain = std::ranges::all_of(names, service::is_plain_name);
+  if (names.size() != 3 || names[0] != kAgents || !plain) {
+    return fail(Code::kInvalidInput, quote(artefact) + " is not an entry of CoordMCP's store",
+                "they are called agents/locks/PROJECT.json#PATH and the like");
+  }
+  const bool project = names[1] == kLocksFolder && names[2].ends_with(".json");
+  Place place =
+      project ? project_place(names[2].substr(0, names[2].size() - 5)) : agent_place(names[1]);
+  if (source.size() < artefact.size()) place.key = artefact.substr(source.size() + 1);
+  return place;
+}
+
+std::string CoordLayout::full_path(const Place& place) const {
+  return entry().root + "/" + place.folder + "/" + place.name;
+}
+
+// A file, or the folder of an agent with what is in it.
+bool CoordLayout::is_ignored(const Place& place) const {
+  return ignores(place.source) || ignores(full_path(place)) ||
+         ignores(entry().root + "/" + place.folder) || ignores(place.folder);
+}
+
+// The projects', and one for each folder of an agent that has the ADR's file.
+Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
+  std::vector<Place> all;
+  for (const std::string& project : projects_) all.push_back(project_place(project));
+  auto agents = service::ArtefactFolder::open(entry().root, kAgents);
+  if (!agents) {
+    if (agents.error().code == Code::kNotFound) return all;
+    return fail(std::move(agents.error()));
+  }
+  LK_ASSIGN(std::vector<std::string> names, agents->names());
+  std::ranges::sort(names);
+  for (const std::string& name : names) {
+    if (name == kLocksFolder || name.starts_with('.')) continue;
+    Place place = agent_place(name);
+    if (is_ignored(place)) continue;
+    LK_ASSIGN(const std::optional<service::FileStamp> found, agents->stamp(name));
+    if (!found || found->regular) continue;
+    if (!found->folder) {
+      return fail(Code::kStoreUnavailable,
+                  quote(agents->path_of(name)) +
+                      " is a symlink or no folder: what it holds "
+                      "cannot be told",
+                  "move it away, or pass it over: lockkeeper layout ignore " +
+                      shell_quote(agents->path_of(name)));
+    }
+    all.push_back(std::move(place));
+  }
+  return all;
+}
+
+Result<service::Seen> CoordLayout::look(const service::Interest& interest) {
+  service::Seen seen;
+  LK_ASSIGN(const std::vector<Place> all, places());
+  for (const Place& place : all) LK_CHECK(look_at_one(place, interest, seen));
+  seen.complete = true;
+  return seen;
+}
+
+Result<service::Seen> CoordLayout::look_at(const std::string& source) {
+  service::Seen seen;
+  LK_ASSIGN(const Place place, place_of(source));
+  LK_ASSIGN(const bool there, look_at_one(place, {}, seen));
+  if (!there) seen.absent.push_back(place.source);
+  return seen;
+}
+
+// False: there is no such file.
+Result<bool> CoordLayout::look_at_one(const Place& place, const service::Interest& interest,
+                                      service::Seen& seen) {
+  if (is_ignored(place)) return true;
+  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  if (!folder && folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
+  std::optional<service::FileStamp> own;
+  if (folder) {
+    LK_ASSIGN(own, folder->stamp(place.name));
+  }
+  if (!own) return false;
+  SharedFile shared(*folder, place.name, place.shape, context_.clock);
+  LK_ASSIGN(const bool mended, shared.mend());
+  if (mended) {
+    LK_ASSIGN(own, folder->stamp(place.name));
+    if (!own) return false;
+  }
+  RecordWriter seen_as;
+  seen_as.number(own->stamp);
+  seen_as.signed_number(timeout_ms_);
+  seen_as.text(workspace_);
+  service::Source source;
+  source.name = place.source;
+  source.stamp = hash64(seen_as.take());
+  source.fresh = context_.clock.now().wall_ms - own->mtime_ms < kFreshMs;
+  seen.sources.push_back(source);
+  if (interest.known && interest.known(source.name, source.stamp)) return true;
+  LK_ASSIGN(const std::optional<LockFile> file, shared.read());
+  if (!file) return true;
+  service::Resolver resolver = this->resolver();
+  for (const Entry& each : file->entries()) {
+    if (expired(each)) continue;
+    auto resource = resource_of(each, resolver);
+    if (resource) {
+      seen.sightings.push_back(sighting(place, each, *resource));
+    } else {
+      seen.notes.push_back(full_path(place) + ": " + resource.error().message);
+    }
+  }
+  return true;
+}
+
+service::Sighting CoordLayout::sighting(const Place& place, const Entry& each,
+                                        const key::Resource& resource) const {
+  service::Sighting sighting;
+  core::ForeignLock& lock = sighting.lock;
+  lock.layout = id();
+  lock.artefact = place.source + "#" + each.key;
+  lock.path = full_path(place) + "#" + each.key;
+  lock.claims = {{resource, core::Mode::kExclusive, 0}};
+  lock.owner.agent =
+      cut(each.locked_by.empty() ? std::string(kUnknown) : each.locked_by, kNameBytesMax);
+  lock.owner.session = cut(place.session, kNameBytesMax);
+  lock.reason = each.reason;
+  lock.since_wall_ms = each.locked_at ? each.locked_at->wall_ms() : 0;
+  lock.expires_wall_ms = end_of(each);
+  RecordWriter looks;
+  looks.text(each.identity());
+  looks.signed_number(lock.since_wall_ms);
+  looks.text(each.reason);
+  looks.text(resource.text());
+  lock.stamp = hash64(looks.take());
+  sighting.identity = each.identity();
+  return sighting;
+}
+
+std::int64_t CoordLayout::end_of(const Entry& each) const {
+  return each.locked_at ? each.locked_at->wall_ms() + timeout_ms_ : kNoEnd;
+}
+
+// As its own reader: strictly after.
+bool CoordLayout::expired(const Entry& each) const {
+  const std::int64_t end = end_of(each);
+  return end != kNoEnd && context_.clock.now().wall_ms > end;
+}
+
+// The real system's key is the absolute path, the ADR's is what was asked for; ours in the ADR's
+// file says in file_path which workspace is meant.
+std::string CoordLayout::path_of(const Entry& each) const {
+  if (each.key.starts_with('/')) return each.key;
+  if (each.file_path.starts_with('/')) return each.file_path;
+  return service::join_path(workspace_, each.key);
+}
+
+service::Resolver CoordLayout::resolver() const {
+  return {context_.realm, rules_, {service::Base::kRoot, {}, false}, context_.env, {true}};
+}
+
+Result<key::Resource> CoordLayout::resource_of(const Entry& each,
+                                               service::Resolver& resolver) const {
+  std::string path = path_of(each);
+  if (each.scope == "project") path = workspace_ + "/";
+  if ((each.scope == "directory" || each.scope == "module") && !path.ends_with('/')) path += '/';
+  auto parsed = resolver.resolve(path, key::Syntax::kLiteral);
+  if (!parsed && path.ends_with('/')) {  // it is a file after all
+    parsed = resolver.resolve(path.substr(0, path.size() - 1), key::Syntax::kLiteral);
+  }
+  if (!parsed) return fail(std::move(parsed.error()));
+  return parsed->resource;
+}
+
+bool CoordLayout::elsewhere(const Entry& each) const {
+  service::Resolver resolver = this->resolver();
+  return !resource_of(each, resolver).has_value();
+}
+
+Result<std::optional<LockFile>> CoordLayout::read(const Place& place) const {
+  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  if (!folder) {
+    if (folder.error().code == Code::kNotFound) return std::nullopt;
+    return fail(std::move(folder.error()));
+  }
+  return SharedFile(*folder, place.name, place.shape, context_.clock).read();
+}
+
+Result<std::vector<CoordLayout::Listed>> CoordLayout::entries() {
+  std::vector<Listed> all;
+  service::Resolver resolver = this->resolver();
+  LK_ASSIGN(const std::vector<Place> sources, places());
+  for (const Place& place : sources) {
+    if (is_ignored(place)) continue;
+    LK_ASSIGN(const std::optional<LockFile> file, read(place));
+    if (!file) continue;
+    for (const Entry& each : file->entries()) {
+      Listed listed{place.source, each, {}, expired(each)};
+      if (const auto resource = resource_of(each, resolver)) listed.path = resource->text();
+      all.push_back(std::move(listed));
+    }
+  }
+  return all;
+}
+
+Result<bool> CoordLayout::shares_folder() {
+  LK_ASSIGN(const std::vector<Listed> all, entries());
+  return std::ranges::any_of(all, [&](const Listed& listed) {
+    const bool of_agent = listed.source.ends_with("/" + std::string(kAgentFile));
+    return of_agent && listed.path.empty() && path_of(listed.entry).starts_with('/');
+  });
+}
+
+}  // namespace lockkeeper::dialect::coordmcp

@@ -1,0 +1,127 @@
+// CoordMCP's JSON store (seed 002, ADR-0005) as a layout. The root is its data folder; sources are
+//   agents/locks/{project}.json        the real system's, of each project that the layout names
+//   agents/{agent}/locked_files.json   the ADR's, of every agent
+// and an artefact is `source#key` of one entry. Every lease on plain files is shown in both: under
+// the absolute path for each project, under the path from the workspace for its agent.
+//
+// Its own reader ends a lock at locked_at + timeout hours, by its local clock. What we write is
+// therefore local, without a zone, and locked_at is moved so that their end is not before ours. The
+// fraction of its second is a mark of the lease: it survives what CoordMCP does to the file, a
+// renewal, and another zone of ours, and tells our entry from another's.
+//
+// Options: project ("a,b"; none: the ADR's files alone), workspace (absolute; else the main
+// worktree's root), timeout_hours (24), agent_keys (relative or absolute: how an agent's file names
+// its entries; several workspaces that share a data folder need absolute ones), keep_expired (true:
+// what is past its end stays in the files, though it counts for nobody).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dialect/coordmcp/shared_file.h"
+#include "key/resource.h"
+#include "service/layout.h"
+#include "service/resolve.h"
+
+namespace lockkeeper::dialect::coordmcp {
+
+inline constexpr std::string_view kKind = "coordmcp";
+inline constexpr int kTimeoutHours = 24;
+
+Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
+                                                     const service::LayoutContext& context);
+
+// May it be part of a file's name in the store? (One name, nothing that leads elsewhere.)
+bool is_project_id(std::string_view id);
+// "0.5" and "24" as milliseconds; invalid_input names `what`.
+Result<std::int64_t> parse_hours(std::string_view text, std::string_view what);
+// What a lease keeps of lock_files' arguments, in its task: "coordmcp:PROJECT:60m".
+std::string task_text(const std::string& project, int minutes);
+struct Told {
+  std::string project;
+  int minutes = 0;
+};
+std::optional<Told> told_in(const std::string& task);
+// "agent", or "agent@session".
+std::string holder_name(const core::Owner& owner);
+
+class CoordLayout final : public service::Layout {
+ public:
+  CoordLayout(service::LayoutEntry entry, const service::LayoutContext& context,
+              std::int64_t timeout_ms);
+
+  Result<service::Seen> look(const service::Interest& interest) override;
+  Result<service::Seen> look_at(const std::string& source) override;
+  bool look_after_publishing() const override { return true; }
+  service::Showing showing(const core::Lease& lease) const override;
+  std::string identity(const core::Lease& lease, const std::string& artefact) const override;
+  Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                     const std::vector<std::string>& ours) override;
+  Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
+  Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
+  Result<service::Removed> remove(const std::string& artefact,
+                                  const std::string& identity) override;
+
+  // Every entry of the project's file (of this workspace) and of the agents' files, ours and
+  // expired ones included. For get_locked_files.
+  struct Listed {
+    std::string source;
+    Entry entry;
+    std::string path;  // from the root, if it is in this realm
+    bool expired = false;
+  };
+  Result<std::vector<Listed>> entries();
+  // Removes the entries that are past their end, in all sources; gives how many there were.
+  Result<int> clean();
+  // Does an agent's file hold what is another workspace's? Then names from ours would collide.
+  Result<bool> shares_folder();
+  const std::string& workspace() const { return workspace_; }
+
+ private:
+  // One source, and in it perhaps one entry.
+  struct Place {
+    std::string source;        // "agents/locks/demo.json", its signs # and % as %23 and %25
+    std::string folder, name;  // below the root
+    Shape shape = Shape::kProject;
+    std::string session;  // of who is seen there: the project, or the agent's folder
+    std::string key;
+  };
+  Place project_place(const std::string& project) const;
+  Place agent_place(const std::string& agent) const;
+  Result<Place> place_of(const std::string& artefact) const;
+  Result<std::vector<Place>> places() const;
+  Result<std::optional<LockFile>> read(const Place& place) const;
+  Result<bool> look_at_one(const Place& place, const service::Interest& interest,
+                           service::Seen& seen);
+  std::string path_of(const Entry& entry) const;
+  service::Resolver resolver() const;
+  Result<key::Resource> resource_of(const Entry& entry, service::Resolver& resolver) const;
+  service::Sighting sighting(const Place& place, const Entry& entry,
+                             const key::Resource& resource) const;
+  std::int64_t end_of(const Entry& entry) const;
+  bool expired(const Entry& entry) const;
+  bool over_soon(const Entry& entry) const;
+  bool elsewhere(const Entry& entry) const;
+  std::string full_path(const Place& place) const;
+  bool is_ignored(const Place& place) const;
+  std::string absolute(const key::Resource& resource) const;
+  std::string agent_key(const key::Resource& resource) const;
+  // How the lease is to stand in that source.
+  std::vector<Entry> entries_of(const core::Lease& lease, const Place& place) const;
+  Result<SharedFile::Verdict> update(const Place& place, const SharedFile::Change& change,
+                                     const SharedFile::Buried& buried = {});
+
+  const service::LayoutContext context_;
+  const key::Rules rules_;
+  const std::int64_t timeout_ms_;
+  std::string main_root_;  // what a resource's path is relative to
+  std::string workspace_;
+  std::vector<std::string> projects_;
+  bool relative_ = true;
+  bool keep_expired_ = false;
+};
+
+}  // namespace lockkeeper::dialect::coordmcp

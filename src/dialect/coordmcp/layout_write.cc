@@ -1,0 +1,276 @@
+// Writing: how our leases stand in CoordMCP's files.
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "dialect/coordmcp/layout.h"
+#include "key/path.h"
+#include "service/disk_path.h"
+
+namespace lockkeeper::dialect::coordmcp {
+namespace {
+
+using service::Published;
+using service::Removed;
+using Verdict = SharedFile::Verdict;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kForEverMs = std::int64_t{100} * 365 * 24 * 3'600'000;
+constexpr int kMicros = 1'000'000;
+constexpr std::string_view kReservedAgent = "locks";  // agents/locks/ holds the projects' files
+constexpr std::size_t kFolderBytesMax = 255;
+
+// From 1: Python leaves a fraction of 0 out.
+int mark_of(const core::LeaseId& id) {
+  return static_cast<int>(hash64(id.bytes) % (kMicros - 1)) + 1;
+}
+
+std::string marker(const core::LeaseId& lease) {
+  return "prepared-" + lease.text();
+}
+
+bool can_be_folder(std::string_view agent) {
+  return service::is_plain_name(agent) && agent.front() != '.' && agent != kReservedAgent &&
+         agent.size() <= kFolderBytesMax && is_valid_utf8(agent);
+}
+
+}  // namespace
+
+std::string CoordLayout::absolute(const key::Resource& resource) const {
+  return service::join_path(main_root_, key::path_body(resource.text()));
+}
+
+std::string CoordLayout::agent_key(const key::Resource& resource) const {
+  const std::string path = absolute(resource);
+  const std::string below = workspace_ == "/" ? workspace_ : workspace_ + "/";
+  return relative_ && path.starts_with(below) ? path.substr(below.size()) : path;
+}
+
+service::Showing CoordLayout::showing(const core::Lease& lease) const {
+  service::Showing showing;
+  for (const core::Claim& claim : lease.claims) {
+    if (claim.resource.kind() != key::Kind::kFile) {
+      showing.unmirrored.push_back(claim.resource.text());
+      continue;
+    }
+    std::vector<std::string> shown;
+    for (const std::string& project : projects_) {
+      const Place place = project_place(project);
+      if (!is_ignored(place)) shown.push_back(place.source + "#" + absolute(claim.resource));
+    }
+    if (can_be_folder(lease.owner.agent)) {
+      const Place place = agent_place(lease.owner.agent);
+      if (!is_ignored(place)) shown.push_back(place.source + "#" + agent_key(claim.resource));
+    }
+    if (shown.empty()) showing.unmirrored.push_back(claim.resource.text());
+    showing.artefacts.insert(showing.artefacts.end(), shown.begin(), shown.end());
+  }
+  return showing;
+}
+
+std::string CoordLayout::identity(const core::Lease& lease, const std::string&) const {
+  Entry entry;
+  entry.locked_by = holder_name(lease.owner);
+  entry.locked_at = LocalTime{0, mark_of(lease.id)};
+  return entry.identity();
+}
+
+std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place& place) const {
+  Entry entry;
+  entry.locked_by = holder_name(lease.owner);
+  entry.reason = lease.reason;
+  std::int64_t since = lease.acquired_wall_ms;
+  if (lease.expires_wall_ms == kNoEnd) {
+    since += kForEverMs;  // there is no other way to say so to its reader
+  } else {
+    // Whole seconds, because the fraction is the mark: rounded up where the end depends on it.
+    since = std::max(since, lease.expires_wall_ms - timeout_ms_ + 999);
+    entry.expected = LocalTime::from_wall_ms(lease.expires_wall_ms);
+    entry.expected_minutes =
+        static_cast<int>((lease.expires_wall_ms - lease.acquired_wall_ms) / kMinuteMs);
+  }
+  entry.locked_at = LocalTime{since / 1000, mark_of(lease.id)};
+  if (const std::optional<Told> told = told_in(lease.task)) {
+    entry.expected_minutes = told->minutes;
+    entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + told->minutes * kMinuteMs);
+  }
+  if (entry.expected) entry.expected->micros = 0;
+  std::vector<Entry> entries;
+  for (const core::Claim& claim : lease.claims) {
+    if (claim.resource.kind() != key::Kind::kFile) continue;
+    entry.file_path = absolute(claim.resource);
+    entry.key = place.shape == Shape::kProject ? entry.file_path : agent_key(claim.resource);
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+Result<void> CoordLayout::prepare(const core::Lease& lease, const std::string& artefact) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  LK_ASSIGN(const service::ArtefactFolder folder,
+            service::ArtefactFolder::create(entry().root, place.folder));
+  const SharedFile shared(folder, place.name, place.shape, context_.clock);
+  const std::string name = shared.beside(marker(lease.id));
+  LK_ASSIGN(const std::optional<service::FileStamp> there, folder.stamp(name));
+  if (there) return {};  // for another of its entries in the same file
+  return folder.write_new(name, "");
+}
+
+Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  if (!folder) {
+    if (folder.error().code == Code::kNotFound) return false;
+    return fail(std::move(folder.error()));
+  }
+  const SharedFile shared(*folder, place.name, place.shape, context_.clock);
+  LK_ASSIGN(const std::optional<service::FileStamp> there,
+            folder->stamp(shared.beside(marker(lease))));
+  return there.has_value();
+}
+
+Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  if (!folder) {
+    if (folder.error().code == Code::kNotFound) return {};
+    return fail(std::move(folder.error()));
+  }
+  const SharedFile shared(*folder, place.name, place.shape, context_.clock);
+  return folder->remove(shared.beside(marker(lease)));
+}
+
+Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change& change,
+                                    const SharedFile::Buried& buried) {
+  LK_ASSIGN(const service::ArtefactFolder folder,
+            service::ArtefactFolder::create(entry().root, place.folder));
+  return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
+}
+
+// All entries of the lease in this file at once: a file of a thousand entries is written once for a
+// lease of a hundred. So one marker is enough, and it goes now.
+Result<Published> CoordLayout::publish(const core::Lease& lease, const std::string& artefact,
+                                       const std::vector<std::string>& ours) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  const std::string own = identity(lease, artefact);
+  const std::vector<Entry> wanted = entries_of(lease, place);
+  bool collides = false;
+  const auto change = [&](LockFile& file) {
+    collides = false;
+    bool taken = false;
+    bool changed = false;
+    for (const Entry& entry : wanted) {
+      const Entry* const there = file.find(entry.key);
+      if (there != nullptr && there->identity() == own) continue;
+      const bool others = there != nullptr && !expired(*there) &&
+                          std::ranges::find(ours, there->identity()) == ours.end();
+      if (others && entry.key == place.key) {
+        taken = true;
+        collides = elsewhere(*there);
+      }
+      if (others) continue;  // it has a call of its own, or another lease of ours shows there
+      file.put(entry, place.shape);
+      changed = true;
+    }
+    if (!taken) return changed ? Verdict::kWrite : Verdict::kAsItIs;
+    for (const Entry& entry : wanted) {  // all or nothing
+      const Entry* const there = file.find(entry.key);
+      if (there != nullptr && there->identity() == own) file.erase(entry.key);
+    }
+    return Verdict::kTaken;
+  };
+  SharedFile::Buried buried;
+  for (const Entry& entry : wanted) buried.out.emplace_back(entry.key, own);
+  LK_ASSIGN(const Verdict verdict, update(place, change, buried));
+  if (collides) {
+    return fail(Code::kStoreUnavailable,
+                quote(full_path(place)) + " names " + quote(place.key) +
+                    " for another workspace, so ours cannot be shown there",
+                "let this layout's option agent_keys be absolute: lockkeeper layout list");
+  }
+  if (verdict == Verdict::kTaken) return Published::kTaken;
+  LK_CHECK(discard(lease.id, artefact));
+  return Published::kDone;
+}
+
+Result<void> CoordLayout::refresh(const core::Lease& lease, const std::string& artefact) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  const std::string own = identity(lease, artefact);
+  const std::vector<Entry> wanted = entries_of(lease, place);
+  LK_CHECK(update(place, [&](LockFile& file) {
+    bool changed = false;
+    for (const Entry& entry : wanted) {
+      const Entry* const there = file.find(entry.key);
+      const bool stands = there != nullptr && there->identity() == own;
+      if (!stands || there->locked_at->wall_s == entry.locked_at->wall_s) continue;
+      file.put(entry, place.shape);
+      changed = true;
+    }
+    return changed ? Verdict::kWrite : Verdict::kAsItIs;
+  }));
+  return {};
+}
+
+// Our lease may end a moment before its entry does: see entries_of().
+bool CoordLayout::over_soon(const Entry& each) const {
+  constexpr std::int64_t kMomentMs = 3'000;
+  const std::int64_t end = end_of(each);
+  return end != kNoEnd && context_.clock.now().wall_ms > end - kMomentMs;
+}
+
+Result<Removed> CoordLayout::remove(const std::string& artefact, const std::string& identity) {
+  LK_ASSIGN(const Place place, place_of(artefact));
+  if (auto folder = service::ArtefactFolder::open(entry().root, place.folder); !folder) {
+    if (folder.error().code == Code::kNotFound) return Removed::kGone;
+    return fail(std::move(folder.error()));
+  }
+  if (keep_expired_ && !identity.empty()) {
+    // Its lease ended by time, and a person wants to see that.
+    LK_ASSIGN(const std::optional<LockFile> file, read(place));
+    const Entry* const there = file ? file->find(place.key) : nullptr;
+    const bool ours = there != nullptr && there->identity() == identity;
+    if (ours && over_soon(*there)) return Removed::kDone;
+  }
+  // Also where it is not there any more: somebody may be about to write what he read before.
+  SharedFile::Buried buried;
+  if (!identity.empty()) buried.in.emplace_back(place.key, identity);
+  Removed removed = Removed::kGone;
+  const auto change = [&](LockFile& file) {
+    const Entry* const there = file.find(place.key);
+    if (there == nullptr) return Verdict::kAsItIs;
+    const bool meant = identity.empty() || there->identity() == identity;
+    if (removed == Removed::kGone) removed = meant ? Removed::kDone : Removed::kForeign;
+    if (!meant) return Verdict::kAsItIs;
+    file.erase(place.key);
+    return Verdict::kWrite;
+  };
+  LK_CHECK(update(place, change, buried));
+  return removed;
+}
+
+Result<int> CoordLayout::clean() {
+  int cleaned = 0;
+  LK_ASSIGN(const std::vector<Place> sources, places());
+  for (const Place& place : sources) {
+    if (is_ignored(place)) continue;
+    LK_ASSIGN(const std::optional<LockFile> file, read(place));
+    if (!file) continue;
+    const bool any =
+        std::ranges::any_of(file->entries(), [&](const Entry& each) { return expired(each); });
+    if (!any) continue;
+    std::vector<std::string> gone;
+    LK_CHECK(update(place, [&](LockFile& now) {
+      std::vector<std::string> keys;
+      for (const Entry& each : now.entries()) {
+        if (expired(each)) keys.push_back(each.key);
+      }
+      for (const std::string& name : keys) now.erase(name);
+      gone.insert(gone.end(), keys.begin(), keys.end());
+      return keys.empty() ? Verdict::kAsItIs : Verdict::kWrite;
+    }));
+    cleaned += static_cast<int>(gone.size());
+  }
+  return cleaned;
+}
+
+}  // namespace lockkeeper::dialect::coordmcp
