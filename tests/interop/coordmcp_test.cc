@@ -215,6 +215,11 @@ TEST_P(CoordMcp, EveryOverlapProvokedIsRecorded) {
               slowest * 1000);
   EXPECT_EQ(provoked, kFiles);
   EXPECT_EQ(detected, kFiles);
+  // Where the foreign entry took the place of ours nothing is shown again, at whatever look.
+  for (const char* const more : {"m1", "m2", "m3"}) stage_.expect(0, "more", {"acquire", more});
+  for (const Json& event : stage_.as("", {"log", "--json"}).lines()) {
+    EXPECT_NE(event["event"], "shown_again") << event;
+  }
   EXPECT_GE(
       stage_.expect(0, "ours", {"message", "list", "--session", "s0"}).json()["messages"].size(),
       1U);
