@@ -188,7 +188,7 @@ Reply lock_files(Call& call) {
   lock.agent_id = call.arguments.text("agent_id", true);
   lock.project_id = call.arguments.text("project_id", true);
   lock.files = call.arguments.texts("files");
-  lock.reason = call.arguments.text("reason", true);
+  lock.reason = call.arguments.text("reason");
   lock.expected_duration_minutes = call.arguments.number("expected_duration_minutes", 60);
   lock.wait_ms = call.wait_ms;
   if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
