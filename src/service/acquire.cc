@@ -267,6 +267,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
   }
   Mirror mirror(table_);
   LK_CHECK(mirror.open());
+  int verified = 0;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
     // What is due is cleared first, so that the one commit below has room for all.
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> { return table.maintain(100); }));
@@ -282,7 +283,8 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
         conflicts.insert(conflicts.end(), result.conflicts.begin(), result.conflicts.end());
       }
       LK_ASSIGN(const bool changed, mirror.verify(conflicts));
-      if (!changed) return results;
+      // What refuses it may come and go for ever, or hang between two of our own: it is held.
+      if (!changed || ++verified > kVerifiedTriesMax) return results;
       continue;
     }
     LK_ASSIGN(const bool stand, show_together(mirror, results));

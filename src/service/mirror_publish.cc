@@ -484,8 +484,11 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
     return false;
   }));
   if (!again) return {};
-  LK_CHECK(show_anew(*layout, shown.artefact, *again));
-  return {};
+  LK_ASSIGN(const Published published, show_anew(*layout, shown.artefact, *again));
+  // Another was first. Whoever is about to publish it will see that for itself; without what it has
+  // prepared the next one who looks would take it for removed, and it would answer for nothing.
+  if (!prepared || published == Published::kDone) return {};
+  return layout->prepare(*again, shown.artefact);
 }
 
 Result<void> Mirror::show_existing() {
