@@ -4,7 +4,12 @@ include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
 
-set(library_rooms base key kv kv_lmdb host core service wiring embed)
+set(library_rooms base key kv kv_lmdb host core service dialect wiring embed)
+foreach(dialect workflow coordinator coordmcp dirlock mkdir)
+  if(TARGET lockkeeper_dialect_${dialect})
+    list(APPEND library_rooms dialect_${dialect})
+  endif()
+endforeach()
 list(TRANSFORM library_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:lockkeeper_\\1>"
      OUTPUT_VARIABLE library_objects)
 add_library(lockkeeper_library STATIC ${library_objects})

@@ -5,5 +5,6 @@
 #include "lockkeeper/acquire.h"
 #include "lockkeeper/answer.h"
 #include "lockkeeper/error.h"
+#include "lockkeeper/guard.h"
 #include "lockkeeper/lease.h"
 #include "lockkeeper/realm.h"

@@ -24,6 +24,14 @@ namespace lockkeeper::embed {
 
 class Owner : public std::enable_shared_from_this<Owner> {
  public:
+  // The pieces that opening needs, and that stay.
+  struct Machine {
+    SystemClock clock;
+    SystemRandom random;
+    service::Runtime runtime;
+  };
+  static std::unique_ptr<Machine> make_machine();
+
   static Result<std::shared_ptr<Owner>> open(const RealmOptions& options);
   ~Owner();
   Owner(const Owner&) = delete;
@@ -51,13 +59,6 @@ class Owner : public std::enable_shared_from_this<Owner> {
   };
   class Call;
 
-  // The pieces that opening needs, and that stay.
-  struct Machine {
-    SystemClock clock;
-    SystemRandom random;
-    service::Runtime runtime;
-  };
-  static std::unique_ptr<Machine> make_machine();
   static Result<Opened> find(Machine& machine, const RealmOptions& options);
   Owner(std::unique_ptr<Machine> machine, Opened opened);
 

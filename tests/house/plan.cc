@@ -26,7 +26,7 @@ const Plan& plan() {
     rooms["wiring"] = below;
     rooms["wiring"].insert({"kv/lmdb", "dialect"});
     rooms["embed"] = below;
-    rooms["embed"].insert("wiring");
+    rooms["embed"].insert({"wiring", "dialect/dirlock"});
     below.insert({"plan", "dialect"});
     below.insert(dialects.begin(), dialects.end());
     rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
