@@ -266,6 +266,9 @@ class Watch {
   // Renews the lease when it is time, and notices if it is gone.
   void keep() {
     if (result_.lost) return;
+    if (hold_ != nullptr) {  // it knows best what happened
+      if (const auto why = hold_->lost()) return lose(*why);
+    }
     const core::Lease& lease = result_.acquired.lease;
     look_around();
     if (now() >= next_renewal_) {
@@ -277,9 +280,6 @@ class Watch {
     // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
     const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
     if (!result_.lost && silent) lose("the lease could not be renewed in time");
-    if (!result_.lost && hold_ != nullptr) {
-      if (const auto why = hold_->lost()) lose(*why);
-    }
   }
 
   // What other tools do meanwhile, and what somebody has to say to this owner.

@@ -65,7 +65,7 @@ TEST_F(DirLockBadInput, MissingAndExtraFieldsDoNotConfuseIt) {
   EXPECT_EQ(held.status, 1);
   EXPECT_THAT(held.err, HasSubstr("   Agents: \n"));
   // A start that is no time: the file's own is taken, as for one in the future.
-  for (const Json start : {Json("yesterday"), Json(7), Json("9999-01-01T00:00:00.000Z"), Json()}) {
+  for (const Json& start : {Json("yesterday"), Json(7), Json("9999-01-01T00:00:00.000Z"), Json()}) {
     SCOPED_TRACE(start.dump());
     json["startTime"] = start;
     json["hostname"] = "another";

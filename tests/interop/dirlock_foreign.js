@@ -12,15 +12,16 @@ const path = require('path');
 const [mode, out, rounds] = process.argv.slice(2);
 const cwd = process.cwd();
 const file = path.join(
-  os.tmpdir(), 'agent-dir-' + crypto.createHash('sha256').update(cwd).digest('hex') + '.lock');
+    os.tmpdir(), 'agent-dir-' + crypto.createHash('sha256').update(cwd).digest('hex') + '.lock');
 
-function sleep(ms) {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
+function sleep(ms) { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms); }
 
 function create() {
   const content = {
-    pid: process.pid, cwd, startTime: new Date().toISOString(), hostname: os.hostname(),
+    pid: process.pid,
+    cwd,
+    startTime: new Date().toISOString(),
+    hostname: os.hostname(),
     agents: ['foreign'],
   };
   try {

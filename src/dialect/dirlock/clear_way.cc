@@ -102,8 +102,10 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
     case Verdict::kHeld:
       return Step::kRefused;
   }
-  LK_CHECK(break_holder(record));
-  return clear(found);
+  LK_ASSIGN(const bool ours, break_ours(record));
+  LK_ASSIGN(const Step step, clear(found));
+  if (!ours && step == Step::kDone) LK_CHECK(record_break(record));
+  return step;
 }
 
 Result<Guard::Step> Guard::clear(const FoundLock& found) {
@@ -111,8 +113,8 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
   return cleared == Cleared::kChanged ? Step::kAgain : Step::kDone;
 }
 
-// On record, and told to the holder if it is one of ours.
-Result<void> Guard::break_holder(const LockRecord& record) {
+// One of our guards is told. False: it is another tool's lock.
+Result<bool> Guard::break_ours(const LockRecord& record) {
   service::BreakCommand command;
   command.cause = kCause;
   command.reason = broken_reason(request_);
@@ -133,9 +135,9 @@ Result<void> Guard::break_holder(const LockRecord& record) {
     }
     return {};
   }));
-  if (command.lease_ids.empty()) return break_foreign(record);
+  if (command.lease_ids.empty()) return false;
   LK_CHECK(end(shown));
-  if (!repository_) return {};
+  if (!repository_) return true;
   command.lease_ids.clear();
   LK_CHECK(machine_->table.read([&](core::Table& table) -> Result<void> {
     const key::Rules rules = machine_->table.settings().key_rules(machine_->table.realm());
@@ -149,10 +151,12 @@ Result<void> Guard::break_holder(const LockRecord& record) {
     }
     return {};
   }));
-  return end(*machine_);
+  LK_CHECK(end(*machine_));
+  return true;
 }
 
-Result<void> Guard::break_foreign(const LockRecord& record) {
+// Another tool's lock was cleared although its holder may live.
+Result<void> Guard::record_break(const LockRecord& record) {
   Place& place = shown_place();
   const core::Owner& by = place.locks.owner();
   const auto work = [&](core::Table& table) -> Result<bool> {

@@ -211,6 +211,8 @@ std::optional<std::string> Guard::lost() {
 Result<void> Guard::give_back() {
   static_cast<void>(lost());
   const std::int64_t held_ms = wall_ms() - lease().acquired_wall_ms;
+  // What became of the lock file goes on record before the lease is let go.
+  if (lost_) static_cast<void>(locks().look_at_layouts());
   release_all();
   if (lost_) return fail(Code::kLost, "the directory lock was lost: " + *lost_);
   say_(released_line(held_ms));

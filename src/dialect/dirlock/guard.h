@@ -90,8 +90,8 @@ class Guard {
   Result<Step> clear_unclear(const FoundLock& found);
   Result<Step> clear_stale(const FoundLock& found, const Judged& judged);
   Result<Step> clear(const FoundLock& found);
-  Result<void> break_holder(const LockRecord& record);
-  Result<void> break_foreign(const LockRecord& record);
+  Result<bool> break_ours(const LockRecord& record);
+  Result<void> record_break(const LockRecord& record);
   Result<Step> take_leases();
   Result<Step> take_in(Place& place, const std::string& resource, bool shown);
   Result<Step> judge_conflicts(Place& place, const std::vector<core::Conflict>& conflicts);
