@@ -90,7 +90,7 @@ TEST_F(DirLock, L1_KilledWithNineWeAreTakenOverAndOurCommandIsTold) {
 // Creation is atomic on both sides: never two inside.
 TEST_F(DirLock, I1_CreationInATightLoopNeverLetsTwoIn) {
   constexpr int kOurs = 3;
-  constexpr int kRounds = 25;
+  constexpr int kRounds = 80;
   Process foreign(this->foreign({"loop", "100000"}));
   const std::string critical = "mkdir " + out("inside") + " || { echo ours >>" + out("overlaps") +
                                "; exit 0; }; sleep 0.002; rmdir " + out("inside");
@@ -323,6 +323,10 @@ TEST_F(DirLock, ANativeFolderLeaseOfAProcessIsShown) {
   EXPECT_THAT(read_text(lock()), HasSubstr("\"pid\": " + std::to_string(sleeper.pid())));
   EXPECT_EQ(stage_.finish(foreign({"once"})).status, 1);
   EXPECT_EQ(guarded("true").status, 1);
+  // It is no guard's: the rules of the directory lock do not end it.
+  const Answer forced = guarded("true", {"--stale-timeout", "0"});
+  EXPECT_EQ(forced.status, 1);
+  EXPECT_THAT(forced.err, HasSubstr("Lock held by bob"));
   stage_.expect(0, "bob", {"release", "./"});
   EXPECT_TRUE(temp_is_empty());
 }

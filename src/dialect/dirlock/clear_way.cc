@@ -1,4 +1,5 @@
 // What a guard does about a lock that is there already: the document's three rules.
+#include <algorithm>
 #include <ctime>
 
 #include "base/text.h"
@@ -87,24 +88,23 @@ Result<Guard::Step> Guard::clear_unclear(const FoundLock& found) {
 
 Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& judged) {
   const LockRecord& record = *found.record;
-  switch (judged.verdict) {
-    case Verdict::kGone:
-    case Verdict::kReused:
-      say_(dead_line(record.pid));
-      return clear(found);
-    case Verdict::kForced:
-      say_(forced_line());
-      break;
-    case Verdict::kStale:
-      say_(held_line(record.pid, judged.start_ms, wall_ms()));
-      say_(stale_line(request_.stale_timeout));
-      break;
-    case Verdict::kHeld:
-      return Step::kRefused;
+  if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
+    say_(dead_line(record.pid));
+    return clear(found);
   }
-  LK_ASSIGN(const bool ours, break_ours(record));
+  LK_ASSIGN(const std::vector<core::Lease> ours, shown_by(record));
+  // What shows a native lease is no guard's: these rules are not for it, and the table refuses.
+  const auto native = [&](const core::Lease& lease) { return lease.layout != entry_.id(); };
+  if (std::ranges::any_of(ours, native)) return Step::kDone;
+  if (judged.verdict == Verdict::kForced) {
+    say_(forced_line());
+  } else {
+    say_(held_line(record.pid, judged.start_ms, wall_ms()));
+    say_(stale_line(request_.stale_timeout));
+  }
+  if (!ours.empty()) LK_CHECK(break_ours(record, ours));
   LK_ASSIGN(const Step step, clear(found));
-  if (!ours && step == Step::kDone) LK_CHECK(record_break(record));
+  if (ours.empty() && step == Step::kDone) LK_CHECK(record_break(record));
   return step;
 }
 
@@ -113,8 +113,24 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
   return cleared == Cleared::kChanged ? Step::kAgain : Step::kDone;
 }
 
-// One of our guards is told. False: it is another tool's lock.
-Result<bool> Guard::break_ours(const LockRecord& record) {
+// The live leases of ours that this lock file shows.
+Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
+  std::vector<core::Lease> leases;
+  LK_CHECK(shown_place().table.read([&](core::Table& table) -> Result<void> {
+    leases.clear();
+    LK_ASSIGN(const auto ours, core::shown_as(table.state(), entry_.id(), name_));
+    for (const core::Shown& each : ours) {
+      if (!each.live || each.identity != record.identity()) continue;
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
+      if (lease != nullptr) leases.push_back(*lease);
+    }
+    return {};
+  }));
+  return leases;
+}
+
+// Tells one of our guards that its lock is broken.
+Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core::Lease>& shown) {
   service::BreakCommand command;
   command.cause = kCause;
   command.reason = broken_reason(request_);
@@ -125,19 +141,9 @@ Result<bool> Guard::break_ours(const LockRecord& record) {
     if (!broken && broken.error().code != Code::kNotFound) return fail(broken.error());
     return {};
   };
-  Place& shown = shown_place();
-  LK_CHECK(shown.table.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const auto ours, core::shown_as(table.state(), entry_.id(), name_));
-    for (const core::Shown& each : ours) {
-      if (each.live && each.identity == record.identity()) {
-        command.lease_ids.push_back(each.lease.text());
-      }
-    }
-    return {};
-  }));
-  if (command.lease_ids.empty()) return false;
-  LK_CHECK(end(shown));
-  if (!repository_) return true;
+  for (const core::Lease& lease : shown) command.lease_ids.push_back(lease.id.text());
+  LK_CHECK(end(shown_place()));
+  if (!repository_) return {};
   command.lease_ids.clear();
   LK_CHECK(machine_->table.read([&](core::Table& table) -> Result<void> {
     const key::Rules rules = machine_->table.settings().key_rules(machine_->table.realm());
@@ -151,8 +157,7 @@ Result<bool> Guard::break_ours(const LockRecord& record) {
     }
     return {};
   }));
-  LK_CHECK(end(*machine_));
-  return true;
+  return end(*machine_);
 }
 
 // Another tool's lock was cleared although its holder may live.

@@ -21,15 +21,15 @@ namespace {
 // Each round fails only because somebody else took or gave back the lock in between.
 constexpr int kRoundsMax = 16;
 
-Result<std::string> physical(const std::string& path, const std::string& what, Code code) {
+Result<std::string> physical(const std::string& path, const std::string& what, Code code,
+                             const std::string& hint) {
   char found[PATH_MAX];
   if (::realpath(path.c_str(), found) == nullptr) {
-    return fail(code, what + " " + errno_error(errno, quote(path)).message,
-                "name a folder that exists");
+    return fail(code, what + " " + errno_error(errno, quote(path)).message, hint);
   }
   struct stat status{};
   if (::stat(found, &status) != 0 || !S_ISDIR(status.st_mode)) {
-    return fail(code, what + " " + quote(path) + " is not a folder", "name a folder");
+    return fail(code, what + " " + quote(path) + " is not a folder", hint);
   }
   return std::string(found);
 }
@@ -43,13 +43,15 @@ std::string own_session(const service::Identity& who, Random& random) {
 }  // namespace
 
 Result<void> Guard::find_folders() {
-  LK_ASSIGN(request_.folder, physical(request_.folder, "the folder", Code::kInvalidInput));
+  LK_ASSIGN(request_.folder, physical(request_.folder, "the folder", Code::kInvalidInput,
+                                      "name a folder that exists"));
   if (!is_valid_utf8(request_.folder)) {
     return fail(Code::kInvalidInput, quote(request_.folder) + " is not UTF-8",
                 "a lock file cannot name it; rename the folder");
   }
   const std::string temp = temp_folder(runtime_.env);
-  LK_ASSIGN(entry_.root, physical(temp, "the folder for temporary files", Code::kStoreUnavailable));
+  LK_ASSIGN(entry_.root, physical(temp, "the folder for temporary files", Code::kStoreUnavailable,
+                                  "make it, or set TMPDIR to a folder that exists"));
   entry_.kind = kKind;
   name_ = lock_name(request_.folder);
   path_ = service::join_path(entry_.root, name_);

@@ -90,7 +90,8 @@ class Guard {
   Result<Step> clear_unclear(const FoundLock& found);
   Result<Step> clear_stale(const FoundLock& found, const Judged& judged);
   Result<Step> clear(const FoundLock& found);
-  Result<bool> break_ours(const LockRecord& record);
+  Result<std::vector<core::Lease>> shown_by(const LockRecord& record);
+  Result<void> break_ours(const LockRecord& record, const std::vector<core::Lease>& shown);
   Result<void> record_break(const LockRecord& record);
   Result<Step> take_leases();
   Result<Step> take_in(Place& place, const std::string& resource, bool shown);
