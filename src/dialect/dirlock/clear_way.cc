@@ -88,11 +88,19 @@ Result<Guard::Step> Guard::clear_unclear(const FoundLock& found) {
 
 Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& judged) {
   const LockRecord& record = *found.record;
+  LK_ASSIGN(const std::vector<core::Lease> ours, shown_by(record));
   if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
+    // Of ours the table knows it better than a pid and the clock (I6).
+    const auto lives = [&](const core::Lease& lease) {
+      return shown_place().table.probe(lease.attachment) != core::Alive::kDead;
+    };
+    if (std::ranges::any_of(ours, lives)) {
+      say_(held_line(record.pid, judged.start_ms, wall_ms()));
+      return refuse(record);
+    }
     say_(dead_line(record.pid));
     return clear(found);
   }
-  LK_ASSIGN(const std::vector<core::Lease> ours, shown_by(record));
   // What shows a native lease is no guard's: these rules are not for it, and the table refuses.
   const auto native = [&](const core::Lease& lease) { return lease.layout != entry_.id(); };
   if (std::ranges::any_of(ours, native)) return Step::kDone;
