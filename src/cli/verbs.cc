@@ -111,6 +111,14 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper coordmcp get_locked_files --project-id P\n"
      "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
      coordmcp_verb},
+    {"workflow", "Lock files of a workflow: OUTPUT/locks/AGENT.lock",
+     "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
+     "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n"
+     "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n"
+     "  lockkeeper workflow status --output out\n"
+     "  lockkeeper workflow unlock --output out --agent frontend\n"
+     "  lockkeeper workflow clean --output out      the workflow is over\n",
+     workflow_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

@@ -42,5 +42,6 @@ int release_verb(VerbContext& context);
 int renew_verb(VerbContext& context);
 int resume_verb(VerbContext& context);
 int task_verb(VerbContext& context);
+int workflow_verb(VerbContext& context);
 
 }  // namespace lockkeeper::cli

@@ -20,6 +20,18 @@ bool Layout::ignores(const std::string& source) const {
   });
 }
 
+bool Seen::is_over(const std::string& artefact, const std::string& identity) const {
+  return std::ranges::any_of(over, [&](const Over& each) {
+    return each.artefact == artefact && each.identity == identity;
+  });
+}
+
+bool Seen::shows(const std::string& artefact, const std::string& identity) const {
+  return is_over(artefact, identity) || std::ranges::any_of(sightings, [&](const Sighting& each) {
+           return each.lock.artefact == artefact && each.identity == identity;
+         });
+}
+
 std::string source_of(const std::string& artefact) {
   return artefact.substr(0, artefact.find('#'));
 }

@@ -66,9 +66,19 @@ struct Seen {
   std::vector<Source> sources;      // those that are there, of what was looked at
   std::vector<Sighting> sightings;  // of the sources that were not known; what is past its own end
                                     // blocks nobody and is left out
+  // What is past its own end by the wall clock. Ours lives by the table's clock all the same, and
+  // must not be taken as removed (I6).
+  struct Over {
+    std::string artefact;
+    std::string identity;
+  };
+  std::vector<Over> over;
   std::vector<std::string> absent;  // looked for by name and not there
   std::vector<std::string> notes;   // what was passed over, and why: for `layout list`
   bool complete = false;            // everything was looked at: what is not listed is not there
+  // Is that artefact there with that identity? Past its end; in time or past its end.
+  bool is_over(const std::string& artefact, const std::string& identity) const;
+  bool shows(const std::string& artefact, const std::string& identity) const;
 };
 
 // How a lease is shown: the artefacts, and the resources that cannot be.

@@ -244,6 +244,7 @@ Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, con
     }
     LK_ASSIGN(const std::vector<core::Shown> shown, core::all_shown(state, id, prefix));
     for (const core::Shown& one : shown) {
+      if (seen.is_over(one.artefact, one.identity)) continue;
       const auto there = view.sightings.find(one.artefact);
       const bool replaced =
           there != view.sightings.end() && there->second->identity != one.identity;
@@ -329,8 +330,8 @@ Result<bool> Mirror::is_removed(const core::Shown& shown) {
   Layout* const layout = find(shown.layout);
   LK_ASSIGN(const bool prepared, layout->is_prepared(shown.lease, shown.artefact));
   if (prepared) return false;
-  LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, shown.artefact));
-  return !there || there->identity != shown.identity;
+  LK_ASSIGN(const Seen seen, layout->look_at(source_of(shown.artefact)));
+  return !seen.shows(shown.artefact, shown.identity);
 }
 
 Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& request,

@@ -453,6 +453,7 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
   if (!held && held.error().code == Code::kStoreBusy) return {};  // the next look finds it again
   if (!held) return fail(held.error());
   LK_ASSIGN(const bool prepared, layout->is_prepared(shown.lease, shown.artefact));
+  LK_ASSIGN(const Seen seen, layout->look_at(source_of(shown.artefact)));
   LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, shown.artefact));
   std::optional<core::Lease> again;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
@@ -462,6 +463,7 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
     const auto row = std::ranges::find(rows, shown.lease, &core::Shown::lease);
     if (row == rows.end() || !row->live) return false;
     if (there && there->identity == row->identity) return false;
+    if (seen.is_over(shown.artefact, row->identity)) return false;  // by the wall clock alone
     // One that is over shows nothing: it only was not looked at yet.
     LK_CHECK(table.settler().reap(shown.lease));
     LK_CHECK(table.settler().settle());
@@ -479,6 +481,11 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
                          return one.identity == there->identity;
                        });
     if (taken) return false;
+    const std::vector<std::string> wanted = layout->showing(lease).artefacts;
+    if (std::ranges::find(wanted, shown.artefact) == wanted.end()) {
+      LK_CHECK(core::forget_shown(table.state(), *row));  // its layout's root is gone, say
+      return false;
+    }
     if (!prepared) LK_CHECK(append_event(table, lease, "shown_again", shown.artefact));
     again = lease;
     return false;

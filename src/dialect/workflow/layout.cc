@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -70,6 +71,29 @@ bool names_nothing_here(Code code) {
 
 }  // namespace
 
+std::string artefact_of(std::string_view file_name) {
+  std::string artefact = std::string(kLocksFolder) + "/";
+  for (const char c : file_name) {
+    if (c == '%' || c == '#') {
+      artefact += c == '%' ? "%25" : "%23";
+    } else {
+      artefact += c;
+    }
+  }
+  return artefact;
+}
+
+std::string file_name_of(std::string_view artefact) {
+  std::string name;
+  for (std::size_t at = artefact.find('/') + 1; at < artefact.size(); ++at) {
+    const std::string_view rest = artefact.substr(at);
+    const bool escaped = rest.starts_with("%25") || rest.starts_with("%23");
+    name += !escaped ? rest[0] : rest[2] == '5' ? '%' : '#';
+    if (escaped) at += 2;
+  }
+  return name;
+}
+
 std::string session_of(const service::LayoutEntry& entry) {
   return entry.root.size() <= service::kNameBytesMax ? entry.root : entry.id();
 }
@@ -81,12 +105,8 @@ Result<std::optional<ArtefactFolder>> WorkflowLayout::folder() const {
   return fail(std::move(opened.error()));
 }
 
-bool WorkflowLayout::is_ignored(const std::string& path) const {
-  return std::ranges::find(entry().ignored, path) != entry().ignored.end();
-}
-
-std::string WorkflowLayout::identity_of(const LockFile& lock, const std::string& artefact) const {
-  return is_mirror_name(artefact) ? lock.identity() : lock.full_identity();
+std::string WorkflowLayout::identity_of(const LockFile& lock, const std::string& name) {
+  return is_mirror_name(name) ? lock.identity() : lock.full_identity();
 }
 
 // --- reading
@@ -129,10 +149,10 @@ Result<std::optional<WorkflowLayout::Entry>> WorkflowLayout::read_entry(
   }
 }
 
-Result<std::optional<LockFile>> WorkflowLayout::read(const std::string& artefact) const {
+Result<std::optional<LockFile>> WorkflowLayout::read(const std::string& name) const {
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return std::nullopt;
-  LK_ASSIGN(std::optional<Entry> entry, read_entry(*locks, artefact));
+  LK_ASSIGN(std::optional<Entry> entry, read_entry(*locks, name));
   if (!entry) return std::nullopt;
   return std::move(entry->lock);
 }
@@ -169,7 +189,8 @@ Result<Seen> WorkflowLayout::look(const service::Interest& interest) {
 Result<Seen> WorkflowLayout::look_at(const std::string& source) {
   Seen seen;
   LK_ASSIGN(const std::optional<Folder> locks, folder());
-  if (locks && is_lock(source)) LK_CHECK(see(*locks, source, {}, seen));
+  const std::string name = file_name_of(source);
+  if (locks && is_lock(name)) LK_CHECK(see(*locks, name, {}, seen));
   if (seen.sources.empty()) seen.absent.push_back(source);
   return seen;
 }
@@ -177,7 +198,8 @@ Result<Seen> WorkflowLayout::look_at(const std::string& source) {
 Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
                                  const service::Interest& interest, Seen& seen) {
   const std::string path = folder.path_of(name);
-  if (is_ignored(path)) {
+  const std::string artefact = artefact_of(name);
+  if (ignores(artefact) || ignores(std::string(kLocksFolder) + "/" + name)) {
     seen.notes.push_back(quote(path) + " is ignored");
     return {};
   }
@@ -187,15 +209,16 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
     seen.notes.push_back(quote(path) + " is a folder and no lock");
     return {};
   }
-  const service::Source source{name, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
-  if (interest.known && interest.known(name, stamp->stamp)) {
+  const service::Source source{artefact, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
+  if (interest.known && interest.known(artefact, stamp->stamp)) {
     seen.sources.push_back(source);
     return {};
   }
   LK_ASSIGN(const std::optional<Entry> entry, read_entry(folder, name));
   if (!entry) return {};
-  seen.sources.push_back({name, entry->stamp.stamp, source.fresh});
+  seen.sources.push_back({artefact, entry->stamp.stamp, source.fresh});
   if (entry->lock.expired(now_ms())) {
+    seen.over.push_back({artefact, identity_of(entry->lock, name)});
     seen.notes.push_back(quote(path) + " is past its end");
     return {};
   }
@@ -215,7 +238,7 @@ Result<service::Sighting> WorkflowLayout::sighting(const std::string& name, cons
   service::Sighting sighting;
   sighting.identity = identity_of(lock, name);
   sighting.lock.layout = id();
-  sighting.lock.artefact = name;
+  sighting.lock.artefact = artefact_of(name);
   sighting.lock.path = path;
   sighting.lock.owner = {owner_name(lock.agent), session_of(this->entry())};
   sighting.lock.reason = lock.task_description;
@@ -268,7 +291,7 @@ service::Showing WorkflowLayout::showing(const core::Lease& lease) const {
   } else if (!lock.files.empty() || !lock.directories.empty()) {
     // An OUTPUT that is gone is a workflow that is over: it is not made again for others' leases.
     if (::access(entry().root.c_str(), F_OK) == 0) {
-      showing.artefacts = {mirror_name(lease)};
+      showing.artefacts = {artefact_of(mirror_name(lease))};
       return showing;
     }
     for (const std::vector<std::string>* const hidden : {&lock.files, &lock.directories}) {
@@ -284,7 +307,7 @@ std::string WorkflowLayout::identity(const core::Lease& lease, const std::string
 
 Result<void> WorkflowLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
-  const std::string name = beside(artefact, lease.id, kPrepared);
+  const std::string name = beside(file_name_of(artefact), lease.id, kPrepared);
   LK_CHECK(locks.remove(name));  // of an earlier attempt
   return locks.write_new(name, render(lock_file_of(lease)));
 }
@@ -292,63 +315,74 @@ Result<void> WorkflowLayout::prepare(const core::Lease& lease, const std::string
 Result<bool> WorkflowLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return false;
-  LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(beside(artefact, lease, kPrepared)));
+  LK_ASSIGN(const std::optional<FileStamp> stamp,
+            locks->stamp(beside(file_name_of(artefact), lease, kPrepared)));
   return stamp.has_value();
 }
 
 Result<void> WorkflowLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return {};
-  LK_CHECK(locks->remove(beside(artefact, lease, kRenewed)));
-  return locks->remove(beside(artefact, lease, kPrepared));
+  const std::string name = file_name_of(artefact);
+  LK_CHECK(locks->remove(beside(name, lease, kRenewed)));
+  return locks->remove(beside(name, lease, kPrepared));
 }
 
 Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::string& artefact,
                                           const std::vector<std::string>& ours) {
   LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
-  return replace(locks, beside(artefact, lease.id, kPrepared), artefact, ours, true);
+  const std::string name = file_name_of(artefact);
+  const std::string prepared = beside(name, lease.id, kPrepared);
+  LK_ASSIGN(const std::optional<FileStamp> there, locks.stamp(prepared));
+  if (!there) {
+    // Another of our processes found the lease unpublished, and did it for us.
+    LK_ASSIGN(const bool done,
+              is_replaceable(locks, name, {identity(lease, artefact)}, name, false));
+    return done ? Published::kDone : Published::kTaken;
+  }
+  return replace(locks, prepared, name, ours, true);
 }
 
 // May what stands there make way: is it ours, or past its own end (the document lets a new lock
 // overwrite that)?
 Result<bool> WorkflowLayout::is_replaceable(const Folder& folder, const std::string& name,
                                             const std::vector<std::string>& identities,
-                                            const std::string& artefact, bool expired_too) const {
+                                            const std::string& as_name, bool expired_too) const {
   const auto entry = try_entry(folder, name);
   if (!entry || !*entry) return false;  // what cannot be read is not ours to replace
   const LockFile& lock = (*entry)->lock;
-  const bool ours = std::ranges::find(identities, identity_of(lock, artefact)) != identities.end();
+  const bool ours = std::ranges::find(identities, identity_of(lock, as_name)) != identities.end();
   return ours || (expired_too && lock.expired(now_ms()));
 }
 
-// Puts `prepared` in the place of the artefact: of none, of ours, or of one that is over. Another
+// Puts `prepared` in the place of that file: of none, of ours, or of one that is over. Another
 // tool may write there at any moment, so what was displaced is looked at again, and put back.
 Result<Published> WorkflowLayout::replace(const Folder& folder, const std::string& prepared,
-                                          const std::string& artefact,
+                                          const std::string& name,
                                           const std::vector<std::string>& ours,
                                           bool expired_too) const {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    LK_ASSIGN(const bool done, folder.rename_new(prepared, artefact));
+    LK_ASSIGN(const bool done, folder.rename_new(prepared, name));
     if (done) return Published::kDone;
-    LK_ASSIGN(const bool may, is_replaceable(folder, artefact, ours, artefact, expired_too));
+    LK_ASSIGN(const bool may, is_replaceable(folder, name, ours, name, expired_too));
     if (!may) {
-      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(artefact));
+      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
       if (!there) continue;  // removed meanwhile
       return Published::kTaken;
     }
-    if (auto swapped = folder.exchange(prepared, artefact); !swapped) {
-      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(artefact));
+    if (auto swapped = folder.exchange(prepared, name); !swapped) {
+      LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
       if (!there) continue;
       return fail(std::move(swapped.error()));
     }
-    LK_ASSIGN(const bool displaced, is_replaceable(folder, prepared, ours, artefact, expired_too));
+    LK_ASSIGN(const bool displaced, is_replaceable(folder, prepared, ours, name, expired_too));
     if (displaced) {
       LK_CHECK(folder.remove(prepared));
       return Published::kDone;
     }
     // Another's came in between. If ours is gone from its place by now, theirs goes there as new.
-    if (auto back = folder.exchange(prepared, artefact); !back) {
-      LK_CHECK(folder.rename_new(prepared, artefact));
+    if (auto back = folder.exchange(prepared, name); !back) {
+      LK_CHECK(folder.rename_new(prepared, name));
     }
     return Published::kTaken;
   }
@@ -358,24 +392,31 @@ Result<Published> WorkflowLayout::replace(const Folder& folder, const std::strin
 Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return {};
-  const auto entry = try_entry(*locks, artefact);
-  const LockFile now = lock_file_of(lease);
-  // By the short identity: a lease that gave back a part of its scope is still the same.
+  const std::string name = file_name_of(artefact);
+  const auto entry = try_entry(*locks, name);
+  LockFile now = lock_file_of(lease);
   if (!entry || !*entry || (*entry)->lock.identity() != now.identity()) return {};
-  const std::string renewed = beside(artefact, lease.id, kRenewed);
+  const LockFile& before = (*entry)->lock;
+  // A lock of this dialect is told by its scope, too: where the lease gave back a part of it, the
+  // file goes on showing the whole.
+  if (!is_mirror_name(name)) {
+    now.files = before.files;
+    now.directories = before.directories;
+  }
+  const std::string renewed = beside(name, lease.id, kRenewed);
   LK_CHECK(locks->remove(renewed));
   LK_CHECK(locks->write_new(renewed, render(now)));
-  const std::string before = identity_of((*entry)->lock, artefact);
-  if (auto swapped = locks->exchange(renewed, artefact); !swapped) {
+  if (auto swapped = locks->exchange(renewed, name); !swapped) {
     LK_CHECK(locks->remove(renewed));
-    LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(artefact));
+    LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
     if (!there) return {};  // removed meanwhile: the next look finds that out
     return fail(std::move(swapped.error()));
   }
-  LK_ASSIGN(const bool displaced, is_replaceable(*locks, renewed, {before}, artefact, false));
+  LK_ASSIGN(const bool displaced,
+            is_replaceable(*locks, renewed, {identity_of(before, name)}, name, false));
   if (!displaced) {
-    if (auto back = locks->exchange(renewed, artefact); !back) {
-      LK_CHECK(locks->rename_new(renewed, artefact));
+    if (auto back = locks->exchange(renewed, name); !back) {
+      LK_CHECK(locks->rename_new(renewed, name));
     }
   }
   return locks->remove(renewed);
@@ -384,25 +425,26 @@ Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string
 Result<Removed> WorkflowLayout::remove(const std::string& artefact, const std::string& identity) {
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return Removed::kGone;
-  LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(artefact));
+  const std::string name = file_name_of(artefact);
+  LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
   if (!there) return Removed::kGone;
   if (identity.empty()) {
-    LK_CHECK(locks->remove(artefact));
+    LK_CHECK(locks->remove(name));
     return Removed::kDone;
   }
-  LK_ASSIGN(const bool ours, is_replaceable(*locks, artefact, {identity}, artefact, false));
+  LK_ASSIGN(const bool ours, is_replaceable(*locks, name, {identity}, name, false));
   if (!ours) return Removed::kForeign;
-  const std::string aside = aside_name(artefact, identity);
+  const std::string aside = aside_name(name, identity);
   LK_CHECK(clear_trace(*locks, aside));
-  if (auto moved = locks->rename_new(artefact, aside); !moved) {
-    LK_ASSIGN(const std::optional<FileStamp> still, locks->stamp(artefact));
+  if (auto moved = locks->rename_new(name, aside); !moved) {
+    LK_ASSIGN(const std::optional<FileStamp> still, locks->stamp(name));
     if (!still) return Removed::kGone;
     return fail(std::move(moved.error()));
   }
   // Whoever looks at the folder now may clear it away, too, and by the same rule: so what is at the
-  // artefact's place afterwards tells how it went.
+  // file's place afterwards tells how it went.
   LK_CHECK(clear_trace(*locks, aside));
-  LK_ASSIGN(const std::optional<FileStamp> left, locks->stamp(artefact));
+  LK_ASSIGN(const std::optional<FileStamp> left, locks->stamp(name));
   return left ? Removed::kForeign : Removed::kDone;
 }
 
@@ -413,15 +455,32 @@ Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string
   if (!there) return {};
   const std::size_t digits = 16 + 1 + kAside.size();  // ".0123456789abcdef.old" without the dot
   if (name.size() < digits + 2) return {};
-  const std::string artefact = name.substr(1, name.size() - digits - 1);
+  const std::string place = name.substr(1, name.size() - digits - 1);
   const auto entry = try_entry(folder, name);
-  const bool ours =
-      entry && *entry && aside_name(artefact, identity_of((*entry)->lock, artefact)) == name;
+  if (entry && !*entry) return {};  // somebody else was faster
+  const bool ours = entry && aside_name(place, identity_of((*entry)->lock, place)) == name;
   if (!ours) {
-    LK_ASSIGN(const bool back, folder.rename_new(name, artefact));
-    if (back) return {};
+    auto back = folder.rename_new(name, place);
+    LK_ASSIGN(const std::optional<FileStamp> still, folder.stamp(name));
+    if (!still) return {};
+    if (!back) return fail(std::move(back.error()));
   }
   return folder.remove(name);
+}
+
+Result<bool> WorkflowLayout::remove_folder() {
+  constexpr std::int64_t kLeftBehindMs = 60'000;  // what is younger may be a step under way
+  LK_ASSIGN(const std::optional<Folder> locks, folder());
+  if (!locks) return true;
+  LK_ASSIGN(const Names all, names());
+  for (const std::string& trace : all.traces) {
+    LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(trace));
+    if (stamp && now_ms() - stamp->mtime_ms > kLeftBehindMs) LK_CHECK(locks->remove(trace));
+  }
+  // Only an empty one: another's lock may appear at any moment.
+  if (::rmdir(locks->path().c_str()) == 0 || errno == ENOENT) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST) return false;
+  return fail(errno_error(errno, "cannot remove the folder " + quote(locks->path())));
 }
 
 Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,

@@ -1,5 +1,5 @@
-// The workflow document's lock files as a layout: root = OUTPUT, one source and one artefact for
-// each regular file `locks/*.lock` that no dot begins.
+// The workflow document's lock files as a layout: root = OUTPUT, one source and one artefact,
+// `locks/NAME`, for each regular file `locks/*.lock` that no dot begins.
 //
 // A lease taken through this layout is `{agent}.lock`, any other one `{agent}.lk-{id}.lock`. What
 // is being written stands beside as `.{name}.{lease}.tmp` (`.new` for a renewal), what is being
@@ -26,6 +26,10 @@ inline constexpr const char* kLocksFolder = "locks";
 // A file that is younger and cannot be read may be half written: it is read again for a while.
 inline constexpr std::int64_t kFreshMs = 2'000;
 inline constexpr int kHalfWrittenMs = 200;
+
+// "locks/a.lock" of the file "a.lock", and back. A '#' would begin an entry, so it is escaped.
+std::string artefact_of(std::string_view file_name);
+std::string file_name_of(std::string_view artefact);
 
 // The session of what is locked in this OUTPUT: its path, or the layout's id where that is too
 // long.
@@ -55,7 +59,7 @@ class WorkflowLayout final : public service::Layout {
 
   // One file as it stands there, past its end or not; nullopt: there is none. As look(), what
   // cannot be read is store_unavailable.
-  Result<std::optional<LockFile>> read(const std::string& artefact) const;
+  Result<std::optional<LockFile>> read(const std::string& name) const;
   // All names that are locks, sorted; and what else is in the folder.
   struct Names {
     std::vector<std::string> locks;
@@ -64,7 +68,10 @@ class WorkflowLayout final : public service::Layout {
     bool folder = false;              // is there a folder at all?
   };
   Result<Names> names() const;
-  std::string identity_of(const LockFile& lock, const std::string& artefact) const;
+  // Removes the folder and what crashes left in it, if nothing else is there. True: it is gone.
+  Result<bool> remove_folder();
+  // Of a file of this name, or of the artefact that it is.
+  static std::string identity_of(const LockFile& lock, const std::string& name);
 
  private:
   using Folder = service::ArtefactFolder;
@@ -83,12 +90,11 @@ class WorkflowLayout final : public service::Layout {
                                                 std::vector<std::string>& notes);
   Result<bool> is_replaceable(const Folder& folder, const std::string& name,
                               const std::vector<std::string>& identities,
-                              const std::string& artefact, bool expired_too) const;
+                              const std::string& as_name, bool expired_too) const;
   Result<service::Published> replace(const Folder& folder, const std::string& prepared,
                                      const std::string& artefact,
                                      const std::vector<std::string>& ours, bool expired_too) const;
   Result<void> clear_trace(const Folder& folder, const std::string& name) const;
-  bool is_ignored(const std::string& path) const;
   std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
 
   const service::LayoutContext context_;

@@ -80,7 +80,7 @@ class WorkflowFolder : public testing::Test {
     lease.acquired_wall_ms = clock_.wall_ms;
     lease.expires_wall_ms = clock_.wall_ms + kHour;
     lease.layout = entry_.id();
-    lease.artefact = lock_name(agent);
+    lease.artefact = artefact_of(lock_name(agent));
     return lease;
   }
   // As the engine shows it.
@@ -129,7 +129,7 @@ TEST_F(WorkflowFolder, ReadsTheFilesOfOtherTools) {
   const service::Sighting& sighting = seen->sightings[0];
   EXPECT_THAT(keys(sighting), ElementsAre("src/a.ts", "src/b.ts", "src/c.ts", "lib/", "src/x/"));
   EXPECT_EQ(sighting.lock.owner, (core::Owner{"frontend-developer", entry_.root}));
-  EXPECT_EQ(sighting.lock.artefact, "frontend-developer.lock");
+  EXPECT_EQ(sighting.lock.artefact, "locks/frontend-developer.lock");
   EXPECT_EQ(sighting.lock.path, locks("frontend-developer.lock"));
   EXPECT_EQ(sighting.lock.layout, entry_.id());
   EXPECT_EQ(sighting.lock.reason, "tables");
@@ -173,6 +173,8 @@ TEST_F(WorkflowFolder, WhatIsPastItsEndBlocksNobody) {
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->sightings.empty());
   EXPECT_EQ(seen->sources.size(), 1U);
+  ASSERT_EQ(seen->over.size(), 1U);  // but it is there
+  EXPECT_TRUE(seen->shows("locks/a.lock", seen->over[0].identity));
 }
 
 TEST_F(WorkflowFolder, OnlyVisibleNamesThatEndInLockAreLocks) {
@@ -192,7 +194,7 @@ TEST_F(WorkflowFolder, KnownSourcesAreNotReadAgain) {
   ASSERT_TRUE(first);
   service::Interest interest;
   interest.known = [&](const std::string& source, std::uint64_t stamp) {
-    return source == "a.lock" && stamp == first->sources[0].stamp;
+    return source == "locks/a.lock" && stamp == first->sources[0].stamp;
   };
   const auto again = layout().look(interest);
   EXPECT_EQ(again->sources.size(), 1U);
@@ -231,7 +233,7 @@ TEST_F(WorkflowFolder, I10_WhatCannotBeReadIsNeverNoLock) {
 
 TEST_F(WorkflowFolder, AnIgnoredFileIsPassedOver) {
   write("x.lock", "nonsense");
-  entry_.ignored = {locks("x.lock")};
+  entry_.ignored = {"locks/x.lock"};
   const auto seen = layout().look({});
   ASSERT_TRUE(seen);
   EXPECT_THAT(seen->notes, ElementsAre(HasSubstr("is ignored")));
@@ -243,7 +245,7 @@ TEST_F(WorkflowFolder, AFolderReplacedByASymlinkIsNotFollowed) {
   const auto seen = layout().look({});
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().code, Code::kStoreUnavailable);
-  EXPECT_FALSE(layout().prepare(lease("a", {"src/a.ts"}), "a.lock"));
+  EXPECT_FALSE(layout().prepare(lease("a", {"src/a.ts"}), "locks/a.lock"));
   EXPECT_TRUE(fs::is_empty(files_.at("elsewhere")));
 }
 
@@ -271,25 +273,33 @@ TEST_F(WorkflowFolder, GoldenOursAppearsWhole) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   EXPECT_EQ(found.st_mode & 0777, 0666 & ~mask);
-  const auto seen = layout().look_at("frontend-developer.lock");
+  const auto seen = layout().look_at("locks/frontend-developer.lock");
   ASSERT_TRUE(seen);
   ASSERT_EQ(seen->sightings.size(), 1U);
-  EXPECT_EQ(seen->sightings[0].identity, layout().identity(ours, "frontend-developer.lock"));
+  EXPECT_EQ(seen->sightings[0].identity, layout().identity(ours, "locks/frontend-developer.lock"));
 }
 
 TEST_F(WorkflowFolder, BetweenPreparingAndPublishingNobodySeesIt) {
   const core::Lease ours = lease("a", {"src/a.ts"});
   WorkflowLayout layout = this->layout();
-  ASSERT_TRUE(layout.prepare(ours, "a.lock"));
-  ASSERT_TRUE(layout.prepare(ours, "a.lock"));  // again, after a crash
-  EXPECT_TRUE(*layout.is_prepared(ours.id, "a.lock"));
+  ASSERT_TRUE(layout.prepare(ours, "locks/a.lock"));
+  ASSERT_TRUE(layout.prepare(ours, "locks/a.lock"));  // again, after a crash
+  EXPECT_TRUE(*layout.is_prepared(ours.id, "locks/a.lock"));
   EXPECT_TRUE(layout.look({})->sources.empty());
   ASSERT_EQ(listed().size(), 1U);
   EXPECT_FALSE(listed()[0].ends_with(".lock"));
   EXPECT_TRUE(listed()[0].starts_with("."));
-  ASSERT_TRUE(layout.discard(ours.id, "a.lock"));
-  EXPECT_FALSE(*layout.is_prepared(ours.id, "a.lock"));
+  ASSERT_TRUE(layout.discard(ours.id, "locks/a.lock"));
+  EXPECT_FALSE(*layout.is_prepared(ours.id, "locks/a.lock"));
   EXPECT_TRUE(listed().empty());
+}
+
+TEST_F(WorkflowFolder, WhatAnotherOfOurProcessesPublishedIsDone) {
+  const core::Lease ours = lease("a", {"src/a.ts"});
+  show(ours);
+  EXPECT_EQ(*layout().publish(ours, "locks/a.lock", {}), Published::kDone);
+  fs::remove(locks("a.lock"));  // and another tool removed it
+  EXPECT_EQ(*layout().publish(ours, "locks/a.lock", {}), Published::kTaken);
 }
 
 TEST_F(WorkflowFolder, AnothersFileIsNeverReplaced) {
@@ -298,7 +308,7 @@ TEST_F(WorkflowFolder, AnothersFileIsNeverReplaced) {
   const core::Lease ours = lease("a", {"src/a.ts"});
   show(ours, {}, Published::kTaken);
   EXPECT_EQ(text_of("a.lock"), theirs);
-  EXPECT_TRUE(*layout().is_prepared(ours.id, "a.lock"));
+  EXPECT_TRUE(*layout().is_prepared(ours.id, "locks/a.lock"));
   write("a.lock", "cannot be read");
   show(ours, {}, Published::kTaken);
   EXPECT_EQ(text_of("a.lock"), "cannot be read");
@@ -318,10 +328,12 @@ TEST_F(WorkflowFolder, OursMakesWayForItsSuccessor) {
   show(first);
   const core::Lease second = lease("a", {"src/a.ts", "src/b.ts"}, '\x4e');  // in the same second
   show(second, {}, Published::kTaken);
-  show(second, {layout().identity(first, "a.lock")});
+  show(second, {layout().identity(first, "locks/a.lock")});
   EXPECT_EQ(text_of("a.lock"), render(lock_file_of(second)));
-  EXPECT_EQ(*layout().remove("a.lock", layout().identity(first, "a.lock")), Removed::kForeign);
-  EXPECT_EQ(*layout().remove("a.lock", layout().identity(second, "a.lock")), Removed::kDone);
+  EXPECT_EQ(*layout().remove("locks/a.lock", layout().identity(first, "locks/a.lock")),
+            Removed::kForeign);
+  EXPECT_EQ(*layout().remove("locks/a.lock", layout().identity(second, "locks/a.lock")),
+            Removed::kDone);
   EXPECT_TRUE(listed().empty() || listed()[0].ends_with(".tmp"));
 }
 
@@ -331,11 +343,38 @@ TEST_F(WorkflowFolder, RenewalShowsTheNewEndAndMakesTheFileYounger) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(3);
   fs::last_write_time(locks("a.lock"), old);
   ours.expires_wall_ms += kHour;
-  ours.claims.pop_back();  // and it gave back a part
-  ASSERT_TRUE(layout().refresh(ours, "a.lock"));
+  ASSERT_TRUE(layout().refresh(ours, "locks/a.lock"));
   EXPECT_EQ(text_of("a.lock"), render(lock_file_of(ours)));
   EXPECT_GT(fs::last_write_time(locks("a.lock")), old);
   EXPECT_THAT(listed(), ElementsAre("a.lock"));
+}
+
+TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
+  for (const bool through : {true, false}) {
+    core::Lease ours = lease("a", {"src/a.ts", "src/b.ts"});
+    if (!through) ours.layout.clear();
+    const std::string artefact = layout().showing(ours).artefacts.at(0);
+    const std::string identity = layout().identity(ours, artefact);
+    show(ours);
+    ours.claims.pop_back();
+    ASSERT_TRUE(layout().refresh(ours, artefact));
+    EXPECT_TRUE(layout().look({})->shows(artefact, identity)) << artefact;
+    // Only a mirror's scope may shrink: it is told by who and when alone.
+    EXPECT_EQ(layout().read(file_name_of(artefact)).value()->files.size(), through ? 2U : 1U);
+    EXPECT_EQ(*layout().remove(artefact, identity), Removed::kDone);
+  }
+}
+
+TEST_F(WorkflowFolder, NamesWithAHashAreSeenAsAnyOther) {
+  write("a#b%.lock", foreign_text("a", "\"src/a.ts\""));
+  const auto seen = layout().look({});
+  ASSERT_EQ(seen->sightings.size(), 1U);
+  const std::string artefact = seen->sightings[0].lock.artefact;
+  EXPECT_EQ(service::source_of(artefact), artefact);
+  EXPECT_EQ(file_name_of(artefact), "a#b%.lock");
+  EXPECT_EQ(layout().look_at(artefact)->sightings.size(), 1U);
+  entry_.ignored = {"locks/a#b%.lock"};
+  EXPECT_TRUE(layout().look({})->sightings.empty());
 }
 
 TEST_F(WorkflowFolder, RenewalLeavesAnothersFileAlone) {
@@ -343,31 +382,31 @@ TEST_F(WorkflowFolder, RenewalLeavesAnothersFileAlone) {
   ours.acquired_wall_ms -= 5000;
   const std::string theirs = foreign_text("a", "\"src/b.ts\"");
   write("a.lock", theirs);
-  ASSERT_TRUE(layout().refresh(ours, "a.lock"));
+  ASSERT_TRUE(layout().refresh(ours, "locks/a.lock"));
   EXPECT_EQ(text_of("a.lock"), theirs);
   fs::remove(locks("a.lock"));
-  ASSERT_TRUE(layout().refresh(ours, "a.lock"));
+  ASSERT_TRUE(layout().refresh(ours, "locks/a.lock"));
   EXPECT_TRUE(listed().empty());
 }
 
 TEST_F(WorkflowFolder, RemovesOursAlone) {
   const core::Lease ours = lease("a", {"src/a.ts"});
-  const std::string identity = layout().identity(ours, "a.lock");
-  EXPECT_EQ(*layout().remove("a.lock", identity), Removed::kGone);
+  const std::string identity = layout().identity(ours, "locks/a.lock");
+  EXPECT_EQ(*layout().remove("locks/a.lock", identity), Removed::kGone);
   const std::string theirs = foreign_text("b", "\"src/b.ts\"");
   write("a.lock", theirs);
-  EXPECT_EQ(*layout().remove("a.lock", identity), Removed::kForeign);
+  EXPECT_EQ(*layout().remove("locks/a.lock", identity), Removed::kForeign);
   EXPECT_EQ(text_of("a.lock"), theirs);
-  EXPECT_EQ(*layout().remove("a.lock", ""), Removed::kDone);
+  EXPECT_EQ(*layout().remove("locks/a.lock", ""), Removed::kDone);
   show(ours);
-  EXPECT_EQ(*layout().remove("a.lock", identity), Removed::kDone);
+  EXPECT_EQ(*layout().remove("locks/a.lock", identity), Removed::kDone);
   EXPECT_TRUE(listed().empty());
 }
 
 TEST_F(WorkflowFolder, WhatACrashSetAsideIsClearedOrPutBack) {
   const core::Lease ours = lease("a", {"src/a.ts"});
   show(ours);
-  const std::string identity = layout().identity(ours, "a.lock");
+  const std::string identity = layout().identity(ours, "locks/a.lock");
   // Killed after our own was set aside, and after another's was.
   std::string hash;
   append_be64(hash, hash64(identity));
@@ -387,7 +426,7 @@ TEST_F(WorkflowFolder, OtherLeasesAreShownUnderNamesOfTheirOwn) {
   native.layout.clear();
   native.artefact.clear();
   const service::Showing showing = layout().showing(native);
-  EXPECT_THAT(showing.artefacts, ElementsAre("backend.lk-1a2b3c4d.lock"));
+  EXPECT_THAT(showing.artefacts, ElementsAre("locks/backend.lk-1a2b3c4d.lock"));
   EXPECT_THAT(showing.unmirrored, ElementsAre("src/**/*.h", "api:GET /v1/x"));
   show(native);
   EXPECT_EQ(parse_lock_file(text_of("backend.lk-1a2b3c4d.lock"))->files.size(), 1U);
@@ -405,7 +444,7 @@ TEST_F(WorkflowFolder, AnOutputThatIsGoneIsNotMadeAgain) {
 
 TEST_F(WorkflowFolder, NamesTellLocksTracesAndTheRest) {
   EXPECT_FALSE(layout().names()->folder);
-  ASSERT_TRUE(layout().prepare(lease("b", {"x"}), "b.lock"));
+  ASSERT_TRUE(layout().prepare(lease("b", {"x"}), "locks/b.lock"));
   write("a.lock", "{}");
   write("notes.md", "x");
   const auto names = layout().names();

@@ -1,0 +1,59 @@
+#include "dialect/workflow/agent_words.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_word_character(char c) {
+  return is_letter(c) || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+}
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    if (is_word_character(c)) {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "-") + word;
+  return text.empty() ? "agent" : text;
+}
+
+}  // namespace
+
+std::string telling_name(std::string_view agent, std::string_view other) {
+  const std::vector<std::string> all = words_of(agent);
+  const std::vector<std::string> others = words_of(other);
+  std::vector<std::string> own;
+  for (const std::string& word : all) {
+    if (std::ranges::find(others, word) == others.end()) own.push_back(word);
+  }
+  const auto has_letters = [](const std::string& word) {
+    return std::ranges::any_of(word, [](char c) { return is_letter(c); });
+  };
+  // "1" alone says nothing.
+  return joined(std::ranges::any_of(own, has_letters) ? own : all);
+}
+
+std::string with_word(const std::string& path, const std::string& word) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  const std::size_t dot = std::min(path.find('.', name + 1), path.size());
+  return path.substr(0, dot) + "." + word + path.substr(dot);
+}
+
+}  // namespace lockkeeper::dialect::workflow

@@ -1,0 +1,348 @@
+#include "dialect/workflow/resolutions.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dialect/workflow/agent_words.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+using Kind = Resolution::Kind;
+using Resources = std::vector<key::Resource>;
+
+bool is_plain(const key::Resource& resource) {
+  return resource.kind() == key::Kind::kFile || resource.kind() == key::Kind::kFolder;
+}
+
+bool is_folder(const key::Resource& resource) {
+  return resource.kind() == key::Kind::kFolder;
+}
+
+std::size_t depth(const key::Resource& resource) {
+  return resource.literal().size();
+}
+
+// "" for the root, else with a '/' at the end.
+std::string prefix_of(const key::Resource& folder) {
+  return folder.text() == "./" ? std::string() : folder.text();
+}
+
+std::string parent_of(const key::Resource& file) {
+  const std::size_t slash = file.text().rfind('/');
+  return slash == std::string::npos ? std::string() : file.text().substr(0, slash + 1);
+}
+
+void erase(Resources& from, const key::Resource& what) {
+  std::erase(from, what);
+}
+
+Result<bool> overlap_any(const key::Resource& one, const Resources& others) {
+  for (const key::Resource& other : others) {
+    LK_ASSIGN(const std::optional<std::string> witness, key::overlap(one, other));
+    if (witness) return true;
+  }
+  return false;
+}
+
+// The scopes while they are changed, the asker's first.
+class Editor {
+ public:
+  Editor(const Scope& asker, const std::vector<Scope>& holders, const key::Rules& rules,
+         const Children& children)
+      : rules_(rules), children_(children) {
+    scopes_.push_back(asker);
+    scopes_.insert(scopes_.end(), holders.begin(), holders.end());
+  }
+
+  Result<Resolution> reassign();
+  Result<Resolution> split();
+  Result<std::optional<Resolution>> separate(const key::Resource& shared);
+
+ private:
+  struct Pair {
+    std::size_t holder;  // its place in scopes_
+    Overlap overlap;
+  };
+  Result<std::optional<Pair>> next_pair() const;
+  std::string short_name(std::size_t scope, std::size_t against) const;
+  Result<void> divide(const Pair& pair);
+  Result<void> take_out(std::size_t owner, std::size_t against, const key::Resource& outer,
+                        const key::Resource& inner);
+  Result<void> halve(const Pair& pair);
+  Result<void> add(std::size_t owner, const std::string& text);
+  Result<void> add_own_folder(std::size_t owner, std::size_t against, const std::string& prefix);
+  void note_divided(const key::Resource& folder);
+
+  std::vector<Scope> scopes_;
+  const key::Rules& rules_;
+  const Children& children_;
+  Resources divided_;
+};
+
+Result<std::optional<Editor::Pair>> Editor::next_pair() const {
+  for (std::size_t holder = 1; holder < scopes_.size(); ++holder) {
+    for (const key::Resource& ours : scopes_[0].resources) {
+      for (const key::Resource& theirs : scopes_[holder].resources) {
+        LK_ASSIGN(const std::optional<std::string> witness, key::overlap(ours, theirs));
+        if (witness) return Pair{holder, {ours, theirs, *witness}};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// What lies inside the other's goes to the other; of equals, and of patterns, the asker's does.
+Result<Resolution> Editor::reassign() {
+  Resolution resolution;
+  resolution.kind = Kind::kReassign;
+  for (;;) {
+    LK_ASSIGN(const std::optional<Pair> pair, next_pair());
+    if (!pair) break;
+    const key::Resource& ours = pair->overlap.ours;
+    const key::Resource& theirs = pair->overlap.theirs;
+    const bool theirs_moves = is_plain(ours) && is_plain(theirs) && depth(theirs) > depth(ours);
+    Scope& from = scopes_[theirs_moves ? pair->holder : 0];
+    const Scope& to = scopes_[theirs_moves ? 0 : pair->holder];
+    const key::Resource moved = theirs_moves ? theirs : ours;
+    resolution.moves.push_back({moved, from.agent, to.agent});
+    erase(from.resources, moved);
+  }
+  resolution.scopes = scopes_;
+  return resolution;
+}
+
+std::string Editor::short_name(std::size_t scope, std::size_t against) const {
+  return telling_name(scopes_[scope].agent, scopes_[against].agent);
+}
+
+void Editor::note_divided(const key::Resource& folder) {
+  // The outermost of nested ones tells it all.
+  for (const key::Resource& known : divided_) {
+    if (key::covers(known, folder)) return;
+  }
+  std::erase_if(divided_, [&](const key::Resource& known) { return key::covers(folder, known); });
+  divided_.push_back(folder);
+}
+
+// Adds a part unless it would overlap what another has: a split must not make new conflicts.
+Result<void> Editor::add(std::size_t owner, const std::string& text) {
+  const auto parsed = key::parse(text, rules_, key::Syntax::kLiteral);
+  if (!parsed) return {};  // no name that could be locked
+  for (std::size_t other = 0; other < scopes_.size(); ++other) {
+    if (other == owner) continue;
+    LK_ASSIGN(const bool taken, overlap_any(parsed->resource, scopes_[other].resources));
+    if (taken) return {};
+  }
+  Resources& resources = scopes_[owner].resources;
+  const auto covered = [&](const key::Resource& known) {
+    return key::covers(known, parsed->resource);
+  };
+  if (std::ranges::none_of(resources, covered)) resources.push_back(parsed->resource);
+  return {};
+}
+
+Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
+                                    const std::string& prefix) {
+  return add(owner, prefix + short_name(owner, against) + "/");
+}
+
+// `outer` without `inner`: what stands beside `inner` at each level from `outer` down.
+Result<void> Editor::take_out(std::size_t owner, std::size_t against, const key::Resource& outer,
+                              const key::Resource& inner) {
+  erase(scopes_[owner].resources, outer);
+  if (!is_folder(outer)) return {};  // a file that the other has as a folder
+  note_divided(outer);
+  std::string at = prefix_of(outer);
+  bool any = false;
+  for (std::size_t level = depth(outer); level < depth(inner); ++level) {
+    const std::optional<std::vector<std::string>> names = children_(at);
+    if (!names) break;
+    for (const std::string& name : *names) {
+      const std::size_t before = scopes_[owner].resources.size();
+      LK_CHECK(add(owner, at + name));
+      any = any || scopes_[owner].resources.size() > before;
+    }
+    at += inner.literal()[level] + "/";
+  }
+  if (!any) LK_CHECK(add_own_folder(owner, against, prefix_of(outer)));
+  return {};
+}
+
+// One folder that both have: the first half of its names for the holder, the rest for the asker.
+Result<void> Editor::halve(const Pair& pair) {
+  const key::Resource folder = pair.overlap.ours;
+  erase(scopes_[0].resources, folder);
+  erase(scopes_[pair.holder].resources, pair.overlap.theirs);
+  note_divided(folder);
+  const std::string prefix = prefix_of(folder);
+  std::vector<std::string> names = children_(prefix).value_or(std::vector<std::string>());
+  std::ranges::sort(names);
+  std::vector<std::string> free;  // what neither names otherwise
+  for (const std::string& name : names) {
+    const auto parsed = key::parse(prefix + name, rules_, key::Syntax::kLiteral);
+    if (!parsed) continue;
+    LK_ASSIGN(const bool ours, overlap_any(parsed->resource, scopes_[0].resources));
+    LK_ASSIGN(const bool theirs, overlap_any(parsed->resource, scopes_[pair.holder].resources));
+    if (!ours && !theirs) {
+      free.push_back(name);
+    } else if (ours != theirs) {
+      LK_CHECK(add(ours ? 0 : pair.holder, prefix + name));
+    }
+  }
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    LK_CHECK(add(i < (free.size() + 1) / 2 ? pair.holder : 0, prefix + free[i]));
+  }
+  for (const auto& [owner, against] :
+       {std::pair(pair.holder, std::size_t{0}), std::pair(std::size_t{0}, pair.holder)}) {
+    const auto inside = [&](const key::Resource& each) { return key::covers(folder, each); };
+    if (std::ranges::none_of(scopes_[owner].resources, inside)) {
+      LK_CHECK(add_own_folder(owner, against, prefix));
+    }
+  }
+  return {};
+}
+
+Result<void> Editor::divide(const Pair& pair) {
+  const key::Resource& ours = pair.overlap.ours;
+  const key::Resource& theirs = pair.overlap.theirs;
+  if (!is_plain(ours) || !is_plain(theirs)) {
+    erase(scopes_[0].resources, key::Resource(ours));  // no folder to divide: the holder keeps it
+    return {};
+  }
+  if (depth(ours) < depth(theirs)) return take_out(0, pair.holder, ours, theirs);
+  if (depth(ours) > depth(theirs)) return take_out(pair.holder, 0, theirs, ours);
+  if (is_folder(ours) && is_folder(theirs)) return halve(pair);
+  // One file: the folder it lies in is what they share.
+  const std::string prefix = parent_of(is_folder(ours) ? theirs : ours);
+  const auto folder = key::parse(prefix.empty() ? "./" : prefix, rules_, key::Syntax::kLiteral);
+  erase(scopes_[0].resources, key::Resource(ours));
+  if (folder) note_divided(folder->resource);
+  return add_own_folder(0, pair.holder, prefix);
+}
+
+Result<Resolution> Editor::split() {
+  for (;;) {
+    LK_ASSIGN(const std::optional<Pair> pair, next_pair());
+    if (!pair) break;
+    LK_CHECK(divide(*pair));
+  }
+  Resolution resolution;
+  resolution.kind = Kind::kSplit;
+  for (const key::Resource& folder : divided_) {
+    for (std::size_t i = 0; i < scopes_.size(); ++i) {
+      Resolution::Part part{folder, scopes_[i].agent, {}};
+      for (const key::Resource& resource : scopes_[i].resources) {
+        if (key::covers(folder, resource)) part.resources.push_back(resource);
+      }
+      if (!part.resources.empty() || i == 0) resolution.parts.push_back(std::move(part));
+    }
+  }
+  resolution.scopes = scopes_;
+  return resolution;
+}
+
+// None where the new names are another's. REQUIRES: it is all that overlaps, a file of the asker
+// and of one holder.
+Result<std::optional<Resolution>> Editor::separate(const key::Resource& shared) {
+  Resolution resolution;
+  resolution.kind = Kind::kSeparate;
+  std::vector<std::size_t> sharers;
+  for (std::size_t i = 0; i < scopes_.size(); ++i) {
+    if (std::ranges::find(scopes_[i].resources, shared) != scopes_[i].resources.end()) {
+      sharers.push_back(i);
+    }
+  }
+  for (const std::size_t i : sharers) {
+    const std::size_t against = i == 0 ? sharers.back() : 0;
+    const auto own =
+        key::parse(with_word(shared.text(), short_name(i, against)), rules_, key::Syntax::kLiteral);
+    erase(scopes_[i].resources, shared);
+    if (!own) return std::nullopt;
+    for (const Scope& scope : scopes_) {
+      LK_ASSIGN(const bool taken, overlap_any(own->resource, scope.resources));
+      if (taken) return std::nullopt;
+    }
+    scopes_[i].resources.push_back(own->resource);
+    resolution.parts.push_back({shared, scopes_[i].agent, {own->resource}});
+  }
+  resolution.scopes = scopes_;
+  return resolution;
+}
+
+Resolution sequential(const Scope& asker, const std::vector<Scope>& holders) {
+  Resolution resolution;
+  for (const Scope& holder : holders) resolution.order.push_back({asker.agent, holder.agent});
+  return resolution;
+}
+
+// What another one covers is left out.
+Resources without_covered(const Resources& all) {
+  Resources kept;
+  for (const key::Resource& resource : all) {
+    const auto covered = [&](const key::Resource& by) { return key::covers(by, resource); };
+    if (std::ranges::any_of(kept, covered)) continue;
+    std::erase_if(kept, [&](const key::Resource& each) { return key::covers(resource, each); });
+    kept.push_back(resource);
+  }
+  return kept;
+}
+
+Resolution merge(const Scope& asker, std::vector<Scope> holders) {
+  Resolution resolution;
+  resolution.kind = Kind::kMerge;
+  Scope one{holders.front().agent, {}, {}};
+  holders.push_back(asker);
+  std::set<std::string> tasks;
+  for (const Scope& scope : holders) {
+    resolution.merged.push_back(scope.agent);
+    one.resources.insert(one.resources.end(), scope.resources.begin(), scope.resources.end());
+    if (scope.task_description.empty() || !tasks.insert(scope.task_description).second) continue;
+    one.task_description += (one.task_description.empty() ? "" : "; ") + scope.task_description;
+  }
+  one.resources = without_covered(one.resources);
+  resolution.scopes = {std::move(one)};
+  return resolution;
+}
+
+}  // namespace
+
+Result<std::vector<Overlap>> overlaps_of(const Scope& ours, const Scope& theirs) {
+  std::vector<Overlap> found;
+  for (const key::Resource& one : ours.resources) {
+    for (const key::Resource& other : theirs.resources) {
+      LK_ASSIGN(std::optional<std::string> witness, key::overlap(one, other));
+      if (witness) found.push_back({one, other, std::move(*witness)});
+    }
+  }
+  return found;
+}
+
+Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
+                                                const std::vector<Scope>& holders,
+                                                const key::Rules& rules, const Children& children) {
+  std::vector<Scope> meet;  // those who overlap
+  std::vector<Overlap> pairs;
+  for (const Scope& holder : holders) {
+    LK_ASSIGN(const std::vector<Overlap> found, overlaps_of(asker, holder));
+    if (found.empty()) continue;
+    meet.push_back(holder);
+    pairs.insert(pairs.end(), found.begin(), found.end());
+  }
+  std::vector<Resolution> list = {sequential(asker, meet)};
+  LK_ASSIGN(Resolution reassigned, Editor(asker, holders, rules, children).reassign());
+  list.push_back(std::move(reassigned));
+  LK_ASSIGN(Resolution divided, Editor(asker, holders, rules, children).split());
+  list.push_back(std::move(divided));
+  list.push_back(merge(asker, meet));
+  const bool one_file = pairs.size() == 1 && pairs[0].ours == pairs[0].theirs &&
+                        pairs[0].ours.kind() == key::Kind::kFile;
+  if (one_file) {
+    LK_ASSIGN(std::optional<Resolution> separated,
+              Editor(asker, holders, rules, children).separate(pairs[0].ours));
+    if (separated) list.push_back(std::move(*separated));
+  }
+  return list;
+}
+
+}  // namespace lockkeeper::dialect::workflow

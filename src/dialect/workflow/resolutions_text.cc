@@ -1,0 +1,190 @@
+// Resolutions in words and as JSON.
+#include <nlohmann/json.hpp>
+
+#include "dialect/workflow/resolutions.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Kind = Resolution::Kind;
+
+std::string listed(const std::vector<std::string>& words) {
+  constexpr std::size_t kTold = 6;  // the JSON has them all
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < kTold; ++i) {
+    const bool last = i > 0 && i + 1 == words.size();
+    text += i == 0 ? "" : last ? " and " : ", ";
+    text += words[i];
+  }
+  if (words.size() > kTold) text += " and " + std::to_string(words.size() - kTold) + " more";
+  return text;
+}
+
+std::string resources_text(const std::vector<key::Resource>& resources) {
+  std::vector<std::string> texts;
+  for (const key::Resource& resource : resources) texts.push_back(resource.text());
+  return texts.empty() ? "nothing" : listed(texts);
+}
+
+const char* kind_field(const key::Resource& resource) {
+  switch (resource.kind()) {
+    case key::Kind::kFile:
+      return "file";
+    case key::Kind::kFolder:
+      return "directory";
+    case key::Kind::kGlob:
+      return "glob";
+    case key::Kind::kLogical:
+    case key::Kind::kLogicalGlob:
+      return "key";
+  }
+  return "file";
+}
+
+const char* list_field(const key::Resource& resource) {
+  switch (resource.kind()) {
+    case key::Kind::kFile:
+      return "files";
+    case key::Kind::kFolder:
+      return "directories";
+    case key::Kind::kGlob:
+      return "globs";
+    case key::Kind::kLogical:
+    case key::Kind::kLogicalGlob:
+      return "keys";
+  }
+  return "files";
+}
+
+void add_resources(Json& to, const std::vector<key::Resource>& resources) {
+  to["files"] = Json::array();
+  to["directories"] = Json::array();
+  for (const key::Resource& resource : resources) {
+    to[list_field(resource)].push_back(resource.text());
+  }
+}
+
+std::string sequential_text(const Resolution& resolution) {
+  std::vector<std::string> first;
+  for (const Resolution::Order& order : resolution.order) first.push_back(order.after);
+  return "Run " + resolution.order.front().run + " after " + listed(first) +
+         (first.size() > 1 ? " complete" : " completes");
+}
+
+std::string reassign_text(const Resolution& resolution) {
+  std::vector<std::string> moves;
+  for (const Resolution::Move& move : resolution.moves) {
+    moves.push_back(move.resource.text() + " to " + move.to + " only");
+  }
+  return "Assign " + listed(moves);
+}
+
+std::string split_text(const Resolution& resolution) {
+  if (resolution.parts.empty()) return "Leave what is shared to who holds it";
+  std::string text;
+  const key::Resource* folder = nullptr;
+  for (const Resolution::Part& part : resolution.parts) {
+    const bool first = folder == nullptr || part.of != *folder;
+    if (first) text += std::string(text.empty() ? "Divide " : "; divide ") + part.of.text() + ": ";
+    if (!first) text += ", ";
+    text += resources_text(part.resources) + " for " + part.agent;
+    folder = &part.of;
+  }
+  return text;
+}
+
+std::string merge_text(const Resolution& resolution) {
+  return "Merge the tasks of " + listed(resolution.merged) + " into one, for " +
+         resolution.merged.front();
+}
+
+std::string separate_text(const Resolution& resolution) {
+  std::vector<std::string> names;
+  for (const Resolution::Part& part : resolution.parts) {
+    names.push_back(resources_text(part.resources) + " for " + part.agent);
+  }
+  return "Create separate files: " + listed(names);
+}
+
+Json edits_json(const Resolution& resolution) {
+  Json edits = Json::array();
+  for (const Resolution::Order& order : resolution.order) {
+    edits.push_back({{"run", order.run}, {"after", order.after}});
+  }
+  for (const Resolution::Move& move : resolution.moves) {
+    edits.push_back(
+        {{kind_field(move.resource), move.resource.text()}, {"from", move.from}, {"to", move.to}});
+  }
+  for (const Resolution::Part& part : resolution.parts) {
+    Json edit;
+    edit[kind_field(part.of)] = part.of.text();
+    edit["agent"] = part.agent;
+    if (resolution.kind == Kind::kSeparate) {
+      edit["new_file"] = part.resources.front().text();
+    } else {
+      add_resources(edit, part.resources);
+    }
+    edits.push_back(std::move(edit));
+  }
+  if (resolution.kind == Kind::kMerge) {
+    edits.push_back({{"agent", resolution.merged.front()}, {"merges", resolution.merged}});
+  }
+  return edits;
+}
+
+}  // namespace
+
+const char* resolution_name(Kind kind) {
+  switch (kind) {
+    case Kind::kSequential:
+      return "sequential";
+    case Kind::kReassign:
+      return "reassign";
+    case Kind::kSplit:
+      return "split";
+    case Kind::kMerge:
+      return "merge";
+    case Kind::kSeparate:
+      return "separate";
+  }
+  return "sequential";
+}
+
+std::string resolution_text(const Resolution& resolution) {
+  switch (resolution.kind) {
+    case Kind::kSequential:
+      return sequential_text(resolution);
+    case Kind::kReassign:
+      return reassign_text(resolution);
+    case Kind::kSplit:
+      return split_text(resolution);
+    case Kind::kMerge:
+      return merge_text(resolution);
+    case Kind::kSeparate:
+      return separate_text(resolution);
+  }
+  return {};
+}
+
+Json scope_json(const Scope& scope) {
+  Json json;
+  json["agent"] = scope.agent;
+  add_resources(json, scope.resources);
+  if (!scope.task_description.empty()) json["task_description"] = scope.task_description;
+  return json;
+}
+
+Json resolution_json(const Resolution& resolution) {
+  Json json;
+  json["resolution"] = resolution_name(resolution.kind);
+  json["summary"] = resolution_text(resolution);
+  json["edits"] = edits_json(resolution);
+  if (!resolution.scopes.empty()) {
+    json["scopes"] = Json::array();
+    for (const Scope& scope : resolution.scopes) json["scopes"].push_back(scope_json(scope));
+  }
+  return json;
+}
+
+}  // namespace lockkeeper::dialect::workflow

@@ -1,0 +1,84 @@
+#include "dialect/workflow/scopes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "base/test_folder.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string why_not(std::string_view text) {
+  const auto parsed = parse_scopes(text);
+  EXPECT_FALSE(parsed) << text;
+  if (parsed) return {};
+  EXPECT_EQ(parsed.error().code, Code::kInvalidInput);
+  return parsed.error().message;
+}
+
+TEST(Scopes, AllFieldsAreRead) {
+  const auto scopes = parse_scopes(R"({"agents":[
+    {"agent":"a","files":["x","y"],"directories":["d/"],"globs":["**/*.h"],"keys":["db:users"],
+     "task_description":"do it","task":"T-1","after":"b","command":"make","ttl":"1h30m"},
+    {"agent":"b","files":[],"after":[],"command":["make","-j"],"ttl":"none","task":null}]})");
+  ASSERT_TRUE(scopes) << scopes.error().message;
+  ASSERT_EQ(scopes->size(), 2U);
+  const ScopeEntry& a = (*scopes)[0];
+  EXPECT_EQ(a.agent, "a");
+  EXPECT_THAT(a.files, ElementsAre("x", "y"));
+  EXPECT_THAT(a.directories, ElementsAre("d/"));
+  EXPECT_THAT(a.globs, ElementsAre("**/*.h"));
+  EXPECT_THAT(a.keys, ElementsAre("db:users"));
+  EXPECT_EQ(a.task_description, "do it");
+  EXPECT_EQ(a.task, "T-1");
+  EXPECT_THAT(a.after, ElementsAre("b"));
+  EXPECT_THAT(a.command, ElementsAre("make"));
+  EXPECT_EQ(a.ttl_ms, 5'400'000);
+  EXPECT_EQ((*scopes)[1].ttl_ms, kNoEnd);
+  EXPECT_THAT((*scopes)[1].command, ElementsAre("make", "-j"));
+}
+
+TEST(Scopes, TheListMayBeWrittenInSeveralWays) {
+  for (const char* const text :
+       {R"([{"agent":"a","files":["x"]}])", R"({"scopes":[{"agent":"a","files":["x"]}]})",
+        R"({"agents":{"a":{"files":["x"]}}})",
+        R"({"version":1,"agents":[{"agent":"a","files":["x"]}]})"}) {
+    const auto scopes = parse_scopes(text);
+    ASSERT_TRUE(scopes) << text << scopes.error().message;
+    EXPECT_EQ(scopes->at(0).agent, "a");
+    EXPECT_THAT(scopes->at(0).files, ElementsAre("x"));
+  }
+}
+
+TEST(Scopes, BadInputIsNamed) {
+  EXPECT_EQ(why_not(""), "the scopes are not JSON");
+  EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"), "the scopes are not JSON");
+  EXPECT_EQ(why_not("7"), "the scopes are neither a list nor an object");
+  EXPECT_EQ(why_not("{}"), "the scopes have neither \"agents\" nor \"scopes\"");
+  EXPECT_EQ(why_not(R"({"agents":7})"), "\"agents\" is neither a list nor an object");
+  EXPECT_EQ(why_not("[]"), "the scopes name no agent");
+  EXPECT_EQ(why_not("[7]"), "agent 1 of the scopes is not an object");
+  EXPECT_EQ(why_not("[{}]"), "agent 1 of the scopes has no \"agent\"");
+  EXPECT_EQ(why_not(R"([{"agent":7}])"), "agent 1: \"agent\" is not a string");
+  EXPECT_EQ(why_not(R"([{"agent":"a"},{"agent":"a"}])"), "the agent \"a\" is in the scopes twice");
+  EXPECT_EQ(why_not(R"([{"agent":"a","files":"x"}])"), "\"a\": \"files\" is not a list of strings");
+  EXPECT_EQ(why_not(R"([{"agent":"a","files":[7]}])"),
+            "an entry of \"a\": \"files\" is not a string");
+  EXPECT_EQ(why_not(R"([{"agent":"a","file":["x"]}])"),
+            "\"a\": \"file\" is not known; did you mean \"files\"?");
+  EXPECT_THAT(why_not(R"([{"agent":"a","ttl":"soon"}])"), HasSubstr("\"a\": \"ttl\": duration"));
+  EXPECT_THAT(why_not(R"({"agents":{"a":{"agent":"b"}}})"), HasSubstr("names another agent"));
+}
+
+TEST(Scopes, AFileIsNamedInItsErrors) {
+  const TestFolder folder;
+  EXPECT_EQ(read_scopes(folder.file("none.json")).error().code, Code::kInvalidInput);
+  EXPECT_THAT(read_scopes(folder.file("none.json")).error().message, HasSubstr("none.json"));
+}
+
+}  // namespace
+}  // namespace lockkeeper::dialect::workflow

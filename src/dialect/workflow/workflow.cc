@@ -1,0 +1,435 @@
+#include "dialect/workflow/workflow.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "core/shown.h"
+#include "service/layouts.h"
+#include "service/report.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+using service::Ended;
+
+constexpr std::size_t kChildrenMax = 200;  // of a folder that is divided name by name
+
+std::vector<std::string> texts_of(const Request& request) {
+  std::vector<std::string> texts = request.files;
+  for (const std::string& folder : request.directories) {
+    const bool slash = folder.ends_with('/') || folder.ends_with('\\');
+    texts.push_back(slash ? folder : folder + "/");
+  }
+  return texts;
+}
+
+service::Wanted wanted(std::vector<std::string> texts) {
+  service::Wanted wanted;
+  wanted.texts = std::move(texts);
+  wanted.base.kind = service::Base::kRoot;
+  wanted.syntax = key::Syntax::kLiteral;
+  wanted.convert_backslash = true;
+  return wanted;
+}
+
+std::vector<key::Resource> resources_of(const core::Lease& lease) {
+  std::vector<key::Resource> resources;
+  for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource);
+  return resources;
+}
+
+bool same(std::vector<key::Resource> a, std::vector<key::Resource> b) {
+  const auto by_text = [](const key::Resource& x, const key::Resource& y) {
+    return x.text() < y.text();
+  };
+  for (std::vector<key::Resource>* const list : {&a, &b}) {
+    std::ranges::sort(*list, by_text);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  return a == b;
+}
+
+// The holders of a refusal's conflicts, each once, with all they hold.
+std::vector<Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
+  std::map<core::LeaseId, Scope> holders;
+  for (const core::Conflict& conflict : conflicts) {
+    Scope& scope = holders[conflict.holder.id];
+    scope.agent = conflict.holder.owner.agent;
+    scope.task_description = conflict.holder.reason;
+    for (const key::Resource& resource : resources_of(conflict.holder)) {
+      scope.resources.push_back(resource);
+    }
+    const auto& known = scope.resources;
+    if (std::ranges::find(known, conflict.held.resource) == known.end()) {
+      scope.resources.push_back(conflict.held.resource);
+    }
+  }
+  std::vector<Scope> list;
+  for (auto& [id, scope] : holders) list.push_back(std::move(scope));
+  return list;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Workflow>> Workflow::open(service::LockTable& table, std::string output,
+                                                 core::Owner by, service::Under under) {
+  service::LayoutEntry entry;
+  entry.kind = kKind;
+  entry.root = std::move(output);
+  LK_ASSIGN(const std::vector<service::LayoutEntry> known,
+            service::load_layouts(table.realm(), table.settings()));
+  for (const service::LayoutEntry& each : known) {
+    if (each.id() == entry.id()) entry = each;  // with what is ignored there
+  }
+  return std::unique_ptr<Workflow>(
+      new Workflow(table, std::move(entry), std::move(by), std::move(under)));
+}
+
+Workflow::Workflow(service::LockTable& table, service::LayoutEntry entry, core::Owner by,
+                   service::Under under)
+    : table_(table),
+      entry_(std::move(entry)),
+      by_(std::move(by)),
+      under_(std::move(under)),
+      layout_(entry_,
+              {table.realm(), table.settings(), table.runtime().env, *table.runtime().clock}) {}
+
+std::string Workflow::path_of(const std::string& name) const {
+  return entry_.root + "/" + kLocksFolder + "/" + name;
+}
+
+Result<void> Workflow::use() {
+  LK_CHECK(service::use_layout(table_, {entry_, std::string(kLocksFolder) + "/"}));
+  return {};
+}
+
+service::Locks Workflow::locks_of(const std::string& agent) const {
+  return service::Locks(table_, {agent, session_of(entry_)}, under_);
+}
+
+Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::string>& texts) {
+  service::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
+                             service::Base{}, table_.runtime().env, {.convert_backslash = true});
+  std::vector<key::Resource> resources;
+  for (const std::string& text : texts) {
+    LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, key::Syntax::kLiteral));
+    resources.push_back(std::move(parsed.resource));
+  }
+  return resources;
+}
+
+// --- what stands there
+// ----------------------------------------------------------------------------
+
+// The lease of ours that this file shows, if the table has one that is not over.
+Result<void> Workflow::stand_in_table(Standing& standing) {
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::Shown> shown,
+              core::shown_as(table.state(), layout_.id(), artefact_of(standing.name)));
+    for (const core::Shown& each : shown) {
+      if (!standing.file) continue;
+      if (WorkflowLayout::identity_of(*standing.file, standing.name) != each.identity) continue;
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
+      if (lease == nullptr) continue;
+      LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
+      if (now.over) continue;
+      standing.lease = each.lease;
+      standing.through = lease->layout == layout_.id();
+      standing.resources = resources_of(*lease);
+      standing.expired = false;
+    }
+    return {};
+  }));
+  return {};
+}
+
+Result<Standing> Workflow::standing(const std::string& name) {
+  Standing standing;
+  standing.name = name;
+  standing.path = path_of(name);
+  auto file = layout_.read(name);
+  if (!file) {
+    standing.error = file.error();
+  } else if (*file) {
+    standing.file = std::move(**file);
+    standing.expired = standing.file->expired(table_.runtime().clock->now().wall_ms);
+    LK_ASSIGN(const service::Seen seen, layout_.look_at(artefact_of(name)));
+    for (const service::Sighting& sighting : seen.sightings) {
+      for (const core::Claim& claim : sighting.lock.claims) {
+        standing.resources.push_back(claim.resource);
+      }
+    }
+  }
+  LK_CHECK(stand_in_table(standing));
+  return standing;
+}
+
+Result<std::optional<core::Lease>> Workflow::live_lease(const std::string& name) {
+  LK_ASSIGN(const Standing now, standing(name));
+  std::optional<core::Lease> found;
+  if (!now.lease || !now.through) return found;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(*now.lease));
+    if (lease != nullptr) found = *lease;
+    return {};
+  }));
+  return found;
+}
+
+// --- lock
+// -----------------------------------------------------------------------------------------
+
+service::AcquireCommand Workflow::command(const Request& request) const {
+  service::AcquireCommand command;
+  command.wanted = wanted(texts_of(request));
+  command.ttl_ms = request.ttl_ms.value_or(kDefaultTtlMs);
+  command.reason = request.task_description;
+  command.task = request.task;
+  command.through = {layout_.id(), artefact_of(lock_name(request.agent))};
+  return command;
+}
+
+Result<Locked> Workflow::name_taken(const Request& request, const Standing& standing) {
+  Locked locked{request.agent, standing.path, {}, true, {}, {}, {}};
+  LK_ASSIGN(const std::vector<key::Resource> ours, resolve(texts_of(request)));
+  core::Conflict conflict;
+  conflict.alive = core::Alive::kUnknown;
+  if (standing.lease) {
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(*standing.lease));
+      if (lease != nullptr) conflict.holder = *lease;
+      return {};
+    }));
+  } else {
+    conflict.holder.foreign = true;
+    conflict.holder.layout = layout_.id();
+    conflict.holder.artefact = artefact_of(standing.name) + '\0' + standing.path;
+    conflict.holder.owner = {standing.file->agent, session_of(entry_)};
+    conflict.holder.reason = standing.file->task_description;
+    conflict.holder.acquired_wall_ms = standing.file->locked_at_ms;
+    conflict.holder.expires_wall_ms = standing.file->expires_at_ms;
+    for (const key::Resource& resource : standing.resources) {
+      conflict.holder.claims.push_back({resource, core::Mode::kExclusive, 0});
+    }
+  }
+  if (!ours.empty()) conflict.requested.resource = ours.front();
+  if (!standing.resources.empty()) conflict.held.resource = standing.resources.front();
+  locked.result.outcome = Ended::kHeld;
+  locked.result.conflicts = {std::move(conflict)};
+  return locked;
+}
+
+Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease) {
+  if (!texts_of(request).empty()) {
+    LK_ASSIGN(const std::vector<key::Resource> asked, resolve(texts_of(request)));
+    if (!same(asked, resources_of(lease))) {
+      return fail(Code::kInvalidInput,
+                  "--renew: the live lock of " + request.agent + " has another scope",
+                  "renew it without --file and --dir, or change it: lockkeeper workflow update "
+                  "--output " +
+                      shell_quote(entry_.root) + " --agent " + shell_quote(request.agent) +
+                      " --add FILE --remove FILE");
+    }
+  }
+  service::RenewCommand command;
+  command.lease_ids = {lease.id.text()};
+  command.ttl_ms = request.ttl_ms;
+  service::Locks locks = locks_of(request.agent);
+  LK_ASSIGN(const std::vector<core::Lease> renewed, locks.renew(command));
+  Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
+  locked.result.outcome = Ended::kRenewed;
+  locked.result.lease = renewed.empty() ? lease : renewed.front();
+  return locked;
+}
+
+// What stands under the name already: a refusal, a renewal, or nothing that is in the way.
+Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool may_renew,
+                                                    std::vector<std::string>& warnings) {
+  LK_ASSIGN(const Standing now, standing(lock_name(request.agent)));
+  if (now.error) return fail(*now.error);
+  if (now.lease) {
+    LK_ASSIGN(const std::optional<core::Lease> lease, live_lease(now.name));
+    if (!lease || !may_renew) {
+      LK_ASSIGN(Locked taken, name_taken(request, now));
+      return taken;
+    }
+    LK_ASSIGN(Locked renewed, renew(request, *lease));
+    return renewed;
+  }
+  if (now.file && !now.expired) {
+    LK_ASSIGN(Locked taken, name_taken(request, now));
+    return taken;
+  }
+  if (now.file) warnings.push_back("Overwriting expired lock for " + request.agent);
+  return std::nullopt;
+}
+
+Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests, bool may_renew) {
+  std::set<std::string> names;
+  for (const Request& request : requests) {
+    LK_CHECK(check_lock_name(request.agent));
+    if (!names.insert(request.agent).second) {
+      return fail(Code::kInvalidInput, "the agent " + quote(request.agent) + " is named twice",
+                  "give each agent one scope");
+    }
+  }
+  for (const Request& request : requests) LK_CHECK(resolve(texts_of(request)));
+  LK_CHECK(use());
+  // A lock whose file somebody removed is released: its name is free again.
+  LK_CHECK(locks_of(requests.front().agent).look_at_layouts());
+  std::vector<Locked> replies;
+  std::vector<service::Member> members;
+  std::vector<std::size_t> places;  // in replies, of the members
+  bool refused = false;
+  for (const Request& request : requests) {
+    Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
+    std::vector<std::string> warnings;
+    LK_ASSIGN(std::optional<Locked> before, before_lock(request, may_renew, warnings));
+    if (before) reply = std::move(*before);
+    refused = refused || reply.name_taken;
+    if (!before && texts_of(request).empty()) {
+      return fail(Code::kInvalidInput, "the agent " + quote(request.agent) + " has no scope",
+                  "name at least one --file or --dir");
+    }
+    reply.result.warnings = std::move(warnings);
+    if (!before) {
+      places.push_back(replies.size());
+      members.push_back({{request.agent, session_of(entry_)}, command(request)});
+    }
+    replies.push_back(std::move(reply));
+  }
+  if (refused || members.empty()) return replies;
+  service::Locks locks = locks_of(requests.front().agent);
+  std::vector<service::AcquireResult> results;
+  if (members.size() == 1) {
+    service::Locks own = locks_of(members.front().owner.agent);
+    LK_ASSIGN(service::AcquireResult result, own.acquire(members.front().command));
+    results.push_back(std::move(result));
+  } else {
+    LK_ASSIGN(results, locks.acquire_together(members));
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Locked& reply = replies[places[i]];
+    results[i].warnings.insert(results[i].warnings.begin(), reply.result.warnings.begin(),
+                               reply.result.warnings.end());
+    reply.result = std::move(results[i]);
+  }
+  LK_ASSIGN(const bool gave_way, give_way(replies, places, may_renew));
+  if (gave_way) return replies;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Locked& reply = replies[places[i]];
+    const service::AcquireCommand& asked = members[i].command;
+    LK_ASSIGN(reply, explained(std::move(reply), asked.wanted.texts, asked.reason));
+  }
+  return replies;
+}
+
+// Two who lock one name at the same moment are one owner and do not exclude each other by what they
+// ask for: the one whose lease is older stays.
+Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked) {
+  std::optional<core::Lease> older;
+  const core::Lease& own = locked.result.lease;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::Shown> shown,
+              core::shown_as(table.state(), own.layout, own.artefact));
+    for (const core::Shown& each : shown) {
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
+      if (lease == nullptr || lease->id == own.id || lease->layout != own.layout) continue;
+      LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
+      const bool before = std::pair(lease->created, lease->id) < std::pair(own.created, own.id);
+      if (!now.over && before) older = *lease;
+    }
+    return {};
+  }));
+  return older;
+}
+
+// After the grant. True: another was first under one of the names, and all was given back.
+Result<bool> Workflow::give_way(std::vector<Locked>& replies,
+                                const std::vector<std::size_t>& places, bool may_renew) {
+  bool late = false;
+  for (const std::size_t place : places) {
+    Locked& reply = replies[place];
+    if (service::outcome_status(reply.result.outcome) != 0) return false;
+    LK_ASSIGN(std::optional<core::Lease> first, older_namesake(reply));
+    // Asked for exactly the same a moment later: that is the other's lease, renewed.
+    const bool renewed = reply.result.outcome == Ended::kRenewed && !may_renew;
+    if (renewed) first = reply.result.lease;
+    if (!first) continue;
+    late = true;
+    if (!renewed) {
+      service::Locks locks = locks_of(reply.agent);
+      service::ReleaseCommand command;
+      command.lease_ids = {reply.result.lease.id.text()};
+      LK_CHECK(locks.release(command));
+    }
+    core::Conflict conflict;
+    conflict.requested = reply.result.lease.claims.front();
+    conflict.held = first->claims.front();
+    conflict.holder = std::move(*first);
+    reply.name_taken = true;
+    reply.result = {};
+    reply.result.outcome = Ended::kHeld;
+    reply.result.conflicts = {std::move(conflict)};
+  }
+  if (!late) return false;
+  for (const std::size_t place : places) {
+    Locked& reply = replies[place];
+    if (reply.name_taken) continue;
+    service::Locks locks = locks_of(reply.agent);
+    service::ReleaseCommand command;
+    command.lease_ids = {reply.result.lease.id.text()};
+    LK_CHECK(locks.release(command));
+    reply.result = {};
+    reply.result.outcome = Ended::kHeld;
+  }
+  return true;
+}
+
+// A refusal with its overlapping pairs and what can be done about them.
+Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>& texts,
+                                   const std::string& task_description) {
+  if (locked.result.outcome != Ended::kHeld) return locked;
+  std::erase_if(locked.result.warnings, [](const std::string& warning) {
+    return warning.starts_with("Overwriting expired lock");  // it was not
+  });
+  for (core::Conflict& conflict : locked.result.conflicts) {
+    // Of the same batch: it was granted nothing either, it only asked first.
+    if (conflict.holder.created == 0 && !conflict.holder.foreign) conflict.waiting = true;
+    locked.overlaps.push_back(
+        {conflict.requested.resource, conflict.held.resource, conflict.witness});
+    locked.held_by.push_back(conflict.holder.owner.agent);
+  }
+  const std::vector<Scope> holders = holders_of(locked.result.conflicts);
+  if (holders.empty()) return locked;  // another of the batch is in the way
+  LK_ASSIGN(std::vector<key::Resource> resources, resolve(texts));
+  const Scope asker{locked.agent, std::move(resources), task_description};
+  const key::Rules rules = table_.settings().key_rules(table_.realm());
+  LK_ASSIGN(locked.resolutions, resolutions_for(asker, holders, rules, children()));
+  return locked;
+}
+
+Children Workflow::children() const {
+  const std::string root = table_.realm().root;
+  return [root](const std::string& folder) -> std::optional<std::vector<std::string>> {
+    const std::string below = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
+    const auto opened = service::ArtefactFolder::open(root, below);
+    if (!opened) return std::nullopt;
+    auto names = opened->names();
+    if (!names || names->size() > kChildrenMax) return std::nullopt;
+    std::erase_if(*names, [](const std::string& name) {
+      return name == ".git" || name == service::kPlainStoreName;
+    });
+    for (std::string& name : *names) {
+      const auto stamp = opened->stamp(name);
+      if (stamp && *stamp && (*stamp)->folder) name += '/';
+    }
+    std::ranges::sort(*names);
+    return *names;
+  };
+}
+
+}  // namespace lockkeeper::dialect::workflow

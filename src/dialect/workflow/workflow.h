@@ -1,0 +1,138 @@
+// The verbs of the workflow document over the lock table: one lock for each agent of a workflow, in
+// the file `{OUTPUT}/locks/{agent}.lock`. Doors (command line, later MCP) call these and print.
+//
+// The owner of such a lock is (agent, OUTPUT): whoever works with this OUTPUT may renew, change and
+// unlock it, as whoever may write the folder could by hand; `by` goes on record.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dialect/workflow/layout.h"
+#include "dialect/workflow/resolutions.h"
+#include "service/locks.h"
+
+namespace lockkeeper::dialect::workflow {
+
+inline constexpr std::int64_t kDefaultTtlMs = 3'600'000;  // the document's hour
+
+// One agent's lock as it is asked for. Paths are from the repository's root, and literal.
+struct Request {
+  std::string agent;
+  std::vector<std::string> files;
+  std::vector<std::string> directories;
+  std::string task_description;
+  std::string task;
+  std::optional<std::int64_t> ttl_ms;  // nullopt: kDefaultTtlMs; kNoEnd: endless
+};
+
+// How a live scope changes. A path with '/' at its end, or a folder on disk, is a directory.
+struct Update {
+  std::string agent;
+  std::vector<std::string> add;
+  std::vector<std::string> remove;
+  std::optional<std::int64_t> ttl_ms;  // nullopt: as long as before, from now
+};
+
+// What became of one agent's request.
+struct Locked {
+  std::string agent;
+  std::string path;  // of its lock file
+  service::AcquireResult result;
+  bool name_taken = false;  // refused because there is a live lock of that name
+  std::vector<Overlap> overlaps;
+  std::vector<std::string> held_by;     // beside overlaps: whose
+  std::vector<Resolution> resolutions;  // refused for what overlaps
+};
+
+enum class HowEnded { kReleased, kBroken, kOver };  // kOver: it was past its end already
+struct Unlocked {
+  std::string agent;
+  std::string path;
+  HowEnded how = HowEnded::kReleased;
+};
+
+// One lock file as it stands there.
+struct Standing {
+  std::string name;  // of the file
+  std::string path;
+  std::optional<LockFile> file;  // none: it cannot be read, see `error`
+  std::optional<Error> error;
+  std::optional<core::LeaseId> lease;  // ours; none: another tool's
+  bool through = false;                // ours, taken through this dialect; else shown here alone
+  bool expired = false;
+  std::vector<key::Resource> resources;
+};
+struct StandingOverlap {
+  std::string a;  // names of the files
+  std::string b;
+  Overlap overlap;
+};
+struct Status {
+  std::vector<Standing> locks;
+  std::vector<StandingOverlap> overlaps;  // of what is not over
+  std::vector<std::string> others;        // what else is in the folder
+};
+
+struct Cleaned {
+  std::vector<Unlocked> unlocked;
+  std::vector<std::string> left;  // paths that are no locks of this workflow, with the folder
+  bool folder_removed = false;
+};
+
+class Workflow {
+ public:
+  // `output` absolute and physical. `by` is who calls. `table` must outlive it. Registers nothing
+  // yet. invalid_config as load_layouts().
+  static Result<std::unique_ptr<Workflow>> open(service::LockTable& table, std::string output,
+                                                core::Owner by, service::Under under);
+
+  // All or none, in one commit. A live lock of that name is a refusal, or renewed with `renew` (its
+  // scope must be the same, or not named). One past its end is taken over, with a warning.
+  // invalid_input: an unsafe name, no scope, `renew` with another scope.
+  Result<std::vector<Locked>> lock(const std::vector<Request>& requests, bool renew);
+  // In one commit: the old scope stands until the new one is granted. not_found: no live lock;
+  // not_owner: another tool's.
+  Result<Locked> update(const Update& update);
+  // Deletes the file. not_found; not_owner for a lease that is only shown here.
+  Result<Unlocked> unlock(const std::string& agent);
+  // Looks, changes nothing.
+  Result<Status> status();
+  // Unlocks all and deletes the folder, unless something is in it that is no lock.
+  Result<Cleaned> clean();
+
+  std::string path_of(const std::string& name) const;
+
+ private:
+  Workflow(service::LockTable& table, service::LayoutEntry entry, core::Owner by,
+           service::Under under);
+  Result<void> use();
+  service::Locks locks_of(const std::string& agent) const;
+  Result<Standing> standing(const std::string& name);
+  Result<std::optional<core::Lease>> live_lease(const std::string& name);
+  Result<void> stand_in_table(Standing& standing);
+  Result<std::vector<key::Resource>> resolve(const std::vector<std::string>& texts);
+  Result<Locked> name_taken(const Request& request, const Standing& standing);
+  Result<Locked> renew(const Request& request, const core::Lease& lease);
+  Result<std::optional<Locked>> before_lock(const Request& request, bool may_renew,
+                                            std::vector<std::string>& warnings);
+  Result<std::optional<core::Lease>> older_namesake(const Locked& locked);
+  Result<bool> give_way(std::vector<Locked>& replies, const std::vector<std::size_t>& places,
+                        bool may_renew);
+  Result<Locked> explained(Locked locked, const std::vector<std::string>& wanted,
+                           const std::string& task_description);
+  Result<Unlocked> end_lease(const Standing& standing);
+  Result<Unlocked> end_foreign(const Standing& standing);
+  service::AcquireCommand command(const Request& request) const;
+  Children children() const;
+
+  service::LockTable& table_;
+  const service::LayoutEntry entry_;
+  const core::Owner by_;
+  const service::Under under_;
+  WorkflowLayout layout_;
+};
+
+}  // namespace lockkeeper::dialect::workflow

@@ -1,0 +1,186 @@
+// A lock that is there: changed, unlocked, listed, cleaned away.
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "dialect/workflow/workflow.h"
+#include "service/layouts.h"
+
+namespace lockkeeper::dialect::workflow {
+namespace {
+
+std::unexpected<Error> no_live_lock(const std::string& agent, const std::string& output) {
+  return fail(Code::kNotFound, "there is no live lock of " + agent + " in " + quote(output),
+              "see: lockkeeper workflow status --output " + shell_quote(output));
+}
+
+std::unexpected<Error> only_shown_here(const Standing& standing) {
+  return fail(Code::kNotOwner,
+              standing.name + " shows a lease that was not taken through this workflow",
+              "to end another's lease on record: lockkeeper break --lease " +
+                  standing.lease->text() + " --reason TEXT");
+}
+
+}  // namespace
+
+Result<Locked> Workflow::update(const Update& update) {
+  LK_CHECK(check_lock_name(update.agent));
+  const std::string name = lock_name(update.agent);
+  LK_CHECK(locks_of(update.agent).look_at_layouts());
+  LK_ASSIGN(const Standing now, standing(name));
+  if (now.error) return fail(*now.error);
+  if (!now.lease && now.file && !now.expired) {
+    return fail(
+        Code::kNotOwner, quote(now.path) + " was written by another tool",
+        "let that tool change it, or make it yours: lockkeeper adopt " + shell_quote(now.path));
+  }
+  LK_ASSIGN(const std::optional<core::Lease> lease, live_lease(name));
+  if (!lease) return no_live_lock(update.agent, entry_.root);
+  LK_ASSIGN(const std::vector<key::Resource> added, resolve(update.add));
+  LK_ASSIGN(const std::vector<key::Resource> removed, resolve(update.remove));
+  std::vector<std::string> texts;
+  for (const core::Claim& claim : lease->claims) {
+    if (std::ranges::find(removed, claim.resource) == removed.end()) {
+      texts.push_back(claim.resource.text());
+    }
+  }
+  for (const key::Resource& gone : removed) {
+    const auto is = [&](const core::Claim& claim) { return claim.resource == gone; };
+    if (std::ranges::none_of(lease->claims, is)) {
+      return fail(Code::kNotFound, gone.text() + " is not in the scope of " + update.agent,
+                  "--remove takes an entry exactly as locked; see: lockkeeper workflow status "
+                  "--output " +
+                      shell_quote(entry_.root));
+    }
+  }
+  for (const key::Resource& more : added) {
+    if (std::ranges::find(texts, more.text()) == texts.end()) texts.push_back(more.text());
+  }
+  if (texts.empty()) {
+    return fail(Code::kInvalidInput, "nothing would be left of the scope of " + update.agent,
+                "unlock it instead: lockkeeper workflow unlock --output " +
+                    shell_quote(entry_.root) + " --agent " + shell_quote(update.agent));
+  }
+  LK_CHECK(use());
+  Request request{update.agent, texts, {}, lease->reason, lease->task, lease->ttl_ms};
+  if (update.ttl_ms) request.ttl_ms = update.ttl_ms;
+  service::AcquireCommand asked = command(request);
+  asked.replaces = {lease->id};
+  service::Locks locks = locks_of(update.agent);
+  Locked reply{update.agent, now.path, {}, false, {}, {}, {}};
+  LK_ASSIGN(reply.result, locks.acquire(asked));
+  return explained(std::move(reply), texts, request.task_description);
+}
+
+// --- unlock
+// ---------------------------------------------------------------------------------------
+
+Result<Unlocked> Workflow::end_lease(const Standing& standing) {
+  std::string agent;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(*standing.lease));
+    if (lease != nullptr) agent = lease->owner.agent;
+    return {};
+  }));
+  if (agent.empty()) return Unlocked{agent, standing.path, HowEnded::kOver};
+  service::ReleaseCommand command;
+  command.lease_ids = {standing.lease->text()};
+  service::Locks locks = locks_of(agent);
+  LK_CHECK(locks.release(command));
+  return Unlocked{agent, standing.path, HowEnded::kReleased};
+}
+
+// Another tool's, or what is left of a lock that is over, or what cannot be read: the file goes, on
+// the word of who may write the folder, and the table records who that was.
+Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
+  const std::string identity =
+      standing.file ? layout_.identity_of(*standing.file, standing.name) : std::string();
+  LK_ASSIGN(const service::Removed removed, layout_.remove(artefact_of(standing.name), identity));
+  if (removed == service::Removed::kForeign) {
+    return fail(Code::kHeld, quote(standing.path) + " was replaced while it was being unlocked",
+                "look again: lockkeeper workflow status --output " + shell_quote(entry_.root));
+  }
+  const std::string agent =
+      standing.file ? standing.file->agent
+                    : standing.name.substr(0, standing.name.size() - kLockSuffix.size());
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    const core::EndedBy how{"broken", kKind, "workflow unlock of " + standing.path, by_};
+    LK_ASSIGN(const std::optional<core::KnownForeign> known,
+              core::known_foreign(table.state(), layout_.id(), artefact_of(standing.name)));
+    if (known) {
+      LK_CHECK(core::end_foreign(table, *known, how));
+      return false;
+    }
+    core::Event event;
+    event.what = how.event;
+    event.owner = {agent, session_of(entry_)};
+    for (const key::Resource& resource : standing.resources) {
+      event.resources.push_back(resource.text());
+    }
+    event.cause = how.cause;
+    event.reason = how.reason;
+    event.by = how.by;
+    LK_CHECK(table.state().append(std::move(event)));
+    return false;
+  }));
+  return Unlocked{agent, standing.path, standing.expired ? HowEnded::kOver : HowEnded::kBroken};
+}
+
+Result<Unlocked> Workflow::unlock(const std::string& agent) {
+  if (!is_mirror_name(lock_name(agent))) LK_CHECK(check_lock_name(agent));
+  // Best effort: what cannot be read must not keep anybody from removing it.
+  static_cast<void>(locks_of(agent).look_at_layouts());
+  LK_ASSIGN(const Standing now, standing(lock_name(agent)));
+  if (now.lease && !now.through) return only_shown_here(now);
+  if (now.lease) return end_lease(now);
+  if (!now.file && !now.error) return no_live_lock(agent, entry_.root);
+  return end_foreign(now);
+}
+
+// --- status and clean
+// -----------------------------------------------------------------------------
+
+Result<Status> Workflow::status() {
+  Status status;
+  LK_ASSIGN(WorkflowLayout::Names names, layout_.names());
+  status.others = std::move(names.others);
+  for (const std::string& name : names.locks) {
+    LK_ASSIGN(Standing now, standing(name));
+    if (now.file || now.error) status.locks.push_back(std::move(now));
+  }
+  for (std::size_t i = 0; i < status.locks.size(); ++i) {
+    for (std::size_t j = i + 1; j < status.locks.size(); ++j) {
+      const Standing& a = status.locks[i];
+      const Standing& b = status.locks[j];
+      if (a.expired || b.expired) continue;
+      LK_ASSIGN(const std::vector<Overlap> overlaps,
+                overlaps_of({{}, a.resources, {}}, {{}, b.resources, {}}));
+      for (const Overlap& overlap : overlaps) {
+        status.overlaps.push_back({a.name, b.name, overlap});
+      }
+    }
+  }
+  return status;
+}
+
+Result<Cleaned> Workflow::clean() {
+  Cleaned cleaned;
+  LK_ASSIGN(const Status before, status());
+  for (const Standing& each : before.locks) {
+    if (each.lease && !each.through) continue;
+    LK_ASSIGN(Unlocked unlocked, each.lease ? end_lease(each) : end_foreign(each));
+    cleaned.unlocked.push_back(std::move(unlocked));
+  }
+  for (const std::string& name : before.others) cleaned.left.push_back(path_of(name));
+  // The workflow is over: others' leases need not be shown here any more.
+  LK_ASSIGN(const std::vector<service::LayoutEntry> known,
+            service::load_layouts(table_.realm(), table_.settings()));
+  const auto own = std::ranges::find(known, layout_.id(), &service::LayoutEntry::id);
+  if (own != known.end() && own->origin.file.empty()) {
+    LK_CHECK(service::remove_layout(table_, layout_.id()));
+  }
+  LK_ASSIGN(cleaned.folder_removed, layout_.remove_folder());
+  return cleaned;
+}
+
+}  // namespace lockkeeper::dialect::workflow
