@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/bytes.h"
+#include "core/audit_layouts.h"
 #include "core/conflicts.h"
 #include "core/settle.h"
 
@@ -36,6 +37,7 @@ class Audit {
       say(name_of(row.id) + " has no " + row.what + " row");
     }
     LK_CHECK(counters());
+    LK_CHECK(audit_layouts(txn_, [&](std::string problem) { say(std::move(problem)); }));
     if (scope_.history) LK_CHECK(history());
     return std::move(problems_);
   }

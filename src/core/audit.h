@@ -5,7 +5,7 @@
 // of the agent's counter, every waiter its claims and its place under a blocker that exists and
 // conflicts with it (or whose handoff is still to come); no row speaks of something that is not
 // there; no two leases conflict (I1) unless one owner, a parent and its child, or a session and its
-// subagent hold them; every record can be read.
+// subagent hold them; every record can be read; layouts as in audit_layouts.h.
 //
 // Cost: one pass over the rows, and for exclusion one probe of each claim's ancestors, so linear in
 // the rows; memory about 100 bytes for each row that belongs to a lease or a waiter.

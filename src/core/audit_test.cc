@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "base/bytes.h"
+#include "core/foreign.h"
+#include "core/shown.h"
 #include "core/testing.h"
 
 namespace lockkeeper::core {
@@ -170,6 +172,77 @@ TEST_F(Audit, ItStopsAtTheMostProblems) {
   auto txn = realm_.store().begin(kv::Access::kRead);
   const Context context{realm_.now(), realm_.store().epoch(), 0, &realm_.prober, realm_.limits};
   EXPECT_EQ(audit(**txn, context, {true, true, 2})->size(), 2u);
+}
+
+class AuditLayouts : public Audit {
+ protected:
+  AuditLayouts() {
+    ForeignLock lock;
+    lock.layout = "mkdir-1";
+    lock.artefact = "files/f";
+    lock.path = "/f";
+    lock.claims = {x("f")};
+    lock.owner = {"worker", "/f"};
+    const auto placed = realm_.run([&](Table& table) -> Result<bool> {
+      LK_CHECK(place_foreign(table, lock));
+      LK_CHECK(record_shown(table.state(), held_.id,
+                            {{"mkdir-1", "files/a", held_.id, "i", true},
+                             {"mkdir-1", "files/b", held_.id, "i", true}}));
+      return true;
+    });
+    EXPECT_TRUE(placed);
+  }
+};
+
+TEST_F(AuditLayouts, SoundBeforeAndAfterTheEnds) {
+  EXPECT_THAT(problems(), IsEmpty());
+  ASSERT_TRUE(realm_.break_lease({kBob, "why", false, false}, held_.id));
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(AuditLayouts, AForeignLeaseThatIsKnownUnderNoArtefact) {
+  erase(key_like("k"));
+  expect("a foreign lease is known under no artefact");
+}
+
+TEST_F(AuditLayouts, AnArtefactThatIsKnownAsAnotherLease) {
+  const std::string key = key_like("k");
+  RecordWriter other;
+  other.text("mkdir-1");
+  other.text("files/f");
+  other.text(held_.id.bytes);
+  other.number(0);
+  put(key, other.take());
+  expect("which is another");
+}
+
+TEST_F(AuditLayouts, AShownLeaseWithoutItsRowAndARowWithoutItsLease) {
+  const std::string key = shown_key(shown_place("mkdir-1", "files/a"), held_.id);
+  const std::string value = realm_.rows().at(key);
+  erase(key);
+  expect("a lease is shown where no row says so");
+  put(key, value);
+  EXPECT_THAT(problems(), IsEmpty());
+  put(shown_key(shown_place("mkdir-1", "files/a"), child_.id), value);
+  expect("shows no lease and nobody will remove it");
+}
+
+TEST_F(AuditLayouts, WhatIsToBeRemovedMustBeThereAndShowNobody) {
+  put(unshow_key(held_.id), encode_shown({shown_place("mkdir-1", "files/a")}));
+  expect("is shown by what is to be removed");
+  erase(unshow_key(held_.id));
+  ASSERT_TRUE(realm_.break_lease({kBob, "why", false, false}, held_.id));
+  erase(shown_key(shown_place("mkdir-1", "files/b"), held_.id));
+  expect("a lease is shown where no row says so");
+}
+
+TEST_F(AuditLayouts, I10RowsThatCannotBeRead) {
+  put(key_like("k"), "x");
+  expect("a foreign lock cannot be read");
+  put(key_like("o"), "x");
+  expect("a shown lease cannot be read");
+  put(unshow_key(child_.id), "x");
+  expect("what is to be removed of a lease cannot be read");
 }
 
 }  // namespace

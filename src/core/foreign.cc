@@ -30,20 +30,6 @@ std::string encode_known(const KnownForeign& known) {
   return out.take();
 }
 
-Result<KnownForeign> decode_known(std::string_view value) {
-  RecordReader in(value);
-  KnownForeign known;
-  known.layout = in.text();
-  known.artefact = in.text();
-  known.lease = LeaseId{in.text()};
-  known.stamp = in.number();
-  if (!in.at_end()) {
-    return fail(Code::kStoreCorrupt, "a foreign lock in the store cannot be read",
-                "run: lockkeeper doctor");
-  }
-  return known;
-}
-
 // An id that no lease has: several foreign locks may come in one commit.
 Result<LeaseId> fresh_id(State& state, const ForeignLock& lock) {
   std::uint64_t ticket = hash64(lock.layout, lock.artefact) ^ state.context().ticket;
@@ -112,6 +98,28 @@ Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& con
 
 }  // namespace
 
+Result<KnownForeign> decode_known_foreign(std::string_view value) {
+  RecordReader in(value);
+  KnownForeign known;
+  known.layout = in.text();
+  known.artefact = in.text();
+  known.lease = LeaseId{in.text()};
+  known.stamp = in.number();
+  if (!in.at_end()) {
+    return fail(Code::kStoreCorrupt, "a foreign lock in the store cannot be read",
+                "run: lockkeeper doctor");
+  }
+  return known;
+}
+
+std::string known_foreign_key(std::string_view layout, std::string_view artefact) {
+  return known_key(layout, artefact);
+}
+
+std::string foreign_artefact(const Lease& lease) {
+  return lease.artefact.substr(0, lease.artefact.find('\0'));
+}
+
 std::string foreign_path(const Lease& lease) {
   const std::size_t end = lease.artefact.find('\0');
   return end == std::string::npos ? lease.artefact : lease.artefact.substr(end + 1);
@@ -125,7 +133,7 @@ Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view
                                                   std::string_view artefact) {
   LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(known_key(layout, artefact)));
   if (!row) return std::nullopt;
-  LK_ASSIGN(KnownForeign known, decode_known(row->value));
+  LK_ASSIGN(KnownForeign known, decode_known_foreign(row->value));
   return known;
 }
 
@@ -136,7 +144,7 @@ Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_vi
   LK_CHECK(state.txn().scan(
       kv::prefix_range(known_prefix(layout) + std::string(short_prefix(prefix))),
       [&](const kv::Row& row) {
-        auto known = decode_known(row.value);
+        auto known = decode_known_foreign(row.value);
         if (!known) {
           readable = fail(std::move(known.error()));
           return false;

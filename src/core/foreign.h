@@ -36,9 +36,11 @@ struct KnownForeign {
   LeaseId lease;
   std::uint64_t stamp = 0;
 };
+std::string known_foreign_key(std::string_view layout, std::string_view artefact);
+Result<KnownForeign> decode_known_foreign(std::string_view value);
 Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view layout,
                                                   std::string_view artefact);
-// All of a layout whose name begins with `prefix`. Peeks.
+// All of a layout whose name begins with `prefix`; of very long ones perhaps others, too. Peeks.
 Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
                                                     std::string_view prefix = {});
 
@@ -63,6 +65,7 @@ Result<void> put_layout_stamps(State& state, std::string_view layout, std::strin
 
 // A foreign lease's artefact has its absolute path behind its name in the record.
 std::string foreign_path(const Lease& lease);
+std::string foreign_artefact(const Lease& lease);  // its name alone
 // "mkdir" of a layout id "mkdir-1a2b3c4d".
 std::string layout_kind(std::string_view layout);
 

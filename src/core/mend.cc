@@ -6,6 +6,7 @@
 
 #include "core/conflicts.h"
 #include "core/settle.h"
+#include "core/shown.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -18,6 +19,7 @@ struct Kept {
   std::vector<std::string> keys;  // to be removed
   std::map<LeaseId, Lease> leases;
   std::map<LeaseId, std::set<std::string>> claimed;
+  std::vector<Shown> shown;             // what shows leases to other tools
   std::vector<std::string> remembered;  // request ids and lost leases, to be forgotten in time
 };
 
@@ -41,13 +43,28 @@ Result<Kept> read_all(kv::Txn& txn, Mended& mended) {
       ++mended.waiters_dropped;
     } else if (kind != 'l' && kDerived.find(kind) == std::string_view::npos) {
       if (kind == 'r' || kind == 'd') kept.remembered.emplace_back(row.key);
-      return true;
+      if (kind != 'o') return true;
+      if (auto shown = read_shown(row)) {
+        kept.shown.push_back(std::move(*shown));
+        return true;
+      }
     }
     kept.keys.emplace_back(row.key);
     return true;
   };
   LK_CHECK(txn.scan({std::string(1, '\1'), std::string(1, '\x7f')}, look, kv::Read::kPeek));
   return kept;
+}
+
+// What showed a lease that could not be kept is still ours to remove.
+Result<void> keep_removable(State& state, const std::vector<Shown>& shown) {
+  for (const Shown& one : shown) {
+    LK_ASSIGN(const Lease* lease, state.lease(one.lease));
+    const std::string place = shown_place(one.layout, one.artefact);
+    if (lease != nullptr && std::ranges::find(lease->shown, place) != lease->shown.end()) continue;
+    LK_CHECK(to_be_removed(state, one.lease, {place}));
+  }
+  return {};
 }
 
 }  // namespace
@@ -69,6 +86,7 @@ Result<Mended> mend(kv::Txn& txn, const Context& context) {
     LK_CHECK(state.restore_lease(lease));
     ++mended.leases;
   }
+  LK_CHECK(keep_removable(state, kept.shown));
   for (const std::string& key : kept.remembered) {
     LK_CHECK(state.file_due(context.now.mono_ms + context.limits.remember_ms,
                             static_cast<Due>(key[0]), std::string_view(key).substr(1)));

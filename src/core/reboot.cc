@@ -28,9 +28,6 @@ Result<void> take_over_rows(State& former, State& state) {
 
 Result<void> record_end(State& state, const Lease& lease) {
   if (lease.foreign) return {};  // it is seen again where it is still there
-  if (!lease.shown.empty()) {
-    LK_CHECK(state.txn().put(unshow_key(lease.id), encode_shown(lease.shown)));
-  }
   Event event;
   event.what = "ended";
   event.cause = "reboot";
@@ -65,6 +62,7 @@ Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context
   do {
     LK_ASSIGN(const LeasePage page, lease_page(before, from));
     for (const Lease& lease : page.leases) {
+      LK_CHECK(to_be_removed(state, lease.id, lease.shown));
       if (lines == kLinesMax) {
         ++beyond;
         continue;

@@ -10,14 +10,6 @@
 namespace lockkeeper::core {
 namespace {
 
-std::string place(std::string_view layout, std::string_view artefact) {
-  return std::string(layout) + '\0' + std::string(artefact);
-}
-
-std::string shown_key(std::string_view place, const LeaseId& id) {
-  return "o" + short_name(place) + '\0' + std::string(id.bytes);
-}
-
 std::string encode(const Shown& shown) {
   RecordWriter out;
   out.text(shown.layout);
@@ -26,7 +18,41 @@ std::string encode(const Shown& shown) {
   return out.take();
 }
 
-Result<Shown> read(const kv::Row& row) {
+Result<std::vector<Shown>> scan(State& state, const std::string& prefix) {
+  std::vector<Shown> found;
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        auto shown = read_shown(row);
+        if (!shown) {
+          readable = fail(std::move(shown.error()));
+          return false;
+        }
+        found.push_back(std::move(*shown));
+        return true;
+      },
+      kv::Read::kPeek));
+  LK_CHECK(readable);
+  for (Shown& shown : found) {
+    LK_ASSIGN(const Lease* lease, state.lease(shown.lease));
+    const std::string where = shown_place(shown.layout, shown.artefact);
+    shown.live = lease != nullptr && std::ranges::find(lease->shown, where) != lease->shown.end();
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string shown_place(std::string_view layout, std::string_view artefact) {
+  return std::string(layout) + '\0' + std::string(artefact);
+}
+
+std::string shown_key(std::string_view place, const LeaseId& id) {
+  return "o" + short_name(place) + '\0' + std::string(id.bytes);
+}
+
+Result<Shown> read_shown(const kv::Row& row) {
   RecordReader in(row.value);
   Shown shown;
   shown.layout = in.text();
@@ -40,31 +66,6 @@ Result<Shown> read(const kv::Row& row) {
   return shown;
 }
 
-Result<std::vector<Shown>> scan(State& state, const std::string& prefix) {
-  std::vector<Shown> found;
-  Result<void> readable;
-  LK_CHECK(state.txn().scan(
-      kv::prefix_range(prefix),
-      [&](const kv::Row& row) {
-        auto shown = read(row);
-        if (!shown) {
-          readable = fail(std::move(shown.error()));
-          return false;
-        }
-        found.push_back(std::move(*shown));
-        return true;
-      },
-      kv::Read::kPeek));
-  LK_CHECK(readable);
-  for (Shown& shown : found) {
-    LK_ASSIGN(const Lease* lease, state.lease(shown.lease));
-    shown.live = lease != nullptr;
-  }
-  return found;
-}
-
-}  // namespace
-
 Result<void> record_shown(State& state, const LeaseId& id, const std::vector<Shown>& shown) {
   LK_ASSIGN(const Lease* lease, state.lease(id));
   LOCKKEEPER_ASSERT(lease != nullptr);
@@ -72,7 +73,7 @@ Result<void> record_shown(State& state, const LeaseId& id, const std::vector<Sho
   Lease after = before;
   std::set<std::string> known(before.shown.begin(), before.shown.end());
   for (const Shown& one : shown) {
-    const std::string where = place(one.layout, one.artefact);
+    const std::string where = shown_place(one.layout, one.artefact);
     LK_CHECK(state.txn().put(shown_key(where, id), encode(one)));
     if (known.insert(where).second) after.shown.push_back(where);
   }
@@ -82,21 +83,48 @@ Result<void> record_shown(State& state, const LeaseId& id, const std::vector<Sho
 Result<void> show_as(State& state, const Shown& shown, const std::string& identity) {
   Shown changed = shown;
   changed.identity = identity;
-  return state.txn().put(shown_key(place(shown.layout, shown.artefact), shown.lease),
+  return state.txn().put(shown_key(shown_place(shown.layout, shown.artefact), shown.lease),
                          encode(changed));
 }
 
 Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
                                     std::string_view artefact) {
   LK_ASSIGN(std::vector<Shown> found,
-            scan(state, "o" + short_name(place(layout, artefact)) + '\0'));
+            scan(state, "o" + short_name(shown_place(layout, artefact)) + '\0'));
   std::ranges::stable_partition(found, [](const Shown& shown) { return !shown.live; });
   return found;
 }
 
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
                                      std::string_view prefix) {
-  return scan(state, "o" + std::string(short_prefix(place(layout, prefix))));
+  return scan(state, "o" + std::string(short_prefix(shown_place(layout, prefix))));
+}
+
+Result<void> to_be_removed(State& state, const LeaseId& id,
+                           const std::vector<std::string>& places) {
+  if (places.empty()) return {};
+  const std::string key = unshow_key(id);
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
+  std::vector<std::string> all;
+  if (row) {
+    LK_ASSIGN(all, decode_shown(row->value));
+  }
+  std::set<std::string> known(all.begin(), all.end());
+  for (const std::string& where : places) {
+    if (known.insert(where).second) all.push_back(where);
+  }
+  return state.txn().put(key, encode_shown(all));
+}
+
+Result<void> unshow(State& state, const LeaseId& id, const std::vector<std::string>& places) {
+  if (places.empty()) return {};
+  LK_ASSIGN(const Lease* lease, state.lease(id));
+  LOCKKEEPER_ASSERT(lease != nullptr);
+  const Lease before = *lease;
+  Lease after = before;
+  for (const std::string& where : places) std::erase(after.shown, where);
+  LK_CHECK(state.change_lease(before, after));
+  return to_be_removed(state, id, places);
 }
 
 Result<std::vector<Shown>> to_unshow(State& state, std::size_t most,
@@ -131,7 +159,7 @@ Result<std::vector<Shown>> to_unshow(State& state, std::size_t most,
   for (const auto& [id, where] : rows) {
     LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(shown_key(where, id)));
     if (!row) continue;
-    LK_ASSIGN(Shown shown, read(*row));
+    LK_ASSIGN(Shown shown, read_shown(*row));
     found.push_back(std::move(shown));
   }
   return found;
@@ -161,7 +189,7 @@ Result<void> forget_places(State& state, const LeaseId& id, const std::set<std::
     const Lease before = *lease;
     Lease after = before;
     after.shown = without(before.shown);
-    return state.change_lease(before, after);
+    if (after.shown != before.shown) LK_CHECK(state.change_lease(before, after));
   }
   const std::string key = unshow_key(id);
   LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
@@ -176,7 +204,7 @@ Result<void> forget_places(State& state, const LeaseId& id, const std::set<std::
 Result<void> forget_shown(State& state, const std::vector<Shown>& shown) {
   std::map<LeaseId, std::set<std::string>> gone;
   for (const Shown& one : shown) {
-    const std::string where = place(one.layout, one.artefact);
+    const std::string where = shown_place(one.layout, one.artefact);
     LK_CHECK(state.txn().erase(shown_key(where, one.lease)));
     gone[one.lease].insert(where);
   }

@@ -2,7 +2,8 @@
 // What these rows record is ours to remove, also after a crash; anything else is another tool's.
 //
 //   o <layout> 0 <artefact> 0 <id>  → how to tell our artefact from another's of that name
-//   u <id>                          → an ended lease whose artefacts are still to be removed
+//   u <id>                          → artefacts still to be removed, of a lease that ended or
+//   shrank
 #pragma once
 
 #include <string>
@@ -18,8 +19,13 @@ struct Shown {
   std::string artefact;
   LeaseId lease;
   std::string identity;  // of the artefact on disk: who wrote it, and when
-  bool live = false;     // the lease is still in the table
+  bool live = false;     // the lease is still in the table, and shown by it
 };
+
+// As Lease::shown has it.
+std::string shown_place(std::string_view layout, std::string_view artefact);
+std::string shown_key(std::string_view place, const LeaseId& lease);
+Result<Shown> read_shown(const kv::Row& row);  // all but `live`
 
 // Records that these show the lease; before they are published, in the granting commit.
 Result<void> record_shown(State& state, const LeaseId& lease, const std::vector<Shown>& shown);
@@ -29,7 +35,13 @@ Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
 // All of a layout whose artefact begins with `prefix`. Peeks.
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
                                      std::string_view prefix = {});
-// Ended leases whose artefacts nobody has removed yet, at most `most` leases; in these layouts
+// The lease is not shown there any more, because it ended or gave that part back: in the commit
+// that does so, and for whoever comes next to remove. `places` are of Lease::shown.
+Result<void> to_be_removed(State& state, const LeaseId& lease,
+                           const std::vector<std::string>& places);
+// The lease lives on without being shown there.
+Result<void> unshow(State& state, const LeaseId& lease, const std::vector<std::string>& places);
+// Leases whose artefacts nobody has removed yet, at most `most` leases; in these layouts
 // alone if they are given, so that what is in others stays until they are back. Peeks.
 Result<std::vector<Shown>> to_unshow(State& state, std::size_t most,
                                      const std::vector<std::string>* layouts = nullptr);

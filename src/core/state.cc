@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "core/shown.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -135,7 +136,7 @@ Result<void> State::remove_lease(const Lease& lease) {
     LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
   }
   // Its artefacts are ours to remove until somebody has done so.
-  if (!lease.shown.empty()) LK_CHECK(txn_.put(unshow_key(lease.id), encode_shown(lease.shown)));
+  LK_CHECK(to_be_removed(*this, lease.id, lease.shown));
   LK_CHECK(put_claims(Holding::kLease, lease, false));
   if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
   LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));

@@ -109,7 +109,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
     request.wake = command.wake != 0 ? command.wake : table_.new_ticket();
   }
   Mirror mirror(table_);
-  LK_CHECK(mirror.open());
+  LK_CHECK(mirror.open_to_write());
   AcquireCommand left = command;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
     auto decided = acquire_once(left, request, result, &mirror);
@@ -266,7 +266,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     requests.push_back(std::move(request));
   }
   Mirror mirror(table_);
-  LK_CHECK(mirror.open());
+  LK_CHECK(mirror.open_to_write());
   int verified = 0;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
     // What is due is cleared first, so that the one commit below has room for all.

@@ -6,24 +6,16 @@
 #include "service/mirror.h"
 
 namespace lockkeeper::service {
-namespace {
-
-std::string artefact_name(const core::Lease& foreign) {
-  return foreign.artefact.substr(0, foreign.artefact.find('\0'));
-}
-
-}  // namespace
-
 Result<void> Locks::look_at_layouts() {
   Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   return mirrored ? mirror.tick() : Result<void>();
 }
 
 Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& command,
                                                       const std::vector<core::LeaseId>& ids) {
   Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   if (!mirrored) return std::vector<core::Lease>();
   std::vector<core::Lease> broken;
   for (const core::LeaseId& id : ids) {
@@ -35,7 +27,7 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
     }));
     Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
     if (layout == nullptr) continue;
-    const std::string name = artefact_name(*lease);
+    const std::string name = core::foreign_artefact(*lease);
     LK_CHECK(mirror.remove_foreign(*lease));
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
       LK_CHECK(core::end_foreign(table, {lease->layout, name, id, 0},
@@ -49,7 +41,7 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
 
 Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& how) {
   Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   if (mirrored) LK_CHECK(mirror.tick());
   AcquireResult result;
   LK_ASSIGN(core::AcquireRequest request, this->request(how, result));
@@ -78,7 +70,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
     LK_CHECK(check_allowed(table_.settings(), owner_.agent, claim.resource));
   }
   Layout* const layout = mirror.find(adopted->layout);
-  const std::string name = artefact_name(*adopted);
+  const std::string name = core::foreign_artefact(*adopted);
   LK_ASSIGN(const Seen seen, layout->look_at(source_of(name)));
   const auto there = std::ranges::find(seen.sightings, name,
                                        [](const Sighting& one) { return one.lock.artefact; });

@@ -32,7 +32,8 @@ struct LayoutEntry {
   std::map<std::string, std::string> options;  // the kind's own
   std::vector<std::string> ignored;            // absolute paths that are not looked at
   Origin origin;                               // from a settings file; empty: registered
-  std::string id() const;                      // "mkdir-1a2b3c4d": kind and root
+  bool pending = false;    // registered; what was held before it came may not be shown there yet
+  std::string id() const;  // "mkdir-1a2b3c4d": kind and root
 };
 
 // What a kind needs to know of where it is. All must outlive the layout.

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -34,11 +35,15 @@ std::unexpected<Error> damaged(const std::string& path, const std::string& why) 
 }
 
 json to_json(const LayoutEntry& entry) {
-  return {{"kind", entry.kind},
-          {"root", entry.root},
-          {"mode", layout_mode_name(entry.mode)},
-          {"options", entry.options},
-          {"ignored", entry.ignored}};
+  json object = {{"kind", entry.kind},
+                 {"root", entry.root},
+                 {"mode", layout_mode_name(entry.mode)},
+                 {"options", entry.options},
+                 {"ignored", entry.ignored}};
+  // One of the settings, as it was when last seen: what it left is taken back when it is no more.
+  if (!entry.origin.file.empty()) object["settings"] = entry.origin.file;
+  if (entry.pending) object["pending"] = true;
+  return object;
 }
 
 std::optional<LayoutEntry> from_json(const json& object) {
@@ -51,6 +56,8 @@ std::optional<LayoutEntry> from_json(const json& object) {
     entry.mode = *mode;
     entry.options = object.value("options", entry.options);
     entry.ignored = object.value("ignored", entry.ignored);
+    entry.origin.file = object.value("settings", entry.origin.file);
+    entry.pending = object.value("pending", false);
   } catch (const json::exception&) {
     return std::nullopt;
   }
@@ -59,11 +66,14 @@ std::optional<LayoutEntry> from_json(const json& object) {
 
 Result<std::vector<LayoutEntry>> registered(const Realm& realm) {
   const std::string path = file_of(realm);
-  auto text = read_file(path, kFileBytesMax);
-  if (!text) {
-    if (text.error().code == Code::kNotFound) return std::vector<LayoutEntry>();
-    return damaged(path, text.error().message);
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::vector<LayoutEntry>();
+    return damaged(path, errno_error(errno, "cannot look at it").message);
   }
+  if (!S_ISREG(found.st_mode)) return damaged(path, "it is not a plain file");
+  auto text = read_file(path, kFileBytesMax);
+  if (!text) return damaged(path, text.error().message);
   const json list = json::parse(*text, nullptr, false);
   if (!list.is_array()) return damaged(path, "it is not a JSON array");
   std::vector<LayoutEntry> entries;
@@ -138,6 +148,49 @@ bool same_place(const LayoutEntry& a, const LayoutEntry& b) {
   return a.kind == b.kind && a.root == b.root;
 }
 
+// A layout shows less from now on: what it showed before is taken back.
+Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now,
+                    Mirror::Trouble trouble) {
+  // Of a kind that this program does not know nobody can take anything back.
+  if (now >= was.mode || !table.runtime().layout_kinds.contains(was.kind)) return {};
+  Mirror mirror(table);
+  LK_CHECK(mirror.open({was}));
+  return now == LayoutMode::kOff ? mirror.forget_layout(was.id(), trouble)
+                                 : mirror.hide(was.id(), trouble);
+}
+
+// What is held is shown in layouts that came later, also where who added them died on the way.
+Result<void> show_what_is_held(LockTable& table) {
+  Mirror mirror(table);
+  LK_ASSIGN(const bool any, mirror.open());
+  if (any) {
+    LK_CHECK(mirror.tick());
+    LK_CHECK(mirror.show_existing());
+  }
+  return change(table, [](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    bool changed = false;
+    for (LayoutEntry& entry : entries) changed |= std::exchange(entry.pending, false);
+    return changed;
+  });
+}
+
+// Was it switched off by one who died before all was taken back?
+Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
+  bool left = false;
+  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+    LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
+    LK_ASSIGN(const auto shown, core::all_shown(open.state(), off.id()));
+    left = !known.empty() || !shown.empty();
+    return {};
+  }));
+  return left;
+}
+
+LayoutEntry as_both(LayoutEntry entry) {
+  entry.mode = LayoutMode::kBoth;
+  return entry;
+}
+
 std::unexpected<Error> none_of_that_id(const std::string& id) {
   return fail(Code::kNotFound, "there is no layout " + quote(id), "see: lockkeeper layout list");
 }
@@ -181,11 +234,61 @@ Result<std::vector<LayoutEntry>> load_layouts(const Realm& realm, const Settings
     const auto known =
         std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, entry); });
     if (known == all.end()) {
-      all.push_back(entry);
+      if (entry.origin.file.empty()) all.push_back(entry);
     } else {
       known->ignored = entry.ignored;  // the settings say what it is, people what to pass over
     }
   }
+  return all;
+}
+
+Result<std::vector<LayoutEntry>> settled_layouts(LockTable& table) {
+  const Realm& realm = table.realm();
+  LK_ASSIGN(std::vector<LayoutEntry> before, registered(realm));
+  if (before.empty() && table.settings().layouts.empty()) return before;
+  LK_ASSIGN(std::vector<LayoutEntry> all, load_layouts(realm, table.settings()));
+  const auto in = [](const std::vector<LayoutEntry>& list, const LayoutEntry& entry) {
+    return std::ranges::find_if(list,
+                                [&](const LayoutEntry& one) { return same_place(one, entry); });
+  };
+  bool changed = false;
+  bool pending = false;
+  std::vector<std::pair<LayoutEntry, LayoutMode>> less;  // as they were, and are
+  for (const LayoutEntry& was : before) {
+    pending |= was.pending;
+    if (was.origin.file.empty()) continue;
+    const auto is = in(all, was);
+    if (is != all.end() && is->mode == was.mode) continue;
+    changed = true;
+    less.emplace_back(was, is == all.end() ? LayoutMode::kOff : is->mode);
+  }
+  for (LayoutEntry& is : all) {
+    bool left = false;
+    if (is.mode == LayoutMode::kOff) {
+      LK_ASSIGN(left, left_something(table, is));
+    }
+    if (left) less.emplace_back(as_both(is), is.mode);
+    const auto was = in(before, is);
+    if (is.origin.file.empty() || (was != before.end() && is.mode <= was->mode)) continue;
+    changed = is.pending = true;
+  }
+  if (!changed && !pending && less.empty()) return all;
+  LK_ASSIGN(const bool store, table.read([](core::Table&) -> Result<void> { return {}; }));
+  if (!store) return all;  // nothing was left anywhere, and nothing is created for it
+  for (const auto& [was, is] : less) {
+    LK_CHECK(retire(table, was, is, Mirror::Trouble::kPassedOver));
+  }
+  if (changed) {
+    LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+      std::erase_if(entries, [](const LayoutEntry& one) { return !one.origin.file.empty(); });
+      for (const LayoutEntry& is : all) {
+        if (!is.origin.file.empty() && in(entries, is) == entries.end()) entries.push_back(is);
+      }
+      return true;
+    }));
+  }
+  // If not now, then by who comes next: a layout that cannot be read must not keep from releasing.
+  if (changed || pending) static_cast<void>(show_what_is_held(table));
   return all;
 }
 
@@ -204,8 +307,11 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
       std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, wanted); });
   if (there != all.end() && there->options == wanted.options &&
       (there->mode == wanted.mode || !there->origin.file.empty())) {
+    if (there->pending) LK_CHECK(show_what_is_held(table));
     return id;
   }
+  const LayoutEntry before = there == all.end() ? wanted : *there;
+  wanted.pending = true;
   LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     const auto old = std::ranges::find_if(
         entries, [&](const LayoutEntry& one) { return same_place(one, wanted); });
@@ -224,12 +330,8 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
     return true;
   }));
   exclude_from_git(table.realm(), wanted.root, use.exclude);
-  Mirror mirror(table);
-  LK_ASSIGN(const bool any, mirror.open());
-  if (any) {
-    LK_CHECK(mirror.tick());
-    LK_CHECK(mirror.show_existing());
-  }
+  LK_CHECK(retire(table, before, wanted.mode, Mirror::Trouble::kTold));
+  LK_CHECK(show_what_is_held(table));
   return id;
 }
 
@@ -242,13 +344,18 @@ Result<void> remove_layout(LockTable& table, const std::string& id) {
                 "layout " + id + " comes from the settings (" + there->origin.text() + ")",
                 "remove it there, or set its mode to \"off\"");
   }
-  Mirror mirror(table);
-  LK_CHECK(mirror.open());
-  // First from the list: who records a lease there later sees that, who did before is seen below.
+  // First switched off: who records a lease there later sees that, who did before is seen below,
+  // and who dies in between leaves it in the list, to be removed again.
   LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
-    return std::erase_if(entries, [&](const LayoutEntry& one) { return one.id() == id; }) > 0;
+    for (LayoutEntry& one : entries) {
+      if (one.id() == id) one.mode = LayoutMode::kOff;
+    }
+    return true;
   }));
-  return mirror.forget_layout(id);
+  LK_CHECK(retire(table, as_both(*there), LayoutMode::kOff, Mirror::Trouble::kTold));
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    return std::erase_if(entries, [&](const LayoutEntry& one) { return one.id() == id; }) > 0;
+  });
 }
 
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,

@@ -20,6 +20,10 @@ std::optional<LayoutMode> layout_mode(std::string_view name);
 // locks that cannot be seen must not be taken as absent (I10).
 Result<std::vector<LayoutEntry>> load_layouts(const Realm& realm, const Settings& settings);
 
+// The same, for who may write: what layouts left behind that are no more in the settings, or show
+// less than they did, is taken back, and what is held is shown in those that are new there.
+Result<std::vector<LayoutEntry>> settled_layouts(LockTable& table);
+
 // Registers a layout, or does nothing if one of that kind and root is there with these options;
 // gives its id. The root must be a folder, or a missing one inside an existing folder; it is made
 // absolute and physical. A root inside the realm goes into git's info/exclude (the part `exclude`

@@ -72,7 +72,7 @@ class Locks {
   Result<void> release_by_id(const ReleaseCommand& command, const std::vector<core::LeaseId>& named,
                              core::ReleaseReply& total);
   Result<void> release_by_name(const std::vector<key::Resource>& resources,
-                               core::ReleaseReply& total);
+                               core::ReleaseReply& total, Mirror* mirror);
   Result<AcquireResult> acquire_once(const AcquireCommand& command, core::AcquireRequest request,
                                      AcquireResult result, Mirror* mirror);
   Result<core::AcquireReply> decide(const AcquireCommand& command,

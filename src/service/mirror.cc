@@ -47,10 +47,35 @@ Stamps stamps_of(const Seen& seen) {
   return stamps;
 }
 
+// Does the lease that stands for this lock have all that it claims?
+bool stands_for(const core::Lease& lease, const core::ForeignLock& lock) {
+  if (lock.claims.size() > lease.claims.size()) return false;
+  std::set<std::string_view> held;
+  for (const core::Claim& claim : lease.claims) held.insert(claim.resource.text());
+  return std::ranges::all_of(
+      lock.claims, [&](const core::Claim& claim) { return held.contains(claim.resource.text()); });
+}
+
+void add_claims(core::ForeignLock& lock, const std::vector<core::Claim>& more) {
+  for (const core::Claim& claim : more) {
+    if (std::ranges::find(lock.claims, claim) == lock.claims.end()) lock.claims.push_back(claim);
+  }
+}
+
 }  // namespace
 
 Result<bool> Mirror::open() {
-  LK_ASSIGN(entries_, load_layouts(table_.realm(), table_.settings()));
+  LK_ASSIGN(std::vector<LayoutEntry> entries, load_layouts(table_.realm(), table_.settings()));
+  return open(std::move(entries));
+}
+
+Result<bool> Mirror::open_to_write() {
+  LK_ASSIGN(std::vector<LayoutEntry> entries, settled_layouts(table_));
+  return open(std::move(entries));
+}
+
+Result<bool> Mirror::open(std::vector<LayoutEntry> entries) {
+  entries_ = std::move(entries);
   if (entries_.empty()) return false;
   const Runtime& runtime = table_.runtime();
   if (!context_) {
@@ -128,10 +153,6 @@ Result<void> Mirror::look(const std::vector<core::Claim>& wanted) {
   return look(&resources);
 }
 
-Result<void> Mirror::look_at_all() {
-  return look(nullptr);
-}
-
 Result<void> Mirror::look(const std::vector<key::Resource>* wanted) {
   looked_.clear();
   for (const std::unique_ptr<Layout>& layout : layouts_) {
@@ -147,8 +168,7 @@ Result<bool> Mirror::verify(const std::vector<core::Conflict>& conflicts) {
   for (const core::Conflict& conflict : conflicts) {
     Layout* const layout = find(conflict.holder.layout);
     if (layout == nullptr || conflict.waiting || sources.size() == kVerifiedMax) continue;
-    const std::string& name = conflict.holder.artefact;
-    sources.emplace(layout, source_of(name.substr(0, name.find('\0'))));
+    sources.emplace(layout, source_of(core::foreign_artefact(conflict.holder)));
   }
   looked_.clear();
   for (const auto& [layout, source] : sources) {
@@ -196,7 +216,7 @@ Result<Mirror::Changes> Mirror::changes(core::State& state) {
       bool same = known && known->stamp == lock.stamp;
       if (same) {
         LK_ASSIGN(const core::Lease* lease, state.lease(known->lease));
-        same = lease != nullptr;
+        same = lease != nullptr && stands_for(*lease, lock);
       }
       if (!same) found.sources.emplace(looked.layout, source_of(lock.artefact));
     }
@@ -266,12 +286,21 @@ Result<bool> Mirror::place(core::Table& table, Layout& layout, const std::string
   for (const Sighting& sighting : at->second.sightings) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
     if (ours || sighting.lock.claims.empty()) continue;
-    const core::ForeignLock& lock = sighting.lock;
+    core::ForeignLock lock = sighting.lock;
+    // What was looked for by name may be an unusual reading of the artefact's.
+    for (const Looked& looked : looked_) {
+      if (looked.layout != &layout) continue;
+      const auto before = std::ranges::find(looked.seen.sightings, lock.artefact,
+                                            [](const Sighting& one) { return one.lock.artefact; });
+      if (before == looked.seen.sightings.end() || before->lock.stamp != lock.stamp) continue;
+      add_claims(lock, before->lock.claims);
+    }
     LK_ASSIGN(const std::optional<core::KnownForeign> known,
               core::known_foreign(table.state(), lock.layout, lock.artefact));
     if (known && known->stamp == lock.stamp) {
       LK_ASSIGN(const core::Lease* lease, table.state().lease(known->lease));
-      if (lease != nullptr) continue;
+      if (lease != nullptr && stands_for(*lease, lock)) continue;
+      if (lease != nullptr) add_claims(lock, lease->claims);
     }
     LK_CHECK(core::place_foreign(table, lock));
     changed = true;
@@ -350,7 +379,12 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
       if (removed) ended.insert(missing.lease);
     }
     std::erase_if(reply.conflicts, [&](const core::Conflict& conflict) {
-      return ended.contains(conflict.holder.id);
+      const core::Lease& holder = conflict.holder;
+      // As it is now it is looked at below.
+      const bool changed =
+          holder.foreign &&
+          found.sources.contains({find(holder.layout), source_of(core::foreign_artefact(holder))});
+      return changed || ended.contains(holder.id);
     });
   }
   for (const Looked& looked : looked_) {
@@ -361,12 +395,7 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
       if (!is_new) continue;
       bool counted = false;
       if (table != nullptr) {
-        LK_ASSIGN(const bool ours, is_ours(table->state(), sighting));
-        const auto same = [&](const core::Conflict& conflict) {
-          return conflict.holder.foreign && conflict.holder.layout == sighting.lock.layout &&
-                 core::foreign_path(conflict.holder) == sighting.lock.path;
-        };
-        counted = ours || std::ranges::any_of(reply.conflicts, same);
+        LK_ASSIGN(counted, is_ours(table->state(), sighting));
       }
       if (counted) continue;
       for (const core::Claim& asked : request.claims) {
@@ -388,6 +417,7 @@ Result<void> Mirror::tick() {
   if (layouts_.empty() && off_.empty()) return {};
   LK_CHECK(look(nullptr));
   bool any = false;
+  std::set<core::LeaseId> over;  // other tools would wait for them for ever
   const auto there = table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const Changes found, changes(table.state()));
     any = found.any();
@@ -402,7 +432,11 @@ Result<void> Mirror::tick() {
       LK_ASSIGN(const std::vector<core::Shown> shown,
                 core::all_shown(table.state(), looked.layout->id()));
       for (const core::Shown& one : shown) {
-        if (one.live && !sources.contains(source_of(one.artefact))) missing_.push_back(one);
+        if (!one.live) continue;
+        if (!sources.contains(source_of(one.artefact))) missing_.push_back(one);
+        LK_ASSIGN(const core::Lease* lease, table.state().lease(one.lease));
+        LK_ASSIGN(const core::Condition now, core::condition(table.state(), *lease));
+        if (now.over || now.newly_orphaned) over.insert(one.lease);
       }
     }
     return {};
@@ -410,8 +444,12 @@ Result<void> Mirror::tick() {
   if (!there) return fail(there.error());
   const std::vector<core::Shown> unlisted = std::move(missing_);
   missing_.clear();
-  if (any) {
-    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> { return apply(table); }));
+  if (any || !over.empty()) {
+    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+      for (const core::LeaseId& id : over) LK_CHECK(table.settler().reap(id));
+      LK_CHECK(table.settler().settle());
+      return apply(table);
+    }));
   }
   missing_.insert(missing_.end(), unlisted.begin(), unlisted.end());
   LK_CHECK(settle_missing());

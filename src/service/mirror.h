@@ -32,15 +32,15 @@ class Mirror {
 
   // False: the realm has no layouts, and nothing below need be called.
   Result<bool> open();
+  Result<bool> open_to_write();  // settled_layouts()
+  Result<bool> open(std::vector<LayoutEntry> entries);
   // True: layouts were registered or removed since, so record() once more what is granted.
   Result<bool> reopen();
   bool any() const { return !layouts_.empty(); }
-  const std::vector<std::unique_ptr<Layout>>& layouts() const { return layouts_; }
   Layout* find(std::string_view id) const;
 
-  // Looks at what could overlap these; at everything.
+  // Looks at what could overlap these.
   Result<void> look(const std::vector<core::Claim>& wanted);
-  Result<void> look_at_all();
   // Looks again at what stands behind these conflicts: another tool's lock, or one taken through a
   // layout. True: some of it is not as the table has it, so decide again.
   Result<bool> verify(const std::vector<core::Conflict>& conflicts);
@@ -52,31 +52,32 @@ class Mirror {
                        core::CheckReply& reply);
   // After a commit: our artefacts that others removed end their lease or are made again.
   Result<void> settle_missing();
-
   // In the granting commit: prepares and records how the lease is shown.
   Result<void> record(core::Table& table, const core::LeaseId& id);
   // An artefact of another tool that the recorded lease takes over, as it is now.
   void may_replace(const std::string& layout, const std::string& artefact, std::string identity);
   // What record() prepared for a commit that did not come.
   void discard_prepared();
-  // After the commit. nullopt: shown everywhere. Else another tool was first: what was published
-  // is taken back, and the lease must be withdrawn.
-  // `fresh`: nobody was told of this lease yet, so it is looked once more who was first.
+  // After the commit. nullopt: shown everywhere. Else another tool was first: what was published is
+  // taken back, and the lease must be withdrawn. `fresh`: nobody was told of this lease yet, so it
+  // is looked once more who was first.
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, bool fresh);
   // Ends the lease, because this one was first; who was first is brought into the table with it.
   Result<void> withdraw(const core::LeaseId& id, const core::ForeignLock& first);
   std::vector<Unmirrored> unmirrored(const core::Lease& lease) const;
   Result<void> refresh(const std::vector<core::Lease>& renewed);
-  // The owner's leases shrank: what shows no more is taken away.
-  Result<void> trim(const core::Owner& owner);
+  // In the commit in which the owner's leases shrank: what shows no more is to be removed.
+  Result<void> trim(core::Table& table, const core::Owner& owner);
+  Result<void> refresh_all(const core::Owner& owner);
   // Removes the artefacts of ended leases, whoever ended them.
   Result<void> clean();
   // All of the above that needs no request: once a second while somebody waits or runs.
   Result<void> tick();
-  // Shows what is held already in layouts that came later.
-  Result<void> show_existing();
-  // Takes all that shows our leases in this layout away, and what the table knows of it.
-  Result<void> forget_layout(const std::string& id);
+  Result<void> show_existing();  // in layouts that came later
+  // Takes all that shows our leases in this layout away; and forgets what the table knows of it.
+  enum class Trouble { kTold, kPassedOver };
+  Result<void> hide(const std::string& id, Trouble trouble);
+  Result<void> forget_layout(const std::string& id, Trouble trouble);
   // Another tool's artefact, on a person's word; not what shows one of ours there meanwhile.
   Result<void> remove_foreign(const core::Lease& lease);
 
@@ -129,7 +130,6 @@ class Mirror {
   Result<bool> is_shown(Layout& layout, const std::string& artefact);
   Result<std::vector<core::Shown>> remove_ended();
   Result<void> forget(const std::vector<core::Shown>& gone);
-  Result<void> refresh_locked(const std::vector<core::Lease>& renewed);
   Result<bool> still_shows(core::State& state, Layout& layout, const core::Shown& shown);
   Result<std::optional<core::ForeignLock>> look_after(const core::Lease& lease);
   static Result<std::optional<Sighting>> who_is_there(Layout& layout, const std::string& artefact);

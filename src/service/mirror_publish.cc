@@ -299,54 +299,37 @@ std::vector<Unmirrored> Mirror::unmirrored(const core::Lease& lease) const {
   return all;
 }
 
-Result<void> Mirror::trim(const core::Owner& owner) {
-  std::vector<core::Shown> gone;
-  std::vector<core::Shown> kept_by_others;
-  std::vector<core::Lease> left;
-  const auto collect = [&](core::Table& table) -> Result<void> {
+Result<void> Mirror::trim(core::Table& table, const core::Owner& owner) {
+  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+  showings_.clear();
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* found, table.state().lease(id));
+    if (found == nullptr || found->shown.empty()) continue;
+    std::vector<std::string> gone;
+    for (const std::string& place : found->shown) {
+      const auto [layout_id, artefact] = split_place(place);
+      Layout* const layout = find(layout_id);
+      if (layout == nullptr) continue;
+      LK_ASSIGN(const bool shows,
+                still_shows(table.state(), *layout, {layout_id, artefact, id, {}, true}));
+      if (!shows) gone.push_back(place);
+    }
+    LK_CHECK(core::unshow(table.state(), id, gone));
+  }
+  return {};
+}
+
+Result<void> Mirror::refresh_all(const core::Owner& owner) {
+  std::vector<core::Lease> leases;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
-    showings_.clear();
     for (const core::LeaseId& id : ids) {
       LK_ASSIGN(const core::Lease* found, table.state().lease(id));
-      if (found == nullptr || found->shown.empty()) continue;
-      left.push_back(*found);
-      for (const std::string& place : left.back().shown) {
-        const auto [layout_id, artefact] = split_place(place);
-        Layout* const layout = find(layout_id);
-        if (layout == nullptr) continue;
-        LK_ASSIGN(const bool shows,
-                  still_shows(table.state(), *layout, {layout_id, artefact, id, {}, true}));
-        if (shows) continue;
-        LK_ASSIGN(const std::vector<core::Shown> rows,
-                  core::shown_as(table.state(), layout_id, artefact));
-        const auto row = std::ranges::find(rows, id, &core::Shown::lease);
-        if (row == rows.end()) continue;
-        const bool others = std::ranges::any_of(rows, [&](const core::Shown& other) {
-          return other.live && other.lease != id && other.identity == row->identity;
-        });
-        (others ? kept_by_others : gone).push_back(*row);
-      }
+      if (found != nullptr) leases.push_back(*found);
     }
     return {};
-  };
-  bool any = false;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_CHECK(collect(table));
-    any = !left.empty();
-    return {};
   }));
-  if (!any) return {};
-  LK_ASSIGN(const Fd held, lock());
-  gone.clear();
-  kept_by_others.clear();
-  left.clear();
-  LK_CHECK(table_.read(collect));
-  for (const core::Shown& one : gone) {
-    LK_CHECK(find(one.layout)->remove(one.artefact, one.identity));
-  }
-  gone.insert(gone.end(), kept_by_others.begin(), kept_by_others.end());
-  if (!gone.empty()) LK_CHECK(forget(gone));
-  return refresh_locked(left);
+  return refresh(leases);
 }
 
 Result<void> Mirror::forget(const std::vector<core::Shown>& gone) {
@@ -362,10 +345,6 @@ Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
       std::ranges::any_of(renewed, [](const core::Lease& lease) { return !lease.shown.empty(); });
   if (!any) return {};
   LK_ASSIGN(const Fd held, lock());
-  return refresh_locked(renewed);
-}
-
-Result<void> Mirror::refresh_locked(const std::vector<core::Lease>& renewed) {
   for (const core::Lease& lease : renewed) {
     for (const std::string& place : lease.shown) {
       const auto [id, artefact] = split_place(place);
@@ -529,7 +508,7 @@ Result<void> Mirror::show_existing() {
 
 Result<void> Mirror::remove_foreign(const core::Lease& lease) {
   Layout* const layout = find(lease.layout);
-  const std::string artefact = lease.artefact.substr(0, lease.artefact.find('\0'));
+  const std::string artefact = core::foreign_artefact(lease);
   if (layout == nullptr) return {};
   LK_ASSIGN(const Fd held, lock());
   LK_ASSIGN(const bool ours, is_shown(*layout, artefact));
@@ -539,7 +518,7 @@ Result<void> Mirror::remove_foreign(const core::Lease& lease) {
   return {};
 }
 
-Result<void> Mirror::forget_layout(const std::string& id) {
+Result<void> Mirror::hide(const std::string& id, Trouble trouble) {
   Layout* const layout = find_to_remove(id);
   if (layout == nullptr) return {};
   LK_ASSIGN(const Fd held, lock());
@@ -549,11 +528,16 @@ Result<void> Mirror::forget_layout(const std::string& id) {
     return {};
   }));
   for (const core::Shown& one : shown) {
-    LK_CHECK(layout->discard(one.lease, one.artefact));
-    LK_CHECK(layout->remove(one.artefact, one.identity));
+    static_cast<void>(layout->discard(one.lease, one.artefact));
+    auto removed = layout->remove(one.artefact, one.identity);
+    if (!removed && trouble == Trouble::kTold) return fail(std::move(removed.error()));
   }
+  return shown.empty() ? Result<void>() : forget(shown);
+}
+
+Result<void> Mirror::forget_layout(const std::string& id, Trouble trouble) {
+  LK_CHECK(hide(id, trouble));
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(core::forget_shown(table.state(), shown));
     LK_ASSIGN(const std::vector<core::KnownForeign> known,
               core::all_known_foreign(table.state(), id));
     std::size_t done = 0;

@@ -160,15 +160,16 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   LK_ASSIGN(const std::vector<core::LeaseId> named, parse_ids(command.lease_ids));
   const bool by_id = !named.empty() || !command.task.empty() || command.all;
   if (resolved.resources.empty() && !by_id) return nothing_named("release");
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   core::ReleaseReply total;
   if (by_id) LK_CHECK(release_by_id(command, named, total));
-  if (!resolved.resources.empty()) LK_CHECK(release_by_name(resolved.resources, total));
-  Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
-  if (mirrored) {
-    if (!resolved.resources.empty()) LK_CHECK(mirror.trim(owner_));
-    LK_CHECK(mirror.clean());
+  if (!resolved.resources.empty()) {
+    LK_CHECK(release_by_name(resolved.resources, total, mirrored ? &mirror : nullptr));
+    if (mirrored) static_cast<void>(mirror.refresh_all(owner_));
   }
+  // It is released; what shows it is removed by who comes next, if not now (I9).
+  if (mirrored) static_cast<void>(mirror.clean());
   return total;
 }
 
@@ -201,7 +202,7 @@ Result<void> Locks::release_by_id(const ReleaseCommand& command,
 }
 
 Result<void> Locks::release_by_name(const std::vector<key::Resource>& resources,
-                                    core::ReleaseReply& total) {
+                                    core::ReleaseReply& total, Mirror* mirror) {
   core::ReleaseReply now;
   std::size_t done = 0;  // resources settled by earlier commits
   const auto work = [&](core::Table& table) -> Result<bool> {
@@ -211,6 +212,7 @@ Result<void> Locks::release_by_name(const std::vector<key::Resource>& resources,
       rest.push_back(std::move(held));
     }
     LK_ASSIGN(now, table.release(owner_, rest));
+    if (mirror != nullptr) LK_CHECK(mirror->trim(table, owner_));
     return now.again;
   };
   const auto committed = [&] {
@@ -299,6 +301,10 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
   if (command.reason.empty()) {
     return fail(Code::kUsage, "break needs a reason: it goes on record", "add --reason TEXT");
   }
+  Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
+  // A lock that nobody has looked at yet can be meant, too. What cannot be read is not in the way.
+  if (mirrored) static_cast<void>(mirror.tick());
   std::vector<core::Lease> broken;
   std::vector<core::LeaseId> of_agent;
   if (!command.agent.empty()) {
@@ -330,9 +336,7 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
     return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",
                 "to remove it from the disk, on record, add --foreign");
   }
-  Mirror mirror(table_);
-  LK_ASSIGN(const bool mirrored, mirror.open());
-  if (mirrored) LK_CHECK(mirror.clean());
+  if (mirrored) static_cast<void>(mirror.clean());
   if (broken.empty()) {
     return fail(Code::kNotFound, "no lease matches: nothing was broken",
                 "break takes the key exactly as held; see: lockkeeper list");

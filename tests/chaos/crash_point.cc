@@ -4,6 +4,31 @@
 
 namespace lockkeeper::stage {
 
+bool may_trace(Stage& stage) {
+  Launch launch = stage.command({"true"});
+  launch.traced = true;
+  Process probe(std::move(launch));
+  return probe.step([](const SystemCall&) { return true; }) != 125;
+}
+
+Answer killed_at(Stage& stage, int place, bool after, const std::string& agent, Words words,
+                 std::string& at) {
+  words.insert(words.begin() + 1, "--json");
+  Launch launch = stage.launch(agent, words);
+  launch.traced = true;
+  Process process(std::move(launch));
+  Answer answer;
+  answer.status = process.step([&](const SystemCall& call) {
+    const bool here = call.number == place && call.done == after;
+    if (here) at = call.name;
+    return !here;
+  });
+  answer.out = process.out();
+  answer.err = process.err();
+  EXPECT_THAT(answer.status, testing::AnyOf(0, kKilled)) << answer.all();
+  return answer;
+}
+
 void CrashPoint::at_every_place(int at_least, const std::function<bool(int place)>& once) {
   for (place_ = 1; place_ < kPlacesMost; ++place_) {
     SCOPED_TRACE("killed " + std::string(after() ? "after" : "before") + " place " +

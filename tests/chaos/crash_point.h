@@ -18,6 +18,13 @@ namespace lockkeeper::stage {
 inline constexpr int kKilled = 137;
 inline constexpr int kPlacesMost = 2'000;  // no verb has nearly as many
 
+// False: nobody may trace here, and killed_at() cannot work.
+bool may_trace(Stage& stage);
+// Runs the verb and kills it before its N-th system call that may change something, or after it;
+// `at` is told its name. It must end with 0 otherwise.
+Answer killed_at(Stage& stage, int place, bool after, const std::string& agent, Words words,
+                 std::string& at);
+
 // Durability, and whether the kill comes before or after the place.
 using CrashParam = std::tuple<const char*, bool>;
 

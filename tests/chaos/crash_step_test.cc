@@ -15,30 +15,12 @@ class CrashStep : public CrashPoint {
  protected:
   void SetUp() override {
     CrashPoint::SetUp();
-    Launch launch = stage_.command({"true"});
-    launch.traced = true;
-    Process probe(std::move(launch));
-    if (probe.step([](const SystemCall&) { return true; }) == 125) {
-      GTEST_SKIP() << "this process may not trace its children";
-    }
+    if (!may_trace(stage_)) GTEST_SKIP() << "this process may not trace its children";
   }
 
   // Killed before its N-th system call that counts, or after it.
-  Answer killed_at(int place, const std::string& agent, Words words) {
-    words.insert(words.begin() + 1, "--json");
-    Launch launch = stage_.launch(agent, words);
-    launch.traced = true;
-    Process process(std::move(launch));
-    Answer answer;
-    answer.status = process.step([&](const SystemCall& call) {
-      const bool here = call.number == place && call.done == after();
-      if (here) at_ = call.name;
-      return !here;
-    });
-    answer.out = process.out();
-    answer.err = process.err();
-    EXPECT_THAT(answer.status, AnyOf(0, kKilled)) << answer.all();
-    return answer;
+  Answer killed_at(int place, const std::string& agent, const Words& words) {
+    return stage::killed_at(stage_, place, after(), agent, words, at_);
   }
 
   // As if there never had been a store, here and in the user's own folder.

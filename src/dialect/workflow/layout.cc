@@ -24,6 +24,7 @@ using service::Seen;
 constexpr std::string_view kPrepared = ".tmp";
 constexpr std::string_view kRenewed = ".new";
 constexpr std::string_view kAside = ".old";
+constexpr std::int64_t kLeftMs = 60'000;
 constexpr int kAttempts =
     100;  // against somebody who writes and removes the same name all the time
 
@@ -175,13 +176,23 @@ Result<WorkflowLayout::Names> WorkflowLayout::names() const {
 
 Result<Seen> WorkflowLayout::look(const service::Interest& interest) {
   Seen seen;
+  // These locks are about paths alone: one that cannot be read is in nobody else's way.
+  if (interest.wanted != nullptr &&
+      std::ranges::none_of(*interest.wanted, [](const auto& one) { return one.is_path(); })) {
+    return seen;
+  }
   seen.complete = true;
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return seen;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   for (const std::string& name : names) {
     if (is_lock(name)) LK_CHECK(see(*locks, name, interest, seen));
-    if (name.ends_with(kAside) && is_trace(name)) LK_CHECK(clear_trace(*locks, name));
+    if (!is_trace(name)) continue;
+    if (name.ends_with(kAside)) {
+      LK_CHECK(clear_trace(*locks, name));
+    } else if (interest.wanted == nullptr) {
+      static_cast<void>(clear_prepared(*locks, name));  // the next look tries again
+    }
   }
   return seen;
 }
@@ -481,6 +492,13 @@ Result<bool> WorkflowLayout::remove_folder() {
   if (::rmdir(locks->path().c_str()) == 0 || errno == ENOENT) return true;
   if (errno == ENOTEMPTY || errno == EEXIST) return false;
   return fail(errno_error(errno, "cannot remove the folder " + quote(locks->path())));
+}
+
+// What a crash left that was never published. Nobody waits as long; whoever does makes it again.
+Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::string& name) const {
+  LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
+  if (!there || now_ms() - there->mtime_ms < kLeftMs) return {};
+  return folder.remove(name);
 }
 
 Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,

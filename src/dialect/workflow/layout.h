@@ -95,6 +95,7 @@ class WorkflowLayout final : public service::Layout {
                                      const std::string& artefact,
                                      const std::vector<std::string>& ours, bool expired_too) const;
   Result<void> clear_trace(const Folder& folder, const std::string& name) const;
+  Result<void> clear_prepared(const Folder& folder, const std::string& name) const;
   std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
 
   const service::LayoutContext context_;

@@ -1,0 +1,133 @@
+#include "core/audit_layouts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "core/foreign.h"
+#include "core/shown.h"
+
+namespace lockkeeper::core {
+namespace {
+
+using Say = std::function<void(std::string)>;
+
+// What of a lease concerns layouts.
+struct Seen {
+  bool foreign = false;
+  std::string known_key;           // of a foreign one: under which it must be known
+  std::vector<std::string> shown;  // of one of ours
+};
+
+class LayoutAudit {
+ public:
+  LayoutAudit(kv::Txn& txn, const Say& say) : txn_(txn), say_(say) {}
+
+  Result<void> run() {
+    LK_CHECK(leases());
+    LK_CHECK(known());
+    LK_CHECK(to_remove());
+    LK_CHECK(shown());
+    for (const std::string& key : expected_known_) {
+      say_("a foreign lease is known under no artefact: " + to_hex(key));
+    }
+    for (const std::string& key : expected_shown_) {
+      say_("a lease is shown where no row says so: " + to_hex(key));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> each(const char* prefix, const kv::Txn::Visit& visit) {
+    return txn_.scan(kv::prefix_range(prefix), visit, kv::Read::kPeek);
+  }
+
+  Result<void> leases() {
+    return each("l", [&](const kv::Row& row) {
+      if (row.key.size() == 5) return true;  // an agent's counter
+      const LeaseId id{row.key.substr(1)};
+      const auto lease = decode_lease(id, row.value, row.created);
+      if (!lease || (!lease->foreign && lease->shown.empty())) return true;
+      Seen seen{lease->foreign, "", lease->shown};
+      if (lease->foreign) {
+        seen.known_key = known_foreign_key(lease->layout, foreign_artefact(*lease));
+        expected_known_.insert(seen.known_key);
+      }
+      for (const std::string& place : lease->shown) expected_shown_.insert(shown_key(place, id));
+      leases_.emplace(id, std::move(seen));
+      return true;
+    });
+  }
+
+  Result<void> known() {
+    return each("k", [&](const kv::Row& row) {
+      const auto known = decode_known_foreign(row.value);
+      if (!known || known_foreign_key(known->layout, known->artefact) != row.key) {
+        say_("a foreign lock cannot be read: " + to_hex(row.key));
+        return true;
+      }
+      const auto lease = leases_.find(known->lease);
+      if (lease == leases_.end()) return true;  // it ended by time; the next look forgets it
+      if (!lease->second.foreign || lease->second.known_key != row.key) {
+        say_("the foreign lock " + quote(known->artefact) + " is known as lease " +
+             known->lease.text() + ", which is another");
+      }
+      expected_known_.erase(std::string(row.key));
+      return true;
+    });
+  }
+
+  Result<void> to_remove() {
+    return each("u", [&](const kv::Row& row) {
+      const LeaseId id{row.key.substr(1)};
+      const auto places = decode_shown(row.value);
+      if (!places || places->empty()) {
+        say_("what is to be removed of a lease cannot be read: " + to_hex(row.key));
+        return true;
+      }
+      const auto lease = leases_.find(id);
+      for (const std::string& place : *places) {
+        const bool still = lease != leases_.end() && contains(lease->second.shown, place);
+        if (still) say_("lease " + id.text() + " is shown by what is to be removed");
+        if (!still) expected_shown_.insert(shown_key(place, id));
+      }
+      return true;
+    });
+  }
+
+  Result<void> shown() {
+    return each("o", [&](const kv::Row& row) {
+      const auto shown = read_shown(row);
+      if (!shown ||
+          shown_key(shown_place(shown->layout, shown->artefact), shown->lease) != row.key) {
+        say_("a shown lease cannot be read: " + to_hex(row.key));
+        return true;
+      }
+      if (expected_shown_.erase(std::string(row.key)) == 0) {
+        say_("the artefact " + quote(shown->artefact) + " in " + shown->layout +
+             " shows no lease and nobody will remove it");
+      }
+      return true;
+    });
+  }
+
+  static bool contains(const std::vector<std::string>& list, const std::string& text) {
+    return std::ranges::find(list, text) != list.end();
+  }
+
+  kv::Txn& txn_;
+  const Say& say_;
+  std::map<LeaseId, Seen> leases_;  // foreign or shown
+  std::set<std::string> expected_known_;
+  std::set<std::string> expected_shown_;
+};
+
+}  // namespace
+
+Result<void> audit_layouts(kv::Txn& txn, const Say& say) {
+  return LayoutAudit(txn, say).run();
+}
+
+}  // namespace lockkeeper::core
