@@ -30,6 +30,25 @@ std::string encode_known(const KnownForeign& known) {
   return out.take();
 }
 
+Result<std::vector<KnownForeign>> scan_known(State& state, const std::string& prefix) {
+  std::vector<KnownForeign> all;
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range(prefix),
+      [&](const kv::Row& row) {
+        auto known = decode_known_foreign(row.value);
+        if (!known) {
+          readable = fail(std::move(known.error()));
+          return false;
+        }
+        all.push_back(std::move(*known));
+        return true;
+      },
+      kv::Read::kPeek));
+  LK_CHECK(readable);
+  return all;
+}
+
 // An id that no lease has: several foreign locks may come in one commit.
 Result<LeaseId> fresh_id(State& state, const ForeignLock& lock) {
   std::uint64_t ticket = hash64(lock.layout, lock.artefact) ^ state.context().ticket;
@@ -137,23 +156,19 @@ Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view
   return known;
 }
 
+// One source's by two exact looks: thousands of names may begin as this one does.
 Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
-                                                    std::string_view prefix) {
-  std::vector<KnownForeign> all;
-  Result<void> readable;
-  LK_CHECK(state.txn().scan(
-      kv::prefix_range(known_prefix(layout) + std::string(short_prefix(prefix))),
-      [&](const kv::Row& row) {
-        auto known = decode_known_foreign(row.value);
-        if (!known) {
-          readable = fail(std::move(known.error()));
-          return false;
-        }
-        all.push_back(std::move(*known));
-        return true;
-      },
-      kv::Read::kPeek));
-  LK_CHECK(readable);
+                                                    std::string_view source) {
+  const std::string begin =
+      source.empty() ? "" : std::string(short_prefix(std::string(source) + "#"));
+  LK_ASSIGN(std::vector<KnownForeign> all, scan_known(state, known_prefix(layout) + begin));
+  if (source.empty()) return all;
+  LK_ASSIGN(const std::optional<kv::Row> row,
+            state.txn().get(known_foreign_key(layout, source), kv::Read::kPeek));
+  if (row) {
+    LK_ASSIGN(KnownForeign known, decode_known_foreign(row->value));
+    all.push_back(std::move(known));
+  }
   return all;
 }
 

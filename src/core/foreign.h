@@ -40,9 +40,9 @@ std::string known_foreign_key(std::string_view layout, std::string_view artefact
 Result<KnownForeign> decode_known_foreign(std::string_view value);
 Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view layout,
                                                   std::string_view artefact);
-// All of a layout whose name begins with `prefix`; of very long ones perhaps others, too. Peeks.
+// All of a layout, or those of one source: itself, and `source#entry`. Peeks.
 Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
-                                                    std::string_view prefix = {});
+                                                    std::string_view source = {});
 
 // Puts the lock into the table, or changes the one that stands for the same artefact. Whatever of
 // ours it overlaps gets an event `foreign_conflict` and a message; nothing of ours ends. Gives the

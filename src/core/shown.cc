@@ -96,8 +96,13 @@ Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
 }
 
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
-                                     std::string_view prefix) {
-  return scan(state, "o" + std::string(short_prefix(shown_place(layout, prefix))));
+                                     std::string_view source) {
+  if (source.empty()) return scan(state, "o" + shown_place(layout, ""));
+  LK_ASSIGN(std::vector<Shown> found, shown_as(state, layout, source));
+  const std::string entries = shown_place(layout, std::string(source) + "#");
+  LK_ASSIGN(std::vector<Shown> more, scan(state, "o" + std::string(short_prefix(entries))));
+  std::ranges::move(more, std::back_inserter(found));
+  return found;
 }
 
 Result<void> to_be_removed(State& state, const LeaseId& id,

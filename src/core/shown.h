@@ -32,9 +32,9 @@ Result<void> record_shown(State& state, const LeaseId& lease, const std::vector<
 // Whose is this artefact? Empty: not ours. Ended leases first.
 Result<std::vector<Shown>> shown_as(State& state, std::string_view layout,
                                     std::string_view artefact);
-// All of a layout whose artefact begins with `prefix`. Peeks.
+// All of a layout, or those of one source: itself, and `source#entry`. Peeks.
 Result<std::vector<Shown>> all_shown(State& state, std::string_view layout,
-                                     std::string_view prefix = {});
+                                     std::string_view source = {});
 // The lease is not shown there any more, because it ended or gave that part back: in the commit
 // that does so, and for whoever comes next to remove. `places` are of Lease::shown.
 Result<void> to_be_removed(State& state, const LeaseId& lease,

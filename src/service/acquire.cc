@@ -165,7 +165,7 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
     return false;
   };
   const auto committed = [&] { add_lost(result.lost, std::move(lost)); };
-  LK_CHECK(mirror->look(request.claims));
+  LK_CHECK(mirror->look(request.claims, true));
   for (int tries = 0;; ++tries) {
     auto version = write(ask, committed);
     if (!version) {
@@ -272,7 +272,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     // What is due is cleared first, so that the one commit below has room for all.
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> { return table.maintain(100); }));
     if (mirror.any()) {
-      LK_CHECK(mirror.look(wanted));
+      LK_CHECK(mirror.look(wanted, true));
       LK_CHECK(table_.write([&](core::Table& table) { return mirror.apply(table); }));
       LK_CHECK(mirror.settle_missing());
     }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ struct Interest {
   const std::vector<key::Resource>* wanted = nullptr;  // what could overlap these; null: everything
   // True: this source was read before as it is now, and its locks are known.
   std::function<bool(const std::string& source, std::uint64_t stamp)> known;
+  // Set where all is looked at once more before the answer, so that a stat of each source can be
+  // spared now: the stamp with which a source of that name was read before.
+  std::function<std::optional<std::uint64_t>(const std::string& source)> as_before;
 };
 
 // One lock as it stands on disk, ours or another's.

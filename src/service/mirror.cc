@@ -37,6 +37,13 @@ bool listed(const Stamps& stamps, std::uint64_t source) {
   return std::ranges::binary_search(stamps, source, {}, &Stamps::value_type::first);
 }
 
+// Nothing for a young one: it must be read again.
+std::optional<std::uint64_t> stamp_before(const Stamps& stamps, std::uint64_t source) {
+  const auto at = std::ranges::lower_bound(stamps, source, {}, &Stamps::value_type::first);
+  if (at == stamps.end() || at->first != source || at->second == 0) return std::nullopt;
+  return at->second;
+}
+
 Stamps stamps_of(const Seen& seen) {
   Stamps stamps;
   for (const Source& source : seen.sources) {
@@ -128,7 +135,7 @@ Layout* Mirror::find_to_remove(std::string_view id) const {
   return find(id);
 }
 
-Result<void> Mirror::add_look(Layout& layout, const Interest& interest) {
+Result<void> Mirror::add_look(Layout& layout, const Interest& interest, bool spare) {
   Looked looked;
   looked.layout = &layout;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
@@ -141,24 +148,33 @@ Result<void> Mirror::add_look(Layout& layout, const Interest& interest) {
     return stamp != 0 &&
            std::ranges::binary_search(looked.before, std::pair(hash64(source), stamp));
   };
+  if (spare && layout.look_after_publishing()) {
+    told.as_before = [&](const std::string& source) {
+      return stamp_before(looked.before, hash64(source));
+    };
+  }
   LK_ASSIGN(looked.seen, layout.look(told));
   looked_.push_back(std::move(looked));
   return {};
 }
 
-Result<void> Mirror::look(const std::vector<core::Claim>& wanted) {
+Result<void> Mirror::look(const std::vector<core::Claim>& wanted, bool spare) {
   if (layouts_.empty()) return {};
   std::vector<key::Resource> resources;
   for (const core::Claim& claim : wanted) resources.push_back(claim.resource);
-  return look(&resources);
+  return look(&resources, spare);
 }
 
-Result<void> Mirror::look(const std::vector<key::Resource>* wanted) {
+Result<void> Mirror::look_at_all() {
+  return look(nullptr, false);
+}
+
+Result<void> Mirror::look(const std::vector<key::Resource>* wanted, bool spare) {
   looked_.clear();
   for (const std::unique_ptr<Layout>& layout : layouts_) {
     Interest interest;
     interest.wanted = wanted;
-    LK_CHECK(add_look(*layout, interest));
+    LK_CHECK(add_look(*layout, interest, spare));
   }
   return {};
 }
@@ -230,6 +246,8 @@ Result<void> Mirror::look_for_gone(core::State& state, const Looked& looked, con
                                    Changes& changes) {
   const std::string& id = looked.layout->id();
   const Seen& seen = looked.seen;
+  const bool nothing_read = seen.complete && seen.sightings.empty() && seen.absent.empty();
+  if (nothing_read && !seen.sources.empty() && stamps_of(seen) == looked.before) return {};
   const std::set<std::string> absent(seen.absent.begin(), seen.absent.end());
   std::set<std::string> prefixes = absent;
   std::set<std::string> read;  // sources whose locks were all seen
@@ -415,7 +433,7 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
 Result<void> Mirror::tick() {
   LK_CHECK(reopen());
   if (layouts_.empty() && off_.empty()) return {};
-  LK_CHECK(look(nullptr));
+  LK_CHECK(look_at_all());
   bool any = false;
   std::set<core::LeaseId> over;  // other tools would wait for them for ever
   const auto there = table_.read([&](core::Table& table) -> Result<void> {

@@ -39,8 +39,9 @@ class Mirror {
   bool any() const { return !layouts_.empty(); }
   Layout* find(std::string_view id) const;
 
-  // Looks at what could overlap these.
-  Result<void> look(const std::vector<core::Claim>& wanted);
+  // Looks at what could overlap these (`spare`: a whole look follows in publish()); at everything.
+  Result<void> look(const std::vector<core::Claim>& wanted, bool spare = false);
+  Result<void> look_at_all();
   // Looks again at what stands behind these conflicts: another tool's lock, or one taken through a
   // layout. True: some of it is not as the table has it, so decide again.
   Result<bool> verify(const std::vector<core::Conflict>& conflicts);
@@ -109,8 +110,8 @@ class Mirror {
   // Looks of one transaction.
   using Relooked = std::map<std::pair<Layout*, std::string>, Seen>;
 
-  Result<void> look(const std::vector<key::Resource>* wanted);
-  Result<void> add_look(Layout& layout, const Interest& interest);
+  Result<void> look(const std::vector<key::Resource>* wanted, bool spare);
+  Result<void> add_look(Layout& layout, const Interest& interest, bool spare = false);
   Result<Changes> changes(core::State& state);
   static Result<View> view(core::State& state, const Looked& looked);
   Result<void> look_for_gone(core::State& state, const Looked& looked, const View& view,

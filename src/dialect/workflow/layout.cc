@@ -214,10 +214,16 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
     seen.notes.push_back(quote(path) + " is ignored");
     return {};
   }
+  if (interest.as_before) {
+    if (const auto before = interest.as_before(artefact)) {
+      seen.sources.push_back({artefact, *before, false});
+      return {};
+    }
+  }
   LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
   if (!stamp) return {};
   if (stamp->folder) {
-    seen.notes.push_back(quote(path) + " is a folder and no lock");
+    seen.notes.push_back(quote(folder.path_of(name)) + " is a folder and no lock");
     return {};
   }
   const service::Source source{artefact, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
