@@ -19,7 +19,8 @@ void check_judgement(const dirlock::LockRecord& record) {
               judged(0) == dirlock::Verdict::kReused,
           "0 does not clear it");
   if (record.hostname != here.hostname) {
-    require(judged(kNoEnd) == dirlock::Verdict::kHeld, "a process of another host is judged");
+    constexpr std::int64_t kVeryLongMs = INT64_MAX / 4;
+    require(judged(kVeryLongMs) == dirlock::Verdict::kHeld, "a process of another host is judged");
   }
 }
 

@@ -18,8 +18,12 @@ std::string_view trimmed(std::string_view text) {
 
 // A name as ours may be: UTF-8 without control characters, not too long.
 std::string name_of(std::string_view text) {
-  std::string quoted = quote(text, service::kNameBytesMax);
-  return quoted.substr(1, quoted.size() - 2);
+  const std::string quoted = quote(text, service::kNameBytesMax);
+  std::string name = quoted.substr(1, quoted.size() - 2);
+  // What cannot be shown became longer.
+  if (name.size() > service::kNameBytesMax) name.resize(service::kNameBytesMax);
+  while (!name.empty() && (name.ends_with(' ') || !is_valid_utf8(name))) name.pop_back();
+  return name;
 }
 
 }  // namespace
