@@ -311,6 +311,8 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
     return id;
   }
   const LayoutEntry before = there == all.end() ? wanted : *there;
+  Mirror probe(table);  // options that make no sense must not be registered: nothing would work
+  LK_CHECK(probe.open({wanted}));
   wanted.pending = true;
   LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     const auto old = std::ranges::find_if(

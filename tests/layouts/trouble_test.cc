@@ -164,7 +164,7 @@ class Mounted : public Trouble {
     ASSERT_EQ(::mount("small", (stage_.repo() + name).c_str(), "tmpfs", 0, "size=64k"), 0);
   }
   void make_read_only(const std::string& name, bool yes) const {
-    const unsigned long flags = MS_REMOUNT | (yes ? MS_RDONLY : 0UL);
+    const unsigned long flags = MS_REMOUNT | (yes ? static_cast<unsigned long>(MS_RDONLY) : 0UL);
     ASSERT_EQ(::mount("small", (stage_.repo() + name).c_str(), "tmpfs", flags, "size=64k"), 0);
   }
 };

@@ -198,7 +198,7 @@ bool MkdirLayout::is_ignored(const Place& place) const {
 Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, const Place& place,
                                       const service::Interest& interest, service::Seen& seen) {
   LK_ASSIGN(const std::optional<service::FileStamp> own, folder.stamp(place.name));
-  if (!own || is_ignored(place)) return own.has_value();
+  if (!own || is_ignored(place)) return false;  // passed over: as if it were not there
   std::int64_t changed_ms = own->mtime_ms;
   RecordWriter stamps;
   stamps.number(own->stamp);
