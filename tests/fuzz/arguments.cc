@@ -39,7 +39,8 @@ std::optional<std::string> variable(std::string_view name) {
 // These would look at other places of this machine, start processes or go on for ever.
 bool acts_elsewhere(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 3> kVerbs = {"demo", "purge", "doctor"};
-  constexpr std::array<std::string_view, 4> kFlags = {"--realm", "--store", "--follow", "--from"};
+  constexpr std::array<std::string_view, 8> kFlags = {
+      "--realm", "--store", "--follow", "--from", "--output", "--cwd", "--root", "--report"};
   for (const std::string& word : words) {
     for (const std::string_view verb : kVerbs) {
       if (word == verb) return true;
