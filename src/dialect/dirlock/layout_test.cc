@@ -64,7 +64,7 @@ class DirLock : public testing::Test {
   }
   Result<service::Seen> look(const std::string& text) {
     const std::vector<key::Resource> wanted = {resource(text, realm_)};
-    return layout(realm_)->look({&wanted, {}});
+    return layout(realm_)->look({&wanted, {}, {}});
   }
 
   core::Lease lease(const std::string& text) const {
@@ -169,7 +169,7 @@ TEST_F(DirLock, LocksOfOtherRealmsAreNotItsBusiness) {
   ASSERT_EQ(outside->sightings.size(), 1U);
   EXPECT_EQ(outside->sightings[0].lock.claims[0].resource.text(), "dir:" + repository_.at("plain"));
   const std::vector<key::Resource> wanted = {resource("dir:" + repository_.at("plain"), machine_)};
-  EXPECT_EQ(layout(machine_)->look({&wanted, {}})->sightings.size(), 1U);
+  EXPECT_EQ(layout(machine_)->look({&wanted, {}, {}})->sightings.size(), 1U);
   EXPECT_FALSE(key::parse("dir:/x", settings_.key_rules(realm_)));
 }
 

@@ -85,7 +85,7 @@ class MkdirLayoutTest : public testing::Test {
   service::Seen look(const std::vector<std::string>& texts) {
     std::vector<key::Resource> wanted;
     for (const std::string& text : texts) wanted.push_back(resource(text));
-    const auto seen = layout_->look({&wanted, {}});
+    const auto seen = layout_->look({&wanted, {}, {}});
     EXPECT_TRUE(seen) << seen.error().message;
     return seen.value_or(service::Seen{});
   }
@@ -213,12 +213,12 @@ TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
     return name == source.name && stamp == source.stamp;
   };
   clock_.ahead_ms = 10'000;
-  auto again = layout_->look({nullptr, known});
+  auto again = layout_->look({nullptr, known, {}});
   ASSERT_TRUE(again);
   EXPECT_THAT(again->sightings, IsEmpty());
   EXPECT_FALSE(again->sources.at(0).fresh);
   files_.write(lock("files/a/owner"), "agent: another\n");
-  again = layout_->look({nullptr, known});
+  again = layout_->look({nullptr, known, {}});
   ASSERT_TRUE(again);
   ASSERT_EQ(again->sightings.size(), 1U);
   EXPECT_EQ(again->sightings[0].lock.owner.agent, "another");
@@ -230,9 +230,9 @@ TEST_F(MkdirLayoutTest, TheUnusualReadingThatIsWantedIsSeenThoughTheLockIsKnown)
   const std::uint64_t stamp = layout_->look({})->sources.at(0).stamp;
   const auto known = [&](const std::string&, std::uint64_t now) { return now == stamp; };
   std::vector<key::Resource> wanted = {resource("a/b")};
-  EXPECT_THAT(layout_->look({&wanted, known})->sightings, IsEmpty());
+  EXPECT_THAT(layout_->look({&wanted, known, {}})->sightings, IsEmpty());
   wanted = {resource("a__b")};
-  const auto seen = layout_->look({&wanted, known});
+  const auto seen = layout_->look({&wanted, known, {}});
   ASSERT_EQ(seen->sightings.size(), 1U);
   EXPECT_EQ(seen->sightings[0].lock.claims.size(), 2U);
   EXPECT_THAT(claims_of("a__b"), ElementsAre("a/b", "a__b"));
