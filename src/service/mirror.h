@@ -32,8 +32,7 @@ class Mirror {
 
   // False: the realm has no layouts, and nothing below need be called.
   Result<bool> open();
-  Result<bool> open_to_write();  // settled_layouts()
-  Result<bool> open(std::vector<LayoutEntry> entries);
+  Result<bool> open_to_write(), open(std::vector<LayoutEntry> entries);  // settled_layouts()
   // True: layouts were registered or removed since, so record() once more what is granted.
   Result<bool> reopen();
   bool any() const { return !layouts_.empty(); }
