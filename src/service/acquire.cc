@@ -227,7 +227,13 @@ Result<bool> Locks::show(Mirror& mirror, AcquireResult& result) {
     // What its holder was told before is not taken back: that another tool came later is on record.
     if (!stands && !result.stood) {
       const core::ForeignLock by = first ? **first : nobody(first.error().message);
-      LK_CHECK(mirror.withdraw(result.lease.id, by));
+      if (const auto taken_back = mirror.withdraw(result.lease.id, by); !taken_back) {
+        // It stands in the table, and nobody can say for how long: neither yes nor no (I9).
+        return fail(Code::kUnknown,
+                    "it was granted, then " + (first ? by.path : first.error().message) +
+                        ", and could not be taken back: " + taken_back.error().message,
+                    "see whether you hold it: lockkeeper list");
+      }
       static_cast<void>(mirror.settle_missing());
       static_cast<void>(mirror.clean());
       if (!first) return fail(std::move(first.error()));

@@ -27,8 +27,8 @@ TEST(Message, I9_F1WhatWasAnsweredAsSentIsKeptWhoeverIsKilled) {
   }
   EXPECT_GE(answered.size(), 15U);
   std::set<std::string> kept;
-  const Answer list = stage.expect(0, "ann", {"message", "list"});
-  for (const Json& message : list.json()["messages"]) {
+  const Json list = stage.expect(0, "ann", {"message", "list"}).json();
+  for (const Json& message : list["messages"]) {
     kept.insert(message["text"].get<std::string>());
     EXPECT_EQ(message["from"], "bob");
   }

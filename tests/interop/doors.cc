@@ -98,9 +98,14 @@ class CoordMcp final : public Door {
   // As the ADR has it: the file that was asked for, and whose it is.
   bool names(const Answer& refusal, const std::string& agent, const std::string&) const override {
     const Json json = refusal.json();
-    return json.value("error_type", "") == "FileLockConflict" &&
-           lists(json["conflicts"], "locked_by", agent, "file", kFile) &&
-           lists(json["conflicts"], "locked_by", agent, "file_path", kFile);
+    const Json conflicts = json.value("conflicts", Json::array());
+    // Whoever has a session is AGENT@SESSION there.
+    const bool named = std::ranges::any_of(conflicts, [&](const Json& one) {
+      const std::string by = one.value("locked_by", "");
+      return (by == agent || by.starts_with(agent + "@")) && one.value("file", "") == kFile &&
+             one.value("file_path", "") == kFile;
+    });
+    return json.value("error_type", "") == "FileLockConflict" && named;
   }
 
  private:

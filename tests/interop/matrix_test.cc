@@ -189,6 +189,7 @@ TEST(Matrix, L10_what_another_tool_takes_although_ours_holds_it_is_recorded_and_
     }
     SCOPED_TRACE(foreign.tool);
     const std::string stop = stage->path("stop"), began = stage->path("began");
+    for (const std::string& file : {stop, began}) std::filesystem::remove(file);  // of the guard's
     const std::string wait =
         "echo > '" + began + "'; while [ ! -e '" + stop + "' ]; do sleep 0.05; done";
     stage::Process runs = stage->start("runner", {"run", kFile, "--", "sh", "-c", wait});
@@ -214,7 +215,6 @@ TEST(Matrix, L10_what_another_tool_takes_although_ours_holds_it_is_recorded_and_
     stage::write_text(stop, "");
     EXPECT_EQ(runs.wait(), 0) << runs.err();
     std::filesystem::remove_all(foreign.remove);
-    for (const std::string& file : {stop, began}) std::filesystem::remove(file);
     expect_free_everywhere(*stage, foreign.tool);
   }
 }

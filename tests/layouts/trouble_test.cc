@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "chaos/faults/namespaces.h"
 #include "layouts/layout_stage.h"
@@ -174,8 +175,10 @@ TEST_F(Mounted, F13_I10_AFullDiskGrantsNothingAndRecovers) {
   mount_small("/out");
   stage_.add_both();
   stage_.expect(0, "ann", {"acquire", "first"});
-  write_text(stage_.repo() + "/spec/filler", std::string(256 << 10, 'f'));
-  write_text(stage_.repo() + "/out/filler", std::string(256 << 10, 'f'));
+  for (const char* const folder : {"/spec", "/out"}) {
+    std::ofstream filler(stage_.repo() + folder + "/filler");  // as much as there is room for
+    for (int block = 0; block < 256 && filler.good(); ++block) filler << std::string(1'024, 'f');
+  }
   const Answer refused = stage_.json("ann", {"acquire", "second"});
   EXPECT_EQ(refused.status, 69) << refused.all();
   EXPECT_EQ(code_of(refused), "no_space") << refused.all();

@@ -72,6 +72,10 @@ std::vector<Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
   return list;
 }
 
+std::string overwriting(const std::string& agent) {
+  return "Overwriting expired lock for " + agent;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Workflow>> Workflow::open(service::LockTable& table, std::string output,
@@ -263,7 +267,7 @@ Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool
     LK_ASSIGN(Locked taken, name_taken(request, now));
     return taken;
   }
-  if (now.file) warnings.push_back("Overwriting expired lock for " + request.agent);
+  if (now.file) warnings.push_back(overwriting(request.agent));
   return std::nullopt;
 }
 
@@ -277,6 +281,12 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
     }
   }
   for (const Request& request : requests) LK_CHECK(resolve(texts_of(request)));
+  // Asked now: the look below takes an expired one of ours away.
+  std::set<std::string> expired;
+  for (const Request& request : requests) {
+    const auto now = standing(lock_name(request.agent));
+    if (now && now->file && now->expired && !now->lease) expired.insert(request.agent);
+  }
   LK_CHECK(use());
   // A lock whose file somebody removed is released: its name is free again.
   LK_CHECK(locks_of(requests.front().agent).look_at_layouts());
@@ -288,6 +298,9 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
     Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
     std::vector<std::string> warnings;
     LK_ASSIGN(std::optional<Locked> before, before_lock(request, may_renew, warnings));
+    if (!before && warnings.empty() && expired.contains(request.agent)) {
+      warnings.push_back(overwriting(request.agent));
+    }
     if (before) reply = std::move(*before);
     refused = refused || reply.name_taken;
     if (!before && texts_of(request).empty()) {
