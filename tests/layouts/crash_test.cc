@@ -176,7 +176,8 @@ TEST_P(CrashedLayouts, F1_AdoptIsTheirsOrOursAndNeverNobodys) {
     stage_.expect(0, "bob", {"acquire", "a.c"});
     stage_.expect(0, "bob", {"release", "a.c"});
     EXPECT_EQ(stage_.mkdir_locks().size(), 1U);
-    EXPECT_EQ(stage_.workflow_names().size(), 1U);
+    // What was prepared for a commit that never came is swept after a minute.
+    EXPECT_TRUE(stage_.workflow_mirrors().empty());
     return killed;
   });
 }
