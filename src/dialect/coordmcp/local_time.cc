@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include "base/bytes.h"
@@ -84,10 +85,11 @@ std::int64_t local_seconds(const std::tm& fields) {
     std::int64_t seconds = 0;
   };
   thread_local std::array<Known, 64> known{};
-  ::tzset();
   const std::int64_t day = (fields.tm_year * 12 + fields.tm_mon) * 31 + fields.tm_mday;
   const std::int64_t quarter = (day * 24 + fields.tm_hour) * 4 + fields.tm_min / kQuarter;
-  const std::uint64_t zone = hash64(tzname[0], tzname[1]) ^ static_cast<std::uint64_t>(timezone);
+  // By its name: the C library's own names of it change under the hands of other threads.
+  const char* const name = std::getenv("TZ");
+  const std::uint64_t zone = hash64(name == nullptr ? "" : name);
   Known& slot = known[static_cast<std::uint64_t>(quarter) % known.size()];
   if (slot.quarter != quarter || slot.zone != zone) {
     std::tm start = fields;

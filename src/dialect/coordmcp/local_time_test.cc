@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <thread>
+#include <vector>
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
@@ -84,6 +86,21 @@ TEST(LocalTime, RefusesWhatIsNoTime) {
         "2024-01-20T10:30:00+", "2024-01-20T10:30:00+25:00", "2024-01-20T10:30:00Zulu",
         "2024-01-20T10:30:00 ", " 2024-01-20", "0000-01-01", "2024-1-2", "1705746600"}) {
     EXPECT_FALSE(parse_local(text)) << text;
+  }
+}
+
+TEST(LocalTime, ManyThreadsReadTimesAtOnce) {
+  const Zone zone(kBerlin);
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 20'000; ++i) {
+        const auto read = parse_local("2024-01-20T11:30:00");
+        ASSERT_TRUE(read);
+        ASSERT_EQ(read->wall_s, kMoment);
+        ::tzset();  // as every localtime() and mktime() of a library does
+      }
+    });
   }
 }
 
