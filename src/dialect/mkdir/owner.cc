@@ -1,5 +1,6 @@
 #include "dialect/mkdir/owner.h"
 
+#include <cstdio>
 #include <ctime>
 
 #include "base/clock.h"
@@ -60,9 +61,11 @@ std::string local_time(std::int64_t wall_ms) {
   std::tm broken{};
   ::tzset();
   if (::localtime_r(&seconds, &broken) == nullptr) return format_time(wall_ms);
+  char year[16];  // strftime() would write the year 722 with three digits
+  std::snprintf(year, sizeof year, "%04d", broken.tm_year + 1900);
   char text[64];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &broken);
-  std::string time(text, size);
+  const std::size_t size = std::strftime(text, sizeof text, "-%m-%dT%H:%M:%S%z", &broken);
+  std::string time = year + std::string(text, size);
   if (time.size() > 2) time.insert(time.size() - 2, ":");  // +0100 → +01:00
   return time;
 }
