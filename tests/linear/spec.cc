@@ -295,9 +295,11 @@ class Move {
     if (told_end && (*told_.until_ms - ttl_ms) * kMs >= before.end_to) return false;
     if (!ends_after(life, ttl_ms)) return false;
     if (life.end_from < before.end_from && life.end_from == life.end_to) return false;
+    // A length that would end it earlier changes nothing: the next renewal has the old one.
+    const bool shorter = ttl_ms != kNoEnd && life.end_to <= before.end_from;
     life.end_from = std::max(life.end_from, before.end_from);
     life.end_to = std::max(life.end_to, before.end_to);
-    lease.ttl_ms = ttl_ms;
+    if (!shorter) lease.ttl_ms = ttl_ms;
     return true;
   }
 
