@@ -21,6 +21,8 @@ lockkeeper_archive(dep_utf8proc utf8proc.h libutf8proc.a utf8proc)
 # start-up code of its own.
 lockkeeper_archive(dep_nettle nettle/sha2.h libnettle.a nettle)
 
+lockkeeper_archive(dep_yaml yaml.h libyaml.a yaml)
+
 function(lockkeeper_headers target header)
   find_path(${target}_INCLUDE ${header} REQUIRED)
   add_library(${target} INTERFACE)
@@ -32,3 +34,4 @@ lockkeeper_headers(dep_fmt fmt/format.h)
 target_compile_definitions(dep_fmt INTERFACE FMT_HEADER_ONLY)
 lockkeeper_headers(dep_xxhash xxhash.h)
 lockkeeper_headers(dep_toml toml++/toml.h)
+lockkeeper_headers(dep_valijson valijson/schema.hpp)

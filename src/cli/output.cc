@@ -120,7 +120,12 @@ Line fit(Line line, std::size_t columns) {
 }
 
 void Output::object(const service::Json& json) {
-  if (options_.json) write(options_.out, service::dump(json) + "\n");
+  if (options_.json) data(json);
+}
+
+void Output::data(const service::Json& json) {
+  const std::string line = service::dump(json) + "\n";
+  write(options_.out, line);
 }
 
 void Output::text(std::string_view text) {

@@ -61,6 +61,8 @@ class Output {
 
   // One line of data: the object with --json.
   void object(const service::Json& json);
+  // One JSON object that was asked for by another name than --json.
+  void data(const service::Json& json);
   // Data for people: nothing with --json or --quiet. `text` may hold several lines.
   void text(std::string_view text);
   // One line, styled if stdout is a terminal with colours.

@@ -119,6 +119,11 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper workflow unlock --output out --agent frontend\n"
      "  lockkeeper workflow clean --output out      the workflow is over\n",
      workflow_verb},
+    {"validate", "What is wrong with a plan, before anybody starts on it",
+     "  lockkeeper validate work-packages.yaml\n"
+     "  lockkeeper validate --strict plans/*.yaml\n"
+     "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
+     validate_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

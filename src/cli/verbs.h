@@ -43,5 +43,6 @@ int renew_verb(VerbContext& context);
 int resume_verb(VerbContext& context);
 int task_verb(VerbContext& context);
 int workflow_verb(VerbContext& context);
+int validate_verb(VerbContext& context);
 
 }  // namespace lockkeeper::cli

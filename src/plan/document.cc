@@ -1,0 +1,254 @@
+#include "plan/document.h"
+
+#include <yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+
+#include "base/text.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+using Failed = std::unexpected<ParseError>;
+
+Place place_of(const yaml_mark_t& mark) {
+  return {mark.line + 1, mark.column + 1};
+}
+
+std::string_view text_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+bool is_number(std::string_view text) {
+  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+  const auto digits = [&] {
+    std::size_t count = 0;
+    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+      text.remove_prefix(1);
+      ++count;
+    }
+    return count;
+  };
+  std::size_t count = digits();
+  if (!text.empty() && text.front() == '.') {
+    text.remove_prefix(1);
+    count += digits();
+  }
+  if (count == 0) return false;
+  if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
+    text.remove_prefix(1);
+    if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+    if (digits() == 0) return false;
+  }
+  return text.empty();
+}
+
+// The core schema's reading of a plain scalar: `no` and `on` stay texts, as in YAML 1.2 and JSON.
+void read_scalar(std::string_view text, bool plain, Node& node) {
+  node.kind = Node::Kind::kText;
+  node.text = text;
+  if (!plain) return;
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
+    node.kind = Node::Kind::kNull;
+    node.text.clear();
+  } else if (text == "true" || text == "True" || text == "TRUE") {
+    node.kind = Node::Kind::kTruth;
+    node.text = "true";
+  } else if (text == "false" || text == "False" || text == "FALSE") {
+    node.kind = Node::Kind::kTruth;
+    node.text = "false";
+  } else if (is_number(text)) {
+    node.kind = Node::Kind::kNumber;
+  }
+}
+
+// Only these say what the text itself says already.
+bool is_harmless_tag(std::string_view tag) {
+  constexpr std::string_view kCore = "tag:yaml.org,2002:";
+  if (tag.empty() || tag == "!") return true;
+  if (!tag.starts_with(kCore)) return false;
+  tag.remove_prefix(kCore.size());
+  return tag == "str" || tag == "int" || tag == "float" || tag == "bool" || tag == "null" ||
+         tag == "seq" || tag == "map";
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, DocumentLimits limits) : limits_(limits) {
+    yaml_parser_initialize(&parser_);
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  ~Reader() {
+    if (event_.type != YAML_NO_EVENT) yaml_event_delete(&event_);
+    yaml_parser_delete(&parser_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  std::expected<Node, ParseError> read() {
+    if (!next() || !next()) return Failed(error_);  // stream, document
+    if (event_.type == YAML_STREAM_END_EVENT) return Node();
+    Node root;
+    if (!next() || !value(root, 0) || !next()) return Failed(error_);
+    if (!next()) return Failed(error_);
+    if (event_.type != YAML_STREAM_END_EVENT) {
+      return Failed({place_of(event_.start_mark), "a second document begins here"});
+    }
+    return root;
+  }
+
+ private:
+  bool next() {
+    if (event_.type != YAML_NO_EVENT) yaml_event_delete(&event_);
+    event_ = {};
+    if (yaml_parser_parse(&parser_, &event_) == 1) return true;
+    const std::string what = parser_.problem == nullptr ? "cannot be read" : parser_.problem;
+    const bool reading = parser_.error == YAML_READER_ERROR;
+    Place place = place_of(reading ? parser_.mark : parser_.problem_mark);
+    return fails(place, reading ? "not UTF-8 text: " + what : "not YAML: " + what);
+  }
+
+  bool fails(Place place, std::string message) {
+    error_ = {place, std::move(message)};
+    return false;
+  }
+
+  bool counted(std::size_t nodes, Place place) {
+    nodes_ += nodes;
+    if (nodes_ <= limits_.nodes) return true;
+    return fails(place, "more than " + std::to_string(limits_.nodes) +
+                            " values, those behind aliases included");
+  }
+
+  bool check_tag(std::string_view tag) {
+    if (is_harmless_tag(tag)) return true;
+    return fails(place_of(event_.start_mark),
+                 "the tag " + quote(tag, 60) + " is not allowed: a plan is plain data");
+  }
+
+  static std::size_t size_of(const Node& node) {
+    std::size_t nodes = 1;
+    for (const Node& each : node.list) nodes += size_of(each);
+    for (const Node::Entry& each : node.entries) nodes += 1 + size_of(each.value);
+    return nodes;
+  }
+
+  void remember(std::string_view anchor, const Node& node) {
+    if (!anchor.empty()) anchors_[std::string(anchor)] = node;
+  }
+
+  // The event that begins the value is the current one; afterwards its last one is.
+  bool value(Node& node, std::size_t depth) {
+    node.place = place_of(event_.start_mark);
+    if (depth > limits_.depth) {
+      return fails(node.place, "nested more than " + std::to_string(limits_.depth) + " deep");
+    }
+    if (!counted(1, node.place)) return false;
+    switch (event_.type) {
+      case YAML_ALIAS_EVENT:
+        return alias(node);
+      case YAML_SCALAR_EVENT:
+        return scalar(node);
+      case YAML_SEQUENCE_START_EVENT:
+        return list(node, depth);
+      case YAML_MAPPING_START_EVENT:
+        return map(node, depth);
+      default:
+        return fails(node.place, "a value is missing here");
+    }
+  }
+
+  bool alias(Node& node) {
+    const std::string name(text_of(event_.data.alias.anchor));
+    const auto known = anchors_.find(name);
+    if (known == anchors_.end()) {
+      return fails(node.place, "the alias *" + name + " stands for nothing, or for itself");
+    }
+    const Place place = node.place;
+    if (!counted(size_of(known->second), place)) return false;
+    node = known->second;
+    node.place = place;
+    return true;
+  }
+
+  bool scalar(Node& node) {
+    const auto& data = event_.data.scalar;
+    const std::string_view tag = text_of(data.tag);
+    if (!check_tag(tag)) return false;
+    const bool plain = data.style == YAML_PLAIN_SCALAR_STYLE && !tag.ends_with(":str");
+    const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
+    if (text.find('\0') != std::string_view::npos) return fails(node.place, "a NUL in a text");
+    read_scalar(text, plain, node);
+    remember(text_of(data.anchor), node);
+    return true;
+  }
+
+  bool list(Node& node, std::size_t depth) {
+    if (!check_tag(text_of(event_.data.sequence_start.tag))) return false;
+    const std::string anchor(text_of(event_.data.sequence_start.anchor));
+    node.kind = Node::Kind::kList;
+    for (;;) {
+      if (!next()) return false;
+      if (event_.type == YAML_SEQUENCE_END_EVENT) break;
+      if (!value(node.list.emplace_back(), depth + 1)) return false;
+    }
+    remember(anchor, node);
+    return true;
+  }
+
+  bool map(Node& node, std::size_t depth) {
+    if (!check_tag(text_of(event_.data.mapping_start.tag))) return false;
+    const std::string anchor(text_of(event_.data.mapping_start.anchor));
+    node.kind = Node::Kind::kMap;
+    std::unordered_set<std::string> keys;
+    for (;;) {
+      if (!next()) return false;
+      if (event_.type == YAML_MAPPING_END_EVENT) break;
+      const Place place = place_of(event_.start_mark);
+      Node key;
+      if (!value(key, depth + 1)) return false;
+      if (key.is_list() || key.is_map()) return fails(place, "a key must be a plain text");
+      if (!keys.insert(key.text).second) {
+        return fails(place, "the key " + quote(key.text, 60) + " is given twice");
+      }
+      Node::Entry& entry = node.entries.emplace_back();
+      entry.key = std::move(key.text);
+      entry.place = place;
+      if (!next() || !value(entry.value, depth + 1)) return false;
+    }
+    remember(anchor, node);
+    return true;
+  }
+
+  const DocumentLimits limits_;
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+  ParseError error_;
+  std::size_t nodes_ = 0;
+  std::map<std::string, Node> anchors_;
+};
+
+}  // namespace
+
+const Node* Node::find(std::string_view key) const {
+  const auto entry = std::ranges::find(entries, key, &Entry::key);
+  return entry == entries.end() ? nullptr : &entry->value;
+}
+
+std::expected<Node, ParseError> parse_document(std::string_view text, DocumentLimits limits) {
+  if (text.size() > limits.bytes) {
+    return Failed(
+        {{}, std::to_string(text.size()) + " bytes; the limit is " + std::to_string(limits.bytes)});
+  }
+  if (text.find('\0') != std::string_view::npos) return Failed({{}, "a NUL byte: not a text"});
+  if (!is_valid_utf8(text)) return Failed({{}, "not UTF-8 text"});
+  return Reader(text, limits).read();
+}
+
+}  // namespace lockkeeper::plan

@@ -1,0 +1,25 @@
+// Findings for people, programs and code hosts.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "plan/validate.h"
+
+namespace lockkeeper::plan {
+
+using Json = nlohmann::ordered_json;
+
+// One file that was looked at.
+struct FileReport {
+  std::string file;  // as named
+  Validated result;
+};
+
+// {"file","valid","packages","locks","keys","errors","warnings","findings":[…]}
+Json report_json(const FileReport& report);
+// SARIF 2.1.0, all files in one run.
+Json sarif_json(const std::vector<FileReport>& reports, const std::string& version);
+
+}  // namespace lockkeeper::plan

@@ -1,0 +1,141 @@
+#include "plan/graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "base/assert.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+// The groups in which everybody reaches everybody (Tarjan), without recursion: a plan may be a
+// chain of ten thousand.
+std::vector<std::vector<std::size_t>> groups(const Graph& graph) {
+  const std::size_t count = graph.size();
+  constexpr std::size_t kUnseen = SIZE_MAX;
+  std::vector<std::size_t> number(count, kUnseen), low(count), edge(count, 0);
+  std::vector<bool> open(count, false);
+  std::vector<std::size_t> stack, path;
+  std::vector<std::vector<std::size_t>> found;
+  std::size_t next = 0;
+  for (std::size_t start = 0; start < count; ++start) {
+    if (number[start] != kUnseen) continue;
+    path.push_back(start);
+    while (!path.empty()) {
+      const std::size_t at = path.back();
+      if (number[at] == kUnseen) {
+        number[at] = low[at] = next++;
+        stack.push_back(at);
+        open[at] = true;
+      }
+      if (edge[at] < graph.needs(at).size()) {
+        const std::size_t to = graph.needs(at)[edge[at]++];
+        if (number[to] == kUnseen) {
+          path.push_back(to);
+        } else if (open[to]) {
+          low[at] = std::min(low[at], number[to]);
+        }
+        continue;
+      }
+      path.pop_back();
+      if (!path.empty()) low[path.back()] = std::min(low[path.back()], low[at]);
+      if (low[at] != number[at]) continue;
+      std::vector<std::size_t>& group = found.emplace_back();
+      for (;;) {
+        const std::size_t member = stack.back();
+        stack.pop_back();
+        open[member] = false;
+        group.push_back(member);
+        if (member == at) break;
+      }
+    }
+  }
+  return found;
+}
+
+// A shortest ring through the group's smallest member.
+std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size_t>& group) {
+  const std::size_t start = *std::ranges::min_element(group);
+  std::vector<std::size_t> from(graph.size(), SIZE_MAX);
+  std::queue<std::size_t> ahead;
+  ahead.push(start);
+  while (!ahead.empty()) {
+    const std::size_t at = ahead.front();
+    ahead.pop();
+    for (const std::size_t to : graph.needs(at)) {
+      if (to == start) {
+        std::vector<std::size_t> ring;
+        for (std::size_t step = at; step != start; step = from[step]) ring.push_back(step);
+        ring.push_back(start);
+        std::ranges::reverse(ring);
+        return ring;
+      }
+      if (from[to] != SIZE_MAX || std::ranges::find(group, to) == group.end()) continue;
+      from[to] = at;
+      ahead.push(to);
+    }
+  }
+  return {start};
+}
+
+}  // namespace
+
+void Graph::add(std::size_t later, std::size_t earlier) {
+  LOCKKEEPER_ASSERT(later < size() && earlier < size());
+  if (std::ranges::find(before_[later], earlier) != before_[later].end()) return;
+  before_[later].push_back(earlier);
+  after_[earlier].push_back(later);
+}
+
+std::vector<std::vector<std::size_t>> Graph::rings() const {
+  std::vector<std::vector<std::size_t>> found;
+  for (const std::vector<std::size_t>& group : groups(*this)) {
+    const std::size_t first = group.front();
+    const bool itself = std::ranges::find(before_[first], first) != before_[first].end();
+    if (group.size() > 1 || itself) found.push_back(ring_in(*this, group));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::vector<std::size_t> Graph::order() const {
+  std::vector<std::size_t> missing(size()), sorted;
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
+  for (std::size_t i = 0; i < size(); ++i) {
+    missing[i] = before_[i].size();
+    if (missing[i] == 0) free.push(i);
+  }
+  while (!free.empty()) {
+    const std::size_t at = free.top();
+    free.pop();
+    sorted.push_back(at);
+    for (const std::size_t next : after_[at]) {
+      if (--missing[next] == 0) free.push(next);
+    }
+  }
+  LOCKKEEPER_ASSERT(sorted.size() == size());
+  return sorted;
+}
+
+Closure::Closure(const Graph& graph) : words_((graph.size() + 63) / 64) {
+  const std::size_t count = graph.size();
+  bits_.assign(count * words_, 0);
+  const auto group = groups(graph);  // those that are needed first
+  for (const std::vector<std::size_t>& members : group) {
+    std::vector<std::uint64_t> all(words_, 0);
+    const bool ring = members.size() > 1;
+    for (const std::size_t member : members) {
+      if (ring) all[member / 64] |= std::uint64_t{1} << (member % 64);
+      for (const std::size_t need : graph.needs(member)) {
+        all[need / 64] |= std::uint64_t{1} << (need % 64);
+        for (std::size_t w = 0; w < words_; ++w) all[w] |= bits_[need * words_ + w];
+      }
+    }
+    for (const std::size_t member : members) {
+      std::ranges::copy(all, bits_.begin() + static_cast<std::ptrdiff_t>(member * words_));
+    }
+  }
+}
+
+}  // namespace lockkeeper::plan

@@ -1,0 +1,105 @@
+#include "plan/model.h"
+
+#include <charconv>
+#include <optional>
+
+namespace lockkeeper::plan {
+namespace {
+
+std::string text_at(const Node& map, std::string_view key) {
+  const Node* const node = map.find(key);
+  return node != nullptr && node->is_text() ? node->text : std::string();
+}
+
+std::optional<std::int64_t> number_at(const Node* map, std::string_view key) {
+  const Node* const node = map == nullptr ? nullptr : map->find(key);
+  if (node == nullptr || node->kind != Node::Kind::kNumber) return std::nullopt;
+  std::int64_t value = 0;
+  const char* const end = node->text.data() + node->text.size();
+  const auto [rest, error] = std::from_chars(node->text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::vector<Name> names_at(const Node* map, std::string_view key) {
+  std::vector<Name> names;
+  const Node* const list = map == nullptr ? nullptr : map->find(key);
+  if (list == nullptr) return names;
+  for (const Node& each : list->list) {
+    if (each.is_text()) names.push_back({each.text, each.place});
+  }
+  return names;
+}
+
+const Node* map_at(const Node& map, std::string_view key) {
+  const Node* const node = map.find(key);
+  return node != nullptr && node->is_map() ? node : nullptr;
+}
+
+std::vector<std::string> command_at(const Node& node) {
+  const Node* const command = node.find("command");
+  std::vector<std::string> words;
+  if (command == nullptr) return words;
+  if (command->is_text()) return {command->text};
+  for (const Node& word : command->list) words.push_back(word.text);
+  return words;
+}
+
+Package read_package(const Node& node, const Node* defaults) {
+  Package package;
+  package.place = node.place;
+  // Older files call it `id`, and its dependencies `dependencies`: the schema says so.
+  for (const char* const key : {"package_id", "id", "name"}) {
+    const Node* const id = node.find(key);
+    if (id != nullptr && id->is_text() && package.id.text.empty()) {
+      package.id = {id->text, id->place};
+    }
+  }
+  package.title = text_at(node, "title");
+  package.description = text_at(node, "description");
+  package.depends_on = names_at(&node, "depends_on");
+  if (package.depends_on.empty()) package.depends_on = names_at(&node, "dependencies");
+  const Node* const locks = map_at(node, "locks");
+  package.files = names_at(locks, "files");
+  package.keys = names_at(locks, "keys");
+  if (locks != nullptr) package.reason = text_at(*locks, "reason");
+  const Node* const scope = map_at(node, "scope");
+  package.write_allow = names_at(scope, "write_allow");
+  package.read_allow = names_at(scope, "read_allow");
+  package.deny = names_at(scope, "deny");
+  const auto number = [&](const Node* map, const char* key, const char* by_default,
+                          std::int64_t& into) {
+    into = number_at(map, key).value_or(number_at(defaults, by_default).value_or(into));
+  };
+  number(&node, "priority", "priority", package.priority);
+  number(locks, "ttl_minutes", "lock_ttl_minutes", package.ttl_minutes);
+  number(&node, "timeout_minutes", "timeout_minutes", package.timeout_minutes);
+  number(&node, "retry_budget", "retry_budget", package.retry_budget);
+  package.command = command_at(node);
+  return package;
+}
+
+}  // namespace
+
+WorkPackages read_work_packages(const Node& root) {
+  WorkPackages plan;
+  if (const Node* const feature = map_at(root, "feature")) plan.feature = text_at(*feature, "id");
+  if (const Node* const contracts = map_at(root, "contracts")) {
+    const Node* const openapi = map_at(*contracts, "openapi");
+    plan.contracts = names_at(openapi, "files");
+    const Node* const primary = openapi == nullptr ? nullptr : openapi->find("primary");
+    if (primary != nullptr && primary->is_text()) {
+      plan.contracts.push_back({primary->text, primary->place});
+    }
+    for (Name& name : names_at(contracts, "schemas")) plan.contracts.push_back(std::move(name));
+  }
+  const Node* const packages = root.find("packages");
+  if (packages == nullptr) return plan;
+  const Node* const defaults = map_at(root, "defaults");
+  for (const Node& each : packages->list) {
+    if (each.is_map()) plan.packages.push_back(read_package(each, defaults));
+  }
+  return plan;
+}
+
+}  // namespace lockkeeper::plan

@@ -1,0 +1,46 @@
+// A plan as the rules see it: packages with their locks, scopes and dependencies, each value with
+// its place. Reading is tolerant: what has the wrong shape is left out here and found by the
+// schema, so that one mistake does not hide the others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/document.h"
+
+namespace lockkeeper::plan {
+
+struct Name {
+  std::string text;
+  Place place;
+};
+
+struct Package {
+  Name id;
+  std::string title;
+  std::string description;
+  std::vector<Name> depends_on;
+  std::vector<Name> files;  // locks
+  std::vector<Name> keys;
+  std::vector<Name> write_allow;
+  std::vector<Name> read_allow;
+  std::vector<Name> deny;
+  std::string reason;
+  std::int64_t priority = 5;
+  std::int64_t ttl_minutes = 120;
+  std::int64_t timeout_minutes = 60;
+  std::int64_t retry_budget = 1;
+  std::vector<std::string> command;  // ours; one word: for the shell
+  Place place;
+};
+
+struct WorkPackages {
+  std::string feature;
+  std::vector<Name> contracts;  // contracts.openapi.files, and the primary one
+  std::vector<Package> packages;
+};
+
+WorkPackages read_work_packages(const Node& root);
+
+}  // namespace lockkeeper::plan
