@@ -20,14 +20,18 @@ const Plan& plan() {
     below.insert("service");
     const std::set<std::string> dialects = {"dialect/workflow", "dialect/coordinator",
                                             "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir"};
+    rooms["plan"] = below;
     for (const std::string& dialect : dialects) rooms[dialect] = below;
-    rooms["plan"] = rooms["dialect"] = below;
+    rooms["dialect/workflow"].insert("plan");  // its resolutions are a planner's
+    rooms["dialect"] = below;
     rooms["dialect"].insert(dialects.begin(), dialects.end());
     rooms["wiring"] = below;
     rooms["wiring"].insert({"kv/lmdb", "dialect"});
     rooms["embed"] = below;
     rooms["embed"].insert({"wiring", "dialect/dirlock"});
-    below.insert({"plan", "dialect"});
+    below.insert("plan");
+    rooms["crew"] = below;
+    below.insert({"crew", "dialect"});
     below.insert(dialects.begin(), dialects.end());
     rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
     below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});

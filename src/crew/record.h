@@ -1,0 +1,93 @@
+// What happened to a plan's agents: the story that the journal keeps and the report tells.
+//
+// Thread safety: plain values. Times are wall-clock milliseconds; 0: not yet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockkeeper::crew {
+
+// How one attempt ended.
+enum class Ending {
+  kNone,       // it has not
+  kDone,       // exit status 0
+  kFailed,     // another exit status
+  kTimedOut,   // stopped after its time
+  kLost,       // its lease was lost, and the command was stopped
+  kUnstarted,  // the command could not be started: not found, not executable
+  kDied,       // its keeper was killed: nobody knows the exit status
+  kStopped,    // the run was asked to end
+  kStrayed,    // it changed what is outside its scope, under --strict-scope
+};
+const char* ending_name(Ending ending);  // "done", "failed", "timed_out", …
+
+// Why an agent was not running although it had not ended.
+struct Wait {
+  enum class For {
+    kNeed,   // another agent of the plan that it depends on
+    kAgent,  // another agent of the plan that has what it wants
+    kJob,    // --jobs: as many as allowed were running
+    kLock,   // somebody outside the plan
+    kPause,  // the feature's gate
+  };
+  For what = For::kNeed;
+  std::string on;  // the agent's id, or the holder's words
+  std::int64_t begin_ms = 0;
+  std::int64_t end_ms = 0;
+};
+const char* wait_name(Wait::For what);  // "dependency", "agent", "jobs", "lock", "pause"
+
+struct Change {
+  enum class Kind { kAdded, kModified, kRemoved };
+  std::string path;  // from the realm's root
+  Kind kind = Kind::kModified;
+  bool outside = false;  // of the scope of everybody who was at work then
+  // Others who were at work and may have done it instead.
+  std::vector<std::string> or_by;
+};
+const char* change_name(Change::Kind kind);  // "added", "modified", "removed"
+
+struct Attempt {
+  std::size_t number = 1;
+  std::string lease;
+  std::uint64_t fence = 0;
+  std::int64_t started_ms = 0;
+  std::int64_t ended_ms = 0;
+  Ending ending = Ending::kNone;
+  int exit_status = 0;
+  std::string why;                  // for people: "killed by SIGSEGV", "no such file"
+  std::size_t processes_ended = 0;  // left behind by the command, and ended
+  std::uint64_t log_bytes = 0;      // printed; the file may be cut
+  bool log_cut = false;
+  std::vector<Change> changes;
+  std::string changes_unknown;  // why they could not be found out; empty: they are known
+};
+
+enum class Standing { kPending, kWaiting, kRunning, kDone, kFailed, kSkipped, kStopped };
+const char* standing_name(Standing standing);  // "pending", …
+
+struct AgentRecord {
+  std::string id;
+  std::vector<std::string> locks;
+  Standing standing = Standing::kPending;
+  std::string why;  // skipped: what it needs has failed
+  std::vector<Wait> waits;
+  std::vector<Attempt> attempts;
+};
+
+struct RunRecord {
+  std::string id;       // of the run
+  std::string plan;     // the file, as it was named
+  std::string feature;  // empty: none
+  std::string realm;
+  std::size_t jobs = 0;  // 0: no limit
+  std::int64_t started_ms = 0;
+  std::int64_t ended_ms = 0;
+  std::size_t resumed = 0;  // how often it went on after an end
+  std::vector<AgentRecord> agents;
+  std::vector<std::string> problems;  // of the run as a whole
+};
+
+}  // namespace lockkeeper::crew
