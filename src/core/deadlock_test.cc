@@ -287,6 +287,28 @@ TEST_P(Rule06, L5WhoCanPassAnotherForWhatItGotLooksAgain) {
   EXPECT_THAT(realm_.woken, testing::Contains(77u));
 }
 
+// Ann passes cat, who waits for what ann holds. Once that has run out she stands behind cat.
+TEST_P(Rule06, L5WhoCanNoLongerPassAnotherClosesTheRing) {
+  for (const bool run_out : {false, true}) {
+    Realm realm(GetParam());
+    AcquireRequest reads = Realm::ask(kAnn, {s("b")});
+    reads.ttl_ms = 3;
+    realm.granted(reads);
+    realm.granted(kBob, {x("c")});
+    realm.granted(kDan, {x("a")});
+    const Lease ahead = realm.queued(kBob, {s("a"), s("b")});
+    realm.queued(kCat, {x("b"), x("c")});
+    const Lease upgrade = realm.queued(kAnn, {x("b")});
+    if (run_out) realm.pass(4);
+    EXPECT_EQ(realm.cancel(ahead.id)->outcome, Outcome::kHeld);
+    EXPECT_EQ(realm.holds(upgrade.id), !run_out);
+    const auto reply = realm.acquire(realm.wait(kBob, {x("a"), x("b")}));
+    ASSERT_EQ(reply->outcome, run_out ? Outcome::kDeadlock : Outcome::kQueued);
+    if (!run_out) continue;
+    EXPECT_THAT(cycle(*reply), ElementsAre("bob: b", "ann: b", "cat: c"));
+  }
+}
+
 TEST_P(Rule06, AfterTheVictimReleasesTheOtherGoesOn) {
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "linear/matters.h"
+
 namespace lockkeeper::linear {
 namespace {
 
@@ -22,10 +24,6 @@ const AllAlive kAlive;
 
 std::int64_t moment_after(std::int64_t from, std::int64_t ms) {
   return from > kNever - (ms + 1) * kMs ? kNever : (from / kMs + ms + 1) * kMs;
-}
-
-bool has(const Entry& entry, int resource) {
-  return std::ranges::any_of(entry.wants, [&](const Want& w) { return w.resource == resource; });
 }
 
 // One step that takes effect on a copy of a state. Its methods say whether that is possible.
@@ -521,22 +519,6 @@ class Move {
   bool decided_ = false;
   std::set<LeaseId> handing_over_;
 };
-
-// Could it matter to the step's answer whether this one is over?
-bool matters(const State& state, const Step& step, const Entry& entry) {
-  const Asked& asked = step.call->asked;
-  if (!asked.lease.empty()) return entry.id == step.named;
-  if (step.phase == Phase::kGet) {
-    const std::string& word = step.call->told.word;
-    return word == "deadlock" || (word == "lost" && entry.id == step.entry.id);
-  }
-  const bool cycles = asked.wait && !state.model.waiters.empty();
-  return cycles || entry.owner == step.entry.owner ||
-         std::ranges::find(step.lost, entry.id) != step.lost.end() ||
-         std::ranges::any_of(step.entry.wants,
-                             [&](const Want& want) { return has(entry, want.resource); }) ||
-         state.model.conflict(entry, step.entry);
-}
 
 }  // namespace
 
