@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/verbs.h"
 #include "cli/workflow_view.h"
-#include "dialect/workflow/scopes.h"
+#include "plan/scopes.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -41,7 +41,7 @@ void declare(Arguments& arguments, Options& options) {
   arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
   arguments.flag("--renew", options.renew, "lock: renew a live lock of that name");
   arguments.value("--scopes", options.scopes, "FILE",
-                  "lock: several agents, all or none, from JSON");
+                  "lock: several agents, all or none, from JSON or YAML");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--add", options.add, "PATH", "update: also this; a folder ends in /");
   arguments.offer(Arguments::Complete::kFiles);
@@ -125,16 +125,16 @@ Result<std::vector<workflow::Request>> requests(const Options& options) {
                     options.task_description.value_or(""), "", ttl_ms});
     return list;
   }
-  LK_ASSIGN(const std::vector<workflow::ScopeEntry> entries,
-            workflow::read_scopes(*options.scopes));
-  for (const workflow::ScopeEntry& entry : entries) {
+  LK_ASSIGN(const std::vector<plan::ScopeEntry> entries, plan::read_scopes_file(*options.scopes));
+  for (const plan::ScopeEntry& entry : entries) {
     if (!entry.globs.empty() || !entry.keys.empty()) {
       return fail(Code::kInvalidInput,
-                  *options.scopes + ": " + quote(entry.agent) +
+                  *options.scopes + ": " + quote(entry.agent.text) +
                       " has globs or keys, which no workflow lock file can hold",
                   "name files and directories, or take them with: lockkeeper acquire");
     }
-    list.push_back({entry.agent, entry.files, entry.directories,
+    list.push_back({entry.agent.text, plan::texts_of(entry.files),
+                    plan::texts_of(entry.directories),
                     entry.task_description.empty() ? entry.task : entry.task_description,
                     entry.task, entry.ttl_ms ? entry.ttl_ms : ttl_ms});
   }

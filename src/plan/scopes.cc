@@ -1,0 +1,244 @@
+#include "plan/scopes.h"
+
+#include <charconv>
+#include <map>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+constexpr std::string_view kFields[] = {
+    "agent", "files",   "directories", "globs",   "keys",    "task",    "task_description",
+    "after", "command", "ttl",         "minutes", "timeout", "retries", "priority"};
+constexpr const char* kHint =
+    "write {\"agents\":[{\"agent\":\"NAME\",\"files\":[…],\"directories\":[…]}]}";
+
+class Reader {
+ public:
+  explicit Reader(std::vector<Finding>& findings) : findings_(findings) {}
+
+  void agents(const Node& list) {
+    const std::size_t count = list.is_list() ? list.list.size() : list.entries.size();
+    if (count == 0) return wrong(list.place, "the scopes name no agent");
+    if (count > kScopesAgentsMax) {
+      return wrong(list.place,
+                   "the scopes name " + std::to_string(count) + " agents; the limit is " +
+                       std::to_string(kScopesAgentsMax),
+                   "use several files");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (list.is_list()) {
+        agent(list.list[i], {}, i + 1);
+      } else {
+        agent(list.entries[i].value, {list.entries[i].key, list.entries[i].place}, i + 1);
+      }
+    }
+  }
+
+  std::vector<ScopeEntry> entries;
+
+ private:
+  void wrong(Place place, std::string message, std::string hint = kHint) {
+    findings_.push_back(
+        {"schema", Severity::kError, place, agent_, std::move(message), std::move(hint), {}});
+  }
+
+  void agent(const Node& node, Name name, std::size_t number) {
+    agent_ = name.text;
+    const std::string which = "agent " + std::to_string(number);
+    if (!node.is_map()) return wrong(node.place, which + " of the scopes is not an object");
+    ScopeEntry entry;
+    entry.agent = name;
+    if (const Node* const named = node.find("agent")) {
+      const auto text = text_of(*named, which + ": \"agent\"");
+      if (!text) return;
+      if (!name.text.empty() && name.text != *text) {
+        return wrong(named->place,
+                     "the scope of " + quote(name.text) + " names another agent, " + quote(*text));
+      }
+      entry.agent = {*text, named->place};
+    }
+    if (entry.agent.text.empty()) {
+      return wrong(node.place, which + " of the scopes has no \"agent\"");
+    }
+    agent_ = entry.agent.text;
+    const auto [first, fresh] = known_.emplace(agent_, entry.agent.place.line);
+    if (!fresh) {
+      findings_.push_back({"duplicate-id",
+                           Severity::kError,
+                           entry.agent.place,
+                           agent_,
+                           "the agent " + quote(agent_) +
+                               " is in the scopes twice, first in line " +
+                               std::to_string(first->second),
+                           "give each agent a name of its own",
+                           {}});
+      return;
+    }
+    for (const Node::Entry& each : node.entries) {
+      field(entry, each, quote(agent_) + ": " + quote(each.key));
+    }
+    entries.push_back(std::move(entry));
+  }
+
+  std::optional<std::string> text_of(const Node& node, const std::string& what) {
+    if (node.is_text()) return node.text;
+    wrong(node.place, what + " is not a string");
+    return std::nullopt;
+  }
+
+  // `one_is_fine`: a string stands for a list of one.
+  std::vector<Name> list_of(const Node& node, const std::string& what, bool one_is_fine) {
+    std::vector<Name> names;
+    if (one_is_fine && node.is_text()) return {{node.text, node.place}};
+    if (!node.is_list()) {
+      wrong(node.place, what + " is not a list of strings");
+      return names;
+    }
+    for (const Node& each : node.list) {
+      if (auto text = text_of(each, "an entry of " + what)) names.push_back({*text, each.place});
+    }
+    return names;
+  }
+
+  std::optional<std::int64_t> number_of(const Node& node, const std::string& what,
+                                        std::int64_t least, std::int64_t most) {
+    std::int64_t value = 0;
+    const char* const end = node.text.data() + node.text.size();
+    const auto [rest, error] = std::from_chars(node.text.data(), end, value);
+    const bool whole = node.kind == Node::Kind::kNumber && error == std::errc() && rest == end;
+    if (whole && value >= least && value <= most) return value;
+    wrong(node.place, what + " is not a whole number from " + std::to_string(least) + " to " +
+                          std::to_string(most));
+    return std::nullopt;
+  }
+
+  std::optional<std::int64_t> duration_of(const Node& node, const std::string& what,
+                                          bool allow_none) {
+    const auto text = text_of(node, what);
+    if (!text) return std::nullopt;
+    const auto length = parse_duration_ms(*text, {.allow_none = allow_none});
+    if (length) return *length;
+    wrong(node.place, what + ": " + length.error().message, length.error().hint);
+    return std::nullopt;
+  }
+
+  void minutes(ScopeEntry& entry, const Node& node, const std::string& what, bool timeout) {
+    constexpr std::int64_t kLongest = 1'000'000;
+    constexpr std::int64_t kMinuteMs = 60'000;
+    if (entry.minutes) return wrong(node.place, what + ": give minutes or timeout, not both");
+    if (!timeout) {
+      entry.minutes = number_of(node, what, 1, kLongest);
+    } else if (const auto length = duration_of(node, what, false)) {
+      if (*length == 0) return wrong(node.place, what + " is no time at all", "write \"30m\"");
+      entry.minutes = std::min(kLongest, (*length + kMinuteMs - 1) / kMinuteMs);
+    }
+  }
+
+  void field(ScopeEntry& entry, const Node::Entry& given, const std::string& what) {
+    const std::string& name = given.key;
+    const Node& value = given.value;
+    if (value.kind == Node::Kind::kNull || name == "agent") return;
+    if (name == "files") {
+      entry.files = list_of(value, what, false);
+    } else if (name == "directories") {
+      entry.directories = list_of(value, what, false);
+    } else if (name == "globs") {
+      entry.globs = list_of(value, what, false);
+    } else if (name == "keys") {
+      entry.keys = list_of(value, what, false);
+    } else if (name == "after") {
+      entry.after = list_of(value, what, true);
+    } else if (name == "command") {
+      entry.command = texts_of(list_of(value, what, true));
+    } else if (name == "task") {
+      entry.task = text_of(value, what).value_or("");
+    } else if (name == "task_description") {
+      entry.task_description = text_of(value, what).value_or("");
+    } else if (name == "ttl") {
+      entry.ttl_ms = duration_of(value, what, true);
+    } else if (name == "minutes" || name == "timeout") {
+      minutes(entry, value, what, name == "timeout");
+    } else if (name == "retries") {
+      entry.retries = number_of(value, what, 0, 100);
+    } else if (name == "priority") {
+      entry.priority = number_of(value, what, 1, 10);
+    } else {
+      const auto meant = nearest(name, kFields);
+      wrong(given.place,
+            what + " is not known" + (meant ? "; did you mean " + quote(*meant) + "?" : ""));
+    }
+  }
+
+  std::vector<Finding>& findings_;
+  std::string agent_;                         // whose scope is being read
+  std::map<std::string, std::size_t> known_;  // agents, each with its line
+};
+
+}  // namespace
+
+std::vector<std::string> texts_of(const std::vector<Name>& names) {
+  std::vector<std::string> texts;
+  for (const Name& name : names) texts.push_back(name.text);
+  return texts;
+}
+
+const Node* scope_agents(const Node& root, std::string& why) {
+  if (root.is_list()) return &root;
+  if (!root.is_map()) {
+    why = "the scopes are neither a list nor an object";
+    return nullptr;
+  }
+  for (const char* const name : {"agents", "scopes"}) {
+    const Node* const found = root.find(name);
+    if (found == nullptr) continue;
+    if (found->is_list() || found->is_map()) return found;
+    why = quote(name) + " is neither a list nor an object";
+    return nullptr;
+  }
+  why = "the scopes have neither \"agents\" nor \"scopes\"";
+  return nullptr;
+}
+
+std::vector<ScopeEntry> read_scopes(const Node& root, std::vector<Finding>& findings) {
+  std::string why;
+  const Node* const agents = scope_agents(root, why);
+  if (agents == nullptr) {
+    findings.push_back({"schema", Severity::kError, root.place, {}, why, kHint, {}});
+    return {};
+  }
+  Reader reader(findings);
+  reader.agents(*agents);
+  return std::move(reader.entries);
+}
+
+Result<std::vector<ScopeEntry>> parse_scopes(std::string_view text) {
+  const auto document = parse_document(text, {.bytes = kScopesBytesMax});
+  if (!document) {
+    const Place place = document.error().place;
+    return fail(Code::kInvalidInput,
+                (place.line == 0 ? std::string() : "line " + std::to_string(place.line) + ": ") +
+                    document.error().message,
+                kHint);
+  }
+  std::vector<Finding> findings;
+  std::vector<ScopeEntry> entries = read_scopes(*document, findings);
+  if (findings.empty()) return entries;
+  return fail(Code::kInvalidInput, findings.front().message, findings.front().hint);
+}
+
+Result<std::vector<ScopeEntry>> read_scopes_file(const std::string& path) {
+  auto text = read_file(path, kScopesBytesMax);
+  if (!text) {
+    return fail(Code::kInvalidInput, "--scopes: " + text.error().message,
+                "name a file of JSON or YAML that can be read");
+  }
+  auto entries = parse_scopes(*text);
+  if (!entries) entries.error().message = path + ": " + entries.error().message;
+  return entries;
+}
+
+}  // namespace lockkeeper::plan
