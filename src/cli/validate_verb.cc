@@ -1,6 +1,8 @@
 // `validate`: what is wrong with a plan, before anybody starts on it.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -29,45 +31,95 @@ Result<plan::ValidateOptions> options_for(const VerbContext& context, bool stric
   return options;
 }
 
+// Broken at the terminal's edge, all of it indented.
+void show_text(Output& out, const std::string& text, std::size_t indent) {
+  const std::size_t columns = out.columns() > indent + 20 ? out.columns() - indent : 0;
+  std::string lines = wrap(text, columns);
+  const std::string blank(indent, ' ');
+  for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += indent + 1) {
+    lines.insert(at + 1, blank);
+  }
+  out.text(blank + lines);
+}
+
+std::string place_of(const FileReport& report, const Finding& finding) {
+  if (finding.place.line == 0) return report.file;
+  return report.file + ":" + std::to_string(finding.place.line) + ":" +
+         std::to_string(finding.place.column);
+}
+
+// Those of one rule. What they all advise is said once, below them.
+void show_group(Output& out, const FileReport& report, const std::vector<const Finding*>& group) {
+  const std::string& hint = group.front()->hint;
+  const bool same = group.size() > 1 && std::ranges::all_of(group, [&](const Finding* each) {
+                      return each->hint == hint;
+                    });
+  for (const Finding* const finding : group) {
+    const bool error = finding->severity == Severity::kError;
+    out.line({{"  " + place_of(report, *finding) + ": "},
+              {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}});
+    show_text(out, finding->message, 4);
+    if (!same && !finding->hint.empty()) show_text(out, "→ " + finding->hint, 4);
+  }
+  if (same && !hint.empty()) show_text(out, "→ " + hint, 2);
+}
+
 void show_findings(Output& out, const FileReport& report) {
   std::map<std::string, std::vector<const Finding*>> by_rule;
   for (const Finding& finding : report.result.findings) by_rule[finding.rule].push_back(&finding);
   for (const plan::Rule& rule : plan::rules()) {
     const auto group = by_rule.find(rule.name);
     if (group == by_rule.end()) continue;
-    out.line({{rule.name, Style::kBold}, {std::string("  ") + rule.summary, Style::kDim}});
-    for (const Finding* finding : group->second) {
-      const bool error = finding->severity == Severity::kError;
-      std::string where = report.file;
-      if (finding->place.line != 0) {
-        where +=
-            ":" + std::to_string(finding->place.line) + ":" + std::to_string(finding->place.column);
-      }
-      out.line({{"  " + where + ": "},
-                {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}});
-      for (const std::string* text : {&finding->message, &finding->hint}) {
-        if (text->empty()) continue;
-        const std::string prefix = text == &finding->hint ? "→ " : "";
-        const std::size_t columns = out.columns() > 4 ? out.columns() - 4 : 0;
-        std::string lines = wrap(prefix + *text, columns);
-        for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 5) {
-          lines.replace(at, 1, "\n    ");
-        }
-        out.text("    " + lines);
-      }
-    }
+    out.line(fit({{rule.name, Style::kBold}, {std::string("  ") + rule.summary, Style::kDim}},
+                 out.columns()));
+    show_group(out, report, group->second);
   }
 }
 
-std::string summary(const FileReport& report) {
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void show_summary(Output& out, const FileReport& report) {
   const plan::Validated& result = report.result;
   const std::size_t errors = result.count(Severity::kError);
   const std::size_t warnings = result.count(Severity::kWarning);
-  std::string text = report.file + ": " + std::to_string(result.packages) + " packages, " +
-                     std::to_string(result.locks + result.keys) + " locks: ";
-  if (errors + warnings == 0) return text + "nothing found";
-  return text + std::to_string(errors) + (errors == 1 ? " error, " : " errors, ") +
-         std::to_string(warnings) + (warnings == 1 ? " warning" : " warnings");
+  Line line = {{report.file + ": " + counted(result.packages, "package") + ", " +
+                counted(result.locks + result.keys, "lock") + ": "}};
+  if (errors + warnings == 0) line.push_back({"nothing found", Style::kGreen});
+  if (errors > 0) line.push_back({counted(errors, "error"), Style::kRed});
+  if (errors > 0 && warnings > 0) line.push_back({", "});
+  if (warnings > 0) line.push_back({counted(warnings, "warning"), Style::kYellow});
+  out.line(line);
+}
+
+// Every file is looked at, whatever is wrong with another.
+struct Looked {
+  std::vector<FileReport> reports;
+  std::optional<Error> unreadable;  // the first that could not be read
+  bool valid = true;
+};
+
+Looked look_at(Output& out, const std::vector<std::string>& files,
+               const plan::ValidateOptions& options) {
+  Looked looked;
+  for (const std::string& file : files) {
+    const auto text = read_file(file, kFileBytesMax);
+    if (text) {
+      looked.reports.push_back({file, plan::validate(*text, options)});
+      looked.valid &= looked.reports.back().result.count(Severity::kError) == 0;
+      continue;
+    }
+    Error error = text.error();
+    if (error.hint.empty()) error.hint = "name a readable file with a plan";
+    if (looked.unreadable) {
+      out.warning(error.message);
+    } else {
+      looked.unreadable = std::move(error);
+    }
+    looked.valid = false;
+  }
+  return looked;
 }
 
 }  // namespace
@@ -85,31 +137,24 @@ int validate_verb(VerbContext& context) {
   Output& out = context.out();
   const auto options = options_for(context, strict);
   if (!options) return out.failed(options.error());
-  std::vector<FileReport> reports;
-  bool valid = true;
-  for (const std::string& file : files) {
-    const auto text = read_file(file, kFileBytesMax);
-    if (!text) {
-      Error error = text.error();
-      if (error.code == Code::kNotFound) error.hint = "name a file that is there";
-      return out.failed(error);
-    }
-    reports.push_back({file, plan::validate(*text, *options)});
-    valid &= reports.back().result.count(Severity::kError) == 0;
-  }
+  const Looked looked = look_at(out, files, *options);
+  const int status = looked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {
-    out.data(plan::sarif_json(reports, LOCKKEEPER_VERSION));
-    return valid ? 0 : exit_status(Code::kInvalidInput);
+    out.data(plan::sarif_json(looked.reports, LOCKKEEPER_VERSION));
+    if (!looked.unreadable) return status;
+    out.warning(looked.unreadable->message);
+    return exit_status(looked.unreadable->code);
   }
-  service::Json json = {{"valid", valid}, {"files", service::Json::array()}};
-  for (const FileReport& report : reports) {
+  service::Json json = {{"valid", looked.valid}, {"files", service::Json::array()}};
+  for (const FileReport& report : looked.reports) {
     json["files"].push_back(plan::report_json(report));
     if (out.json()) continue;
     show_findings(out, report);
-    out.text(summary(report));
+    show_summary(out, report);
   }
+  if (looked.unreadable) return out.failed(*looked.unreadable, std::move(json));
   out.object(json);
-  return valid ? 0 : exit_status(Code::kInvalidInput);
+  return status;
 }
 
 }  // namespace lockkeeper::cli

@@ -3,9 +3,9 @@
 #include <yaml.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <map>
-#include <memory>
-#include <optional>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -119,11 +119,28 @@ class Reader {
     return false;
   }
 
-  bool counted(std::size_t nodes, Place place) {
-    nodes_ += nodes;
-    if (nodes_ <= limits_.nodes) return true;
-    return fails(place, "more than " + std::to_string(limits_.nodes) +
-                            " values, those behind aliases included");
+  // What a value takes, with all that is in it.
+  struct Size {
+    std::size_t nodes = 1;
+    std::size_t bytes = 0;
+    std::size_t depth = 0;
+  };
+
+  bool counted(const Size& size, Place place) {
+    nodes_ += size.nodes;
+    bytes_ += size.bytes;
+    if (nodes_ > limits_.nodes) {
+      return fails(place, "more than " + std::to_string(limits_.nodes) +
+                              " values, those behind aliases included");
+    }
+    if (bytes_ <= limits_.bytes) return true;
+    return fails(place, "more than " + std::to_string(limits_.bytes) +
+                            " bytes of text, those behind aliases included");
+  }
+
+  bool not_too_deep(std::size_t depth, Place place) {
+    if (depth <= limits_.depth) return true;
+    return fails(place, "nested more than " + std::to_string(limits_.depth) + " deep");
   }
 
   bool check_tag(std::string_view tag) {
@@ -132,27 +149,38 @@ class Reader {
                  "the tag " + quote(tag, 60) + " is not allowed: a plan is plain data");
   }
 
-  static std::size_t size_of(const Node& node) {
-    std::size_t nodes = 1;
-    for (const Node& each : node.list) nodes += size_of(each);
-    for (const Node::Entry& each : node.entries) nodes += 1 + size_of(each.value);
-    return nodes;
+  static Size size_of(const Node& node) {
+    Size size{1, node.text.size(), 0};
+    const auto add = [&](const Node& part) {
+      const Size inside = size_of(part);
+      size.nodes += inside.nodes;
+      size.bytes += inside.bytes;
+      size.depth = std::max(size.depth, inside.depth + 1);
+    };
+    for (const Node& each : node.list) add(each);
+    for (const Node::Entry& each : node.entries) {
+      size.nodes += 1;
+      size.bytes += each.key.size();
+      add(each.value);
+    }
+    return size;
   }
 
-  void remember(std::string_view anchor, const Node& node) {
-    if (!anchor.empty()) anchors_[std::string(anchor)] = node;
+  // A copy, and therefore counted: anchors within anchors would grow without end.
+  bool remember(std::string_view anchor, const Node& node) {
+    if (anchor.empty()) return true;
+    if (!counted(size_of(node), node.place)) return false;
+    anchors_[std::string(anchor)] = node;
+    return true;
   }
 
   // The event that begins the value is the current one; afterwards its last one is.
   bool value(Node& node, std::size_t depth) {
     node.place = place_of(event_.start_mark);
-    if (depth > limits_.depth) {
-      return fails(node.place, "nested more than " + std::to_string(limits_.depth) + " deep");
-    }
-    if (!counted(1, node.place)) return false;
+    if (!not_too_deep(depth, node.place) || !counted({}, node.place)) return false;
     switch (event_.type) {
       case YAML_ALIAS_EVENT:
-        return alias(node);
+        return alias(node, depth);
       case YAML_SCALAR_EVENT:
         return scalar(node);
       case YAML_SEQUENCE_START_EVENT:
@@ -164,14 +192,16 @@ class Reader {
     }
   }
 
-  bool alias(Node& node) {
+  bool alias(Node& node, std::size_t depth) {
     const std::string name(text_of(event_.data.alias.anchor));
     const auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fails(node.place, "the alias *" + name + " stands for nothing, or for itself");
+      return fails(node.place,
+                   "the alias " + quote("*" + name, 60) + " stands for nothing, or for itself");
     }
     const Place place = node.place;
-    if (!counted(size_of(known->second), place)) return false;
+    const Size size = size_of(known->second);
+    if (!counted(size, place) || !not_too_deep(depth + size.depth, place)) return false;
     node = known->second;
     node.place = place;
     return true;
@@ -185,8 +215,7 @@ class Reader {
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
     if (text.find('\0') != std::string_view::npos) return fails(node.place, "a NUL in a text");
     read_scalar(text, plain, node);
-    remember(text_of(data.anchor), node);
-    return true;
+    return counted({0, text.size(), 0}, node.place) && remember(text_of(data.anchor), node);
   }
 
   bool list(Node& node, std::size_t depth) {
@@ -198,8 +227,7 @@ class Reader {
       if (event_.type == YAML_SEQUENCE_END_EVENT) break;
       if (!value(node.list.emplace_back(), depth + 1)) return false;
     }
-    remember(anchor, node);
-    return true;
+    return remember(anchor, node);
   }
 
   bool map(Node& node, std::size_t depth) {
@@ -222,8 +250,7 @@ class Reader {
       entry.place = place;
       if (!next() || !value(entry.value, depth + 1)) return false;
     }
-    remember(anchor, node);
-    return true;
+    return remember(anchor, node);
   }
 
   const DocumentLimits limits_;
@@ -231,6 +258,7 @@ class Reader {
   yaml_event_t event_{};
   ParseError error_;
   std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;
   std::map<std::string, Node> anchors_;
 };
 
@@ -241,13 +269,52 @@ const Node* Node::find(std::string_view key) const {
   return entry == entries.end() ? nullptr : &entry->value;
 }
 
+std::optional<std::int64_t> Node::whole() const {
+  if (kind != Kind::kNumber) return std::nullopt;
+  const char* begin = text.data();
+  const char* const end = begin + text.size();
+  if (*begin == '+') ++begin;
+  std::int64_t value = 0;
+  if (const auto [rest, error] = std::from_chars(begin, end, value);
+      error == std::errc() && rest == end) {
+    return value;
+  }
+  double real = 0;
+  const auto [rest, error] = std::from_chars(begin, end, real);
+  constexpr double kExact = 9007199254740992.0;  // beyond, a double is no longer one number
+  if (error != std::errc() || rest != end || std::abs(real) > kExact) return std::nullopt;
+  if (std::trunc(real) != real) return std::nullopt;
+  return static_cast<std::int64_t>(real);
+}
+
+namespace {
+
+// The line that holds the first bad byte: no line break is part of a longer character.
+std::size_t line_that_is_not_utf8(std::string_view text) {
+  std::size_t line = 1;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!is_valid_utf8(text.substr(0, end))) break;
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line;
+  }
+  return line;
+}
+
+}  // namespace
+
 std::expected<Node, ParseError> parse_document(std::string_view text, DocumentLimits limits) {
   if (text.size() > limits.bytes) {
     return Failed(
         {{}, std::to_string(text.size()) + " bytes; the limit is " + std::to_string(limits.bytes)});
   }
-  if (text.find('\0') != std::string_view::npos) return Failed({{}, "a NUL byte: not a text"});
-  if (!is_valid_utf8(text)) return Failed({{}, "not UTF-8 text"});
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    const auto line = 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, nul), '\n'));
+    return Failed({{line, 1}, "a NUL byte: not a text"});
+  }
+  if (!is_valid_utf8(text)) {
+    return Failed({{line_that_is_not_utf8(text), 1}, "not UTF-8 text: a byte in this line"});
+  }
   return Reader(text, limits).read();
 }
 

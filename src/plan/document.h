@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,8 @@ class Node {
   Place place;
 
   const Node* find(std::string_view key) const;  // kMap; null: there is none
+  // kNumber without a fraction ("5", "+5", "5.0") that fits; else none.
+  std::optional<std::int64_t> whole() const;
   bool is_text() const { return kind == Kind::kText; }
   bool is_list() const { return kind == Kind::kList; }
   bool is_map() const { return kind == Kind::kMap; }
@@ -49,9 +52,10 @@ struct ParseError {
   std::string message;
 };
 
+// What is behind an alias counts each time, and once more at its anchor.
 struct DocumentLimits {
-  std::size_t bytes = 64U << 20;
-  std::size_t nodes = 4'000'000;  // aliases count for what they stand for
+  std::size_t bytes = 64U << 20;  // of the text, and of all values together
+  std::size_t nodes = 2'000'000;
   std::size_t depth = 100;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/document.h"
@@ -19,6 +20,9 @@ struct Finding {
   std::string hint;     // the corrected form, or the next step; may be empty
   std::string witness;  // of an overlap: a name that both cover
 };
+
+// A package's or agent's name for a message: as it is, or in quotes and cut if it is no plain word.
+std::string shown_name(std::string_view name);
 
 // Every rule by name, in the order of a report, with one sentence on what it is for.
 struct Rule {

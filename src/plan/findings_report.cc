@@ -1,6 +1,8 @@
 #include "plan/findings_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace lockkeeper::plan {
 namespace {
@@ -26,18 +28,53 @@ Json finding_json(const Finding& finding) {
   return json;
 }
 
+// The file's name as a reference of RFC 3986: what is reserved or not ASCII is escaped; an absolute
+// one has the scheme.
+std::string uri_of(const std::string& file) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string uri = file.starts_with('/') ? "file://" : "";
+  for (const char c : file) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").contains(c);
+    if (plain) {
+      uri += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return uri;
+}
+
+// In a message of SARIF braces are doubled, and what looks like a link would become one.
+std::string sarif_text(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '{' || c == '}') escaped += c;
+    if (c == '(' && escaped.ends_with(']')) escaped += ' ';
+    escaped += c;
+  }
+  return escaped;
+}
+
 Json sarif_result(const std::string& file, const Finding& finding) {
   Json location;
-  location["physicalLocation"]["artifactLocation"]["uri"] = file;
+  location["physicalLocation"]["artifactLocation"]["uri"] = uri_of(file);
   if (finding.place.line != 0) {
     location["physicalLocation"]["region"] = {{"startLine", finding.place.line},
                                               {"startColumn", finding.place.column}};
   }
+  if (!finding.package.empty()) {
+    location["logicalLocations"] =
+        Json::array({Json{{"name", finding.package}, {"kind", "object"}}});
+  }
   std::string text = finding.message;
   if (!finding.hint.empty()) text += ". " + finding.hint;
+  const auto rule = std::ranges::find(rules(), finding.rule, &Rule::name);
   return {{"ruleId", finding.rule},
+          {"ruleIndex", rule - rules().begin()},
           {"level", severity_name(finding.severity)},
-          {"message", {{"text", text}}},
+          {"message", {{"text", sarif_text(text)}}},
           {"locations", Json::array({location})}};
 }
 
@@ -71,6 +108,7 @@ Json sarif_json(const std::vector<FileReport>& reports, const std::string& versi
   }
   Json run;
   run["tool"]["driver"] = std::move(driver);
+  run["columnKind"] = "unicodeCodePoints";
   run["results"] = std::move(results);
   return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
           {"version", "2.1.0"},

@@ -57,6 +57,8 @@ std::vector<std::vector<std::size_t>> groups(const Graph& graph) {
 // A shortest ring through the group's smallest member.
 std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size_t>& group) {
   const std::size_t start = *std::ranges::min_element(group);
+  std::vector<bool> member(graph.size(), false);
+  for (const std::size_t each : group) member[each] = true;
   std::vector<std::size_t> from(graph.size(), SIZE_MAX);
   std::queue<std::size_t> ahead;
   ahead.push(start);
@@ -71,7 +73,7 @@ std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size
         std::ranges::reverse(ring);
         return ring;
       }
-      if (from[to] != SIZE_MAX || std::ranges::find(group, to) == group.end()) continue;
+      if (from[to] != SIZE_MAX || !member[to]) continue;
       from[to] = at;
       ahead.push(to);
     }
@@ -83,8 +85,10 @@ std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size
 
 void Graph::add(std::size_t later, std::size_t earlier) {
   LOCKKEEPER_ASSERT(later < size() && earlier < size());
-  if (std::ranges::find(before_[later], earlier) != before_[later].end()) return;
-  before_[later].push_back(earlier);
+  std::vector<std::size_t>& needs = before_[later];
+  const auto at = std::ranges::lower_bound(needs, earlier);
+  if (at != needs.end() && *at == earlier) return;
+  needs.insert(at, earlier);
   after_[earlier].push_back(later);
 }
 
@@ -92,7 +96,7 @@ std::vector<std::vector<std::size_t>> Graph::rings() const {
   std::vector<std::vector<std::size_t>> found;
   for (const std::vector<std::size_t>& group : groups(*this)) {
     const std::size_t first = group.front();
-    const bool itself = std::ranges::find(before_[first], first) != before_[first].end();
+    const bool itself = std::ranges::binary_search(before_[first], first);
     if (group.size() > 1 || itself) found.push_back(ring_in(*this, group));
   }
   std::ranges::sort(found);

@@ -13,6 +13,7 @@ class Graph {
   std::size_t size() const { return after_.size(); }
   // `later` waits for `earlier`. Twice is once.
   void add(std::size_t later, std::size_t earlier);
+  // In the order of numbers.
   const std::vector<std::size_t>& needs(std::size_t package) const { return before_[package]; }
   const std::vector<std::size_t>& needed_by(std::size_t package) const { return after_[package]; }
 

@@ -1,6 +1,5 @@
 #include "plan/model.h"
 
-#include <charconv>
 #include <optional>
 
 namespace lockkeeper::plan {
@@ -13,12 +12,7 @@ std::string text_at(const Node& map, std::string_view key) {
 
 std::optional<std::int64_t> number_at(const Node* map, std::string_view key) {
   const Node* const node = map == nullptr ? nullptr : map->find(key);
-  if (node == nullptr || node->kind != Node::Kind::kNumber) return std::nullopt;
-  std::int64_t value = 0;
-  const char* const end = node->text.data() + node->text.size();
-  const auto [rest, error] = std::from_chars(node->text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
+  return node == nullptr ? std::nullopt : node->whole();
 }
 
 std::vector<Name> names_at(const Node* map, std::string_view key) {
@@ -64,6 +58,7 @@ Package read_package(const Node& node, const Node* defaults) {
   package.keys = names_at(locks, "keys");
   if (locks != nullptr) package.reason = text_at(*locks, "reason");
   const Node* const scope = map_at(node, "scope");
+  package.scoped = scope != nullptr && scope->find("write_allow") != nullptr;
   package.write_allow = names_at(scope, "write_allow");
   package.read_allow = names_at(scope, "read_allow");
   package.deny = names_at(scope, "deny");
@@ -92,6 +87,12 @@ WorkPackages read_work_packages(const Node& root) {
       plan.contracts.push_back({primary->text, primary->place});
     }
     for (Name& name : names_at(contracts, "schemas")) plan.contracts.push_back(std::move(name));
+    if (const Node* const generated = map_at(*contracts, "generated")) {
+      for (const Node::Entry& entry : generated->entries) {
+        if (!entry.value.is_text() || entry.value.text.empty()) continue;
+        plan.contracts.push_back({entry.value.text + "/", entry.value.place});
+      }
+    }
   }
   const Node* const packages = root.find("packages");
   if (packages == nullptr) return plan;

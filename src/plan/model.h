@@ -26,6 +26,7 @@ struct Package {
   std::vector<Name> write_allow;
   std::vector<Name> read_allow;
   std::vector<Name> deny;
+  bool scoped = false;  // write_allow is given: what is not in it may not be written
   std::string reason;
   std::int64_t priority = 5;
   std::int64_t ttl_minutes = 120;
@@ -37,7 +38,7 @@ struct Package {
 
 struct WorkPackages {
   std::string feature;
-  std::vector<Name> contracts;  // contracts.openapi.files, and the primary one
+  std::vector<Name> contracts;  // openapi.files and primary, schemas; generated folders end in '/'
   std::vector<Package> packages;
 };
 

@@ -1,63 +1,96 @@
 #include "plan/overlaps.h"
 
-#include <algorithm>
-#include <string_view>
+#include <map>
+#include <optional>
+#include <unordered_map>
 
-#include "core/rows.h"
+#include "plan/place_index.h"
 
 namespace lockkeeper::plan {
 namespace {
 
-struct Filed {
-  std::string place;  // as in the lock table: space and literal segments
-  const Want* want;
-};
-
+// Many packages name the same file or pattern: each is compared once, for all of them.
 class Search {
  public:
-  Search(const std::vector<Want>& wants,
-         const std::function<bool(std::uint32_t, std::uint32_t)>& apart,
-         const std::function<bool(const Overlap&)>& found)
+  using Apart = std::function<bool(std::uint32_t, std::uint32_t)>;
+  using Found = std::function<bool(const Overlap&)>;
+
+  Search(const std::vector<Want>& wants, const Apart& apart, const Found& found)
       : apart_(apart), found_(found) {
-    filed_.reserve(wants.size());
+    std::unordered_map<std::string, std::size_t> known;
     for (const Want& want : wants) {
-      filed_.push_back({core::Place(want.resource).space_and_segments, &want});
+      const key::Resource& resource = want.resource;
+      const char kind = static_cast<char>('0' + static_cast<int>(resource.kind()));
+      const auto [at, fresh] = known.try_emplace(resource.text() + kind, same_.size());
+      if (fresh) {
+        index_.add(resource, same_.size());
+        same_.emplace_back();
+      }
+      same_[at->second].push_back(&want);
     }
-    std::ranges::stable_sort(filed_, {}, &Filed::place);
+    index_.sort();
   }
 
-  // Each pair is met from its deeper side: there the other one stands at an ancestor, or at the
-  // same place and earlier in the list.
+  // Each pair is met from its deeper side: there the other one stands above, or at the same place
+  // with a smaller number or its own.
   Result<void> run() {
-    for (std::size_t i = 0; i < filed_.size() && going_; ++i) {
-      const core::Place place(filed_[i].want->resource);
-      for (const std::size_t end : place.ancestor_ends) {
-        LK_CHECK(look_at(place.space_and_segments.substr(0, end), i, filed_.size()));
-      }
-      LK_CHECK(look_at(filed_[i].place, i, i));
+    for (std::size_t i = 0; i < same_.size() && going_; ++i) {
+      const key::Resource& resource = same_[i].front()->resource;
+      const auto look = [&](std::size_t other) {
+        compare(other, i);
+        return going_;
+      };
+      index_.above(resource, look);
+      index_.beside(resource, [&](std::size_t other) { return other > i || look(other); });
     }
+    if (error_) return fail(*error_);
     return {};
   }
 
  private:
-  Result<void> look_at(const std::string& place, std::size_t deeper, std::size_t before) {
-    auto at = std::ranges::lower_bound(filed_, place, {}, &Filed::place);
-    const auto end = filed_.begin() + static_cast<std::ptrdiff_t>(before);
-    for (; at < end && at->place == place && going_; ++at) {
-      const Want* a = at->want;
-      const Want* b = filed_[deeper].want;
-      if (a->package == b->package || apart_(a->package, b->package)) continue;
-      LK_ASSIGN(std::optional<std::string> witness, key::overlap(a->resource, b->resource));
-      if (!witness) continue;
-      if (a->package > b->package) std::swap(a, b);
-      going_ = found_({a, b, std::move(*witness)});
+  void compare(std::size_t one, std::size_t other) {
+    std::optional<std::string> witness;  // asked for when somebody needs it
+    for (std::size_t i = 0; i < same_[one].size(); ++i) {
+      const std::size_t from = one == other ? i + 1 : 0;
+      for (std::size_t j = from; j < same_[other].size(); ++j) {
+        const Want* a = same_[one][i];
+        const Want* b = same_[other][j];
+        if (a->package == b->package || apart_(a->package, b->package)) continue;
+        if (!witness && !(witness = common(*a, *b))) return;
+        if (a->package > b->package) std::swap(a, b);
+        going_ = found_({a, b, *witness});
+        if (!going_) return;
+      }
     }
-    return {};
   }
 
-  std::vector<Filed> filed_;
-  const std::function<bool(std::uint32_t, std::uint32_t)>& apart_;
-  const std::function<bool(const Overlap&)>& found_;
+  std::optional<std::string> common(const Want& a, const Want& b) {
+    const bool pattern = a.resource.is_glob() || b.resource.is_glob();
+    if (pattern && ++patterns_compared_ > kPatternsCompared) {
+      stop({Code::kLimitExceeded,
+            "more than " + std::to_string(kPatternsCompared) +
+                " comparisons with patterns; the rest was not compared",
+            "name files and folders instead of patterns such as '" +
+                (a.resource.is_glob() ? a : b).resource.text() + "'"});
+      return std::nullopt;
+    }
+    auto witness = key::overlap(a.resource, b.resource);
+    if (witness) return *std::move(witness);
+    stop(witness.error());
+    return std::nullopt;
+  }
+
+  void stop(Error error) {
+    error_ = std::move(error);
+    going_ = false;
+  }
+
+  const Apart& apart_;
+  const Found& found_;
+  std::vector<std::vector<const Want*>> same_;  // wants of one and the same resource
+  PlaceIndex index_;
+  std::size_t patterns_compared_ = 0;
+  std::optional<Error> error_;
   bool going_ = true;
 };
 

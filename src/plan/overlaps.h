@@ -24,9 +24,13 @@ struct Overlap {
   std::string witness;
 };
 
+// Comparisons with a pattern that one search may make; limit_exceeded beyond.
+inline constexpr std::size_t kPatternsCompared = 5'000'000;
+
 // Calls `found` for every pair of wants of two different packages that overlap, each once, until it
 // says false. `apart` passes over pairs of packages that never meet. Cost: for each want its
-// ancestors and what lies below it, as in the lock table.
+// ancestors and what lies below it, as in the lock table. An error of the
+// engine ends the search after what was found so far.
 Result<void> find_overlaps(const std::vector<Want>& wants,
                            const std::function<bool(std::uint32_t, std::uint32_t)>& apart,
                            const std::function<bool(const Overlap&)>& found);

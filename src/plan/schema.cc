@@ -1,12 +1,11 @@
 #include "plan/schema.h"
 
-#include <charconv>
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
+#include <optional>
+#include <regex>
+#include <unordered_set>
 
 #include "base/text.h"
 
@@ -14,137 +13,309 @@ namespace lockkeeper::plan {
 namespace {
 
 using nlohmann::json;
+using Kind = Node::Kind;
 
-constexpr std::size_t kFindingsMax = 1'000;
-
-json number_of(const std::string& text) {
-  std::int64_t whole = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, whole);
-  if (error == std::errc() && rest == end) return whole;
-  double real = 0;
-  std::from_chars(text.data(), end, real);
-  return real;
-}
-
-json json_of(const Node& node) {
-  switch (node.kind) {
-    case Node::Kind::kNull:
-      return nullptr;
-    case Node::Kind::kText:
-      return node.text;
-    case Node::Kind::kNumber:
-      return number_of(node.text);
-    case Node::Kind::kTruth:
-      return node.text == "true";
-    case Node::Kind::kList: {
-      json list = json::array();
-      for (const Node& each : node.list) list.push_back(json_of(each));
-      return list;
-    }
-    case Node::Kind::kMap: {
-      json map = json::object();
-      for (const Node::Entry& entry : node.entries) map[entry.key] = json_of(entry.value);
-      return map;
-    }
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kNull:
+      return "empty";
+    case Kind::kText:
+      return "a text";
+    case Kind::kNumber:
+      return "a number";
+    case Kind::kTruth:
+      return "true or false";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMap:
+      return "a map";
   }
-  return nullptr;
+  return "";
 }
 
-const valijson::Schema& parsed_schema() {
-  static const valijson::Schema* const kSchema = [] {
-    auto* schema = new valijson::Schema;  // kept for the life of the process
-    const json text = json::parse(work_packages_schema());
-    valijson::SchemaParser parser;
-    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *schema);
-    return schema;
-  }();
-  return *kSchema;
+std::string type_name(const std::string& type) {
+  static const std::map<std::string, std::string> kNames = {
+      {"object", "a map"},    {"array", "a list"},           {"string", "a text"},
+      {"number", "a number"}, {"integer", "a whole number"}, {"boolean", "true or false"},
+      {"null", "empty"}};
+  const auto name = kNames.find(type);
+  return name == kNames.end() ? type : name->second;
 }
 
-struct Target {
-  const Node* node;
-  std::string path;  // "packages[3].locks"
-  std::string package;
-};
+bool has_type(const Node& node, const std::string& type) {
+  if (type == "object") return node.is_map();
+  if (type == "array") return node.is_list();
+  if (type == "string") return node.is_text();
+  if (type == "integer") return node.whole().has_value();
+  if (type == "number") return node.kind == Kind::kNumber;
+  if (type == "boolean") return node.kind == Kind::kTruth;
+  return type == "null" && node.kind == Kind::kNull;
+}
 
-// The validator names a value by steps such as "[packages]" and "[3]".
-Target find_target(const Node& root, const std::vector<std::string>& steps) {
-  Target target{&root, "", ""};
-  for (const std::string& step : steps) {
-    if (step.size() < 2 || step.front() != '[') continue;
-    const std::string name = step.substr(1, step.size() - 2);
-    const Node* next = nullptr;
-    if (target.node->is_list()) {
-      std::size_t index = 0;
-      std::from_chars(name.data(), name.data() + name.size(), index);
-      if (index < target.node->list.size()) next = &target.node->list[index];
-      target.path += "[" + name + "]";
-    } else {
-      next = target.node->find(name);
-      target.path += (target.path.empty() ? "" : ".") + name;
-    }
-    if (next == nullptr) break;
-    target.node = next;
-    for (const char* const key : {"package_id", "id"}) {
-      const Node* const id = next->find(key);
-      if (id != nullptr && id->is_text() && target.package.empty() &&
-          target.path.starts_with("packages[")) {
-        target.package = id->text;
+bool equals(const Node& node, const json& value) {
+  if (value.is_string()) return node.is_text() && node.text == value.get<std::string>();
+  if (value.is_number_integer()) return node.whole() == value.get<std::int64_t>();
+  if (value.is_boolean()) {
+    return node.kind == Kind::kTruth && (node.text == "true") == value.get<bool>();
+  }
+  return value.is_null() && node.kind == Kind::kNull;
+}
+
+std::size_t code_points(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// What the node is, for a message: its text, or its kind.
+std::string shown(const Node& node) {
+  if (node.is_text()) return quote(node.text, 60);
+  if (node.kind == Kind::kNumber || node.kind == Kind::kTruth) return node.text;
+  return kind_name(node.kind);
+}
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+// Names that older files and other tools use for what the schema calls otherwise.
+std::string other_name(const std::string& key, const std::string& known) {
+  static const std::map<std::string, std::string> kNames = {
+      {"id", "package_id"},           {"name", "title"},
+      {"dependencies", "depends_on"}, {"after", "depends_on"},
+      {"version", "schema_version"},  {"commands", "steps"},
+      {"tier", "tier_required"},      {"ttl", "ttl_minutes"}};
+  const auto name = kNames.find(key);
+  return name != kNames.end() && name->second == known ? known : "";
+}
+
+class StructureCheck {
+ public:
+  explicit StructureCheck(const json& schema) : root_(schema) {}
+
+  std::vector<Finding> run(const Node& node) {
+    check(root_, node);
+    return std::move(findings_);
+  }
+
+ private:
+  struct Step {
+    const std::string* key;  // null: an element of a list
+    std::size_t index;
+  };
+
+  // "packages[3].locks", or "wp-api.locks" where the package has a name.
+  std::string where() const {
+    const bool named = !package_.empty() && path_.size() > 1;
+    std::string text = named ? shown_name(package_) : "";
+    for (std::size_t i = named ? 2 : 0; i < path_.size(); ++i) {
+      if (path_[i].key == nullptr) {
+        text += "[" + std::to_string(path_[i].index) + "]";
+      } else {
+        text += (text.empty() ? "" : ".") + *path_[i].key;
       }
     }
+    return text.empty() ? "the file" : text;
   }
-  return target;
-}
 
-// Its messages on the way up only say that something below was wrong.
-bool says_something(const std::string& description) {
-  return !description.starts_with("Failed to validate") &&
-         description.find("Failed to validate against any") == std::string::npos;
-}
+  void add(Place place, const std::string& what, std::string hint = {}) {
+    ++broken_;
+    if (quiet_ > 0 || findings_.size() >= kStructureFindingsMax) return;
+    Finding& finding = findings_.emplace_back();
+    finding.rule = "schema";
+    finding.place = place;
+    finding.package = path_.size() > 1 ? package_ : "";
+    finding.message = where() + " " + what;
+    finding.hint = std::move(hint);
+  }
 
-std::string plain_message(const Target& target, std::string text) {
-  const std::string where = target.path.empty() ? "the file" : target.path;
-  const auto quoted_name = [&]() -> std::string {
-    const std::size_t last = text.rfind('\'');
-    const std::size_t first = last == std::string::npos ? last : text.rfind('\'', last - 1);
-    return first == std::string::npos ? "" : text.substr(first + 1, last - first - 1);
-  };
-  if (text.find("additionalProperties") != std::string::npos) {
-    return where + " has the unknown key " + quote(quoted_name(), 60);
+  const json& resolved(const json& schema) const {
+    const json* at = &schema;
+    while (at->contains("$ref")) {
+      const std::string name = at->at("$ref").get<std::string>();
+      at = &root_.at(json::json_pointer(name.substr(1)));
+    }
+    return *at;
   }
-  if (text.starts_with("Value type not permitted")) return where + " is of the wrong type";
-  if (text.starts_with("Missing required property")) {
-    return where + " has no " + quoted_name();
+
+  void check(const json& given, const Node& node) {
+    const json& schema = resolved(given);
+    if (const auto all = schema.find("allOf"); all != schema.end()) {
+      for (const json& each : *all) check(each, node);
+    }
+    if (const auto any = schema.find("anyOf"); any != schema.end()) check_any(*any, node);
+    if (const auto type = schema.find("type"); type != schema.end()) {
+      const std::string name = type->get<std::string>();
+      if (!has_type(node, name)) {
+        return add(node.place, "is " + shown(node) + "; it must be " + type_name(name));
+      }
+    }
+    if (const auto values = schema.find("enum"); values != schema.end()) check_enum(*values, node);
+    if (node.is_map()) check_map(schema, node);
+    if (node.is_list()) check_list(schema, node);
+    if (node.is_text()) check_text(schema, node);
+    if (node.kind == Kind::kNumber) check_number(schema, node);
   }
-  while (!text.empty() && text.back() == '.') text.pop_back();
-  if (target.node->is_text() || target.node->kind == Node::Kind::kNumber) {
-    return where + " is " + quote(target.node->text, 60) + ": " + text;
+
+  void check_any(const json& schemas, const Node& node) {
+    const std::size_t before = broken_;
+    std::vector<std::string> types;
+    for (const json& each : schemas) {
+      ++quiet_;
+      check(each, node);
+      --quiet_;
+      if (broken_ == before) return;
+      broken_ = before;
+      types.push_back(type_name(resolved(each).value("type", "something else")));
+    }
+    add(node.place, "is " + shown(node) + "; it must be " + joined(types, " or "));
   }
-  return where + ": " + text;
-}
+
+  void check_enum(const json& values, const Node& node) {
+    for (const json& value : values) {
+      if (equals(node, value)) return;
+    }
+    std::vector<std::string> texts;
+    for (const json& value : values) {
+      texts.push_back(value.is_string() ? quote(value.get<std::string>()) : value.dump());
+    }
+    add(node.place, "is " + shown(node) + "; it must be " + (texts.size() > 1 ? "one of " : "") +
+                        joined(texts, ", "));
+  }
+
+  void check_map(const json& schema, const Node& node) {
+    std::vector<std::string> missing;
+    if (const auto required = schema.find("required"); required != schema.end()) {
+      for (const json& each : *required) {
+        const std::string name = each.get<std::string>();
+        if (node.find(name) == nullptr) missing.push_back(name);
+      }
+    }
+    if (!missing.empty()) add(node.place, "has no " + joined(missing, ", "));
+    static const json kNone = json::object();
+    const auto found = schema.find("properties");
+    const json& properties = found == schema.end() ? kNone : *found;
+    const auto others = schema.find("additionalProperties");
+    for (const Node::Entry& entry : node.entries) {
+      const auto known = properties.find(entry.key);
+      if (known == properties.end() && others == schema.end()) continue;
+      if (known == properties.end() && others->is_boolean()) {
+        if (!others->get<bool>()) unknown_key(entry, properties);
+        continue;
+      }
+      path_.push_back({&entry.key, 0});
+      check(known == properties.end() ? *others : *known, entry.value);
+      path_.pop_back();
+    }
+  }
+
+  void unknown_key(const Node::Entry& entry, const json& properties) {
+    std::vector<std::string> names;
+    for (const auto& property : properties.items()) names.push_back(property.key());
+    std::string meant;
+    for (const std::string& name : names) {
+      if (meant.empty()) meant = other_name(entry.key, name);
+    }
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    if (meant.empty()) meant = nearest(entry.key, candidates).value_or("");
+    std::string hint = meant.empty() ? "" : "did you mean " + meant + "?";
+    if (entry.key == "<<") hint = "merge keys are not read: write the values out";
+    add(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
+  }
+
+  void check_list(const json& schema, const Node& node) {
+    const std::size_t count = node.list.size();
+    if (count < schema.value("minItems", std::size_t{0})) {
+      add(node.place, count == 0
+                          ? "is an empty list; it needs at least " + schema["minItems"].dump()
+                          : "has " + std::to_string(count) + " elements; at least " +
+                                schema["minItems"].dump() + " are needed");
+    }
+    if (count > schema.value("maxItems", SIZE_MAX)) {
+      add(node.place, "has " + std::to_string(count) + " elements; at most " +
+                          schema["maxItems"].dump() + " are allowed");
+    }
+    const bool unique = schema.value("uniqueItems", false);
+    const auto items = schema.find("items");
+    std::unordered_set<std::string> seen;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Node& each = node.list[i];
+      const bool outermost = path_.size() == 1 && *path_.front().key == "packages";
+      if (outermost) package_ = package_name(each);
+      path_.push_back({nullptr, i});
+      if (unique && !each.is_list() && !each.is_map() &&
+          !seen.insert(std::string(kind_name(each.kind)) + each.text).second) {
+        add(each.place, "is " + shown(each) + " for the second time in this list");
+      }
+      if (items != schema.end()) check(*items, each);
+      path_.pop_back();
+      if (outermost) package_.clear();
+    }
+  }
+
+  static std::string package_name(const Node& node) {
+    for (const char* const key : {"package_id", "id", "name"}) {
+      const Node* const id = node.find(key);
+      if (id != nullptr && id->is_text() && !id->text.empty()) return id->text;
+    }
+    return "";
+  }
+
+  void check_text(const json& schema, const Node& node) {
+    if (!schema.contains("minLength") && !schema.contains("maxLength") &&
+        !schema.contains("pattern")) {
+      return;
+    }
+    const std::size_t length = code_points(node.text);
+    if (length < schema.value("minLength", std::size_t{0})) {
+      return add(node.place, "is an empty text");
+    }
+    if (length > schema.value("maxLength", SIZE_MAX)) {
+      return add(node.place, "is " + shown(node) + ", " + std::to_string(length) +
+                                 " characters long; at most " + schema["maxLength"].dump() +
+                                 " are allowed");
+    }
+    const auto pattern = schema.find("pattern");
+    if (pattern == schema.end()) return;
+    const std::string text = pattern->get<std::string>();
+    const auto [at, fresh] = patterns_.try_emplace(text);
+    if (fresh) at->second = std::regex(text, std::regex::ECMAScript);
+    if (std::regex_search(node.text, at->second)) return;
+    add(node.place, "is " + shown(node) + "; it must match " + text);
+  }
+
+  void check_number(const json& schema, const Node& node) {
+    const auto whole = node.whole();
+    if (!whole) return;  // our schemas have bounds on whole numbers alone
+    const auto least = schema.find("minimum");
+    const auto most = schema.find("maximum");
+    if (least != schema.end() && *whole < least->get<std::int64_t>()) {
+      add(node.place, "is " + node.text + "; the least is " + least->dump());
+    }
+    if (most != schema.end() && *whole > most->get<std::int64_t>()) {
+      add(node.place, "is " + node.text + "; the most is " + most->dump());
+    }
+  }
+
+  const json& root_;
+  std::vector<Step> path_;
+  std::string package_;  // that of the path
+  std::vector<Finding> findings_;
+  std::map<std::string, std::regex> patterns_;
+  std::size_t broken_ = 0;
+  std::size_t quiet_ = 0;
+};
 
 }  // namespace
 
+std::vector<Finding> check_structure(const Node& root, const json& schema) {
+  return StructureCheck(schema).run(root);
+}
+
 std::vector<Finding> check_structure(const Node& root) {
-  const json document = json_of(root);
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  const valijson::adapters::NlohmannJsonAdapter adapter(document);
-  std::vector<Finding> findings;
-  if (validator.validate(parsed_schema(), adapter, &results)) return findings;
-  valijson::ValidationResults::Error error;
-  while (results.popError(error) && findings.size() < kFindingsMax) {
-    if (!says_something(error.description)) continue;
-    const Target target = find_target(root, error.context);
-    Finding finding;
-    finding.rule = "schema";
-    finding.place = target.node->place;
-    finding.package = target.package;
-    finding.message = plain_message(target, error.description);
-    findings.push_back(std::move(finding));
-  }
-  return findings;
+  static const json* const kSchema = new json(json::parse(work_packages_schema()));
+  return check_structure(root, *kSchema);
 }
 
 }  // namespace lockkeeper::plan

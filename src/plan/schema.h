@@ -1,7 +1,13 @@
 // Does a file have the structure of work packages? By a JSON Schema of our own (schemas/), so that
 // editors and other tools can use the same one.
+//
+// The schema is followed on the document itself, so that each finding stands at its own line and
+// says what belongs there. Of draft 7 it knows what our schemas use: type, enum, required,
+// properties, additionalProperties, items, minItems, maxItems, uniqueItems (of plain values),
+// minLength, maxLength, pattern, minimum, maximum, allOf, anyOf, $ref to definitions.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +19,12 @@ namespace lockkeeper::plan {
 // The schema's text, as shipped.
 std::string_view work_packages_schema();
 
-// One finding of rule `schema` for each value that breaks it, at that value.
+// One finding of rule `schema` for each value that breaks it, at that value; what an object lacks
+// is one finding. At most kStructureFindingsMax.
 std::vector<Finding> check_structure(const Node& root);
+// The same by any schema of the keywords above.
+std::vector<Finding> check_structure(const Node& root, const nlohmann::json& schema);
+
+inline constexpr std::size_t kStructureFindingsMax = 1'000;
 
 }  // namespace lockkeeper::plan

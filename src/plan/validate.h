@@ -31,6 +31,9 @@ struct Validated {
 // The whole file. What is no document at all is one finding of rule `document`.
 Validated validate(std::string_view text, const ValidateOptions& options);
 
+// More are not looked at one by one; the schema has the same limit.
+inline constexpr std::size_t kPackagesMax = 10'000;
+
 // At most so many overlaps are listed one by one; a last finding counts the rest.
 inline constexpr std::size_t kOverlapsListed = 200;
 

@@ -1,0 +1,38 @@
+#include "plan/finding.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace lockkeeper::plan {
+
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t kLongest = 64;
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  if (name.empty()) return "a package without a name";
+  if (name.size() <= kLongest && std::ranges::all_of(name, plain)) return std::string(name);
+  return quote(name, kLongest);
+}
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> kRules = {
+      {"document", "the file is plain YAML or JSON"},
+      {"schema", "it has the structure of work packages"},
+      {"duplicate-id", "each package has a name of its own"},
+      {"depends-on", "what a package depends on is there"},
+      {"cycle", "no package waits for itself"},
+      {"lock-file", "each file lock is a canonical path"},
+      {"lock-key", "each logical key is known and canonical"},
+      {"purpose", "feature keys have a known purpose"},
+      {"contract", "contract keys name a listed contract"},
+      {"scope", "a package locks only what it may write"},
+      {"lock-overlap", "packages that may run at the same time lock different things"},
+      {"scope-overlap", "packages that may run at the same time write different things"},
+  };
+  return kRules;
+}
+
+}  // namespace lockkeeper::plan

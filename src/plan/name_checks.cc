@@ -1,0 +1,266 @@
+// What each name of a package means: its locks, its write scope, its contracts.
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "plan/checks.h"
+#include "plan/place_index.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+constexpr std::string_view kContract = "contract:";
+constexpr std::string_view kFeature = "feature:";
+
+// "wp-api-docs" is about "api-docs".
+std::string purpose_for(const Package& package) {
+  std::string purpose = package.id.text;
+  if (purpose.starts_with("wp-")) purpose.erase(0, 3);
+  return purpose.empty() || shown_name(purpose) != purpose ? "work" : purpose;
+}
+
+// The engine's message without the corrected form, which its hint has too.
+std::string without_correction(const Error& error) {
+  const std::size_t at = error.hint.empty() ? std::string::npos : error.message.rfind("; write '");
+  return error.message.substr(0, at);
+}
+
+// Is a resource inside a list of them? Asks only those that stand at its place or above, so that
+// long lists do no harm.
+class Inside {
+ public:
+  explicit Inside(const std::vector<Meaning>& outer) : outer_(outer) {
+    for (std::size_t i = 0; i < outer.size(); ++i) {
+      if (outer[i].resource) index_.add(*outer[i].resource, i);
+    }
+    index_.sort();
+  }
+
+  const Meaning* covering(const key::Resource& inner) const {
+    const Meaning* found = nullptr;
+    const auto look = [&](std::size_t i) {
+      if (key::covers(*outer_[i].resource, inner)) found = &outer_[i];
+      return found == nullptr;
+    };
+    if (index_.beside(inner, look)) index_.above(inner, look);
+    return found;
+  }
+
+ private:
+  const std::vector<Meaning>& outer_;
+  PlaceIndex index_;
+};
+
+class NameChecks {
+ public:
+  NameChecks(const WorkPackages& plan, const key::Rules& rules, Findings& findings)
+      : plan_(plan), rules_(rules), findings_(findings) {
+    for (const Name& name : plan.contracts) {
+      const auto parsed = key::parse(std::string(kContract) + name.text, rules_);
+      if (!parsed) continue;
+      if (name.text.ends_with('/')) {
+        generated_.push_back(parsed->resource.text());
+      } else {
+        contracts_.insert(parsed->resource.text());
+      }
+    }
+  }
+
+  PackageMeaning read(const Package& package) {
+    PackageMeaning meaning;
+    for (const Name& name : package.files) meaning.files.push_back(read_file(package, name));
+    for (const Name& name : package.keys) {
+      meaning.keys.push_back(read_key(package, name));
+      contract(package, meaning.keys.back());
+    }
+    for (const Name& name : package.write_allow) {
+      meaning.writes.push_back(read_scope(package, name, "write_allow"));
+    }
+    for (const Name& name : package.deny) {
+      meaning.denied.push_back(read_scope(package, name, "deny"));
+    }
+    scope(package, meaning);
+    return meaning;
+  }
+
+ private:
+  Finding& error(const char* rule, const Package& package, const Name& name, std::string message,
+                 std::string hint) {
+    return findings_.add(rule, Severity::kError, name.place, &package, std::move(message),
+                         std::move(hint));
+  }
+  Finding& warning(const char* rule, const Package& package, const Name& name, std::string message,
+                   std::string hint) {
+    return findings_.add(rule, Severity::kWarning, name.place, &package, std::move(message),
+                         std::move(hint));
+  }
+
+  // Refused, or not written as it should be: the finding has the right form.
+  std::optional<key::Parsed> parse(const char* rule, const Package& package, const Name& name) {
+    auto parsed = key::parse(name.text, rules_);
+    if (!parsed) {
+      error(rule, package, name, without_correction(parsed.error()), parsed.error().hint);
+      return std::nullopt;
+    }
+    if (parsed->resource.text() != name.text) {
+      error(rule, package, name, quote(name.text) + " is not written in its canonical form",
+            "write " + quote(parsed->resource.text()));
+    }
+    return *std::move(parsed);
+  }
+
+  Meaning read_file(const Package& package, const Name& name) {
+    if (key::looks_logical(name.text)) {
+      error("lock-file", package, name, quote(name.text) + " under files is a logical key",
+            "move it to keys, or write \"./" + name.text + "\" if it is a file");
+      return {&name, std::nullopt};
+    }
+    const auto parsed = parse("lock-file", package, name);
+    if (!parsed) return {&name, std::nullopt};
+    for (const std::string& text : parsed->warnings) warning("lock-file", package, name, text, "");
+    return {&name, parsed->resource};
+  }
+
+  Meaning read_key(const Package& package, const Name& name) {
+    if (!key::looks_logical(name.text)) {
+      error(
+          "lock-key", package, name, quote(name.text) + " under keys is a path, not a key",
+          "move it to files, or write it with its prefix, such as \"contract:" + name.text + "\"");
+      return {&name, std::nullopt};
+    }
+    if (names_no_purpose(name.text)) {
+      // Not "…:pause", which would stop everybody else: a purpose of the package's own.
+      const std::string fixed = name.text + ":" + purpose_for(package);
+      const bool usable = key::parse(fixed, rules_).has_value();
+      error(
+          "lock-key", package, name,
+          quote(name.text) + ": a feature: key is an id, ':' and a purpose; the purpose is missing",
+          usable ? "write " + quote(fixed) + ", or another purpose" : "write feature:ID:PURPOSE");
+      return {&name, std::nullopt};
+    }
+    const auto parsed = parse("lock-key", package, name);
+    if (!parsed) return {&name, std::nullopt};
+    const std::string& text = parsed->resource.text();
+    const bool feature = text.starts_with(kFeature);
+    for (const std::string& each : parsed->warnings) {
+      warning(feature ? "purpose" : "lock-key", package, name, each,
+              feature ? "add it to keys.feature_purposes in the config if it is meant" : "");
+    }
+    if (feature && text.ends_with(":pause")) {
+      warning("purpose", package, name,
+              quote(text) + " stops every other package of that feature while " +
+                  shown_name(package.id.text) + " holds it",
+              "take it at run time, with 'lockkeeper pause', or lock another purpose");
+    }
+    return {&name, parsed->resource};
+  }
+
+  static bool names_no_purpose(std::string_view text) {
+    if (!text.starts_with(kFeature)) return false;
+    text.remove_prefix(kFeature.size());
+    return !text.empty() && !text.contains(':');
+  }
+
+  Meaning read_scope(const Package& package, const Name& name, const char* list) {
+    auto parsed = key::parse(name.text, rules_);
+    if (!parsed) {
+      error("scope", package, name, std::string(list) + ": " + without_correction(parsed.error()),
+            parsed.error().hint);
+      return {&name, std::nullopt};
+    }
+    if (!parsed->resource.is_path()) {
+      error("scope", package, name,
+            std::string(list) + ": " + quote(name.text) + " is a logical key, not a path",
+            "move it to locks.keys");
+      return {&name, std::nullopt};
+    }
+    return {&name, parsed->resource};
+  }
+
+  void contract(const Package& package, const Meaning& key) {
+    if (!key.resource || key.resource->space() != "contract") return;
+    const std::string& text = key.resource->text();
+    if (is_listed(*key.resource)) return;
+    warning("contract", package, *key.name, quote(text) + " is not among contracts.openapi.files",
+            contract_hint(text));
+  }
+
+  bool is_listed(const key::Resource& key) const {
+    if (contracts_.contains(key.text())) return true;
+    const auto below = [&](const std::string& folder) {
+      return key.text().starts_with(folder + "/") || key.text() == folder;
+    };
+    if (std::ranges::any_of(generated_, below)) return true;
+    if (!key.is_glob()) return false;
+    return std::ranges::any_of(contracts_, [&](const std::string& each) {
+      const auto listed = key::parse(each, rules_);
+      return listed && key::covers(key, listed->resource);
+    });
+  }
+
+  std::string contract_hint(const std::string& text) const {
+    if (contracts_.empty()) return "the plan lists no contract: list it there";
+    const std::string end = "/" + text.substr(kContract.size());
+    for (const std::string& each : contracts_) {
+      if (each.ends_with(end)) return "did you mean " + quote(each) + "?";
+    }
+    const std::vector<std::string_view> all(contracts_.begin(), contracts_.end());
+    const auto guess = nearest(text, all);
+    return guess ? "did you mean " + quote(*guess) + "?" : "list it there, or correct the key";
+  }
+
+  // Without a write scope at all nothing can be outside it: the schema has spoken already.
+  void scope(const Package& package, PackageMeaning& meaning) {
+    const Inside writes(meaning.writes);
+    const Inside denied(meaning.denied);
+    for (const Meaning& file : meaning.files) {
+      meaning.inside.push_back(!file.resource || !package.scoped ||
+                               may_write(package, file, writes, denied));
+    }
+  }
+
+  bool may_write(const Package& package, const Meaning& file, const Inside& writes,
+                 const Inside& denied) {
+    const std::string locks = shown_name(package.id.text) + " locks " + quote(file.name->text);
+    if (const Meaning* const deny = denied.covering(*file.resource)) {
+      error("scope", package, *file.name,
+            locks + " but may not write it: " + quote(deny->name->text) + " is in scope.deny",
+            "take it out of deny, or do not lock it");
+      return false;
+    }
+    if (writes.covering(*file.resource) != nullptr) return true;
+    if (file.resource->kind() == key::Kind::kFile) {
+      const auto folder = key::parse(file.resource->text() + "/", rules_, key::Syntax::kLiteral);
+      if (folder && writes.covering(folder->resource) != nullptr) {
+        warning(
+            "lock-file", package, *file.name,
+            quote(file.name->text) + " is a folder in scope.write_allow, but is locked as a file",
+            "write " + quote(folder->resource.text()));
+        return true;
+      }
+    }
+    error("scope", package, *file.name,
+          locks + " but may not write it: it is not in scope.write_allow",
+          "add it to write_allow, or do not lock it");
+    return false;
+  }
+
+  const WorkPackages& plan_;
+  const key::Rules& rules_;
+  Findings& findings_;
+  std::set<std::string> contracts_;     // canonical keys
+  std::vector<std::string> generated_;  // the same of folders whose files are made
+};
+
+}  // namespace
+
+std::vector<PackageMeaning> check_names(const WorkPackages& plan, const key::Rules& rules,
+                                        Findings& findings) {
+  NameChecks checks(plan, rules, findings);
+  std::vector<PackageMeaning> meanings;
+  meanings.reserve(plan.packages.size());
+  for (const Package& package : plan.packages) meanings.push_back(checks.read(package));
+  return meanings;
+}
+
+}  // namespace lockkeeper::plan

@@ -1,0 +1,131 @@
+// Do packages that may run at the same time want the same thing?
+#include <map>
+
+#include "base/text.h"
+#include "plan/checks.h"
+#include "plan/denied.h"
+#include "plan/overlaps.h"
+#include "plan/validate.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+constexpr std::size_t kOfOnePair = 5;            // more of two packages are only counted
+constexpr std::size_t kCountedMost = 1'000'000;  // more are not even counted
+
+class OverlapChecks {
+ public:
+  OverlapChecks(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
+                const Closure& closure, Findings& findings)
+      : plan_(plan), meanings_(meanings), closure_(closure), findings_(findings) {}
+
+  void run() {
+    std::vector<Want> locks, writes;
+    for (std::uint32_t i = 0; i < plan_.packages.size(); ++i) {
+      const PackageMeaning& meaning = meanings_[i];
+      for (const Meaning& file : meaning.files) want(locks, i, file, true);
+      for (const Meaning& key : meaning.keys) want(locks, i, key, true);
+      for (const Meaning& write : meaning.writes) want(writes, i, write, false);
+      // A lock outside the write scope is reported as such; what it overlaps should be known too.
+      for (std::size_t f = 0; f < meaning.files.size(); ++f) {
+        if (!meaning.inside[f] || !plan_.packages[i].scoped)
+          want(writes, i, meaning.files[f], true);
+      }
+    }
+    compare("lock-overlap", locks, false);
+    compare("scope-overlap", writes, true);
+  }
+
+ private:
+  struct Source {
+    const Name* name;
+    bool lock;
+  };
+
+  void want(std::vector<Want>& wants, std::uint32_t package, const Meaning& meaning, bool lock) {
+    if (!meaning.resource) return;
+    wants.push_back({*meaning.resource, package, static_cast<std::uint32_t>(sources_.size())});
+    sources_.push_back({meaning.name, lock});
+  }
+
+  void compare(const char* rule, const std::vector<Want>& wants, bool writing) {
+    std::size_t beyond = 0;
+    std::size_t listed = 0;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> told;
+    const auto apart = [&](std::uint32_t a, std::uint32_t b) { return closure_.ordered(a, b); };
+    const auto done = find_overlaps(wants, apart, [&](const Overlap& overlap) {
+      std::optional<std::string> witness = overlap.witness;
+      if (writing) witness = left(overlap);
+      if (!witness) return true;
+      if (listed == kOverlapsListed ||
+          ++told[{overlap.a->package, overlap.b->package}] > kOfOnePair) {
+        return ++beyond < kCountedMost;
+      }
+      ++listed;
+      tell(rule, overlap, *witness);
+      return true;
+    });
+    if (beyond > 0) {
+      const std::string more = beyond == kCountedMost ? "at least " : "";
+      findings_.add(rule, Severity::kError, {}, nullptr,
+                    "and " + more + std::to_string(beyond) +
+                        (beyond == 1 ? " more overlap" : " more overlaps"));
+    }
+    if (!done) {
+      findings_.add(rule, Severity::kError, {}, nullptr, done.error().message, done.error().hint);
+    }
+  }
+
+  // Of what both may write, something that neither is denied. Two locks are compared already.
+  std::optional<std::string> left(const Overlap& overlap) const {
+    if (sources_[overlap.a->index].lock && sources_[overlap.b->index].lock) return std::nullopt;
+    std::vector<key::Resource> denied;
+    for (const Want* const each : {overlap.a, overlap.b}) {
+      if (sources_[each->index].lock) continue;  // it will be held, allowed or not
+      for (const Meaning& deny : meanings_[each->package].denied) {
+        if (deny.resource) denied.push_back(*deny.resource);
+      }
+    }
+    if (denied.empty()) return overlap.witness;
+    return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied, {});
+  }
+
+  void tell(const char* rule, const Overlap& overlap, const std::string& witness) {
+    const Package& a = plan_.packages[overlap.a->package];
+    const Package& b = plan_.packages[overlap.b->package];
+    const Source& mine = sources_[overlap.a->index];
+    const Source& other = sources_[overlap.b->index];
+    const auto does = [](const Source& source) {
+      return (source.lock ? " locks " : " may write ") + quote(source.name->text);
+    };
+    const bool integration = a.id.text == kIntegration || b.id.text == kIntegration;
+    const std::string first = a.id.text == kIntegration ? b.id.text : a.id.text;
+    std::string hint =
+        "let one depend on the other, or leave " + quote(witness) + " to one of them";
+    if (integration) {
+      hint = "let " + std::string(kIntegration) + " depend on " + shown_name(first);
+    }
+    Finding& finding = findings_.add(
+        rule, integration ? Severity::kWarning : Severity::kError, mine.name->place, &a,
+        shown_name(a.id.text) + does(mine) + " and " + shown_name(b.id.text) + does(other) +
+            " (line " + std::to_string(other.name->place.line) +
+            "); they may run at the same time, and both have " + quote(witness),
+        std::move(hint));
+    finding.witness = witness;
+  }
+
+  const WorkPackages& plan_;
+  const std::vector<PackageMeaning>& meanings_;
+  const Closure& closure_;
+  Findings& findings_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace
+
+void check_overlaps(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
+                    const Closure& closure, Findings& findings) {
+  OverlapChecks(plan, meanings, closure, findings).run();
+}
+
+}  // namespace lockkeeper::plan
