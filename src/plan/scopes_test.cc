@@ -62,7 +62,7 @@ TEST(Scopes, TheListMayBeWrittenInSeveralWays) {
 
 TEST(Scopes, BadInputIsNamed) {
   EXPECT_EQ(why_not(""), "the scopes are neither a list nor an object");
-  EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"), "not UTF-8 text");
+  EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"), "line 1: not UTF-8 text: a byte in this line");
   EXPECT_THAT(why_not("{\"agents\":[{\"agent\":\"a\"]}"), HasSubstr("line 1: not YAML"));
   EXPECT_EQ(why_not("7"), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{}"), "the scopes have neither \"agents\" nor \"scopes\"");
