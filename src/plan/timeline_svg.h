@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "plan/svg_text.h"
+
 namespace lockkeeper::plan {
 
 struct Bar {
@@ -13,7 +15,7 @@ struct Bar {
   std::int64_t begin_ms = 0;  // from the beginning of the picture
   std::int64_t end_ms = 0;
   Kind kind = Kind::kWork;
-  std::string label;  // drawn inside where it fits
+  std::string label;  // drawn inside where it fits, else beside where there is room
   std::string hover;  // the whole story, shown by a browser
 };
 
@@ -26,11 +28,8 @@ struct TimelinePicture {
 
 // A complete SVG document that stands alone: no script, no font or image from elsewhere, readable
 // on light and dark pages. Every text is escaped. Beyond kRowsDrawn rows the rest is counted in a
-// last line.
+// last line. What lies before the beginning is cut off; a bar that ends before it begins is short.
 inline constexpr std::size_t kRowsDrawn = 400;
 std::string timeline_svg(const TimelinePicture& picture);
-
-// Text for XML: markup escaped, what XML forbids replaced.
-std::string xml_escape(std::string_view text);
 
 }  // namespace lockkeeper::plan
