@@ -377,7 +377,7 @@ void Painter::paint_shape(const Bar& bar, const Box& box) {
             place(box.x, box.y) + " width=\"" + svg_number(box.width) + "\" height=\"" +
             svg_number(box.height) + "\" rx=\"" + svg_number(radius) + "\"/>";
   }
-  if (bar.kind == Bar::Kind::kCritical && box.width > 2 * radius) {
+  if (bar.kind == Bar::Kind::kCritical && box.width > 2 * radius + 1) {
     out_ +=
         rectangle({box.x + radius, box.y + box.height - 2.5, box.width - 2 * radius, 2.5}, "edge");
   }
