@@ -207,11 +207,12 @@ TEST(SourceText, comments_and_literals_become_blanks) {
 }
 
 TEST(Plan, has_every_folder_of_the_design) {
-  EXPECT_THAT(all_rooms(), testing::UnorderedElementsAre(
-                               "app", "base", "cli", "core", "dialect", "dialect/coordinator",
-                               "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir",
-                               "dialect/workflow", "embed", "enforce", "host", "http", "key", "kv",
-                               "kv/lmdb", "kv/memory", "mcp", "plan", "service", "wiring"));
+  EXPECT_THAT(all_rooms(),
+              testing::UnorderedElementsAre(
+                  "app", "base", "cli", "core", "crew", "dialect", "dialect/coordinator",
+                  "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir", "dialect/workflow",
+                  "embed", "enforce", "host", "http", "key", "kv", "kv/lmdb", "kv/memory", "mcp",
+                  "plan", "service", "wiring"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");
