@@ -8,6 +8,7 @@
 // work meanwhile is that one's; what lies in nobody's scope may have been any of them, and says so.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,21 +24,32 @@ struct FileState {
   std::int64_t ctime_ns = 0;
   std::uint64_t size = 0;
   std::uint64_t inode = 0;
-  bool dirty = false;  // git: differs from its HEAD
-  friend bool operator==(const FileState&, const FileState&) = default;
+  std::uint32_t mode = 0;  // kind and permissions
+  bool dirty = false;      // git: differs from its HEAD, or is not in it
+  // Of the content, where times alone would not tell: what git does not know, and what was written
+  // so shortly before the look that writing it again might leave the same times. Else empty.
+  std::string digest;
 };
 
 struct Tree {
   std::string head;  // git's commit; empty: outside git, or no commit yet
   bool by_git = false;
-  std::map<std::string, FileState> files;  // by path from the root
+  std::map<std::string, FileState> files;  // by path from the root; any bytes
+  // Submodules and repositories inside, by their folder ("libs/zlib/"): their commits.
+  std::map<std::string, std::string> nested;
+  std::int64_t looked_ns = 0;  // wall clock, when the look began
 };
 
 inline constexpr std::size_t kTreeFilesMax = 2'000'000;
+// What is larger is compared by its times alone, and what goes beyond the total.
+inline constexpr std::uint64_t kDigestFileBytesMax = 64U << 20;
+inline constexpr std::uint64_t kDigestTotalBytesMax = 1U << 30;
 
-// `root`: the realm's root, physical. `leave_out`: folders below it that never count. In a git
-// worktree by asking git (its output is bounded, its configuration cannot run anything); if git is
-// not installed or fails, by walking. limit_exceeded beyond kTreeFilesMax files.
+// `root`: the realm's root, physical. `leave_out`: folders below it that never count, absolute or
+// from the root; a store at the root is always left out. In a git worktree by asking git (its
+// output is bounded, its configuration cannot run anything); if git is not installed or fails, by
+// walking. No symlink is followed; folders themselves do not count. What may not be read is passed
+// over. limit_exceeded beyond kTreeFilesMax files, timeout if git does not answer.
 Result<Tree> look_at_tree(const std::string& root, const std::vector<std::string>& leave_out);
 
 // What an agent may change.
@@ -45,11 +57,14 @@ struct WriteScope {
   std::string agent;
   std::vector<key::Resource> writes;
   std::vector<key::Resource> denies;
+  bool fold_case = false;  // the realm's rule, by which the resources were made
 };
+// A name that is no resource (a line break in it, not UTF-8) goes with its folder.
 bool may_write(const WriteScope& scope, const std::string& path);
 
 // Every difference that is not certainly another's: what `mine` covers, and what nobody covers.
-// `others` were at work at some time between the two trees. In the order of paths.
+// `others` were at work at some time between the two trees. In the order of paths. failed if one
+// tree is git's and the other is not: nobody can compare them.
 Result<std::vector<Change>> changes_between(const Tree& before, const Tree& after,
                                             const std::string& root, const WriteScope& mine,
                                             const std::vector<WriteScope>& others);
