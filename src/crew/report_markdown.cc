@@ -158,13 +158,10 @@ void Writer::trouble_of(const AgentRecord& agent) {
   for (const Attempt& one : agent.attempts) {
     std::size_t outside = 0;
     for (const Change& change : one.changes) outside += change.outside ? 1 : 0;
-    const std::string which = tries > 1 ? ", attempt " + std::to_string(one.number) : "";
+    const std::string which = tries > 1 ? " (attempt " + std::to_string(one.number) + ")" : "";
     if (one.ending != Ending::kDone && one.ending != Ending::kNone) {
-      std::string words = plain(ending_words(one));
-      if (one.started_ms != 0) {
-        words += " after " + short_time(length_ms(one.started_ms, one.ended_ms, now_));
-      }
-      say(words + which + (agent.standing == Standing::kDone ? "; a later one was done" : ""));
+      say(plain(ending_words(one)) + which +
+          (agent.standing == Standing::kDone ? "; a later attempt was done" : ""));
     }
     if (outside > 0) {
       say("changed " + counted(outside, "file", "files") + " outside its scope" + which);

@@ -8,26 +8,26 @@
 namespace lockkeeper::crew {
 namespace {
 
-std::string bare_words(const Attempt& attempt) {
-  switch (attempt.ending) {
+const char* bare_words(Ending ending) {
+  switch (ending) {
     case Ending::kNone:
       return "is still at work";
     case Ending::kDone:
-      return "done";
+      return "is done";
     case Ending::kFailed:
-      return "failed with exit status " + std::to_string(attempt.exit_status);
+      return "failed";
     case Ending::kTimedOut:
-      return "ran out of time and was stopped";
+      return "ran out of time";
     case Ending::kLost:
       return "lost its locks and was stopped";
     case Ending::kUnstarted:
       return "could not be started";
     case Ending::kDied:
-      return "ended, but nobody knows how: its keeper was killed";
+      return "ended, nobody knows how";
     case Ending::kStopped:
       return "was stopped with the run";
     case Ending::kStrayed:
-      return "changed files outside its scope";
+      return "left its scope";
   }
   return "";
 }
@@ -87,8 +87,12 @@ std::string short_time(std::int64_t ms) {
 }
 
 std::string ending_words(const Attempt& attempt) {
-  std::string words = bare_words(attempt);
-  if (!attempt.why.empty()) words += " (" + attempt.why + ")";
+  std::string words = bare_words(attempt.ending);
+  if (!attempt.why.empty()) {
+    words += ": " + attempt.why;
+  } else if (attempt.ending == Ending::kFailed) {
+    words += ": exit status " + std::to_string(attempt.exit_status);
+  }
   return words;
 }
 

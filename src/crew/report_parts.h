@@ -23,7 +23,7 @@ std::size_t count_of(const RunRecord& record, Standing standing);
 // "4.2s", "300ms", "1h 5m": short, for tables.
 std::string short_time(std::int64_t ms);
 
-// "failed with exit status 3", "stopped after its time", …, with the reason where there is one.
+// "failed: exit status 3", "ran out of time: stopped after 2h", …
 std::string ending_words(const Attempt& attempt);
 
 // What an agent waited for: "wp-a, which it needs". Names, and words of others, are dressed for

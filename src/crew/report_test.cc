@@ -77,7 +77,7 @@ RunRecord eventful() {
   AgentRecord frontend =
       agent("frontend", Standing::kFailed, {wait(Wait::For::kAgent, "backend", 4200, 9800)},
             {attempt(1, 9800, 14'000, Ending::kTimedOut)});
-  frontend.attempts[0].why = "after 4s";
+  frontend.attempts[0].why = "stopped after 4s";
   frontend.attempts[0].log_cut = true;
   AgentRecord integration =
       agent("integration", Standing::kSkipped, {wait(Wait::For::kNeed, "frontend", 0, 14'000)}, {});
@@ -102,10 +102,10 @@ The agents worked 16.9s in all: 1.2 at once on average.
 
 - the log of docs could not be written: no space
 - `contracts` changed 1 file outside its scope
-- `backend` failed with exit status 3 after 2s, attempt 1; a later one was done
-- `backend` left 2 processes behind, which were ended, attempt 2
+- `backend` failed: exit status 3 (attempt 1); a later attempt was done
+- `backend` left 2 processes behind, which were ended (attempt 2)
 - `docs` changed nobody knows what: git did not answer for 120 s
-- `frontend` ran out of time and was stopped (after 4s) after 4.2s
+- `frontend` ran out of time: stopped after 4s
 - `frontend` printed more than its log keeps
 - `integration` was skipped: frontend, which it needs, has failed
 
