@@ -1,4 +1,5 @@
 // Configurations are remembered by 128 bits.
+#include "linear/matters.h"
 #include "linear/spec.h"
 
 namespace lockkeeper::linear {
@@ -37,7 +38,8 @@ Digest digest(const State& state) {
     if (life == state.lives.end()) return;
     sum.add(static_cast<std::uint64_t>(life->second.from()));
     sum.add(static_cast<std::uint64_t>(life->second.to()));
-    sum.add((life->second.late ? 2U : 0U) + (life->second.handed ? 1U : 0U));
+    sum.add(life->second.handed ? 1U : 0U);
+    sum.add(life->second.fence_above);
   };
   for (const auto& [id, lease] : state.model.leases) entry(lease);
   sum.add(~0ULL);
@@ -47,6 +49,12 @@ Digest digest(const State& state) {
   sum.add(~1ULL);
   for (const Entry& old : state.ghosts) entry(old);
   sum.add(~2ULL);
+  for (const Former& former : state.formers) {
+    sum.add(number(former.entry.id));
+    sum.add(static_cast<std::uint64_t>(former.gone_by));
+    sum.add(former.place);
+  }
+  sum.add(~3ULL);
   for (const auto& [id, lost] : state.gone) sum.add(number(id) * 2 + (lost ? 1U : 0U));
   sum.add(state.fence);
   sum.add(static_cast<std::uint64_t>(state.now));
@@ -65,7 +73,8 @@ std::string describe(const State& state) {
     if (life.from() != kNever) text += " may end at " + std::to_string(life.from());
     if (life.to() != kNever) text += " over at " + std::to_string(life.to());
     if (life.handed) text += ", handed over and not yet taken";
-    if (life.late) text += ", its turn may have come";
+    if (state.model.waiters.contains(entry.id) && is_late(state, entry))
+      text += ", its turn may have come";
     text += "\n";
   };
   for (const auto& [id, lease] : state.model.leases) line("held by", lease);

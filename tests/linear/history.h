@@ -54,6 +54,8 @@ struct Call {
   std::int64_t queued = kNever;    // by when it is known to stand in the queue
   std::int64_t returned = kNever;  // kNever: no answer
   bool answered() const { return !told.word.empty(); }
+  // Of an acquire: it may have been granted all the same, and nobody knows the lease.
+  bool untold() const { return !answered() || told.word == "unknown" || told.word == "lost"; }
 };
 
 // Alive until `from`, gone by `to`.

@@ -24,7 +24,7 @@ bool asks_about(const State& state, const Step& step, const Entry& entry) {
     return word == "deadlock" || (word == "lost" && entry.id == step.entry.id);
   }
   const bool cycles = asked.wait && !state.model.waiters.empty();
-  return cycles || entry.owner == step.entry.owner ||
+  return cycles || entry.owner == step.entry.owner || asked.fence == entry.fence ||
          std::ranges::find(step.lost, entry.id) != step.lost.end() ||
          std::ranges::any_of(step.entry.wants,
                              [&](const Want& want) { return has(entry, want.resource); }) ||
@@ -49,6 +49,18 @@ std::vector<LeaseId> passing_by(const sim::Model& model, const Entry& lease) {
     if (passes) passing.push_back(id);
   }
   return passing;
+}
+
+bool stood_under(const State& state, const Entry& waiter, const Former& former) {
+  const Entry& ended = former.entry;
+  const bool in_his_way =
+      former.waited ? ended.created < waiter.created : !state.model.on_side(waiter, ended);
+  return waiter.created < former.place && in_his_way && state.model.conflict(ended, waiter);
+}
+
+bool is_late(const State& state, const Entry& waiter) {
+  return std::ranges::any_of(
+      state.formers, [&](const Former& former) { return stood_under(state, waiter, former); });
 }
 
 bool matters(const State& state, const Step& step, const Entry& entry) {

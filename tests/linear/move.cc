@@ -53,11 +53,19 @@ bool Move::end_over(const LeaseId& id) {
   const bool waited = s_.model.waiters.contains(id);
   auto node = waited ? s_.model.waiters.extract(id) : s_.model.leases.extract(id);
   const Entry& entry = node.mapped();
-  for (const auto& [other, waiter] : s_.model.waiters) {
-    if (s_.model.conflict(entry, waiter)) s_.lives.at(other).late = true;
-  }
+  s_.formers.push_back({entry, waited, life.to(), s_.next_place});
+  forget_formers();
   if (!waited) s_.ghosts.push_back(entry);
   return s_.now <= latest_;
+}
+
+// Those that nobody stands under any more.
+void Move::forget_formers() {
+  std::erase_if(s_.formers, [&](const Former& former) {
+    return std::ranges::none_of(s_.model.waiters, [&](const auto& waiter) {
+      return stood_under(s_, waiter.second, former);
+    });
+  });
 }
 
 bool Move::serve_before(const LeaseId& waiter, const LeaseId& lease) {
@@ -71,6 +79,7 @@ bool Move::serve_before(const LeaseId& waiter, const LeaseId& lease) {
 // Fences of one step count as one commit's.
 bool Move::finish(bool possible) {
   s_.fence = std::max(s_.fence, issued_);
+  forget_formers();
   return possible && s_.now <= latest_;
 }
 
@@ -86,9 +95,7 @@ std::set<std::string> Move::owners_of(const std::set<Block>& blocks) const {
 // --- acquire ---
 
 bool Move::ask() {
-  for (const LeaseId& id : step_.lost) {
-    if (s_.model.leases.contains(id)) return false;
-  }
+  if (!were_lost()) return false;
   const Call& call = *step_.call;
   for (const auto& [id, own] : s_.model.leases) {
     if (own.owner != step_.entry.owner || own.wants != step_.entry.wants) continue;
@@ -99,6 +106,7 @@ bool Move::ask() {
   }
   const std::set<Block> blocks = s_.model.blocks(step_.entry, 0, kAlive);
   look_at_ghosts(step_.entry);
+  clear_away_formers();
   if (blocks.empty()) {
     decided_ = true;
     return call.queued == kNever && is_or_unanswered("granted") && grant(step_.entry) &&
@@ -114,9 +122,38 @@ bool Move::ask() {
   waiter.created = s_.next_place++;
   Life life;
   life.death = part_.death_of(call.process);
+  life.fence_above = s_.fence;
   s_.lives[waiter.id] = life;
   s_.model.waiters.emplace(waiter.id, std::move(waiter));
   return true;
+}
+
+// I7: what it is told of was its own, and ended against its will.
+bool Move::were_lost() {
+  std::size_t untold = 0;
+  for (const LeaseId& id : step_.lost) {
+    if (id.empty()) {
+      ++untold;
+      continue;
+    }
+    if (part_.asker_of(id)->entry.owner != step_.entry.owner) return false;
+    const auto gone = s_.gone.find(id);
+    if (ghost(id) == s_.ghosts.end() && (gone == s_.gone.end() || !gone->second)) return false;
+  }
+  return untold == 0 || untold <= part_.untold(step_.entry.owner, step_.invoked);
+}
+
+// Whoever asks ends on record what was in his way and is over by his clock; who stood under that is
+// served, or filed under something that is not over.
+void Move::clear_away_formers() {
+  const bool passes = std::ranges::any_of(s_.model.leases, [&](const auto& lease) {
+    return s_.model.on_side(step_.entry, lease.second);
+  });
+  std::erase_if(s_.formers, [&](const Former& former) {
+    const bool unmet = former.waited && (passes || former.entry.owner == step_.entry.owner);
+    return !unmet && former.gone_by <= step_.invoked &&
+           s_.model.conflict(former.entry, step_.entry);
+  });
 }
 
 bool Move::is_alike(const LeaseId& id) const {
@@ -158,6 +195,7 @@ bool Move::grant(Entry entry) {
   if (!hand_over_before(entry.fence) || !issue(entry.fence)) return false;
   Life life;
   life.death = part_.death_of(step_.call->asked.attach);
+  life.fence_above = s_.fence;
   s_.lives[entry.id] = life;
   s_.model.leases.emplace(entry.id, std::move(entry));
   return true;
@@ -218,7 +256,7 @@ bool Move::hand_off() {
     again = false;
     const Entry* first = nullptr;
     for (const auto& [id, waiter] : s_.model.waiters) {
-      if (s_.lives.at(id).late || (first != nullptr && first->created < waiter.created)) continue;
+      if (is_late(s_, waiter) || (first != nullptr && first->created < waiter.created)) continue;
       if (s_.model.blocks(waiter, waiter.created, kAlive).empty()) first = &waiter;
     }
     if (first == nullptr) return true;
@@ -410,19 +448,13 @@ bool Move::renew() {
   return ended_before(id);
 }
 
-// May it have been handed over without ever being taken?
-bool Move::is_untaken(const LeaseId& id) const {
-  const std::string& word = part_.asker_of(id)->call->told.word;
-  return word == "lost" || word.empty() || word == "unknown";
-}
-
 // Handed over unseen, and broken before it was taken.
 bool Move::hand_over_to_be_broken(int resource) {
   std::vector<LeaseId> ids;
   for (const auto& [id, waiter] : s_.model.waiters) {
     const Told& told = part_.asker_of(id)->call->told;
     const bool named = told_.by && told_.by->contains(text_of(waiter.owner));
-    if (!has(waiter, resource) || !is_untaken(id)) continue;
+    if (!has(waiter, resource) || !part_.asker_of(id)->call->untold()) continue;
     if (named || (unanswered() && told.word == "lost")) ids.push_back(id);
   }
   return !ids.empty() &&
@@ -476,14 +508,15 @@ bool Move::check() const {
     bool own = false;
     bool fenced = false;
     bool unknown = false;
+    const auto above = [&](const LeaseId& id) { return fence > s_.lives.at(id).fence_above; };
     for (const auto& [id, held] : s_.model.leases) {
       const bool enough = covers(held, want);
       own |= enough && held.owner == step_.entry.owner;
       fenced |= enough && held.fence == fence;
-      unknown |= enough && held.fence == 0;
+      unknown |= enough && held.fence == 0 && above(id);
     }
     for (const auto& [id, waiter] : s_.model.waiters) {
-      unknown |= is_untaken(id) && covers(waiter, want);
+      unknown |= part_.asker_of(id)->call->untold() && covers(waiter, want) && above(id);
     }
     mine &= own;
     current &= fenced;

@@ -38,11 +38,14 @@ class Move {
   bool is_or_unanswered(const char* word) const { return unanswered() || is(word); }
 
   bool finish(bool possible);
+  void forget_formers();
   std::set<std::string> owners_of(const std::set<sim::Block>& blocks) const;
 
   // --- acquire ---
 
   bool ask();
+  bool were_lost();
+  void clear_away_formers();
   bool is_alike(const core::LeaseId& id) const;
   bool get();
   bool issue(std::uint64_t fence);
@@ -70,7 +73,6 @@ class Move {
   bool release_ghosts(int resource);
   bool release_key();
   bool renew();
-  bool is_untaken(const core::LeaseId& id) const;
   bool hand_over_to_be_broken(int resource);
   bool break_key();
   bool covers(const sim::Entry& held, const sim::Want& want) const;

@@ -58,7 +58,10 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
     };
     step.named =
         named(step.call->asked.lease.empty() ? step.call->told.lease : step.call->asked.lease);
-    for (const std::string& lost : step.call->told.lost) step.lost.push_back(named(lost));
+    for (const std::string& lost : step.call->told.lost) {
+      step.lost.push_back(named(lost));
+      if (step.phase != Phase::kGet) ++uses[step.lost.back()];
+    }
     if (!step.call->asked.lease.empty()) ++uses[step.named];
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -98,6 +101,13 @@ void Part::add(const Call& call, const core::LeaseId& id) {
 
 const Step* Part::asker_of(const core::LeaseId& id) const {
   return &steps[asker_.at(id)];
+}
+
+std::size_t Part::untold(const core::Owner& owner, std::int64_t by) const {
+  return static_cast<std::size_t>(std::ranges::count_if(steps, [&](const Step& step) {
+    return step.phase != Phase::kGet && step.call->asked.verb == Verb::kAcquire &&
+           step.entry.owner == owner && step.invoked <= by && step.call->untold();
+  }));
 }
 
 Death Part::death_of(const std::string& process) const {

@@ -42,11 +42,13 @@ struct Part {
   Part(const std::vector<const Call*>& calls, const History& history);
   const Step* asker_of(const core::LeaseId& id) const;  // the kWhole or kGet step
   Death death_of(const std::string& process) const;
+  // How many leases the owner may have been granted without being told, by calls begun by then.
+  std::size_t untold(const core::Owner& owner, std::int64_t by) const;
 
   sim::World world;
   sim::Processes nobody;    // the model is told of deaths by ending what was bound to them
   std::vector<Step> steps;  // by invocation
-  std::map<core::LeaseId, std::size_t> uses;  // how many steps name a lease
+  std::map<core::LeaseId, std::size_t> uses;  // how many steps name a lease, or tell of its loss
 
  private:
   void add(const Call& call, const core::LeaseId& id);
@@ -59,18 +61,28 @@ struct Part {
 struct Life {
   std::int64_t end_from = kNever;  // by its length: not before, and from `end_to` on surely
   std::int64_t end_to = kNever;
-  Death death;          // of the process it is bound to
-  bool late = false;    // a waiter whose turn may have come without anybody's commit
-  bool handed = false;  // a lease that was handed over and not yet taken
+  Death death;                    // of the process it is bound to
+  bool handed = false;            // a lease that was handed over and not yet taken
+  std::uint64_t fence_above = 0;  // its fence, if nobody was told, is greater than this
   std::int64_t from() const { return std::min(end_from, death.from); }
   std::int64_t to() const { return std::min(end_to, death.to); }
+};
+
+// What has ended without anybody's commit: who waited then may be filed under it still, so that his
+// turn comes without anybody noticing, until somebody clears it away.
+struct Former {
+  sim::Entry entry;
+  bool waited = false;  // it was a waiter itself
+  std::int64_t gone_by = kNever;
+  kv::Version place = 0;  // whoever is in the queue before this waited then
 };
 
 struct State {
   explicit State(const Part& part) : model(part.world, part.nobody) {}
   sim::Model model;
   std::map<core::LeaseId, Life> lives;
-  std::vector<sim::Entry> ghosts;      // over, and perhaps still on record
+  std::vector<sim::Entry> ghosts;  // over, and perhaps still on record
+  std::vector<Former> formers;
   std::map<core::LeaseId, bool> gone;  // ended and named again later; true: lost, not released
   std::uint64_t fence = 0;             // the highest so far
   std::int64_t now = 0;                // it is not earlier than this
