@@ -128,14 +128,19 @@ TEST_F(Loss, TheCallbackMayDestroyTheLeaseAndTheRealm) {
     std::mutex mutex;
     std::condition_variable done;
     bool over = false;
-    lease = std::make_unique<Lease>(granted(*mine, {"a"}, {.on_lost = [&](const Error&) {
+    Lease first = granted(*mine, {"a"}, {.on_lost = [&](const Error&) {
+      const std::lock_guard lock(mutex);
       lease.reset();
       mine.reset();
-      const std::lock_guard lock(mutex);
       over = true;
       done.notify_all();
-    }}));
-    break_lease(lease->id());
+    }});
+    const std::string id = first.id();
+    {
+      const std::lock_guard lock(mutex);
+      lease = std::make_unique<Lease>(std::move(first));
+    }
+    break_lease(id);
     std::unique_lock lock(mutex);
     EXPECT_TRUE(done.wait_for(lock, 60s, [&] { return over; }));
   }
