@@ -176,13 +176,23 @@ TEST(Logical, Feature) {
   expect_rows({{"feature:FEAT-123:Pause", "feature:FEAT-123:pause"},
                {"feature:a:b.c_d:docs", "feature:a:b.c_d:docs"},
                {"feature:x:train-engine", "feature:x:train-engine"}});
-  expect_corrected({{"feature:quick-task", "feature:quick-task:pause"},
-                    {"feature:quick task", "feature:quick-task:pause"},
-                    {"feature:x:", "feature:x:pause"},
-                    {"feature::pause", "feature:pause:pause"},
-                    {"feature:a b:docs", "feature:a-b:docs"},
+  expect_corrected({{"feature:a b:docs", "feature:a-b:docs"},
                     {"feature:a::docs", "feature:a:docs"},
                     {"feature:x:pa use", "feature:x:pa-use"}});
+}
+
+// What is missing is left to its author: `pause` would pause the feature.
+TEST(Logical, FeatureWithoutAPurposeOrAnId) {
+  for (const auto& [given, written] :
+       {Row{"feature:quick-task", "feature:quick-task:<purpose>"},
+        Row{"feature:quick task", "feature:quick-task:<purpose>"},
+        Row{"feature:x:", "feature:x:<purpose>"}, Row{"feature:x:!", "feature:x:<purpose>"},
+        Row{"feature::pause", "feature:<id>:pause"}, Row{"feature::", "feature:<id>:<purpose>"},
+        Row{"feature:", "feature:FEAT-123:<purpose>"}}) {
+    const std::string got = outcome(given);
+    EXPECT_TRUE(got.starts_with("invalid_resource: '" + given + "': ")) << got;
+    EXPECT_TRUE(got.ends_with("; write '" + written + "'")) << got;
+  }
 }
 
 TEST(Logical, UnknownPurposeWarnsAndIsAnErrorWhenStrict) {

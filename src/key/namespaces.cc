@@ -193,9 +193,12 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
   const std::size_t colon = rest.rfind(':');
   const bool bare = colon == std::string_view::npos || colon + 1 == rest.size() || colon == 0;
   if (bare) {
+    // What for only its author knows; "pause", the one purpose that is always known, pauses it.
     const std::string id = replaced(rest, '-', good);
-    return refuse(whole, "a feature: key is an id, ':' and a purpose",
-                  "feature:" + (id.empty() ? "FEAT-123" : id) + ":pause");
+    const bool purpose_only = colon == 0 && !id.empty();
+    const std::string fixed =
+        purpose_only ? "<id>:" + lowered(id) : (id.empty() ? "<id>" : id) + ":<purpose>";
+    return refuse(whole, "a feature: key is an id, ':' and a purpose", "feature:" + fixed);
   }
   const std::string_view id = rest.substr(0, colon);
   const std::string purpose = lowered(rest.substr(colon + 1));
@@ -211,7 +214,7 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
   if (!std::ranges::all_of(purpose, good) || !is_word(purpose.front())) {
     const std::string fixed = replaced(purpose, '-', is_word);
     return refuse(whole, "a purpose is lowercase letters, digits, '.', '_' and '-'",
-                  "feature:" + std::string(id) + ":" + (fixed.empty() ? "pause" : fixed));
+                  "feature:" + std::string(id) + ":" + (fixed.empty() ? "<purpose>" : fixed));
   }
   if (purpose != "pause" && !is_one_of(rules.feature_purposes, purpose)) {
     std::string known = "pause";
@@ -243,7 +246,7 @@ std::string example_key(std::string_view prefix) {
   if (prefix == "db") return "db:schema:users";
   if (prefix == "env") return "env:shared-fixtures";
   if (prefix == "event") return "event:user.created";
-  if (prefix == "feature") return "feature:FEAT-123:pause";
+  if (prefix == "feature") return "feature:FEAT-123:<purpose>";
   if (prefix == "flag") return "flag:billing/*";
   if (prefix == "task") return "task:T-12";
   return std::string(prefix) + ":name";
