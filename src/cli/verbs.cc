@@ -111,7 +111,10 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper coordmcp get_locked_files --project-id P\n"
      "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
      coordmcp_verb},
-    {"workflow", "Lock files of a workflow: OUTPUT/locks/AGENT.lock",
+    {"workflow", "Run a plan's agents side by side, or handle a workflow's lock files",
+     "  lockkeeper workflow run plan.yaml --jobs 4\n"
+     "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for all without one\n"
      "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
      "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n"
      "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n"

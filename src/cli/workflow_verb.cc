@@ -1,6 +1,7 @@
 // `workflow`: the lock files of the workflow document, `{OUTPUT}/locks/{agent}.lock`.
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/verbs.h"
+#include "cli/workflow_run.h"
 #include "cli/workflow_view.h"
 #include "plan/scopes.h"
 
@@ -22,11 +24,15 @@ struct Options {
   std::optional<std::string> output, agent, task_description, ttl, scopes;
   std::vector<std::string> files, directories, add, remove;
   bool renew = false;
+  WorkflowRunOptions run;
 };
 
+constexpr std::string_view kWords[] = {"lock", "update", "unlock", "status", "clean", "run"};
+
 void declare(Arguments& arguments, Options& options) {
-  arguments.words("lock|update|unlock|status|clean", options.words, "what to do");
-  arguments.offer({"lock", "update", "unlock", "status", "clean"});
+  arguments.words("ACTION [FILE]", options.words,
+                  "run FILE, lock, update, unlock, status or clean;\nFILE is a plan");
+  arguments.offer({"lock", "update", "unlock", "status", "clean", "run"});
   arguments.value("--output", options.output, "DIR", "the workflow's output folder");
   arguments.offer(Arguments::Complete::kFolders);
   arguments.value("--agent", options.agent, "NAME", "whose lock: DIR/locks/NAME.lock");
@@ -46,20 +52,56 @@ void declare(Arguments& arguments, Options& options) {
   arguments.values("--add", options.add, "PATH", "update: also this; a folder ends in /");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--remove", options.remove, "PATH", "update: no longer this");
+  arguments.value("--jobs", options.run.jobs, "N", "run: at most so many agents at once");
+  arguments.flag("--resume", options.run.resume, "run: go on after Ctrl-C, a crash or a failure");
+  arguments.flag("--restart", options.run.restart,
+                 "run: begin again; what is there is kept in earlier/");
+  arguments.flag("--strict-scope", options.run.strict_scope,
+                 "run: a change outside its scope fails an agent");
+  arguments.flag("--no-scope-check", options.run.no_scope_check,
+                 "run: do not look for what agents change");
+  arguments.value("--grace", options.run.grace, "DURATION",
+                  "run: between asking an agent to end and killing\nit (default 10s)");
+  arguments.command(options.run.command, "run: for agents that have no command in the plan");
 }
 
 Error usage(const std::string& message) {
   return {Code::kUsage, "workflow: " + message, "see: lockkeeper workflow --help"};
 }
 
+std::optional<Error> check_run(const Options& options) {
+  const WorkflowRunOptions& run = options.run;
+  if (options.words.size() != 2) return usage("run needs one plan: workflow run FILE");
+  if (options.agent || !options.files.empty() || !options.directories.empty() || options.scopes ||
+      !options.add.empty() || !options.remove.empty() || options.renew || options.ttl ||
+      options.task_description) {
+    return usage("run takes agents, files and tasks from the plan, not from options");
+  }
+  if (run.resume && run.restart) return usage("--resume or --restart, not both");
+  if (run.strict_scope && run.no_scope_check) {
+    return usage("--strict-scope or --no-scope-check, not both");
+  }
+  return std::nullopt;
+}
+
 // Which options make sense for which word.
 std::optional<Error> check(const Options& options) {
-  if (options.words.size() != 1) return usage("one word is needed: lock, update, unlock, …");
+  if (options.words.empty()) return usage("one word is needed: lock, update, unlock, …");
   const std::string& word = options.words.front();
-  const bool lock = word == "lock", update = word == "update", unlock = word == "unlock";
-  if (!lock && !update && !unlock && word != "status" && word != "clean") {
-    return usage("unknown word " + quote(word));
+  if (std::ranges::find(kWords, word) == std::end(kWords)) {
+    const auto guess = nearest(word, kWords);
+    return usage("unknown word " + quote(word) + (guess ? ", did you mean " + *guess + "?" : ""));
   }
+  if (word == "run") return check_run(options);
+  if (options.words.size() != 1) return usage(word + " takes no word beside it");
+  const WorkflowRunOptions& run = options.run;
+  if (run.jobs || run.grace || run.resume || run.restart || run.strict_scope ||
+      run.no_scope_check || !run.command.empty()) {
+    return usage(
+        "--jobs, --grace, --resume, --restart, --strict-scope, --no-scope-check and a "
+        "command are for run");
+  }
+  const bool lock = word == "lock", update = word == "update", unlock = word == "unlock";
   if (!options.output || options.output->empty()) return usage(word + " needs --output DIR");
   const bool scoped = !options.files.empty() || !options.directories.empty();
   const bool changes = !options.add.empty() || !options.remove.empty();
@@ -317,7 +359,15 @@ int workflow_verb(VerbContext& context) {
   declare(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
+  if (options.words.size() == 2 && options.words.front() == "keep") {
+    return workflow_keep(context, options.words.back());
+  }
   if (const auto error = check(options)) return out.failed(*error);
+  if (options.words.front() == "run") {
+    options.run.file = options.words.back();
+    options.run.output = options.output;
+    return workflow_run(context, options.run);
+  }
   const auto session = start(context, options);
   if (!session) return out.failed(session.error());
   const std::string& word = options.words.front();

@@ -74,4 +74,20 @@ const char* standing_name(Standing standing) {
   return "";
 }
 
+bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::int64_t now_ms) {
+  if (!agent.waits.empty()) {
+    const Wait& last = agent.waits.back();
+    // How many run changes all the time; a place is a place.
+    const bool same = last.what == what && (last.on == on || what == Wait::For::kJob);
+    if (last.end_ms == 0 && same) return false;
+  }
+  end_wait(agent, now_ms);
+  agent.waits.push_back({what, on, now_ms, 0});
+  return true;
+}
+
+void end_wait(AgentRecord& agent, std::int64_t now_ms) {
+  if (!agent.waits.empty() && agent.waits.back().end_ms == 0) agent.waits.back().end_ms = now_ms;
+}
+
 }  // namespace lockkeeper::crew

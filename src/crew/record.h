@@ -77,6 +77,10 @@ struct AgentRecord {
   std::vector<Attempt> attempts;
 };
 
+// False: it waits for that already. What it waited for before has an end then.
+bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::int64_t now_ms);
+void end_wait(AgentRecord& agent, std::int64_t now_ms);
+
 struct RunRecord {
   std::string id;       // of the run
   std::string plan;     // the file, as it was named

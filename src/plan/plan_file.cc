@@ -65,6 +65,7 @@ class Loader {
     job.command = package.command;
     job.priority = package.priority;
     job.minutes = std::max<std::int64_t>(1, package.timeout_minutes);
+    job.timeout_ms = job.minutes * kMinuteMs;
     job.ttl_ms = std::max<std::int64_t>(1, package.ttl_minutes) * kMinuteMs;
     job.retries = std::max<std::int64_t>(0, package.retry_budget);
     for (const Name& name : package.files) put(job.locks, "lock-file", name, key::Syntax::kAuto);
@@ -84,6 +85,8 @@ class Loader {
     job.reason = entry.task_description.empty() ? entry.task : entry.task_description;
     job.command = entry.command;
     job.priority = entry.priority.value_or(job.priority);
+    job.timeout_ms = entry.timeout_ms.value_or(0);
+    if (job.timeout_ms > 0) job.minutes = (job.timeout_ms + kMinuteMs - 1) / kMinuteMs;
     job.minutes = entry.minutes.value_or(job.minutes);
     job.ttl_ms = entry.ttl_ms.value_or(kScopeTtlMs);
     job.retries = entry.retries.value_or(0);

@@ -29,7 +29,8 @@ struct Job {
   std::vector<key::Resource> reads;   // what it was told to read
   std::vector<std::string> command;   // one word alone: a line for the shell; may be empty
   std::int64_t priority = 5;          // 1 is first
-  std::int64_t minutes = 60;          // how long it may take: the estimate, too
+  std::int64_t minutes = 60;          // how long it is going to take
+  std::int64_t timeout_ms = 0;        // when it is stopped; 0: never
   std::int64_t ttl_ms = 7'200'000;    // kNoEnd: endless
   std::int64_t retries = 1;
   Place place;

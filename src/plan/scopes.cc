@@ -126,16 +126,10 @@ class Reader {
     return std::nullopt;
   }
 
-  void minutes(ScopeEntry& entry, const Node& node, const std::string& what, bool timeout) {
-    constexpr std::int64_t kLongest = 1'000'000;
-    constexpr std::int64_t kMinuteMs = 60'000;
-    if (entry.minutes) return wrong(node.place, what + ": give minutes or timeout, not both");
-    if (!timeout) {
-      entry.minutes = number_of(node, what, 1, kLongest);
-    } else if (const auto length = duration_of(node, what, false)) {
-      if (*length == 0) return wrong(node.place, what + " is no time at all", "write \"30m\"");
-      entry.minutes = std::min(kLongest, (*length + kMinuteMs - 1) / kMinuteMs);
-    }
+  std::optional<std::int64_t> timeout_of(const Node& node, const std::string& what) {
+    const auto length = duration_of(node, what, false);
+    if (length && *length == 0) wrong(node.place, what + " is no time at all", "write \"30m\"");
+    return length;
   }
 
   void field(ScopeEntry& entry, const Node::Entry& given, const std::string& what) {
@@ -160,8 +154,10 @@ class Reader {
       entry.task_description = text_of(value, what).value_or("");
     } else if (name == "ttl") {
       entry.ttl_ms = duration_of(value, what, true);
-    } else if (name == "minutes" || name == "timeout") {
-      minutes(entry, value, what, name == "timeout");
+    } else if (name == "minutes") {
+      entry.minutes = number_of(value, what, 1, 1'000'000);
+    } else if (name == "timeout") {
+      entry.timeout_ms = timeout_of(value, what);
     } else if (name == "retries") {
       entry.retries = number_of(value, what, 0, 100);
     } else if (name == "priority") {

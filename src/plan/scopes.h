@@ -7,8 +7,8 @@
 //     {"agent": "backend-developer", "directories": ["server/"], "after": ["frontend-developer"]}]}
 //
 // The list may stand alone, or be called "scopes"; or the agents may be an object by name. Besides,
-// an agent may have `globs`, `keys`, `task`, `after`, `command`, `minutes` (or `timeout`, a
-// duration), `retries` and `priority`, for those who can use them.
+// an agent may have `globs`, `keys`, `task`, `after`, `command`, `minutes` (the estimate),
+// `timeout` (a duration), `retries` and `priority`, for those who can use them.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +35,12 @@ struct ScopeEntry {
   std::vector<Name> globs;
   std::vector<Name> keys;
   std::string task_description;
-  std::string task;                     // an id
-  std::vector<Name> after;              // agents that must have completed
-  std::vector<std::string> command;     // one word alone: a line for the shell
-  std::optional<std::int64_t> ttl_ms;   // kNoEnd for "none"
-  std::optional<std::int64_t> minutes;  // how long it may take, at least 1
+  std::string task;                        // an id
+  std::vector<Name> after;                 // agents that must have completed
+  std::vector<std::string> command;        // one word alone: a line for the shell
+  std::optional<std::int64_t> ttl_ms;      // kNoEnd for "none"
+  std::optional<std::int64_t> minutes;     // how long it is going to take, at least 1
+  std::optional<std::int64_t> timeout_ms;  // when it is stopped
   std::optional<std::int64_t> retries;
   std::optional<std::int64_t> priority;
 };

@@ -42,7 +42,8 @@ TEST(Scopes, AllFieldsAreRead) {
   EXPECT_EQ((*scopes)[1].ttl_ms, kNoEnd);
   EXPECT_THAT((*scopes)[1].command, ElementsAre("make", "-j"));
   EXPECT_EQ(a.minutes, std::nullopt);
-  EXPECT_EQ((*scopes)[1].minutes, 2);
+  EXPECT_EQ((*scopes)[1].minutes, std::nullopt);
+  EXPECT_EQ((*scopes)[1].timeout_ms, 90'000);
   EXPECT_EQ((*scopes)[1].retries, 2);
   EXPECT_EQ((*scopes)[1].priority, 1);
 }
@@ -62,7 +63,8 @@ TEST(Scopes, TheListMayBeWrittenInSeveralWays) {
 
 TEST(Scopes, BadInputIsNamed) {
   EXPECT_EQ(why_not(""), "the scopes are neither a list nor an object");
-  EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"), "line 1: not UTF-8 text: a byte in this line");
+  EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"),
+            "line 1: not UTF-8 text: a byte in this line");
   EXPECT_THAT(why_not("{\"agents\":[{\"agent\":\"a\"]}"), HasSubstr("line 1: not YAML"));
   EXPECT_EQ(why_not("7"), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{}"), "the scopes have neither \"agents\" nor \"scopes\"");
@@ -80,8 +82,7 @@ TEST(Scopes, BadInputIsNamed) {
             "\"a\": \"file\" is not known; did you mean \"files\"?");
   EXPECT_EQ(why_not(R"([{"agent":"a","minutes":"9"}])"),
             "\"a\": \"minutes\" is not a whole number from 1 to 1000000");
-  EXPECT_EQ(why_not(R"([{"agent":"a","minutes":9,"timeout":"9m"}])"),
-            "\"a\": \"timeout\": give minutes or timeout, not both");
+  EXPECT_EQ(why_not(R"([{"agent":"a","timeout":"0"}])"), "\"a\": \"timeout\" is no time at all");
   EXPECT_EQ(why_not(R"([{"agent":"a","retries":-1}])"),
             "\"a\": \"retries\" is not a whole number from 0 to 100");
   EXPECT_THAT(why_not(R"([{"agent":"a","ttl":"soon"}])"), HasSubstr("\"a\": \"ttl\": duration"));

@@ -64,7 +64,8 @@ class SignalQueue {
   }
   int fd() const { return fd_.get(); }
 
-  // Passes on what was asked of us alone; true if a child has changed.
+  // Passes on what was asked of us alone, or all to a whole group (a negative number); true if a
+  // child has changed.
   bool drain(pid_t child) {
     bool child_changed = false;
     signalfd_siginfo info{};
@@ -73,7 +74,7 @@ class SignalQueue {
       if (asks_to_end(signal) && asked_to_end_ == 0) asked_to_end_ = signal;
       if (signal == SIGCHLD) {
         child_changed = true;
-      } else if (info.ssi_code != SI_KERNEL) {
+      } else if (info.ssi_code != SI_KERNEL || child < 0) {
         // The terminal's own signals reach the whole foreground group, the command included.
         ::kill(child, signal);
       }
@@ -102,7 +103,7 @@ class SignalQueue {
 };
 
 std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
-                                           const Realm& realm, const std::string& feature) {
+                                           const Realm& realm, const RunCommand& command) {
   std::map<std::string, std::string> ours{
       {"LOCKKEEPER_AGENT", locks.owner().agent},
       {"LOCKKEEPER_SESSION", locks.owner().session},
@@ -113,7 +114,10 @@ std::vector<std::string> child_environment(const Locks& locks, const core::Lease
     ours["LOCKKEEPER_REALM"] = realm.root;
     ours["LOCKKEEPER_SCOPE"] = scope_text(lease, realm);
   }
-  if (!feature.empty()) ours["LOCKKEEPER_FEATURE"] = feature;
+  if (!command.feature.empty()) ours["LOCKKEEPER_FEATURE"] = command.feature;
+  if (command.stage != nullptr) {
+    for (const auto& [name, value] : command.stage->environment) ours[name] = value;
+  }
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -136,13 +140,22 @@ struct Child {
   int exec_errno = 0;  // why it could not be started
 };
 
+// In the new process: a session of its own, nothing to read, its output where it belongs.
+bool enter_stage(const Stage& stage, pid_t dies_with) {
+  ::setsid();
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
+         ::dup2(stage.output, STDOUT_FILENO) >= 0 && ::dup2(stage.output, STDERR_FILENO) >= 0 &&
+         ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == dies_with;
+}
+
 // In the new process: becomes the command, or says why it cannot.
 [[noreturn]] void become(const RunCommand& command, std::vector<char*>& arguments,
-                         std::vector<char*>& variables, int report, pid_t dies_with) {
+                         std::vector<char*>& variables, int report, pid_t parent, bool slot) {
   // Without a slot the lock does not outlive its holder, and the command is told of that.
-  const bool orphaned =
-      dies_with != 0 && (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != dies_with);
-  if (!orphaned && (command.folder.empty() || ::chdir(command.folder.c_str()) == 0)) {
+  bool ready = slot || (::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && ::getppid() == parent);
+  if (command.stage != nullptr) ready = ready && enter_stage(*command.stage, parent);
+  if (ready && (command.folder.empty() || ::chdir(command.folder.c_str()) == 0)) {
     ::execvpe(arguments[0], arguments.data(), variables.data());
   }
   const int why = errno;
@@ -164,13 +177,13 @@ Result<Child> start(const RunCommand& command, const std::vector<std::string>& e
   Fd report_out(ends[1]);
   std::vector<char*> arguments = pointers(command.argv);
   std::vector<char*> variables = pointers(env);
-  const pid_t dies_with = slot == nullptr ? ::getpid() : 0;
+  const pid_t parent = ::getpid();
   Child child;
   child.pid = ::fork();
   if (child.pid < 0) return fail(errno_error(errno, "fork", Code::kFailed));
   if (child.pid == 0) {
     signals.restore();
-    become(command, arguments, variables, report_out.get(), dies_with);
+    become(command, arguments, variables, report_out.get(), parent, slot != nullptr);
   }
   inherited.reset();
   report_out.reset();
@@ -198,6 +211,7 @@ class Watch {
     const core::Lease& lease = result_.acquired.lease;
     acknowledged_ = now();
     next_renewal_ = lease.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.ttl_ms / 3;
+    if (command_.stage != nullptr) watched_ = command_.stage->watched;
   }
 
   // Waits while the feature is paused, or until the lease is lost or a signal came. What cannot be
@@ -226,41 +240,66 @@ class Watch {
   }
 
   void until_gone(pid_t child, SignalQueue& signals) {
+    const Stage* const stage = command_.stage;
+    if (stage != nullptr && stage->timeout_ms > 0) stop_at_ = now() + stage->timeout_ms;
+    target_ = stage == nullptr ? child : -child;
     for (;;) {
-      pollfd wanted{signals.fd(), POLLIN, 0};
-      ::poll(&wanted, 1, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
-      if (signals.drain(child)) {
-        int status = 0;
-        if (::waitpid(child, &status, WNOHANG) == child) {
-          result_.exit_status = shell_status(status);
-          return;
-        }
+      pollfd wanted[] = {{signals.fd(), POLLIN, 0}, {watched_, POLLIN, 0}};
+      ::poll(wanted, 2, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
+      if (wanted[1].revents != 0 && !stage->readable()) watched_ = -1;
+      const int noted = signals.noted();
+      if (signals.drain(target_) && reaped(child)) {
+        // One that had succeeded by itself was not stopped, even if that was on its way.
+        if (stage != nullptr) result_.signal = result_.exit_status == 0 ? noted : signals.noted();
+        return;
       }
-      if (hold_ != nullptr && signals.noted() != 0 && kill_at_ == 0) {
+      if ((hold_ != nullptr || stage != nullptr) && signals.noted() != 0 && kill_at_ == 0) {
         kill_at_ = now() + command_.kill_grace_ms;
       }
-      look(child);
+      look();
     }
   }
 
  private:
   std::int64_t now() const { return locks_.table().runtime().clock->now().mono_ms; }
 
+  // The command has ended. On a stage others may come to us when their parents end.
+  bool reaped(pid_t child) {
+    const pid_t whom = command_.stage == nullptr ? child : -1;
+    int status = 0;
+    for (pid_t ended = 0; (ended = ::waitpid(whom, &status, WNOHANG)) > 0;) {
+      if (ended != child) continue;
+      result_.exit_status = shell_status(status);
+      return true;
+    }
+    return false;
+  }
+
+  // The command, or its whole group, is to end: asked first, killed after the grace.
+  void stop() {
+    ::kill(target_, SIGTERM);
+    ::kill(target_, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+    kill_at_ = now() + command_.kill_grace_ms;
+  }
+
   std::int64_t sleep_ms() const {
-    std::int64_t until = next_renewal_;
+    std::int64_t until = std::min(next_renewal_, stop_at_);
     if (kill_at_ != 0) until = std::min(until, kill_at_);
     return std::clamp<std::int64_t>(until - now(), 1, kLookEveryMs);
   }
 
-  void look(pid_t child) {
-    if (kill_at_ != 0 && now() >= kill_at_) ::kill(child, SIGKILL);
+  void look() {
+    if (kill_at_ != 0 && now() >= kill_at_) ::kill(target_, SIGKILL);
+    if (now() >= stop_at_) {
+      stop_at_ = INT64_MAX;
+      if (kill_at_ == 0) {  // else it is on its way already
+        result_.timed_out = true;
+        stop();
+      }
+    }
     if (result_.lost) return;
     keep();
-    if (result_.lost && !command_.keep_going) {
-      ::kill(child, SIGTERM);
-      ::kill(child, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
-      kill_at_ = now() + command_.kill_grace_ms;
-    }
+    if (result_.lost && !command_.keep_going) stop();
   }
 
   // Renews the lease when it is time, and notices if it is gone.
@@ -338,6 +377,9 @@ class Watch {
   std::int64_t acknowledged_ = 0;
   std::int64_t next_renewal_ = 0;
   std::int64_t kill_at_ = 0;
+  std::int64_t stop_at_ = INT64_MAX;
+  pid_t target_ = 0;  // the command, or its group as a negative number
+  int watched_ = -1;
   std::int64_t next_look_ = 0;
   std::uint64_t last_message_ = 0;
   std::string trouble_;
@@ -389,7 +431,15 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
   Watch watch(locks, command, result, report, hold);
   watch.pass_gate(signals);
   if (result.signal != 0 || result.lost) return {};
-  const auto env = child_environment(locks, lease, locks.table().realm(), command.feature);
+  const Stage* const stage = command.stage;
+  if (stage != nullptr && stage->may_start) {
+    LK_ASSIGN(const bool wanted, stage->may_start());
+    if (!wanted) {
+      result.acquired.outcome = Ended::kInterrupted;
+      return {};
+    }
+  }
+  const auto env = child_environment(locks, lease, locks.table().realm(), command);
   LK_ASSIGN(const Child child, start(command, env, slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
@@ -401,7 +451,8 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
   report({RunEvent::What::kStarted, result.acquired, child.pid, 0, ""});
   watch.until_gone(child.pid, signals);
   result.pid = child.pid;
-  if (!result.lost || command.keep_going) watch.pass_gate(signals);
+  if (stage != nullptr && stage->gone) stage->gone(result);
+  if ((!result.lost || command.keep_going) && result.signal == 0) watch.pass_gate(signals);
   return {};
 }
 

@@ -7,12 +7,32 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "service/locks.h"
 
 namespace lockkeeper::service {
+
+struct RunResult;
+
+// How a command is set up by who runs many of them side by side. It gets a session of its own, so
+// that it hears no signal of the terminal, reads nothing from stdin, and dies with this process.
+// Signals that ask this process to end go to all of its group, and SIGKILL after the grace.
+struct Stage {
+  std::map<std::string, std::string> environment;  // over what the command gets anyway
+  int output = -1;                                 // becomes its stdout and stderr
+  std::int64_t timeout_ms = 0;                     // then it is asked to end; 0: never
+  // While the command lives: called when `watched` can be read; false: no longer.
+  int watched = -1;
+  std::function<bool()> readable;
+  // Called when nothing is missing but the process itself. False: it is not wanted any more; its
+  // lease is given back and the outcome is kInterrupted.
+  std::function<Result<bool>()> may_start;
+  // Called when the command is gone, while its lease is still held.
+  std::function<void(const RunResult&)> gone;
+};
 
 struct RunCommand {
   AcquireCommand acquire;         // attachment is set here
@@ -27,7 +47,8 @@ struct RunCommand {
   // Asked once, when the lease is there. True: nobody wants it any more (a Ctrl-C that came while
   // the grant was on its way); it is given back and the outcome is kInterrupted.
   std::function<bool()> given_up;
-  std::string folder;  // where the command runs; empty: here
+  std::string folder;            // where the command runs; empty: here
+  const Stage* stage = nullptr;  // null: it shares our terminal
 };
 
 // A lock that is more than one lease of the table, such as a guard's.
@@ -62,12 +83,13 @@ struct RunEvent {
 struct RunResult {
   AcquireResult acquired;  // not granted: the command was not started
   bool started = false;
-  int pid = 0;           // of the command, once it has ended
-  bool lost = false;     // the lease ended before the command did
+  int pid = 0;        // of the command, once it has ended
+  bool lost = false;  // the lease ended before the command did
+  bool timed_out = false;
   int exit_status = 0;   // of the command, as the shell has it
   bool at_gate = false;  // refused by the gate: `acquired` has the outcome and who has paused it
-  // That ended a wait at the gate with the lease in hand; of run_holding: any that asked this
-  // process to end. 0: none.
+  // That ended a wait at the gate with the lease in hand; of run_holding and on a stage: any that
+  // asked this process to end. 0: none.
   int signal = 0;
 };
 

@@ -1,0 +1,44 @@
+// How a person sees a crew at work: at a terminal a picture that is redrawn, elsewhere one plain
+// line for each thing that happens, with --json one object for each.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cli/output.h"
+#include "crew/foreman.h"
+
+namespace lockkeeper::cli {
+
+class CrewView {
+ public:
+  // All must outlive it.
+  CrewView(Output& out, const Clock& clock, std::string title)
+      : out_(out), clock_(clock), title_(std::move(title)) {}
+  ~CrewView() { clear(); }
+  CrewView(const CrewView&) = delete;
+  CrewView& operator=(const CrewView&) = delete;
+
+  void watch(const crew::Foreman& foreman) { foreman_ = &foreman; }
+  void told(const crew::CrewEvent& event);
+  void look();
+  // Takes the picture away; what was printed above it stays.
+  void clear();
+
+ private:
+  bool is_drawn() const;
+  Line headline(const crew::RunRecord& record, std::size_t columns) const;
+  Line agent_line(const crew::AgentRecord& agent, std::size_t name_width) const;
+
+  Output& out_;
+  const Clock& clock_;
+  const std::string title_;
+  const crew::Foreman* foreman_ = nullptr;
+  std::size_t lines_ = 0;  // of the picture, as it stands
+  std::int64_t drawn_ms_ = 0;
+};
+
+// The table at the end: one line for each agent, what went wrong below.
+void show_outcome(Output& out, const crew::RunRecord& record);
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,167 @@
+#include "crew/brief.h"
+
+#include <string_view>
+
+#include "base/text.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr std::size_t kNeighboursMax = 100;
+constexpr std::size_t kListed = 200;  // resources of one list, in the text for an agent
+
+std::string listed(const std::vector<key::Resource>& resources) {
+  std::string text;
+  for (std::size_t i = 0; i < resources.size() && i < kListed; ++i) {
+    text += "- " + resources[i].text() + "\n";
+  }
+  if (resources.size() > kListed) {
+    text += "- and " + std::to_string(resources.size() - kListed) + " more\n";
+  }
+  return text;
+}
+
+void add_list(std::string& text, const char* title, const std::vector<key::Resource>& resources) {
+  if (resources.empty()) return;
+  text += std::string(title) + "\n" + listed(resources);
+}
+
+// Where in a shell line a place is.
+enum class Quotes { kNone, kSingle, kDouble };
+
+Quotes after(Quotes quotes, char c) {
+  if (c == '\'' && quotes != Quotes::kDouble) {
+    return quotes == Quotes::kSingle ? Quotes::kNone : Quotes::kSingle;
+  }
+  if (c == '"' && quotes != Quotes::kSingle) {
+    return quotes == Quotes::kDouble ? Quotes::kNone : Quotes::kDouble;
+  }
+  return quotes;
+}
+
+std::string variable_in(Quotes quotes, const char* variable) {
+  const std::string use = std::string("${") + variable + "}";
+  if (quotes == Quotes::kDouble) return use;
+  if (quotes == Quotes::kSingle) return "'\"" + use + "\"'";
+  return "\"" + use + "\"";
+}
+
+const Blank* blank_at(std::string_view text) {
+  for (const Blank& blank : blanks()) {
+    const std::string_view name = blank.name;
+    if (text.size() > name.size() + 1 && text[0] == '{' && text.substr(1, name.size()) == name &&
+        text[name.size() + 1] == '}') {
+      return &blank;
+    }
+  }
+  return nullptr;
+}
+
+std::string shell_line(std::string_view line) {
+  std::string result;
+  Quotes quotes = Quotes::kNone;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && quotes != Quotes::kSingle && i + 1 < line.size()) {
+      result += line.substr(i++, 2);  // what is escaped opens nothing
+      continue;
+    }
+    if (const Blank* const blank = blank_at(line.substr(i))) {
+      result += variable_in(quotes, blank->variable);
+      i += std::string_view(blank->name).size() + 1;
+      continue;
+    }
+    quotes = after(quotes, line[i]);
+    result += line[i];
+  }
+  return result;
+}
+
+std::string filled_word(std::string_view word, const std::map<std::string, std::string>& values) {
+  std::string result;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const Blank* const blank = blank_at(word.substr(i));
+    const auto value = blank == nullptr ? values.end() : values.find(blank->name);
+    if (value == values.end()) {
+      result += word[i];
+      continue;
+    }
+    result += value->second;
+    i += value->first.size() + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<Blank>& blanks() {
+  static const std::vector<Blank> kBlanks = {
+      {"scope", "LOCKKEEPER_SCOPE"},     {"scope_file", "LOCKKEEPER_SCOPE_FILE"},
+      {"agent", "LOCKKEEPER_AGENT"},     {"description", "LOCKKEEPER_DESCRIPTION"},
+      {"task", "LOCKKEEPER_TASK"},       {"output", "LOCKKEEPER_OUTPUT"},
+      {"attempt", "LOCKKEEPER_ATTEMPT"},
+  };
+  return kBlanks;
+}
+
+std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::string& ours) {
+  std::vector<Neighbour> list;
+  const auto held = locks.list({});
+  if (!held) return list;
+  for (const service::ListedLease& each : held->leases) {
+    if (list.size() == kNeighboursMax) break;
+    if (each.condition.over || each.lease.owner.session.starts_with(ours)) continue;
+    Neighbour neighbour{each.lease.owner.agent, {}, each.lease.reason};
+    for (const core::Claim& claim : each.lease.claims) {
+      neighbour.resources.push_back(claim.resource.text());
+    }
+    list.push_back(std::move(neighbour));
+  }
+  return list;
+}
+
+std::string scope_text(const plan::Job& job, const std::string& realm_root,
+                       const std::vector<Neighbour>& neighbours) {
+  std::string text =
+      "You are " + job.id + ", one of several agents at work in " + realm_root + ".\n";
+  if (!job.description.empty()) text += "Your task: " + job.description + "\n";
+  add_list(text, "You hold the locks on:", job.locks);
+  if (job.writes.empty()) {
+    text += "You may change no file.\n";
+  } else {
+    add_list(text, "You may change:", job.writes);
+  }
+  add_list(text, "You may not change, even there:", job.denies);
+  add_list(text, "You may read, as far as you need it:", job.reads);
+  if (!neighbours.empty()) text += "Others hold, and you must not change:\n";
+  for (const Neighbour& neighbour : neighbours) {
+    std::string names;
+    for (std::size_t i = 0; i < neighbour.resources.size() && i < kListed; ++i) {
+      names += (i == 0 ? "" : ", ") + neighbour.resources[i];
+    }
+    text += "- " + neighbour.agent + ": " + names;
+    text += neighbour.what.empty() ? "\n" : " (" + neighbour.what + ")\n";
+  }
+  text +=
+      "Change nothing else without a lock. If you need another file, run:\n"
+      "  lockkeeper acquire FILE --reason WHY\n"
+      "If it is held, work on something else or add --wait=10m. What you change outside your\n"
+      "scope is reported.\n";
+  return text;
+}
+
+std::vector<std::string> filled_command(const std::vector<std::string>& command,
+                                        const std::map<std::string, std::string>& values) {
+  if (command.size() == 1) return {"/bin/sh", "-c", shell_line(command.front())};
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(filled_word(word, values));
+  return words;
+}
+
+std::string cut_text(const std::string& text, const std::string& whole_in) {
+  if (text.size() <= kVariableBytesMax) return text;
+  std::size_t end = kVariableBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "\n… the whole text is in " + whole_in + "\n";
+}
+
+}  // namespace lockkeeper::crew

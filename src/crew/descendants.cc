@@ -1,0 +1,89 @@
+#include "crew/descendants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/fd.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr long kNapNs = 10'000'000;
+constexpr std::int64_t kNapMs = 10;
+
+// Of /proc/PID/stat: the second field may hold anything, so from its last parenthesis on.
+struct Parentage {
+  char state = '?';
+  pid_t parent = 0;
+};
+
+Parentage parentage(const std::string& pid) {
+  const std::string stat = read_file("/proc/" + pid + "/stat").value_or("");
+  const std::size_t end = stat.rfind(')');
+  if (end == std::string::npos || end + 4 >= stat.size()) return {};
+  Parentage result;
+  result.state = stat[end + 2];
+  std::from_chars(stat.data() + end + 4, stat.data() + stat.size(), result.parent);
+  return result;
+}
+
+}  // namespace
+
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::vector<pid_t> children_besides(const std::vector<pid_t>& spared) {
+  std::vector<pid_t> children;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
+  if (!proc) return children;
+  const pid_t self = ::getpid();
+  while (const dirent* const entry = ::readdir(proc.get())) {
+    const std::string name = entry->d_name;
+    pid_t pid = 0;
+    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc() || rest != name.data() + name.size()) continue;
+    if (std::ranges::find(spared, pid) != spared.end()) continue;
+    const Parentage found = parentage(name);
+    if (found.parent != self) continue;
+    if (found.state == 'Z' || found.state == 'X') {
+      ::waitpid(pid, nullptr, WNOHANG);
+    } else {
+      children.push_back(pid);
+    }
+  }
+  return children;
+}
+
+std::size_t end_children(std::int64_t grace_ms, const std::vector<pid_t>& spared) {
+  std::set<pid_t> asked;
+  for (std::int64_t waited_ms = 0;; waited_ms += kNapMs) {
+    const std::vector<pid_t> left = children_besides(spared);
+    if (left.empty()) return asked.size();
+    for (const pid_t pid : left) {
+      // Its children come to us when it ends, and get their turn.
+      if (waited_ms >= grace_ms) {
+        ::kill(pid, SIGKILL);
+        asked.insert(pid);
+      } else if (asked.insert(pid).second) {
+        ::kill(pid, SIGTERM);
+        ::kill(pid, SIGCONT);
+      }
+    }
+    const timespec nap{0, kNapNs};
+    ::nanosleep(&nap, nullptr);
+  }
+}
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,75 @@
+#include "crew/job_orders.h"
+
+#include "base/text.h"
+#include "crew/brief.h"
+#include "crew/folder.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+// A name that stands for itself alone, as the service reads it: pattern signs of a file's name are
+// written as classes.
+std::string text_for_service(const key::Resource& resource) {
+  const bool literal = resource.kind() == key::Kind::kFile || resource.kind() == key::Kind::kFolder;
+  const std::string& text = resource.text();
+  if (!literal || text.find_first_of("*?[{") == std::string::npos) return text;
+  std::string pattern;
+  for (const char c : text) {
+    const bool sign = c == '*' || c == '?' || c == '[' || c == '{' || c == '}' || c == ']';
+    pattern += sign ? std::string("[") + c + "]" : std::string(1, c);
+  }
+  return resource.kind() == key::Kind::kFolder ? pattern + "**" : pattern;
+}
+
+std::string task_key(const std::string& id) {
+  std::string key = "task:";
+  for (const char c : id) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_' || c == '-';
+    key += plain ? c : '_';
+  }
+  return key;
+}
+
+constexpr std::size_t kReasonBytes = 200;
+
+std::string reason_of(const plan::Job& job) {
+  if (!job.reason.empty()) return job.reason;
+  const std::string first_line = job.description.substr(0, job.description.find('\n'));
+  if (first_line.size() <= kReasonBytes) return first_line;
+  std::size_t end = kReasonBytes;
+  while (end > 0 && (static_cast<unsigned char>(first_line[end]) & 0xC0) == 0x80) --end;
+  return first_line.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<std::string> lock_texts(const plan::Job& job) {
+  std::vector<std::string> texts;
+  for (const key::Resource& lock : job.locks) texts.push_back(text_for_service(lock));
+  if (texts.empty()) texts.push_back(task_key(job.id));
+  return texts;
+}
+
+std::string session_for(const std::string& run_session, const std::string& id, std::size_t number) {
+  constexpr std::size_t kIdBytes = 80;
+  std::string name = file_name_for(id);
+  if (name.size() > kIdBytes) name = std::to_string(number);
+  return run_session + "/" + name;
+}
+
+Orders orders_of(const plan::Job& job) {
+  Orders orders;
+  orders.agent = job.id;
+  orders.locks = lock_texts(job);
+  orders.ttl_ms = job.ttl_ms;
+  orders.reason = reason_of(job);
+  orders.task = job.task;
+  orders.argv = job.command;
+  orders.environment = {{"LOCKKEEPER_DESCRIPTION", cut_text(job.description, "the plan")},
+                        {"LOCKKEEPER_TASK", job.task}};
+  orders.timeout_ms = job.timeout_ms;
+  return orders;
+}
+
+}  // namespace lockkeeper::crew

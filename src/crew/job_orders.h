@@ -1,0 +1,23 @@
+// What a plan says of a job, as orders for its keeper.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crew/orders.h"
+#include "plan/plan_file.h"
+
+namespace lockkeeper::crew {
+
+// The job's locks as the service reads them, from the realm's root. Never empty: nobody runs
+// unlocked, and who names nothing that can be locked holds `task:ID`.
+std::vector<std::string> lock_texts(const plan::Job& job);
+
+// Under which an agent asks: the run's own session, then the agent's name; each attempt adds its
+// number. So what an earlier attempt left behind excludes a later one.
+std::string session_for(const std::string& run_session, const std::string& id, std::size_t number);
+
+// All that the plan alone decides; session, folder, limits are the foreman's.
+Orders orders_of(const plan::Job& job);
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,321 @@
+#include "crew/keeper.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "crew/brief.h"
+#include "crew/changes.h"
+#include "crew/descendants.h"
+#include "crew/log_pump.h"
+#include "crew/record_json.h"
+#include "host/process.h"
+#include "service/pause.h"
+#include "service/report.h"
+#include "service/run.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr int kAnswerLookMs = 100;
+constexpr std::size_t kScopeBytesMax = 16 << 20;
+
+volatile sig_atomic_t asked_to_end = 0;
+
+void note_signal(int signal) {
+  asked_to_end = signal;
+}
+
+// Until the lease is there a signal only means: leave the queue.
+void note_signals() {
+  struct sigaction action{};
+  action.sa_handler = note_signal;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+// Who has it, without ages that change while one looks.
+std::string holder_of(const core::Conflict& conflict) {
+  const core::Owner& owner = conflict.holder.owner;
+  std::string text = conflict.held.resource.text() + " is held by " +
+                     (owner.agent.empty() ? "somebody" : owner.agent);
+  if (conflict.waiting) {
+    text = owner.agent + " is before it in the queue for " + conflict.held.resource.text();
+  }
+  return conflict.holder.reason.empty() ? text : text + " (" + conflict.holder.reason + ")";
+}
+
+// What an exit status alone does not say; empty: nothing.
+std::string status_text(int status) {
+  const char* const name = status <= 128 ? nullptr : ::sigabbrev_np(status - 128);
+  return name == nullptr ? "" : std::string("killed by SIG") + name;
+}
+
+class Keeper {
+ public:
+  Keeper(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel)
+      : locks_(locks), orders_(orders), folder_(folder), channel_(std::move(channel)) {
+    attempt_.number = orders.number;
+  }
+
+  int run() {
+    auto log = LogPump::open(folder_, orders_.log_bytes_max);
+    if (!log) return refused(log.error());
+    log_ = &*log;
+    prepare();
+    const auto result =
+        service::run(locks_, command_, [this](const service::RunEvent& event) { heard(event); });
+    if (!result) return refused(result.error());
+    if (!result->started) return not_started(*result);
+    Channel::Message message{{"say", "ended"}};
+    message["attempt"] = attempt_json(attempt_);
+    message["attempt"]["changes"] = Json::array();  // they are in the file, and may be many
+    message["attempt"]["changes_unknown"] = unwritten_;
+    channel_.send(message);
+    return 0;
+  }
+
+ private:
+  void prepare() {
+    command_.acquire.wanted.texts = orders_.locks;
+    command_.acquire.ttl_ms = orders_.ttl_ms;
+    command_.acquire.wait_ms = service::kWaitForEver;
+    command_.acquire.reason = orders_.reason;
+    command_.acquire.task = orders_.task;
+    command_.acquire.on_wait = [this](const service::WaitProgress& wait) { return waiting(wait); };
+    command_.given_up = [] { return asked_to_end != 0; };
+    command_.argv = orders_.argv;
+    command_.kill_grace_ms = orders_.grace_ms;
+    command_.feature = orders_.feature;
+    command_.folder = orders_.folder;
+    command_.stage = &stage_;
+    stage_.environment = orders_.environment;
+    stage_.output = log_->writer();
+    stage_.timeout_ms = orders_.timeout_ms;
+    stage_.watched = log_->reader();
+    stage_.readable = [this] { return log_->pump(); };
+    stage_.may_start = [this] { return may_start(); };
+    stage_.gone = [this](const service::RunResult& result) { gone(result); };
+  }
+
+  std::int64_t now() const { return locks_.table().runtime().clock->now().wall_ms; }
+
+  // The foreman is there and has not changed its mind.
+  bool still_wanted() {
+    const auto message = channel_.receive(0);
+    return asked_to_end == 0 && !channel_.gone() && !message;
+  }
+
+  bool waiting(const service::WaitProgress& wait) {
+    if (!wait.conflicts.empty()) {
+      const core::Conflict& first = wait.conflicts.front();
+      const bool paused = !orders_.feature.empty() &&
+                          first.held.resource.text() == service::pause_key(orders_.feature);
+      std::string on = holder_of(first);
+      if (on != told_) {
+        told_ = on;
+        channel_.send({{"say", "waiting"},
+                       {"on", on},
+                       {"agent", first.holder.owner.agent},
+                       {"session", first.holder.owner.session},
+                       {"paused", paused}});
+      }
+    }
+    return still_wanted();
+  }
+
+  Result<bool> may_start() {
+    if (orders_.look_at_changes) {
+      auto tree = look_at_tree(locks_.table().realm().root, orders_.leave_out);
+      if (tree) {
+        before_ = std::move(*tree);
+      } else {
+        attempt_.changes_unknown = tree.error().message;
+      }
+    }
+    channel_.send({{"say", "ready"}});
+    for (;;) {
+      const auto answer = channel_.receive(kAnswerLookMs);
+      if (channel_.gone()) return false;
+      if (!answer) continue;
+      if (answer->value("say", "") != "go") return false;
+      break;
+    }
+    LK_CHECK(fill_in());
+    attempt_.started_ms = now();
+    return mark_started();
+  }
+
+  // The scope is written when the agent starts: only then is it known who holds the rest.
+  Result<void> fill_in() {
+    LK_ASSIGN(const auto scope, folder_.read("scope.txt", kScopeBytesMax));
+    std::map<std::string, std::string> values;
+    const std::string path = folder_.path_of("scope.txt");
+    stage_.environment["LOCKKEEPER_SCOPE"] = cut_text(scope.value_or(""), path);
+    stage_.environment["LOCKKEEPER_SCOPE_FILE"] = path;
+    for (const Blank& blank : blanks()) {
+      const auto value = stage_.environment.find(blank.variable);
+      if (value != stage_.environment.end()) values[blank.name] = value->second;
+    }
+    values["agent"] = orders_.agent;
+    command_.argv = filled_command(orders_.argv, values);
+    return {};
+  }
+
+  Result<bool> mark_started() {
+    LK_ASSIGN(const host::ProcessId self, host::identify(::getpid()));
+    const Json mark{{"pid", self.pid},
+                    {"pid_namespace", self.pid_namespace},
+                    {"start_ticks", self.start_ticks},
+                    {"started_ms", attempt_.started_ms}};
+    LK_CHECK(folder_.write(kStartedName, mark.dump() + "\n"));
+    return true;
+  }
+
+  void heard(const service::RunEvent& event) {
+    using What = service::RunEvent::What;
+    switch (event.what) {
+      case What::kGranted:
+        attempt_.lease = event.acquired.lease.id.text();
+        attempt_.fence = event.acquired.lease.fence();
+        return;
+      case What::kStarted:
+        log_->close_writer();
+        channel_.send({{"say", "started"},
+                       {"pid", event.pid},
+                       {"lease", attempt_.lease},
+                       {"fence", attempt_.fence},
+                       {"started_ms", attempt_.started_ms}});
+        return;
+      case What::kEnded:
+        if (event.pid == 0) attempt_.why = event.message;
+        return;
+      case What::kPaused:
+      case What::kResumed:
+      case What::kRenewTrouble:
+      case What::kMessage:
+      case What::kLost:
+        if (event.what == What::kLost) lost_why_ = event.message;
+        channel_.send({{"say", "note"}, {"text", note_text(event)}});
+        return;
+    }
+  }
+
+  static std::string note_text(const service::RunEvent& event) {
+    using What = service::RunEvent::What;
+    switch (event.what) {
+      case What::kPaused:
+        return "waits: " + event.message;
+      case What::kResumed:
+        return "goes on: " + event.message + " is open";
+      case What::kLost:
+        return "lost its lock: " + event.message;
+      case What::kMessage:
+        return "was told by " + event.message;
+      default:
+        return event.message;
+    }
+  }
+
+  // The command is gone, its lease is not.
+  void gone(const service::RunResult& result) {
+    attempt_.processes_ended = end_children(orders_.grace_ms, {});
+    log_->drain();
+    attempt_.ended_ms = now();
+    attempt_.exit_status = result.exit_status;
+    attempt_.log_bytes = log_->bytes();
+    attempt_.log_cut = log_->cut();
+    judge(result);
+    if (orders_.look_at_changes && attempt_.changes_unknown.empty()) find_changes();
+    write_result();
+  }
+
+  void judge(const service::RunResult& result) {
+    attempt_.why = status_text(result.exit_status);
+    if (result.signal != 0) {
+      attempt_.ending = Ending::kStopped;
+    } else if (result.timed_out) {
+      attempt_.ending = Ending::kTimedOut;
+      attempt_.why = format_duration(orders_.timeout_ms);
+    } else if (result.lost) {
+      attempt_.ending = Ending::kLost;
+      attempt_.why = lost_why_;
+    } else {
+      attempt_.ending = result.exit_status == 0 ? Ending::kDone : Ending::kFailed;
+    }
+  }
+
+  // All of them; whose they are the foreman knows.
+  void find_changes() {
+    const std::string& root = locks_.table().realm().root;
+    const auto after = look_at_tree(root, orders_.leave_out);
+    if (!after) {
+      attempt_.changes_unknown = after.error().message;
+      return;
+    }
+    auto changes = changes_between(before_, *after, root, {}, {});
+    if (changes) {
+      attempt_.changes = std::move(*changes);
+    } else {
+      attempt_.changes_unknown = changes.error().message;
+    }
+  }
+
+  void write_result() {
+    const auto written = folder_.write(kResultName, attempt_json(attempt_).dump() + "\n");
+    if (!written) unwritten_ = written.error().message;
+  }
+
+  int not_started(const service::RunResult& result) {
+    if (result.exit_status == 126 || result.exit_status == 127) {
+      attempt_.ending = Ending::kUnstarted;
+      attempt_.exit_status = result.exit_status;
+      attempt_.ended_ms = now();
+      write_result();
+      channel_.send({{"say", "ended"}, {"attempt", attempt_json(attempt_)}});
+      return 0;
+    }
+    if (result.acquired.outcome == service::Ended::kInterrupted || result.signal != 0) {
+      channel_.send({{"say", "left"}});
+      return 0;
+    }
+    service::Asked asked;
+    asked.now_wall_ms = now();
+    return refused(result.lost ? Error{Code::kLost, lost_why_, ""}
+                               : service::refusal(result.acquired, asked));
+  }
+
+  int refused(const Error& error) {
+    channel_.send({{"say", "refused"}, {"message", error.message}, {"hint", error.hint}});
+    return exit_status(error.code);
+  }
+
+  service::Locks& locks_;
+  const Orders& orders_;
+  const Folder& folder_;
+  Channel channel_;
+  LogPump* log_ = nullptr;
+  service::RunCommand command_;
+  service::Stage stage_;
+  Attempt attempt_;
+  Tree before_;
+  std::string told_, lost_why_, unwritten_;
+};
+
+}  // namespace
+
+int keep(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel) {
+  ::setsid();  // the terminal's signals are the foreman's business
+  note_signals();
+  adopt_orphans();
+  const auto alive = folder.lock(kAliveName);
+  if (!alive || !*alive) {
+    channel.send({{"say", "refused"}, {"message", "this attempt has a keeper already"}});
+    return exit_status(Code::kHeld);
+  }
+  return Keeper(locks, orders, folder, std::move(channel)).run();
+}
+
+}  // namespace lockkeeper::crew

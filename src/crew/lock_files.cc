@@ -1,0 +1,43 @@
+#include "crew/lock_files.h"
+
+#include <algorithm>
+
+#include "service/layouts.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr const char* kKind = "workflow";
+constexpr const char* kMark = ".locks-shown";  // the layout is this run's
+
+}  // namespace
+
+Result<void> LockFiles::show(service::LockTable& table, const Folder& output) {
+  if (!table.runtime().layout_kinds.contains(kKind)) return {};
+  LK_ASSIGN(const auto layouts, service::load_layouts(table.realm(), table.settings()));
+  service::UseLayout use;
+  use.entry.kind = kKind;
+  use.entry.root = output.path();
+  use.exclude = "*";  // all of OUTPUT stays out of `git status`
+  const bool known = std::ranges::any_of(layouts, [&](const service::LayoutEntry& each) {
+    return each.kind == use.entry.kind && each.root == use.entry.root;
+  });
+  // Before: a foreman that is killed right after must find that it was its own.
+  if (!known) {
+    LK_CHECK(output.write(kMark, ""));
+  }
+  LK_ASSIGN(std::string id, service::use_layout(table, std::move(use)));
+  LK_ASSIGN(const bool marked, output.has(kMark));
+  if (!known || marked) layout_ = std::move(id);
+  return {};
+}
+
+Result<void> LockFiles::hide(service::LockTable& table, const Folder& output) {
+  if (layout_.empty()) return {};
+  LK_CHECK(service::remove_layout(table, layout_));
+  static_cast<void>(output.remove("locks"));  // what others left in it stays
+  static_cast<void>(output.remove(kMark));
+  return {};
+}
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,62 @@
+#include "crew/log_pump.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr int kBlocksAtOnce = 16;  // then the lease is looked after again
+constexpr std::size_t kBlock = 64 << 10;
+
+}  // namespace
+
+Result<LogPump> LogPump::open(const Folder& folder, std::uint64_t bytes_max) {
+  LK_ASSIGN(Fd file, folder.append("log"));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "a pipe", Code::kFailed));
+  Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);  // the command's end stays an ordinary one
+  return LogPump(std::move(reader), std::move(writer), std::move(file), bytes_max);
+}
+
+bool LogPump::pump() {
+  for (int i = 0; i < kBlocksAtOnce; ++i) {
+    const ssize_t n = take();
+    if (n == 0) return false;
+    if (n < 0) return true;
+  }
+  return true;
+}
+
+void LogPump::drain() {
+  // What was in the pipe when the command ended; who still writes into it is being ended.
+  for (int i = 0; i < 2 * kBlocksAtOnce; ++i) {
+    if (take() <= 0) return;
+  }
+}
+
+ssize_t LogPump::take() {
+  char block[kBlock];
+  ssize_t n = 0;
+  do {
+    n = ::read(reader_.get(), block, sizeof block);
+  } while (n < 0 && errno == EINTR);
+  if (n > 0) keep(block, static_cast<std::size_t>(n));
+  return n;
+}
+
+void LogPump::keep(const char* data, std::size_t size) {
+  bytes_ += size;
+  if (full_) return;
+  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes_max_ - written_));
+  const auto written = write_all(file_.get(), {data, room}, "the log");
+  if (written) written_ += room;
+  full_ = !written || room < size;
+}
+
+}  // namespace lockkeeper::crew

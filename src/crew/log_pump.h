@@ -1,0 +1,48 @@
+// What a command prints, from a pipe into a file that does not grow without end: the beginning and,
+// once the limit is reached, no more; everything is counted, and the command is never held up,
+// whether the disk is full or the file gone.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "crew/folder.h"
+
+namespace lockkeeper::crew {
+
+class LogPump {
+ public:
+  static Result<LogPump> open(const Folder& folder, std::uint64_t bytes_max);
+
+  int reader() const { return reader_.get(); }  // when readable: pump()
+  int writer() const { return writer_.get(); }  // for the command
+  void close_writer() { writer_.reset(); }
+
+  // Takes what is there, a bounded part at a time; false: nobody can print any more.
+  bool pump();
+  // Takes what is left, of a command that is gone.
+  void drain();
+
+  std::uint64_t bytes() const { return bytes_; }
+  bool cut() const { return bytes_ > written_; }
+
+ private:
+  LogPump(Fd reader, Fd writer, Fd file, std::uint64_t bytes_max)
+      : reader_(std::move(reader)),
+        writer_(std::move(writer)),
+        file_(std::move(file)),
+        bytes_max_(bytes_max) {}
+  ssize_t take();
+  void keep(const char* data, std::size_t size);
+
+  Fd reader_;
+  Fd writer_;
+  Fd file_;
+  std::uint64_t bytes_max_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t written_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace lockkeeper::crew

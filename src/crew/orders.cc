@@ -1,0 +1,140 @@
+#include "crew/orders.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+namespace lockkeeper::crew {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Holders' names and reasons are bounded by the table; a list of them is cut by who sends it.
+constexpr std::size_t kMessageBytesMax = 64 << 10;
+
+// Words may hold any bytes; JSON holds text. Each byte becomes one code point.
+std::string bytes_as_text(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xC0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return text;
+}
+
+std::string text_as_bytes(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x80 && i + 1 < text.size()) {
+      bytes += static_cast<char>((byte & 0x03) << 6 | (text[++i] & 0x3F));
+    } else {
+      bytes += text[i];
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::string> each(const std::vector<std::string>& list,
+                              std::string (*change)(const std::string&)) {
+  std::vector<std::string> result;
+  result.reserve(list.size());
+  for (const std::string& one : list) result.push_back(change(one));
+  return result;
+}
+
+}  // namespace
+
+std::string orders_text(const Orders& orders) {
+  Json json{{"number", orders.number},
+            {"agent", orders.agent},
+            {"session", orders.session},
+            {"locks", orders.locks},
+            {"ttl_ms", orders.ttl_ms},
+            {"reason", orders.reason},
+            {"task", orders.task},
+            {"feature", orders.feature},
+            {"argv", each(orders.argv, bytes_as_text)},
+            {"folder", bytes_as_text(orders.folder)},
+            {"timeout_ms", orders.timeout_ms},
+            {"grace_ms", orders.grace_ms},
+            {"log_bytes_max", orders.log_bytes_max},
+            {"look_at_changes", orders.look_at_changes},
+            {"leave_out", each(orders.leave_out, bytes_as_text)}};
+  json["environment"] = Json::object();
+  for (const auto& [name, value] : orders.environment) {
+    json["environment"][name] = bytes_as_text(value);
+  }
+  return json.dump();
+}
+
+Result<Orders> orders_from(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    Orders orders;
+    orders.number = json.at("number").get<std::size_t>();
+    orders.agent = json.at("agent").get<std::string>();
+    orders.session = json.at("session").get<std::string>();
+    orders.locks = json.at("locks").get<std::vector<std::string>>();
+    orders.ttl_ms = json.at("ttl_ms").get<std::int64_t>();
+    orders.reason = json.at("reason").get<std::string>();
+    orders.task = json.at("task").get<std::string>();
+    orders.feature = json.at("feature").get<std::string>();
+    orders.argv = each(json.at("argv").get<std::vector<std::string>>(), text_as_bytes);
+    orders.folder = text_as_bytes(json.at("folder").get<std::string>());
+    orders.timeout_ms = json.at("timeout_ms").get<std::int64_t>();
+    orders.grace_ms = json.at("grace_ms").get<std::int64_t>();
+    orders.log_bytes_max = json.at("log_bytes_max").get<std::uint64_t>();
+    orders.look_at_changes = json.at("look_at_changes").get<bool>();
+    orders.leave_out = each(json.at("leave_out").get<std::vector<std::string>>(), text_as_bytes);
+    for (const auto& [name, value] : json.at("environment").items()) {
+      orders.environment[name] = text_as_bytes(value.get<std::string>());
+    }
+    if (orders.argv.empty() || orders.locks.empty()) {
+      return fail(Code::kInvalidInput, "orders without a command or a lock");
+    }
+    return orders;
+  } catch (const std::exception& error) {
+    return fail(Code::kInvalidInput, std::string("these are no orders: ") + error.what());
+  }
+}
+
+Result<std::pair<Channel, Channel>> Channel::pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return fail(errno_error(errno, "a pair of sockets", Code::kFailed));
+  }
+  return std::pair(Channel(Fd(ends[0])), Channel(Fd(ends[1])));
+}
+
+void Channel::send(const Message& message) const {
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  // Nobody waits for a reader who does not read: whoever is behind asks the files.
+  static_cast<void>(!::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+std::optional<Channel::Message> Channel::receive(int wait_ms) {
+  pollfd wanted{fd_.get(), POLLIN, 0};
+  if (gone_ || ::poll(&wanted, 1, wait_ms) <= 0) return std::nullopt;
+  std::string text(kMessageBytesMax, '\0');
+  const ssize_t n = ::recv(fd_.get(), text.data(), text.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (n <= 0) {
+    gone_ = true;
+    return std::nullopt;
+  }
+  text.resize(static_cast<std::size_t>(n));
+  Message message = Json::parse(text, nullptr, false);
+  if (message.is_object()) return message;
+  return Message::object();
+}
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,223 @@
+#include "crew/worker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "crew/record_json.h"
+
+// The process's environment (POSIX declares it nowhere).
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr std::size_t kResultBytesMax = 256U << 20;
+constexpr std::size_t kMarkBytesMax = 4096;
+constexpr off_t kTailBytes = 4096;
+
+// What spawning needs, freed at the end.
+struct SpawnSetup {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  SpawnSetup() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+  }
+  ~SpawnSetup() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSetup(const SpawnSetup&) = delete;
+  SpawnSetup& operator=(const SpawnSetup&) = delete;
+};
+
+// The keeper hears signals as if nobody had held them off, and keeps the channel and nothing else.
+Result<pid_t> spawn(const std::vector<std::string>& words, int channel, int log) {
+  SpawnSetup setup;
+  sigset_t none;
+  sigset_t usual;
+  ::sigemptyset(&none);
+  ::sigemptyset(&usual);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) ::sigaddset(&usual, signal);
+  ::posix_spawnattr_setsigmask(&setup.attributes, &none);
+  ::posix_spawnattr_setsigdefault(&setup.attributes, &usual);
+  ::posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&setup.actions, log, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&setup.actions, log, STDERR_FILENO);
+  ::posix_spawn_file_actions_adddup2(&setup.actions, channel, kChannelFd);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int why = ::posix_spawn(&pid, arguments[0], &setup.actions, &setup.attributes,
+                                arguments.data(), environ);
+  if (why != 0) return fail(errno_error(why, "starting a keeper", Code::kFailed));
+  return pid;
+}
+
+std::string last_line_of(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  const std::size_t start = text.find_last_of("\n\r");
+  return start == std::string::npos ? text : text.substr(start + 1);
+}
+
+}  // namespace
+
+Result<void> Worker::prepare(Orders orders) {
+  number_ = record_.attempts.empty() ? 1 : record_.attempts.back().number + 1;
+  // A number whose folder is there was begun by a foreman that could not write it down.
+  for (;; ++number_) {
+    LK_ASSIGN(const bool taken, folder_.has(std::to_string(number_)));
+    if (!taken) break;
+  }
+  LK_ASSIGN(Folder attempt, folder_.folder(std::to_string(number_)));
+  orders.number = number_;
+  orders.session += "." + std::to_string(number_);
+  orders.environment["LOCKKEEPER_ATTEMPT"] = std::to_string(number_);
+  LK_CHECK(attempt.write(kOrdersName, orders_text(orders)));
+  attempt_ = std::move(attempt);
+  record_.attempts.emplace_back().number = number_;
+  return {};
+}
+
+Result<void> Worker::start(const std::vector<std::string>& program, std::int64_t now_ms) {
+  LK_ASSIGN(auto ends, Channel::pair());
+  LK_ASSIGN(const Fd log, attempt_->append(kKeeperLogName));
+  std::vector<std::string> words = program;
+  words.push_back(attempt_->path());
+  LK_ASSIGN(pid_, spawn(words, ends.second.fd(), log.get()));
+  channel_ = std::move(ends.first);
+  said_.reset();
+  refused_.reset();
+  command_ = 0;
+  adopted_ = false;
+  phase_ = Phase::kAsking;
+  since_ms_ = now_ms;
+  return {};
+}
+
+std::optional<Channel::Message> Worker::hear() {
+  if (!channel_) return std::nullopt;
+  auto message = channel_->receive(0);
+  if (channel_->gone()) channel_.reset();
+  if (!message) return std::nullopt;
+  const std::string said = message->value("say", "");
+  if (said == "ended") {
+    if (auto attempt = attempt_from(message->at("attempt"))) said_ = std::move(*attempt);
+  } else if (said == "refused") {
+    refused_ = message->value("message", "");
+  }
+  return message;
+}
+
+Result<void> Worker::go(const std::string& scope, std::int64_t now_ms) {
+  LK_CHECK(attempt_->write("scope.txt", scope));
+  channel_->send({{"say", "go"}});
+  phase_ = Phase::kRunning;
+  since_ms_ = now_ms;
+  return {};
+}
+
+void Worker::send_away(std::int64_t now_ms) {
+  if (channel_) channel_->send({{"say", "no"}});
+  phase_ = Phase::kLeaving;
+  since_ms_ = now_ms;
+  stop();
+}
+
+void Worker::stop() const {
+  if (adopted_ && (!found_ || host::alive(*found_) != host::Alive::kAlive)) return;
+  if (pid_ > 0) ::kill(pid_, SIGTERM);
+}
+
+void Worker::kill_now() const {
+  if (command_ > 0) ::kill(-command_, SIGKILL);
+}
+
+void Worker::command_started(pid_t command, std::int64_t now_ms) {
+  command_ = command;
+  since_ms_ = now_ms;
+}
+
+Result<bool> Worker::read_mark() {
+  LK_ASSIGN(const auto text, attempt_->read(kStartedName, kMarkBytesMax));
+  if (!text) return false;
+  const Json mark = Json::parse(*text, nullptr, false);
+  if (!mark.is_object()) return true;
+  found_ = host::ProcessId{mark.value("pid_namespace", std::uint64_t{0}), mark.value("pid", 0),
+                           mark.value("start_ticks", std::uint64_t{0})};
+  marked_ms_ = mark.value("started_ms", std::int64_t{0});
+  return true;
+}
+
+Result<bool> Worker::find_again(std::int64_t now_ms) {
+  if (record_.attempts.empty() || record_.attempts.back().ending != Ending::kNone) return false;
+  number_ = record_.attempts.back().number;
+  LK_ASSIGN(attempt_, folder_.existing(std::to_string(number_)));
+  if (!attempt_) return false;
+  adopted_ = true;
+  since_ms_ = now_ms;
+  phase_ = Phase::kRunning;
+  LK_ASSIGN(const bool over, gone());
+  if (!over && found_) pid_ = found_->pid;
+  return !over;
+}
+
+Result<bool> Worker::gone() {
+  // First the lock: a keeper writes its result before it lets go.
+  LK_ASSIGN(const bool alive, attempt_->is_locked(kAliveName));
+  LK_ASSIGN(const bool started, read_mark());
+  phase_ = started ? Phase::kRunning : Phase::kLeaving;
+  if (found_) pid_ = found_->pid;
+  if (started && marked_ms_ != 0) since_ms_ = marked_ms_;
+  return !alive;
+}
+
+Result<std::optional<Attempt>> Worker::finish() {
+  phase_ = Phase::kIdle;
+  channel_.reset();
+  pid_ = 0;
+  if (!attempt_) return std::nullopt;
+  // A folder that vanished keeps nothing; then what the keeper said is what there is.
+  const auto text = attempt_->read(kResultName, kResultBytesMax);
+  if (text && *text) {
+    const Json json = Json::parse(**text, nullptr, false);
+    LK_ASSIGN(Attempt attempt, attempt_from(json));
+    return attempt;
+  }
+  if (said_) return said_;
+  Attempt attempt;
+  attempt.number = number_;
+  if (refused_) {
+    attempt.ending = Ending::kUnstarted;
+    attempt.why = *refused_;
+    return attempt;
+  }
+  LK_ASSIGN(const bool started, read_mark());
+  if (!started) return std::nullopt;
+  attempt.started_ms = marked_ms_;
+  attempt.ending = Ending::kDied;
+  attempt.why = "its keeper was killed; how far the command came is not known";
+  return attempt;
+}
+
+std::string Worker::last_line() const {
+  if (!attempt_) return "";
+  const Fd fd(::open(attempt_->path_of(kLogName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status{};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return "";
+  std::string text(static_cast<std::size_t>(std::min<off_t>(status.st_size, kTailBytes)), '\0');
+  const ssize_t n =
+      ::pread(fd.get(), text.data(), text.size(), std::max<off_t>(0, status.st_size - kTailBytes));
+  text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  return last_line_of(std::move(text));
+}
+
+}  // namespace lockkeeper::crew

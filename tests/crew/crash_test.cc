@@ -1,0 +1,155 @@
+// The foreman is killed with -9 at each of its steps: before and after every system call that may
+// change something. Whatever the step, --resume brings the run to its end, no agent has run twice
+// and none without its lock. Skipped where nobody may trace.
+#include <algorithm>
+#include <filesystem>
+
+#include "chaos/crash_point.h"
+#include "crew/crew_stage.h"
+#include "support/campaign.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::ElementsAre;
+
+class CrewCrash : public CrewStage {
+ protected:
+  void SetUp() override {
+    if (!may_trace(stage_)) GTEST_SKIP() << "this process may not trace its children";
+    // c wants what a has, d needs b; b is done before the others.
+    write_plan({{"a", {"x"}, "sleep 0.05; " + says("a", "x")},
+                {"b", {"y"}, says("b", "y")},
+                {"c", {"x", "z"}, says("c", "x")},
+                {"d", {"w"}, says("d", "w"), {"b"}}});
+  }
+
+  // Killed before or after its N-th call; false: it came to its end.
+  bool killed_at(int place, bool after) {
+    Launch launch = stage_.launch("lead", words());
+    launch.traced = true;
+    Process process(launch);
+    at_ = "place " + std::to_string(place);
+    const int status = process.step([&](const SystemCall& call) {
+      if (call.number != place || call.done != after) return true;
+      at_ = (after ? "after " : "before ") + call.name + ", call " + std::to_string(place);
+      return false;
+    });
+    return status == kKilled;
+  }
+
+  void expect_goes_on() {
+    SCOPED_TRACE(at_);
+    Answer answer = run({"--resume"});
+    // Killed before there was a run at all.
+    if (answer.status == 66) answer = run();
+    ASSERT_EQ(answer.status, 0) << answer.all();
+    EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "d"));
+    expect_nothing_left();
+  }
+
+  void clean_up() {
+    std::filesystem::remove_all(out());
+    std::filesystem::remove(stage_.path("ran"));
+  }
+
+  // Every `stride`-th place from `first` on, before it and after it.
+  void at_places(int first, int stride) {
+    int killed = 0;
+    for (int place = first;; place += stride) {
+      bool died = false;
+      for (const bool after : {false, true}) {
+        if (HasFatalFailure() || HasFailure()) return;
+        if (killed_at(place, after)) {
+          died = true;
+          ++killed;
+          expect_goes_on();
+        }
+        clean_up();
+      }
+      if (!died) break;
+    }
+    EXPECT_GT(killed, 5) << "nothing was tested";
+    RecordProperty("killed", killed);
+  }
+
+  std::string at_;
+};
+
+TEST_F(CrewCrash, ResumesAfterKillAtSomeSteps) {
+  const Campaign campaign;
+  SCOPED_TRACE(campaign.repeat());
+  constexpr int kStride = 29;
+  at_places(1 + static_cast<int>(campaign.seed() % kStride), kStride);
+}
+
+TEST_F(CrewCrash, LongResumesAfterKillAtEveryStep) {
+  if (number_from("LOCKKEEPER_CREW_EVERY_STEP", 0) == 0) {
+    GTEST_SKIP() << "every step takes minutes: ./dev test --long";
+  }
+  at_places(1, 1);
+}
+
+// Killed while its agents are in the middle of their work, again and again.
+TEST_F(CrewCrash, KilledOverAndOver) {
+  write_plan({{"a", {"x"}, "sleep 0.4; " + says("a", "x")},
+              {"b", {"y"}, "sleep 0.2; " + says("b", "y")},
+              {"c", {"x", "y"}, "sleep 0.2; " + says("c", "x")},
+              {"d", {"w"}, "sleep 0.1; " + says("d", "w"), {"c"}}});
+  const Campaign campaign;
+  SCOPED_TRACE(campaign.repeat());
+  for (unsigned round = 0; round < 200; ++round) {
+    auto process = start(round == 0 ? Words{} : Words{"--resume"});
+    pause_ms(static_cast<int>(campaign.seed_of(round) % 120));
+    if (!process.running()) {
+      if (process.wait() == 0) break;
+      continue;
+    }
+    process.signal(SIGKILL);
+    process.wait();
+  }
+  Answer last = run({"--resume"});
+  if (last.status == 66) last = run();
+  EXPECT_EQ(last.status, 0) << last.all();
+  EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "d"));
+  expect_nothing_left();
+}
+
+// The keeper that waits for an outsider's lock leaves the queue when its foreman is gone.
+TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
+  stage_.expect(0, "ann", {"acquire", "x"});
+  write_plan({{"a", {"x"}, says("a", "x")}});
+  {
+    auto process = start();
+    ASSERT_TRUE(stage_.queue_grows_to(1));
+    process.signal(SIGKILL);
+    process.wait();
+  }
+  ASSERT_TRUE(eventually([&] { return stage_.waiters() == 0; }));
+  stage_.expect(0, "ann", {"release", "x"});
+  EXPECT_THAT(ran(), testing::IsEmpty());
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_THAT(ran(), ElementsAre("a"));
+}
+
+// Foreman and keeper are killed while the command runs: it dies too, and is tried again only if
+// its budget allows, because nobody knows how far it came.
+TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
+  write_plan(
+      {{"a", {"x"}, "echo begun >> \"$RAN\"; touch m1; " + until("m2"), {}, {"retries: 0"}}});
+  {
+    auto process = start();
+    ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+    const std::string mark = read_text(out() + "/agents/a/1/started");
+    process.signal(SIGKILL);
+    process.wait();
+    ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
+  }
+  write_text(stage_.repo() + "/m2", "");
+  EXPECT_EQ(run({"--resume"}).status, 1);
+  EXPECT_EQ(ending("a"), "died");
+  EXPECT_THAT(ran(), ElementsAre("begun"));
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage

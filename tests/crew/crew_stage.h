@@ -1,0 +1,57 @@
+// A stage for crews: plans written by a test, agents that are lines for the shell, and what became
+// of them.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+
+// One agent of a scopes file; `more` are further fields as YAML, each "key: value".
+struct Hand {
+  std::string agent;
+  std::vector<std::string> files;
+  std::string command;
+  std::vector<std::string> after = {};
+  std::vector<std::string> more = {};
+};
+
+class CrewStage : public testing::Test {
+ protected:
+  CrewStage();
+
+  std::string out() const { return stage_.path("out"); }
+  std::string plan() const { return stage_.path("plan.yaml"); }
+  void write_plan(const std::vector<Hand>& hands) const;
+  // `workflow run PLAN --output OUT` and what else is said.
+  Words words(const Words& more = {}) const;
+  Answer run(const Words& more = {}) { return stage_.as("lead", words(more)); }
+  Process start(const Words& more = {}) { return stage_.start("lead", words(more)); }
+
+  // What agents wrote into the file `ran`, line by line, sorted.
+  std::vector<std::string> ran() const;
+  // The run's record, from OUT/report.json.
+  Json report() const;
+  Json agent(const std::string& id) const;
+  std::string ending(const std::string& id) const;  // of its last attempt
+  std::string log(const std::string& id, int attempt = 1) const;
+
+  // No lease, no waiter, no lock file, no keeper.
+  void expect_nothing_left();
+
+  // A line for the shell that waits until the file is there.
+  static std::string until(const std::string& file) {
+    return "while [ ! -e " + file + " ]; do sleep 0.02; done";
+  }
+  // That says who it is, if it holds FILE at this moment.
+  static std::string says(const std::string& name, const std::string& file);
+
+  Stage stage_;
+};
+
+}  // namespace lockkeeper::stage

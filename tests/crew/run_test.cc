@@ -1,0 +1,322 @@
+// `workflow run` as a person uses it: who starts when, under which locks, what is told.
+#include <filesystem>
+#include <map>
+
+#include "crew/crew_stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using CrewRun = CrewStage;
+
+TEST_F(CrewRun, StartsWhateverFitsUnderItsLocks) {
+  // a and b meet, so they run side by side; c wants what a has; d needs b alone and must not wait
+  // for c's turn: it releases a.
+  write_plan({
+      {"a", {"x"}, "touch m1; " + until("m2") + "; " + until("m4") + "; " + says("a", "x")},
+      {"b", {"y"}, "touch m2; " + until("m1") + "; " + says("b", "y")},
+      {"c", {"x"}, says("c", "x")},
+      {"d", {"z"}, says("d", "z") + "; touch m4", {"b"}},
+  });
+  const Answer answer = run();
+  EXPECT_EQ(answer.status, 0) << answer.all();
+  EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "d"));
+  const Json c = agent("c");
+  ASSERT_EQ(c["waits"].size(), 1U) << c.dump(1);
+  EXPECT_EQ(c["waits"][0]["for"], "agent");
+  EXPECT_EQ(c["waits"][0]["on"], "a");
+  const Json d = agent("d");
+  ASSERT_EQ(d["waits"].size(), 1U) << d.dump(1);
+  EXPECT_EQ(d["waits"][0]["for"], "dependency");
+  EXPECT_TRUE(exists(out() + "/report.md"));
+  EXPECT_THAT(read_text(out() + "/timeline.svg"), HasSubstr("<svg"));
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, AnAgentSeesItsScope) {
+  write_plan({{"a",
+               {"x"},
+               "env; echo; printf '%s' \"{scope}\"; cat {scope_file}; echo {agent} {attempt}",
+               {},
+               {"task_description: 'mend \"it\"; rm -rf /nothing'", "task: T-7",
+                "directories: [\"lib/\"]"}},
+              {"b", {"y"}, until("m")}});
+  stage_.expect(0, "ann", {"acquire", "theirs", "--reason", "because"});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(out() + "/agents/a/1/result.json"); }));
+  write_text(stage_.repo() + "/m", "");
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  const std::string text = log("a");
+  for (const char* const part :
+       {"LOCKKEEPER_AGENT=a\n", "LOCKKEEPER_LEASE=", "LOCKKEEPER_FENCE=", "LOCKKEEPER_TASK=T-7\n",
+        "LOCKKEEPER_DESCRIPTION=mend \"it\"; rm -rf /nothing\n",
+        "LOCKKEEPER_REALM=", "LOCKKEEPER_SCOPE=You are a", "You may change:\n- x\n- lib/\n",
+        "- ann: theirs (because)", "a 1\n"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  stage_.expect(0, "ann", {"release", "--all"});
+}
+
+TEST_F(CrewRun, ACommandTakesMoreInsideItsLock) {
+  write_plan({{"a", {"src/"}, "\"$LOCKKEEPER\" acquire src/x other && echo inside >> \"$RAN\""}});
+  EXPECT_EQ(run().status, 0) << log("a");
+  EXPECT_THAT(ran(), ElementsAre("inside"));
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, ManyWordsAreNoShellLine) {
+  write_text(plan(),
+             "agents:\n  - agent: a\n    files: [x]\n    command: [printf, '%s.', '{agent}',"
+             " '$HOME', \"{scope_file}\", '{unknown}']\n");
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(log("a"), "a.$HOME." + out() + "/agents/a/1/scope.txt.{unknown}.");
+}
+
+TEST_F(CrewRun, OneCommandForAll) {
+  write_plan({{"a", {"x"}, ""}, {"b", {"y"}, "echo own"}});
+  std::string yaml = read_text(plan());
+  yaml.erase(yaml.find("    command: \"\"\n"), std::string("    command: \"\"\n").size());
+  write_text(plan(), yaml);
+  const Answer none = run();
+  EXPECT_EQ(none.status, 65) << none.all();
+  EXPECT_THAT(none.err, HasSubstr("\"a\" has no command"));
+  EXPECT_EQ(run({"--", "echo {agent}"}).status, 0);
+  EXPECT_EQ(log("a"), "a\n");
+  EXPECT_EQ(log("b"), "own\n");
+}
+
+TEST_F(CrewRun, JobsBoundsHowManyRun) {
+  std::vector<Hand> hands;
+  const std::string line =
+      "mkdir slot1 2>/dev/null && s=slot1 || { mkdir slot2 && s=slot2; } || "
+      "{ echo CROWD >> \"$RAN\"; exit 1; }; sleep 0.1; rmdir $s; echo ok >> \"$RAN\"";
+  for (int i = 0; i < 6; ++i) {
+    hands.push_back({"w" + std::to_string(i), {"f" + std::to_string(i)}, line});
+  }
+  write_plan(hands);
+  EXPECT_EQ(run({"--jobs", "2"}).status, 0);
+  EXPECT_THAT(ran(), ElementsAre("ok", "ok", "ok", "ok", "ok", "ok"));
+}
+
+TEST_F(CrewRun, AFailureIsTriedAgainThenSkipsWhatNeedsIt) {
+  write_plan({{"flaky", {"x"}, "[ -e tried ] || { touch tried; exit 3; }", {}, {"retries: 1"}},
+              {"bad", {"y"}, "exit 4", {}, {"retries: 2"}},
+              {"next", {"z"}, "echo never >> \"$RAN\"", {"bad"}},
+              {"last", {"z"}, "echo never >> \"$RAN\"", {"next"}},
+              {"free", {"u"}, "true"}});
+  const Answer answer = run();
+  EXPECT_EQ(answer.status, 1) << answer.all();
+  EXPECT_THAT(answer.err, HasSubstr("1 of 5 agents failed: bad (failed: exit status 4); 2 skipped"));
+  EXPECT_EQ(agent("flaky")["standing"], "done");
+  EXPECT_EQ(agent("flaky")["attempts"].size(), 2U);
+  EXPECT_EQ(agent("bad")["attempts"].size(), 3U);
+  EXPECT_EQ(agent("next")["standing"], "skipped");
+  EXPECT_EQ(agent("last")["why"], "it needs next, which was skipped");
+  EXPECT_EQ(agent("free")["standing"], "done");
+  EXPECT_THAT(ran(), IsEmpty());
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, AfterARepairOnlyWhatFailedRunsAgain) {
+  write_plan({{"good", {"x"}, "echo good >> \"$RAN\""},
+              {"bad", {"y"}, "[ -e repaired ] && echo bad >> \"$RAN\""},
+              {"next", {"z"}, "echo next >> \"$RAN\"", {"bad"}}});
+  EXPECT_EQ(run().status, 1);
+  write_text(stage_.repo() + "/repaired", "");
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_THAT(ran(), ElementsAre("bad", "good", "next"));
+}
+
+TEST_F(CrewRun, WaitsInTheQueueForOutsiders) {
+  stage_.expect(0, "ann", {"acquire", "x"});
+  write_plan({{"a", {"x"}, says("a", "x")}, {"b", {"y"}, says("b", "y")}});
+  auto process = start({"--json"});
+  ASSERT_TRUE(stage_.queue_grows_to(1));
+  ASSERT_TRUE(eventually([&] { return ran().size() == 1; })) << "b waits for nobody";
+  stage_.expect(0, "ann", {"release", "x"});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(ran(), ElementsAre("a", "b"));
+  EXPECT_EQ(agent("a")["waits"].back()["for"], "lock");
+  EXPECT_EQ(agent("a")["waits"].back()["on"], "x is held by ann");
+  expect_nothing_left();
+}
+
+// Rule 2 of crew/foreman.h: x is held for long, so a cannot start; b wants y alone, which a wants
+// too, and starts nevertheless.
+TEST_F(CrewRun, WhoWaitsForAnOutsiderLetsItsOwnPass) {
+  stage_.expect(0, "ann", {"acquire", "x"});
+  write_plan(
+      {{"a", {"x", "y"}, says("a", "y"), {}, {"priority: 1"}}, {"b", {"y"}, says("b", "y")}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return ran().size() == 1; })) << "b does not pass a";
+  EXPECT_THAT(ran(), ElementsAre("b"));
+  ASSERT_TRUE(stage_.queue_grows_to(1)) << "a stands in the queue again";
+  stage_.expect(0, "ann", {"release", "x"});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(ran(), ElementsAre("a", "b"));
+}
+
+TEST_F(CrewRun, APausedFeatureStartsAndFinalisesNothing) {
+  write_text(plan(),
+             "schema_version: 1\nfeature: {id: shop}\npackages:\n"
+             "  - package_id: a\n    retry_budget: 0\n    command: 'touch m1; " +
+                 until("m2") +
+                 "'\n    locks: {files: [x], keys: []}\n    scope: {write_allow: [x, m1]}\n"
+                 "  - package_id: b\n    depends_on: [a]\n    command: 'true'\n"
+                 "    locks: {files: [y], keys: []}\n    scope: {write_allow: [y]}\n");
+  stage_.expect(0, "boss", {"pause", "shop", "--reason", "stop"});
+  auto process = start();
+  pause_ms(600);
+  EXPECT_FALSE(exists(stage_.repo() + "/m1")) << "started while paused";
+  stage_.expect(0, "boss", {"resume", "shop"});
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  stage_.expect(0, "boss", {"pause", "shop", "--reason", "again"});
+  write_text(stage_.repo() + "/m2", "");
+  ASSERT_TRUE(eventually([&] { return exists(out() + "/agents/a/1/result.json"); }));
+  pause_ms(600);
+  EXPECT_EQ(stage_.list()["leases"].size(), 2U) << "a's lock is kept while paused";
+  EXPECT_FALSE(exists(out() + "/agents/b/1/started"));
+  stage_.expect(0, "boss", {"resume", "shop"});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, CtrlCStopsInOrderAndTellsHowToGoOn) {
+  write_plan({{"a",
+               {"x"},
+               "trap 'echo a stopped >> \"$RAN\"; exit 1' TERM; touch m1; "
+               "sleep 60 & wait"},
+              {"b", {"y"}, until("m3") + "; echo b >> \"$RAN\"", {"a"}}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  EXPECT_THAT(process.err(), HasSubstr("--resume"));
+  EXPECT_THAT(ran(), ElementsAre("a stopped"));
+  EXPECT_EQ(agent("a")["standing"], "stopped");
+  expect_nothing_left();
+  const Answer plain = run();
+  EXPECT_EQ(plain.status, 1) << "an unfinished run is not begun again by accident";
+  EXPECT_THAT(plain.err, HasSubstr("--resume"));
+}
+
+TEST_F(CrewRun, ASecondSignalKills) {
+  write_plan({{"a", {"x"}, "trap '' TERM; touch m1; sleep 60; sleep 60"}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  process.signal(SIGTERM);
+  pause_ms(300);
+  EXPECT_TRUE(process.running());
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(20'000), 143) << process.err();
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, TwoRunsInOneFolderAreRefused) {
+  write_plan({{"a", {"x"}, "touch m1; " + until("m2")}});
+  auto first = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  const Answer second = run();
+  EXPECT_EQ(second.status, 75) << second.all();
+  EXPECT_THAT(second.err, HasSubstr("process " + std::to_string(first.pid())));
+  EXPECT_EQ(run({"--resume"}).status, 75);
+  EXPECT_EQ(run({"--restart"}).status, 75);
+  write_text(stage_.repo() + "/m2", "");
+  EXPECT_EQ(first.wait(), 0);
+}
+
+TEST_F(CrewRun, TwoRunsOfOnePlanNeverMeet) {
+  const std::string line =
+      "mkdir busy || echo MET >> \"$RAN\"; sleep 0.05; rmdir busy; echo ok >> "
+      "\"$RAN\"";
+  write_plan({{"a", {"x"}, line}, {"b", {"x"}, line}});
+  auto other = stage_.start("lead", {"workflow", "run", plan(), "--output", stage_.path("out2")});
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(other.wait(), 0) << other.err();
+  EXPECT_THAT(ran(), ElementsAre("ok", "ok", "ok", "ok"));
+}
+
+TEST_F(CrewRun, WhatIsChangedOutsideTheScopeIsListed) {
+  stage_.file("x");
+  stage_.file("y");
+  write_plan({{"a", {"x"}, "echo 1 >> x; echo 2 >> y; echo 3 > new"}});
+  const Answer answer = run();
+  EXPECT_EQ(answer.status, 0) << answer.all();
+  std::map<std::string, bool> changes;
+  const Json record = agent("a");
+  for (const Json& change : record["attempts"][0]["changes"]) {
+    changes[change["path"]] = change["outside"];
+  }
+  EXPECT_EQ(changes, (std::map<std::string, bool>{{"new", true}, {"x", false}, {"y", true}}));
+  EXPECT_THAT(read_text(out() + "/report.md"), HasSubstr("new"));
+}
+
+TEST_F(CrewRun, StrictScopeFailsWhoStrays) {
+  stage_.file("y");
+  write_plan({{"a", {"x"}, "echo 1 >> y"}, {"b", {"z"}, "echo 1 > z", {"a"}}});
+  EXPECT_EQ(run({"--strict-scope"}).status, 1);
+  EXPECT_EQ(ending("a"), "strayed");
+  EXPECT_EQ(agent("b")["standing"], "skipped");
+  EXPECT_EQ(run({"--restart", "--no-scope-check"}).status, 0);
+  EXPECT_TRUE(agent("a")["attempts"][0]["changes"].empty());
+}
+
+TEST_F(CrewRun, WhatOthersOfThePlanDoIsNotHeldAgainstOne) {
+  write_plan({{"a", {"x"}, "touch m1; " + until("m2") + "; echo 1 > x; sleep 0.1"},
+              {"b", {"y", "m1", "m2"}, until("m1") + "; echo 1 > y; touch m2; " + until("x")}});
+  EXPECT_EQ(run({"--strict-scope"}).status, 0) << report().dump(1);
+}
+
+TEST_F(CrewRun, EventsAreJsonLines) {
+  write_plan({{"a", {"x"}, "true"}, {"b", {"x"}, "exit 5"}});
+  const Answer answer = run({"--json"});
+  EXPECT_EQ(answer.status, 1);
+  std::vector<std::string> names;
+  for (const Json& line : answer.lines()) names.push_back(line["event"].get<std::string>());
+  EXPECT_THAT(names, testing::Contains("started"));
+  EXPECT_THAT(names, testing::Contains("ended"));
+  EXPECT_EQ(names.back(), "report");
+  EXPECT_EQ(answer.lines().back()["error"]["code"], "failed");
+}
+
+TEST_F(CrewRun, AnEarlierRunIsKept) {
+  write_plan({{"a", {"x"}, "echo one"}});
+  EXPECT_EQ(run().status, 0);
+  EXPECT_EQ(run().status, 0);
+  const std::filesystem::directory_iterator earlier(out() + "/earlier");
+  const std::string kept = earlier->path();
+  EXPECT_EQ(read_text(kept + "/agents/a/1/log"), "one\n");
+  EXPECT_THAT(read_text(kept + "/report.md"), Not(IsEmpty()));
+}
+
+TEST_F(CrewRun, APlanThatChangedIsNotResumed) {
+  write_plan({{"a", {"x"}, "exit 1"}});
+  EXPECT_EQ(run().status, 1);
+  write_plan({{"a", {"x"}, "exit 0"}});
+  const Answer answer = run({"--resume"});
+  EXPECT_EQ(answer.status, 65) << answer.all();
+  EXPECT_THAT(answer.err, HasSubstr("--restart"));
+  EXPECT_EQ(run({"--restart"}).status, 0);
+}
+
+TEST_F(CrewRun, NothingToResumeIsSaid) {
+  write_plan({{"a", {"x"}, "true"}});
+  EXPECT_EQ(run({"--resume"}).status, 66);
+}
+
+TEST_F(CrewRun, OutsideGitToo) {
+  const Stage plain(Stage::Git::kNo);
+  write_plan({{"a", {"x"}, "echo 1 > x; echo 2 > y"}});
+  Stage other(Stage::Git::kNo);
+  const Answer answer = other.as("lead", {"workflow", "run", plan(), "--output", out()});
+  EXPECT_EQ(answer.status, 0) << answer.all();
+  EXPECT_THAT(answer.out, HasSubstr("1 change outside its scope: \"y\""));
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
