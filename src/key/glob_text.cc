@@ -48,14 +48,15 @@ struct Folding {
 
 // All code points that folding changes; none is beyond the planes scanned here.
 const std::vector<Folding>& foldings() {
-  static const std::vector<Folding> table = [] {
-    std::vector<Folding> made;
+  // Never destroyed: a thread that reads patterns may outlive statics.
+  static const auto* const table = [] {
+    auto* const made = new std::vector<Folding>;
     for (char32_t c = 1; c < 0x1F000; ++c) {
-      if (const char32_t to = fold(c); to != c) made.push_back({c, to});
+      if (const char32_t to = fold(c); to != c) made->push_back({c, to});
     }
     return made;
   }();
-  return table;
+  return *table;
 }
 
 // A class over folded names: `[A-z]` means the lower-case letters and what stands between the

@@ -191,8 +191,9 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
 }
 
 const std::shared_ptr<const Resource::Body>& Resource::nothing() {
-  static const std::shared_ptr<const Body> body = std::make_shared<const Body>();
-  return body;
+  // Never destroyed: a thread that renews a lease may outlive statics.
+  static const auto* const body = new std::shared_ptr<const Body>(std::make_shared<const Body>());
+  return *body;
 }
 
 Result<Resource> restore(std::string_view text, Kind kind) {

@@ -1,7 +1,10 @@
 #include "key/resource.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "key/key_testing.h"
@@ -222,6 +225,38 @@ TEST(Restore, RefusesWhatWeNeverWrite) {
     ASSERT_FALSE(back.has_value()) << bad.text;
     EXPECT_EQ(back.error().code, Code::kStoreCorrupt) << bad.text;
   }
+}
+
+namespace {
+
+// What is freed from now on is overwritten: the cache that would spare it is filled first.
+void spoil_what_is_freed() {
+  mallopt(M_PERTURB, 0x5A);
+  std::vector<void*> blocks;
+  for (std::size_t size = 16; size <= 1024; size += 16) {
+    for (int i = 0; i < 8; ++i) blocks.push_back(std::malloc(size));
+  }
+  for (void* block : blocks) std::free(block);
+}
+
+void use_after_statics() {
+  const Resource empty;
+  ::_exit(empty.text().empty() && empty.kind() == Kind::kFile ? 0 : 1);
+}
+
+}  // namespace
+
+// A process may end while another of its threads renews a lease.
+TEST(ResourceDeathTest, TheEmptyOneOutlivesStatics) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process in which there is none yet
+  EXPECT_EXIT(
+      {
+        std::atexit(use_after_statics);  // runs after the end of statics made later
+        const bool made = Resource().text().empty();
+        spoil_what_is_freed();
+        std::exit(made ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace lockkeeper::key
