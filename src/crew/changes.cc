@@ -208,23 +208,8 @@ bool may_write(const WriteScope& scope, const std::string& path) {
 }
 
 Result<std::vector<Change>> changes_between(const Tree& before, const Tree& after,
-                                            const std::string& root, const WriteScope& mine,
-                                            const std::vector<WriteScope>& others) {
-  LK_ASSIGN(std::vector<Change> found, Comparison(before, after, root).find());
-  std::vector<Change> kept;
-  for (Change& change : found) {
-    const bool is_mine = may_write(mine, change.path);
-    for (const WriteScope& other : others) {
-      if (may_write(other, change.path)) change.or_by.push_back(other.agent);
-    }
-    if (!is_mine && !change.or_by.empty()) continue;  // certainly another's
-    change.outside = !is_mine;
-    if (!is_mine) {
-      for (const WriteScope& other : others) change.or_by.push_back(other.agent);
-    }
-    kept.push_back(std::move(change));
-  }
-  return kept;
+                                            const std::string& root) {
+  return Comparison(before, after, root).find();
 }
 
 }  // namespace lockkeeper::crew

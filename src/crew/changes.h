@@ -3,9 +3,6 @@
 // In a git repository git says which files count (tracked, and new ones that are not ignored) and
 // which of them are unchanged although they were touched; elsewhere every file below the root
 // counts, by its times, size and inode. The store's own folder and OUTPUT never count.
-//
-// Nobody can see which process wrote a file. What lies in the scope of another agent that was at
-// work meanwhile is that one's; what lies in nobody's scope may have been any of them, and says so.
 #pragma once
 
 #include <cstdint>
@@ -62,11 +59,9 @@ struct WriteScope {
 // A name that is no resource (a line break in it, not UTF-8) goes with its folder.
 bool may_write(const WriteScope& scope, const std::string& path);
 
-// Every difference that is not certainly another's: what `mine` covers, and what nobody covers.
-// `others` were at work at some time between the two trees. In the order of paths. failed if one
-// tree is git's and the other is not: nobody can compare them.
+// Every difference, in the order of paths; whose it is is not known here (crew/verdict.h). failed
+// if one tree is git's and the other is not: nobody can compare them.
 Result<std::vector<Change>> changes_between(const Tree& before, const Tree& after,
-                                            const std::string& root, const WriteScope& mine,
-                                            const std::vector<WriteScope>& others);
+                                            const std::string& root);
 
 }  // namespace lockkeeper::crew

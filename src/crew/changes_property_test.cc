@@ -137,7 +137,7 @@ TEST_P(Histories, FindWhatAComparisonOfEverythingFinds) {
     history.forget_touched();
     for (int i = 0; i < 12; ++i) history.step();
     const Tree after = tree_of(history.root());
-    const Words list = words_of(changes_between(before, after, history.root(), {}, {}));
+    const Words list = words_of(changes_between(before, after, history.root()));
     std::set<std::string> found(list.begin(), list.end());
     const std::set<std::string> wanted = naive(contents_before, everything(history.root()));
     if (!git) {

@@ -248,7 +248,7 @@ TEST_F(InGit, AFolderOfARepositoryIsWalkedNotAskedAbout) {
 TEST_F(InGit, OfTwoKindsOfTreesNothingIsSaid) {
   const Tree before = tree_of(root_);
   fs::rename(root_ + "/.git", root_ + "/away");
-  const auto changes = changes_between(before, tree_of(root_), root_, {}, {});
+  const auto changes = changes_between(before, tree_of(root_), root_);
   ASSERT_FALSE(changes);
   EXPECT_EQ(changes.error().message, "git could be asked only before the agent ran");
 }

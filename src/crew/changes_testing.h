@@ -36,7 +36,7 @@ inline Words changes_during(const std::string& root, const std::function<void()>
   const Tree before = tree_of(root, leave_out);
   work();
   const Tree after = tree_of(root, leave_out);
-  return words_of(changes_between(before, after, root, {}, {}));
+  return words_of(changes_between(before, after, root));
 }
 
 }  // namespace lockkeeper::crew

@@ -3,15 +3,21 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "crew/record_json.h"
 #include "crew/report_parts.h"
 
 namespace lockkeeper::crew {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
+// Names of files and words of commands are of any bytes, JSON is not.
 Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
+  return text.empty() ? Json() : Json(json_text(text));
+}
+
+Json list_json(const std::vector<std::string>& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(json_text(text));
+  return json;
 }
 
 Json time_or_null(std::int64_t ms) {
@@ -20,10 +26,10 @@ Json time_or_null(std::int64_t ms) {
 
 Json change_json(const Change& change) {
   Json json;
-  json["path"] = change.path;
+  json["path"] = json_text(change.path);
   json["change"] = change_name(change.kind);
   json["outside"] = change.outside;
-  json["or_by"] = change.or_by;
+  json["or_by"] = list_json(change.or_by);
   return json;
 }
 
@@ -62,12 +68,12 @@ Json wait_json(const Wait& wait, std::int64_t now_ms) {
 
 Json agent_json(const AgentRecord& agent, std::int64_t now_ms) {
   Json json;
-  json["id"] = agent.id;
+  json["id"] = json_text(agent.id);
   json["standing"] = standing_name(agent.standing);
   json["why"] = text_or_null(agent.why);
   json["worked_ms"] = worked_ms(agent, now_ms);
   json["waited_ms"] = waited_ms(agent, now_ms);
-  json["locks"] = agent.locks;
+  json["locks"] = list_json(agent.locks);
   json["waits"] = Json::array();
   for (const Wait& wait : agent.waits) json["waits"].push_back(wait_json(wait, now_ms));
   json["attempts"] = Json::array();
@@ -105,11 +111,11 @@ std::string outcome_words(const RunRecord& record) {
 Json record_json(const RunRecord& record) {
   const std::int64_t now_ms = last_moment(record);
   Json json;
-  json["run"] = record.id;
+  json["run"] = json_text(record.id);
   json["outcome"] = outcome_name(record);
-  json["plan"] = record.plan;
+  json["plan"] = json_text(record.plan);
   json["feature"] = text_or_null(record.feature);
-  json["realm"] = record.realm;
+  json["realm"] = json_text(record.realm);
   json["jobs"] = record.jobs == 0 ? Json() : Json(record.jobs);
   json["started_at"] = time_or_null(record.started_ms);
   json["ended_at"] = time_or_null(record.ended_ms);
@@ -122,7 +128,7 @@ Json record_json(const RunRecord& record) {
         Standing::kRunning, Standing::kWaiting, Standing::kPending}) {
     counts[standing_name(standing)] = count_of(record, standing);
   }
-  json["problems"] = record.problems;
+  json["problems"] = list_json(record.problems);
   json["agents"] = Json::array();
   for (const AgentRecord& agent : record.agents)
     json["agents"].push_back(agent_json(agent, now_ms));

@@ -16,7 +16,7 @@ const char* outcome_name(const RunRecord& record);
 // "3 of 5 agents done, 1 failed, 1 skipped".
 std::string outcome_words(const RunRecord& record);
 
-// Its dump may need service::dump(): paths are of any bytes.
+// Valid UTF-8 throughout: what is not in a name of any bytes is replaced.
 nlohmann::ordered_json record_json(const RunRecord& record);
 // For a person who was not there: the outcome first, then what went wrong, one table of agents,
 // what waited, what was changed. Names are escaped for Markdown. Long lists are cut: the JSON has

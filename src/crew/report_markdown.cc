@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -83,7 +85,16 @@ std::string names(const std::vector<std::string>& list) {
 
 class Writer {
  public:
-  explicit Writer(const RunRecord& record) : record_(record), now_(last_moment(record)) {}
+  explicit Writer(const RunRecord& record) : record_(record), now_(last_moment(record)) {
+    for (const AgentRecord& agent : record.agents) {
+      for (const Attempt& one : agent.attempts) {
+        if (!one.changes_unknown.empty()) unknown_.insert(agent.id);
+        for (const Change& change : one.changes) {
+          if (change.outside) seen_by_[change.path].insert(agent.id);
+        }
+      }
+    }
+  }
 
   std::string write() {
     head();
@@ -102,6 +113,7 @@ class Writer {
   void waits();
   void changes();
   void changes_of(const AgentRecord& agent);
+  std::vector<std::string> suspects(const Change& change) const;
   // A line of a list that may be long; false: it was only counted.
   bool listed(std::size_t limit) { return ++lines_ <= limit; }
   void end_list(std::size_t limit, const char* what) {
@@ -114,6 +126,8 @@ class Writer {
 
   const RunRecord& record_;
   std::int64_t now_;
+  std::map<std::string, std::set<std::string>> seen_by_;  // changes outside: who was there
+  std::set<std::string> unknown_;                         // agents of whom it is not known
   std::size_t lines_ = 0;
   std::string out_;
 };
@@ -150,6 +164,18 @@ void Writer::went_wrong() {
   if (out_.size() > before) out_.insert(before, "\n## What went wrong\n\n");
 }
 
+// Who else may have made a change outside all scopes. Whoever did has it among its own changes: of
+// those who were at work for a while at the same time the others are out of it.
+std::vector<std::string> Writer::suspects(const Change& change) const {
+  std::vector<std::string> found;
+  const auto seen = seen_by_.find(change.path);
+  for (const std::string& agent : change.or_by) {
+    const bool saw_it = seen != seen_by_.end() && seen->second.contains(agent);
+    if (saw_it || unknown_.contains(agent)) found.push_back(agent);
+  }
+  return found;
+}
+
 void Writer::trouble_of(const AgentRecord& agent) {
   const auto say = [&](const std::string& words) {
     if (listed(kLinesListed)) out_ += "- " + code(agent.id) + " " + words + "\n";
@@ -157,7 +183,10 @@ void Writer::trouble_of(const AgentRecord& agent) {
   const std::size_t tries = agent.attempts.size();
   for (const Attempt& one : agent.attempts) {
     std::size_t outside = 0;
-    for (const Change& change : one.changes) outside += change.outside ? 1 : 0;
+    std::size_t perhaps = 0;
+    for (const Change& change : one.changes) {
+      if (change.outside) ++(suspects(change).empty() ? outside : perhaps);
+    }
     const std::string which = tries > 1 ? " (attempt " + std::to_string(one.number) + ")" : "";
     if (one.ending != Ending::kDone && one.ending != Ending::kNone) {
       say(plain(ending_words(one)) + which +
@@ -165,6 +194,10 @@ void Writer::trouble_of(const AgentRecord& agent) {
     }
     if (outside > 0) {
       say("changed " + counted(outside, "file", "files") + " outside its scope" + which);
+    }
+    if (perhaps > 0) {
+      say("or another changed " + counted(perhaps, "file", "files") + " outside every scope" +
+          which);
     }
     if (!one.changes_unknown.empty()) {
       say("changed nobody knows what" + which + ": " + plain(one.changes_unknown));
@@ -238,7 +271,9 @@ void Writer::changes_of(const AgentRecord& agent) {
       if (!listed(kFilesListed)) continue;
       out_ += std::string("- ") + change_name(change.kind) + " " + code(change.path);
       if (change.outside) out_ += ", **outside its scope**";
-      if (!change.or_by.empty()) out_ += ", perhaps by " + names(change.or_by);
+      if (const auto others = suspects(change); !others.empty()) {
+        out_ += ", perhaps by " + names(others);
+      }
       if (agent.attempts.size() > 1) out_ += ", attempt " + std::to_string(one.number);
       out_ += "\n";
     }

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/xml_testing.h"
-#include "service/report.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -101,7 +100,7 @@ The agents worked 16.9s in all: 1.2 at once on average.
 ## What went wrong
 
 - the log of docs could not be written: no space
-- `contracts` changed 1 file outside its scope
+- `contracts` or another changed 1 file outside every scope
 - `backend` failed: exit status 3 (attempt 1); a later attempt was done
 - `backend` left 2 processes behind, which were ended (attempt 2)
 - `docs` changed nobody knows what: git did not answer for 120 s
@@ -166,6 +165,24 @@ TEST(ReportMarkdown, TellsAnEmptyRun) {
             "# Workflow done: no agents\n\nPlan `plan.yaml`, run `r7`.\n"
             "Started 2026-01-17 15:30:00 UTC, took 10ms.\n");
   EXPECT_THAT(record_markdown({}), HasSubstr("# Workflow running: no agents"));
+}
+
+TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
+  const Change both{"both.txt", Change::Kind::kAdded, true, {"a", "b", "c"}};  // or_by: all three
+  const Change sure{"sure.txt", Change::Kind::kAdded, true, {"b", "c"}};
+  std::vector<AgentRecord> agents;
+  for (const char* id : {"a", "b", "c"}) {
+    agents.push_back(agent(id, Standing::kDone, {}, {attempt(1, 0, 1000, Ending::kDone)}));
+  }
+  agents[0].attempts[0].changes = {both, sure};
+  agents[1].attempts[0].changes = {both};
+  const std::string text = record_markdown(run(agents, 1000));
+  EXPECT_THAT(text, HasSubstr("- `a` changed 1 file outside its scope\n"
+                              "- `a` or another changed 1 file outside every scope\n"
+                              "- `b` or another changed 1 file outside every scope\n"));
+  EXPECT_THAT(text, HasSubstr("- added `both.txt`, **outside its scope**, perhaps by `a`, `b`\n"));
+  EXPECT_THAT(text, HasSubstr("- added `sure.txt`, **outside its scope**\n"))
+      << "b and c were there for a while, and did not see it";
 }
 
 TEST(Report, OutcomesInOrder) {
@@ -286,10 +303,12 @@ TEST(ReportJson, WhatRunsHasNoEnd) {
   EXPECT_EQ(json["agents"][1]["waited_ms"], 3000);
 }
 
-TEST(ReportJson, AnyBytesCanBeDumped) {
+TEST(ReportJson, IsUtf8WhateverTheNames) {
   RunRecord record = eventful();
   record.agents[0].attempts[0].changes[0].path = "\xff\n";
-  EXPECT_TRUE(nlohmann::json::accept(service::dump(record_json(record))));
+  record.plan = record.realm = record.agents[0].why = record.problems[0] = "\xff.yaml";
+  record.agents[0].locks = {"\xff"};
+  EXPECT_NO_THROW(record_json(record).dump());
 }
 
 TEST(ReportSvg, DrawsWhatHappened) {

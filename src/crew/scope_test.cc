@@ -3,6 +3,7 @@
 
 #include "crew/changes.h"
 #include "crew/changes_testing.h"
+#include "crew/verdict.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -64,20 +65,18 @@ TEST(Scope, CaseIsFoldedWhereTheRealmDoes) {
 }
 
 TEST(Scope, WhoseAChangeIs) {
-  Tree before;
-  Tree after;
-  for (const char* name : {"mine/a", "theirs/b", "nobody/c", "both/d"}) after.files[name] = {};
-  const WriteScope mine = scope("me", {"mine/", "both/"});
-  const std::vector<WriteScope> others = {scope("ann", {"theirs/", "both/"}), scope("bob", {})};
-  const auto found = changes_between(before, after, "/nowhere", mine, others);
-  ASSERT_TRUE(found);
-  ASSERT_EQ(words_of(found), (Words{"added both/d", "added mine/a", "added nobody/c"}));
-  EXPECT_FALSE((*found)[0].outside);
-  EXPECT_EQ((*found)[0].or_by, Words{"ann"});
-  EXPECT_FALSE((*found)[1].outside);
-  EXPECT_EQ((*found)[1].or_by, Words{});
-  EXPECT_TRUE((*found)[2].outside);
-  EXPECT_EQ((*found)[2].or_by, (Words{"ann", "bob"})) << "any of them may have done it";
+  Attempt attempt;
+  for (const char* name : {"both/d", "mine/a", "nobody/c", "theirs/b"}) {
+    attempt.changes.push_back({name, Change::Kind::kAdded, false, {}});
+  }
+  attribute(attempt, scope("me", {"mine/", "both/"}),
+            {scope("ann", {"theirs/", "both/"}), scope("bob", {})});
+  ASSERT_EQ(words_of(attempt.changes), (Words{"added both/d", "added mine/a", "added nobody/c"}));
+  EXPECT_FALSE(attempt.changes[0].outside);
+  EXPECT_FALSE(attempt.changes[1].outside);
+  EXPECT_EQ(attempt.changes[1].or_by, Words{});
+  EXPECT_TRUE(attempt.changes[2].outside);
+  EXPECT_EQ(attempt.changes[2].or_by, (Words{"ann", "bob"})) << "any of them may have done it";
 }
 
 }  // namespace

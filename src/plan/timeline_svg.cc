@@ -178,10 +178,8 @@ std::string two_units(std::int64_t large, const char* large_unit, std::int64_t s
 // In the units that the step needs.
 std::string tick_label(std::int64_t at, std::int64_t step) {
   if (at == 0) return "0";
-  if (step < kSecond) {
-    return at < kSecond ? std::to_string(at) + " ms"
-                        : svg_number(static_cast<double>(at) / kSecond) + "s";
-  }
+  if (step < kSecond / 10) return std::to_string(at) + " ms";
+  if (step < kSecond) return svg_number(static_cast<double>(at) / kSecond) + "s";
   if (step < kMinute && at < kHour)
     return two_units(at / kMinute, "m", at % kMinute / kSecond, "s");
   if (at < kDay) return two_units(at / kHour, "h", at % kHour / kMinute, "m");

@@ -155,8 +155,9 @@ TEST(TimelineSvg, TicksFitTheSpan) {
     return found;
   };
   using Words = std::vector<std::string>;
-  EXPECT_EQ(ticks(1000), (Words{"0", "100 ms", "200 ms", "300 ms", "400 ms", "500 ms", "600 ms",
-                                "700 ms", "800 ms", "900 ms", "1.0s"}));
+  EXPECT_EQ(ticks(1000), (Words{"0", "0.1s", "0.2s", "0.3s", "0.4s", "0.5s", "0.6s", "0.7s", "0.8s",
+                                "0.9s", "1.0s"}));
+  EXPECT_EQ(ticks(50).back(), "50 ms");
   EXPECT_EQ(ticks(14'000), (Words{"0", "2s", "4s", "6s", "8s", "10s", "12s", "14s"}));
   EXPECT_EQ(ticks(100'000), (Words{"0", "10s", "20s", "30s", "40s", "50s", "1m", "1m 10s", "1m 20s",
                                    "1m 30s", "1m 40s"}));
