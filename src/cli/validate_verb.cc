@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "cli/plan_input.h"
 #include "cli/verbs.h"
 #include "plan/findings_report.h"
 
@@ -15,8 +15,6 @@ namespace {
 using plan::FileReport;
 using plan::Finding;
 using plan::Severity;
-
-constexpr std::size_t kFileBytesMax = 64U << 20;
 
 // The realm's own prefixes and purposes, where there is one; a plan can be checked anywhere.
 Result<plan::ValidateOptions> options_for(const VerbContext& context, bool strict) {
@@ -56,9 +54,16 @@ void show_group(Output& out, const FileReport& report, const std::vector<const F
                     });
   for (const Finding* const finding : group) {
     const bool error = finding->severity == Severity::kError;
-    out.line({{"  " + place_of(report, *finding) + ": "},
-              {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}});
-    show_text(out, finding->message, 4);
+    Line line = {{"  " + place_of(report, *finding) + ": "},
+                 {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}};
+    if (out.columns() == 0) {  // one line for grep and editors
+      line.push_back({": " + finding->message});
+      out.line(line);
+    } else {
+      line.push_back({"  " + finding->package, Style::kDim});
+      out.line(fit(line, out.columns()));
+      show_text(out, finding->message, 4);
+    }
     if (!same && !finding->hint.empty()) show_text(out, "→ " + finding->hint, 4);
   }
   if (same && !hint.empty()) show_text(out, "→ " + hint, 2);
@@ -84,7 +89,8 @@ void show_summary(Output& out, const FileReport& report) {
   const plan::Validated& result = report.result;
   const std::size_t errors = result.count(Severity::kError);
   const std::size_t warnings = result.count(Severity::kWarning);
-  Line line = {{report.file + ": " + counted(result.packages, "package") + ", " +
+  Line line = {{report.file + ": " +
+                counted(result.packages, result.plan.scopes ? "agent" : "package") + ", " +
                 counted(result.locks + result.keys, "lock") + ": "}};
   if (errors + warnings == 0) line.push_back({"nothing found", Style::kGreen});
   if (errors > 0) line.push_back({counted(errors, "error"), Style::kRed});
@@ -104,22 +110,29 @@ Looked look_at(Output& out, const std::vector<std::string>& files,
                const plan::ValidateOptions& options) {
   Looked looked;
   for (const std::string& file : files) {
-    const auto text = read_file(file, kFileBytesMax);
+    const auto text = read_plan_text(file);
     if (text) {
       looked.reports.push_back({file, plan::validate(*text, options)});
       looked.valid &= looked.reports.back().result.count(Severity::kError) == 0;
       continue;
     }
-    Error error = text.error();
-    if (error.hint.empty()) error.hint = "name a readable file with a plan";
     if (looked.unreadable) {
-      out.warning(error.message);
+      out.warning(text.error().message);
     } else {
-      looked.unreadable = std::move(error);
+      looked.unreadable = text.error();
     }
     looked.valid = false;
   }
   return looked;
+}
+
+// For programs, beside the findings: people have the summary.
+Error found(const Looked& looked) {
+  std::size_t errors = 0;
+  for (const FileReport& report : looked.reports) errors += report.result.count(Severity::kError);
+  return {Code::kInvalidInput,
+          counted(errors, "error") + " in " + counted(looked.reports.size(), "file"),
+          "correct what the findings name"};
 }
 
 }  // namespace
@@ -129,7 +142,7 @@ int validate_verb(VerbContext& context) {
   bool strict = false;
   bool sarif = false;
   Arguments& arguments = context.arguments();
-  arguments.words("FILE…", files, "work packages, YAML or JSON");
+  arguments.words("FILE…", files, "work packages or scopes, YAML or JSON");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.flag("--strict", strict, "warnings are errors");
   arguments.flag("--sarif", sarif, "SARIF 2.1.0 on stdout, for code hosts");
@@ -153,6 +166,7 @@ int validate_verb(VerbContext& context) {
     show_summary(out, report);
   }
   if (looked.unreadable) return out.failed(*looked.unreadable, std::move(json));
+  if (!looked.valid) json["error"] = service::error_json(found(looked));
   out.object(json);
   return status;
 }

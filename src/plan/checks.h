@@ -34,7 +34,7 @@ struct Meaning {
 };
 
 struct PackageMeaning {
-  std::vector<Meaning> files;
+  std::vector<Meaning> files;  // folders and globs among them
   std::vector<Meaning> keys;
   std::vector<Meaning> writes;
   std::vector<Meaning> denied;

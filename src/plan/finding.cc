@@ -20,7 +20,7 @@ std::string shown_name(std::string_view name) {
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
       {"document", "the file is plain YAML or JSON"},
-      {"schema", "it has the structure of work packages"},
+      {"schema", "it has the structure of work packages or scopes"},
       {"duplicate-id", "each package has a name of its own"},
       {"depends-on", "what a package depends on is there"},
       {"cycle", "no package waits for itself"},

@@ -84,6 +84,7 @@ Json report_json(const FileReport& report) {
   const Validated& result = report.result;
   Json json;
   json["file"] = report.file;
+  json["kind"] = result.plan.scopes ? "scopes" : "work-packages";
   json["valid"] = result.count(Severity::kError) == 0;
   json["packages"] = result.packages;
   json["locks"] = result.locks;

@@ -17,7 +17,7 @@ struct FileReport {
   Validated result;
 };
 
-// {"file","valid","packages","locks","keys","errors","warnings","findings":[…]}
+// {"file","kind","valid","packages","locks","keys","errors","warnings","findings":[…]}
 Json report_json(const FileReport& report);
 // SARIF 2.1.0, all files in one run.
 Json sarif_json(const std::vector<FileReport>& reports, const std::string& version);

@@ -21,7 +21,9 @@ struct Package {
   std::string title;
   std::string description;
   std::vector<Name> depends_on;
-  std::vector<Name> files;  // locks
+  std::vector<Name> files;    // locks
+  std::vector<Name> folders;  // locks of a scopes file, with '/' at the end
+  std::vector<Name> globs;    // the same
   std::vector<Name> keys;
   std::vector<Name> write_allow;
   std::vector<Name> read_allow;
@@ -37,6 +39,7 @@ struct Package {
 };
 
 struct WorkPackages {
+  bool scopes = false;  // it was a scopes file: agents are packages, and `files` are no patterns
   std::string feature;
   std::vector<Name> contracts;  // openapi.files and primary, schemas; generated folders end in '/'
   std::vector<Package> packages;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kContract = "contract:";
 constexpr std::string_view kFeature = "feature:";
+constexpr std::size_t kGuesses = 50;                // each looks at every contract
+constexpr std::size_t kPatternsCompared = 100'000;  // of contract keys with listed contracts
 
 // "wp-api-docs" is about "api-docs".
 std::string purpose_for(const Package& package) {
@@ -56,9 +58,11 @@ class NameChecks {
   NameChecks(const WorkPackages& plan, const key::Rules& rules, Findings& findings)
       : plan_(plan), rules_(rules), findings_(findings) {
     for (const Name& name : plan.contracts) {
-      const auto parsed = key::parse(std::string(kContract) + name.text, rules_);
+      const bool folder = name.text.ends_with('/');
+      const std::string path = name.text.substr(0, name.text.size() - (folder ? 1 : 0));
+      const auto parsed = key::parse(std::string(kContract) + path, rules_);
       if (!parsed) continue;
-      if (name.text.ends_with('/')) {
+      if (folder) {
         generated_.push_back(parsed->resource.text());
       } else {
         contracts_.insert(parsed->resource.text());
@@ -68,7 +72,13 @@ class NameChecks {
 
   PackageMeaning read(const Package& package) {
     PackageMeaning meaning;
-    for (const Name& name : package.files) meaning.files.push_back(read_file(package, name));
+    const auto file_syntax = plan_.scopes ? key::Syntax::kLiteral : key::Syntax::kAuto;
+    const auto files = [&](const std::vector<Name>& names, key::Syntax syntax) {
+      for (const Name& name : names) meaning.files.push_back(read_file(package, name, syntax));
+    };
+    files(package.files, file_syntax);
+    files(package.folders, key::Syntax::kLiteral);
+    files(package.globs, key::Syntax::kGlob);
     for (const Name& name : package.keys) {
       meaning.keys.push_back(read_key(package, name));
       contract(package, meaning.keys.back());
@@ -79,6 +89,7 @@ class NameChecks {
     for (const Name& name : package.deny) {
       meaning.denied.push_back(read_scope(package, name, "deny"));
     }
+    for (const Name& name : package.read_allow) read_scope(package, name, "read_allow");
     scope(package, meaning);
     return meaning;
   }
@@ -96,8 +107,9 @@ class NameChecks {
   }
 
   // Refused, or not written as it should be: the finding has the right form.
-  std::optional<key::Parsed> parse(const char* rule, const Package& package, const Name& name) {
-    auto parsed = key::parse(name.text, rules_);
+  std::optional<key::Parsed> parse(const char* rule, const Package& package, const Name& name,
+                                   key::Syntax syntax = key::Syntax::kAuto) {
+    auto parsed = key::parse(name.text, rules_, syntax);
     if (!parsed) {
       error(rule, package, name, without_correction(parsed.error()), parsed.error().hint);
       return std::nullopt;
@@ -109,13 +121,13 @@ class NameChecks {
     return *std::move(parsed);
   }
 
-  Meaning read_file(const Package& package, const Name& name) {
-    if (key::looks_logical(name.text)) {
+  Meaning read_file(const Package& package, const Name& name, key::Syntax syntax) {
+    if (syntax != key::Syntax::kLiteral && key::looks_logical(name.text)) {
       error("lock-file", package, name, quote(name.text) + " under files is a logical key",
             "move it to keys, or write \"./" + name.text + "\" if it is a file");
       return {&name, std::nullopt};
     }
-    const auto parsed = parse("lock-file", package, name);
+    const auto parsed = parse("lock-file", package, name, syntax);
     if (!parsed) return {&name, std::nullopt};
     for (const std::string& text : parsed->warnings) warning("lock-file", package, name, text, "");
     return {&name, parsed->resource};
@@ -185,7 +197,7 @@ class NameChecks {
             contract_hint(text));
   }
 
-  bool is_listed(const key::Resource& key) const {
+  bool is_listed(const key::Resource& key) {
     if (contracts_.contains(key.text())) return true;
     const auto below = [&](const std::string& folder) {
       return key.text().starts_with(folder + "/") || key.text() == folder;
@@ -193,13 +205,15 @@ class NameChecks {
     if (std::ranges::any_of(generated_, below)) return true;
     if (!key.is_glob()) return false;
     return std::ranges::any_of(contracts_, [&](const std::string& each) {
+      if (++compared_ > kPatternsCompared) return true;  // enough: not said to be unlisted
       const auto listed = key::parse(each, rules_);
       return listed && key::covers(key, listed->resource);
     });
   }
 
-  std::string contract_hint(const std::string& text) const {
+  std::string contract_hint(const std::string& text) {
     if (contracts_.empty()) return "the plan lists no contract: list it there";
+    if (++guesses_ > kGuesses) return "list it there, or correct the key";
     const std::string end = "/" + text.substr(kContract.size());
     for (const std::string& each : contracts_) {
       if (each.ends_with(end)) return "did you mean " + quote(each) + "?";
@@ -250,6 +264,8 @@ class NameChecks {
   Findings& findings_;
   std::set<std::string> contracts_;     // canonical keys
   std::vector<std::string> generated_;  // the same of folders whose files are made
+  std::size_t guesses_ = 0;
+  std::size_t compared_ = 0;
 };
 
 }  // namespace

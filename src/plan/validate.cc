@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "plan/checks.h"
 #include "plan/schema.h"
+#include "plan/scopes.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -46,6 +47,8 @@ std::string ring_text(const WorkPackages& plan, const std::vector<std::size_t>& 
 }
 
 Graph check_dependencies(const WorkPackages& plan, const Numbers& numbers, Findings& findings) {
+  constexpr std::size_t kGuesses = 50;  // each looks at every name
+  std::size_t guesses = 0;
   Graph graph(plan.packages.size());
   std::vector<std::string_view> known;
   for (const auto& [id, number] : numbers) known.push_back(id);
@@ -59,11 +62,11 @@ Graph check_dependencies(const WorkPackages& plan, const Numbers& numbers, Findi
         continue;
       }
       if (!unknown.insert(need.text).second) continue;
-      const auto guess = nearest(need.text, known);
+      const auto guess = ++guesses > kGuesses ? std::nullopt : nearest(need.text, known);
       findings.add("depends-on", Severity::kError, need.place, &package,
                    shown_name(package.id.text) + " depends on " + quote(need.text) +
-                       ", which is no package here",
-                   guess ? "did you mean " + *guess + "?" : "");
+                       ", which is not in the plan",
+                   guess ? "did you mean " + *guess + "?" : "name one that is, or take it away");
     }
   }
   for (const std::vector<std::size_t>& ring : graph.rings()) {
@@ -90,6 +93,46 @@ void sort_findings(std::vector<Finding>& findings) {
   });
 }
 
+// Agents of a scopes file as packages.
+WorkPackages packages_of(const std::vector<ScopeEntry>& entries) {
+  WorkPackages plan;
+  plan.scopes = true;
+  for (const ScopeEntry& entry : entries) {
+    Package& package = plan.packages.emplace_back();
+    package.id = entry.agent;
+    package.place = entry.agent.place;
+    package.description = entry.task_description;
+    package.depends_on = entry.after;
+    package.files = entry.files;
+    package.folders = entry.directories;
+    for (Name& folder : package.folders) {
+      if (!folder.text.empty() && !folder.text.ends_with('/')) folder.text += '/';
+    }
+    package.globs = entry.globs;
+    package.keys = entry.keys;
+    package.command = entry.command;
+  }
+  return plan;
+}
+
+void read_plan(const Node& document, Validated& result, Findings& findings) {
+  const auto has = [&](const char* key) { return document.find(key) != nullptr; };
+  std::string why;
+  if (document.is_map() && (has("packages") || has("schema_version") || has("feature"))) {
+    result.findings = check_structure(document);
+    result.plan = read_work_packages(document);
+  } else if (scope_agents(document, why) != nullptr) {
+    result.plan = packages_of(read_scopes(document, result.findings));
+  } else {
+    findings.add("schema", Severity::kError, document.place, nullptr,
+                 document.kind == Node::Kind::kNull
+                     ? "the file is empty"
+                     : "neither work packages nor scopes: there is no \"packages\" and no "
+                       "\"agents\"",
+                 "list the work under packages:, or agents with their files under agents:");
+  }
+}
+
 }  // namespace
 
 Finding& Findings::add(const char* rule, Severity severity, Place place, const Package* package,
@@ -111,17 +154,17 @@ std::size_t Validated::count(Severity severity) const {
 Validated validate(std::string_view text, const ValidateOptions& options) {
   Validated result;
   Findings findings(result.findings, options.strict);
-  const auto document = parse_document(text);
+  auto document = parse_document(text);
   if (!document) {
     findings.add("document", Severity::kError, document.error().place, nullptr,
                  document.error().message);
     return result;
   }
-  result.findings = check_structure(*document);
-  result.plan = read_work_packages(*document);
+  read_plan(*document, result, findings);
+  *document = {};  // half of the memory; the plan has its own texts
   result.packages = result.plan.packages.size();
   for (const Package& package : result.plan.packages) {
-    result.locks += package.files.size();
+    result.locks += package.files.size() + package.folders.size() + package.globs.size();
     result.keys += package.keys.size();
   }
   if (result.packages > kPackagesMax) return result;  // the schema says so

@@ -31,8 +31,8 @@ struct Validated {
 // The whole file. What is no document at all is one finding of rule `document`.
 Validated validate(std::string_view text, const ValidateOptions& options);
 
-// More are not looked at one by one; the schema has the same limit.
-inline constexpr std::size_t kPackagesMax = 10'000;
+// More are not compared with one another. The schema's limit is lower, that of scopes the same.
+inline constexpr std::size_t kPackagesMax = 20'000;
 
 // At most so many overlaps are listed one by one; a last finding counts the rest.
 inline constexpr std::size_t kOverlapsListed = 200;

@@ -1,0 +1,56 @@
+// For tests alone: plans as texts, and what is found in them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/validate.h"
+
+namespace lockkeeper::plan {
+
+// One package of a plan that is otherwise in order. Lists as in YAML: "[a, 'b c']".
+struct TestPackage {
+  std::string id = {};
+  std::string needs = "[]";
+  std::string files = "[]";
+  std::string keys = "[]";
+  std::string writes = {};  // empty: the folder of its own name
+  std::string deny = "[]";
+};
+
+// Work packages that break no rule, unless those given do.
+inline std::string plan_text(const std::vector<TestPackage>& packages,
+                             const std::string& contracts = "[]") {
+  std::string text =
+      "schema_version: 1\n"
+      "feature: {id: feat, plan_revision: 1}\n"
+      "contracts: {revision: 1, openapi: {primary: '', files: " +
+      contracts +
+      "}}\n"
+      "packages:\n";
+  for (const TestPackage& package : packages) {
+    const std::string writes = package.writes.empty() ? "[" + package.id + "/**]" : package.writes;
+    text += "- package_id: " + package.id + "\n  depends_on: " + package.needs +
+            "\n  locks: {files: " + package.files + ", keys: " + package.keys +
+            "}\n  scope: {write_allow: " + writes +
+            ", read_allow: ['**'], deny: " + package.deny + "}\n";
+    text +=
+        "  task_type: implement\n  description: d\n  priority: 5\n"
+        "  worktree: {name: w}\n  timeout_minutes: 60\n  retry_budget: 1\n"
+        "  min_trust_level: 2\n  verification: {tier_required: A, steps: []}\n"
+        "  outputs: {result_keys: []}\n";
+  }
+  return text;
+}
+
+inline std::vector<Finding> findings_of(const std::string& text, const std::string& rule,
+                                        bool strict = false) {
+  ValidateOptions options;
+  options.strict = strict;
+  std::vector<Finding> found = validate(text, options).findings;
+  std::erase_if(found, [&](const Finding& each) { return each.rule != rule; });
+  return found;
+}
+
+}  // namespace lockkeeper::plan
