@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <memory>
 #include <set>
@@ -36,6 +37,14 @@ Parentage parentage(const std::string& pid) {
   result.state = stat[end + 2];
   std::from_chars(stat.data() + end + 4, stat.data() + stat.size(), result.parent);
   return result;
+}
+
+// Reaps who has ended.
+bool has_no_children() {
+  errno = 0;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  return errno == ECHILD;
 }
 
 }  // namespace
@@ -69,6 +78,7 @@ std::vector<pid_t> children_besides(const std::vector<pid_t>& spared) {
 std::size_t end_children(std::int64_t grace_ms, const std::vector<pid_t>& spared) {
   std::set<pid_t> asked;
   for (std::int64_t waited_ms = 0;; waited_ms += kNapMs) {
+    if (spared.empty() && has_no_children()) return asked.size();  // the usual case, and quick
     const std::vector<pid_t> left = children_besides(spared);
     if (left.empty()) return asked.size();
     for (const pid_t pid : left) {

@@ -231,11 +231,23 @@ class Foreman::Impl {
       if (workers_[rival].idle()) continue;
       if (!may_pass(i, rival)) return Reason{Wait::For::kAgent, record_.agents[rival].id};
     }
-    const bool full = options_.jobs != 0 && count(Worker::Phase::kRunning) >= options_.jobs;
+    const bool full = options_.jobs != 0 && places_taken() >= options_.jobs;
     if (full || count(Worker::Phase::kAsking) >= kAskingMax) {
       return Reason{Wait::For::kJob, std::to_string(count(Worker::Phase::kRunning)) + " run"};
     }
     return std::nullopt;
+  }
+
+  // Who runs, and who is about to; not who waits for somebody outside, perhaps for long.
+  std::size_t places_taken() const {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      const Worker::Phase phase = workers_[i].phase();
+      const bool waits =
+          !record_.agents[i].waits.empty() && record_.agents[i].waits.back().end_ms == 0;
+      if (phase == Worker::Phase::kRunning || (phase == Worker::Phase::kAsking && !waits)) ++taken;
+    }
+    return taken;
   }
 
   // Rule 2: a rival that waits for somebody outside, while this one could start at once.

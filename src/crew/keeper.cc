@@ -238,7 +238,7 @@ class Keeper {
       attempt_.ending = Ending::kStopped;
     } else if (result.timed_out) {
       attempt_.ending = Ending::kTimedOut;
-      attempt_.why = format_duration(orders_.timeout_ms);
+      attempt_.why = "stopped after " + format_duration(orders_.timeout_ms);
     } else if (result.lost) {
       attempt_.ending = Ending::kLost;
       attempt_.why = lost_why_;

@@ -42,6 +42,17 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
+// False: errno says why not.
+bool put_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_plain_name(std::string_view name) {
@@ -177,7 +188,17 @@ Result<std::optional<ArtefactFolder>> ArtefactFolder::folder(const std::string& 
 }
 
 Result<void> ArtefactFolder::write_new(const std::string& name, std::string_view bytes) const {
-  LK_CHECK(create_file(name, bytes));
+  // Written before it has a name: others publish what is prepared as soon as they see it.
+  const Fd nameless(::openat(fd_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+  if (!nameless) {  // a file system that cannot do it
+    LK_CHECK(create_file(name, bytes));
+    return {};
+  }
+  if (!put_all(nameless.get(), bytes)) return failed(errno, "write", name);
+  const std::string from = "/proc/self/fd/" + std::to_string(nameless.get());
+  if (::linkat(AT_FDCWD, from.c_str(), fd_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
+  if (errno != ENOENT) return failed(errno, "write", name);
+  LK_CHECK(create_file(name, bytes));  // no /proc here
   return {};
 }
 
@@ -185,17 +206,10 @@ Result<Fd> ArtefactFolder::create_file(const std::string& name, std::string_view
   Fd file(
       ::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file) return failed(errno, "write", name);
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      const int why = errno;
-      ::unlinkat(fd_.get(), name.c_str(), 0);
-      return failed(why, "write", name);
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return file;
+  if (put_all(file.get(), bytes)) return file;
+  const int why = errno;
+  ::unlinkat(fd_.get(), name.c_str(), 0);
+  return failed(why, "write", name);
 }
 
 Result<bool> ArtefactFolder::is_named(const std::string& name, int fd) const {

@@ -44,7 +44,7 @@ class ArtefactFolder {
   // A folder in this one; nullopt: there is none, or it is no folder.
   Result<std::optional<ArtefactFolder>> folder(const std::string& name) const;
 
-  // A new file with all its bytes; fails if the name is taken.
+  // A new file with all its bytes from the moment it is there; fails if the name is taken.
   Result<void> write_new(const std::string& name, std::string_view bytes) const;
   // The same, and it stays open for reading and writing.
   Result<Fd> create_file(const std::string& name, std::string_view bytes) const;
