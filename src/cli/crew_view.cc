@@ -16,7 +16,8 @@ using crew::CrewEvent;
 using crew::Standing;
 using crew::Wait;
 
-constexpr std::size_t kNameColumns = 28;
+constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kHeldColumns = 20;
 constexpr std::int64_t kRedrawMs = 200;
 constexpr std::size_t kBarColumns = 24;
 
@@ -80,6 +81,14 @@ std::string padded(std::string text, std::size_t columns) {
   text = cut(text, columns);
   if (width(text) < columns) text.append(columns - width(text), ' ');
   return text;
+}
+
+// What it holds, in short: "src/api.c +2".
+std::string held_text(const AgentRecord& agent) {
+  if (agent.locks.empty()) return "";
+  const std::size_t more = agent.locks.size() - 1;
+  const std::string rest = more == 0 ? "" : " +" + std::to_string(more);
+  return cut(agent.locks.front(), kHeldColumns - width(rest)) + rest;
 }
 
 struct Mark {
@@ -184,6 +193,7 @@ Line CrewView::agent_line(const AgentRecord& agent, std::size_t name_width) cons
   if (agent.standing == Standing::kRunning) {
     const std::string since = seconds(clock_.now().wall_ms - foreman_->running_since(agent));
     line.push_back({padded(since, 7), Style::kBold});
+    line.push_back({padded(held_text(agent), kHeldColumns) + "  "});
     line.push_back({foreman_->last_line(agent), Style::kDim});
   } else if (!agent.waits.empty() && agent.waits.back().end_ms == 0) {
     line.push_back({wait_text(agent.waits.back()), Style::kDim});

@@ -189,7 +189,13 @@ std::size_t count(const crew::RunRecord& record, Standing standing) {
       std::ranges::count(record.agents, standing, &crew::AgentRecord::standing));
 }
 
-std::optional<Error> trouble(const crew::RunRecord& record, const std::string& go_on) {
+std::string last_log(const crew::Folder& output, const crew::AgentRecord& agent) {
+  return output.path_of(std::string(crew::kAgentsName) + "/" + crew::file_name_for(agent.id) + "/" +
+                        std::to_string(agent.attempts.back().number) + "/" + crew::kLogName);
+}
+
+std::optional<Error> trouble(const crew::RunRecord& record, const crew::Folder& output,
+                             const std::string& go_on) {
   const std::size_t failed = count(record, Standing::kFailed);
   const std::size_t skipped = count(record, Standing::kSkipped);
   const std::size_t stopped = count(record, Standing::kStopped);
@@ -207,7 +213,8 @@ std::optional<Error> trouble(const crew::RunRecord& record, const std::string& g
   if (!first->why.empty()) text += " (" + first->why + ")";
   if (failed > 1) text += ", …";
   if (skipped > 0) text += "; " + std::to_string(skipped) + " skipped";
-  return Error{Code::kFailed, text, "see its log, then try those again: " + go_on};
+  return Error{Code::kFailed, text,
+               "read " + shell_quote(last_log(output, *first)) + ", then: " + go_on};
 }
 
 int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::OpenRun& run,
@@ -226,7 +233,7 @@ int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::O
   } else {
     out.warning("the report cannot be written: " + written.error().message);
   }
-  auto error = trouble(record, again(context, options));
+  auto error = trouble(record, run.output, again(context, options));
   if (!error && !written) error = written.error();
   if (!error) {
     out.object(json);
