@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/crew_view.h"
@@ -24,6 +25,7 @@ using crew::Standing;
 constexpr std::size_t kPlanBytesMax = 64U << 20;
 constexpr std::size_t kOrdersBytesMax = 64U << 20;
 constexpr std::uint64_t kJobsMax = 1'000;
+constexpr std::uint64_t kDraws = 1'000'000'000;
 constexpr const char* kDefaultFolder = ".workflow";
 
 // Everything a run needs to know before it begins.
@@ -97,8 +99,17 @@ Result<std::string> output_folder(const VerbContext& context, const service::Rea
     return fail(std::move(made.error()));
   }
   char physical[PATH_MAX];
-  if (::realpath(path.c_str(), physical) != nullptr) return std::string(physical);
-  return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
+  if (::realpath(path.c_str(), physical) == nullptr) {
+    return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
+  }
+  // What lies in it is no agent's work and git's to ignore: it must not be the repository.
+  const std::string folder = std::string(physical) == "/" ? "" : physical;
+  if ((realm.root + "/").starts_with(folder + "/")) {
+    return fail(Code::kInvalidInput,
+                "--output " + quote(physical) + " holds all of " + quote(realm.root),
+                "name a folder of its own: --output DIR");
+  }
+  return std::string(physical);
 }
 
 Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOptions& foreman) {
@@ -162,7 +173,10 @@ crew::NewRun new_run(const VerbContext& context, const Prepared& run,
   fresh.record.jobs = run.foreman.jobs;
   fresh.head.plan_digest = run.digest;
   const std::string& session = run.open->locks.owner().session;
-  fresh.head.session = (session.empty() ? "" : session + "/") + fresh.record.id;
+  // Two runs in two containers may have one process number and one second.
+  SystemRandom random;
+  fresh.head.session = (session.empty() ? "" : session + "/") + fresh.record.id + "-" +
+                       std::to_string(random_below(random, kDraws));
   return fresh;
 }
 
@@ -254,7 +268,12 @@ int workflow_run(VerbContext& context, const WorkflowRunOptions& options) {
                                                       : crew::Beginning::kFresh;
   auto run = crew::open_run(prepared->output, beginning, new_run(context, *prepared, options));
   if (!run) return out.failed(run.error());
-  if (options.jobs) run->told.record.jobs = prepared->foreman.jobs;
+  // Who resumes and says nothing means what was said before.
+  if (options.jobs) {
+    run->told.record.jobs = prepared->foreman.jobs;
+  } else {
+    prepared->foreman.jobs = run->told.record.jobs;
+  }
   const std::string title =
       prepared->plan.feature.empty() ? file_stem(options.file) : prepared->plan.feature;
   CrewView view(out, *context.runtime().clock, title);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr long kNapNs = 10'000'000;
 constexpr std::int64_t kNapMs = 10;
+constexpr std::int64_t kMeanwhileMs = 100;
 
 // Of /proc/PID/stat: the second field may hold anything, so from its last parenthesis on.
 struct Parentage {
@@ -75,7 +76,8 @@ std::vector<pid_t> children_besides(const std::vector<pid_t>& spared) {
   return children;
 }
 
-std::size_t end_children(std::int64_t grace_ms, const std::vector<pid_t>& spared) {
+std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
+                         const std::function<void()>& meanwhile) {
   std::set<pid_t> asked;
   for (std::int64_t waited_ms = 0;; waited_ms += kNapMs) {
     if (spared.empty() && has_no_children()) return asked.size();  // the usual case, and quick
@@ -84,13 +86,14 @@ std::size_t end_children(std::int64_t grace_ms, const std::vector<pid_t>& spared
     for (const pid_t pid : left) {
       // Its children come to us when it ends, and get their turn.
       if (waited_ms >= grace_ms) {
-        ::kill(pid, SIGKILL);
+        if (::kill(pid, SIGKILL) != 0 && errno == EPERM) spared.push_back(pid);
         asked.insert(pid);
       } else if (asked.insert(pid).second) {
         ::kill(pid, SIGTERM);
         ::kill(pid, SIGCONT);
       }
     }
+    if (meanwhile && waited_ms % kMeanwhileMs == 0) meanwhile();
     const timespec nap{0, kNapNs};
     ::nanosleep(&nap, nullptr);
   }

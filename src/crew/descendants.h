@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace lockkeeper::crew {
@@ -17,7 +18,9 @@ void adopt_orphans();
 std::vector<pid_t> children_besides(const std::vector<pid_t>& spared);
 
 // Asks all of them to end, and what they start meanwhile; kills them after the grace. Returns when
-// none is left, with their number.
-std::size_t end_children(std::int64_t grace_ms, const std::vector<pid_t>& spared);
+// none is left but those that we may not kill (a program of root's), with their number. `meanwhile`
+// is called several times a second.
+std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
+                         const std::function<void()>& meanwhile = {});
 
 }  // namespace lockkeeper::crew

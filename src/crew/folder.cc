@@ -86,6 +86,7 @@ Result<Fd> Folder::open_file(const std::string& name, int flags) const {
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return failed(name);
   if (!S_ISREG(status.st_mode)) {
+    errno = EINVAL;  // callers ask whether there is none
     return fail(Code::kFailed, quote(path_of(name)) + " is not a file", "remove it");
   }
   return fd;
@@ -184,7 +185,8 @@ std::string file_name_for(std::string_view id) {
   }
   if (name.empty()) return "%";
   if (name.size() <= kNameBytes) return name;
-  return name.substr(0, kNameBytes - 17) + "%" + sha256_hex(id).substr(0, 16);
+  // Two signs: no short name has them in a row.
+  return name.substr(0, kNameBytes - 18) + "%%" + sha256_hex(id).substr(0, 16);
 }
 
 }  // namespace lockkeeper::crew

@@ -10,13 +10,13 @@
 #include "base/text.h"
 #include "crew/brief.h"
 #include "crew/descendants.h"
+#include "crew/feature_gate.h"
 #include "crew/foreman_signals.h"
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
 #include "crew/report_parts.h"
 #include "crew/roster.h"
 #include "crew/verdict.h"
-#include "service/pause.h"
 #include "service/report.h"
 
 namespace lockkeeper::crew {
@@ -42,14 +42,20 @@ class Foreman::Impl {
         run_(run),
         record_(run.told.record),
         options_(std::move(options)),
-        watch_(std::move(watch)) {}
+        watch_(std::move(watch)),
+        gate_(locks, plan.feature) {}
 
   Result<void> run() {
     LK_ASSIGN(roster_, Roster::of(plan_));
-    LK_CHECK(set_up());
+    // Of whoever became this program by exec: none of our business.
+    not_ours_ = children_besides({});
+    if (auto ready = set_up(); !ready) {
+      static_cast<void>(lock_files_.hide(locks_.table(), run_.output));
+      return ready;
+    }
     adopt_orphans();
     while (!over()) {
-      if (dirty_ || now() >= next_schedule_) schedule();
+      if (dirty_ || mono() >= next_schedule_) schedule();
       if (over()) break;
       if (watch_.look) watch_.look();
       wait();
@@ -68,6 +74,8 @@ class Foreman::Impl {
 
  private:
   std::int64_t now() const { return locks_.table().runtime().clock->now().wall_ms; }
+  // Whatever is set back, the gate is looked at again.
+  std::int64_t mono() const { return locks_.table().runtime().clock->now().mono_ms; }
 
   void tell(CrewEvent::What what, const AgentRecord* agent, std::string text) const {
     if (watch_.told) watch_.told({what, agent, std::move(text)});
@@ -96,19 +104,7 @@ class Foreman::Impl {
   Result<void> set_up() {
     LK_ASSIGN(const Folder agents, run_.output.folder(kAgentsName));
     const bool fresh = record_.agents.empty();
-    for (const plan::Job& job : plan_.jobs) {
-      const auto known = std::ranges::find(record_.agents, job.id, &AgentRecord::id);
-      if (known != record_.agents.end()) continue;
-      AgentRecord& agent = record_.agents.emplace_back();
-      agent.id = job.id;
-      for (const key::Resource& lock : job.locks) agent.locks.push_back(lock.text());
-    }
-    // In the plan's order, also after a run that was cut short while it was being written down.
-    std::vector<AgentRecord> ordered;
-    for (const plan::Job& job : plan_.jobs) {
-      ordered.push_back(*std::ranges::find(record_.agents, job.id, &AgentRecord::id));
-    }
-    record_.agents = std::move(ordered);
+    record_.agents = records_for(plan_, std::move(record_.agents));
     for (AgentRecord& agent : record_.agents) {
       LK_ASSIGN(Folder folder, agents.folder(file_name_for(agent.id)));
       workers_.emplace_back(agent, std::move(folder));
@@ -135,9 +131,10 @@ class Foreman::Impl {
         if (there) {
           agent.standing = Standing::kRunning;
           tell(CrewEvent::What::kFound, &agent, "is still at work");
+          note_start(i);
           continue;
         }
-        LK_CHECK(take_end(i));
+        keeper_gone(i);
         // A failure that is only found out now is not forgiven yet.
         if (agent.standing != Standing::kStopped) continue;
       }
@@ -168,7 +165,7 @@ class Foreman::Impl {
 
   void schedule() {
     dirty_ = false;
-    next_schedule_ = now() + kRescheduleMs;
+    next_schedule_ = mono() + kRescheduleMs;
     if (stopping()) return;
     skip_what_cannot_be();
     const bool paused = is_paused();
@@ -263,7 +260,7 @@ class Foreman::Impl {
     const auto reply = locks_.check(check);
     if (!reply) return false;
     const bool free = std::ranges::all_of(reply->conflicts, [&](const core::Conflict& conflict) {
-      return conflict.holder.owner.session.starts_with(session_of(rival));
+      return conflict.holder.owner.session.starts_with(session_of(rival) + ".");
     });
     if (free) {
       other.send_away(now());
@@ -273,23 +270,14 @@ class Foreman::Impl {
   }
 
   bool is_paused() {
-    if (plan_.feature.empty()) return false;
-    const auto gate = service::look_at_gate(locks_, plan_.feature);
-    if (!gate) {
-      // A feature that no key can be made of cannot be paused either.
-      if (gate.error().code == Code::kInvalidResource) {
-        is_pausable_ = false;
-        return false;
-      }
-      problem("the feature's gate cannot be looked at: " + gate.error().message);
-      paused_by_ = gate.error().message;
-      return true;
+    const FeatureGate::Look look = gate_.look();
+    if (look.trouble) {
+      problem(look.why);
+    } else if (look.shut && look.why != paused_by_) {
+      tell(CrewEvent::What::kNote, nullptr, look.why);
     }
-    if (gate->open()) return false;
-    const std::string text = service::paused_text(*gate, now());
-    if (paused_by_ != text) tell(CrewEvent::What::kNote, nullptr, text);
-    paused_by_ = text;
-    return true;
+    paused_by_ = look.why;
+    return look.shut;
   }
 
   std::string session_of(std::size_t i) const {
@@ -300,7 +288,7 @@ class Foreman::Impl {
     const plan::Job& job = plan_.jobs[i];
     Orders orders = orders_of(job);
     orders.session = session_of(i);
-    if (is_pausable_) orders.feature = plan_.feature;
+    orders.feature = gate_.feature();
     if (job.command.empty()) orders.argv = options_.command;
     orders.environment["LOCKKEEPER_OUTPUT"] = run_.output.path();
     orders.folder = options_.folder;
@@ -351,6 +339,7 @@ class Foreman::Impl {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (workers_[i].idle() || !workers_[i].adopted()) continue;
       const auto gone = workers_[i].gone();
+      note_start(i);
       if (!gone || *gone) keeper_gone(i);
     }
   }
@@ -397,7 +386,15 @@ class Foreman::Impl {
       return;
     }
     agent.standing = Standing::kRunning;
+    agent.attempts.back().started_ms = now();  // who ends from now on was not alone
     started_order_.push_back(i);
+  }
+
+  // Of one that was found again: the journal does not know when it began.
+  void note_start(std::size_t i) {
+    Attempt& attempt = record_.agents[i].attempts.back();
+    const bool runs = workers_[i].phase() == Worker::Phase::kRunning;
+    if (runs && attempt.started_ms == 0) attempt.started_ms = workers_[i].since_ms();
   }
 
   // Who has what at this moment: the plan's own agents, and everybody else.
@@ -428,7 +425,8 @@ class Foreman::Impl {
 
   // What a killed keeper had started came to us, and still has its locks in hand.
   void end_strays(pid_t dead) {
-    std::vector<pid_t> spared{dead};
+    std::vector<pid_t> spared = not_ours_;
+    spared.push_back(dead);
     for (const Worker& worker : workers_) {
       if (worker.keeper() > 0) spared.push_back(worker.keeper());
     }
@@ -442,6 +440,7 @@ class Foreman::Impl {
       AgentRecord& agent = record_.agents[i];
       agent.attempts.back().ending = Ending::kDied;
       agent.attempts.back().why = taken.error().message;
+      agent.attempts.back().ended_ms = now();
       judge(i);
     }
   }
@@ -552,16 +551,17 @@ class Foreman::Impl {
   RunRecord& record_;
   const ForemanOptions options_;
   const Watch watch_;
+  FeatureGate gate_;
   std::optional<Roster> roster_;
   std::vector<Worker> workers_;
   std::vector<std::size_t> started_order_;
+  std::vector<pid_t> not_ours_;                        // children of before
   std::vector<std::size_t> budget_from_;               // attempts before these are forgiven
   std::vector<std::optional<std::size_t>> yields_to_;  // who was let pass (rule 2)
   ForemanSignals signals_;
   int signal_ = 0;
   bool unwritable_ = false;
   bool dirty_ = true;
-  bool is_pausable_ = true;
   std::int64_t next_schedule_ = 0;
   std::string paused_by_;
   LockFiles lock_files_;

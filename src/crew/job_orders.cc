@@ -1,5 +1,7 @@
 #include "crew/job_orders.h"
 
+#include <map>
+
 #include "base/text.h"
 #include "crew/brief.h"
 #include "crew/folder.h"
@@ -54,8 +56,26 @@ std::vector<std::string> lock_texts(const plan::Job& job) {
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number) {
   constexpr std::size_t kIdBytes = 80;
   std::string name = file_name_for(id);
-  if (name.size() > kIdBytes) name = std::to_string(number);
+  if (name.size() > kIdBytes) name = "%%" + std::to_string(number);  // nobody is called that
   return run_session + "/" + name;
+}
+
+std::vector<AgentRecord> records_for(const plan::Plan& plan, std::vector<AgentRecord> known) {
+  std::map<std::string, AgentRecord> by_id;
+  for (AgentRecord& each : known) by_id.emplace(each.id, std::move(each));
+  std::vector<AgentRecord> records;
+  records.reserve(plan.jobs.size());
+  for (const plan::Job& job : plan.jobs) {
+    const auto found = by_id.find(job.id);
+    if (found != by_id.end()) {
+      records.push_back(std::move(found->second));
+      continue;
+    }
+    AgentRecord& fresh = records.emplace_back();
+    fresh.id = job.id;
+    for (const key::Resource& lock : job.locks) fresh.locks.push_back(lock.text());
+  }
+  return records;
 }
 
 Orders orders_of(const plan::Job& job) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "crew/orders.h"
+#include "crew/record.h"
 #include "plan/plan_file.h"
 
 namespace lockkeeper::crew {
@@ -16,6 +17,9 @@ std::vector<std::string> lock_texts(const plan::Job& job);
 // Under which an agent asks: the run's own session, then the agent's name; each attempt adds its
 // number. So what an earlier attempt left behind excludes a later one.
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number);
+
+// One record for each job, in the plan's order: the known one, else a new one.
+std::vector<AgentRecord> records_for(const plan::Plan& plan, std::vector<AgentRecord> known);
 
 // All that the plan alone decides; session, folder, limits are the foreman's.
 Orders orders_of(const plan::Job& job);

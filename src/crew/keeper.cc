@@ -78,6 +78,8 @@ class Keeper {
   }
 
  private:
+  using Keep = service::Stage::Keep;
+
   void prepare() {
     command_.acquire.wanted.texts = orders_.locks;
     command_.acquire.ttl_ms = orders_.ttl_ms;
@@ -96,8 +98,10 @@ class Keeper {
     stage_.timeout_ms = orders_.timeout_ms;
     stage_.watched = log_->reader();
     stage_.readable = [this] { return log_->pump(); };
-    stage_.may_start = [this] { return may_start(); };
-    stage_.gone = [this](const service::RunResult& result) { gone(result); };
+    stage_.may_start = [this](const Keep& keep) { return may_start(keep); };
+    stage_.gone = [this](const service::RunResult& result, const Keep& keep) {
+      gone(result, keep);
+    };
   }
 
   std::int64_t now() const { return locks_.table().runtime().clock->now().wall_ms; }
@@ -126,7 +130,7 @@ class Keeper {
     return still_wanted();
   }
 
-  Result<bool> may_start() {
+  Result<bool> may_start(const Keep& keep) {
     if (orders_.look_at_changes) {
       auto tree = look_at_tree(locks_.table().realm().root, orders_.leave_out);
       if (tree) {
@@ -135,14 +139,17 @@ class Keeper {
         attempt_.changes_unknown = tree.error().message;
       }
     }
-    channel_.send({{"say", "ready"}});
-    for (;;) {
+    // The foreman may be a while, or stopped (Ctrl-Z) and not reading at all.
+    for (bool said = false;;) {
+      if (!keep()) return false;
+      said = said || channel_.send({{"say", "ready"}});
       const auto answer = channel_.receive(kAnswerLookMs);
       if (channel_.gone()) return false;
       if (!answer) continue;
       if (answer->value("say", "") != "go") return false;
       break;
     }
+    if (!keep()) return false;
     LK_CHECK(fill_in());
     attempt_.started_ms = now();
     return mark_started();
@@ -220,8 +227,8 @@ class Keeper {
   }
 
   // The command is gone, its lease is not.
-  void gone(const service::RunResult& result) {
-    attempt_.processes_ended = end_children(orders_.grace_ms, {});
+  void gone(const service::RunResult& result, const Keep& keep) {
+    attempt_.processes_ended = end_children(orders_.grace_ms, {}, [&] { keep(); });
     log_->drain();
     attempt_.ended_ms = now();
     attempt_.exit_status = result.exit_status;

@@ -115,10 +115,10 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
   return std::pair(Channel(Fd(ends[0])), Channel(Fd(ends[1])));
 }
 
-void Channel::send(const Message& message) const {
+bool Channel::send(const Message& message) const {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Nobody waits for a reader who does not read: whoever is behind asks the files.
-  static_cast<void>(!::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  const ssize_t sent = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent == static_cast<ssize_t>(text.size());
 }
 
 std::optional<Channel::Message> Channel::receive(int wait_ms) {

@@ -59,8 +59,8 @@ class Channel {
 
   int fd() const { return fd_.get(); }
   int release() { return fd_.release(); }
-  // Best effort: who is gone hears nothing.
-  void send(const Message& message) const;
+  // Never waits. False: the other does not read, and its messages have piled up; or it is gone.
+  bool send(const Message& message) const;
   // What has come; nullopt: nothing yet, or the other is gone (then `gone()`). Waits at most so
   // long.
   std::optional<Message> receive(int wait_ms);

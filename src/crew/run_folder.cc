@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "crew/record_json.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -92,7 +93,7 @@ Result<Told> resumed(const Folder& output, const NewRun& fresh) {
                     quote(output.path()) + ": it has changed since",
                 "put it back, or begin again: --restart instead of --resume");
   }
-  if (told.record.realm != fresh.record.realm) {
+  if (told.record.realm != json_text(fresh.record.realm)) {
     return fail(Code::kInvalidInput,
                 "the run in " + quote(output.path()) + " is one of " + quote(told.record.realm) +
                     ", not of " + quote(fresh.record.realm),
@@ -115,7 +116,10 @@ Result<OpenRun> open_run(const std::string& output, Beginning beginning, const N
   if (there) {
     auto before = Journal::read(folder);
     const bool readable = before.has_value();
-    if (!readable && beginning != Beginning::kRestart) return fail(std::move(before.error()));
+    const bool empty = !readable && before.error().code == Code::kNotFound;
+    if (!readable && !empty && beginning != Beginning::kRestart) {
+      return fail(std::move(before.error()));
+    }
     if (readable && !finished(before->record) && beginning != Beginning::kRestart) {
       return fail(unfinished(folder));
     }

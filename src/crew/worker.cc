@@ -184,6 +184,7 @@ Result<std::optional<Attempt>> Worker::finish() {
   phase_ = Phase::kIdle;
   channel_.reset();
   pid_ = 0;
+  command_ = 0;  // the number may be another's by now
   if (!attempt_) return std::nullopt;
   // A folder that vanished keeps nothing; then what the keeper said is what there is.
   const auto text = attempt_->read(kResultName, kResultBytesMax);
@@ -210,9 +211,11 @@ Result<std::optional<Attempt>> Worker::finish() {
 
 std::string Worker::last_line() const {
   if (!attempt_) return "";
-  const Fd fd(::open(attempt_->path_of(kLogName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // An agent may have put anything in its place; nothing there may hold the foreman up.
+  const Fd fd(
+      ::open(attempt_->path_of(kLogName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return "";
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   std::string text(static_cast<std::size_t>(std::min<off_t>(status.st_size, kTailBytes)), '\0');
   const ssize_t n =
       ::pread(fd.get(), text.data(), text.size(), std::max<off_t>(0, status.st_size - kTailBytes));

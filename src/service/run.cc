@@ -260,6 +260,25 @@ class Watch {
     }
   }
 
+  // Renews the lease when it is time, and notices if it is gone.
+  void keep() {
+    if (result_.lost) return;
+    if (hold_ != nullptr) {  // it knows best what happened
+      if (const auto why = hold_->lost()) return lose(*why);
+    }
+    const core::Lease& lease = result_.acquired.lease;
+    look_around();
+    if (now() >= next_renewal_) {
+      renew(lease);
+    } else {
+      const auto current = locks_.is_current(lease.id, lease.fence());
+      if (current && !*current) lose("the lease is no longer current");
+    }
+    // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
+    const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
+    if (!result_.lost && silent) lose("the lease could not be renewed in time");
+  }
+
  private:
   std::int64_t now() const { return locks_.table().runtime().clock->now().mono_ms; }
 
@@ -300,25 +319,6 @@ class Watch {
     if (result_.lost) return;
     keep();
     if (result_.lost && !command_.keep_going) stop();
-  }
-
-  // Renews the lease when it is time, and notices if it is gone.
-  void keep() {
-    if (result_.lost) return;
-    if (hold_ != nullptr) {  // it knows best what happened
-      if (const auto why = hold_->lost()) return lose(*why);
-    }
-    const core::Lease& lease = result_.acquired.lease;
-    look_around();
-    if (now() >= next_renewal_) {
-      renew(lease);
-    } else {
-      const auto current = locks_.is_current(lease.id, lease.fence());
-      if (current && !*current) lose("the lease is no longer current");
-    }
-    // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
-    const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
-    if (!result_.lost && silent) lose("the lease could not be renewed in time");
   }
 
   // What other tools do meanwhile, and what somebody has to say to this owner.
@@ -432,12 +432,14 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
   watch.pass_gate(signals);
   if (result.signal != 0 || result.lost) return {};
   const Stage* const stage = command.stage;
+  const Stage::Keep keep = [&] {
+    watch.keep();
+    return !result.lost;
+  };
   if (stage != nullptr && stage->may_start) {
-    LK_ASSIGN(const bool wanted, stage->may_start());
-    if (!wanted) {
-      result.acquired.outcome = Ended::kInterrupted;
-      return {};
-    }
+    LK_ASSIGN(const bool wanted, stage->may_start(keep));
+    if (!wanted && !result.lost) result.acquired.outcome = Ended::kInterrupted;
+    if (!wanted || result.lost) return {};
   }
   const auto env = child_environment(locks, lease, locks.table().realm(), command);
   LK_ASSIGN(const Child child, start(command, env, slot, signals));
@@ -451,7 +453,7 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
   report({RunEvent::What::kStarted, result.acquired, child.pid, 0, ""});
   watch.until_gone(child.pid, signals);
   result.pid = child.pid;
-  if (stage != nullptr && stage->gone) stage->gone(result);
+  if (stage != nullptr && stage->gone) stage->gone(result, keep);
   if ((!result.lost || command.keep_going) && result.signal == 0) watch.pass_gate(signals);
   return {};
 }

@@ -27,11 +27,14 @@ struct Stage {
   // While the command lives: called when `watched` can be read; false: no longer.
   int watched = -1;
   std::function<bool()> readable;
-  // Called when nothing is missing but the process itself. False: it is not wanted any more; its
-  // lease is given back and the outcome is kInterrupted.
-  std::function<Result<bool>()> may_start;
+  // What takes long calls `keep` several times a second: it renews the lease when it is time.
+  // False: it is lost.
+  using Keep = std::function<bool()>;
+  // Called when nothing is missing but the process itself. False: it is not wanted any more, its
+  // lease is given back and the outcome is kInterrupted; or the lease was lost.
+  std::function<Result<bool>(const Keep& keep)> may_start;
   // Called when the command is gone, while its lease is still held.
-  std::function<void(const RunResult&)> gone;
+  std::function<void(const RunResult&, const Keep& keep)> gone;
 };
 
 struct RunCommand {

@@ -1,0 +1,193 @@
+// What a run meets at its edges: foremen that are stopped or resume, locks that are short, folders
+// and process numbers that are not what one expects.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "crew/crew_stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CrewEdge : public CrewStage {
+ protected:
+  bool appears(const std::string& name) const {
+    return eventually([&] { return exists(stage_.repo() + "/" + name); });
+  }
+  void make(const std::string& name) const { write_text(stage_.repo() + "/" + name, ""); }
+  std::string outcome(const std::string& id) const {
+    return agent(id)["standing"].get<std::string>();
+  }
+  // Starts it, waits until NAME is there, and kills it with -9; its agents go on.
+  void killed_when(const std::string& name, const Words& more = {}) {
+    auto process = start(more);
+    ASSERT_TRUE(appears(name));
+    process.signal(SIGKILL);
+    process.wait();
+  }
+};
+
+TEST_F(CrewEdge, JobsAreRememberedByAResume) {
+  std::vector<Hand> hands;
+  for (int i = 0; i < 4; ++i) {
+    hands.push_back({"w" + std::to_string(i),
+                     {"f" + std::to_string(i)},
+                     "[ -e ok ] || exit 1; mkdir busy || echo CROWD >> \"$RAN\"; sleep 0.1; "
+                     "rmdir busy; echo {attempt} >> \"$RAN\"",
+                     {},
+                     {"retries: 0"}});
+  }
+  write_plan(hands);
+  EXPECT_EQ(run({"--jobs", "1"}).status, 1);
+  make("ok");
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_THAT(ran(), ElementsAre("2", "2", "2", "2"));
+}
+
+// Ctrl-Z while an agent waits for its lock: the lock comes, and must be there when it starts.
+TEST_F(CrewEdge, AStoppedForemanStartsNobodyUnlocked) {
+  stage_.expect(0, "ann", {"acquire", "x"});
+  write_plan({{"a", {"x"}, says("a", "x"), {}, {"ttl: 1s"}}});
+  auto process = start();
+  ASSERT_TRUE(stage_.queue_grows_to(1));
+  process.signal(SIGSTOP);
+  stage_.expect(0, "ann", {"release", "x"});
+  ASSERT_TRUE(eventually([&] { return stage_.list()["leases"].size() == 1; }));
+  pause_ms(2'500);
+  EXPECT_EQ(stage_.as("ann", {"acquire", "x"}).status, 75) << "nobody kept it renewed";
+  process.signal(SIGCONT);
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(ran(), ElementsAre("a"));
+}
+
+TEST_F(CrewEdge, ALockLastsAsLongAsWhatWasLeftBehind) {
+  write_plan({{"a",
+               {"x"},
+               "setsid sh -c 'trap : TERM; touch m1; while :; do sleep 0.1; done' & " + until("m1"),
+               {},
+               {"ttl: 1s"}}});
+  auto process = start({"--grace", "4s"});
+  ASSERT_TRUE(appears("m1"));
+  pause_ms(2'500);
+  const bool still = !exists(out() + "/agents/a/1/result.json");
+  const Answer answer = stage_.as("ann", {"acquire", "x"});
+  if (still) {
+    EXPECT_EQ(answer.status, 75) << answer.all();
+  }
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
+TEST_F(CrewEdge, WhoIsFoundAgainIsAtWorkToo) {
+  write_plan({{"a", {"x", "m1"}, "touch m1; " + until("m2") + "; echo 1 > x; " + until("m3")},
+              {"b", {"y", "m2", "m3"}, "[ -e m1 ] || exit 1; " + until("x") + "; touch y"}});
+  killed_when("m1", {"--strict-scope"});
+  std::filesystem::remove_all(out() + "/agents/b");
+  auto process = start({"--resume", "--strict-scope"});
+  ASSERT_TRUE(eventually([&] {
+    return exists(out() + "/agents/b/2/started") || exists(out() + "/agents/b/1/started");
+  }));
+  make("m2");
+  ASSERT_TRUE(appears("y"));
+  ASSERT_TRUE(eventually([&] {
+    return exists(out() + "/agents/b/1/result.json") || exists(out() + "/agents/b/2/result.json");
+  }));
+  make("m3");
+  process.wait();
+  EXPECT_EQ(ending("b"), "done") << report().dump(1);
+}
+
+TEST_F(CrewEdge, AResultThatCannotBeReadIsADeath) {
+  write_plan({{"a", {"x"}, "touch m1; " + until("m2") + "; echo a >> \"$RAN\"", {}, {"retries: 0"}},
+              {"b", {"y"}, "echo b >> \"$RAN\"", {"a"}}});
+  killed_when("m1");
+  make("m2");
+  const std::string result = out() + "/agents/a/1/result.json";
+  ASSERT_TRUE(eventually([&] { return exists(result); }));
+  ASSERT_TRUE(eventually([&] { return stage_.list()["leases"].empty(); }));
+  write_text(result, "{}");
+  const Answer answer = run({"--resume"});
+  EXPECT_EQ(answer.status, 1) << answer.all();
+  EXPECT_EQ(ending("a"), "died");
+  EXPECT_EQ(outcome("b"), "skipped");
+  expect_nothing_left();
+}
+
+// Whoever became the foreman by exec had children of its own.
+TEST_F(CrewEdge, ChildrenOfBeforeAreSpared) {
+  write_plan({{"a", {"x"}, "kill -9 $PPID; sleep 60", {}, {"retries: 0"}}});
+  Launch launch = stage_.launch("lead", words());
+  std::string line = "sleep 61 & echo $! > child; exec";
+  for (const std::string& word : launch.argv) line += " '" + word + "'";
+  launch.argv = {"/bin/sh", "-c", line};
+  EXPECT_EQ(stage_.finish(launch).status, 1);
+  EXPECT_EQ(ending("a"), "died");
+  const pid_t child = std::stoi("0" + read_text(stage_.repo() + "/child"));
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it was ended with the keeper's";
+}
+
+TEST_F(CrewEdge, AnOutputThatHoldsTheRepositoryIsRefused) {
+  write_plan({{"a", {"x"}, "echo a >> \"$RAN\""}});
+  std::filesystem::create_symlink(stage_.repo(), stage_.path("link"));
+  for (const std::string& output : {std::string("."), std::string(".."), stage_.path("link")}) {
+    const Answer answer = stage_.as("lead", {"workflow", "run", plan(), "--output", output});
+    EXPECT_EQ(answer.status, 65) << answer.all();
+    EXPECT_THAT(answer.err, HasSubstr("holds all of"));
+  }
+  EXPECT_THAT(read_text(stage_.repo() + "/.git/info/exclude"), Not(HasSubstr("/*")));
+  EXPECT_THAT(ran(), testing::IsEmpty());
+}
+
+TEST_F(CrewEdge, AFolderWhoseNameIsNoTextIsResumed) {
+  const std::string repo = stage_.path("r\xff");
+  std::filesystem::create_directory(repo);
+  stage_.git("r\xff", {"init", "-q"});
+  write_plan({{"a", {"x"}, "[ -e ok ]", {}, {"retries: 0"}}});
+  Launch launch = stage_.launch("lead", words());
+  launch.folder = repo;
+  EXPECT_EQ(stage_.finish(launch).status, 1);
+  write_text(repo + "/ok", "");
+  launch.argv.push_back("--resume");
+  const Answer answer = stage_.finish(launch);
+  EXPECT_EQ(answer.status, 0) << answer.all();
+}
+
+// In two containers two runs of one second may have one process number.
+TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
+  const std::string line =
+      "mkdir busy || echo MET >> \"$RAN\"; sleep 0.5; rmdir busy; echo ok >> \"$RAN\"";
+  write_plan({{"a", {"x"}, line}});
+  const auto contained = [&](const std::string& output) {
+    Launch launch = stage_.launch("lead", {"workflow", "run", plan(), "--output", output});
+    launch.argv.insert(launch.argv.begin(),
+                       {"/usr/bin/unshare", "--pid", "--fork", "--mount-proc"});
+    return launch;
+  };
+  Launch probe = stage_.command({"/usr/bin/unshare", "--pid", "--fork", "--mount-proc", "true"});
+  if (stage_.finish(probe).status != 0) GTEST_SKIP() << "no process namespace can be made here";
+  Process one(contained(stage_.path("out1")));
+  Process two(contained(stage_.path("out2")));
+  EXPECT_EQ(one.wait(), 0) << one.err();
+  EXPECT_EQ(two.wait(), 0) << two.err();
+  EXPECT_THAT(ran(), ElementsAre("ok", "ok"));
+}
+
+TEST_F(CrewEdge, APauseIsToldOnce) {
+  write_text(plan(),
+             "schema_version: 1\nfeature: {id: shop}\npackages:\n"
+             "  - {package_id: a, command: 'true', locks: {files: [x], keys: []},"
+             " scope: {write_allow: [x]}}\n");
+  stage_.expect(0, "boss", {"pause", "shop", "--reason", "enough"});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return process.out().find("paused") != std::string::npos; }));
+  pause_ms(2'500);
+  stage_.expect(0, "boss", {"resume", "shop"});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(process.out(), HasSubstr("feature shop is paused by boss (enough)"));
+  EXPECT_EQ(agent("a")["waits"].size(), 1U) << agent("a").dump(1);
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
