@@ -32,7 +32,8 @@ void print_usage() {
   fmt::print(stderr,
              "usage: lockkeeper_bench [--json | --markdown] [--only ID]… [--list]\n"
              "                        [--seconds N] [--held N] [--many N] [--globs N] "
-             "[--waiters N] [--foreign N]\n");
+             "[--waiters N] [--foreign N]\n"
+             "                        [--packages N]\n");
 }
 
 bool is_question(const std::string& id) {
@@ -56,6 +57,7 @@ bool take_value(Options& options, const std::string& word, const std::string& va
                                     {"--many", &options.setup.many},
                                     {"--globs", &options.setup.globs},
                                     {"--foreign", &options.setup.foreign},
+                                    {"--packages", &options.setup.packages},
                                     {"--waiters", &options.setup.waiters}}) {
     if (word != name) continue;
     *place = static_cast<int>(number);

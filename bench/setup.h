@@ -15,6 +15,7 @@ struct Setup {
   int many = 1'000'000;    // the same for the two questions about very many
   int globs = 5'000;
   int foreign = 1'000;  // locks of other tools
+  int packages = 2'000;  // of a plan
   int waiters = 1'000;  // the longest queue; a tenth and a hundredth of it are measured, too
   Progress* progress = nullptr;
 

@@ -19,6 +19,7 @@ const std::vector<Question>& all_questions() {
       {"kill", "kill -9 of the holder to the next waiter running", ask_kill},
       {"queue", "many waiters on one path: time for each handoff", ask_queue},
       {"memory", "memory of lockkeeper check with very many leases held", ask_memory},
+      {"plans", "lockkeeper validate of a plan with very many packages", ask_plans},
   };
   return kAll;
 }

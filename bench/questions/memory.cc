@@ -1,58 +1,11 @@
-// What `lockkeeper check` has resident at its largest. Read from the process itself as it ends: the
-// usage that wait() reports would count the benchmark's own memory, from before the exec.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
-
+// What `lockkeeper check` has resident at its largest.
+#include "bench/peak.h"
 #include "bench/peers/ours.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/many.h"
 #include "bench/questions/questions.h"
 
 namespace lockkeeper::bench {
-namespace {
-
-double high_water_mib(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::atof(line.c_str() + 6) / 1024;
-  }
-  return 0;
-}
-
-// 0 if it could not be traced.
-double peak_mib(const Words& argv) {
-  const pid_t pid = fork_child([&] {
-    std::vector<char*> pointers;
-    for (const std::string& word : argv) pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
-    const int null = ::open("/dev/null", O_WRONLY);
-    ::dup2(null, STDOUT_FILENO);
-    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
-      ::execvp(pointers[0], pointers.data());
-    }
-    ::_exit(127);
-  });
-  int status = 0;
-  double peak = 0;
-  while (::waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-    if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8)) {
-      peak = high_water_mib(pid);
-    } else if (WSTOPSIG(status) == SIGTRAP) {
-      ::ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL);
-    }
-    ::ptrace(PTRACE_CONT, pid, nullptr, nullptr);
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? peak : 0;
-}
-
-}  // namespace
-
 void ask_memory(const Setup& setup, Answer& answer) {
   if (!has_program(setup, answer)) return;
   const std::string folder = folder_with_many(setup);

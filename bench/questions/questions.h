@@ -19,5 +19,6 @@ void ask_handoff(const Setup& setup, Answer& answer);
 void ask_kill(const Setup& setup, Answer& answer);
 void ask_queue(const Setup& setup, Answer& answer);
 void ask_memory(const Setup& setup, Answer& answer);
+void ask_plans(const Setup& setup, Answer& answer);
 
 }  // namespace lockkeeper::bench
