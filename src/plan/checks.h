@@ -2,8 +2,10 @@
 // to this room.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "key/resource.h"
@@ -13,18 +15,26 @@
 
 namespace lockkeeper::plan {
 
-// Collects findings.
+// Collects findings: of each rule so many, and how many more there were.
 class Findings {
  public:
   Findings(std::vector<Finding>& into, bool strict) : into_(into), strict_(strict) {}
 
-  // `package` may be null: of the file as a whole.
+  // `package` may be null: of the file as a whole. What is given back is the caller's to complete.
   Finding& add(const char* rule, Severity severity, Place place, const Package* package,
                std::string message, std::string hint = {});
+  // Of those beyond the limit one finding for each rule; after the last add().
+  void count_the_rest();
 
  private:
+  struct Count {
+    std::size_t all = 0;
+    bool errors = false;  // among those beyond
+  };
   std::vector<Finding>& into_;
   const bool strict_;
+  std::map<std::string_view, Count> counts_;
+  Finding beyond_;  // of which nothing is kept
 };
 
 // What was written, and what it means; nothing where it breaks a rule.

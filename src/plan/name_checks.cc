@@ -11,7 +11,10 @@ namespace {
 
 constexpr std::string_view kContract = "contract:";
 constexpr std::string_view kFeature = "feature:";
-constexpr std::size_t kGuesses = 50;                // each looks at every contract
+// Locks with write scopes, in all and of one package.
+constexpr std::size_t kScopeComparisons = 5'000'000;
+constexpr std::size_t kScopeComparisonsOfOne = 250'000;
+constexpr std::size_t kGuessed = 200'000;           // contracts looked at for "did you mean"
 constexpr std::size_t kPatternsCompared = 100'000;  // of contract keys with listed contracts
 
 // "wp-api-docs" is about "api-docs".
@@ -28,10 +31,10 @@ std::string without_correction(const Error& error) {
 }
 
 // Is a resource inside a list of them? Asks only those that stand at its place or above, so that
-// long lists do no harm.
+// long lists do no harm; many patterns of one place still would, hence the budget.
 class Inside {
  public:
-  explicit Inside(const std::vector<Meaning>& outer) : outer_(outer) {
+  Inside(const std::vector<Meaning>& outer, std::size_t& budget) : outer_(outer), budget_(budget) {
     for (std::size_t i = 0; i < outer.size(); ++i) {
       if (outer[i].resource) index_.add(*outer[i].resource, i);
     }
@@ -41,6 +44,8 @@ class Inside {
   const Meaning* covering(const key::Resource& inner) const {
     const Meaning* found = nullptr;
     const auto look = [&](std::size_t i) {
+      if (budget_ == 0) return false;
+      --budget_;
       if (key::covers(*outer_[i].resource, inner)) found = &outer_[i];
       return found == nullptr;
     };
@@ -50,6 +55,7 @@ class Inside {
 
  private:
   const std::vector<Meaning>& outer_;
+  std::size_t& budget_;  // comparisons left; with none left the answer means nothing
   PlaceIndex index_;
 };
 
@@ -213,7 +219,8 @@ class NameChecks {
 
   std::string contract_hint(const std::string& text) {
     if (contracts_.empty()) return "the plan lists no contract: list it there";
-    if (++guesses_ > kGuesses) return "list it there, or correct the key";
+    guessed_ += contracts_.size();
+    if (guessed_ > kGuessed) return "list it there, or correct the key";
     const std::string end = "/" + text.substr(kContract.size());
     for (const std::string& each : contracts_) {
       if (each.ends_with(end)) return "did you mean " + quote(each) + "?";
@@ -225,12 +232,15 @@ class NameChecks {
 
   // Without a write scope at all nothing can be outside it: the schema has spoken already.
   void scope(const Package& package, PackageMeaning& meaning) {
-    const Inside writes(meaning.writes);
-    const Inside denied(meaning.denied);
+    const std::size_t given = std::min(budget_, kScopeComparisonsOfOne);
+    left_ = given;
+    const Inside writes(meaning.writes, left_);
+    const Inside denied(meaning.denied, left_);
     for (const Meaning& file : meaning.files) {
-      meaning.inside.push_back(!file.resource || !package.scoped ||
+      meaning.inside.push_back(!file.resource || !package.scoped || left_ == 0 ||
                                may_write(package, file, writes, denied));
     }
+    budget_ -= given - left_;
   }
 
   bool may_write(const Package& package, const Meaning& file, const Inside& writes,
@@ -243,6 +253,14 @@ class NameChecks {
       return false;
     }
     if (writes.covering(*file.resource) != nullptr) return true;
+    if (left_ == 0) {
+      error("scope", package, *file.name,
+            "too many comparisons of locks with write scopes (" +
+                std::to_string(kScopeComparisonsOfOne) + " for a package, " +
+                std::to_string(kScopeComparisons) + " in all); from here on they are not compared",
+            "name folders instead of many patterns");
+      return true;
+    }
     if (file.resource->kind() == key::Kind::kFile) {
       const auto folder = key::parse(file.resource->text() + "/", rules_, key::Syntax::kLiteral);
       if (folder && writes.covering(folder->resource) != nullptr) {
@@ -264,7 +282,9 @@ class NameChecks {
   Findings& findings_;
   std::set<std::string> contracts_;     // canonical keys
   std::vector<std::string> generated_;  // the same of folders whose files are made
-  std::size_t guesses_ = 0;
+  std::size_t budget_ = kScopeComparisons;
+  std::size_t left_ = 0;  // of it, for the package that is being read
+  std::size_t guessed_ = 0;
   std::size_t compared_ = 0;
 };
 

@@ -37,6 +37,13 @@ class Search {
     for (std::size_t i = 0; i < same_.size() && going_; ++i) {
       const key::Resource& resource = same_[i].front()->resource;
       const auto look = [&](std::size_t other) {
+        if (++pairs_ > kPairsLookedAt) {
+          stop({Code::kLimitExceeded,
+                "more than " + std::to_string(kPairsLookedAt) +
+                    " pairs of names; the rest was not compared",
+                "name folders instead of many patterns"});
+          return false;
+        }
         compare(other, i);
         return going_;
       };
@@ -90,6 +97,7 @@ class Search {
   std::vector<std::vector<const Want*>> same_;  // wants of one and the same resource
   PlaceIndex index_;
   std::size_t patterns_compared_ = 0;
+  std::size_t pairs_ = 0;
   std::optional<Error> error_;
   bool going_ = true;
 };

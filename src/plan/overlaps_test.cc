@@ -112,6 +112,17 @@ TEST(Overlaps, RandomOnesAgreeWithEveryPairByTheEngine) {
   }
 }
 
+// Those of one package are never compared, but even passing them over takes its time.
+TEST(Overlaps, TooManyNamesOfOnePlaceAreALimitByName) {
+  std::vector<Want> wants;
+  for (std::uint32_t i = 0; i < 20'100; ++i) {
+    wants.push_back({resource("x" + std::to_string(i) + "*"), 0, i});
+  }
+  const auto done = find_overlaps(wants, never, [](const Overlap&) { return true; });
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().code, Code::kLimitExceeded);
+}
+
 // Patterns of one place are compared pair by pair: ten thousand of them must not take for ever.
 TEST(Overlaps, TooManyPatternsAreALimitByName) {
   std::vector<Want> wants;

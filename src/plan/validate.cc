@@ -137,14 +137,28 @@ void read_plan(const Node& document, Validated& result, Findings& findings) {
 
 Finding& Findings::add(const char* rule, Severity severity, Place place, const Package* package,
                        std::string message, std::string hint) {
-  Finding& finding = into_.emplace_back();
+  if (strict_) severity = Severity::kError;
+  Count& count = counts_[rule];
+  const bool kept = ++count.all <= kFindingsListed;
+  if (!kept) count.errors |= severity == Severity::kError;
+  Finding& finding = kept ? into_.emplace_back() : beyond_;
   finding.rule = rule;
-  finding.severity = strict_ ? Severity::kError : severity;
+  finding.severity = severity;
   finding.place = place;
   if (package != nullptr) finding.package = package->id.text;
   finding.message = std::move(message);
   finding.hint = std::move(hint);
   return finding;
+}
+
+void Findings::count_the_rest() {
+  for (const auto& [rule, count] : counts_) {
+    if (count.all <= kFindingsListed) continue;
+    Finding& finding = into_.emplace_back();
+    finding.rule = rule;
+    finding.severity = count.errors ? Severity::kError : Severity::kWarning;
+    finding.message = "and " + std::to_string(count.all - kFindingsListed) + " more of this rule";
+  }
 }
 
 std::size_t Validated::count(Severity severity) const {
@@ -172,6 +186,7 @@ Validated validate(std::string_view text, const ValidateOptions& options) {
   const Graph graph = check_dependencies(result.plan, numbers, findings);
   const auto meanings = check_names(result.plan, options.keys, findings);
   check_overlaps(result.plan, meanings, Closure(graph), findings);
+  findings.count_the_rest();
   sort_findings(result.findings);
   return result;
 }

@@ -34,6 +34,8 @@ Validated validate(std::string_view text, const ValidateOptions& options);
 // More are not compared with one another. The schema's limit is lower, that of scopes the same.
 inline constexpr std::size_t kPackagesMax = 20'000;
 
+// Of one rule; a last finding counts the rest.
+inline constexpr std::size_t kFindingsListed = 1'000;
 // At most so many overlaps are listed one by one; a last finding counts the rest.
 inline constexpr std::size_t kOverlapsListed = 200;
 

@@ -282,6 +282,28 @@ TEST(Validate, ManyOverlapsAreCounted) {
   EXPECT_EQ(found.back().message, "and 580 more overlaps");
 }
 
+TEST(Validate, ManyFindingsOfOneRuleAreCounted) {
+  std::string files = "[";
+  for (int i = 0; i < 1'500; ++i) files += "lib/f" + std::to_string(i) + ",";
+  const auto found = findings_of(plan_text({{.id = "wp-a", .files = files + "]"}}), "scope");
+  ASSERT_EQ(found.size(), kFindingsListed + 1);
+  EXPECT_EQ(found.back().message, "and 500 more of this rule");
+  EXPECT_EQ(found.back().severity, Severity::kError);
+}
+
+// Every lock is compared with the patterns of its place: that must have an end.
+TEST(Validate, ManyLocksUnderManyPatternsAreALimitByName) {
+  std::string files = "[";
+  std::string writes = "[";
+  for (int i = 0; i < 600; ++i) {
+    files += "d/f" + std::to_string(i) + ",";
+    writes += "'d/x" + std::to_string(i) + "*',";
+  }
+  const auto found = findings_of(
+      plan_text({{.id = "wp-a", .files = files + "]", .writes = writes + "]"}}), "scope");
+  EXPECT_THAT(found, testing::Contains(says("comparisons of locks with write scopes")));
+}
+
 TEST(Validate, FindingsAreGroupedByRuleAndSortedByPlace) {
   const Validated result = validate(plan_text({{.id = "b", .keys = "['x:1', 'y:2']"},
                                                {.id = "b", .needs = "[z]", .keys = "['x:1']"}}),
