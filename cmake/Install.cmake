@@ -76,6 +76,9 @@ add_custom_target(lockkeeper_printed ALL DEPENDS ${printed_files})
 list(TRANSFORM manual_pages PREPEND ${printed_folder}/)
 install(FILES ${manual_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/lockkeeper.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+# For editors, which check work packages by it while they are written.
+install(FILES schemas/work-packages.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/lockkeeper/schemas)
 
 # A shell finds a completion by the name of the command, so the short name has files of its own. The
 # distribution's folder for zsh is another than the one for what is installed locally.

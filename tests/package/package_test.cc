@@ -69,7 +69,8 @@ TEST_F(Package, HasTheProgramTheLibraryPagesAndCompletions) {
         "/share/man/man1/lockkeeper-demo.1", "/share/man/man5/lockkeeper.toml.5",
         "/share/bash-completion/completions/lockkeeper", "/share/bash-completion/completions/lk",
         "/share/zsh/site-functions/_lockkeeper", "/share/fish/vendor_completions.d/lockkeeper.fish",
-        "/share/fish/vendor_completions.d/lk.fish"}) {
+        "/share/fish/vendor_completions.d/lk.fish",
+        "/share/lockkeeper/schemas/work-packages.schema.json"}) {
     EXPECT_FALSE(read_text(prefix(file)).empty()) << file;
   }
   // One page per verb that the program has.
