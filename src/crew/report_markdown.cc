@@ -192,7 +192,7 @@ void Writer::trouble_of(const AgentRecord& agent) {
       say(plain(ending_words(one)) + which +
           (agent.standing == Standing::kDone ? "; a later attempt was done" : ""));
     }
-    if (outside > 0) {
+    if (outside > 0 && one.ending != Ending::kStrayed) {
       say("changed " + counted(outside, "file", "files") + " outside its scope" + which);
     }
     if (perhaps > 0) {

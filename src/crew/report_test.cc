@@ -168,21 +168,32 @@ TEST(ReportMarkdown, TellsAnEmptyRun) {
 }
 
 TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
-  const Change both{"both.txt", Change::Kind::kAdded, true, {"a", "b", "c"}};  // or_by: all three
-  const Change sure{"sure.txt", Change::Kind::kAdded, true, {"b", "c"}};
+  const auto outside = [](const std::string& path, std::vector<std::string> or_by) {
+    return Change{path, Change::Kind::kAdded, true, std::move(or_by)};
+  };
   std::vector<AgentRecord> agents;
   for (const char* id : {"a", "b", "c"}) {
     agents.push_back(agent(id, Standing::kDone, {}, {attempt(1, 0, 1000, Ending::kDone)}));
   }
-  agents[0].attempts[0].changes = {both, sure};
-  agents[1].attempts[0].changes = {both};
+  agents[0].attempts[0].changes = {outside("both.txt", {"b", "c"}),
+                                   outside("sure.txt", {"b", "c"})};
+  agents[1].attempts[0].changes = {outside("both.txt", {"a", "c"})};
   const std::string text = record_markdown(run(agents, 1000));
   EXPECT_THAT(text, HasSubstr("- `a` changed 1 file outside its scope\n"
                               "- `a` or another changed 1 file outside every scope\n"
                               "- `b` or another changed 1 file outside every scope\n"));
-  EXPECT_THAT(text, HasSubstr("- added `both.txt`, **outside its scope**, perhaps by `a`, `b`\n"));
+  EXPECT_THAT(text, HasSubstr("- added `both.txt`, **outside its scope**, perhaps by `b`\n"));
   EXPECT_THAT(text, HasSubstr("- added `sure.txt`, **outside its scope**\n"))
       << "b and c were there for a while, and did not see it";
+}
+
+TEST(ReportMarkdown, WhoStrayedIsToldOnce) {
+  AgentRecord one = agent("a", Standing::kFailed, {}, {attempt(1, 0, 1000, Ending::kStrayed)});
+  one.attempts[0].why = "it changed \"x\"";
+  one.attempts[0].changes = {{"x", Change::Kind::kAdded, true, {}}};
+  EXPECT_THAT(
+      record_markdown(run({one}, 1000)),
+      HasSubstr("## What went wrong\n\n- `a` left its scope: it changed \"x\"\n\n## Agents"));
 }
 
 TEST(Report, OutcomesInOrder) {
