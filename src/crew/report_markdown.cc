@@ -152,6 +152,10 @@ void Writer::head() {
     out_ += "The agents worked " + short_time(worked) + " in all: " + std::to_string(tenths / 10) +
             "." + std::to_string(tenths % 10) + " at once on average.\n";
   }
+  const std::string_view outcome = outcome_name(record_);
+  if (outcome == "stopped" || outcome == "failed") {
+    out_ += "To go on with what is not done: the same command with `--resume`.\n";
+  }
 }
 
 void Writer::went_wrong() {
