@@ -27,7 +27,7 @@ struct Overlap {
 // Comparisons with a pattern that one search may make; limit_exceeded beyond.
 inline constexpr std::size_t kPatternsCompared = 5'000'000;
 // The same of pairs that are looked at, those of one package and those apart included.
-inline constexpr std::size_t kPairsLookedAt = 200'000'000;
+inline constexpr std::size_t kPairsLookedAt = 50'000'000;
 
 // Calls `found` for every pair of wants of two different packages that overlap, each once, until it
 // says false. `apart` passes over pairs of packages that never meet. Cost: for each want its

@@ -115,7 +115,7 @@ TEST(Overlaps, RandomOnesAgreeWithEveryPairByTheEngine) {
 // Those of one package are never compared, but even passing them over takes its time.
 TEST(Overlaps, TooManyNamesOfOnePlaceAreALimitByName) {
   std::vector<Want> wants;
-  for (std::uint32_t i = 0; i < 20'100; ++i) {
+  for (std::uint32_t i = 0; i < 10'100; ++i) {
     wants.push_back({resource("x" + std::to_string(i) + "*"), 0, i});
   }
   const auto done = find_overlaps(wants, never, [](const Overlap&) { return true; });

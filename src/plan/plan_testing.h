@@ -33,8 +33,8 @@ inline std::string plan_text(const std::vector<TestPackage>& packages,
     const std::string writes = package.writes.empty() ? "[" + package.id + "/**]" : package.writes;
     text += "- package_id: " + package.id + "\n  depends_on: " + package.needs +
             "\n  locks: {files: " + package.files + ", keys: " + package.keys +
-            "}\n  scope: {write_allow: " + writes +
-            ", read_allow: ['**'], deny: " + package.deny + "}\n";
+            "}\n  scope: {write_allow: " + writes + ", read_allow: ['**'], deny: " + package.deny +
+            "}\n";
     text +=
         "  task_type: implement\n  description: d\n  priority: 5\n"
         "  worktree: {name: w}\n  timeout_minutes: 60\n  retry_budget: 1\n"
