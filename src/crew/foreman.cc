@@ -14,6 +14,7 @@
 #include "crew/foreman_signals.h"
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
+#include "crew/places.h"
 #include "crew/report_parts.h"
 #include "crew/roster.h"
 #include "crew/verdict.h"
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int kLookMs = 200;
 constexpr std::int64_t kStrayGraceMs = 1'000;  // for what a killed keeper left behind
-constexpr std::size_t kAskingMax = 64;         // keepers that wait for somebody outside
+constexpr std::size_t kWaitingMax = 64;        // keepers that wait for somebody outside
 constexpr std::size_t kProblemsMax = 200;
 
 bool is_open(const AgentRecord& agent) {
@@ -43,6 +44,7 @@ class Foreman::Impl {
         record_(run.told.record),
         options_(std::move(options)),
         watch_(std::move(watch)),
+        most_(most_at_once(options_.jobs)),
         gate_(locks, plan.feature) {}
 
   Result<void> run() {
@@ -102,13 +104,10 @@ class Foreman::Impl {
   }
 
   Result<void> set_up() {
-    LK_ASSIGN(const Folder agents, run_.output.folder(kAgentsName));
+    LK_ASSIGN(agents_, run_.output.folder(kAgentsName));
     const bool fresh = record_.agents.empty();
     record_.agents = records_for(plan_, std::move(record_.agents));
-    for (AgentRecord& agent : record_.agents) {
-      LK_ASSIGN(Folder folder, agents.folder(file_name_for(agent.id)));
-      workers_.emplace_back(agent, std::move(folder));
-    }
+    for (AgentRecord& agent : record_.agents) workers_.emplace_back(agent, *agents_);
     budget_from_.assign(record_.agents.size(), 0);
     yields_to_.assign(record_.agents.size(), std::nullopt);
     LK_CHECK(lock_files_.show(locks_.table(), run_.output));
@@ -157,10 +156,6 @@ class Foreman::Impl {
 
   bool stopping() const { return signal_ != 0 || unwritable_; }
 
-  std::size_t count(Worker::Phase phase) const {
-    return static_cast<std::size_t>(std::ranges::count(workers_, phase, &Worker::phase));
-  }
-
   // --- who starts ---------------------------------------------------------------------------
 
   void schedule() {
@@ -169,6 +164,8 @@ class Foreman::Impl {
     if (stopping()) return;
     skip_what_cannot_be();
     const bool paused = is_paused();
+    places_ = places();
+    probes_.begin();
     for (const std::size_t i : roster_->order()) {
       AgentRecord& agent = record_.agents[i];
       if (!is_open(agent) || !workers_[i].idle()) continue;
@@ -177,6 +174,7 @@ class Foreman::Impl {
         continue;
       }
       begin(i);
+      ++places_.taken;
       if (stopping()) return;
     }
   }
@@ -228,23 +226,33 @@ class Foreman::Impl {
       if (workers_[rival].idle()) continue;
       if (!may_pass(i, rival)) return Reason{Wait::For::kAgent, record_.agents[rival].id};
     }
-    const bool full = options_.jobs != 0 && places_taken() >= options_.jobs;
-    if (full || count(Worker::Phase::kAsking) >= kAskingMax) {
-      return Reason{Wait::For::kJob, std::to_string(count(Worker::Phase::kRunning)) + " run"};
+    // So many wait for somebody outside that only who can start at once is added to them.
+    const bool crowd =
+        places_.waiting >= kWaitingMax && !(probes_.next() && is_free(locks_, plan_.jobs[i]));
+    if (places_.taken >= most_ || crowd) {
+      return Reason{Wait::For::kJob, std::to_string(places_.running) + " run"};
     }
     return std::nullopt;
   }
 
-  // Who runs, and who is about to; not who waits for somebody outside, perhaps for long.
-  std::size_t places_taken() const {
-    std::size_t taken = 0;
+  // `taken`: who runs, and who is about to; not who waits for somebody outside, perhaps for long.
+  struct Places {
+    std::size_t running = 0, taken = 0, waiting = 0;
+  };
+
+  Places places() const {
+    Places places;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       const Worker::Phase phase = workers_[i].phase();
       const bool waits =
           !record_.agents[i].waits.empty() && record_.agents[i].waits.back().end_ms == 0;
-      if (phase == Worker::Phase::kRunning || (phase == Worker::Phase::kAsking && !waits)) ++taken;
+      // One that was found again may have its word to go already.
+      const bool found = workers_[i].adopted() && phase == Worker::Phase::kLeaving;
+      if (phase == Worker::Phase::kRunning || found) ++places.running;
+      if (phase == Worker::Phase::kAsking) ++(waits ? places.waiting : places.taken);
     }
-    return taken;
+    places.taken += places.running;
+    return places;
   }
 
   // Rule 2: a rival that waits for somebody outside, while this one could start at once.
@@ -255,14 +263,7 @@ class Foreman::Impl {
     if (waits.empty() || waits.back().what != Wait::For::kLock || waits.back().end_ms != 0) {
       return false;
     }
-    service::CheckCommand check;
-    check.wanted.texts = lock_texts(plan_.jobs[i]);
-    const auto reply = locks_.check(check);
-    if (!reply) return false;
-    const bool free = std::ranges::all_of(reply->conflicts, [&](const core::Conflict& conflict) {
-      return conflict.holder.owner.session.starts_with(session_of(rival) + ".");
-    });
-    if (free) {
+    if (is_free(locks_, plan_.jobs[i], session_of(rival) + ".")) {
       other.send_away(now());
       yields_to_[rival] = i;
     }
@@ -359,7 +360,7 @@ class Foreman::Impl {
       attempt.lease = message.value("lease", "");
       attempt.fence = message.value("fence", std::uint64_t{0});
       attempt.started_ms = message.value("started_ms", now());
-      worker.command_started(message.value("pid", 0), attempt.started_ms);
+      worker.command_started(attempt.started_ms);
       const std::string again =
           agent.attempts.size() > 1 ? ", attempt " + std::to_string(agent.attempts.size()) : "";
       tell(CrewEvent::What::kStarted, &agent, "started" + again);
@@ -371,7 +372,7 @@ class Foreman::Impl {
   void answer(std::size_t i) {
     Worker& worker = workers_[i];
     AgentRecord& agent = record_.agents[i];
-    const bool full = options_.jobs != 0 && count(Worker::Phase::kRunning) >= options_.jobs;
+    const bool full = places().running >= most_;
     if (stopping() || full || worker.phase() != Worker::Phase::kAsking) {
       worker.send_away(now());
       return;
@@ -551,8 +552,12 @@ class Foreman::Impl {
   RunRecord& record_;
   const ForemanOptions options_;
   const Watch watch_;
+  const std::size_t most_;  // at work at once
   FeatureGate gate_;
+  Places places_;
+  Probes probes_;
   std::optional<Roster> roster_;
+  std::optional<Folder> agents_;
   std::vector<Worker> workers_;
   std::vector<std::size_t> started_order_;
   std::vector<pid_t> not_ours_;                        // children of before

@@ -1,5 +1,6 @@
 #include "crew/job_orders.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -51,6 +52,15 @@ std::vector<std::string> lock_texts(const plan::Job& job) {
   for (const key::Resource& lock : job.locks) texts.push_back(text_for_service(lock));
   if (texts.empty()) texts.push_back(task_key(job.id));
   return texts;
+}
+
+bool is_free(service::Locks& locks, const plan::Job& job, const std::string& but) {
+  service::CheckCommand check;
+  check.wanted.texts = lock_texts(job);
+  const auto reply = locks.check(check);
+  return reply && std::ranges::all_of(reply->conflicts, [&](const core::Conflict& conflict) {
+           return !but.empty() && conflict.holder.owner.session.starts_with(but);
+         });
 }
 
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number) {

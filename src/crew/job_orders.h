@@ -7,12 +7,16 @@
 #include "crew/orders.h"
 #include "crew/record.h"
 #include "plan/plan_file.h"
+#include "service/locks.h"
 
 namespace lockkeeper::crew {
 
 // The job's locks as the service reads them, from the realm's root. Never empty: nobody runs
 // unlocked, and who names nothing that can be locked holds `task:ID`.
 std::vector<std::string> lock_texts(const plan::Job& job);
+
+// Could it have its locks at this moment, but for sessions that begin with `but`?
+bool is_free(service::Locks& locks, const plan::Job& job, const std::string& but = "");
 
 // Under which an agent asks: the run's own session, then the agent's name; each attempt adds its
 // number. So what an earlier attempt left behind excludes a later one.

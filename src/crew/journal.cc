@@ -68,7 +68,7 @@ Result<void> parse_line(std::string_view line, std::size_t number, Told& told) {
     }
     return take_line(json, told);
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, error.what());
+    return fail(Code::kInvalidInput, quote(error.what()));  // it may repeat any bytes
   }
 }
 
@@ -121,10 +121,9 @@ Result<void> Journal::agent(const AgentRecord& agent) {
 }
 
 Result<void> Journal::run(const RunRecord& record) {
-  const Json run{{"ended_ms", record.ended_ms},
-                 {"resumed", record.resumed},
-                 {"jobs", record.jobs},
-                 {"problems", record.problems}};
+  Json run{{"ended_ms", record.ended_ms}, {"resumed", record.resumed}, {"jobs", record.jobs}};
+  run["problems"] = Json::array();
+  for (const std::string& problem : record.problems) run["problems"].push_back(json_text(problem));
   return line(Json{{"run", run}}.dump());
 }
 

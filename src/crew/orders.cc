@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace lockkeeper::crew {
 namespace {
 
@@ -103,7 +105,7 @@ Result<Orders> orders_from(const std::string& text) {
     }
     return orders;
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, std::string("these are no orders: ") + error.what());
+    return fail(Code::kInvalidInput, "these are no orders: " + quote(error.what()));
   }
 }
 

@@ -92,7 +92,7 @@ auto guarded(const Read& read) -> Result<decltype(read())> {
   try {
     return read();
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, std::string("not a record of a run: ") + error.what());
+    return fail(Code::kInvalidInput, "not a record of a run: " + quote(error.what()));
   }
 }
 

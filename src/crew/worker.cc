@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kResultBytesMax = 256U << 20;
 constexpr std::size_t kMarkBytesMax = 4096;
 constexpr off_t kTailBytes = 4096;
+constexpr int kSilentEndsMax = 3;
 
 // What spawning needs, freed at the end.
 struct SpawnSetup {
@@ -72,12 +73,13 @@ std::string last_line_of(std::string text) {
 
 Result<void> Worker::prepare(Orders orders) {
   number_ = record_.attempts.empty() ? 1 : record_.attempts.back().number + 1;
+  LK_ASSIGN(const Folder folder, agents_.folder(file_name_for(record_.id)));
   // A number whose folder is there was begun by a foreman that could not write it down.
   for (;; ++number_) {
-    LK_ASSIGN(const bool taken, folder_.has(std::to_string(number_)));
+    LK_ASSIGN(const bool taken, folder.has(std::to_string(number_)));
     if (!taken) break;
   }
-  LK_ASSIGN(Folder attempt, folder_.folder(std::to_string(number_)));
+  LK_ASSIGN(Folder attempt, folder.folder(std::to_string(number_)));
   orders.number = number_;
   orders.session += "." + std::to_string(number_);
   orders.environment["LOCKKEEPER_ATTEMPT"] = std::to_string(number_);
@@ -96,7 +98,6 @@ Result<void> Worker::start(const std::vector<std::string>& program, std::int64_t
   channel_ = std::move(ends.first);
   said_.reset();
   refused_.reset();
-  command_ = 0;
   adopted_ = false;
   phase_ = Phase::kAsking;
   since_ms_ = now_ms;
@@ -120,6 +121,7 @@ std::optional<Channel::Message> Worker::hear() {
 Result<void> Worker::go(const std::string& scope, std::int64_t now_ms) {
   LK_CHECK(attempt_->write("scope.txt", scope));
   channel_->send({{"say", "go"}});
+  silent_ends_ = 0;
   phase_ = Phase::kRunning;
   since_ms_ = now_ms;
   return {};
@@ -132,22 +134,13 @@ void Worker::send_away(std::int64_t now_ms) {
   stop();
 }
 
-void Worker::stop() const {
+void Worker::ask(int signal) const {
   if (adopted_ && (!found_ || host::alive(*found_) != host::Alive::kAlive)) return;
-  if (pid_ > 0) ::kill(pid_, SIGTERM);
+  if (pid_ > 0) ::kill(pid_, signal);
 }
 
-void Worker::kill_now() const {
-  if (command_ > 0) ::kill(-command_, SIGKILL);
-}
-
-void Worker::command_started(pid_t command, std::int64_t now_ms) {
-  command_ = command;
-  since_ms_ = now_ms;
-}
-
-Result<bool> Worker::read_mark() {
-  LK_ASSIGN(const auto text, attempt_->read(kStartedName, kMarkBytesMax));
+Result<bool> Worker::read_mark(const Folder& attempt) {
+  LK_ASSIGN(const auto text, attempt.read(kStartedName, kMarkBytesMax));
   if (!text) return false;
   const Json mark = Json::parse(*text, nullptr, false);
   if (!mark.is_object()) return true;
@@ -160,7 +153,9 @@ Result<bool> Worker::read_mark() {
 Result<bool> Worker::find_again(std::int64_t now_ms) {
   if (record_.attempts.empty() || record_.attempts.back().ending != Ending::kNone) return false;
   number_ = record_.attempts.back().number;
-  LK_ASSIGN(attempt_, folder_.existing(std::to_string(number_)));
+  LK_ASSIGN(const auto folder, agents_.existing(file_name_for(record_.id)));
+  if (!folder) return false;
+  LK_ASSIGN(attempt_, folder->existing(std::to_string(number_)));
   if (!attempt_) return false;
   adopted_ = true;
   since_ms_ = now_ms;
@@ -173,7 +168,7 @@ Result<bool> Worker::find_again(std::int64_t now_ms) {
 Result<bool> Worker::gone() {
   // First the lock: a keeper writes its result before it lets go.
   LK_ASSIGN(const bool alive, attempt_->is_locked(kAliveName));
-  LK_ASSIGN(const bool started, read_mark());
+  LK_ASSIGN(const bool started, read_mark(*attempt_));
   phase_ = started ? Phase::kRunning : Phase::kLeaving;
   if (found_) pid_ = found_->pid;
   if (started && marked_ms_ != 0) since_ms_ = marked_ms_;
@@ -181,13 +176,15 @@ Result<bool> Worker::gone() {
 }
 
 Result<std::optional<Attempt>> Worker::finish() {
+  const bool wanted = phase_ != Phase::kLeaving && !adopted_;
   phase_ = Phase::kIdle;
   channel_.reset();
   pid_ = 0;
-  command_ = 0;  // the number may be another's by now
   if (!attempt_) return std::nullopt;
+  const Folder folder = std::move(*attempt_);
+  attempt_.reset();
   // A folder that vanished keeps nothing; then what the keeper said is what there is.
-  const auto text = attempt_->read(kResultName, kResultBytesMax);
+  const auto text = folder.read(kResultName, kResultBytesMax);
   if (text && *text) {
     const Json json = Json::parse(**text, nullptr, false);
     LK_ASSIGN(Attempt attempt, attempt_from(json));
@@ -201,8 +198,15 @@ Result<std::optional<Attempt>> Worker::finish() {
     attempt.why = *refused_;
     return attempt;
   }
-  LK_ASSIGN(const bool started, read_mark());
-  if (!started) return std::nullopt;
+  LK_ASSIGN(const bool started, read_mark(folder));
+  if (!started) {
+    if (!wanted || ++silent_ends_ < kSilentEndsMax) return std::nullopt;
+    silent_ends_ = 0;
+    attempt.ending = Ending::kUnstarted;
+    attempt.why = "its keeper ended " + std::to_string(kSilentEndsMax) +
+                  " times before it could start; see " + folder.path_of(kKeeperLogName);
+    return attempt;
+  }
   attempt.started_ms = marked_ms_;
   attempt.ending = Ending::kDied;
   attempt.why = "its keeper was killed; how far the command came is not known";

@@ -2,6 +2,7 @@
 // a foreman that was killed, reads how they ended.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -24,7 +25,8 @@ class Worker {
     kLeaving,  // its keeper was told that it is not wanted now
   };
 
-  Worker(AgentRecord& record, Folder folder) : record_(record), folder_(std::move(folder)) {}
+  // `agents`: where each agent has its folder. Both must outlive it. Idle it holds no descriptor.
+  Worker(AgentRecord& record, const Folder& agents) : record_(record), agents_(agents) {}
 
   Phase phase() const { return phase_; }
   bool idle() const { return phase_ == Phase::kIdle; }
@@ -46,9 +48,9 @@ class Worker {
   Result<void> go(const std::string& scope, std::int64_t now_ms);
   void send_away(std::int64_t now_ms);
   // The command is to end: asked, or killed with all of its group.
-  void stop() const;
-  void kill_now() const;
-  void command_started(pid_t command, std::int64_t now_ms);
+  void stop() const { ask(SIGTERM); }
+  void kill_now() const { ask(SIGINT); }  // its keeper takes a second signal so
+  void command_started(std::int64_t now_ms) { since_ms_ = now_ms; }
 
   // After a foreman's death: the last attempt that the journal has no end of. True: its keeper is
   // still there and is watched from now on; false: it is over, and finish() says how.
@@ -56,28 +58,30 @@ class Worker {
   // Of one that was found again: has its keeper gone meanwhile?
   Result<bool> gone();
 
-  // Its keeper is gone. How the attempt ended; nullopt: its command was never started.
+  // Its keeper is gone. How the attempt ended; nullopt: its command was never started. A keeper
+  // that ends again and again before it said a word makes a failed attempt.
   Result<std::optional<Attempt>> finish();
 
   // The last line that the command printed, at most so many bytes.
   std::string last_line() const;
 
  private:
-  Result<bool> read_mark();
+  Result<bool> read_mark(const Folder& attempt);
+  void ask(int signal) const;
 
   AgentRecord& record_;
-  Folder folder_;  // of the agent
+  const Folder& agents_;
   std::optional<Folder> attempt_;
   std::optional<Channel> channel_;
   std::optional<Attempt> said_;  // by its keeper, should the file be missing
   std::optional<std::string> refused_;
   Phase phase_ = Phase::kIdle;
   pid_t pid_ = 0;
-  pid_t command_ = 0;
   std::optional<host::ProcessId> found_;  // an adopted keeper
   std::int64_t marked_ms_ = 0;            // when the command was started, by its mark
   std::int64_t since_ms_ = 0;
   std::size_t number_ = 0;
+  int silent_ends_ = 0;
   bool adopted_ = false;
 };
 

@@ -71,7 +71,10 @@ class SignalQueue {
     signalfd_siginfo info{};
     while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       const int signal = static_cast<int>(info.ssi_signo);
-      if (asks_to_end(signal) && asked_to_end_ == 0) asked_to_end_ = signal;
+      if (asks_to_end(signal)) {
+        ++times_asked_;
+        if (asked_to_end_ == 0) asked_to_end_ = signal;
+      }
       if (signal == SIGCHLD) {
         child_changed = true;
       } else if (info.ssi_code != SI_KERNEL || child < 0) {
@@ -94,11 +97,13 @@ class SignalQueue {
   }
   // The same, of those that drain() has seen.
   int noted() const { return asked_to_end_; }
+  int times_noted() const { return times_asked_; }
 
  private:
   sigset_t before_{};
   struct sigaction child_before_{};
   int asked_to_end_ = 0;
+  int times_asked_ = 0;
   Fd fd_;
 };
 
@@ -256,6 +261,7 @@ class Watch {
       if ((hold_ != nullptr || stage != nullptr) && signals.noted() != 0 && kill_at_ == 0) {
         kill_at_ = now() + command_.kill_grace_ms;
       }
+      if (stage != nullptr && signals.times_noted() > 1) kill_at_ = now();
       look();
     }
   }

@@ -19,7 +19,8 @@ struct RunResult;
 
 // How a command is set up by who runs many of them side by side. It gets a session of its own, so
 // that it hears no signal of the terminal, reads nothing from stdin, and dies with this process.
-// Signals that ask this process to end go to all of its group, and SIGKILL after the grace.
+// Signals that ask this process to end go to all of its group, and SIGKILL after the grace or with
+// the second of them.
 struct Stage {
   std::map<std::string, std::string> environment;  // over what the command gets anyway
   int output = -1;                                 // becomes its stdout and stderr

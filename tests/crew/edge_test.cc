@@ -174,6 +174,68 @@ TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
   EXPECT_THAT(ran(), ElementsAre("ok", "ok"));
 }
 
+// A keeper that ends before it said a word is started again, but not for ever.
+TEST_F(CrewEdge, KeepersThatCannotLiveAreGivenUp) {
+  stage_.expect(0, "ann", {"acquire", "x"});
+  write_plan({{"a", {"x"}, "true", {}, {"retries: 0"}}});
+  auto process = start();
+  const std::string pid = std::to_string(process.pid());
+  const auto keeper = [&] {
+    return std::atoi(read_text("/proc/" + pid + "/task/" + pid + "/children").c_str());
+  };
+  for (int last = 0, killed = 0; killed < 3; ++killed) {
+    ASSERT_TRUE(eventually([&] { return keeper() != 0 && keeper() != last; })) << killed;
+    ASSERT_TRUE(stage_.queue_grows_to(1));
+    last = keeper();
+    ::kill(last, SIGKILL);
+  }
+  EXPECT_EQ(process.wait(), 1) << process.err();
+  EXPECT_EQ(ending("a"), "unstarted");
+  EXPECT_THAT(process.err(), HasSubstr("its keeper ended 3 times"));
+}
+
+// Those who wait for somebody outside are bounded; who could start at once is not held up by them.
+TEST_F(CrewEdge, ACrowdThatWaitsHoldsNobodyUp) {
+  stage_.expect(0, "ann", {"acquire", "d/"});
+  std::vector<Hand> hands;
+  for (int i = 0; i < 66; ++i) {
+    hands.push_back({"w" + std::to_string(i), {"d/" + std::to_string(i)}, "true"});
+  }
+  hands.push_back({"free", {"x"}, says("free", "x")});
+  write_plan(hands);
+  auto process = start({"--no-scope-check"});
+  EXPECT_TRUE(eventually([&] { return ran().size() == 1; }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+}
+
+TEST_F(CrewEdge, MoreAgentsThanDescriptors) {
+  std::vector<Hand> hands;
+  for (int i = 0; i < 300; ++i) {
+    hands.push_back({"w" + std::to_string(i), {"f" + std::to_string(i)}, "true", {"w0"}});
+  }
+  hands[0] = {"w0", {"f0"}, "exit 3", {}, {"retries: 0"}};
+  write_plan(hands);
+  Launch launch = stage_.launch("lead", words({"--no-scope-check"}));
+  launch.argv.insert(launch.argv.begin(), {"/bin/sh", "-c", "ulimit -n 200; exec \"$@\"", "sh"});
+  const Answer answer = stage_.finish(launch);
+  EXPECT_EQ(answer.status, 1) << answer.all();
+  EXPECT_EQ(ending("w0"), "failed");
+  EXPECT_EQ(outcome("w299"), "skipped");
+}
+
+TEST_F(CrewEdge, ASecondSignalKillsWhoWasFoundAgain) {
+  write_plan({{"a", {"x"}, "trap '' TERM INT; touch m1; while :; do sleep 1; done"}});
+  killed_when("m1", {"--grace", "10m"});
+  auto process = start({"--resume"});
+  ASSERT_TRUE(eventually([&] { return process.out().find("still at work") != std::string::npos; }));
+  process.signal(SIGTERM);
+  pause_ms(300);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 143) << process.err();
+  expect_nothing_left();
+}
+
 TEST_F(CrewEdge, APauseIsToldOnce) {
   write_text(plan(),
              "schema_version: 1\nfeature: {id: shop}\npackages:\n"
