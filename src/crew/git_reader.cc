@@ -68,6 +68,7 @@ std::vector<std::string> environment_for(
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> made;
+  made.reserve(words.size() + 1);
   for (std::string& word : words) made.push_back(word.data());
   made.push_back(nullptr);
   return made;

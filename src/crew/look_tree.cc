@@ -229,7 +229,7 @@ Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>&
     if (is_gone(errno)) return {};
     return fail(errno_error(errno, quote(root_ + "/" + path), Code::kFailed));
   }
-  opened.release();
+  const int here = opened.release();  // it is the folder's now
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(folder.get());
@@ -237,7 +237,7 @@ Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>&
     const std::string name = entry->d_name;
     if (name == "." || name == ".." || name == ".git") continue;
     struct stat found{};
-    if (::fstatat(::dirfd(folder.get()), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (::fstatat(here, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISDIR(found.st_mode)) {
       if (!is_left_out(path + name)) LK_CHECK(add(path + name, found, true));
     } else if (!is_left_out(path + name + "/")) {

@@ -57,6 +57,7 @@ std::int64_t worked_ms(const AgentRecord& agent, std::int64_t now_ms) {
 
 std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms) {
   std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  times.reserve(agent.waits.size());
   for (const Wait& one : agent.waits) {
     times.emplace_back(one.begin_ms, one.begin_ms + length_ms(one.begin_ms, one.end_ms, now_ms));
   }

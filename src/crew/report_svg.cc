@@ -127,6 +127,7 @@ std::vector<const AgentRecord*> by_begin(const RunRecord& record) {
   }
   std::ranges::stable_sort(order, {}, &std::pair<std::int64_t, const AgentRecord*>::first);
   std::vector<const AgentRecord*> agents;
+  agents.reserve(order.size());
   for (const auto& [began, agent] : order) agents.push_back(agent);
   return agents;
 }

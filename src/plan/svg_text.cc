@@ -117,7 +117,7 @@ double text_width(std::string_view line, double size) {
 }
 
 std::string fit_text(std::string_view text, double size, double width) {
-  const std::string line = picture_line(text);
+  std::string line = picture_line(text);
   if (text_width(line, size) <= width) return line;
   constexpr double kDots = 1.0;
   double room = width / size - kDots;
