@@ -186,9 +186,9 @@ Result<std::vector<workflow::Request>> requests(const Options& options) {
 // What is left for the asker once what overlaps is the holders'.
 std::string rest_command(const workflow::Locked& locked, const std::string& output) {
   constexpr std::size_t kResourcesInHint = 5;
-  for (const workflow::Resolution& each : locked.resolutions) {
-    if (each.kind != workflow::Resolution::Kind::kReassign) continue;
-    const workflow::Scope& rest = each.scopes.front();
+  for (const plan::Resolution& each : locked.resolutions) {
+    if (each.kind != plan::Resolution::Kind::kReassign) continue;
+    const plan::Scope& rest = each.scopes.front();
     const bool holders_change = std::ranges::any_of(
         each.moves, [&](const auto& move) { return move.from != locked.agent; });
     if (holders_change || rest.resources.empty()) continue;

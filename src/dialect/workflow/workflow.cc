@@ -15,8 +15,6 @@ namespace {
 
 using service::Ended;
 
-constexpr std::size_t kChildrenMax = 200;  // of a folder that is divided name by name
-
 std::vector<std::string> texts_of(const Request& request) {
   std::vector<std::string> texts = request.files;
   for (const std::string& folder : request.directories) {
@@ -53,10 +51,10 @@ bool same(std::vector<key::Resource> a, std::vector<key::Resource> b) {
 }
 
 // The holders of a refusal's conflicts, each once, with all they hold.
-std::vector<Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
-  std::map<core::LeaseId, Scope> holders;
+std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
+  std::map<core::LeaseId, plan::Scope> holders;
   for (const core::Conflict& conflict : conflicts) {
-    Scope& scope = holders[conflict.holder.id];
+    plan::Scope& scope = holders[conflict.holder.id];
     scope.agent = conflict.holder.owner.agent;
     scope.task_description = conflict.holder.reason;
     for (const key::Resource& resource : resources_of(conflict.holder)) {
@@ -67,7 +65,7 @@ std::vector<Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
       scope.resources.push_back(conflict.held.resource);
     }
   }
-  std::vector<Scope> list;
+  std::vector<plan::Scope> list;
   for (auto& [id, scope] : holders) list.push_back(std::move(scope));
   return list;
 }
@@ -416,33 +414,14 @@ Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>
         {conflict.requested.resource, conflict.held.resource, conflict.witness});
     locked.held_by.push_back(conflict.holder.owner.agent);
   }
-  const std::vector<Scope> holders = holders_of(locked.result.conflicts);
+  const std::vector<plan::Scope> holders = holders_of(locked.result.conflicts);
   if (holders.empty()) return locked;  // another of the batch is in the way
   LK_ASSIGN(std::vector<key::Resource> resources, resolve(texts));
-  const Scope asker{locked.agent, std::move(resources), task_description};
+  const plan::Scope asker{locked.agent, std::move(resources), task_description};
   const key::Rules rules = table_.settings().key_rules(table_.realm());
-  LK_ASSIGN(locked.resolutions, resolutions_for(asker, holders, rules, children()));
+  LK_ASSIGN(locked.resolutions,
+            resolutions_for(asker, holders, rules, plan::children_on_disk(table_.realm().root)));
   return locked;
-}
-
-Children Workflow::children() const {
-  const std::string root = table_.realm().root;
-  return [root](const std::string& folder) -> std::optional<std::vector<std::string>> {
-    const std::string below = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
-    const auto opened = service::ArtefactFolder::open(root, below);
-    if (!opened) return std::nullopt;
-    auto names = opened->names();
-    if (!names || names->size() > kChildrenMax) return std::nullopt;
-    std::erase_if(*names, [](const std::string& name) {
-      return name == ".git" || name == service::kPlainStoreName;
-    });
-    for (std::string& name : *names) {
-      const auto stamp = opened->stamp(name);
-      if (stamp && *stamp && (*stamp)->folder) name += '/';
-    }
-    std::ranges::sort(*names);
-    return *names;
-  };
 }
 
 }  // namespace lockkeeper::dialect::workflow

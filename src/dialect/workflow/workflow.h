@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dialect/workflow/layout.h"
-#include "dialect/workflow/resolutions.h"
+#include "plan/resolutions.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::workflow {
@@ -42,9 +42,9 @@ struct Locked {
   std::string path;  // of its lock file
   service::AcquireResult result;
   bool name_taken = false;  // refused because there is a live lock of that name
-  std::vector<Overlap> overlaps;
-  std::vector<std::string> held_by;     // beside overlaps: whose
-  std::vector<Resolution> resolutions;  // refused for what overlaps
+  std::vector<plan::Clash> overlaps;
+  std::vector<std::string> held_by;           // beside overlaps: whose
+  std::vector<plan::Resolution> resolutions;  // refused for what overlaps
 };
 
 enum class HowEnded { kReleased, kBroken, kOver };  // kOver: it was past its end already
@@ -68,7 +68,7 @@ struct Standing {
 struct StandingOverlap {
   std::string a;  // names of the files
   std::string b;
-  Overlap overlap;
+  plan::Clash overlap;
 };
 struct Status {
   std::vector<Standing> locks;
@@ -126,7 +126,6 @@ class Workflow {
   Result<Unlocked> end_lease(const Standing& standing);
   Result<Unlocked> end_foreign(const Standing& standing);
   service::AcquireCommand command(const Request& request) const;
-  Children children() const;
 
   service::LockTable& table_;
   const service::LayoutEntry entry_;

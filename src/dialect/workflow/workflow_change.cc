@@ -153,9 +153,9 @@ Result<Status> Workflow::status() {
       const Standing& a = status.locks[i];
       const Standing& b = status.locks[j];
       if (a.expired || b.expired) continue;
-      LK_ASSIGN(const std::vector<Overlap> overlaps,
-                overlaps_of({{}, a.resources, {}}, {{}, b.resources, {}}));
-      for (const Overlap& overlap : overlaps) {
+      LK_ASSIGN(const std::vector<plan::Clash> overlaps,
+                plan::clashes_of({{}, a.resources, {}}, {{}, b.resources, {}}));
+      for (const plan::Clash& overlap : overlaps) {
         status.overlaps.push_back({a.name, b.name, overlap});
       }
     }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 
 // The words of `agent` that `other` has not: "frontend" of frontend-developer against
 // backend-developer; the whole name where no word tells them apart. Harmless as a file's name.
@@ -13,4 +13,4 @@ std::string telling_name(std::string_view agent, std::string_view other);
 // "src/Button.tsx" with "frontend": "src/Button.frontend.tsx"; ".env": ".env.frontend".
 std::string with_word(const std::string& path, const std::string& word);
 
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan

@@ -1,11 +1,11 @@
-#include "dialect/workflow/resolutions.h"
+#include "plan/resolutions.h"
 
 #include <algorithm>
 #include <set>
 
-#include "dialect/workflow/agent_words.h"
+#include "plan/agent_words.h"
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 namespace {
 
 using Kind = Resolution::Kind;
@@ -62,7 +62,7 @@ class Editor {
  private:
   struct Pair {
     std::size_t holder;  // its place in scopes_
-    Overlap overlap;
+    Clash overlap;
   };
   Result<std::optional<Pair>> next_pair() const;
   std::string short_name(std::size_t scope, std::size_t against) const;
@@ -307,8 +307,8 @@ Resolution merge(const Scope& asker, std::vector<Scope> holders) {
 
 }  // namespace
 
-Result<std::vector<Overlap>> overlaps_of(const Scope& ours, const Scope& theirs) {
-  std::vector<Overlap> found;
+Result<std::vector<Clash>> clashes_of(const Scope& ours, const Scope& theirs) {
+  std::vector<Clash> found;
   for (const key::Resource& one : ours.resources) {
     for (const key::Resource& other : theirs.resources) {
       LK_ASSIGN(std::optional<std::string> witness, key::overlap(one, other));
@@ -322,9 +322,9 @@ Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
                                                 const std::vector<Scope>& holders,
                                                 const key::Rules& rules, const Children& children) {
   std::vector<Scope> meet;  // those who overlap
-  std::vector<Overlap> pairs;
+  std::vector<Clash> pairs;
   for (const Scope& holder : holders) {
-    LK_ASSIGN(const std::vector<Overlap> found, overlaps_of(asker, holder));
+    LK_ASSIGN(const std::vector<Clash> found, clashes_of(asker, holder));
     if (found.empty()) continue;
     meet.push_back(holder);
     pairs.insert(pairs.end(), found.begin(), found.end());
@@ -345,4 +345,4 @@ Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
   return list;
 }
 
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan

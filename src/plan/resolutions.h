@@ -19,7 +19,7 @@
 
 #include "key/resource.h"
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 
 // What one agent wants or holds.
 struct Scope {
@@ -28,18 +28,20 @@ struct Scope {
   std::string task_description;
 };
 
-struct Overlap {
+struct Clash {
   key::Resource ours;
   key::Resource theirs;
   std::string witness;  // a name that both cover
 };
 
 // Every overlapping pair. limit_exceeded only for pathological patterns.
-Result<std::vector<Overlap>> overlaps_of(const Scope& ours, const Scope& theirs);
+Result<std::vector<Clash>> clashes_of(const Scope& ours, const Scope& theirs);
 
 // The names in a folder, those of folders with a '/' at the end; nullopt: there is no such folder,
 // or it has too many to be divided by name.
 using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
+// Of the folder `root`, without what belongs to git and to us; at most 200 names.
+Children children_on_disk(std::string root);
 
 struct Resolution {
   enum class Kind { kSequential, kReassign, kSplit, kMerge, kSeparate };
@@ -82,4 +84,4 @@ nlohmann::ordered_json resolution_json(const Resolution& resolution);
 // any.
 nlohmann::ordered_json scope_json(const Scope& scope);
 
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan

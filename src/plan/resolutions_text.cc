@@ -1,9 +1,9 @@
 // Resolutions in words and as JSON.
 #include <nlohmann/json.hpp>
 
-#include "dialect/workflow/resolutions.h"
+#include "plan/resolutions.h"
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -187,4 +187,4 @@ Json resolution_json(const Resolution& resolution) {
   return json;
 }
 
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan

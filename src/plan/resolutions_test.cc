@@ -1,4 +1,4 @@
-#include "dialect/workflow/resolutions.h"
+#include "plan/resolutions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "dialect/workflow/agent_words.h"
+#include "plan/agent_words.h"
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 namespace {
 
 using Kind = Resolution::Kind;
@@ -250,17 +250,17 @@ TEST(Resolutions, PropertyProposedScopesAreDisjoint) {
     std::vector<Scope> holders;
     for (const char* const name : {"front-dev", "ops"}) {  // who hold what does not overlap
       const Scope next = world.any_scope(name);
-      const auto apart = [&](const Scope& known) { return overlaps_of(known, next)->empty(); };
+      const auto apart = [&](const Scope& known) { return clashes_of(known, next)->empty(); };
       if (std::ranges::all_of(holders, apart)) holders.push_back(next);
     }
-    const auto free = [&](const Scope& holder) { return overlaps_of(asker, holder)->empty(); };
+    const auto free = [&](const Scope& holder) { return clashes_of(asker, holder)->empty(); };
     if (std::ranges::all_of(holders, free)) continue;
     ++met;
     for (const Resolution& each : resolve(asker, holders, world.disk())) {
       if (each.kind == Kind::kSequential || each.kind == Kind::kMerge) continue;
       for (std::size_t i = 0; i < each.scopes.size(); ++i) {
         for (std::size_t j = i + 1; j < each.scopes.size(); ++j) {
-          ASSERT_TRUE(overlaps_of(each.scopes[i], each.scopes[j])->empty())
+          ASSERT_TRUE(clashes_of(each.scopes[i], each.scopes[j])->empty())
               << "seed " << seed << ": " << resolution_json(each).dump(1);
         }
       }
@@ -270,4 +270,4 @@ TEST(Resolutions, PropertyProposedScopesAreDisjoint) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan

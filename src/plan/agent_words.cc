@@ -1,9 +1,9 @@
-#include "dialect/workflow/agent_words.h"
+#include "plan/agent_words.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace lockkeeper::dialect::workflow {
+namespace lockkeeper::plan {
 namespace {
 
 bool is_letter(char c) {
@@ -56,4 +56,4 @@ std::string with_word(const std::string& path, const std::string& word) {
   return path.substr(0, dot) + "." + word + path.substr(dot);
 }
 
-}  // namespace lockkeeper::dialect::workflow
+}  // namespace lockkeeper::plan
