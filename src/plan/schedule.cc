@@ -4,13 +4,13 @@
 #include <bit>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace lockkeeper::plan {
 namespace {
 
 using Set = std::uint64_t;  // of packages, or of rounds: both at most kExactPackages
-constexpr std::size_t kStepsMax = 3'000'000;
 
 Set one(std::size_t index) {
   return Set{1} << index;
@@ -53,7 +53,7 @@ Depths depths(const Graph& needs) {
 // The largest group of which no two fit into one round (Bron and Kerbosch, with a pivot).
 class Cliques {
  public:
-  explicit Cliques(const std::vector<Set>& apart) : apart_(apart) {}
+  Cliques(const std::vector<Set>& apart, std::size_t steps) : apart_(apart), left_(steps) {}
   std::size_t largest() {
     const Set all = apart_.size() == 64 ? ~Set{0} : one(apart_.size()) - 1;
     grow(0, all, 0);
@@ -66,7 +66,8 @@ class Cliques {
       if (done == 0) best_ = std::max(best_, size);
       return;
     }
-    if (size + size_of(open) <= best_ || ++steps_ > kStepsMax) return;
+    if (size + size_of(open) <= best_ || left_ == 0) return;
+    --left_;
     std::size_t pivot = first_of(open);
     for (Set rest = open | done; rest != 0; rest &= rest - 1) {
       const std::size_t at = first_of(rest);
@@ -82,7 +83,7 @@ class Cliques {
 
   const std::vector<Set>& apart_;
   std::size_t best_ = 0;
-  std::size_t steps_ = 0;
+  std::size_t left_;
 };
 
 // The fewest groups such that no two of one group are apart and the groups can be put in order.
@@ -90,8 +91,13 @@ class Cliques {
 // that fits into the fewest of them goes next.
 class Search {
  public:
-  Search(const std::vector<Set>& apart, const std::vector<Set>& before, std::size_t fewer_than)
-      : apart_(apart), before_(before), best_(fewer_than), group_(apart.size(), SIZE_MAX) {
+  Search(const std::vector<Set>& apart, const std::vector<Set>& before, std::size_t fewer_than,
+         std::size_t steps)
+      : apart_(apart),
+        before_(before),
+        best_(fewer_than),
+        group_(apart.size(), SIZE_MAX),
+        left_(steps) {
     ordered_ = std::ranges::any_of(before, [](Set set) { return set != 0; });
   }
 
@@ -100,7 +106,7 @@ class Search {
     enough_ = enough;
     place(0);
   }
-  bool gave_up() const { return steps_ > kStepsMax; }
+  bool gave_up() const { return left_ == 0; }
   // Of each package, numbered so that what is needed comes first; empty: there is no better one.
   const std::vector<std::size_t>& found() const { return found_; }
 
@@ -111,7 +117,8 @@ class Search {
   };
 
   void place(std::size_t count) {
-    if (groups_.size() >= best_ || best_ <= enough_ || ++steps_ > kStepsMax) return;
+    if (groups_.size() >= best_ || best_ <= enough_ || left_ == 0) return;
+    --left_;
     if (count == group_.size()) {
       best_ = groups_.size();
       found_ = in_order();
@@ -189,7 +196,7 @@ class Search {
   std::vector<std::size_t> group_;
   std::vector<Group> groups_;
   std::vector<std::size_t> found_;
-  std::size_t steps_ = 0;
+  std::size_t left_;  // steps
 };
 
 std::vector<std::vector<std::size_t>> as_rounds(const std::vector<std::size_t>& placed) {
@@ -206,6 +213,7 @@ std::vector<std::vector<std::size_t>> as_rounds(const std::vector<std::size_t>& 
 std::vector<std::size_t> greedy(const Graph& needs, const Conflicts& conflicts,
                                 const Depths& depths) {
   std::vector<std::size_t> placed(needs.size(), SIZE_MAX), missing(needs.size());
+  std::vector<std::size_t> barred(needs.size(), SIZE_MAX);  // the last round that is not for it
   std::vector<std::size_t> ready;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     missing[i] = needs.needs(i).size();
@@ -219,10 +227,11 @@ std::vector<std::size_t> greedy(const Graph& needs, const Conflicts& conflicts,
     std::ranges::sort(ready, more_urgent);
     std::vector<std::size_t> left, taken;
     for (const std::size_t at : ready) {
-      const bool fits = std::ranges::none_of(
-          conflicts[at], [&](std::size_t other) { return placed[other] == round; });
-      if (fits) placed[at] = round;
+      const bool fits = barred[at] != round;
       (fits ? taken : left).push_back(at);
+      if (!fits) continue;
+      placed[at] = round;
+      for (const std::size_t other : conflicts[at]) barred[other] = round;
     }
     for (const std::size_t at : taken) {
       for (const std::size_t later : needs.needed_by(at)) {
@@ -241,18 +250,19 @@ std::size_t quick_clique(const Conflicts& conflicts) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, std::greater(), [&](std::size_t i) { return conflicts[i].size(); });
   constexpr std::size_t kTried = 200;
-  for (std::size_t s = 0; s < order.size() && s < kTried; ++s) {
+  constexpr std::size_t kLooks = 20'000'000;
+  std::size_t looks = 0;
+  for (std::size_t s = 0; s < order.size() && s < kTried && looks < kLooks; ++s) {
     std::vector<std::size_t> common = conflicts[order[s]];
     std::size_t size = 1;
-    while (!common.empty()) {
+    while (!common.empty() && looks < kLooks) {
+      looks += 2 * common.size();
       const std::size_t next =
           *std::ranges::max_element(common, {}, [&](std::size_t i) { return conflicts[i].size(); });
       ++size;
-      std::vector<std::size_t> rest;
-      for (const std::size_t i : common) {
-        if (i != next && std::ranges::binary_search(conflicts[next], i)) rest.push_back(i);
-      }
-      common = std::move(rest);
+      std::erase_if(common, [&](std::size_t i) {
+        return i == next || !std::ranges::binary_search(conflicts[next], i);
+      });
     }
     best = std::max(best, size);
   }
@@ -280,7 +290,7 @@ Sets sets_of(const Graph& needs, const Conflicts& conflicts) {
 
 }  // namespace
 
-Waves fewest_rounds(const Graph& needs, const Conflicts& unsorted) {
+Waves fewest_rounds(const Graph& needs, const Conflicts& unsorted, std::size_t steps) {
   Conflicts conflicts = unsorted;
   for (std::vector<std::size_t>& others : conflicts) std::ranges::sort(others);
   const Depths known = depths(needs);
@@ -292,9 +302,9 @@ Waves fewest_rounds(const Graph& needs, const Conflicts& unsorted) {
     return waves;
   }
   const Sets sets = sets_of(needs, conflicts);
-  waves.at_least = std::max(known.longest, Cliques(sets.apart).largest());
+  waves.at_least = std::max(known.longest, Cliques(sets.apart, steps).largest());
   if (waves.rounds.size() > waves.at_least) {
-    Search search(sets.apart, sets.before, waves.rounds.size());
+    Search search(sets.apart, sets.before, waves.rounds.size(), steps);
     search.run(waves.at_least);
     if (!search.found().empty()) waves.rounds = as_rounds(search.found());
     if (!search.gave_up()) waves.at_least = waves.rounds.size();
@@ -314,38 +324,34 @@ std::vector<Slot> timeline(const Graph& needs, const Conflicts& conflicts,
     }
     behind[*at] += minutes[*at];
   }
-  std::vector<std::size_t> missing(needs.size()), ready;
+  std::vector<std::size_t> missing(needs.size());
+  std::set<std::pair<std::int64_t, std::size_t>> ready;  // by what lies behind, the most first
+  const auto is_ready = [&](std::size_t at) { ready.emplace(-behind[at], at); };
   for (std::size_t i = 0; i < needs.size(); ++i) {
     missing[i] = needs.needs(i).size();
-    if (missing[i] == 0) ready.push_back(i);
+    if (missing[i] == 0) is_ready(i);
   }
-  std::vector<bool> running(needs.size(), false);
+  std::vector<std::size_t> against(needs.size(), 0);  // running ones that conflict with it
   std::vector<Slot> done, open;
   std::int64_t now = 0;
   while (!ready.empty() || !open.empty()) {
-    std::ranges::sort(ready, [&](std::size_t a, std::size_t b) {
-      return std::pair(-behind[a], a) < std::pair(-behind[b], b);
-    });
-    std::vector<std::size_t> left;
-    for (const std::size_t at : ready) {
-      const bool room = jobs == 0 || open.size() < jobs;
-      const bool fits =
-          room && std::ranges::none_of(conflicts[at], [&](std::size_t i) { return running[i]; });
-      if (!fits) {
-        left.push_back(at);
+    for (auto at = ready.begin(); at != ready.end() && (jobs == 0 || open.size() < jobs);) {
+      const std::size_t package = at->second;
+      if (against[package] != 0) {
+        ++at;
         continue;
       }
-      running[at] = true;
-      open.push_back({at, now, now + minutes[at]});
+      at = ready.erase(at);
+      open.push_back({package, now, now + minutes[package]});
+      for (const std::size_t other : conflicts[package]) ++against[other];
     }
-    ready = std::move(left);
     now = std::ranges::min(open, {}, &Slot::end).end;
     for (const Slot& slot : open) {
       if (slot.end != now) continue;
-      running[slot.package] = false;
       done.push_back(slot);
+      for (const std::size_t other : conflicts[slot.package]) --against[other];
       for (const std::size_t later : needs.needed_by(slot.package)) {
-        if (--missing[later] == 0) ready.push_back(later);
+        if (--missing[later] == 0) is_ready(later);
       }
     }
     std::erase_if(open, [&](const Slot& slot) { return slot.end == now; });

@@ -25,8 +25,10 @@ struct Waves {
   bool exact = false;                            // rounds.size() is the fewest there can be
 };
 
-// REQUIRES: no ring in `needs`.
-Waves fewest_rounds(const Graph& needs, const Conflicts& conflicts);
+// REQUIRES: no ring in `needs`. The search ends after `steps`, with the best that was found.
+inline constexpr std::size_t kSearchSteps = 3'000'000;
+Waves fewest_rounds(const Graph& needs, const Conflicts& conflicts,
+                    std::size_t steps = kSearchSteps);
 
 // What really happens when each package starts as soon as it can: when what it needs is done and
 // nothing that runs conflicts with it. `jobs`: at most so many at once; 0: no limit.

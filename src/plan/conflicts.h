@@ -1,0 +1,64 @@
+// Which jobs of a plan cannot run at the same time, and why.
+//
+// Two jobs conflict if neither waits for the other, however far, and they want the same thing: by
+// their locks (the lock table will keep them apart), or only by what they may write (nothing will).
+// A pair that is ordered by its dependencies is no conflict, whatever it shares.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/graph.h"
+#include "plan/overlaps.h"
+#include "plan/plan_file.h"
+#include "plan/schedule.h"
+
+namespace lockkeeper::plan {
+
+inline constexpr std::size_t kConflictsListed = 1'000;    // with their overlaps
+inline constexpr std::size_t kOverlapsOfConflict = 5;     // named one by one
+inline constexpr std::size_t kConflictPairs = 2'000'000;  // beyond that no plan is made
+
+enum class Cause { kLocks, kScopes };
+
+struct Shared {
+  key::Resource a;  // of the job with the smaller number
+  key::Resource b;
+  std::string witness;  // a name that both cover
+};
+
+struct Conflict {
+  std::size_t a = 0;  // jobs; a < b
+  std::size_t b = 0;
+  Cause cause = Cause::kLocks;
+  std::vector<Shared> shared;
+};
+
+struct ConflictGraph {
+  std::vector<Conflict> listed;  // by (a, b); the first kConflictsListed that were found
+  std::size_t pairs = 0;         // all of them
+  std::size_t by_locks = 0;      // of these
+  Conflicts others;              // of each job, sorted
+};
+
+struct ConflictOptions {
+  bool locks_only = false;  // what both may write is not looked at
+};
+
+// What each must wait for. REQUIRES: the plan is usable.
+Graph needs_of(const Plan& plan);
+
+// limit_exceeded beyond kConflictPairs, and for pathological patterns.
+Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs, ConflictOptions options);
+
+// The first thing that two jobs share, their order left aside; what one of them is denied is not
+// shared. The same answer as find_conflicts, for one pair.
+struct Meeting {
+  Cause cause;
+  Shared shared;
+};
+Result<std::optional<Meeting>> meeting_of(const Job& a, const Job& b, ConflictOptions options);
+
+}  // namespace lockkeeper::plan
