@@ -127,6 +127,13 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper validate --strict plans/*.yaml\n"
      "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
      validate_verb},
+    {"plan", "Conflicts, rounds and timeline of a plan, and what to change",
+     "  lockkeeper plan work-packages.yaml\n"
+     "  lockkeeper plan scopes.yaml --jobs 4        four agents at most\n"
+     "  lockkeeper plan plan.yaml --graph graph.svg --timeline time.svg\n"
+     "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
+     "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
+     plan_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

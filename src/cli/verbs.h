@@ -36,6 +36,7 @@ int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);
 int message_verb(VerbContext& context);
 int pause_verb(VerbContext& context);
+int plan_verb(VerbContext& context);
 int ports_verb(VerbContext& context);
 int purge_verb(VerbContext& context);
 int release_verb(VerbContext& context);

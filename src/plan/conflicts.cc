@@ -3,16 +3,24 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "plan/denied.h"
+
 namespace lockkeeper::plan {
 namespace {
 
-// May neither of the two write what they seem to share, because it is denied to one?
-bool denied(const Job& a, const key::Resource& of_a, const Job& b, const key::Resource& of_b) {
-  const auto covers_either = [&](const key::Resource& deny) {
-    return key::covers(deny, of_a) || key::covers(deny, of_b);
-  };
-  return std::ranges::any_of(a.denies, covers_either) ||
-         std::ranges::any_of(b.denies, covers_either);
+bool locks(const Job& job, const key::Resource& resource) {
+  return std::ranges::find(job.locks, resource) != job.locks.end();
+}
+
+// Something that both may write, and neither is denied. What is locked will be held, denied or not.
+std::optional<std::string> left(const Job& a, const Job& b, const Shared& shared) {
+  std::vector<key::Resource> denied;
+  if (!a.denies.empty() && !locks(a, shared.a)) denied = a.denies;
+  if (!b.denies.empty() && !locks(b, shared.b)) {
+    denied.insert(denied.end(), b.denies.begin(), b.denies.end());
+  }
+  if (denied.empty()) return shared.witness;
+  return left_of(shared.a, shared.b, shared.witness, denied, {});
 }
 
 class Finder {
@@ -66,8 +74,10 @@ class Finder {
     const std::size_t a = overlap.a->package;
     const std::size_t b = overlap.b->package;
     Shared shared{overlap.a->resource, overlap.b->resource, overlap.witness};
-    if (cause == Cause::kScopes && denied(plan_.jobs[a], shared.a, plan_.jobs[b], shared.b)) {
-      return;
+    if (cause == Cause::kScopes) {
+      const auto witness = left(plan_.jobs[a], plan_.jobs[b], shared);
+      if (!witness) return;
+      shared.witness = *witness;
     }
     const std::size_t at = bit(a, b);
     if (has(met_, at)) {
@@ -108,15 +118,18 @@ class Finder {
   std::string at_;
 };
 
-Result<std::optional<Shared>> first_shared(const std::vector<key::Resource>& a,
-                                           const std::vector<key::Resource>& b,
-                                           const std::function<bool(const Shared&)>& passed_over) {
-  for (const key::Resource& of_a : a) {
-    for (const key::Resource& of_b : b) {
+// `writing`: what one of them is denied is passed over.
+Result<std::optional<Shared>> first_shared(const Job& a, const Job& b, bool writing) {
+  for (const key::Resource& of_a : writing ? a.writes : a.locks) {
+    for (const key::Resource& of_b : writing ? b.writes : b.locks) {
       LK_ASSIGN(std::optional<std::string> witness, key::overlap(of_a, of_b));
       if (!witness) continue;
       Shared shared{of_a, of_b, std::move(*witness)};
-      if (!passed_over(shared)) return shared;
+      if (!writing) return shared;
+      witness = left(a, b, shared);
+      if (!witness) continue;
+      shared.witness = *witness;
+      return shared;
     }
   }
   return std::nullopt;
@@ -138,13 +151,10 @@ Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs,
 }
 
 Result<std::optional<Meeting>> meeting_of(const Job& a, const Job& b, ConflictOptions options) {
-  LK_ASSIGN(std::optional<Shared> locks,
-            first_shared(a.locks, b.locks, [](const Shared&) { return false; }));
-  if (locks) return Meeting{Cause::kLocks, std::move(*locks)};
+  LK_ASSIGN(std::optional<Shared> both_lock, first_shared(a, b, false));
+  if (both_lock) return Meeting{Cause::kLocks, std::move(*both_lock)};
   if (options.locks_only) return std::nullopt;
-  LK_ASSIGN(std::optional<Shared> writes, first_shared(a.writes, b.writes, [&](const Shared& s) {
-              return denied(a, s.a, b, s.b);
-            }));
+  LK_ASSIGN(std::optional<Shared> writes, first_shared(a, b, true));
   if (writes) return Meeting{Cause::kScopes, std::move(*writes)};
   return std::nullopt;
 }

@@ -204,6 +204,8 @@ class Reader {
     if (!counted(size, place) || !not_too_deep(depth + size.depth, place)) return false;
     node = known->second;
     node.place = place;
+    node.stop = place_of(event_.end_mark);
+    node.alias = true;
     return true;
   }
 
@@ -215,6 +217,7 @@ class Reader {
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
     if (text.find('\0') != std::string_view::npos) return fails(node.place, "a NUL in a text");
     read_scalar(text, plain, node);
+    node.stop = place_of(event_.end_mark);
     return counted({0, text.size(), 0}, node.place) && remember(text_of(data.anchor), node);
   }
 
@@ -222,11 +225,14 @@ class Reader {
     if (!check_tag(text_of(event_.data.sequence_start.tag))) return false;
     const std::string anchor(text_of(event_.data.sequence_start.anchor));
     node.kind = Node::Kind::kList;
+    node.flow = event_.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     for (;;) {
       if (!next()) return false;
       if (event_.type == YAML_SEQUENCE_END_EVENT) break;
       if (!value(node.list.emplace_back(), depth + 1)) return false;
+      node.stop = node.list.back().stop;
     }
+    if (node.flow) node.stop = place_of(event_.end_mark);
     return remember(anchor, node);
   }
 
@@ -234,6 +240,7 @@ class Reader {
     if (!check_tag(text_of(event_.data.mapping_start.tag))) return false;
     const std::string anchor(text_of(event_.data.mapping_start.anchor));
     node.kind = Node::Kind::kMap;
+    node.flow = event_.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
     std::unordered_set<std::string> keys;
     for (;;) {
       if (!next()) return false;
@@ -249,7 +256,9 @@ class Reader {
       entry.key = std::move(key.text);
       entry.place = place;
       if (!next() || !value(entry.value, depth + 1)) return false;
+      node.stop = entry.value.stop;
     }
+    if (node.flow) node.stop = place_of(event_.end_mark);
     return remember(anchor, node);
   }
 

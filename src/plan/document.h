@@ -31,6 +31,9 @@ class Node {
   std::vector<Node> list;      // kList
   std::vector<Entry> entries;  // kMap, in the order of the file
   Place place;
+  Place stop;          // behind its last character; of a block list or map, that of its last value
+  bool flow = false;   // a list or map in brackets
+  bool alias = false;  // stands elsewhere; what is in it has its places there
 
   const Node* find(std::string_view key) const;  // kMap; null: there is none
   // kNumber without a fraction ("5", "+5", "5.0") that fits; else none.

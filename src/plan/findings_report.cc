@@ -15,19 +15,6 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-Json finding_json(const Finding& finding) {
-  Json json;
-  json["rule"] = finding.rule;
-  json["severity"] = severity_name(finding.severity);
-  json["line"] = finding.place.line == 0 ? Json() : Json(finding.place.line);
-  json["column"] = finding.place.line == 0 ? Json() : Json(finding.place.column);
-  json["package"] = text_or_null(finding.package);
-  json["message"] = finding.message;
-  json["hint"] = text_or_null(finding.hint);
-  if (!finding.witness.empty()) json["witness"] = finding.witness;
-  return json;
-}
-
 // The file's name as a reference of RFC 3986: what is reserved or not ASCII is escaped; an absolute
 // one has the scheme.
 std::string uri_of(const std::string& file) {
@@ -79,6 +66,19 @@ Json sarif_result(const std::string& file, const Finding& finding) {
 }
 
 }  // namespace
+
+Json finding_json(const Finding& finding) {
+  Json json;
+  json["rule"] = finding.rule;
+  json["severity"] = severity_name(finding.severity);
+  json["line"] = finding.place.line == 0 ? Json() : Json(finding.place.line);
+  json["column"] = finding.place.line == 0 ? Json() : Json(finding.place.column);
+  json["package"] = text_or_null(finding.package);
+  json["message"] = finding.message;
+  json["hint"] = text_or_null(finding.hint);
+  if (!finding.witness.empty()) json["witness"] = finding.witness;
+  return json;
+}
 
 Json report_json(const FileReport& report) {
   const Validated& result = report.result;

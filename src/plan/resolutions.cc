@@ -66,6 +66,7 @@ class Editor {
   };
   Result<std::optional<Pair>> next_pair() const;
   std::string short_name(std::size_t scope, std::size_t against) const;
+  Result<void> take_over(std::size_t owner, const key::Resource& moved);
   Result<void> divide(const Pair& pair);
   Result<void> take_out(std::size_t owner, std::size_t against, const key::Resource& outer,
                         const key::Resource& inner);
@@ -92,6 +93,20 @@ Result<std::optional<Editor::Pair>> Editor::next_pair() const {
   return std::nullopt;
 }
 
+// Two patterns may overlap and neither hold the other: who is given one has all of it, where nobody
+// else has a part of it.
+Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
+  const auto covers = [&](const key::Resource& known) { return key::covers(known, moved); };
+  if (std::ranges::any_of(scopes_[owner].resources, covers)) return {};
+  for (std::size_t other = 0; other < scopes_.size(); ++other) {
+    if (other == owner) continue;
+    LK_ASSIGN(const bool taken, overlap_any(moved, scopes_[other].resources));
+    if (taken) return {};
+  }
+  scopes_[owner].resources.push_back(moved);
+  return {};
+}
+
 // What lies inside the other's goes to the other; of equals, and of patterns, the asker's does.
 Result<Resolution> Editor::reassign() {
   Resolution resolution;
@@ -103,10 +118,11 @@ Result<Resolution> Editor::reassign() {
     const key::Resource& theirs = pair->overlap.theirs;
     const bool theirs_moves = is_plain(ours) && is_plain(theirs) && depth(theirs) > depth(ours);
     Scope& from = scopes_[theirs_moves ? pair->holder : 0];
-    const Scope& to = scopes_[theirs_moves ? 0 : pair->holder];
+    const std::size_t to = theirs_moves ? 0 : pair->holder;
     const key::Resource moved = theirs_moves ? theirs : ours;
-    resolution.moves.push_back({moved, from.agent, to.agent});
+    resolution.moves.push_back({moved, from.agent, scopes_[to].agent});
     erase(from.resources, moved);
+    LK_CHECK(take_over(to, moved));
   }
   resolution.scopes = scopes_;
   return resolution;

@@ -59,10 +59,16 @@ struct Resolution {
     std::string agent;
     std::vector<key::Resource> resources;
   };
+  struct Except {  // split: what an agent leaves out of something wide, for it is the other's
+    key::Resource of;
+    key::Resource without;
+    std::string agent;
+  };
   Kind kind = Kind::kSequential;
   std::vector<Order> order;
   std::vector<Move> moves;
   std::vector<Part> parts;
+  std::vector<Except> excepts;
   std::vector<std::string> merged;  // whose tasks become one, for the first of them
   std::vector<Scope> scopes;        // all of them afterwards, the asker's first; merge: the one
 };

@@ -80,7 +80,16 @@ std::string reassign_text(const Resolution& resolution) {
   return "Assign " + listed(moves);
 }
 
+std::string except_text(const Resolution& resolution) {
+  std::vector<std::string> texts;
+  for (const Resolution::Except& each : resolution.excepts) {
+    texts.push_back(each.without.text() + " out of " + each.agent + "'s " + each.of.text());
+  }
+  return "Leave " + listed(texts);
+}
+
 std::string split_text(const Resolution& resolution) {
+  if (!resolution.excepts.empty()) return except_text(resolution);
   if (resolution.parts.empty()) return "Leave what is shared to who holds it";
   std::string text;
   const key::Resource* folder = nullptr;
@@ -126,6 +135,9 @@ Json edits_json(const Resolution& resolution) {
       add_resources(edit, part.resources);
     }
     edits.push_back(std::move(edit));
+  }
+  for (const Resolution::Except& each : resolution.excepts) {
+    edits.push_back({{"agent", each.agent}, {"deny", each.without.text()}, {"of", each.of.text()}});
   }
   if (resolution.kind == Kind::kMerge) {
     edits.push_back({{"agent", resolution.merged.front()}, {"merges", resolution.merged}});

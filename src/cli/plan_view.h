@@ -1,0 +1,34 @@
+// A plan for people and programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "plan/analysis.h"
+#include "plan/proposals.h"
+
+namespace lockkeeper::cli {
+
+// Everything that is known about one plan.
+struct Planned {
+  std::string file;  // as named
+  plan::Loaded loaded;
+  plan::AnalysisOptions options;
+  plan::Analysis analysis;
+  plan::Worth worth;
+  plan::Proposals proposals;
+};
+
+// `columns`: 0 in a pipe, where lines may be as long as they are and pictures are 80 wide.
+std::vector<Line> plan_lines(const Planned& planned, std::size_t columns);
+service::Json plan_json(const Planned& planned);
+
+// What is wrong with a plan that cannot be used, or what was passed over.
+std::vector<Line> finding_lines(const std::string& file, const std::vector<plan::Finding>& findings,
+                                std::size_t columns);
+
+// "1h 30m"
+std::string minutes_text(std::int64_t minutes);
+
+}  // namespace lockkeeper::cli

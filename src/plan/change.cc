@@ -1,0 +1,123 @@
+// A plan after a change.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "plan/proposals.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+using Resources = std::vector<key::Resource>;
+
+void add_once(Resources& to, const key::Resource& resource) {
+  if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
+}
+
+void add_all(Resources& to, const Resources& from) {
+  for (const key::Resource& each : from) add_once(to, each);
+}
+
+bool meets(const key::Resource& one, const Resources& others) {
+  return std::ranges::any_of(others, [&](const key::Resource& other) {
+    const auto witness = key::overlap(one, other);
+    return !witness || witness->has_value();
+  });
+}
+
+// What one was denied and the other must write is denied no longer.
+Resources denied_to_both(const Job& one, const Job& other) {
+  Resources all;
+  for (const key::Resource& deny : one.denies) {
+    if (!meets(deny, other.writes)) add_once(all, deny);
+  }
+  for (const key::Resource& deny : other.denies) {
+    if (!meets(deny, one.writes)) add_once(all, deny);
+  }
+  return all;
+}
+
+std::string command_line(const std::vector<std::string>& command) {
+  if (command.size() == 1) return command.front();
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + shell_quote(word);
+  return line;
+}
+
+void change_scope(Job& job, const Change::Scope& change) {
+  const auto removed = [&](const key::Resource& each) {
+    return std::ranges::find(change.remove, each) != change.remove.end();
+  };
+  std::erase_if(job.locks, removed);
+  std::erase_if(job.writes, removed);
+  for (const Change::Added& added : change.add) {
+    if (added.lock) add_once(job.locks, added.resource);
+    if (added.resource.is_path()) add_once(job.writes, added.resource);
+  }
+  for (const key::Resource& deny : change.deny) add_once(job.denies, deny);
+}
+
+Plan with_merged(const Plan& plan, const Change::Merge& merge) {
+  Plan result;
+  result.form = plan.form;
+  result.feature = plan.feature;
+  const auto number = [&](std::size_t job) {
+    const std::size_t now = job == merge.from ? merge.into : job;
+    return now - (now > merge.from ? 1 : 0);
+  };
+  for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+    if (i == merge.from) continue;
+    Job job = i == merge.into ? merged(plan.jobs[i], plan.jobs[merge.from]) : plan.jobs[i];
+    std::vector<std::size_t> needs;
+    for (const std::size_t need : job.needs) {
+      const bool itself = i == merge.into && (need == merge.into || need == merge.from);
+      if (!itself && std::ranges::find(needs, number(need)) == needs.end()) {
+        needs.push_back(number(need));
+      }
+    }
+    job.needs = std::move(needs);
+    result.jobs.push_back(std::move(job));
+  }
+  return result;
+}
+
+}  // namespace
+
+Job merged(const Job& into, const Job& from) {
+  Job job = into;
+  job.denies = denied_to_both(into, from);
+  add_all(job.locks, from.locks);
+  add_all(job.writes, from.writes);
+  add_all(job.reads, from.reads);
+  for (const std::size_t need : from.needs) {
+    if (std::ranges::find(job.needs, need) == job.needs.end()) job.needs.push_back(need);
+  }
+  const auto join = [](std::string& text, const std::string& more, const char* between) {
+    if (more.empty() || more == text) return;
+    text += (text.empty() ? "" : between) + more;
+  };
+  const bool lines = (job.description + from.description).find('\n') != std::string::npos;
+  join(job.description, from.description, lines ? "\n" : "; ");
+  join(job.reason, from.reason, "; ");
+  join(job.task, from.task, ", ");
+  if (job.command.empty()) {
+    job.command = from.command;
+  } else if (!from.command.empty()) {
+    job.command = {command_line(job.command) + " && " + command_line(from.command)};
+  }
+  job.priority = std::min(into.priority, from.priority);
+  job.minutes = into.minutes + from.minutes;
+  const bool endless = into.ttl_ms == kNoEnd || from.ttl_ms == kNoEnd;
+  job.ttl_ms = endless ? kNoEnd : into.ttl_ms + from.ttl_ms;
+  job.retries = std::max(into.retries, from.retries);
+  return job;
+}
+
+Plan changed(const Plan& plan, const Change& change) {
+  Plan result = plan;
+  if (change.order) result.jobs[change.order->later].needs.push_back(change.order->earlier);
+  for (const Change::Scope& scope : change.scopes) change_scope(result.jobs[scope.job], scope);
+  return change.merge ? with_merged(result, *change.merge) : result;
+}
+
+}  // namespace lockkeeper::plan

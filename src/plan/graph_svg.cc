@@ -1,0 +1,322 @@
+// The graph of a plan as SVG: layered by rounds, so that arrows always go to the right.
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "plan/drawings.h"
+
+namespace lockkeeper::plan {
+namespace {
+
+constexpr double kMargin = 24;
+constexpr double kBoxHeight = 46;
+constexpr double kBoxWidthMin = 110;
+constexpr double kBoxWidthMax = 230;
+constexpr double kRowGap = 22;
+constexpr double kColumnGap = 110;
+constexpr double kTitleSize = 18;
+constexpr double kNameSize = 13;
+constexpr double kSmallSize = 11;
+constexpr double kHead = 92;       // title, subtitle, legend, round names
+constexpr std::size_t kTold = 24;  // conflicts in words, below
+constexpr std::int64_t kMinuteMs = 60'000;
+
+constexpr std::string_view kStyle = R"svg(<style>
+.lk-graph{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",
+"Noto Sans","DejaVu Sans",sans-serif}
+.lk-graph .page{fill:#ffffff;stroke:#d7dde5}
+.lk-graph .round{fill:#f5f7fa}
+.lk-graph .box{fill:#ffffff;stroke:#9aa6b5;stroke-width:1.2}
+.lk-graph .critical{fill:#fff4e8;stroke:#b4560a;stroke-width:2}
+.lk-graph .title{fill:#17202b;font-size:18px;font-weight:600}
+.lk-graph .subtitle{fill:#566373;font-size:13px}
+.lk-graph .name{fill:#17202b;font-size:13px;font-weight:500}
+.lk-graph .small{fill:#566373;font-size:11px}
+.lk-graph .arrow{fill:none;stroke:#6b7889;stroke-width:1.4}
+.lk-graph .head{fill:#6b7889}
+.lk-graph .locks{fill:none;stroke:#c0273a;stroke-width:1.8;stroke-dasharray:6 4}
+.lk-graph .scopes{fill:none;stroke:#b4860a;stroke-width:1.6;stroke-dasharray:2 4}
+.lk-graph .dot{fill:#ffffff;stroke:#c0273a;stroke-width:1.4}
+.lk-graph .number{fill:#17202b;font-size:10px;font-weight:600}
+@media (prefers-color-scheme:dark){
+.lk-graph .page{fill:#12171e;stroke:#2c3642}
+.lk-graph .round{fill:#181f28}
+.lk-graph .box{fill:#1f2833;stroke:#5c6878}
+.lk-graph .critical{fill:#33261a;stroke:#f5a35c}
+.lk-graph .title,.lk-graph .name,.lk-graph .number{fill:#e8edf3}
+.lk-graph .subtitle,.lk-graph .small{fill:#9eabba}
+.lk-graph .arrow{stroke:#8794a5}
+.lk-graph .head{fill:#8794a5}
+.lk-graph .locks{stroke:#ff7b86}
+.lk-graph .scopes{stroke:#e0b04a}
+.lk-graph .dot{fill:#12171e;stroke:#ff7b86}
+}
+</style>
+<defs><marker id="lk-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
+ orient="auto"><path class="head" d="M0 0.5L8 4L0 7.5Z"/></marker></defs>
+)svg";
+
+std::string number(double value) {
+  return svg_number(value);
+}
+
+std::string text(const char* css, double x, double y, const std::string& words,
+                 const char* anchor = "start") {
+  return "<text class=\"" + std::string(css) + "\" x=\"" + number(x) + "\" y=\"" + number(y) +
+         "\" text-anchor=\"" + anchor + "\">" + xml_escape(words) + "</text>\n";
+}
+
+std::string rectangle(const std::string& css, double x, double y, double width, double height,
+                      double radius) {
+  return "<rect class=\"" + css + "\" x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
+         number(width) + "\" height=\"" + number(height) + "\" rx=\"" + number(radius) + "\"/>\n";
+}
+
+struct Box {
+  bool drawn = false;
+  double x = 0, y = 0, width = 0;
+  double left() const { return x; }
+  double right() const { return x + width; }
+  double middle() const { return y + kBoxHeight / 2; }
+};
+
+class Painter {
+ public:
+  Painter(const Plan& plan, const Analysis& analysis, const std::string& title)
+      : plan_(plan), analysis_(analysis), title_(title), boxes_(plan.jobs.size()) {
+    order_columns();
+    measure();
+  }
+
+  std::string paint() {
+    const std::string size = number(width_) + "\" height=\"" + number(height_);
+    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lk-graph\" role=\"img\" width=\"" +
+           size + "\" viewBox=\"0 0 " + number(width_) + " " + number(height_) +
+           "\" aria-label=\"" + xml_escape(picture_line(title_)) + "\">\n";
+    out_ += kStyle;
+    out_ += rectangle("page", 0.5, 0.5, width_ - 1, height_ - 1, 8);
+    paint_head();
+    paint_rounds();
+    paint_arrows();
+    paint_conflicts();
+    paint_boxes();
+    paint_dots();
+    paint_told();
+    out_ += "</svg>\n";
+    return std::move(out_);
+  }
+
+ private:
+  // Each job as near as can be to what it needs: the mean of their heights, column after column.
+  void order_columns() {
+    std::size_t left = kJobsDrawn;
+    std::vector<double> height(plan_.jobs.size(), 0);
+    for (const std::vector<std::size_t>& round : analysis_.waves.rounds) {
+      std::vector<std::size_t> column;
+      for (const std::size_t job : round) {
+        if (left == 0) break;
+        --left;
+        column.push_back(job);
+        double sum = 0;
+        for (const std::size_t need : plan_.jobs[job].needs) sum += height[need];
+        const std::size_t count = plan_.jobs[job].needs.size();
+        height[job] = count == 0 ? 0 : sum / static_cast<double>(count);
+      }
+      std::ranges::stable_sort(column, {}, [&](std::size_t job) { return height[job]; });
+      const double first = -static_cast<double>(column.size()) / 2;
+      for (std::size_t i = 0; i < column.size(); ++i) {
+        height[column[i]] = first + static_cast<double>(i);
+      }
+      if (!column.empty()) columns_.push_back(std::move(column));
+    }
+  }
+
+  std::string about(const Job& job) const {
+    return format_duration(job.minutes * kMinuteMs) + ", " + std::to_string(job.locks.size()) +
+           (job.locks.size() == 1 ? " lock" : " locks");
+  }
+
+  void measure() {
+    double tallest = 0;
+    for (const auto& column : columns_) {
+      tallest = std::max(tallest, static_cast<double>(column.size()) * (kBoxHeight + kRowGap));
+    }
+    double x = kMargin + 12;
+    for (const auto& column : columns_) {
+      double width = kBoxWidthMin;
+      for (const std::size_t job : column) {
+        const double name = text_width(picture_line(plan_.jobs[job].id), kNameSize);
+        width = std::max({width, name + 24, text_width(about(plan_.jobs[job]), kSmallSize) + 24});
+      }
+      width = std::min(width, kBoxWidthMax);
+      const double own = static_cast<double>(column.size()) * (kBoxHeight + kRowGap);
+      double y = kHead + 24 + (tallest - own) / 2;
+      for (const std::size_t job : column) {
+        boxes_[job] = {true, x, y, width};
+        y += kBoxHeight + kRowGap;
+      }
+      widths_.push_back(width);
+      x += width + kColumnGap;
+    }
+    bottom_ = kHead + 24 + tallest;
+    width_ = std::max(x - kColumnGap + kMargin + 12, 560.0);
+    drawn_ = std::min({analysis_.conflicts.listed.size(), kLinesDrawn});
+    const std::size_t told = std::min(drawn_, kTold);
+    height_ = bottom_ + kMargin + (told == 0 ? 0 : 26 + 18 * static_cast<double>(told));
+    if (analysis_.conflicts.pairs > told) height_ += 18;
+    if (plan_.jobs.size() > kJobsDrawn) height_ += 18;
+  }
+
+  void paint_head() {
+    const double room = width_ - 2 * kMargin;
+    out_ += text("title", kMargin, kMargin + 14, fit_text(title_, kTitleSize, room));
+    const auto& waves = analysis_.waves;
+    std::string about = std::to_string(plan_.jobs.size()) + " jobs in " +
+                        std::to_string(waves.rounds.size()) + " rounds, " +
+                        std::to_string(analysis_.conflicts.pairs) + " conflicts";
+    out_ += text("subtitle", kMargin, kMargin + 36, fit_text(about, 13, room));
+    double x = kMargin;
+    const auto sample = [&](const char* css, const char* words) {
+      const double y = kMargin + 54;
+      out_ +=
+          "<path class=\"" + std::string(css) + "\" d=\"M" + number(x) + " " + number(y) + "h28\"";
+      if (std::string_view(css) == "arrow") out_ += " marker-end=\"url(#lk-arrow)\"";
+      out_ += "/>\n" + text("small", x + 34, y + 4, words);
+      x += 34 + text_width(words, kSmallSize) + 18;
+    };
+    sample("arrow", "needs");
+    const bool by_locks = analysis_.conflicts.by_locks > 0;
+    if (by_locks) sample("locks", "both lock");
+    if (analysis_.conflicts.pairs > analysis_.conflicts.by_locks)
+      sample("scopes", "both may write");
+    out_ += rectangle("critical", x, kMargin + 48, 28, 12, 4);
+    out_ += text("small", x + 34, kMargin + 58, "critical path");
+  }
+
+  void paint_rounds() {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const double x = boxes_[columns_[i].front()].x;
+      out_ += rectangle("round", x - 12, kHead, widths_[i] + 24, bottom_ - kHead + 4, 8);
+      out_ += text("small", x, kHead + 16, "Round " + std::to_string(i + 1));
+    }
+  }
+
+  static std::string curve(double x1, double y1, double x2, double y2) {
+    const double bend = std::max(30.0, (x2 - x1) / 2);
+    return "M" + number(x1) + " " + number(y1) + "C" + number(x1 + bend) + " " + number(y1) + " " +
+           number(x2 - bend) + " " + number(y2) + " " + number(x2) + " " + number(y2);
+  }
+
+  void paint_arrows() {
+    std::size_t count = 0;
+    for (const Dependency& each : analysis_.dependencies) {
+      const Box& from = boxes_[each.earlier];
+      const Box& to = boxes_[each.later];
+      if (!from.drawn || !to.drawn || ++count > 4 * kLinesDrawn) continue;
+      out_ += "<path class=\"arrow\" marker-end=\"url(#lk-arrow)\" d=\"" +
+              curve(from.right(), from.middle(), to.left() - 2, to.middle()) + "\"><title>" +
+              xml_escape(plan_.jobs[each.later].id + " needs " + plan_.jobs[each.earlier].id) +
+              "</title></path>\n";
+    }
+  }
+
+  // The two ends of a conflict, left one first; they never share a round.
+  std::pair<const Box*, const Box*> ends(const Conflict& conflict) const {
+    const Box* a = &boxes_[conflict.a];
+    const Box* b = &boxes_[conflict.b];
+    if (a->x > b->x) std::swap(a, b);
+    return {a, b};
+  }
+
+  void paint_conflicts() {
+    for (std::size_t i = 0; i < drawn_; ++i) {
+      const Conflict& each = analysis_.conflicts.listed[i];
+      const auto [from, to] = ends(each);
+      if (!from->drawn || !to->drawn) continue;
+      // A little lower than the arrows, so that both are seen where both are.
+      out_ += "<path class=\"" + std::string(each.cause == Cause::kLocks ? "locks" : "scopes") +
+              "\" d=\"" + curve(from->right(), from->middle() + 10, to->left(), to->middle() + 10) +
+              "\"><title>" + xml_escape(in_words(i)) + "</title></path>\n";
+    }
+  }
+
+  void paint_boxes() {
+    std::vector<bool> critical(plan_.jobs.size(), false);
+    for (const std::size_t job : analysis_.critical) critical[job] = true;
+    for (const auto& column : columns_) {
+      for (const std::size_t job : column) {
+        const Box& box = boxes_[job];
+        const Job& each = plan_.jobs[job];
+        out_ += "<g><title>" + xml_escape(each.id + ": " + each.description) + "</title>\n";
+        out_ +=
+            rectangle(critical[job] ? "critical" : "box", box.x, box.y, box.width, kBoxHeight, 8);
+        out_ += text("name", box.x + 12, box.y + 19, fit_text(each.id, kNameSize, box.width - 24));
+        out_ += text("small", box.x + 12, box.y + 36,
+                     fit_text(about(each), kSmallSize, box.width - 24));
+        out_ += "</g>\n";
+      }
+    }
+  }
+
+  // The conflict's number where its line leaves the left box, one below the other.
+  void paint_dots() {
+    std::vector<std::size_t> used(plan_.jobs.size(), 0);
+    for (std::size_t i = 0; i < drawn_ && i < kTold; ++i) {
+      const Conflict& each = analysis_.conflicts.listed[i];
+      const auto [from, to] = ends(each);
+      if (!from->drawn || !to->drawn) continue;
+      const std::size_t at = from == &boxes_[each.a] ? each.a : each.b;
+      const double x = from->right() + 14 + 19 * static_cast<double>(used[at]++ % 4);
+      const double along = std::min(1.0, (x - from->right()) / (to->left() - from->right()));
+      // Where a curve of that bend is at that x, near enough: smooth from one height to the other.
+      const double ease = along * along * (3 - 2 * along);
+      const double y = from->middle() + 10 + (to->middle() - from->middle()) * ease;
+      out_ += "<circle class=\"dot\" cx=\"" + number(x) + "\" cy=\"" + number(y) + "\" r=\"8\"/>\n";
+      out_ += text("number", x, y + 3.5, std::to_string(i + 1), "middle");
+    }
+  }
+
+  std::string in_words(std::size_t index) const {
+    const Conflict& each = analysis_.conflicts.listed[index];
+    return plan_.jobs[each.a].id + " × " + plan_.jobs[each.b].id + ": " +
+           (each.cause == Cause::kLocks ? "both lock " : "both may write ") +
+           each.shared.front().witness;
+  }
+
+  void paint_told() {
+    double y = bottom_ + kMargin + 14;
+    const double room = width_ - 2 * kMargin;
+    const std::size_t told = std::min(drawn_, kTold);
+    for (std::size_t i = 0; i < told; ++i, y += 18) {
+      const std::string words = std::to_string(i + 1) + ". " + in_words(i);
+      out_ += text("small", kMargin, y, fit_text(words, kSmallSize, room));
+    }
+    if (analysis_.conflicts.pairs > told) {
+      out_ += text("small", kMargin, y,
+                   "and " + std::to_string(analysis_.conflicts.pairs - told) + " more conflicts");
+      y += 18;
+    }
+    if (plan_.jobs.size() > kJobsDrawn) {
+      out_ += text("small", kMargin, y,
+                   "and " + std::to_string(plan_.jobs.size() - kJobsDrawn) + " more jobs");
+    }
+  }
+
+  const Plan& plan_;
+  const Analysis& analysis_;
+  const std::string& title_;
+  std::vector<std::vector<std::size_t>> columns_;
+  std::vector<double> widths_;
+  std::vector<Box> boxes_;
+  std::size_t drawn_ = 0;  // conflicts
+  double width_ = 0, height_ = 0, bottom_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string graph_svg(const Plan& plan, const Analysis& analysis, const std::string& title) {
+  return Painter(plan, analysis, title).paint();
+}
+
+}  // namespace lockkeeper::plan
