@@ -135,12 +135,11 @@ class Editor {
           remove(find(*scope, "write_allow"), gone, key::Syntax::kAuto, false);
         }
       } else {
-        const bool folder = gone.kind() == key::Kind::kFolder;
-        const bool literal = folder || gone.kind() == key::Kind::kFile;
-        const key::Syntax syntax = literal                           ? key::Syntax::kLiteral
-                                   : gone.kind() == key::Kind::kGlob ? key::Syntax::kGlob
-                                                                     : key::Syntax::kAuto;
-        remove(find(node, scope_list(gone)), gone, syntax, folder);
+        // A plain name under globs is a file or a folder, too.
+        remove(find(node, "files"), gone, key::Syntax::kLiteral, false);
+        remove(find(node, "directories"), gone, key::Syntax::kLiteral, true);
+        remove(find(node, "globs"), gone, key::Syntax::kGlob, false);
+        remove(find(node, "keys"), gone, key::Syntax::kAuto, false);
       }
     }
     for (const Change::Added& added : change.add) add(node, added);
@@ -226,11 +225,14 @@ class Editor {
     const bool described = find(node, "description") != nullptr;
     if (described) set_text(node, "description", both.description);
     set(node, "timeout_minutes", number(both.minutes));
-    set(node, "priority", number(both.priority));
-    set(node, "retry_budget", number(both.retries));
+    // What neither names, both have from the plan's defaults.
+    if (find(node, "priority") != nullptr) set(node, "priority", number(both.priority));
+    if (find(node, "retry_budget") != nullptr) set(node, "retry_budget", number(both.retries));
     set_command(node, both.command);
-    Node& locks = entry(node, "locks", Kind::kMap);
-    set(locks, "ttl_minutes", number(std::min(kLongestTtlMinutes, both.ttl_ms / kMinuteMs)));
+    Node* const locks = find(node, "locks");
+    if (locks != nullptr && find(*locks, "ttl_minutes") != nullptr) {
+      set(*locks, "ttl_minutes", number(std::min(kLongestTtlMinutes, both.ttl_ms / kMinuteMs)));
+    }
     Node* const scope = find(node, "scope");
     Node* const deny = scope == nullptr ? nullptr : find(*scope, "deny");
     if (deny == nullptr) return;

@@ -29,6 +29,7 @@ class Proposer {
   Proposer(const Plan& plan, const Analysis& analysis, const ProposeOptions& options)
       : plan_(plan), analysis_(analysis), options_(options) {
     for (const Job& job : plan.jobs) size_ += job.locks.size() + job.writes.size() + 1;
+    size_ += analysis.conflicts.pairs / 4;
   }
 
   Result<Proposals> run() {

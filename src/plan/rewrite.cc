@@ -84,11 +84,13 @@ class Writer {
     if (end < text_.size() && text_[end] == '\r') ++end;
     return std::min(end + 1, text_.size());
   }
-  // Behind the last character of a value: a block text ends where the next line begins.
+  // Behind the last character of a value: a block text ends where the next line's text begins.
   std::size_t end_of(const Node& node) {
     std::size_t at = offset(node.stop);
     const std::size_t begin = offset(node.place);
-    while (at > begin && (text_[at - 1] == '\n' || text_[at - 1] == '\r')) --at;
+    while (at > begin && std::string_view(" \r\n").find(text_[at - 1]) != std::string_view::npos) {
+      --at;
+    }
     return at;
   }
   std::string newline() const {

@@ -124,7 +124,7 @@ Result<Worth> is_locking_worth_it(const Plan& plan, const Analysis& analysis) {
       {"long-running parallel tasks (>30 minutes)", true, beside > kLongMinutes,
        std::to_string(beside) + " minutes"},
       {"many file changes", true, changes >= kManyChanges,
-       counted(changes, "file, folder or pattern").append(" named")},
+       std::to_string(changes) + " files, folders and patterns named"},
       {"sequential execution", false, analysis.most_busy < 2, at_once},
       {"clearly disjoint scopes", false, !shared, where},
       {"single agent", false, plan.jobs.size() == 1, counted(plan.jobs.size(), "agent")},
