@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "cli/plan_input.h"
 #include "cli/plan_view.h"
 #include "cli/verbs.h"
 #include "plan/drawings.h"
@@ -19,7 +20,6 @@ namespace {
 
 using service::Json;
 
-constexpr std::size_t kFileBytesMax = 64U << 20;
 constexpr std::uint64_t kJobsMax = 1'000'000;
 
 struct Options {
@@ -84,21 +84,20 @@ Result<Surroundings> surroundings(const VerbContext& context) {
 }
 
 plan::ProposeOptions propose_options(const Surroundings& around,
-                                     const plan::AnalysisOptions& analysis, bool gains) {
+                                     const plan::AnalysisOptions& analysis) {
   plan::ProposeOptions options;
   options.analysis = analysis;
   options.keys = around.load.keys;
-  options.gains = gains;
   options.children = [](const std::string&) { return std::nullopt; };
   if (!around.root.empty()) options.children = plan::children_on_disk(around.root);
   return options;
 }
 
-Result<void> think(Planned& planned, const Surroundings& around, bool gains) {
+Result<void> think(Planned& planned, const Surroundings& around) {
   LK_ASSIGN(planned.analysis, plan::analyse(planned.loaded.plan, planned.options));
   LK_ASSIGN(planned.worth, plan::is_locking_worth_it(planned.loaded.plan, planned.analysis));
   LK_ASSIGN(planned.proposals, plan::propose(planned.loaded.plan, planned.analysis,
-                                             propose_options(around, planned.options, gains)));
+                                             propose_options(around, planned.options)));
   return {};
 }
 
@@ -119,7 +118,9 @@ Result<void> write_file(const std::string& path, std::string_view content) {
     return fail(Code::kInvalidInput, quote(path) + " is no file", "name a file");
   }
   if (auto written = replace_file_durably(target, content); !written) {
-    return fail(Code::kFailed, "cannot write " + quote(path) + ": " + written.error().message,
+    const std::string& why = written.error().message;  // names the temporary file, too
+    return fail(Code::kFailed,
+                "cannot write " + quote(path) + why.substr(std::min(why.rfind(": "), why.size())),
                 "name a file in a folder that can be written");
   }
   const mode_t mask = ::umask(0);
@@ -309,15 +310,11 @@ int plan_verb(VerbContext& context) {
   }
   const auto around = surroundings(context);
   if (!around) return out.failed(around.error());
-  const auto text = read_file(planned.file, kFileBytesMax);
-  if (!text) {
-    Error error = text.error();
-    if (error.code == Code::kNotFound) error.hint = "name a file that is there";
-    return out.failed(error);
-  }
+  const auto text = read_plan_text(planned.file);
+  if (!text) return out.failed(text.error());
   planned.loaded = plan::load_plan(*text, around->load);
   if (!planned.loaded.usable()) return unusable(out, planned);
-  if (auto thought = think(planned, *around, !options.apply); !thought) {
+  if (auto thought = think(planned, *around); !thought) {
     return out.failed(thought.error());
   }
   if (!options.apply) return show(out, options, planned);

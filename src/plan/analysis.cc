@@ -58,6 +58,7 @@ Cost cost_of(const Waves& waves, const std::vector<Slot>& slots) {
 
 Result<Analysis> analyse(const Plan& plan, AnalysisOptions options) {
   Analysis result;
+  result.limit = options.jobs;
   result.needs = needs_of(plan);
   LK_ASSIGN(result.conflicts, find_conflicts(plan, result.needs, options.conflicts));
   LK_ASSIGN(result.dependencies, dependencies_of(plan, result.needs, options.conflicts));

@@ -49,6 +49,7 @@ struct Analysis {
   Cost cost;
   std::vector<Busy> busy;
   std::size_t most_busy = 0;
+  std::size_t limit = 0;  // AnalysisOptions::jobs
 };
 
 // REQUIRES: the plan is usable. limit_exceeded as find_conflicts.

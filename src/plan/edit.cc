@@ -185,8 +185,8 @@ class Editor {
     Node& node = job(merge.into);
     const Node other = job(merge.from);
     std::vector<Node> waits_for;  // of both, but for one another
-    for (Node* const each : {&node, const_cast<Node*>(&other)}) {
-      for (const Node& need : needs(*each).list) {
+    for (Node each : {node, other}) {
+      for (const Node& need : needs(each).list) {
         if (!is_one_of(need.text, {into.id, from.id})) waits_for.push_back(need);
       }
     }
@@ -197,9 +197,11 @@ class Editor {
                                   "after", "command", "minutes", "timeout"});
     });
     take_over(node, taken);
-    Node& list = entry(node, key, Kind::kList);
-    list.list.clear();
-    for (const Node& need : waits_for) add_text(list, need.text);
+    if (!waits_for.empty() || find(node, key) != nullptr) {
+      Node& list = entry(node, key, Kind::kList);
+      list.list.clear();
+      for (const Node& need : waits_for) add_text(list, need.text);
+    }
     packages_ ? merge_package(node, both) : merge_agent(node, both);
     forget(merge, from.id, into.id);
   }
@@ -253,7 +255,9 @@ class Editor {
     const bool whole = both.ttl_ms % kMinuteMs == 0;
     const std::string ttl =
         whole ? std::to_string(both.ttl_ms / kMinuteMs) + "m" : std::to_string(both.ttl_ms) + "ms";
-    set_text(node, "ttl", both.ttl_ms == kNoEnd ? "none" : ttl);
+    if (find(node, "ttl") != nullptr) {
+      set_text(node, "ttl", both.ttl_ms == kNoEnd ? "none" : ttl);
+    }
     if (find(node, "priority") != nullptr) set(node, "priority", number(both.priority));
     if (find(node, "retries") != nullptr) set(node, "retries", number(both.retries));
   }

@@ -141,10 +141,8 @@ class Proposer {
         const bool a_is_wider = !key::covers(other, wide);
         Change::Scope& side = a_is_wider ? of_a : of_b;
         const key::Resource& inner = a_is_wider ? other : wide;
-        if (has(side.deny, inner)) continue;
-        side.deny.push_back(inner);
-        const key::Resource& outer = a_is_wider ? wide : other;
-        proposal.resolution.excepts.push_back({outer, inner, (a_is_wider ? a : b).id});
+        leave_out(side, proposal.resolution.excepts,
+                  {a_is_wider ? wide : other, inner, (a_is_wider ? a : b).id});
       }
     }
     for (Change::Scope* const side : {&of_a, &of_b}) {
@@ -155,6 +153,20 @@ class Proposer {
     }
     if (proposal.change.scopes.empty()) return {};
     return offer(conflict, std::move(proposal));
+  }
+
+  // What another one covers need not be named.
+  static void leave_out(Change::Scope& side, std::vector<Resolution::Except>& excepts,
+                        const Resolution::Except& except) {
+    const key::Resource& inner = except.without;
+    const auto covers = [&](const key::Resource& known) { return key::covers(known, inner); };
+    if (std::ranges::any_of(side.deny, covers)) return;
+    std::erase_if(side.deny, [&](const key::Resource& known) { return key::covers(inner, known); });
+    std::erase_if(excepts, [&](const Resolution::Except& known) {
+      return known.agent == except.agent && key::covers(inner, known.without);
+    });
+    side.deny.push_back(inner);
+    excepts.push_back(except);
   }
 
   // Would the job be denied what it locks, or all that it writes?
@@ -211,7 +223,6 @@ class Proposer {
 
   // By planning again.
   Result<void> gain(Proposal& proposal) {
-    if (!options_.gains) return {};
     if (work_ + size_ > kGainWork) return {};
     work_ += size_;
     const Plan now = changed(plan_, proposal.change);
@@ -227,7 +238,7 @@ class Proposer {
   void add(Proposal proposal) {
     proposal.conflict = at_;
     proposal.number = result_.list.size() + 1;
-    if (options_.gains && !proposal.after) ++result_.gains_left;
+    if (!proposal.after) ++result_.gains_left;
     result_.list.push_back(std::move(proposal));
   }
 

@@ -62,7 +62,6 @@ struct ProposeOptions {
   AnalysisOptions analysis;
   key::Rules keys;
   Children children;  // what the disk knows
-  bool gains = true;
 };
 
 // Only what resolves its conflict, makes no ring and leaves nobody without work; none twice.

@@ -15,14 +15,15 @@ bool all_texts(const Node& list) {
   return std::ranges::all_of(list.list, [](const Node& each) { return each.is_text(); });
 }
 
-// What tells one value of a list from the others: a text itself, a map by its name.
+// What tells one value of a list from the others: a text itself, a map by its name; what has none
+// only by its place.
 std::string identity(const Node& node) {
   if (is_scalar(node)) return node.text;
   for (const char* const key : {"package_id", "agent", "id", "name"}) {
     const Node* const name = node.find(key);
     if (name != nullptr && is_scalar(*name)) return std::string(key) + " " + name->text;
   }
-  return flow_text(node, true);
+  return {};
 }
 
 class Writer {

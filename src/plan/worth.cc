@@ -81,6 +81,9 @@ void decide(Worth& worth, const Plan& plan, const Analysis& analysis) {
   if (plan.jobs.size() == 1) {
     worth.verdict = Verdict::kNo;
     worth.because = "a single agent has nobody to meet";
+  } else if (analysis.limit == 1) {
+    worth.verdict = Verdict::kNo;
+    worth.because = "with one agent at a time none meets another";
   } else if (analysis.conflicts.pairs > 0) {
     worth.verdict = Verdict::kYes;
     worth.because = "without locks " + counted(analysis.conflicts.pairs, "pair") +
