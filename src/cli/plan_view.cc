@@ -38,15 +38,17 @@ std::vector<std::string> ids(const plan::Plan& plan, const std::vector<std::size
   return names;
 }
 
-// Wrapped to the terminal, later lines indented.
-void wrapped(std::vector<Line>& lines, const std::string& indent, const std::string& text,
+// `mark` and the text behind it, wrapped to the terminal; later lines stand below the text.
+void wrapped(std::vector<Line>& lines, const std::string& mark, const std::string& text,
              std::size_t columns, Style style = Style::kPlain) {
-  const std::size_t room = columns > indent.size() + 20 ? columns - indent.size() : 0;
+  const std::size_t room = columns > mark.size() + 20 ? columns - mark.size() : 0;
   std::string rest = wrap(text, room);
+  std::string before = mark;
   for (std::size_t end = 0; end != std::string::npos;) {
     end = rest.find('\n');
-    lines.push_back({{indent}, {rest.substr(0, end), style}});
+    lines.push_back({{before}, {rest.substr(0, end), style}});
     if (end != std::string::npos) rest = rest.substr(end + 1);
+    before = std::string(mark.size(), ' ');
   }
 }
 
@@ -183,11 +185,11 @@ class View {
     if (!proposal.after) return {};
     const Cost& before = analysis_.cost;
     const Cost& after = *proposal.after;
-    std::string text = "rounds " + std::to_string(before.rounds);
-    if (after.rounds != before.rounds) text += " → " + std::to_string(after.rounds);
-    text += ", " + minutes_text(before.minutes);
+    std::string text = minutes_text(before.minutes);
     if (after.minutes != before.minutes) text += " → " + minutes_text(after.minutes);
-    return text;
+    text += ", ";
+    if (after.rounds != before.rounds) text += std::to_string(before.rounds) + " → ";
+    return text + counted(after.rounds, "round", "rounds");
   }
 
   void conflicts() {
@@ -226,10 +228,11 @@ class View {
     for (const Proposal& proposal : planned_.proposals.list) {
       if (proposal.conflict != index) continue;
       const std::string number = std::to_string(proposal.number);
-      wrapped(lines_, "  ",
-              std::string(number.size() < 3 ? 3 - number.size() : 0, ' ') + number + ". " +
-                  plan::resolution_text(proposal.resolution) + "  [" + gain(proposal) + "]",
-              columns_);
+      const std::string mark =
+          std::string(number.size() < 4 ? 4 - number.size() : 1, ' ') + number + ". ";
+      wrapped(lines_, mark, plan::resolution_text(proposal.resolution), columns_);
+      const std::string cost = gain(proposal);
+      if (!cost.empty()) lines_.push_back({{std::string(mark.size(), ' ') + cost, Style::kDim}});
     }
   }
 
@@ -260,7 +263,8 @@ class View {
     for (const plan::WorthRule& rule : worth.rules) {
       const std::string mark = !rule.applies ? " " : rule.for_locking ? "+" : "-";
       const Style style = rule.applies ? Style::kPlain : Style::kDim;
-      wrapped(lines_, "  ", mark + " " + rule.rule + ": " + rule.value, columns_, style);
+      wrapped(lines_, "  " + mark + " ", std::string(rule.rule) + ": " + rule.value, columns_,
+              style);
     }
   }
 

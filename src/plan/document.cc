@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <unordered_set>
 
@@ -310,6 +311,46 @@ std::size_t line_that_is_not_utf8(std::string_view text) {
   return line;
 }
 
+// The value of "\\uXXXX" at `at`; 0: it is none.
+unsigned escaped_unit(std::string_view text, std::size_t at) {
+  unsigned value = 0;
+  if (text.substr(at, 2) != "\\u" || text.size() < at + 6) return 0;
+  const char* const end = text.data() + at + 6;
+  const auto [rest, error] = std::from_chars(text.data() + at + 2, end, value, 16);
+  return error == std::errc() && rest == end ? value : 0;
+}
+
+// JSON writes a character beyond U+FFFF as two escapes, which YAML does not know: as the one that
+// it does. Only in JSON's own strings; everything else stays.
+std::string with_whole_characters(std::string_view text) {
+  std::string out;
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned high = inside ? escaped_unit(text, i) : 0;
+    const unsigned low = high == 0 ? 0 : escaped_unit(text, i + 6);
+    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+      char whole[16];
+      std::snprintf(whole, sizeof whole, "\\U%08X",
+                    0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+      out += whole;
+      i += 12;
+      continue;
+    }
+    const std::size_t length = inside && text[i] == '\\' ? 2 : 1;
+    if (text[i] == '"') inside = !inside;
+    out += text.substr(i, length);
+    i += length;
+  }
+  return out;
+}
+
+bool has_halves(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+  return json && (text.find("\\ud") != std::string_view::npos ||
+                  text.find("\\uD") != std::string_view::npos);
+}
+
 }  // namespace
 
 std::expected<Node, ParseError> parse_document(std::string_view text, DocumentLimits limits) {
@@ -324,6 +365,7 @@ std::expected<Node, ParseError> parse_document(std::string_view text, DocumentLi
   if (!is_valid_utf8(text)) {
     return Failed({{line_that_is_not_utf8(text), 1}, "not UTF-8 text: a byte in this line"});
   }
+  if (has_halves(text)) return Reader(with_whole_characters(text), limits).read();
   return Reader(text, limits).read();
 }
 

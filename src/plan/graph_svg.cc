@@ -1,6 +1,7 @@
 // The graph of a plan as SVG: layered by rounds, so that arrows always go to the right.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/clock.h"
 #include "plan/drawings.h"
@@ -72,9 +73,14 @@ std::string rectangle(const std::string& css, double x, double y, double width, 
          number(width) + "\" height=\"" + number(height) + "\" rx=\"" + number(radius) + "\"/>\n";
 }
 
+struct Point {
+  double x = 0, y = 0;
+};
+
 struct Box {
   bool drawn = false;
   double x = 0, y = 0, width = 0;
+  std::size_t column = 0;
   double left() const { return x; }
   double right() const { return x + width; }
   double middle() const { return y + kBoxHeight / 2; }
@@ -152,7 +158,7 @@ class Painter {
       const double own = static_cast<double>(column.size()) * (kBoxHeight + kRowGap);
       double y = kHead + 24 + (tallest - own) / 2;
       for (const std::size_t job : column) {
-        boxes_[job] = {true, x, y, width};
+        boxes_[job] = {true, x, y, width, widths_.size()};
         y += kBoxHeight + kRowGap;
       }
       widths_.push_back(width);
@@ -207,14 +213,53 @@ class Painter {
            number(x2 - bend) + " " + number(y2) + " " + number(x2) + " " + number(y2);
   }
 
+  // The middle of the gap between two boxes of a column that is nearest to `y`, a little beside it
+  // for each line that is there already.
+  double lane(std::size_t column, double y) {
+    double best = boxes_[columns_[column].front()].y - kRowGap / 2;
+    for (const std::size_t job : columns_[column]) {
+      const double gap = boxes_[job].y + kBoxHeight + kRowGap / 2;
+      if (std::abs(gap - y) < std::abs(best - y)) best = gap;
+    }
+    const std::size_t used = lanes_[{column, best}]++ % 5;
+    const double aside = 3.5 * static_cast<double>((used + 1) / 2);
+    return best + (used % 2 == 0 ? aside : -aside);
+  }
+
+  // From the right of one box to the left of another, between the boxes that stand in the way.
+  std::vector<Point> route(const Box& from, const Box& to, double lower) {
+    std::vector<Point> points = {{from.right(), from.middle() + lower}};
+    for (std::size_t column = from.column + 1; column < to.column; ++column) {
+      const double x = boxes_[columns_[column].front()].x;
+      const double left = static_cast<double>(to.column - column);
+      const double y = points.back().y + (to.middle() - points.back().y) / (left + 1);
+      const double through = lane(column, y);
+      points.push_back({x - 6, through});
+      points.push_back({x + widths_[column] + 6, through});
+    }
+    points.push_back({to.left(), to.middle() + lower});
+    return points;
+  }
+
+  static std::string path(const std::vector<Point>& points) {
+    std::string out;
+    for (std::size_t i = 0; i + 1 < points.size(); i += 2) {
+      const std::string part = curve(points[i].x, points[i].y, points[i + 1].x, points[i + 1].y);
+      out += i == 0 ? part : "L" + part.substr(1);
+    }
+    return out;
+  }
+
   void paint_arrows() {
     std::size_t count = 0;
     for (const Dependency& each : analysis_.dependencies) {
       const Box& from = boxes_[each.earlier];
       const Box& to = boxes_[each.later];
       if (!from.drawn || !to.drawn || ++count > 4 * kLinesDrawn) continue;
-      out_ += "<path class=\"arrow\" marker-end=\"url(#lk-arrow)\" d=\"" +
-              curve(from.right(), from.middle(), to.left() - 2, to.middle()) + "\"><title>" +
+      std::vector<Point> points = route(from, to, 0);
+      points.back().x -= 2;
+      out_ += "<path class=\"arrow\" marker-end=\"url(#lk-arrow)\" d=\"" + path(points) +
+              "\"><title>" +
               xml_escape(plan_.jobs[each.later].id + " needs " + plan_.jobs[each.earlier].id) +
               "</title></path>\n";
     }
@@ -229,14 +274,17 @@ class Painter {
   }
 
   void paint_conflicts() {
+    first_.resize(drawn_);
     for (std::size_t i = 0; i < drawn_; ++i) {
       const Conflict& each = analysis_.conflicts.listed[i];
       const auto [from, to] = ends(each);
       if (!from->drawn || !to->drawn) continue;
       // A little lower than the arrows, so that both are seen where both are.
+      const std::vector<Point> points = route(*from, *to, 10);
+      first_[i] = points[1];
       out_ += "<path class=\"" + std::string(each.cause == Cause::kLocks ? "locks" : "scopes") +
-              "\" d=\"" + curve(from->right(), from->middle() + 10, to->left(), to->middle() + 10) +
-              "\"><title>" + xml_escape(in_words(i)) + "</title></path>\n";
+              "\" d=\"" + path(points) + "\"><title>" + xml_escape(in_words(i)) +
+              "</title></path>\n";
     }
   }
 
@@ -267,10 +315,11 @@ class Painter {
       if (!from->drawn || !to->drawn) continue;
       const std::size_t at = from == &boxes_[each.a] ? each.a : each.b;
       const double x = from->right() + 14 + 19 * static_cast<double>(used[at]++ % 4);
-      const double along = std::min(1.0, (x - from->right()) / (to->left() - from->right()));
+      const double along = std::min(1.0, (x - from->right()) / (first_[i].x - from->right()));
       // Where a curve of that bend is at that x, near enough: smooth from one height to the other.
       const double ease = along * along * (3 - 2 * along);
-      const double y = from->middle() + 10 + (to->middle() - from->middle()) * ease;
+      const double begin = from->middle() + 10;
+      const double y = begin + (first_[i].y - begin) * ease;
       out_ += "<circle class=\"dot\" cx=\"" + number(x) + "\" cy=\"" + number(y) + "\" r=\"8\"/>\n";
       out_ += text("number", x, y + 3.5, std::to_string(i + 1), "middle");
     }
@@ -310,6 +359,8 @@ class Painter {
   std::vector<Box> boxes_;
   std::size_t drawn_ = 0;  // conflicts
   double width_ = 0, height_ = 0, bottom_ = 0;
+  std::map<std::pair<std::size_t, double>, std::size_t> lanes_;  // column and height: lines there
+  std::vector<Point> first_;  // beside the conflicts: where each line's first part ends
   std::string out_;
 };
 

@@ -61,6 +61,14 @@ TEST(Scopes, TheListMayBeWrittenInSeveralWays) {
   }
 }
 
+TEST(Scopes, EscapesOfJsonAreUnderstood) {
+  const auto scopes = parse_scopes(
+      R"([{"agent":"a","task":"\ud83d\ude00\/\u00e9 \\ud83d\\ude00 \" \uD83D\uDE00"}])");
+  ASSERT_TRUE(scopes) << scopes.error().message;
+  EXPECT_EQ(scopes->at(0).task, "😀/é \\ud83d\\ude00 \" 😀");
+  EXPECT_FALSE(parse_scopes(R"([{"agent":"a","task":"\ud83d"}])"));  // half a character
+}
+
 TEST(Scopes, BadInputIsNamed) {
   EXPECT_EQ(why_not(""), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"),

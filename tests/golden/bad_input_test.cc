@@ -191,6 +191,36 @@ const Row kRows[] = {
     {"one_plan_of_two_missing",
      "echo 'agents: [{agent: a, files: [x]}]' >p && lockkeeper validate nosuch p --json", 66,
      "not_found"},
+    {"planning_nothing", "lockkeeper plan nosuch.yaml --json", 66, "not_found"},
+    {"planning_a_folder", "lockkeeper plan src --json", 65, "invalid_input"},
+    {"planning_an_empty_file", "lockkeeper plan /dev/null --json", 65, "invalid_input"},
+    {"planning_a_laugh",
+     "(echo 'a0: &a0 [x]'; for i in $(seq 30); do j=$((i-1)); "
+     "echo \"a$i: &a$i [*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j]\"; done) >p && "
+     "lockkeeper plan p --json",
+     65, "invalid_input"},
+    {"planning_a_ring",
+     "echo 'agents: [{agent: a, after: b}, {agent: b, after: a}]' >p && lockkeeper plan p --json",
+     65, "invalid_input"},
+    {"planning_all_against_all",
+     "(echo 'agents:'; for i in $(seq 2100); do echo \"- {agent: a$i, files: [x]}\"; done) >p && "
+     "lockkeeper plan p --json",
+     73, "limit_exceeded"},
+    {"resolution_that_is_none",
+     "echo 'agents: [{agent: a, files: [x]}]' >p && lockkeeper plan p --apply 1 --json", 66,
+     "not_found"},
+    {"resolution_into_a_folder",
+     "echo '[{agent: a, files: [x, y]}, {agent: b, files: [x, z]}]' >p && "
+     "lockkeeper plan p --apply 1 --output src --json",
+     65, "invalid_input"},
+    {"resolution_into_nowhere",
+     "echo '[{agent: a, files: [x, y]}, {agent: b, files: [x, z]}]' >p && "
+     "lockkeeper plan p --apply 1 --output none/q --json",
+     1, "failed"},
+    {"resolution_over_the_plan",
+     "echo '[{agent: a, files: [x, y]}, {agent: b, files: [x, z]}]' >p && "
+     "lockkeeper plan p --apply 1 --output ./p --json",
+     64, "usage"},
     {"fault_that_is_none", "LOCKKEEPER_TEST_FAULT=explode lockkeeper list --json", 65,
      "invalid_input"},
 };
