@@ -44,7 +44,9 @@ std::string command_line(const std::vector<std::string>& command) {
   return line;
 }
 
-void change_scope(Job& job, const Change::Scope& change) {
+}  // namespace
+
+Job rescoped(Job job, const Change::Scope& change) {
   const auto removed = [&](const key::Resource& each) {
     return std::ranges::find(change.remove, each) != change.remove.end();
   };
@@ -55,7 +57,10 @@ void change_scope(Job& job, const Change::Scope& change) {
     if (added.resource.is_path()) add_once(job.writes, added.resource);
   }
   for (const key::Resource& deny : change.deny) add_once(job.denies, deny);
+  return job;
 }
+
+namespace {
 
 Plan with_merged(const Plan& plan, const Change::Merge& merge) {
   Plan result;
@@ -116,7 +121,9 @@ Job merged(const Job& into, const Job& from) {
 Plan changed(const Plan& plan, const Change& change) {
   Plan result = plan;
   if (change.order) result.jobs[change.order->later].needs.push_back(change.order->earlier);
-  for (const Change::Scope& scope : change.scopes) change_scope(result.jobs[scope.job], scope);
+  for (const Change::Scope& scope : change.scopes) {
+    result.jobs[scope.job] = rescoped(std::move(result.jobs[scope.job]), scope);
+  }
   return change.merge ? with_merged(result, *change.merge) : result;
 }
 

@@ -195,13 +195,15 @@ class Proposer {
   // If it is one: the conflict is gone, everybody still has something to do, and it is not what was
   // offered already.
   Result<void> offer(const Conflict& conflict, Proposal proposal) {
-    const Plan now = changed(plan_, proposal.change);
-    for (const std::size_t job : {conflict.a, conflict.b}) {
-      if (now.jobs[job].writes.empty() && !plan_.jobs[job].writes.empty()) return {};
-      if (now.jobs[job].locks.empty() && now.jobs[job].writes.empty()) return {};
+    Job a = plan_.jobs[conflict.a];
+    Job b = plan_.jobs[conflict.b];
+    for (const Change::Scope& scope : proposal.change.scopes) {
+      Job& job = scope.job == conflict.a ? a : b;
+      const bool wrote = !job.writes.empty();
+      job = rescoped(std::move(job), scope);
+      if (job.writes.empty() && (wrote || job.locks.empty())) return {};
     }
-    LK_ASSIGN(const std::optional<Meeting> meeting,
-              meeting_of(now.jobs[conflict.a], now.jobs[conflict.b], options_.analysis.conflicts));
+    LK_ASSIGN(const std::optional<Meeting> meeting, meeting_of(a, b, options_.analysis.conflicts));
     if (meeting) return {};
     for (const Proposal& other : result_.list) {
       if (other.conflict == at_ && same_result(other, proposal)) return {};

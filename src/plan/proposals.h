@@ -38,6 +38,8 @@ struct Change {
 
 // The plan as it is after that, with the same resources as the changed file would give.
 Plan changed(const Plan& plan, const Change& change);
+// One job of it, with another scope.
+Job rescoped(Job job, const Change::Scope& change);
 // What one agent has to do that does the work of both.
 Job merged(const Job& into, const Job& from);
 
