@@ -1,0 +1,109 @@
+// What to make of an attempt: whose the changes are, whether it is tried again, what is said.
+#include "crew/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockkeeper::crew {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+WriteScope scope(const std::string& agent, const std::string& file) {
+  return {agent, {key::parse(file, {})->resource}, {}, false};
+}
+
+TEST(Attribute, WhatIsOthersGoesWhatIsNobodysIsMarked) {
+  Attempt attempt;
+  attempt.changes = {{"mine", Change::Kind::kModified, true, {"stale"}},
+                     {"theirs", Change::Kind::kModified, false, {}},
+                     {"nobodys", Change::Kind::kAdded, false, {}}};
+  attribute(attempt, scope("a", "mine"), {scope("b", "theirs"), scope("c", "other")});
+  ASSERT_EQ(attempt.changes.size(), 2U);
+  EXPECT_EQ(attempt.changes[0].path, "mine");
+  EXPECT_FALSE(attempt.changes[0].outside);
+  EXPECT_THAT(attempt.changes[0].or_by, IsEmpty());
+  EXPECT_EQ(attempt.changes[1].path, "nobodys");
+  EXPECT_TRUE(attempt.changes[1].outside);
+  EXPECT_THAT(attempt.changes[1].or_by, ElementsAre("b", "c"));
+}
+
+TEST(WorkedBetween, TouchingTimesCount) {
+  Attempt attempt;
+  attempt.started_ms = 100;
+  attempt.ended_ms = 200;
+  AgentRecord other;
+  EXPECT_FALSE(worked_between(other, attempt));
+  Attempt& theirs = other.attempts.emplace_back();
+  EXPECT_FALSE(worked_between(other, attempt)) << "it has not begun";
+  theirs.started_ms = 200;
+  EXPECT_TRUE(worked_between(other, attempt)) << "it runs still";
+  theirs.started_ms = 201;
+  EXPECT_FALSE(worked_between(other, attempt));
+  theirs.started_ms = 1;
+  theirs.ended_ms = 99;
+  EXPECT_FALSE(worked_between(other, attempt));
+  theirs.ended_ms = 100;
+  EXPECT_TRUE(worked_between(other, attempt));
+}
+
+TEST(InsistOnScope, OnlySuccessCanStray) {
+  for (const Ending ending : {Ending::kDone, Ending::kFailed, Ending::kStopped}) {
+    Attempt attempt;
+    attempt.ending = ending;
+    insist_on_scope(attempt);
+    EXPECT_EQ(attempt.ending, ending);
+    attempt.changes = {{"x", Change::Kind::kAdded, true, {}}};
+    insist_on_scope(attempt);
+    EXPECT_EQ(attempt.ending, ending == Ending::kDone ? Ending::kStrayed : ending);
+  }
+}
+
+bool again(const std::vector<Ending>& endings, std::size_t from, std::int64_t retries) {
+  AgentRecord agent;
+  for (const Ending ending : endings) agent.attempts.emplace_back().ending = ending;
+  return may_try_again(agent, from, retries);
+}
+
+TEST(MayTryAgain, CountsFailuresAfterTheForgiven) {
+  using enum Ending;
+  EXPECT_FALSE(again({kFailed}, 0, 0));
+  EXPECT_TRUE(again({kFailed}, 0, 1));
+  EXPECT_FALSE(again({kFailed, kTimedOut}, 0, 1));
+  EXPECT_TRUE(again({kStopped, kStopped, kLost}, 0, 1)) << "who was stopped has not failed";
+  EXPECT_TRUE(again({kFailed, kFailed, kDied}, 2, 1)) << "forgiven by a resume";
+  EXPECT_FALSE(again({kFailed, kFailed, kDied}, 2, 0));
+  EXPECT_TRUE(again({kFailed}, 9, 0)) << "more is forgiven than there is";
+}
+
+TEST(MayTryAgain, WhatIsNotThereWillNotBeThere) {
+  AgentRecord agent;
+  Attempt& attempt = agent.attempts.emplace_back();
+  attempt.ending = Ending::kUnstarted;
+  for (const int status : {126, 127}) {
+    attempt.exit_status = status;
+    EXPECT_FALSE(may_try_again(agent, 0, 5));
+  }
+  attempt.exit_status = 0;
+  EXPECT_TRUE(may_try_again(agent, 0, 5)) << "its locks were refused, perhaps for now";
+}
+
+TEST(NotesOn, OnlyWhatAPersonShouldKnow) {
+  Attempt attempt;
+  attempt.ending = Ending::kDone;
+  attempt.changes = {{"in", Change::Kind::kAdded, false, {}}};
+  EXPECT_THAT(notes_on(attempt), IsEmpty());
+  attempt.processes_ended = 2;
+  attempt.log_cut = true;
+  attempt.log_bytes = 77;
+  attempt.changes_unknown = "git is gone";
+  EXPECT_THAT(notes_on(attempt), ElementsAre(HasSubstr("2 processes"), HasSubstr("77 bytes"),
+                                             HasSubstr("git is gone")));
+  attempt.ending = Ending::kStopped;
+  EXPECT_EQ(notes_on(attempt).size(), 2U) << "of course they had to end";
+}
+
+}  // namespace
+}  // namespace lockkeeper::crew
