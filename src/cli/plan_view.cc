@@ -202,7 +202,20 @@ class View {
       conflict(i);
     }
     more(graph.pairs, kConflictsShown);
-    if (planned_.proposals.list.empty()) return;
+    const plan::Proposals& proposals = planned_.proposals;
+    if (proposals.conflicts_left > 0) {
+      wrapped(lines_, "",
+              "resolutions were worked out for the first " +
+                  std::to_string(plan::kConflictsResolved) + " conflicts",
+              columns_, Style::kDim);
+    }
+    if (proposals.gains_left > 0) {
+      wrapped(lines_, "",
+              "the plan is large: what " + std::to_string(proposals.gains_left) +
+                  " of the resolutions gain was not worked out",
+              columns_, Style::kDim);
+    }
+    if (proposals.list.empty()) return;
     wrapped(lines_, "",
             "write one of them: lockkeeper plan " + planned_.file + " --apply N --output NEW",
             columns_, Style::kDim);
@@ -385,6 +398,7 @@ Json plan_json(const Planned& planned) {
   json["conflict_pairs_by_locks"] = analysis.conflicts.by_locks;
   json["conflicts"] = conflicts_json(planned);
   json["conflicts_without_resolutions"] = planned.proposals.conflicts_left;
+  json["resolutions_without_gain"] = planned.proposals.gains_left;
   json["dependencies"] = Json::array();
   for (const plan::Dependency& each : analysis.dependencies) {
     json["dependencies"].push_back(
