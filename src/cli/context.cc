@@ -44,7 +44,8 @@ OutputOptions VerbContext::output_options() const {
   options.err_is_terminal = environment_.err_is_terminal;
   options.columns = environment_.columns;
   const service::Environment& env = environment_.runtime->env;
-  options.color = !service::variable(env, "NO_COLOR") && env("TERM").value_or("dumb") != "dumb";
+  options.draws = env("TERM").value_or("dumb") != "dumb";
+  options.color = options.draws && !service::variable(env, "NO_COLOR");
   options.json = common_.json || asks_for_json(words_);
   options.quiet = common_.quiet;
   return options;

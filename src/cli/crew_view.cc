@@ -16,7 +16,7 @@ using crew::CrewEvent;
 using crew::Standing;
 using crew::Wait;
 
-constexpr std::size_t kNameColumns = 24;
+constexpr std::size_t kNameColumns = 24;  // at most, and of a narrow terminal a third
 constexpr std::size_t kHeldColumns = 20;
 constexpr std::int64_t kRedrawMs = 200;
 constexpr std::size_t kBarColumns = 24;
@@ -72,6 +72,17 @@ std::string wait_text(const Wait& wait) {
   return "";
 }
 
+// What programs need of an attempt that began or ended.
+void add_attempt(service::Json& json, const CrewEvent& event) {
+  const bool ended = event.what == CrewEvent::What::kEnded;
+  if (!ended && event.what != CrewEvent::What::kStarted) return;
+  const crew::Attempt& attempt = event.agent->attempts.back();
+  json["attempt"] = attempt.number;
+  if (!ended) return;
+  json["ending"] = crew::ending_name(attempt.ending);
+  json["exit_status"] = attempt.exit_status;
+}
+
 std::size_t how_many(const crew::RunRecord& record, Standing standing) {
   return static_cast<std::size_t>(
       std::ranges::count(record.agents, standing, &AgentRecord::standing));
@@ -89,6 +100,10 @@ std::string held_text(const AgentRecord& agent) {
   const std::size_t more = agent.locks.size() - 1;
   const std::string rest = more == 0 ? "" : " +" + std::to_string(more);
   return cut(agent.locks.front(), kHeldColumns - width(rest)) + rest;
+}
+
+std::size_t name_room(std::size_t columns) {
+  return columns == 0 ? kNameColumns : std::min(kNameColumns, columns / 3);
 }
 
 struct Mark {
@@ -133,7 +148,7 @@ std::string seconds(std::int64_t ms) {
 }  // namespace
 
 bool CrewView::is_drawn() const {
-  return out_.options().out_is_terminal && !out_.json() && !out_.quiet() && out_.options().color;
+  return out_.options().out_is_terminal && !out_.json() && !out_.quiet() && out_.options().draws;
 }
 
 void CrewView::told(const CrewEvent& event) {
@@ -144,6 +159,7 @@ void CrewView::told(const CrewEvent& event) {
     if (event.what == CrewEvent::What::kWaiting && !event.agent->waits.empty()) {
       json["for"] = crew::wait_name(event.agent->waits.back().what);
     }
+    add_attempt(json, event);
     json["text"] = event.text;
     out_.object(json);
     return;
@@ -161,9 +177,11 @@ void CrewView::told(const CrewEvent& event) {
                    event.agent->attempts.back().ending != crew::Ending::kDone;
   const std::string text =
       event.what == CrewEvent::What::kWaiting ? wait_text(event.agent->waits.back()) : event.text;
-  line.push_back({text, bad ? Style::kRed : Style::kPlain});
+  const bool skipped = event.what == CrewEvent::What::kSkipped;
+  line.push_back({(skipped ? "is skipped: " : "") + text, bad ? Style::kRed : Style::kPlain});
   out_.line(line);
   out_.flush();
+  drawn_ms_ = 0;  // the picture was taken away for the line: it is back at the next look
 }
 
 Line CrewView::headline(const crew::RunRecord& record, std::size_t columns) const {
@@ -172,15 +190,16 @@ Line CrewView::headline(const crew::RunRecord& record, std::size_t columns) cons
   const std::size_t failed = how_many(record, Standing::kFailed);
   const std::size_t skipped = how_many(record, Standing::kSkipped);
   const std::size_t over = done + failed + skipped;
-  const std::size_t filled = all == 0 ? kBarColumns : over * kBarColumns / all;
+  const std::size_t whole = std::min(kBarColumns, columns / 5);
+  const std::size_t filled = all == 0 ? whole : over * whole / all;
   std::string bar;
-  for (std::size_t i = 0; i < kBarColumns; ++i) bar += i < filled ? "█" : "░";
+  for (std::size_t i = 0; i < whole; ++i) bar += i < filled ? "█" : "░";
   std::string text = "  " + std::to_string(done) + "/" + std::to_string(all) + " done, " +
                      std::to_string(how_many(record, Standing::kRunning)) + " running";
   if (failed > 0) text += ", " + std::to_string(failed) + " failed";
   if (skipped > 0) text += ", " + std::to_string(skipped) + " skipped";
   text += "  " + seconds(clock_.now().wall_ms - record.started_ms);
-  const std::size_t rest = kBarColumns + width(text) + 2;
+  const std::size_t rest = whole + width(text) + 2;
   const std::size_t room = columns > rest + 4 ? columns - rest : 8;
   return {{cut(title_, room) + "  ", Style::kBold},
           {bar, failed > 0 ? Style::kYellow : Style::kGreen},
@@ -221,7 +240,7 @@ void CrewView::look() {
   }
   std::size_t name_width = 8;
   for (const AgentRecord* const agent : shown) {
-    name_width = std::max(name_width, std::min(kNameColumns, width(agent->id)));
+    name_width = std::max(name_width, std::min(name_room(columns), width(agent->id)));
   }
   out_.line(fit(headline(record, columns), columns));
   lines_ = 1;
@@ -242,11 +261,18 @@ void CrewView::clear() {
   lines_ = 0;
 }
 
+std::string why_text(const AgentRecord& agent) {
+  constexpr std::string_view kFailed = "failed: ";
+  if (agent.standing == Standing::kStopped && agent.attempts.empty()) return "it had not started";
+  if (agent.standing != Standing::kFailed || !agent.why.starts_with(kFailed)) return agent.why;
+  return agent.why.substr(kFailed.size());
+}
+
 void show_outcome(Output& out, const crew::RunRecord& record) {
   if (out.json()) return;
   std::size_t name_width = 5;
   for (const AgentRecord& agent : record.agents) {
-    name_width = std::max(name_width, std::min(kNameColumns, width(agent.id)));
+    name_width = std::max(name_width, std::min(name_room(out.columns()), width(agent.id)));
   }
   for (const AgentRecord& agent : record.agents) {
     const Mark mark = mark_of(agent.standing);
@@ -257,7 +283,7 @@ void show_outcome(Output& out, const crew::RunRecord& record) {
     if (agent.attempts.size() > 1) {
       line.push_back({std::to_string(agent.attempts.size()) + " attempts  "});
     }
-    if (agent.standing != Standing::kDone) line.push_back({agent.why, Style::kDim});
+    if (agent.standing != Standing::kDone) line.push_back({why_text(agent), Style::kDim});
     out.line(fit(std::move(line), out.columns()));
   }
 }

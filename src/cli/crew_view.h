@@ -38,6 +38,9 @@ class CrewView {
   std::int64_t drawn_ms_ = 0;
 };
 
+// Why it is not done, beside a word that says what became of it: "exit status 3".
+std::string why_text(const crew::AgentRecord& agent);
+
 // The table at the end: one line for each agent, what went wrong below.
 void show_outcome(Output& out, const crew::RunRecord& record);
 

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/char_width.h"
 #include "base/text.h"
+#include "key/unicode.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -38,6 +40,13 @@ std::string_view escape_code(Style style) {
   return "";
 }
 
+// Of one character at a terminal; bytes that are none take one each when they are shown.
+std::size_t columns_of(std::string_view character) {
+  if (character.size() == 1 || !is_valid_utf8(character)) return character.size();
+  const char32_t c = key::take_code_point(character);
+  return has_no_width(c) ? 0 : is_wide(c) ? 2 : 1;
+}
+
 void write(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);  // what fails shows at flush()
 }
@@ -65,15 +74,22 @@ std::string printable(std::string_view text, bool lines) {
 }
 
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !continues(c); }));
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    columns += columns_of(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return columns;
 }
 
 std::string cut(std::string_view text, std::size_t columns) {
   if (width(text) <= columns) return std::string(text);
   std::string out;
-  for (std::size_t taken = 0; taken + 1 < columns; ++taken) {
+  for (std::size_t taken = 0; columns > 0;) {
     const std::size_t size = character_size(text);
+    taken += columns_of(text.substr(0, size));
+    if (taken + 1 > columns) break;  // the last one is for the "…"
     out += text.substr(0, size);
     text.remove_prefix(size);
   }
@@ -111,10 +127,12 @@ Line fit(Line line, std::size_t columns) {
     line[i].text = printable(line[i].text);
     const bool last = i + 1 == line.size();
     // What is cut ends in "…", also where the cut falls between two spans.
-    const bool full = width(line[i].text) == left && !last;
-    line[i].text = cut(full ? line[i].text + "x" : line[i].text, left);
+    const std::size_t wanted = width(line[i].text) + (last ? 0 : 1);
+    const bool whole = wanted <= left;
+    if (!whole) line[i].text = cut(line[i].text + "x", left);
     left -= width(line[i].text);
     fitted.push_back(std::move(line[i]));
+    if (!whole) break;
   }
   return fitted;
 }

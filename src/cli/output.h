@@ -18,7 +18,7 @@ namespace lockkeeper::cli {
 // Control characters and bytes that are not UTF-8 as \xNN; '\n' stays if `lines`.
 std::string printable(std::string_view text, bool lines = false);
 
-// How many columns the text takes at a terminal; every code point counts as one.
+// How many columns the text takes at a terminal: two for a wide character, none for an accent.
 std::size_t width(std::string_view text);
 
 // At most `columns` wide; what was cut ends in "…".
@@ -44,6 +44,7 @@ struct OutputOptions {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool color = false;       // allowed at all: NO_COLOR and TERM=dumb say no
+  bool draws = false;       // the cursor can be moved: TERM=dumb says no
   std::size_t columns = 0;  // of the terminal; 0: do not fit
   bool json = false;
   bool quiet = false;

@@ -42,6 +42,15 @@ TEST(Output, width_and_cut_count_characters) {
   EXPECT_EQ(cut("abc", 0), "");
 }
 
+TEST(Output, wide_characters_take_two_columns_and_accents_none) {
+  EXPECT_EQ(width("日本"), 4U);
+  EXPECT_EQ(width("e\u0301🚀"), 3U);
+  EXPECT_EQ(width("\xff\xfe"), 2U);
+  EXPECT_EQ(cut("日本語", 5), "日本…");
+  EXPECT_EQ(cut("日本語", 4), "日…");
+  EXPECT_EQ(cut("a日本", 3), "a…");
+}
+
 TEST(Output, wrap_breaks_between_words_and_loses_none) {
   EXPECT_EQ(wrap("one two three four", 9), "one two\n  three\n  four");
   EXPECT_EQ(wrap("one two", 0), "one two");
@@ -58,6 +67,7 @@ TEST(Output, fit_cuts_a_line_of_spans) {
   EXPECT_EQ(text(fit({{"abc"}, {"defg"}}, 6)), "abcde…");
   EXPECT_EQ(text(fit({{"abc"}, {"d"}}, 3)), "ab…");
   EXPECT_EQ(text(fit({{"abc"}, {"d"}}, 0)), "abcd");
+  EXPECT_EQ(text(fit({{"日本"}, {"de"}}, 4)), "日…") << "nothing follows a cut";
 }
 
 TEST(Output, text_of_others_is_escaped_in_every_way_out) {

@@ -224,7 +224,7 @@ std::optional<Error> trouble(const crew::RunRecord& record, const crew::Folder& 
   const auto first =
       std::ranges::find(record.agents, Standing::kFailed, &crew::AgentRecord::standing);
   std::string text = std::to_string(failed) + " of " + all + " agents failed: " + first->id;
-  if (!first->why.empty()) text += " (" + first->why + ")";
+  if (!first->why.empty()) text += " (" + why_text(*first) + ")";
   if (failed > 1) text += ", …";
   if (skipped > 0) text += "; " + std::to_string(skipped) + " skipped";
   return Error{Code::kFailed, text,

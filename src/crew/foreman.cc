@@ -138,7 +138,7 @@ class Foreman::Impl {
         if (agent.standing != Standing::kStopped) continue;
       }
       if (agent.standing == Standing::kDone) continue;
-      if (agent.standing == Standing::kFailed) {
+      if (agent.standing == Standing::kFailed || agent.standing == Standing::kStopped) {
         budget_from_[i] = agent.attempts.size();  // somebody asked for it to be tried again
       }
       agent.standing = Standing::kPending;

@@ -111,7 +111,7 @@ TEST_F(CrewRun, AFailureIsTriedAgainThenSkipsWhatNeedsIt) {
               {"free", {"u"}, "true"}});
   const Answer answer = run();
   EXPECT_EQ(answer.status, 1) << answer.all();
-  EXPECT_THAT(answer.err, HasSubstr("1 of 5 agents failed: bad (failed: exit status 4); 2 "));
+  EXPECT_THAT(answer.err, HasSubstr("1 of 5 agents failed: bad (exit status 4); 2 "));
   EXPECT_EQ(agent("flaky")["standing"], "done");
   EXPECT_EQ(agent("flaky")["attempts"].size(), 2U);
   EXPECT_EQ(agent("bad")["attempts"].size(), 3U);
@@ -205,6 +205,22 @@ TEST_F(CrewRun, CtrlCStopsInOrderAndTellsHowToGoOn) {
   EXPECT_THAT(plain.err, HasSubstr("--resume"));
 }
 
+TEST_F(CrewRun, WhoWasStoppedHasAFreshBudget) {
+  write_plan({{"a",
+               {"x"},
+               "case {attempt} in 2) touch m1; sleep 60;; 4) true;; *) exit 3;; esac",
+               {},
+               {"retries: 1"}}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  const Answer resumed = run({"--resume"});
+  EXPECT_EQ(resumed.status, 0) << resumed.all();
+  EXPECT_EQ(agent("a")["attempts"].size(), 4U) << "one failed before it was stopped, one after";
+  expect_nothing_left();
+}
+
 TEST_F(CrewRun, ASecondSignalKills) {
   write_plan({{"a", {"x"}, "trap '' TERM; touch m1; sleep 60; sleep 60"}});
   auto process = start();
@@ -281,6 +297,12 @@ TEST_F(CrewRun, EventsAreJsonLines) {
   EXPECT_THAT(names, testing::Contains("started"));
   EXPECT_THAT(names, testing::Contains("ended"));
   EXPECT_EQ(names.back(), "report");
+  for (const Json& line : answer.lines()) {
+    if (line["event"] != "ended") continue;
+    EXPECT_EQ(line["attempt"], 1);
+    EXPECT_EQ(line["ending"], line["agent"] == "a" ? "done" : "failed");
+    EXPECT_EQ(line["exit_status"], line["agent"] == "a" ? 0 : 5);
+  }
   EXPECT_EQ(answer.lines().back()["error"]["code"], "failed");
 }
 
