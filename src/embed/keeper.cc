@@ -80,14 +80,20 @@ std::shared_ptr<Entry> Keeper::keep(const service::AcquireResult& granted,
                                     const std::shared_ptr<Share>& share) {
   const std::lock_guard lock(mutex_);
   const core::LeaseId& id = granted.lease.id;
+  const bool renewed = granted.outcome == service::Ended::kRenewed;
+  // What another thread has borrowed may have ended since; who joins it must look for itself.
+  if (const auto found = entries_.find(id);
+      renewed && found != entries_.end() && found->second->borrowed) {
+    return nullptr;
+  }
   if (auto entry = join(granted.lease, share)) {
-    if (granted.outcome == service::Ended::kGranted) entry->borrowed = false;
+    if (!renewed) entry->borrowed = false;
     return entry;
   }
   // A repeated request (I8) may be granted what is on its way to be released.
   const bool going = contains(releasing_, id) ||
                      std::ranges::any_of(pending_, [&](const Pending& p) { return p.id == id; });
-  if (granted.outcome == service::Ended::kRenewed || going) return nullptr;
+  if (renewed || going) return nullptr;
   return add(granted.lease, share);
 }
 

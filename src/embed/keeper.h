@@ -38,7 +38,7 @@ class Keeper {
   Result<void> start(std::weak_ptr<void> life);
 
   // Keeps the lease of that grant, and adds `share` to it: an entry that is kept already, or a new
-  // one. Null: it was only renewed, and nobody here keeps it: see borrow().
+  // one. Null: it was only renewed, and nobody here is known to keep it: see borrow().
   std::shared_ptr<Entry> keep(const service::AcquireResult& granted,
                               const std::shared_ptr<Share>& share);
   // As keep(), for a lease that was taken elsewhere in this owner's name: not ours to release,
