@@ -51,17 +51,17 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   }
 }
 
-namespace {
-
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(fd, content.data(), content.size());
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errno_error(errno, path, Code::kStoreUnavailable));
-    content.remove_prefix(static_cast<std::size_t>(n));
+    if (n < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
   }
-  return {};
+  return true;
 }
+
+namespace {
 
 Result<void> sync_parent(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -80,8 +80,10 @@ Result<void> replace_file_durably(const std::string& path, std::string_view cont
   const std::string temporary = path + ".new." + to_hex(suffix);
   const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return fail(errno_error(errno, temporary));
-  auto written = write_all(fd.get(), content, temporary);
-  if (written && ::fsync(fd.get()) != 0) written = fail(errno_error(errno, temporary));
+  Result<void> written;
+  if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
+    written = fail(errno_error(errno, temporary));
+  }
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
     written = fail(errno_error(errno, path));
   }

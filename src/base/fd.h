@@ -33,6 +33,9 @@ class Fd {
 // The whole file, at most `limit` bytes (limit_exceeded beyond). not_found if there is none.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
+// Writes all of it, also where it takes several calls; false: errno says why not.
+bool write_all(int fd, std::string_view bytes);
+
 // Replaces the file in one step that survives a crash: temporary beside it, fsync, rename, fsync of
 // the folder. Mode 0600.
 Result<void> replace_file_durably(const std::string& path, std::string_view content);

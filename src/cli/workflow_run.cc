@@ -1,6 +1,7 @@
 #include "cli/workflow_run.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -289,7 +290,11 @@ int workflow_run(VerbContext& context, const WorkflowRunOptions& options) {
 
 int workflow_keep(VerbContext& context, const std::string& folder) {
   Output& out = context.out();
-  if (::fcntl(crew::kChannelFd, F_GETFD) < 0) {
+  int kind = 0;
+  socklen_t size = sizeof kind;
+  const bool is_channel = ::getsockopt(crew::kChannelFd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
+                          kind == SOCK_SEQPACKET;
+  if (!is_channel) {
     return out.failed({Code::kUsage, "workflow keep is started by workflow run alone",
                        "see: lockkeeper workflow --help"});
   }

@@ -28,16 +28,6 @@ struct flock whole_file() {
 
 }  // namespace
 
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errno_error(errno, path, Code::kFailed));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
 std::unexpected<Error> Folder::failed(std::string_view name) const {
   const int why = errno;
   const std::string path = name.empty() ? path_ : path_of(name);
@@ -118,8 +108,7 @@ Result<void> Folder::write(const std::string& name, std::string_view text) const
   if (::unlinkat(fd_.get(), fresh.c_str(), 0) != 0 && errno != ENOENT) return failed(fresh);
   {
     LK_ASSIGN(const Fd fd, open_file(fresh, O_WRONLY | O_CREAT | O_EXCL));
-    LK_CHECK(write_all(fd.get(), text, path_of(name)));
-    if (::fdatasync(fd.get()) != 0) return failed(fresh);
+    if (!write_all(fd.get(), text) || ::fdatasync(fd.get()) != 0) return failed(name);
   }
   if (::renameat(fd_.get(), fresh.c_str(), fd_.get(), name.c_str()) != 0) return failed(name);
   if (::fsync(fd_.get()) != 0) return failed("");

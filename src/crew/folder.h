@@ -59,7 +59,4 @@ class Folder {
 // "..", never longer than a file's name may be.
 std::string file_name_for(std::string_view id);
 
-// All of it, or an error that names `path`.
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
-
 }  // namespace lockkeeper::crew

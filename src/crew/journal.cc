@@ -133,9 +133,8 @@ Result<void> Journal::line(const std::string& text) {
   if (status.st_nlink == 0) {
     return fail(Code::kFailed, quote(path_) + " was removed while the run was at work");
   }
-  const auto written = write_all(fd_.get(), text + "\n", path_);
-  if (written && ::fdatasync(fd_.get()) == 0) return {};
-  Error error = written ? errno_error(errno, path_, Code::kFailed) : written.error();
+  if (write_all(fd_.get(), text + "\n") && ::fdatasync(fd_.get()) == 0) return {};
+  Error error = errno_error(errno, path_, Code::kFailed);
   // Half a line would spoil the next one.
   static_cast<void>(::ftruncate(fd_.get(), status.st_size));
   return fail(std::move(error));

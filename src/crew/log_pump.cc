@@ -54,7 +54,7 @@ void LogPump::keep(const char* data, std::size_t size) {
   bytes_ += size;
   if (full_) return;
   const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes_max_ - written_));
-  const auto written = write_all(file_.get(), {data, room}, "the log");
+  const bool written = write_all(file_.get(), {data, room});
   if (written) written_ += room;
   full_ = !written || room < size;
 }

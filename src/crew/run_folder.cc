@@ -29,10 +29,9 @@ Result<Fd> lock_run(const Folder& output) {
     return fail(at_work(output, text));
   }
   const std::string own = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock->get(), 0) != 0) {
+  if (::ftruncate(lock->get(), 0) != 0 || !write_all(lock->get(), own)) {
     return fail(errno_error(errno, output.path_of(kLockName), Code::kFailed));
   }
-  LK_CHECK(write_all(lock->get(), own, output.path_of(kLockName)));
   return std::move(*lock);
 }
 

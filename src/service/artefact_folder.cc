@@ -42,17 +42,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// False: errno says why not.
-bool put_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
 }  // namespace
 
 bool is_plain_name(std::string_view name) {
@@ -194,7 +183,7 @@ Result<void> ArtefactFolder::write_new(const std::string& name, std::string_view
     LK_CHECK(create_file(name, bytes));
     return {};
   }
-  if (!put_all(nameless.get(), bytes)) return failed(errno, "write", name);
+  if (!write_all(nameless.get(), bytes)) return failed(errno, "write", name);
   const std::string from = "/proc/self/fd/" + std::to_string(nameless.get());
   if (::linkat(AT_FDCWD, from.c_str(), fd_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
   if (errno != ENOENT) return failed(errno, "write", name);
@@ -206,7 +195,7 @@ Result<Fd> ArtefactFolder::create_file(const std::string& name, std::string_view
   Fd file(
       ::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file) return failed(errno, "write", name);
-  if (put_all(file.get(), bytes)) return file;
+  if (write_all(file.get(), bytes)) return file;
   const int why = errno;
   ::unlinkat(fd_.get(), name.c_str(), 0);
   return failed(why, "write", name);

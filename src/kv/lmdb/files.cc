@@ -124,13 +124,9 @@ Result<void> replace_durably(const std::string& path, std::string_view content,
   const Fd fd(::open(temporary.c_str(), flags, 0600));
   if (!fd) return fail(denied(temporary, errno));
   auto done = give_away(fd.get(), temporary, policy.file_mode, policy);
-  while (done && !content.empty()) {
-    const ssize_t n = ::write(fd.get(), content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) done = fail(errno_error(errno, temporary));
-    if (n > 0) content.remove_prefix(static_cast<std::size_t>(n));
+  if (done && (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0)) {
+    done = fail(errno_error(errno, temporary));
   }
-  if (done && ::fsync(fd.get()) != 0) done = fail(errno_error(errno, temporary));
   if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = fail(errno_error(errno, path));
   if (!done) {
     ::unlink(temporary.c_str());
