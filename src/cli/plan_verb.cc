@@ -160,13 +160,20 @@ Result<void> draw(Output& out, const Options& options, const Planned& planned) {
   return {};
 }
 
-int unusable(Output& out, const Planned& planned) {
+// Does stdout carry what a program is going to read?
+bool prints_data(const Options& options) {
+  return options.mermaid || options.apply || options.timeline == "-" || options.graph == "-";
+}
+
+int unusable(Output& out, const Options& options, const Planned& planned) {
   Json json = {{"file", planned.file}, {"findings", Json::array()}};
   for (const plan::Finding& finding : planned.loaded.findings) {
     json["findings"].push_back(plan::finding_json(finding));
   }
-  for (const Line& line : finding_lines(planned.file, planned.loaded.findings, out.columns())) {
-    out.line(line);
+  if (!prints_data(options)) {
+    for (const Line& line : finding_lines(planned.file, planned.loaded.findings, out.columns())) {
+      out.line(line);
+    }
   }
   return out.failed(
       {Code::kInvalidInput, planned.file + " cannot be planned",
@@ -313,7 +320,7 @@ int plan_verb(VerbContext& context) {
   const auto text = read_plan_text(planned.file);
   if (!text) return out.failed(text.error());
   planned.loaded = plan::load_plan(*text, around->load);
-  if (!planned.loaded.usable()) return unusable(out, planned);
+  if (!planned.loaded.usable()) return unusable(out, options, planned);
   if (auto thought = think(planned, *around); !thought) {
     return out.failed(thought.error());
   }

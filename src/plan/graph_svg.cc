@@ -179,7 +179,8 @@ class Painter {
     const auto& waves = analysis_.waves;
     std::string about = std::to_string(plan_.jobs.size()) + " jobs in " +
                         std::to_string(waves.rounds.size()) + " rounds, " +
-                        std::to_string(analysis_.conflicts.pairs) + " conflicts";
+                        std::to_string(analysis_.conflicts.pairs) +
+                        (analysis_.conflicts.pairs == 1 ? " conflict" : " conflicts");
     out_ += text("subtitle", kMargin, kMargin + 36, fit_text(about, 13, room));
     double x = kMargin;
     const auto sample = [&](const char* css, const char* words) {

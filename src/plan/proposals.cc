@@ -112,6 +112,8 @@ class Proposer {
 
   Result<void> rescope(const Conflict& conflict, const Scope& asker, const Scope& holder,
                        const Resolution& resolution) {
+    // Nothing is divided: that is `reassign` once more.
+    if (resolution.kind == Kind::kSplit && resolution.parts.empty()) return {};
     Proposal proposal;
     proposal.resolution = resolution;
     for (const auto& [job, before, after] :
@@ -202,6 +204,7 @@ class Proposer {
       const bool wrote = !job.writes.empty();
       job = rescoped(std::move(job), scope);
       if (job.writes.empty() && (wrote || job.locks.empty())) return {};
+      if (!may_write_its_locks(plan_.jobs[scope.job], job)) return {};
     }
     LK_ASSIGN(const std::optional<Meeting> meeting, meeting_of(a, b, options_.analysis.conflicts));
     if (meeting) return {};
@@ -211,6 +214,19 @@ class Proposer {
     LK_CHECK(gain(proposal));
     add(std::move(proposal));
     return {};
+  }
+
+  // A lock that was in the job's write scope still is. That every lock is among what a job writes
+  // says nothing here: `validate` asks what the file allows.
+  static bool may_write_its_locks(const Job& before, const Job& now) {
+    const auto in = [](const Resources& writes, const key::Resource& lock) {
+      return std::ranges::any_of(writes, [&](const key::Resource& write) {
+        return write != lock && key::covers(write, lock);
+      });
+    };
+    return std::ranges::all_of(now.locks, [&](const key::Resource& lock) {
+      return !has(before.locks, lock) || in(now.writes, lock) || !in(before.writes, lock);
+    });
   }
 
   static bool same_result(const Proposal& one, const Proposal& other) {

@@ -53,6 +53,28 @@ TEST(Proposals, AWidePatternLeavesTheOthersOut) {
   EXPECT_EQ(split->after->rounds, 1U);
 }
 
+TEST(Proposals, NobodyLocksWhatItMayNoLongerWrite) {
+  const Made all = made(R"(packages:
+  - {package_id: api, locks: {files: [src/api/x]}, scope: {write_allow: ["src/api/**"]}}
+  - {package_id: wide, locks: {files: [src/w]}, scope: {write_allow: ["src/**", "docs/**"]}}
+)");
+  // `wide` without src/** could not write src/w, which it locks.
+  EXPECT_THAT(kinds(all.proposals), ElementsAre("sequential", "split", "merge"));
+}
+
+TEST(Proposals, APartOfAFolderIsAllThereIsToWrite) {
+  const Made all = made(R"([{"agent":"front","directories":["src/common/"],"files":["x"]},
+                            {"agent":"back","directories":["src/common/"],"files":["y"]}])");
+  EXPECT_THAT(kinds(all.proposals), ElementsAre("sequential", "reassign", "split", "merge"));
+}
+
+TEST(Proposals, ASplitThatDividesNothingIsNone) {
+  const Made all = made(R"([{"agent":"a","keys":["db:schema:users"],"globs":["t/*/x"]},
+                            {"agent":"b","globs":["t/a/*"],"keys":["db:schema:users"],
+                             "files":["v"]}])");
+  EXPECT_THAT(kinds(all.proposals), ElementsAre("sequential", "reassign", "merge"));
+}
+
 TEST(Proposals, TheBetterOrderIsProposed) {
   const Made all = made(R"([{"agent":"last","files":["x","p"],"minutes":10},
     {"agent":"first","files":["x","q"],"minutes":10},

@@ -64,7 +64,7 @@ class Editor {
     std::size_t holder;  // its place in scopes_
     Clash overlap;
   };
-  Result<std::optional<Pair>> next_pair() const;
+  Result<std::optional<Pair>> next_pair(bool with_patterns_only = false) const;
   std::string short_name(std::size_t scope, std::size_t against) const;
   Result<void> take_over(std::size_t owner, const key::Resource& moved);
   Result<void> divide(const Pair& pair);
@@ -79,12 +79,14 @@ class Editor {
   const key::Rules& rules_;
   const Children& children_;
   Resources divided_;
+  std::vector<Resolution::Move> taken_;  // by a split, from who asks
 };
 
-Result<std::optional<Editor::Pair>> Editor::next_pair() const {
+Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) const {
   for (std::size_t holder = 1; holder < scopes_.size(); ++holder) {
     for (const key::Resource& ours : scopes_[0].resources) {
       for (const key::Resource& theirs : scopes_[holder].resources) {
+        if (with_patterns_only && is_plain(ours) && is_plain(theirs)) continue;
         LK_ASSIGN(const std::optional<std::string> witness, key::overlap(ours, theirs));
         if (witness) return Pair{holder, {ours, theirs, *witness}};
       }
@@ -223,7 +225,9 @@ Result<void> Editor::divide(const Pair& pair) {
   const key::Resource& ours = pair.overlap.ours;
   const key::Resource& theirs = pair.overlap.theirs;
   if (!is_plain(ours) || !is_plain(theirs)) {
-    erase(scopes_[0].resources, key::Resource(ours));  // no folder to divide: the holder keeps it
+    // No folder to divide: the holder keeps what it has.
+    taken_.push_back({ours, scopes_[0].agent, {}});
+    erase(scopes_[0].resources, key::Resource(ours));
     return {};
   }
   if (depth(ours) < depth(theirs)) return take_out(0, pair.holder, ours, theirs);
@@ -239,12 +243,17 @@ Result<void> Editor::divide(const Pair& pair) {
 
 Result<Resolution> Editor::split() {
   for (;;) {
-    LK_ASSIGN(const std::optional<Pair> pair, next_pair());
+    // A pattern that goes anyway must not be in the way of the parts of a folder.
+    LK_ASSIGN(std::optional<Pair> pair, next_pair(true));
+    if (!pair) {
+      LK_ASSIGN(pair, next_pair());
+    }
     if (!pair) break;
     LK_CHECK(divide(*pair));
   }
   Resolution resolution;
   resolution.kind = Kind::kSplit;
+  resolution.moves = taken_;
   for (const key::Resource& folder : divided_) {
     for (std::size_t i = 0; i < scopes_.size(); ++i) {
       Resolution::Part part{folder, scopes_[i].agent, {}};

@@ -52,7 +52,7 @@ struct Resolution {
   struct Move {
     key::Resource resource;
     std::string from;
-    std::string to;
+    std::string to;  // split: empty, nobody gets more
   };
   struct Part {  // split: what of a shared folder is whose; separate: whose file is called how
     key::Resource of;

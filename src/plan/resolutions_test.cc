@@ -133,6 +133,16 @@ TEST(Resolutions, AFolderThatIsNotThereYetIsHalvedByAgent) {
   EXPECT_EQ(resolution_text(list[2]), "Divide src/: src/back/ for back, src/front/ for front");
 }
 
+TEST(Resolutions, APatternThatGoesIsNotInTheWayOfTheParts) {
+  const auto list = resolve(scope("back", {"src/common/", "src/**/*.sql", "x"}),
+                            {scope("front", {"src/common/", "y"})});
+  EXPECT_EQ(resolution_text(list[2]),
+            "Divide src/common/: src/common/back/ for back, src/common/front/ for front; "
+            "take src/**/*.sql from back");
+  EXPECT_EQ(json_of(list, Kind::kSplit)["edits"][0],
+            Json::parse(R"({"glob":"src/**/*.sql","from":"back"})"));
+}
+
 TEST(Resolutions, AFileInAFolderIsTakenOut) {
   const Disk disk = {{"src/", {"api/", "ui/", "main.ts"}}, {"src/ui/", {"Button.ts", "Row.ts"}}};
   const auto list = resolve(scope("back", {"src/"}), {scope("front", {"src/ui/Row.ts"})}, disk);

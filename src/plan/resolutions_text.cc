@@ -100,6 +100,9 @@ std::string split_text(const Resolution& resolution) {
     text += resources_text(part.resources) + " for " + part.agent;
     folder = &part.of;
   }
+  for (const Resolution::Move& move : resolution.moves) {
+    text += "; take " + move.resource.text() + " from " + move.from;
+  }
   return text;
 }
 
@@ -122,8 +125,9 @@ Json edits_json(const Resolution& resolution) {
     edits.push_back({{"run", order.run}, {"after", order.after}});
   }
   for (const Resolution::Move& move : resolution.moves) {
-    edits.push_back(
-        {{kind_field(move.resource), move.resource.text()}, {"from", move.from}, {"to", move.to}});
+    Json edit{{kind_field(move.resource), move.resource.text()}, {"from", move.from}};
+    if (!move.to.empty()) edit["to"] = move.to;
+    edits.push_back(std::move(edit));
   }
   for (const Resolution::Part& part : resolution.parts) {
     Json edit;
