@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh [FOLDER]: makes a small repository in FOLDER (else a temporary one), runs the plan's agents
-# on it and shows the report. About ten seconds. LOCKKEEPER names the program, if not on the PATH.
+# on it and shows the report. About five seconds. LOCKKEEPER names the program, if not on the PATH.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
