@@ -108,7 +108,6 @@ class Foreman::Impl {
     const bool fresh = record_.agents.empty();
     record_.agents = records_for(plan_, std::move(record_.agents));
     for (AgentRecord& agent : record_.agents) workers_.emplace_back(agent, *agents_);
-    budget_from_.assign(record_.agents.size(), 0);
     yields_to_.assign(record_.agents.size(), std::nullopt);
     LK_CHECK(lock_files_.show(locks_.table(), run_.output));
     if (!fresh) {
@@ -139,7 +138,7 @@ class Foreman::Impl {
       }
       if (agent.standing == Standing::kDone) continue;
       if (agent.standing == Standing::kFailed || agent.standing == Standing::kStopped) {
-        budget_from_[i] = agent.attempts.size();  // somebody asked for it to be tried again
+        agent.forgiven = agent.attempts.size();  // somebody asked for it to be tried again
       }
       agent.standing = Standing::kPending;
       agent.why.clear();
@@ -475,9 +474,8 @@ class Foreman::Impl {
     } else if (attempt.ending == Ending::kStopped) {
       agent.standing = Standing::kStopped;
     } else {
-      agent.standing = may_try_again(agent, budget_from_[i], plan_.jobs[i].retries)
-                           ? Standing::kPending
-                           : Standing::kFailed;
+      agent.standing =
+          may_try_again(agent, plan_.jobs[i].retries) ? Standing::kPending : Standing::kFailed;
       agent.why = ending_words(attempt);
     }
     write_down(agent);
@@ -535,7 +533,9 @@ class Foreman::Impl {
       if (is_open(agent)) agent.standing = Standing::kStopped;
     }
     if (!stopping()) record_.ended_ms = now();
-    const auto written = run_.journal.run(record_);
+    // A run that goes on later knows what was waited for before.
+    auto written = run_.journal.agents(record_.agents);
+    if (written) written = run_.journal.run(record_);
     if (!written) problem(written.error().message);
     // Whatever a keeper that was killed could not give back.
     if (const auto purged = locks_.purge(false); !purged) problem(purged.error().message);
@@ -561,7 +561,6 @@ class Foreman::Impl {
   std::vector<Worker> workers_;
   std::vector<std::size_t> started_order_;
   std::vector<pid_t> not_ours_;                        // children of before
-  std::vector<std::size_t> budget_from_;               // attempts before these are forgiven
   std::vector<std::optional<std::size_t>> yields_to_;  // who was let pass (rule 2)
   ForemanSignals signals_;
   int signal_ = 0;

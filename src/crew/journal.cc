@@ -120,6 +120,16 @@ Result<void> Journal::agent(const AgentRecord& agent) {
   return line(agent_json(agent).dump());
 }
 
+Result<void> Journal::agents(const std::vector<AgentRecord>& agents) {
+  if (agents.empty()) return {};
+  std::string lines;
+  for (const AgentRecord& each : agents) {
+    if (!lines.empty()) lines += "\n";
+    lines += agent_json(each).dump();
+  }
+  return line(lines);
+}
+
 Result<void> Journal::run(const RunRecord& record) {
   Json run{{"ended_ms", record.ended_ms}, {"resumed", record.resumed}, {"jobs", record.jobs}};
   run["problems"] = Json::array();

@@ -39,7 +39,8 @@ class Journal {
   // Each is durable when it returns. An error means that nobody will remember: nothing new may be
   // started then.
   Result<void> agent(const AgentRecord& agent);
-  Result<void> run(const RunRecord& record);  // resumed, ended, problems
+  Result<void> agents(const std::vector<AgentRecord>& agents);  // all at once
+  Result<void> run(const RunRecord& record);                    // resumed, ended, problems
 
  private:
   Journal(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -75,6 +75,7 @@ struct AgentRecord {
   std::string why;  // skipped: what it needs has failed
   std::vector<Wait> waits;
   std::vector<Attempt> attempts;
+  std::size_t forgiven = 0;  // attempts before these do not count: somebody said --resume since
 };
 
 // False: it waits for that already. What it waited for before has an end then.

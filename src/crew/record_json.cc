@@ -84,6 +84,7 @@ AgentRecord read_agent(const Json& json) {
     agent.waits.push_back(std::move(wait));
   }
   for (const Json& each : json.at("attempts")) agent.attempts.push_back(read_attempt(each));
+  agent.forgiven = json.value("forgiven", std::size_t{0});
   return agent;
 }
 
@@ -143,6 +144,7 @@ Json agent_json(const AgentRecord& agent) {
   }
   json["attempts"] = Json::array();
   for (const Attempt& attempt : agent.attempts) json["attempts"].push_back(attempt_json(attempt));
+  if (agent.forgiven > 0) json["forgiven"] = agent.forgiven;
   return json;
 }
 

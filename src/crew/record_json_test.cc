@@ -13,6 +13,7 @@ AgentRecord full_record() {
   agent.id = "a \"b\" \u00e9";
   agent.locks = {"src/", "api:GET /x"};
   agent.standing = Standing::kSkipped;
+  agent.forgiven = 2;
   agent.why = "it needs c";
   agent.waits = {{Wait::For::kLock, "held by ann", 1'700'000'000'001, 1'700'000'000'002},
                  {Wait::For::kPause, "x", 1'700'000'000'003, 0}};

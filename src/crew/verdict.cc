@@ -52,13 +52,13 @@ void insist_on_scope(Attempt& attempt) {
   attempt.why = "it changed " + quote(strayed->path) + ", which is outside its scope";
 }
 
-bool may_try_again(const AgentRecord& agent, std::size_t from, std::int64_t retries) {
+bool may_try_again(const AgentRecord& agent, std::int64_t retries) {
   const std::vector<Attempt>& attempts = agent.attempts;
   const Attempt& last = attempts.back();
   const bool cannot = last.exit_status == kNotExecutable || last.exit_status == kNotFound;
   if (last.ending == Ending::kUnstarted && cannot) return false;
   const auto first =
-      attempts.begin() + static_cast<std::ptrdiff_t>(std::min(from, attempts.size()));
+      attempts.begin() + static_cast<std::ptrdiff_t>(std::min(agent.forgiven, attempts.size()));
   const auto failed =
       std::count_if(first, attempts.end(), [](const Attempt& each) { return counts(each.ending); });
   return failed <= retries;

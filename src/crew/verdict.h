@@ -25,9 +25,9 @@ void attribute(Attempt& attempt, const WriteScope& mine, const std::vector<Write
 void insist_on_scope(Attempt& attempt);
 
 // Whether an agent whose last attempt did not succeed gets another: `retries` more after the first.
-// Attempts before `from` are forgiven, as are those that somebody stopped. A command that cannot be
-// started is not tried again: it would not be there the next time either.
-bool may_try_again(const AgentRecord& agent, std::size_t from, std::int64_t retries);
+// Attempts that are forgiven do not count, nor do those that somebody stopped. A command that
+// cannot be started is not tried again: it would not be there the next time either.
+bool may_try_again(const AgentRecord& agent, std::int64_t retries);
 
 // What else a person should know: changes outside the scope, processes left behind, a cut log.
 std::vector<std::string> notes_on(const Attempt& attempt);

@@ -64,7 +64,8 @@ TEST(InsistOnScope, OnlySuccessCanStray) {
 bool again(const std::vector<Ending>& endings, std::size_t from, std::int64_t retries) {
   AgentRecord agent;
   for (const Ending ending : endings) agent.attempts.emplace_back().ending = ending;
-  return may_try_again(agent, from, retries);
+  agent.forgiven = from;
+  return may_try_again(agent, retries);
 }
 
 TEST(MayTryAgain, CountsFailuresAfterTheForgiven) {
@@ -84,10 +85,10 @@ TEST(MayTryAgain, WhatIsNotThereWillNotBeThere) {
   attempt.ending = Ending::kUnstarted;
   for (const int status : {126, 127}) {
     attempt.exit_status = status;
-    EXPECT_FALSE(may_try_again(agent, 0, 5));
+    EXPECT_FALSE(may_try_again(agent, 5));
   }
   attempt.exit_status = 0;
-  EXPECT_TRUE(may_try_again(agent, 0, 5)) << "its locks were refused, perhaps for now";
+  EXPECT_TRUE(may_try_again(agent, 5)) << "its locks were refused, perhaps for now";
 }
 
 TEST(NotesOn, OnlyWhatAPersonShouldKnow) {

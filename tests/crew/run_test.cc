@@ -221,6 +221,17 @@ TEST_F(CrewRun, WhoWasStoppedHasAFreshBudget) {
   expect_nothing_left();
 }
 
+TEST_F(CrewRun, WhatWasWaitedForBeforeAStopIsInTheReport) {
+  write_plan(
+      {{"a", {"x"}, "[ -e m1 ] || { touch m1; sleep 60 & wait; }"}, {"b", {"y"}, "true", {"a"}}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_EQ(agent("b")["waits"].size(), 2U) << "one before the stop, one after it";
+}
+
 TEST_F(CrewRun, ASecondSignalKills) {
   write_plan({{"a", {"x"}, "trap '' TERM; touch m1; sleep 60; sleep 60"}});
   auto process = start();
