@@ -14,9 +14,9 @@ struct Setup {
   int held = 100'000;      // leases held while others come and go
   int many = 1'000'000;    // the same for the two questions about very many
   int globs = 5'000;
-  int foreign = 1'000;  // locks of other tools
+  int foreign = 1'000;   // locks of other tools
   int packages = 2'000;  // of a plan
-  int waiters = 1'000;  // the longest queue; a tenth and a hundredth of it are measured, too
+  int waiters = 1'000;   // the longest queue; a tenth and a hundredth of it are measured, too
   Progress* progress = nullptr;
 
   // A fresh folder for one peer of one question.
