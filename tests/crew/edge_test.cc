@@ -83,8 +83,10 @@ TEST_F(CrewEdge, ALockLastsAsLongAsWhatWasLeftBehind) {
 TEST_F(CrewEdge, WhoIsFoundAgainIsAtWorkToo) {
   write_plan({{"a", {"x", "m1"}, "touch m1; " + until("m2") + "; echo 1 > x; " + until("m3")},
               {"b", {"y", "m2", "m3"}, "[ -e m1 ] || exit 1; " + until("x") + "; touch y"}});
+  stage_.expect(0, "ann", {"acquire", "y"});  // b has not begun when the foreman dies
   killed_when("m1", {"--strict-scope"});
-  std::filesystem::remove_all(out() + "/agents/b");
+  ASSERT_TRUE(eventually([&] { return stage_.waiters() == 0; }));
+  stage_.expect(0, "ann", {"release", "y"});
   auto process = start({"--resume", "--strict-scope"});
   ASSERT_TRUE(eventually([&] {
     return exists(out() + "/agents/b/2/started") || exists(out() + "/agents/b/1/started");
