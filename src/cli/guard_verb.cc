@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/run_verb.h"
 #include "cli/verbs.h"
 #include "dialect/dirlock/guard.h"
 #include "service/disk_path.h"
@@ -70,27 +71,12 @@ int fail_to_create(Output& out, const Error& error) {
   return exit_status(error.code);
 }
 
+// As `run` tells it, but for what the document has words of its own for.
 void tell(Output& out, const RunEvent& event) {
-  switch (event.what) {
-    case RunEvent::What::kGranted:
-      for (const std::string& warning : event.acquired.warnings) out.warning(warning);
-      break;
-    case RunEvent::What::kRenewTrouble:
-      out.warning(event.message);
-      break;
-    case RunEvent::What::kMessage:
-      out.warning("message from " + event.message);
-      break;
-    case RunEvent::What::kLost:
-      say(out, dialect::dirlock::lost_line(event.message));
-      break;
-    case RunEvent::What::kEnded:
-      if (!event.message.empty()) out.note(event.message);
-      break;
-    case RunEvent::What::kPaused:
-    case RunEvent::What::kResumed:
-    case RunEvent::What::kStarted:
-      break;
+  if (event.what == RunEvent::What::kLost) {
+    say(out, dialect::dirlock::lost_line(event.message));
+  } else {
+    tell_run(out, event);
   }
 }
 

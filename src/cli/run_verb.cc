@@ -67,33 +67,6 @@ class StatusReport {
   std::optional<int> fd_;
 };
 
-void tell(Output& out, const RunEvent& event) {
-  switch (event.what) {
-    case RunEvent::What::kGranted:
-      for (const auto& lost : event.acquired.lost) out.warning(service::lost_text(lost));
-      for (const std::string& warning : event.acquired.warnings) out.warning(warning);
-      break;
-    case RunEvent::What::kRenewTrouble:
-      out.warning(event.message);
-      break;
-    case RunEvent::What::kMessage:
-      out.warning("message from " + event.message);
-      break;
-    case RunEvent::What::kLost:
-      out.warning("the lock is lost: " + event.message);
-      break;
-    case RunEvent::What::kEnded:
-      if (!event.message.empty()) out.note(event.message);
-      break;
-    case RunEvent::What::kPaused:
-      out.note(event.message + "; waiting");
-      break;
-    case RunEvent::What::kResumed:
-    case RunEvent::What::kStarted:
-      break;
-  }
-}
-
 Result<std::optional<int>> status_descriptor(const std::optional<std::string>& text) {
   if (!text) return std::optional<int>();
   constexpr std::uint64_t kDescriptorMax = 1'000'000;
@@ -162,6 +135,33 @@ int status_of(Output& out, const service::RunResult& result, bool keep_going) {
 
 }  // namespace
 
+void tell_run(Output& out, const RunEvent& event) {
+  switch (event.what) {
+    case RunEvent::What::kGranted:
+      for (const auto& lost : event.acquired.lost) out.warning(service::lost_text(lost));
+      for (const std::string& warning : event.acquired.warnings) out.warning(warning);
+      break;
+    case RunEvent::What::kRenewTrouble:
+      out.warning(event.message);
+      break;
+    case RunEvent::What::kMessage:
+      out.warning("message from " + event.message);
+      break;
+    case RunEvent::What::kLost:
+      out.warning("the lock is lost: " + event.message);
+      break;
+    case RunEvent::What::kEnded:
+      if (!event.message.empty()) out.note(event.message);
+      break;
+    case RunEvent::What::kPaused:
+      out.note(event.message + "; waiting");
+      break;
+    case RunEvent::What::kResumed:
+    case RunEvent::What::kStarted:
+      break;
+  }
+}
+
 int run_verb(VerbContext& context) {
   AcquireOptions options;
   service::RunCommand command;
@@ -213,7 +213,7 @@ int run_verb(VerbContext& context) {
   };
   expect_messages(context, **open);
   const auto watch = [&](const RunEvent& event) {
-    tell(out, event);
+    tell_run(out, event);
     report.event(event);
     if (event.what == RunEvent::What::kGranted) tell_mail(context, **open, report);
   };

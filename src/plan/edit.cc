@@ -97,19 +97,6 @@ class Editor {
   }
   Node& needs(Node& job) { return entry(job, needs_key(job), Kind::kList); }
 
-  static const char* scope_list(const key::Resource& resource) {
-    switch (resource.kind()) {
-      case key::Kind::kFile:
-        return "files";
-      case key::Kind::kFolder:
-        return "directories";
-      case key::Kind::kGlob:
-        return "globs";
-      default:
-        return "keys";
-    }
-  }
-
   // Takes every spelling of it away.
   void remove(Node* list, const key::Resource& resource, key::Syntax syntax, bool folders) {
     if (list == nullptr || !list->is_list()) return;

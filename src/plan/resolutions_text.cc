@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/resolutions.h"
+#include "plan/scopes.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -42,26 +43,11 @@ const char* kind_field(const key::Resource& resource) {
   return "file";
 }
 
-const char* list_field(const key::Resource& resource) {
-  switch (resource.kind()) {
-    case key::Kind::kFile:
-      return "files";
-    case key::Kind::kFolder:
-      return "directories";
-    case key::Kind::kGlob:
-      return "globs";
-    case key::Kind::kLogical:
-    case key::Kind::kLogicalGlob:
-      return "keys";
-  }
-  return "files";
-}
-
 void add_resources(Json& to, const std::vector<key::Resource>& resources) {
   to["files"] = Json::array();
   to["directories"] = Json::array();
   for (const key::Resource& resource : resources) {
-    to[list_field(resource)].push_back(resource.text());
+    to[scope_list(resource)].push_back(resource.text());
   }
 }
 

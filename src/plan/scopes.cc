@@ -176,6 +176,21 @@ class Reader {
 
 }  // namespace
 
+const char* scope_list(const key::Resource& resource) {
+  switch (resource.kind()) {
+    case key::Kind::kFile:
+      return "files";
+    case key::Kind::kFolder:
+      return "directories";
+    case key::Kind::kGlob:
+      return "globs";
+    case key::Kind::kLogical:
+    case key::Kind::kLogicalGlob:
+      return "keys";
+  }
+  return "files";
+}
+
 std::vector<std::string> texts_of(const std::vector<Name>& names) {
   std::vector<std::string> texts;
   for (const Name& name : names) texts.push_back(name.text);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "key/resource.h"
 #include "plan/document.h"
 #include "plan/finding.h"
 #include "plan/model.h"
@@ -44,6 +45,9 @@ struct ScopeEntry {
   std::optional<std::int64_t> retries;
   std::optional<std::int64_t> priority;
 };
+
+// Which list of an agent it stands in: "files", "directories", "globs" or "keys".
+const char* scope_list(const key::Resource& resource);
 
 // The texts alone.
 std::vector<std::string> texts_of(const std::vector<Name>& names);

@@ -4,10 +4,7 @@
 
 #include <filesystem>
 
-#include "host/process.h"
-#include "kv/lmdb/lmdb_store.h"
-#include "service/locks.h"
-#include "service/test_repository.h"
+#include "service/test_table.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -21,23 +18,10 @@ class RemoveStore : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = files_.env();
-    runtime_.open_store = [this](const StoreRequest& request) { return open(request); };
-    realm_ = find_realm({.explicit_dir = files_.at("repo"),
-                         .resources = {},
-                         .cwd = files_.at("repo"),
-                         .env = files_.env()})
-                 .value();
-  }
-
-  Result<std::unique_ptr<kv::Store>> open(const StoreRequest& request) {
-    kv::LmdbOptions options;
-    options.folder = request.realm.store_folder;
-    options.create = request.create;
-    options.epoch_copy = request.realm.epoch_copy;
-    options.boot_id = host::boot_id().value();
-    options.clock = &clock_;
-    LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
-    return store;
+    runtime_.open_store = [this](const StoreRequest& request) {
+      return open_test_store(request, clock_);
+    };
+    realm_ = files_.realm("repo");
   }
 
   // A table of its own each time, as another process would have.

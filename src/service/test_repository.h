@@ -15,9 +15,11 @@
 #include <map>
 #include <string>
 
+#include "base/clock.h"
 #include "base/test_folder.h"
 #include "base/text.h"
 #include "service/environment.h"
+#include "service/realm.h"
 
 namespace lockkeeper::service {
 
@@ -28,6 +30,20 @@ inline Environment environment_of(std::map<std::string, std::string> values) {
     return found->second;
   };
 }
+
+class MovedClock final : public Clock {
+ public:
+  Now now() const override {
+    Now now = system_.now();
+    now.mono_ms += ahead_ms;
+    now.wall_ms += ahead_ms;
+    return now;
+  }
+  std::int64_t ahead_ms = 0;
+
+ private:
+  SystemClock system_;
+};
 
 class TestRepository {
  public:
@@ -40,6 +56,14 @@ class TestRepository {
   const std::string& path() const { return path_; }
   std::string at(const std::string& name) const { return path_ + "/" + name; }
   Environment env() const { return environment_of({{"HOME", at("home")}}); }
+
+  // The realm of a folder in it.
+  Realm realm(const std::string& name) const {
+    const auto found =
+        find_realm({.explicit_dir = "", .resources = {}, .cwd = at(name), .env = env()});
+    EXPECT_TRUE(found) << found.error().message;
+    return found.value_or(Realm{});
+  }
 
   // Runs git with no config but the repository's own. `arguments` is shell text.
   void git(const std::string& in, const std::string& arguments) const {

@@ -12,19 +12,20 @@
 
 namespace lockkeeper::service {
 
-class MovedClock final : public Clock {
- public:
-  Now now() const override {
-    Now now = system_.now();
-    now.mono_ms += ahead_ms;
-    now.wall_ms += ahead_ms;
-    return now;
-  }
-  std::int64_t ahead_ms = 0;
-
- private:
-  SystemClock system_;
-};
+// The real store, as the program opens it.
+inline Result<std::unique_ptr<kv::Store>> open_test_store(
+    const StoreRequest& request, const Clock& clock,
+    kv::Durability durability = kv::LmdbOptions{}.durability) {
+  kv::LmdbOptions options;
+  options.folder = request.realm.store_folder;
+  options.create = request.create;
+  options.durability = durability;
+  options.epoch_copy = request.realm.epoch_copy;
+  options.clock = &clock;
+  LK_ASSIGN(options.boot_id, host::boot_id());
+  LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
+  return store;
+}
 
 // One process's view; several in one test are several processes.
 class TestTable {
@@ -34,12 +35,10 @@ class TestTable {
     runtime.clock = &clock;
     runtime.random = &random;
     runtime.env = files.env();
-    runtime.open_store = [this](const StoreRequest& request) { return open(request); };
-    realm = find_realm({.explicit_dir = files.at("repo"),
-                        .resources = {},
-                        .cwd = files.at("repo"),
-                        .env = files.env()})
-                .value();
+    runtime.open_store = [this](const StoreRequest& request) {
+      return open_test_store(request, clock);
+    };
+    realm = files.realm("repo");
   }
 
   // With the settings as they are now.
@@ -52,18 +51,6 @@ class TestTable {
   SystemRandom random;
   Runtime runtime;
   Realm realm;
-
- private:
-  Result<std::unique_ptr<kv::Store>> open(const StoreRequest& request) const {
-    kv::LmdbOptions options;
-    options.folder = request.realm.store_folder;
-    options.create = request.create;
-    options.epoch_copy = request.realm.epoch_copy;
-    options.boot_id = host::boot_id().value();
-    options.clock = &clock;
-    LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
-    return store;
-  }
 };
 
 }  // namespace lockkeeper::service

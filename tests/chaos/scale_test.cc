@@ -21,6 +21,7 @@
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "service/locks.h"
+#include "service/test_table.h"
 #include "support/campaign.h"
 #include "support/stage.h"
 
@@ -49,7 +50,9 @@ class Scale : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
-    runtime_.open_store = [this](const service::StoreRequest& request) { return open(request); };
+    runtime_.open_store = [this](const service::StoreRequest& request) {
+      return service::open_test_store(request, clock_, kv::Durability::kProcess);
+    };
     realm_.root = folder_.path();
     realm_.store_folder = folder_.file(".lockkeeper");
     realm_.name = "scale";
@@ -60,17 +63,6 @@ class Scale : public testing::Test {
     arrivals_ = new (page) Arrivals;
   }
   ~Scale() override { ::munmap(arrivals_, sizeof(Arrivals)); }
-
-  Result<std::unique_ptr<kv::Store>> open(const service::StoreRequest& request) {
-    kv::LmdbOptions options;
-    options.folder = request.realm.store_folder;
-    options.create = request.create;
-    options.durability = kv::Durability::kProcess;
-    options.clock = &clock_;
-    LK_ASSIGN(options.boot_id, host::boot_id());
-    LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
-    return store;
-  }
 
   std::unique_ptr<service::LockTable> table() {
     return std::make_unique<service::LockTable>(runtime_, realm_, settings_);

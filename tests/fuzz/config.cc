@@ -1,22 +1,9 @@
 // A lockkeeper.toml of any text: every value is within its bounds, or the file is refused in words.
-#include <filesystem>
-
-#include "fuzz.h"
+#include "realm.h"
 #include "service/config_schema.h"
 
 namespace lockkeeper::fuzz {
 namespace {
-
-const service::Realm& realm() {
-  static const service::Realm kRealm = [] {
-    service::Realm made;
-    made.root = scratch() + "/root";
-    made.store_folder = made.root + "/.lockkeeper";
-    std::filesystem::create_directories(made.store_folder);
-    return made;
-  }();
-  return kRealm;
-}
 
 void check(const service::Settings& settings) {
   const auto length = [](std::int64_t ms) {

@@ -1,24 +1,9 @@
 // The list of layouts beside the store, of any text: read, or no lock is granted (I10).
-#include <filesystem>
-
-#include "fuzz.h"
 #include "service/layouts.h"
+#include "realm.h"
 
 namespace lockkeeper::fuzz {
-namespace {
-
-const service::Realm& realm() {
-  static const service::Realm kRealm = [] {
-    service::Realm made;
-    made.root = scratch() + "/root";
-    made.store_folder = made.root + "/.lockkeeper";
-    std::filesystem::create_directories(made.store_folder);
-    return made;
-  }();
-  return kRealm;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void run(Input input) {
   write_file(realm().store_folder + "/" + std::string(service::kLayoutsName), input.rest());

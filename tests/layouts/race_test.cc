@@ -12,6 +12,7 @@
 #include "kv/lmdb/lmdb_store.h"
 #include "service/layouts.h"
 #include "service/locks.h"
+#include "service/test_table.h"
 #include "support/process.h"
 
 namespace lockkeeper::layouts {
@@ -85,7 +86,9 @@ class Between : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
-    runtime_.open_store = [this](const service::StoreRequest& request) { return open(request); };
+    runtime_.open_store = [this](const service::StoreRequest& request) {
+      return service::open_test_store(request, clock_, kv::Durability::kProcess);
+    };
     for (const auto& [kind, make] : dialect::layout_kinds()) {
       runtime_.layout_kinds[kind] =
           [this, make](const service::LayoutEntry& entry,
@@ -106,17 +109,6 @@ class Between : public testing::Test {
       entry.root = at(root);
       EXPECT_TRUE(service::use_layout(*table_, {entry, ""}));
     }
-  }
-
-  Result<std::unique_ptr<kv::Store>> open(const service::StoreRequest& request) {
-    kv::LmdbOptions options;
-    options.folder = request.realm.store_folder;
-    options.create = request.create;
-    options.durability = kv::Durability::kProcess;
-    options.clock = &clock_;
-    LK_ASSIGN(options.boot_id, host::boot_id());
-    LK_ASSIGN(std::unique_ptr<kv::Store> store, kv::LmdbStore::open(std::move(options)));
-    return store;
   }
 
   std::string at(const std::string& name) const { return realm_.root + "/" + name; }

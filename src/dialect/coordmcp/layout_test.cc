@@ -1,6 +1,7 @@
 #include "dialect/coordmcp/layout.h"
 
 #include <gmock/gmock.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,27 +24,12 @@ using testing::UnorderedElementsAre;
 
 constexpr std::int64_t kHourMs = 3'600'000;
 
-class TestClock final : public Clock {
- public:
-  Now now() const override {
-    Now now = SystemClock().now();
-    now.wall_ms += ahead_ms;
-    return now;
-  }
-  std::int64_t ahead_ms = 0;
-};
-
 class CoordLayoutTest : public testing::Test {
  protected:
   CoordLayoutTest() {
     files_.init("repo");
     files_.folder("data");
-    service::FindRealm find;
-    find.cwd = files_.at("repo");
-    find.env = files_.env();
-    auto realm = service::find_realm(find);
-    EXPECT_TRUE(realm) << realm.error().message;
-    realm_ = *realm;
+    realm_ = files_.realm("repo");
     use({{"project", "demo"}});
   }
 
@@ -120,7 +106,7 @@ class CoordLayoutTest : public testing::Test {
   service::Environment env_ = files_.env();
   service::Realm realm_;
   service::Settings settings_;
-  TestClock clock_;
+  service::MovedClock clock_;
   std::unique_ptr<service::Layout> owned_;
   CoordLayout* layout_ = nullptr;
 };
@@ -461,11 +447,20 @@ TEST_F(CoordLayoutTest, OptionsThatMakeNoSenseAreNamed) {
 }
 
 TEST_F(CoordLayoutTest, AReadOnlyStoreIsAnErrorThatNamesIt) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
   project_file("{}");
-  ASSERT_EQ(::chmod(files_.at("data/agents/locks").c_str(), 0555), 0);
+  const std::string folder = files_.at("data/agents/locks");
+  // Root may write in any folder, but not on a file system that is read-only.
+  const bool root = ::geteuid() == 0;
+  if (root && ::mount("none", folder.c_str(), "tmpfs", MS_RDONLY, "size=64k") != 0) {
+    GTEST_SKIP() << "no tmpfs can be mounted here";
+  }
+  ASSERT_EQ(root ? 0 : ::chmod(folder.c_str(), 0555), 0);
   const auto done = layout_->prepare(lease({"a"}), kProject + "#" + in_repo("a"));
-  ::chmod(files_.at("data/agents/locks").c_str(), 0755);
+  if (root) {
+    ::umount2(folder.c_str(), MNT_DETACH);
+  } else {
+    ::chmod(folder.c_str(), 0755);
+  }
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().message, HasSubstr("agents/locks"));
 }

@@ -22,26 +22,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class TestClock final : public Clock {
- public:
-  Now now() const override {
-    Now now = SystemClock().now();
-    now.wall_ms += ahead_ms;
-    return now;
-  }
-  std::int64_t ahead_ms = 0;
-};
-
 class MkdirLayoutTest : public testing::Test {
  protected:
   MkdirLayoutTest() {
     files_.init("repo");
-    service::FindRealm find;
-    find.cwd = files_.at("repo");
-    find.env = files_.env();
-    auto realm = service::find_realm(find);
-    EXPECT_TRUE(realm) << realm.error().message;
-    realm_ = *realm;
+    realm_ = files_.realm("repo");
     use(files_.at("repo/spec"));
   }
 
@@ -107,7 +92,7 @@ class MkdirLayoutTest : public testing::Test {
   service::Environment env_ = files_.env();
   service::Realm realm_;
   service::Settings settings_;
-  TestClock clock_;
+  service::MovedClock clock_;
   std::unique_ptr<MkdirLayout> layout_;
 };
 

@@ -17,10 +17,7 @@ class MkdirRoot : public testing::Test {
   MkdirRoot() {
     files_.init("repo");
     files_.folder("repo/src/deep");
-    service::FindRealm find;
-    find.cwd = files_.at("repo");
-    find.env = files_.env();
-    realm_ = *service::find_realm(find);
+    realm_ = files_.realm("repo");
   }
   Result<std::string> root(const std::string& cwd, std::optional<std::string> named = {}) {
     return find_root(realm_, {}, files_.at(cwd), named);
