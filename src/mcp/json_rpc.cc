@@ -1,0 +1,166 @@
+#include "mcp/json_rpc.h"
+
+#include <set>
+
+#include "base/text.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+struct TooDeep {};
+struct GivenTwice {
+  std::string key;
+};
+
+// Watches a parser: how deep it is, and which keys it has seen in each object that is open.
+class Watch {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& value) {
+    using Event = Json::parse_event_t;
+    if (depth > static_cast<int>(kNestingMax)) throw TooDeep{};
+    if (event == Event::object_start) {
+      keys_.emplace_back();
+    } else if (event == Event::object_end) {
+      keys_.pop_back();
+    } else if (event == Event::key) {
+      const std::string& key = value.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) throw GivenTwice{key};
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;
+};
+
+Incoming broken(int code, std::string message, Json id = nullptr) {
+  Incoming incoming;
+  incoming.id = std::move(id);
+  incoming.error = {code, std::move(message), nullptr};
+  return incoming;
+}
+
+bool is_id(const Json& id) {
+  return id.is_string() || id.is_number_integer();
+}
+
+Incoming response_of(const Json& json) {
+  Incoming incoming;
+  incoming.kind = Incoming::Kind::kResponse;
+  incoming.id = json.at("id");
+  if (json.contains("result")) {
+    incoming.result = json.at("result");
+    return incoming;
+  }
+  const Json& error = json.at("error");
+  incoming.error.code = code::kInternalError;
+  if (error.is_object()) {
+    if (error.contains("code") && error["code"].is_number_integer()) {
+      incoming.error.code = error["code"].get<int>();
+    }
+    if (error.contains("message") && error["message"].is_string()) {
+      incoming.error.message = error["message"].get<std::string>();
+    }
+  }
+  return incoming;
+}
+
+Incoming classify(const Json& json) {
+  if (!json.is_object()) return broken(code::kInvalidRequest, "a message is an object");
+  const auto id = json.find("id");
+  const bool has_id = id != json.end();
+  const Json known_id = has_id && is_id(*id) ? *id : Json(nullptr);
+  if (!json.contains("jsonrpc") || json["jsonrpc"] != "2.0") {
+    return broken(code::kInvalidRequest, "\"jsonrpc\" must be \"2.0\"", known_id);
+  }
+  if (has_id && !is_id(*id)) {
+    return broken(code::kInvalidRequest, "an id is a string or a whole number");
+  }
+  const auto method = json.find("method");
+  if (method == json.end()) {
+    if (has_id && (json.contains("result") || json.contains("error"))) return response_of(json);
+    return broken(code::kInvalidRequest, "there is no \"method\"", known_id);
+  }
+  if (!method->is_string()) {
+    return broken(code::kInvalidRequest, "\"method\" must be a string", known_id);
+  }
+  Incoming incoming;
+  incoming.kind = has_id ? Incoming::Kind::kRequest : Incoming::Kind::kNotification;
+  incoming.id = known_id;
+  incoming.method = method->get<std::string>();
+  if (const auto params = json.find("params"); params != json.end()) {
+    if (!params->is_object()) {
+      return broken(code::kInvalidParams, "\"params\" must be an object", known_id);
+    }
+    incoming.params = *params;
+  }
+  return incoming;
+}
+
+Parsed one(Incoming incoming) {
+  Parsed parsed;
+  parsed.messages.push_back(std::move(incoming));
+  return parsed;
+}
+
+}  // namespace
+
+Parsed parse(std::string_view text) {
+  if (text.size() > kMessageBytesMax) {
+    return one(broken(code::kInvalidRequest,
+                      "a message has at most " + std::to_string(kMessageBytesMax) + " bytes"));
+  }
+  if (!is_valid_utf8(text)) return one(broken(code::kParseError, "the message is not UTF-8"));
+  Json json;
+  try {
+    Watch watch;
+    json = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
+      return watch(depth, event, value);
+    });
+  } catch (const TooDeep&) {
+    return one(broken(code::kInvalidRequest,
+                      "nested deeper than " + std::to_string(kNestingMax) + " levels"));
+  } catch (const GivenTwice& twice) {
+    return one(broken(code::kInvalidRequest, "the key " + quote(twice.key) + " is given twice"));
+  } catch (const Json::exception&) {
+    return one(broken(code::kParseError, "the message is not JSON"));
+  }
+  if (!json.is_array()) return one(classify(json));
+  if (json.empty()) return one(broken(code::kInvalidRequest, "the batch is empty"));
+  if (json.size() > kBatchMax) {
+    return one(broken(code::kInvalidRequest,
+                      "a batch has at most " + std::to_string(kBatchMax) + " messages"));
+  }
+  Parsed parsed;
+  parsed.batch = true;
+  for (const Json& each : json) parsed.messages.push_back(classify(each));
+  return parsed;
+}
+
+Json response(const Json& id, Json result) {
+  return {{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}};
+}
+
+Json error_response(const Json& id, const RpcError& error) {
+  Json body{{"code", error.code}, {"message", error.message}};
+  if (!error.data.is_null()) body["data"] = error.data;
+  return {{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(body)}};
+}
+
+Json notification(const std::string& method, Json params) {
+  Json json{{"jsonrpc", "2.0"}, {"method", method}};
+  if (!params.is_null()) json["params"] = std::move(params);
+  return json;
+}
+
+Json request(const Json& id, const std::string& method, Json params) {
+  Json json{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}};
+  if (!params.is_null()) json["params"] = std::move(params);
+  return json;
+}
+
+std::string line_of(const Json& message) {
+  return message.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace lockkeeper::mcp

@@ -1,0 +1,71 @@
+// JSON-RPC 2.0 as MCP uses it: what came in, told apart and checked; what goes out, built.
+//
+// Reading is strict, because a lock is no place for guesses: text that is not UTF-8, nesting beyond
+// a limit, a key given twice and an id that is neither a string nor a whole number are refused by
+// the book, with the id if it can be told.
+//
+// Thread safety: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockkeeper::mcp {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::size_t kMessageBytesMax = 4U << 20;
+inline constexpr std::size_t kNestingMax = 64;
+inline constexpr std::size_t kBatchMax = 100;
+
+namespace code {
+inline constexpr int kParseError = -32700;
+inline constexpr int kInvalidRequest = -32600;
+inline constexpr int kMethodNotFound = -32601;
+inline constexpr int kInvalidParams = -32602;
+inline constexpr int kInternalError = -32603;
+inline constexpr int kResourceNotFound = -32002;    // until 2025-11-25
+inline constexpr int kHeaderMismatch = -32020;      // from 2026-07-28 on
+inline constexpr int kMissingCapability = -32021;   // likewise
+inline constexpr int kUnsupportedVersion = -32022;  // likewise
+}  // namespace code
+
+struct RpcError {
+  int code = code::kInternalError;
+  std::string message;
+  Json data;  // null: none
+};
+
+struct Incoming {
+  enum class Kind {
+    kRequest,
+    kNotification,
+    kResponse,  // to a request of ours
+    kBroken,    // `error` is to be answered, under `id`
+  };
+  Kind kind = Kind::kBroken;
+  Json id;  // a string or a whole number; null: none, or it cannot be told
+  std::string method;
+  Json params = Json::object();
+  Json result;  // of a response; null if it failed
+  RpcError error;
+};
+
+struct Parsed {
+  std::vector<Incoming> messages;  // at least one
+  bool batch = false;
+};
+Parsed parse(std::string_view text);
+
+Json response(const Json& id, Json result);
+Json error_response(const Json& id, const RpcError& error);
+Json notification(const std::string& method, Json params);
+Json request(const Json& id, const std::string& method, Json params);
+
+// One line; what is not UTF-8 becomes U+FFFD. A message never has a line break in it.
+std::string line_of(const Json& message);
+
+}  // namespace lockkeeper::mcp

@@ -1,0 +1,49 @@
+// The revisions of the protocol that we speak, and what tells their two eras apart.
+//
+//   legacy  `initialize` opens a session; both sides send requests; resources are subscribed to
+//   modern  stateless: every request says in its `_meta` which revision it is and what its client
+//           can do; results say that they are complete; long-lived requests carry notifications
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mcp/json_rpc.h"
+
+namespace lockkeeper::mcp {
+
+enum class Era { kLegacy, kModern };
+
+inline constexpr std::string_view kModernRevision = "2026-07-28";
+inline constexpr std::string_view kLegacyRevisions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                                        "2024-11-05"};  // newest first
+
+bool is_legacy_revision(std::string_view revision);
+
+// Keys of `_meta`.
+inline constexpr const char* kMetaRevision = "io.modelcontextprotocol/protocolVersion";
+inline constexpr const char* kMetaCapabilities = "io.modelcontextprotocol/clientCapabilities";
+inline constexpr const char* kMetaClient = "io.modelcontextprotocol/clientInfo";
+inline constexpr const char* kMetaLogLevel = "io.modelcontextprotocol/logLevel";
+inline constexpr const char* kMetaServer = "io.modelcontextprotocol/serverInfo";
+inline constexpr const char* kMetaSubscription = "io.modelcontextprotocol/subscriptionId";
+
+// Who asks, and how: of one request (modern), or of a session (legacy).
+struct Client {
+  Era era = Era::kLegacy;
+  std::string revision{kLegacyRevisions[0]};
+  Json capabilities = Json::object();
+  Json info = Json::object();
+
+  bool at_least(std::string_view since) const { return revision >= since; }
+  bool can(const std::string& capability) const { return capabilities.contains(capability); }
+};
+
+// The `_meta` of a request's parameters; an empty object where there is none.
+const Json& meta_of(const Json& params);
+
+// Does the request speak of itself as modern?
+bool is_modern(const Json& params);
+
+}  // namespace lockkeeper::mcp

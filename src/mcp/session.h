@@ -1,0 +1,105 @@
+// One conversation with a client: a stdio connection, a legacy HTTP session, or a single modern
+// HTTP exchange. Decides the era of each request, does what the protocol itself asks for, and hands
+// the rest to the catalogue. Both eras may be interleaved.
+//
+// No request waits for another: what may take long runs on the pool, and is cancelled by the
+// client's word, by its going away, or by close().
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "mcp/call.h"
+#include "mcp/catalogue.h"
+#include "mcp/pool.h"
+
+namespace lockkeeper::mcp {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  // All must outlive it and what it has started. Sessions are held by shared_ptr.
+  Session(const Catalogue& catalogue, Pool& pool) : catalogue_(catalogue), pool_(pool) {}
+  ~Session() { close(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // A message of the client. Its answer, and what belongs to it, go to `outlet`.
+  void take(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
+  // What came as one text; batches are for the one revision that had them.
+  void take_text(std::string_view text, const std::shared_ptr<Outlet>& outlet);
+
+  // Where a legacy client hears what it did not ask for: its connection, or its GET stream.
+  void set_listener(std::shared_ptr<Outlet> outlet);
+
+  // Something has changed; whoever subscribed to it is told.
+  void resource_changed(const std::string& uri);
+  void list_changed(const std::string& what);  // "tools", "prompts", "resources"
+  // Does anybody want to know of changes?
+  bool has_subscribers() const;
+
+  // Ends subscriptions by the book, cancels everything that is at work. Idempotent.
+  void close();
+
+ private:
+  struct Subscription {
+    Json id;  // of the listen request
+    std::shared_ptr<Outlet> outlet;
+    Json filter;
+  };
+  using Calls = std::map<std::string, std::shared_ptr<Call>>;
+
+  void answer(const Json& id, const std::shared_ptr<Call>& call, const Answer& answer,
+              bool cacheable);
+  void refuse(const Json& id, const RpcError& error, const std::shared_ptr<Outlet>& outlet);
+  std::optional<RpcError> client_of(const Incoming& request, Client& client) const;
+  void request(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
+  void notified(const Incoming& message);
+  void responded(const Incoming& message);
+
+  void initialize(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
+  void listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
+  std::optional<Answer> at_once(const Incoming& message, const Client& client);
+  Answer subscribe(const Json& params, bool wanted);
+  Answer set_level(const Json& params);
+  void later(const Incoming& message, const std::shared_ptr<Call>& call);
+  Answer work(Call& call) const;
+  Answer complete(const Json& params) const;
+  std::optional<Json> ask(const std::shared_ptr<Outlet>& outlet, const std::string& method,
+                          Json params, const Call& by);
+  bool forget(const Json& id);
+
+  const Catalogue& catalogue_;
+  Pool& pool_;
+  mutable std::mutex mutex_;  // protects all below
+  bool closed_ = false;
+  std::optional<Client> legacy_;  // once initialized
+  std::optional<std::string> log_level_;
+  std::shared_ptr<Outlet> listener_;
+  std::set<std::string> subscribed_;  // legacy: URIs
+  std::vector<Subscription> subscriptions_;
+  Calls calls_;  // at work, by the text of their id
+  std::int64_t asked_ = 0;
+  struct Pending {
+    std::optional<Json> result;
+    bool done = false;
+  };
+  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;  // requests of ours
+  std::condition_variable answered_;
+};
+
+// {"tools":{},…} for both eras.
+Json capabilities_of(const Catalogue& catalogue, Era era);
+
+// The lists, as each revision has them. A bad cursor is an error.
+Answer list_tools(const Catalogue& catalogue, const Client& client, const Json& params);
+Answer list_resources(const Catalogue& catalogue, const Client& client, const Json& params);
+Answer list_templates(const Catalogue& catalogue, const Client& client, const Json& params);
+Answer list_prompts(const Catalogue& catalogue, const Client& client, const Json& params);
+
+}  // namespace lockkeeper::mcp
