@@ -134,10 +134,15 @@ Result<WaitingRoom::Waited> WaitingRoom::wait(const core::Owner& owner, const se
   }
   --seat->callers;
   Waited waited;
-  if (call.cancelled() && seat->callers == 0 && !seat->done) leave(*seat);
-  waited.queued = !seat->done;
+  waited.queued = true;
   waited.position = seat->position;
   waited.conflicts = seat->conflicts;
+  if (call.cancelled()) {  // nobody hears the answer, not even a grant that came just now
+    if (seat->callers == 0) leave(*seat);
+    changed_.notify_all();
+    return waited;
+  }
+  waited.queued = !seat->done;
   if (!seat->done) return waited;
   if (const auto mine = seats_.find(name); mine != seats_.end() && mine->second == seat) {
     seats_.erase(mine);  // claimed
