@@ -134,6 +134,10 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
+    {"mcp", "The lock tools for coding agents: an MCP server on stdin and stdout",
+     "  claude mcp add lock -- lockkeeper mcp\n"
+     "  codex mcp add lock -- lockkeeper mcp\n",
+     mcp_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",

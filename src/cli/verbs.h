@@ -34,6 +34,7 @@ int coordmcp_verb(VerbContext& context);
 int layout_verb(VerbContext& context);
 int list_verb(VerbContext& context);
 int log_verb(VerbContext& context);
+int mcp_verb(VerbContext& context);
 int message_verb(VerbContext& context);
 int pause_verb(VerbContext& context);
 int plan_verb(VerbContext& context);

@@ -213,4 +213,89 @@ Answer LockServer::renew(Call& call, const Json& arguments) {
   return said(std::move(message), std::move(json));
 }
 
+// Each for itself: what is free of what I want.
+Answer LockServer::status(Call& call, const Json& arguments) {
+  const auto owner = owner_of(call, arguments);
+  if (!owner) return trouble(owner.error());
+  const std::vector<std::string> wanted = strings(arguments, "resources");
+  service::Locks locks = locks_of(*owner);
+  return wanted.empty() ? everything(locks) : each_of(locks, wanted);
+}
+
+Answer LockServer::everything(service::Locks& locks) {
+  const auto reply = locks.list({});
+  if (!reply) return trouble(reply.error());
+  Json json = service::list_json(*reply);
+  std::string message;
+  for (const service::ListedLease& each : reply->leases) {
+    message += joined(keys_of(each.lease)) + ": " + service::owner_text(each.lease.owner) + ", " +
+               service::end_text(each.lease, now_wall_ms());
+    if (!each.lease.reason.empty()) message += ", " + quote(each.lease.reason);
+    message += "\n";
+  }
+  if (message.empty()) message = "Nothing is held.\n";
+  if (!reply->waiters.empty()) message += std::to_string(reply->waiters.size()) + " wait.\n";
+  message += "Next: lock_acquire what you need";
+  return said(std::move(message), std::move(json));
+}
+
+Answer LockServer::each_of(service::Locks& locks, const std::vector<std::string>& wanted) {
+  Json json{{"free", Json::array()}, {"mine", Json::array()}, {"held", Json::array()}};
+  std::string message;
+  for (const std::string& resource : wanted) {
+    service::CheckCommand command;
+    command.wanted.texts = {resource};
+    const auto reply = locks.check(command);
+    if (!reply) return trouble(reply.error());
+    if (reply->conflicts.empty()) {
+      json[reply->mine ? "mine" : "free"].push_back(resource);
+      message += resource + (reply->mine ? ": yours\n" : ": free\n");
+      continue;
+    }
+    for (const core::Conflict& conflict : reply->conflicts) {
+      json["held"].push_back(service::conflict_json(conflict));
+    }
+    message +=
+        resource + ": " + service::holder_text(reply->conflicts.front(), now_wall_ms()) + "\n";
+  }
+  message += "Next: lock_acquire what is free; for the rest wait with wait_s or ask the holder";
+  return said(std::move(message), std::move(json));
+}
+
+Answer LockServer::message(Call& call, const Json& arguments) {
+  const auto owner = owner_of(call, arguments);
+  if (!owner) return trouble(owner.error());
+  service::Messages messages(table_, *owner);
+  const std::string text = string(arguments, "text");
+  Json json{{"messages", Json::array()}};
+  if (text.empty()) {
+    const auto unread = messages.read({});
+    if (!unread) return trouble(unread.error());
+    std::string told;
+    for (const core::Message& each : *unread) {
+      json["messages"].push_back(service::message_json(each));
+      told += service::owner_text(each.from) + ": " + each.text + "\n";
+    }
+    return said(told.empty() ? "No new notes" : std::move(told), std::move(json));
+  }
+  service::SendCommand command;
+  command.text = text;
+  command.to.agent = string(arguments, "to");
+  if (const std::string held = string(arguments, "holding"); !held.empty()) {
+    command.to_holders_of.texts = {held};
+  }
+  if (command.to.agent.empty() && command.to_holders_of.texts.empty()) {
+    return trouble({Code::kInvalidInput, "nobody is named who should get the note",
+                    "give to (an agent) or holding (a resource)"});
+  }
+  const auto sent = messages.send(command);
+  if (!sent) return trouble(sent.error());
+  std::string whom;
+  for (const core::Message& each : *sent) {
+    json["messages"].push_back(service::message_json(each));
+    whom += (whom.empty() ? "" : ", ") + service::owner_text(each.to);
+  }
+  return said("Sent to " + whom + ", who is told at its next command", std::move(json));
+}
+
 }  // namespace lockkeeper::mcp

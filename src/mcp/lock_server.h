@@ -35,6 +35,8 @@ class LockServer {
   Answer release(Call& call, const Json& arguments);
   Answer renew(Call& call, const Json& arguments);
   Answer status(Call& call, const Json& arguments);
+  Answer everything(service::Locks& locks);
+  Answer each_of(service::Locks& locks, const std::vector<std::string>& wanted);
   Answer message(Call& call, const Json& arguments);
 
   Result<core::Owner> owner_of(const Call& call, const Json& arguments) const;
