@@ -7,6 +7,7 @@
 namespace lockkeeper::mcp {
 namespace {
 
+constexpr std::int64_t kTellEveryMs = 1'000;
 constexpr auto kTick = std::chrono::milliseconds(1'000);
 
 // The same owner asking for the same, in the same mode.
@@ -30,7 +31,6 @@ struct WaitingRoom::Seat {
   std::size_t position = 0;
   std::vector<core::Conflict> conflicts;
   Result<service::AcquireResult> result = service::AcquireResult{};
-  std::uint64_t seen = 0;  // counts changes, for those who report progress
 };
 
 WaitingRoom::~WaitingRoom() {
@@ -50,7 +50,6 @@ bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
   const std::lock_guard lock(mutex_);
   seat.position = progress.position;
   seat.conflicts = progress.conflicts;
-  ++seat.seen;
   changed_.notify_all();
   return !seat.unwanted && (seat.callers > 0 || now_ms() < seat.wanted_until_ms);
 }
@@ -120,12 +119,12 @@ Result<WaitingRoom::Waited> WaitingRoom::wait(const core::Owner& owner, const se
     changed_.notify_all();
   });
   lock.lock();
-  std::uint64_t told = 0;
+  std::int64_t told_ms = 0;
   while (!seat->done && !call.cancelled() && now_ms() < until) {
     const auto left = std::chrono::milliseconds(until - now_ms());
     changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kTick, left));
-    if (seat->seen == told) continue;
-    told = seat->seen;
+    if (now_ms() - told_ms < kTellEveryMs) continue;
+    told_ms = now_ms();
     const std::size_t position = seat->position;
     lock.unlock();  // telling may take its time
     call.progress(static_cast<double>(wait_ms - (until - now_ms())), static_cast<double>(wait_ms),
