@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/doctor.h"
+#include "app/mcp.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/cli.h"
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
   environment.runtime = &runtime;
   environment.program = own_path();
   environment.doctor = app::doctor;
+  environment.mcp = app::serve_mcp;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   if (environment.out_is_terminal || environment.err_is_terminal) {

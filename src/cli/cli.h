@@ -4,13 +4,23 @@
 
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "service/runtime.h"
 
 namespace lockkeeper::cli {
 
 class VerbContext;
+
+// How `mcp` is to serve.
+struct McpOptions {
+  std::optional<std::string> http;  // ADDRESS:PORT; none: stdin and stdout
+  std::optional<std::string> token_file;
+  bool no_auth = false;
+  std::vector<std::string> dialects;
+};
 
 struct CliEnvironment {
   const service::Runtime* runtime = nullptr;  // must outlive the call
@@ -26,6 +36,8 @@ struct CliEnvironment {
   // Looks at the realm's store and mends it if told to. It needs the backend, which this room must
   // not know, so main brings it.
   std::function<int(VerbContext&, bool repair)> doctor;
+  // Serves MCP until its client is gone. A door of its own, beside this one.
+  std::function<int(VerbContext&, const McpOptions&)> mcp;
 };
 
 // Runs one command and gives its exit status (CONTRACT's table). Throws nothing.

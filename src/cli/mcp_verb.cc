@@ -1,42 +1,24 @@
-// `mcp`: the lock tools for coding agents, over stdin and stdout.
-#include <signal.h>
-#include <sys/signalfd.h>
-
-#include "base/fd.h"
+// `mcp`: the lock tools for coding agents. Declares its flags, then calls CliEnvironment::mcp.
+#include "base/assert.h"
+#include "cli/context.h"
 #include "cli/verbs.h"
-#include "mcp/lock_server.h"
-#include "mcp/stdio.h"
 
 namespace lockkeeper::cli {
-namespace {
-
-constexpr std::size_t kThreadsMax = 64;
-
-// The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
-Fd end_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-}  // namespace
 
 int mcp_verb(VerbContext& context) {
+  McpOptions options;
+  Arguments& arguments = context.arguments();
+  arguments.value("--http", options.http, "ADDRESS:PORT",
+                  "serve Streamable HTTP there instead of stdin and stdout");
+  arguments.value("--token-file", options.token_file, "FILE",
+                  "HTTP clients must know what it says; made if missing");
+  arguments.flag("--no-auth", options.no_auth, "let every HTTP client in; on loopback only");
+  arguments.values("--dialect", options.dialects, "NAME",
+                   "add the tools of another protocol; may be given twice");
+  arguments.offer(std::vector<std::string>{"coordmcp", "coordinator"});
   if (const auto status = context.parse()) return *status;
-  ::signal(SIGPIPE, SIG_IGN);
-  const Fd ended = end_signals();
-  auto open = context.open(std::vector<std::string>{}, true);
-  if (!open) return context.out().failed(open.error());
-  auto under = service::under_from(context.runtime().env);
-  if (!under) return context.out().failed(under.error());
-  mcp::LockServer server((*open)->table, (*open)->identity, std::move(*under), LOCKKEEPER_VERSION);
-  const mcp::Catalogue catalogue = server.catalogue();
-  mcp::Pool pool(kThreadsMax);
-  const auto session = std::make_shared<mcp::Session>(catalogue, pool);
-  mcp::serve_stdio(session, {0, 1, ended.get()});
-  return 0;
+  LOCKKEEPER_ASSERT(context.environment().mcp);
+  return context.environment().mcp(context, options);
 }
 
 }  // namespace lockkeeper::cli

@@ -134,7 +134,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
-    {"mcp", "The lock tools for coding agents: an MCP server on stdin and stdout",
+    {"mcp", "Serve the lock tools to coding agents (MCP)",
      "  claude mcp add lock -- lockkeeper mcp\n"
      "  codex mcp add lock -- lockkeeper mcp\n",
      mcp_verb},

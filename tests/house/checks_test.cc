@@ -212,7 +212,7 @@ TEST(Plan, has_every_folder_of_the_design) {
                   "app", "base", "cli", "core", "crew", "dialect", "dialect/coordinator",
                   "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir", "dialect/workflow",
                   "embed", "enforce", "host", "http", "key", "kv", "kv/lmdb", "kv/memory", "mcp",
-                  "plan", "service", "wiring"));
+                  "mcp/locks", "plan", "service", "wiring"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");

@@ -33,8 +33,12 @@ const Plan& plan() {
     rooms["crew"] = below;
     below.insert({"crew", "dialect"});
     below.insert(dialects.begin(), dialects.end());
-    rooms["cli"] = rooms["mcp"] = rooms["http"] = rooms["enforce"] = below;
-    below.insert({"cli", "mcp", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});
+    rooms["cli"] = rooms["enforce"] = rooms["mcp/locks"] = below;
+    // Two languages of the wire that know no lock, and what is said in one of them.
+    rooms["http"] = {"base"};
+    rooms["mcp"] = {"http", "base"};
+    rooms["mcp/locks"].insert("mcp");
+    below.insert({"cli", "mcp", "mcp/locks", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});
     rooms["app"] = below;
     return rooms;
   }();

@@ -1,7 +1,7 @@
-#include "mcp/lock_server.h"
+#include "mcp/locks/server.h"
 
 #include "base/text.h"
-#include "mcp/lock_schemas.h"
+#include "mcp/locks/schemas.h"
 #include "service/messages.h"
 #include "service/report.h"
 

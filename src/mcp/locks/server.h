@@ -13,7 +13,7 @@
 #include <string>
 
 #include "mcp/catalogue.h"
-#include "mcp/waiting_room.h"
+#include "mcp/locks/waiting_room.h"
 #include "service/locks.h"
 
 namespace lockkeeper::mcp {

@@ -1,4 +1,4 @@
-#include "mcp/lock_resources.h"
+#include "mcp/locks/resources.h"
 
 #include <algorithm>
 #include <set>

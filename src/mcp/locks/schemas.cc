@@ -1,4 +1,4 @@
-#include "mcp/lock_schemas.h"
+#include "mcp/locks/schemas.h"
 
 namespace lockkeeper::mcp {
 namespace {

@@ -1,4 +1,4 @@
-#include "mcp/waiting_room.h"
+#include "mcp/locks/waiting_room.h"
 
 #include <thread>
 

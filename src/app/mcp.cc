@@ -1,0 +1,42 @@
+#include "app/mcp.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "base/fd.h"
+#include "mcp/locks/server.h"
+#include "mcp/stdio.h"
+
+namespace lockkeeper::app {
+namespace {
+
+constexpr std::size_t kThreadsMax = 64;
+
+// The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
+Fd end_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
+  static_cast<void>(options);
+  ::signal(SIGPIPE, SIG_IGN);
+  const Fd ended = end_signals();
+  auto open = context.open(std::vector<std::string>{}, true);
+  if (!open) return context.out().failed(open.error());
+  auto under = service::under_from(context.runtime().env);
+  if (!under) return context.out().failed(under.error());
+  mcp::LockServer server((*open)->table, (*open)->identity, std::move(*under), LOCKKEEPER_VERSION);
+  const mcp::Catalogue catalogue = server.catalogue();
+  mcp::Pool pool(kThreadsMax);
+  const auto session = std::make_shared<mcp::Session>(catalogue, pool);
+  mcp::serve_stdio(session, {0, 1, ended.get()});
+  return 0;
+}
+
+}  // namespace lockkeeper::app

@@ -1,0 +1,10 @@
+// `mcp`: wires the lock tools to a transport and serves until the client is gone or a signal came.
+#pragma once
+
+#include "cli/context.h"
+
+namespace lockkeeper::app {
+
+int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options);
+
+}  // namespace lockkeeper::app
