@@ -135,8 +135,10 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
     {"mcp", "Serve the lock tools to coding agents (MCP)",
-     "  claude mcp add lock -- lockkeeper mcp\n"
-     "  codex mcp add lock -- lockkeeper mcp\n",
+     "  lockkeeper mcp                      started by a client, say by\n"
+     "                                      claude mcp add lock -- lockkeeper mcp\n"
+     "  lockkeeper mcp --http 127.0.0.1:7420\n"
+     "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
     {"config", "The settings in force, and where each comes from",
      "  lockkeeper config show\n"
