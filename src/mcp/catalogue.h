@@ -80,6 +80,9 @@ struct Catalogue {
   std::function<std::vector<std::string>(const Json& ref, const std::string& name,
                                          const std::string& typed)>
       complete;
+  // A client is about to watch this resource: what changes from now on is to be told (Audience).
+  // Called before the client hears that it does; from any thread.
+  std::function<void(const std::string& uri)> watch;
   bool lists_change = false;  // tools and prompts may come and go
   bool logs = false;          // handlers use Call::log
 

@@ -352,7 +352,10 @@ void Session::listen(const Incoming& message, const std::shared_ptr<Outlet>& out
     if (wanted->value(list, Json()) == true && changes) honoured[list] = true;
   }
   const Json uris = wanted->value("resourceSubscriptions", Json());
-  if (uris.is_array() && offered.contains("resources")) honoured["resourceSubscriptions"] = uris;
+  if (uris.is_array() && offered.contains("resources")) {
+    honoured["resourceSubscriptions"] = uris;
+    watch(uris);
+  }
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
@@ -371,6 +374,7 @@ Answer Session::subscribe(const Json& params, bool wanted) {
   if (!is_text(params, "uri")) {
     return Answer::failed(code::kInvalidParams, "\"uri\" is missing or no string");
   }
+  if (wanted) watch(Json::array({params["uri"]}));
   const std::lock_guard lock(mutex_);
   const std::string uri = params["uri"].get<std::string>();
   if (!wanted) {
@@ -397,9 +401,22 @@ void Session::set_listener(std::shared_ptr<Outlet> outlet) {
   listener_ = std::move(outlet);
 }
 
-bool Session::has_subscribers() const {
+std::set<std::string> Session::watched() const {
   const std::lock_guard lock(mutex_);
-  return !subscribed_.empty() || !subscriptions_.empty();
+  std::set<std::string> uris = subscribed_;
+  for (const Subscription& each : subscriptions_) {
+    for (const Json& uri : each.filter.value("resourceSubscriptions", Json::array())) {
+      if (uri.is_string()) uris.insert(uri.get<std::string>());
+    }
+  }
+  return uris;
+}
+
+void Session::watch(const Json& uris) const {
+  if (!catalogue_.watch) return;
+  for (const Json& uri : uris) {
+    if (uri.is_string()) catalogue_.watch(uri.get<std::string>());
+  }
 }
 
 void Session::resource_changed(const std::string& uri) {

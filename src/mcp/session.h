@@ -40,8 +40,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Something has changed; whoever subscribed to it is told.
   void resource_changed(const std::string& uri);
   void list_changed(const std::string& what);  // "tools", "prompts", "resources"
-  // Does anybody want to know of changes?
-  bool has_subscribers() const;
+  // The resources whose changes somebody wants to know of.
+  std::set<std::string> watched() const;
 
   // Ends subscriptions by the book, cancels everything that is at work. Idempotent.
   void close();
@@ -66,6 +66,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
   std::optional<Answer> at_once(const Incoming& message, const Client& client);
   Answer subscribe(const Json& params, bool wanted);
+  void watch(const Json& uris) const;
   Answer set_level(const Json& params);
   void later(const Incoming& message, const std::shared_ptr<Call>& call);
   Answer work(Call& call) const;
