@@ -1,0 +1,58 @@
+// The official conformance suite against the fixture, which is the product's own layer with the
+// suite's tools: conformance.mjs REVISION. Every scenario that the revision requires must pass;
+// there is no list of expected failures.
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, check, npmFolder, runChecks, versionOf } from "./support.mjs";
+
+const [revision] = process.argv.slice(2);
+const kPackage = "@modelcontextprotocol/conformance";
+const kSuite = join(npmFolder, "node_modules", kPackage, "dist/index.js");
+
+function suite(scene, ...words) {
+  const child = spawn(process.execPath, [kSuite, ...words], {
+    cwd: scene.folder,
+    env: scene.env(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (out += text));
+  return new Promise((done) => child.once("close", (status) => done({ status, out })));
+}
+
+// Every check of every scenario, from the files that the suite leaves.
+function checksIn(folder) {
+  return readdirSync(folder).flatMap((scenario) =>
+    JSON.parse(readFileSync(join(folder, scenario, "checks.json"), "utf8")).map((each) => ({
+      ...each,
+      scenario: scenario.replace(/^server-|-\d{4}-\d\d-\d\dT.*$/g, ""),
+    })),
+  );
+}
+
+async function required(scene) {
+  const { out } = await suite(scene, "list", "--requirements", revision);
+  const ofServers = out.split("Server scenarios")[1].split("Client scenarios")[0];
+  return ofServers.match(/(?<=^ +- )\S+/gm);
+}
+
+check(`every scenario that ${revision} requires`, async (scene) => {
+  const fixture = process.env.LOCKKEEPER_MCP_FIXTURE;
+  const { url } = await scene.serveHttp({ command: fixture, before: [], token: null });
+  const results = join(scene.folder, "results");
+  const done = await suite(scene, "server", "--url", url, "--requirements", revision, "-o", results);
+  const all = checksIn(results);
+  const failed = all.filter((each) => each.status === "FAILURE");
+  const scenarios = new Set(all.map((each) => each.scenario));
+  console.log(`          ${scenarios.size} scenarios, ${all.length} checks, ` +
+    `${failed.length} failed`);
+  for (const each of failed) {
+    console.log(`          ${each.scenario}: ${each.id}: ${each.errorMessage ?? each.description}`);
+  }
+  assert.equal(failed.length, 0);
+  assert.equal(done.status, 0, done.out);
+  assert.deepEqual([...scenarios].sort(), (await required(scene)).sort());
+});
+
+await runChecks(`conformance ${versionOf(kPackage)}, ${revision}`);
