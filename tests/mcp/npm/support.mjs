@@ -109,14 +109,22 @@ export class Scene {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  // The shipped program, run to its end; its stdout as JSON.
-  cli(agent, ...words) {
+  // The shipped program, run to its end; its stdout as JSON, one object for each line.
+  lines(agent, ...words) {
     const done = spawnSync(program, [...words, "--json"], {
       cwd: this.repo,
       env: this.env(agent),
       encoding: "utf8",
     });
-    return JSON.parse(done.stdout || "null");
+    return done.stdout.split("\n").filter(Boolean).map((each) => JSON.parse(each));
+  }
+
+  cli(agent, ...words) {
+    return this.lines(agent, ...words)[0];
+  }
+
+  log() {
+    return this.lines("", "log");
   }
 
   start(command, words, options = {}) {

@@ -1,0 +1,187 @@
+// A real coding agent, twice, in one repository: one holds a file, the other is told so, waits its
+// turn, and gets it. clients.mjs claude|codex|gemini|copilot|opencode
+//
+// The clients are real, their models are ours (fake_model.mjs); nothing goes over a network.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { assert, check, program, runChecks, skip } from "./support.mjs";
+import { say, startModel, tool } from "./fake_model.mjs";
+
+const [name] = process.argv.slice(2);
+const kFolder = process.env.LOCKKEEPER_MCP_CLIENTS ?? "";
+const kModules = join(kFolder, "node_modules");
+const kArchitecture = process.arch === "arm64" ? "arm64" : "x64";
+const kPrompt = "go";
+
+function write(file, text) {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typeof text === "string" ? text : JSON.stringify(text, null, 2));
+}
+
+// How each is installed, told of our server and of the model, and run once without asking anybody.
+const clients = {
+  claude: {
+    package: "@anthropic-ai/claude-code",
+    command: () => [join(kModules, `@anthropic-ai/claude-code-linux-${kArchitecture}/claude`)],
+    prepare(home) {
+      const server = { type: "stdio", command: program, args: ["mcp"] };
+      write(join(home, "mcp.json"), { mcpServers: { lock: server } });
+    },
+    words: (home) => [
+      "-p", kPrompt, "--output-format", "stream-json", "--verbose",
+      "--mcp-config", join(home, "mcp.json"), "--strict-mcp-config",
+      "--permission-mode", "dontAsk", "--allowedTools", "mcp__lock", "ToolSearch",
+    ],
+    env: (url) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: "dummy",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    }),
+  },
+  codex: {
+    package: "@openai/codex",
+    command: () => [process.execPath, join(kModules, "@openai/codex/bin/codex.js")],
+    prepare(home, url, repo) {
+      write(join(home, ".codex/config.toml"), `
+model_provider = "fake"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[model_providers.fake]
+name = "fake"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+[projects."${repo}"]
+trust_level = "trusted"
+[mcp_servers.lock]
+command = "${program}"
+args = ["mcp"]
+`);
+    },
+    words: (home, repo) => ["exec", "--json", "-m", "gpt-5.5", "-C", repo, kPrompt],
+    env: () => ({ FAKE_KEY: "dummy" }),
+  },
+  gemini: {
+    package: "@google/gemini-cli",
+    command: () => [process.execPath, join(kModules, "@google/gemini-cli/bundle/gemini.js")],
+    prepare(home) {
+      write(join(home, ".gemini/settings.json"), {
+        security: { auth: { selectedType: "gemini-api-key" } },
+        mcpServers: { lock: { command: program, args: ["mcp"], trust: true } },
+      });
+    },
+    words: () => [
+      "-m", "gemini-2.5-flash", "--skip-trust", "--approval-mode", "yolo", "--output-format", "stream-json",
+      "-p", kPrompt,
+    ],
+    env: (url) => ({ GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: url }),
+  },
+  copilot: {
+    package: "@github/copilot",
+    command: () => [join(kModules, `@github/copilot-linux-${kArchitecture}/copilot`)],
+    prepare(home) {
+      const server = { type: "local", command: program, args: ["mcp"], tools: ["*"] };
+      write(join(home, ".copilot/mcp-config.json"), { mcpServers: { lock: server } });
+    },
+    words: () => ["-p", kPrompt, "--allow-all-tools"],
+    env: (url) => ({
+      COPILOT_PROVIDER_BASE_URL: url,
+      COPILOT_PROVIDER_TYPE: "anthropic",
+      COPILOT_PROVIDER_API_KEY: "dummy",
+      COPILOT_MODEL: "claude-sonnet-4",
+    }),
+  },
+  opencode: {
+    package: `opencode-linux-${kArchitecture}`,
+    command: () => [join(kModules, `opencode-linux-${kArchitecture}/bin/opencode`)],
+    prepare(home, url) {
+      write(join(home, ".config/opencode/opencode.json"), {
+        provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: "dummy" } } },
+        model: "anthropic/claude-sonnet-4-5",
+        mcp: { lock: { type: "local", command: [program, "mcp"], enabled: true } },
+        autoupdate: false,
+      });
+    },
+    words: () => ["run", "--print-logs", kPrompt],
+    env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: "1" }),
+  },
+};
+
+const client = clients[name];
+const manifest = join(kModules, client.package, "package.json");
+if (!existsSync(manifest)) {
+  skip(`${client.package} is not in "${kFolder}"; ` +
+    "LOCKKEEPER_MCP_CLIENTS=1 ./dev test --long installs it");
+}
+
+// Runs it to its end as `agent`; what it printed.
+function run(scene, model, agent) {
+  const home = join(scene.folder, agent);
+  mkdirSync(home);
+  const url = model.url(agent);
+  client.prepare(home, url, scene.repo);
+  const [command, ...first] = client.command();
+  const child = scene.start(command, [...first, ...client.words(home, scene.repo)], {
+    env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "dumb", ...client.env(url) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (out += text));
+  return new Promise((done) => child.once("close", (status) => done({ status, out })));
+}
+
+const promised = () => {
+  let keep;
+  const promise = new Promise((done) => (keep = done));
+  return { promise, keep };
+};
+
+check("two agents meet over one file", async (scene) => {
+  const held = promised();
+  const met = promised();
+  const waits = promised();
+  const model = await startModel({
+    ann: [
+      () => tool("lock_acquire", { resources: ["a.c"], reason: "parser rewrite" }),
+      (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", {}))),
+      () => waits.promise.then(() => tool("lock_release", { resources: ["a.c"] })),
+      () => say("released"),
+    ],
+    bob: [
+      () => held.promise.then(() => tool("lock_acquire", { resources: ["a.c"] })),
+      (seen) => (
+        met.keep(seen),
+        setTimeout(waits.keep, 1_000),
+        tool("lock_acquire", { resources: ["a.c"], wait_s: 45 })
+      ),
+      () => tool("lock_release", {}),
+      () => say("done"),
+    ],
+  });
+  scene.atEnd(() => model.close());
+  const [ann, bob] = await Promise.all([run(scene, model, "ann"), run(scene, model, "bob")]);
+  for (const agent of ["ann", "bob"]) {
+    for (const seen of model.seen(agent)) console.log(`          ${agent}'s model saw: ${seen}`);
+  }
+  assert.equal(ann.status, 0, ann.out);
+  assert.equal(bob.status, 0, bob.out);
+  const [granted, listed, released] = model.seen("ann");
+  assert.match(granted, /Locked a\.c/);
+  assert.match(listed, /a\.c/);
+  assert.match(released, /Released a\.c/);
+  const [refused, waited, given] = model.seen("bob");
+  // The whole message, whichever half the client shows: who, why, what next.
+  assert.match(refused, /held by/);
+  assert.match(refused, /parser rewrite/);
+  assert.match(refused, /Next: /);
+  assert.match(waited, /Locked a\.c/);
+  assert.match(given, /Released a\.c/);
+  const events = scene.log();
+  const owners = new Set(events.filter((each) => each.event === "granted").map(
+    (each) => `${each.agent}/${each.session}`));
+  assert.equal(owners.size, 2, "two sessions, two owners");
+});
+
+const { version } = JSON.parse(readFileSync(manifest, "utf8"));
+await runChecks(`${client.package} ${version}`);
