@@ -35,3 +35,11 @@ target_compile_definitions(dep_fmt INTERFACE FMT_HEADER_ONLY)
 lockkeeper_headers(dep_xxhash xxhash.h)
 lockkeeper_headers(dep_toml toml++/toml.h)
 lockkeeper_headers(dep_valijson valijson/schema.hpp)
+# Asio and Beast, headers alone. Concepts of the library are not wanted, and its separate compilation
+# would only move the cost.
+lockkeeper_headers(dep_boost boost/beast/http.hpp)
+target_compile_definitions(dep_boost INTERFACE BOOST_ASIO_NO_DEPRECATED)
+target_link_libraries(dep_boost INTERFACE Threads::Threads)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(dep_boost INTERFACE -fcoroutines)
+endif()

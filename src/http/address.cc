@@ -1,0 +1,84 @@
+#include "http/address.h"
+
+#include <arpa/inet.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/text.h"
+
+namespace lockkeeper::http {
+namespace {
+
+constexpr const char* kForm = "write it as 127.0.0.1:7420, or 127.0.0.1:0 for a port that is free";
+
+std::unexpected<Error> wrong(std::string_view text, const std::string& why) {
+  return fail(Code::kUsage, "cannot listen on " + quote(text) + ": " + why, kForm);
+}
+
+bool is_v4(const std::string& text) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1;
+}
+
+bool is_v6(const std::string& text) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+std::optional<std::uint16_t> port_of(std::string_view text) {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, port);
+  if (error != std::errc() || rest != end || text.empty()) return std::nullopt;
+  return port;
+}
+
+}  // namespace
+
+bool Address::is_loopback() const {
+  return v6 ? host == "::1" : host.starts_with("127.");
+}
+
+bool Address::is_any() const {
+  return host == (v6 ? "::" : "0.0.0.0");
+}
+
+std::string Address::text() const {
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+bool is_ip_address(std::string_view text) {
+  const std::string copy(text);
+  return is_v4(copy) || is_v6(copy);
+}
+
+Result<Address> parse_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return wrong(text, "there is no port");
+  const auto port = port_of(text.substr(colon + 1));
+  if (!port) return wrong(text, "a port is a number from 0 to 65535");
+  std::string host(text.substr(0, colon));
+  Address address;
+  address.port = *port;
+  if (host.empty()) return wrong(text, "there is no address");
+  if (host == "localhost") host = "127.0.0.1";
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+    if (!is_v6(host)) return wrong(text, "between the brackets is no IPv6 address");
+    // One spelling for each address, to compare with.
+    in6_addr bytes{};
+    char spelled[INET6_ADDRSTRLEN] = {};
+    ::inet_pton(AF_INET6, host.c_str(), &bytes);
+    ::inet_ntop(AF_INET6, &bytes, spelled, sizeof spelled);
+    address.host = spelled;
+    address.v6 = true;
+    return address;
+  }
+  if (is_v6(host)) return wrong(text, "an IPv6 address stands in brackets");
+  if (!is_v4(host)) return wrong(text, "that is no address, and of names only localhost is known");
+  address.host = host;
+  return address;
+}
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,30 @@
+// Where a server listens, as a person writes it: 127.0.0.1:7420, localhost:0, [::1]:7420.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lockkeeper::http {
+
+struct Address {
+  std::string host = "127.0.0.1";  // a number, never a name; IPv6 without brackets
+  std::uint16_t port = 0;          // 0: any that is free
+  bool v6 = false;
+
+  bool is_loopback() const;
+  bool is_any() const;  // every address of the machine
+  // "[::1]:7420"
+  std::string text() const;
+};
+
+// usage, with the corrected form where there is one: a name other than localhost, a port that is
+// none, an address that is none.
+Result<Address> parse_address(std::string_view text);
+
+// Is it a literal address (IPv6 without brackets)?
+bool is_ip_address(std::string_view text);
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,86 @@
+// For src/http alone: one client. Everything in it happens on the server's thread.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "http/exchange.h"
+#include "http/loop.h"
+
+namespace lockkeeper::http {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::ip::tcp::socket;
+
+  Connection(std::shared_ptr<Loop> loop, Socket socket);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  // Writes what can be written without waiting, and closes.
+  void close_now();
+  // Called now and then: has a client gone that has sent too much ahead to be listened to?
+  void look();
+
+ private:
+  template <class T = void>
+  using Awaitable = boost::asio::awaitable<T>;
+
+  // What came: a request, or the status to refuse it with; 0: nothing to say, close.
+  struct Came {
+    Request request;
+    Exchange::Wire wire;
+    int refused = 0;
+    Headers headers;  // of the refusal
+    std::string message;
+    bool whole = false;
+  };
+
+  Awaitable<> serve();
+  Awaitable<bool> wait_for_request();
+  Awaitable<> read(Came& came);
+  Awaitable<> answer(Came& came);
+  Awaitable<> refuse(const Came& came);
+  Awaitable<> write_answer();
+  Awaitable<bool> write(std::string bytes);
+  Awaitable<> linger();
+
+  void put(std::uint64_t number, Exchange::Output output);
+  void watch();
+  void readable();
+  void client_gone();
+
+  // Cancels what the socket is at, unless it is done within the time.
+  void within(int ms);
+  void in_time();
+
+  const std::shared_ptr<Loop> loop_;
+  const Limits& limits_;
+  Socket socket_;
+  boost::asio::steady_timer timer_;  // for what the socket is at
+  boost::asio::steady_timer wake_;   // fires, or is cancelled: there is something to write
+  boost::beast::flat_buffer buffer_;
+  std::uint64_t timed_ = 0;  // tells a late timer from the current one
+  bool too_late_ = false;
+  bool closed_ = false;
+
+  // The answer at work.
+  std::shared_ptr<Exchange> exchange_;
+  std::uint64_t number_ = 0;  // of the request; a late word of an older one is not for us
+  std::string out_;           // to be written
+  std::size_t writing_ = 0;   // bytes being written
+  std::string idle_;
+  bool last_ = false;         // `out_` is all
+  bool close_after_ = false;  // only that tells the client so
+  bool deaf_ = false;         // so much was sent ahead that we do not listen
+};
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,129 @@
+#include "http/exchange.h"
+
+#include <ctime>
+
+namespace lockkeeper::http {
+namespace {
+
+class ExchangeReply final : public Reply {
+ public:
+  explicit ExchangeReply(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+  ~ExchangeReply() override { exchange_->abandoned(); }
+  ExchangeReply(const ExchangeReply&) = delete;
+  ExchangeReply& operator=(const ExchangeReply&) = delete;
+
+  void whole(int status, const Headers& headers, std::string body) override {
+    exchange_->whole(status, headers, std::move(body));
+  }
+  void begin(int status, const Headers& headers, std::string idle) override {
+    exchange_->begin(status, headers, std::move(idle));
+  }
+  void chunk(std::string text) override { exchange_->chunk(std::move(text)); }
+  void end() override { exchange_->end(); }
+  void on_gone(std::function<void()> action) override { exchange_->on_gone(std::move(action)); }
+
+ private:
+  const std::shared_ptr<Exchange> exchange_;
+};
+
+}  // namespace
+
+std::shared_ptr<Reply> reply_to(std::shared_ptr<Exchange> exchange) {
+  return std::make_shared<ExchangeReply>(std::move(exchange));
+}
+
+void Exchange::post(Output output) {
+  loop_->post([self = shared_from_this(), output = std::move(output)]() mutable {
+    self->put_(std::move(output));
+  });
+}
+
+void Exchange::whole(int status, const Headers& headers, std::string body) {
+  const std::lock_guard lock(mutex_);
+  if (begun_ || ended_) return;
+  begun_ = ended_ = true;
+  Framing framing{wire_.keep_alive, false, body.size()};
+  if (status == 204 || status == 304) framing.length.reset();
+  Output output;
+  output.bytes = head_of(status, headers, framing, std::time(nullptr));
+  if (framing.length && !wire_.head_only) output.bytes += body;
+  output.last = true;
+  post(std::move(output));
+}
+
+void Exchange::begin(int status, const Headers& headers, std::string idle) {
+  const std::lock_guard lock(mutex_);
+  if (begun_ || ended_) return;
+  begun_ = true;
+  Output output;
+  // An older client reads until the connection is closed.
+  const Framing framing{wire_.keep_alive && wire_.chunks, wire_.chunks, std::nullopt};
+  output.bytes = head_of(status, headers, framing, std::time(nullptr));
+  output.idle = wire_.chunks ? chunk_of(idle) : std::move(idle);
+  output.close = !framing.keep_alive;
+  post(std::move(output));
+}
+
+void Exchange::chunk(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (!begun_ || ended_ || text.empty()) return;
+  Output output;
+  output.bytes = wire_.chunks ? chunk_of(text) : std::move(text);
+  post(std::move(output));
+}
+
+void Exchange::end() {
+  const std::lock_guard lock(mutex_);
+  if (!begun_ || ended_) return;
+  ended_ = true;
+  Output output;
+  if (wire_.chunks) output.bytes = kLastChunk;
+  output.last = true;
+  post(std::move(output));
+}
+
+void Exchange::abandoned() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || gone_) return;
+    if (begun_) {
+      // Half an answer must not look like a whole one.
+      ended_ = true;
+      Output output;
+      output.broken = true;
+      return post(std::move(output));
+    }
+  }
+  whole(500, {{"Content-Type", "text/plain"}}, "the request was not answered\n");
+}
+
+void Exchange::on_gone(std::function<void()> action) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!gone_) {
+      if (!ended_) on_gone_ = std::move(action);
+      return;
+    }
+  }
+  action();
+}
+
+void Exchange::gone() {
+  std::function<void()> action;
+  {
+    const std::lock_guard lock(mutex_);
+    if (gone_) return;
+    gone_ = true;
+    action.swap(on_gone_);
+    if (ended_) return;  // all is said; `action` is dropped outside of the lock
+  }
+  if (action) action();
+}
+
+void Exchange::finished() {
+  std::function<void()> dropped;  // with what it holds, outside of the lock
+  const std::lock_guard lock(mutex_);
+  dropped.swap(on_gone_);
+}
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,65 @@
+// For src/http alone: one request being answered, between whoever answers it, on any thread, and
+// the connection that it came by, on the server's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "http/loop.h"
+#include "http/server.h"
+
+namespace lockkeeper::http {
+
+class Exchange : public std::enable_shared_from_this<Exchange> {
+ public:
+  struct Wire {
+    bool keep_alive = true;  // as the client wishes
+    bool chunks = true;      // HTTP/1.1
+    bool head_only = false;  // HEAD: no body
+  };
+  // What the connection is told, on the server's thread. The bytes go out as they are.
+  struct Output {
+    std::string bytes;
+    std::string idle;    // as Reply::begin; empty: as before
+    bool last = false;   // the answer is complete
+    bool close = false;  // the connection's end is the answer's
+    bool broken = false;
+  };
+  using Put = std::function<void(Output output)>;
+
+  // `put` is called on the server's thread.
+  Exchange(std::shared_ptr<Loop> loop, Wire wire, Put put)
+      : loop_(std::move(loop)), wire_(wire), put_(std::move(put)) {}
+
+  void whole(int status, const Headers& headers, std::string body);
+  void begin(int status, const Headers& headers, std::string idle);
+  void chunk(std::string text);
+  void end();
+  void on_gone(std::function<void()> action);
+  // Nobody will answer any more.
+  void abandoned();
+
+  // By the connection, on the server's thread.
+  void gone();
+  void finished();
+  bool keeps_alive() const { return wire_.keep_alive; }
+
+ private:
+  void post(Output output);
+
+  const std::shared_ptr<Loop> loop_;
+  const Wire wire_;
+  const Put put_;
+  std::mutex mutex_;  // protects all below, and the order of what is posted
+  bool begun_ = false;
+  bool ended_ = false;
+  bool gone_ = false;
+  std::function<void()> on_gone_;
+};
+
+// What the user holds.
+std::shared_ptr<Reply> reply_to(std::shared_ptr<Exchange> exchange);
+
+}  // namespace lockkeeper::http

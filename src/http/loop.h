@@ -1,0 +1,43 @@
+// For src/http alone: the one thread's queue, which outlives the server as long as a reply is kept
+// somewhere, and then takes nothing more.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "http/server.h"
+
+namespace lockkeeper::http {
+
+class Connection;
+
+struct Loop {
+  Loop(Options options_given, Handler handler_given)
+      : options(std::move(options_given)), handler(std::move(handler_given)) {}
+
+  // Runs it on the server's thread, after everything that was posted before; never if it has ended.
+  template <class Work>
+  void post(Work work) {
+    const std::lock_guard lock(mutex);
+    if (!ended) boost::asio::post(context, std::move(work));
+  }
+  void end() {
+    const std::lock_guard lock(mutex);
+    ended = true;
+  }
+
+  boost::asio::io_context context{1};
+  Options options;
+  const Handler handler;
+  std::set<Connection*> open;  // on the server's thread only
+  std::atomic<std::size_t> connections = 0;
+  bool closing = false;  // on the server's thread only
+  std::mutex mutex;      // protects `ended`
+  bool ended = false;
+};
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,194 @@
+#include "http/server.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <ctime>
+
+#include "base/text.h"
+#include "http/connection.h"
+#include "http/loop.h"
+
+namespace lockkeeper::http {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+auto into(error_code& error) {
+  return asio::redirect_error(asio::use_awaitable, error);
+}
+
+// A process may have 1,024 descriptors where nobody said otherwise; each client takes one.
+void allow_descriptors(std::size_t connections) {
+  constexpr std::size_t kOthers = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, connections + kOthers);
+  if (limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(Options options, Handler handler)
+      : loop_(std::make_shared<Loop>(std::move(options), std::move(handler))),
+        acceptor_(loop_->context),
+        second_(loop_->context),
+        ended_(loop_->context) {}
+
+  Result<void> listen();
+  void run(int ended);
+  void close();
+  const Address& address() const { return loop_->options.door.address; }
+  std::size_t connections() const { return loop_->connections; }
+
+ private:
+  asio::awaitable<void> accept();
+  asio::awaitable<void> tick();
+  void turn_away(tcp::socket socket);
+  void end();
+
+  const std::shared_ptr<Loop> loop_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer second_;
+  asio::posix::stream_descriptor ended_;
+};
+
+Result<void> Server::Impl::listen() {
+  Address& address = loop_->options.door.address;
+  error_code error;
+  const tcp::endpoint wanted(asio::ip::make_address(address.host, error), address.port);
+  if (!error) acceptor_.open(wanted.protocol(), error);
+  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(wanted, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return fail(Code::kFailed, "cannot listen on " + address.text() + ": " + error.message(),
+                "name another port, or 0 for one that is free");
+  }
+  address.port = acceptor_.local_endpoint().port();
+  return {};
+}
+
+asio::awaitable<void> Server::Impl::accept() {
+  asio::steady_timer pause(loop_->context);
+  while (!loop_->closing) {
+    error_code error;
+    tcp::socket socket(loop_->context);
+    co_await acceptor_.async_accept(socket, into(error));
+    if (loop_->closing) co_return;
+    if (error) {
+      // No descriptors left, most likely: others go first.
+      pause.expires_after(std::chrono::milliseconds(100));
+      co_await pause.async_wait(into(error));
+    } else if (loop_->connections >= loop_->options.limits.connections) {
+      turn_away(std::move(socket));
+    } else {
+      std::make_shared<Connection>(loop_, std::move(socket))->start();
+    }
+  }
+}
+
+void Server::Impl::turn_away(tcp::socket socket) {
+  const std::string body = "as many clients as there may be are connected; try again\n";
+  const std::string bytes =
+      head_of(503, {{"Retry-After", "1"}, {"Content-Type", "text/plain"}},
+              {.keep_alive = false, .chunked = false, .length = body.size()}, std::time(nullptr)) +
+      body;
+  error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(bytes), ignored);
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+asio::awaitable<void> Server::Impl::tick() {
+  error_code error;
+  while (!loop_->closing) {
+    second_.expires_after(std::chrono::seconds(1));
+    co_await second_.async_wait(into(error));
+    if (loop_->closing) co_return;
+    const std::vector<Connection*> open(loop_->open.begin(), loop_->open.end());
+    for (Connection* const each : open) each->look();
+    if (loop_->options.every_second) loop_->options.every_second();
+  }
+}
+
+void Server::Impl::end() {
+  if (loop_->closing) return;
+  if (loop_->options.at_end) loop_->options.at_end();
+  // Behind what was just said.
+  loop_->post([this] {
+    if (loop_->closing) return;
+    loop_->closing = true;
+    error_code ignored;
+    acceptor_.close(ignored);
+    second_.cancel();
+    ended_.cancel(ignored);
+    const std::vector<Connection*> open(loop_->open.begin(), loop_->open.end());
+    for (Connection* const each : open) each->close_now();
+  });
+}
+
+void Server::Impl::run(int ended) {
+  allow_descriptors(loop_->options.limits.connections);
+  if (ended >= 0) {
+    ended_.assign(::dup(ended));
+    ended_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
+      if (!error) end();
+    });
+  }
+  asio::co_spawn(loop_->context, accept(), asio::detached);
+  asio::co_spawn(loop_->context, tick(), asio::detached);
+  loop_->context.run();
+  loop_->end();
+  // What was posted in the last moment; nothing comes behind it.
+  loop_->context.restart();
+  loop_->context.run();
+}
+
+void Server::Impl::close() {
+  loop_->post([this] { end(); });
+}
+
+Result<std::unique_ptr<Server>> Server::open(Options options, Handler handler) {
+  const Address& address = options.door.address;
+  if (!options.door.token && !address.is_loopback()) {
+    return fail(Code::kUsage,
+                address.text() + " can be reached from other machines: a token is required there",
+                "leave --no-auth away, or listen on 127.0.0.1");
+  }
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
+  LK_CHECK(impl->listen());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() = default;
+
+const Address& Server::address() const {
+  return impl_->address();
+}
+
+void Server::run(int ended) {
+  impl_->run(ended);
+}
+
+void Server::close() {
+  impl_->close();
+}
+
+std::size_t Server::connections() const {
+  return impl_->connections();
+}
+
+}  // namespace lockkeeper::http

@@ -1,0 +1,92 @@
+// A small HTTP/1.1 server: one thread for all connections, none that waits for another. Knows who
+// may come in, what is too much and who is too slow; what is asked and answered is its user's.
+//
+//   auto server = Server::open(options, [](const Request& request, std::shared_ptr<Reply> reply) {
+//     reply->whole(200, {{"Content-Type", "text/plain"}}, "hello\n");
+//   });
+//   (*server)->run(ended);
+//
+// Requests of one connection are answered one after the other, however many it has sent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "http/admission.h"
+#include "http/message.h"
+
+namespace lockkeeper::http {
+
+// The answer to one request: whole(), or begin(), chunk()…, end(). A reply that is dropped
+// unanswered is answered with 500. After the end, and when the client is gone, nothing happens.
+//
+// Thread safety: all methods may be called from any thread; what is said comes in that order. None
+// of them blocks.
+class Reply {
+ public:
+  virtual ~Reply() = default;
+  virtual void whole(int status, const Headers& headers, std::string body) = 0;
+  // A body of unknown length. `idle` is sent whenever nothing else was for Limits::idle_text_ms.
+  virtual void begin(int status, const Headers& headers, std::string idle = {}) = 0;
+  virtual void chunk(std::string text) = 0;
+  virtual void end() = 0;
+  // Called once, on the server's thread, if the client goes away before the end, or the server
+  // does; at once if that was before. Must not block. A client that closes only its own direction
+  // counts as gone: the two cannot be told apart.
+  virtual void on_gone(std::function<void()> action) = 0;
+};
+
+// Called on the server's thread: must not block. The reply may be kept and answered later.
+using Handler = std::function<void(const Request& request, std::shared_ptr<Reply> reply)>;
+
+struct Limits {
+  std::size_t header_bytes = 16U << 10;
+  std::size_t body_bytes = 4U << 20;
+  std::size_t connections = 1'024;      // the next one is answered 503
+  std::size_t unsent_bytes = 1U << 20;  // more than that, and a slow reader is dropped
+  int header_ms = 10'000;               // from the first byte of a request to its last header
+  int body_ms = 30'000;
+  int idle_ms = 120'000;      // between requests
+  int write_ms = 30'000;      // without the client taking a single byte
+  int idle_text_ms = 15'000;  // see Reply::begin
+};
+
+struct Options {
+  Door door;  // address.port 0: one that is free
+  Limits limits;
+  std::function<void()> every_second;  // on the server's thread, while it runs; may be empty
+  // On the server's thread, when it was told to end: the last word of open answers.
+  std::function<void()> at_end;
+};
+
+class Server {
+ public:
+  // Listens from now on. usage: not a loopback address, and no token. failed: the address is in use
+  // or not of this machine.
+  static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // With the port that was chosen.
+  const Address& address() const;
+
+  // Serves on this thread until close(), or until `ended` is readable (-1: never). Then every
+  // connection is closed at once. To be called once.
+  void run(int ended = -1);
+  // From any thread.
+  void close();
+
+  // How many clients are connected; from any thread.
+  std::size_t connections() const;
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lockkeeper::http

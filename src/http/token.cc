@@ -1,0 +1,110 @@
+#include "http/token.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/bytes.h"
+#include "base/fd.h"
+#include "base/random.h"
+#include "base/text.h"
+
+namespace lockkeeper::http {
+namespace {
+
+constexpr std::size_t kTokenMin = 16;
+constexpr std::size_t kTokenMax = 512;
+constexpr int kRandomWords = 4;
+
+std::string fresh_token() {
+  SystemRandom random;
+  std::string bytes;
+  for (int i = 0; i < kRandomWords; ++i) append_be64(bytes, random.next());
+  return to_hex(bytes);
+}
+
+std::unexpected<Error> refused(const std::string& path, const std::string& why,
+                               const std::string& hint) {
+  return fail(Code::kOperationNotPermitted, "the token file " + quote(path) + " " + why, hint);
+}
+
+Result<void> check_owner(const std::string& path, const struct stat& info) {
+  const std::string name = shell_quote(path);
+  if (!S_ISREG(info.st_mode)) {
+    return refused(path, "is no regular file", "name another one: --token-file FILE");
+  }
+  if (info.st_uid != ::geteuid()) {
+    return refused(path, "belongs to another user", "name one of your own: --token-file FILE");
+  }
+  if ((info.st_mode & 077) != 0) {
+    return refused(path, "can be used by others", "chmod 600 " + name);
+  }
+  return {};
+}
+
+Result<std::string> read_token(int fd, const std::string& path) {
+  std::string text(kTokenMax + 2, '\0');
+  const ssize_t n = ::read(fd, text.data(), text.size());
+  if (n < 0) return fail(errno_error(errno, path, Code::kFailed));
+  text.resize(static_cast<std::size_t>(n));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  const bool visible = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+  if (visible && text.size() >= kTokenMin && text.size() <= kTokenMax) return text;
+  return fail(Code::kInvalidInput,
+              "the token file " + quote(path) +
+                  " does not hold one line of 16 to 512 visible ASCII characters",
+              "remove it: the next start makes a new one");
+}
+
+// False: the name is taken by now.
+Result<bool> make_token(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  std::string suffix;
+  append_be64(suffix, SystemRandom().next());
+  // Beside it and then linked, which never replaces: nobody sees it half written.
+  const std::string temporary = folder + "/.http-token." + to_hex(suffix);
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd) return fail(errno_error(errno, "cannot make the token file " + path));
+  Result<bool> made = true;
+  if (!write_all(fd.get(), fresh_token() + "\n") || ::fsync(fd.get()) != 0) {
+    made = fail(errno_error(errno, path));
+  } else if (::link(temporary.c_str(), path.c_str()) != 0) {
+    if (errno == EEXIST) {
+      made = false;
+    } else {
+      made = fail(errno_error(errno, path));
+    }
+  }
+  ::unlink(temporary.c_str());
+  return made;
+}
+
+}  // namespace
+
+Result<std::string> read_or_make_token(const std::string& path) {
+  constexpr int kAttempts = 3;  // it may be removed and made by others meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    // Nonblocking: a pipe in the file's place must not hang us.
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK));
+    if (fd) {
+      struct stat info{};
+      if (::fstat(fd.get(), &info) != 0) return fail(errno_error(errno, path, Code::kFailed));
+      LK_CHECK(check_owner(path, info));
+      return read_token(fd.get(), path);
+    }
+    if (errno == ELOOP) {
+      return refused(path, "is a symlink", "name the file itself: --token-file FILE");
+    }
+    if (errno != ENOENT) return fail(errno_error(errno, path, Code::kFailed));
+    LK_CHECK(make_token(path));
+  }
+  return fail(Code::kFailed, "the token file " + quote(path) + " disappears again and again",
+              "name another one: --token-file FILE");
+}
+
+}  // namespace lockkeeper::http
