@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include "app/mcp_http.h"
 #include "base/fd.h"
 #include "mcp/locks/server.h"
 #include "mcp/stdio.h"
@@ -10,7 +11,7 @@
 namespace lockkeeper::app {
 namespace {
 
-constexpr std::size_t kThreadsMax = 64;
+constexpr std::size_t kThreadsMax = 256;  // as many calls may wait at once
 
 // The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
 Fd end_signals() {
@@ -24,7 +25,7 @@ Fd end_signals() {
 }  // namespace
 
 int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
-  static_cast<void>(options);
+  if (const auto wrong = check_http(options); !wrong) return context.out().failed(wrong.error());
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = end_signals();
   auto open = context.open(std::vector<std::string>{}, true);
@@ -34,6 +35,12 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   mcp::LockServer server((*open)->table, (*open)->identity, std::move(*under), LOCKKEEPER_VERSION);
   const mcp::Catalogue catalogue = server.catalogue();
   mcp::Pool pool(kThreadsMax);
+  mcp::Audience audience;
+  if (options.http) {
+    const auto served = serve_mcp_http(options, (*open)->table.realm(), catalogue, pool, audience,
+                                       ended.get(), context.out());
+    return served ? 0 : context.out().failed(served.error());
+  }
   const auto session = std::make_shared<mcp::Session>(catalogue, pool);
   mcp::serve_stdio(session, {0, 1, ended.get()});
   return 0;

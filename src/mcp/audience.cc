@@ -28,4 +28,8 @@ void Audience::resource_changed(const std::string& uri) {
   for (const auto& session : present()) session->resource_changed(uri);
 }
 
+void Audience::list_changed(const std::string& what) {
+  for (const auto& session : present()) session->list_changed(what);
+}
+
 }  // namespace lockkeeper::mcp

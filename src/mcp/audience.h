@@ -23,6 +23,8 @@ class Audience {
   std::set<std::string> watched();
   // Tells those who watch it.
   void resource_changed(const std::string& uri);
+  // "tools", "prompts", "resources": tells those who want to know.
+  void list_changed(const std::string& what);
 
  private:
   std::vector<std::shared_ptr<Session>> present();

@@ -1,0 +1,54 @@
+#include "app/mcp_http.h"
+
+#include "base/text.h"
+#include "http/token.h"
+#include "mcp/streamable.h"
+
+namespace lockkeeper::app {
+namespace {
+
+constexpr const char* kTokenName = "http-token";
+
+}  // namespace
+
+Result<void> check_http(const cli::McpOptions& options) {
+  if (!options.http) {
+    if (!options.token_file && !options.no_auth) return {};
+    return fail(Code::kUsage,
+                std::string(options.no_auth ? "--no-auth" : "--token-file") +
+                    " is for HTTP, which was not asked for",
+                "add --http 127.0.0.1:7420");
+  }
+  if (options.token_file && options.no_auth) {
+    return fail(Code::kUsage, "--no-auth asks for no token, --token-file for one",
+                "leave one of the two away");
+  }
+  LK_ASSIGN(const http::Address address, http::parse_address(*options.http));
+  if (!options.no_auth || address.is_loopback()) return {};
+  return fail(
+      Code::kUsage,
+      "--no-auth lets everybody in, and " + address.text() + " can be reached from other machines",
+      "leave --no-auth away, or listen on 127.0.0.1");
+}
+
+Result<void> serve_mcp_http(const cli::McpOptions& options, const service::Realm& realm,
+                            const mcp::Catalogue& catalogue, mcp::Pool& pool,
+                            mcp::Audience& audience, int ended, cli::Output& out) {
+  http::Door door;
+  LK_ASSIGN(door.address, http::parse_address(*options.http));
+  std::string file;
+  if (!options.no_auth) {
+    if (!options.token_file) LK_CHECK(service::create_store_folder(realm));
+    file = options.token_file.value_or(realm.store_folder + "/" + kTokenName);
+    LK_ASSIGN(door.token, http::read_or_make_token(file));
+  }
+  mcp::Streamable endpoint(catalogue, pool, audience);
+  return mcp::serve_http(endpoint, std::move(door), ended, [&](const http::Address& address) {
+    const std::string url = "http://" + address.text() + "/mcp";
+    out.note("serving " + url +
+             (file.empty() ? ", to everybody on this machine"
+                           : ", to who has the token in " + shell_quote(file)));
+  });
+}
+
+}  // namespace lockkeeper::app
