@@ -2,6 +2,10 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "app/mcp_http.h"
 #include "base/fd.h"
@@ -12,6 +16,7 @@ namespace lockkeeper::app {
 namespace {
 
 constexpr std::size_t kThreadsMax = 256;  // as many calls may wait at once
+constexpr auto kLongestEnd = std::chrono::seconds(3);
 
 // The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
 Fd end_signals() {
@@ -20,6 +25,15 @@ Fd end_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Whatever still hangs then, a store on a sick disk perhaps: over is over. Leases and places in a
+// queue are bound to the process, so the table learns of it as of any other end.
+void end_soon() {
+  std::thread([] {
+    std::this_thread::sleep_for(kLongestEnd);
+    ::_exit(0);
+  }).detach();
 }
 
 }  // namespace
@@ -39,10 +53,12 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (options.http) {
     const auto served = serve_mcp_http(options, (*open)->table.realm(), catalogue, pool, audience,
                                        ended.get(), context.out());
+    end_soon();
     return served ? 0 : context.out().failed(served.error());
   }
   const auto session = std::make_shared<mcp::Session>(catalogue, pool);
   mcp::serve_stdio(session, {0, 1, ended.get()});
+  end_soon();
   return 0;
 }
 

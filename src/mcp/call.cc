@@ -12,21 +12,21 @@ int log_severity(const std::string& level) {
   return found == kLevels.end() ? -1 : static_cast<int>(found - kLevels.begin());
 }
 
-Call::Call(Client client, std::string method, Json params, std::shared_ptr<Outlet> outlet, Ask ask)
+Call::Call(Client client, std::string method, Json params, std::shared_ptr<Outlet> outlet, Ask ask,
+           Pool* pool)
     : client_(std::move(client)),
       method_(std::move(method)),
       params_(std::move(params)),
       outlet_(std::move(outlet)),
-      ask_(std::move(ask)) {}
+      ask_(std::move(ask)),
+      pool_(pool) {}
 
 void Call::progress(double done, std::optional<double> total, const std::string& message) {
   const auto token = meta().find("progressToken");
-  if (token == meta().end() || cancelled()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    if (done <= progress_) return;
-    progress_ = done;
-  }
+  if (token == meta().end() || !is_id(*token)) return;
+  const std::lock_guard lock(mutex_);
+  if (cancelled() || done <= progress_) return;
+  progress_ = done;
   Json params{{"progressToken", *token}, {"progress", done}};
   if (total) params["total"] = *total;
   if (!message.empty() && client_.at_least("2025-03-26")) params["message"] = message;
@@ -37,6 +37,8 @@ void Call::log(const std::string& level, const std::string& logger, const Json& 
   if (!log_level_ || log_severity(level) < log_severity(*log_level_)) return;
   Json params{{"level", level}, {"data", data}};
   if (!logger.empty()) params["logger"] = logger;
+  const std::lock_guard lock(mutex_);
+  if (cancelled()) return;
   outlet_->send(notification("notifications/message", std::move(params)));
 }
 
@@ -45,8 +47,31 @@ void Call::set_log_level(std::optional<std::string> level) {
 }
 
 std::optional<Json> Call::ask(const std::string& method, Json params) {
-  if (!ask_ || cancelled()) return std::nullopt;
-  return ask_(method, std::move(params), *this);
+  if (!ask_ || cancelled() || !client_.can_be_asked(method, params)) return std::nullopt;
+  const Pause pause(*this);
+  return pause ? ask_(method, std::move(params), *this) : std::nullopt;
+}
+
+bool Call::begin_pause() {
+  const std::lock_guard lock(mutex_);
+  if (hurried_ || (pool_ != nullptr && !pool_->pause())) return false;
+  ++pauses_;
+  return true;
+}
+
+void Call::end_pause() {
+  const std::lock_guard lock(mutex_);
+  --pauses_;
+  if (pool_ != nullptr) pool_->resume();
+}
+
+void Call::hurry() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurried_ = true;
+    if (pauses_ == 0) return;
+  }
+  cancel();
 }
 
 void Call::cancel() {

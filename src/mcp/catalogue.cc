@@ -8,11 +8,14 @@
 namespace lockkeeper::mcp {
 namespace {
 
+constexpr double kWholeMost = 9007199254740992.0;  // beyond, a double skips whole numbers
+
 bool has_type(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
   if (type == "integer") {
-    return value.is_number_integer() ||
-           (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
+    if (!value.is_number_float()) return value.is_number_integer();
+    const double number = value.get<double>();
+    return std::trunc(number) == number && std::abs(number) <= kWholeMost;
   }
   if (type == "number") return value.is_number();
   if (type == "boolean") return value.is_boolean();
@@ -44,9 +47,9 @@ std::string wrong_value(const std::string& what, const Json& schema, const Json&
     }
   }
   if (value.is_array() && schema.contains("items")) {
-    if (schema.contains("minItems") && value.size() < schema["minItems"].get<std::size_t>()) {
-      return what + " must not be empty";
-    }
+    const std::size_t least = schema.value("minItems", std::size_t{0});
+    if (value.empty() && least > 0) return what + " must not be empty";
+    if (value.size() < least) return what + " must hold at least " + std::to_string(least);
     for (const Json& each : value) {
       std::string wrong = wrong_value("each of " + what, schema["items"], each);
       if (!wrong.empty()) return wrong;
@@ -60,6 +63,20 @@ std::string wrong_value(const std::string& what, const Json& schema, const Json&
 Answer Answer::failed(int code, std::string message, Json data) {
   Answer answer;
   answer.error = RpcError{code, std::move(message), std::move(data)};
+  return answer;
+}
+
+Answer Answer::missing_capability(Json needed) {
+  return failed(code::kMissingCapability,
+                "the client has not declared what this needs: " + line_of(needed),
+                {{"requiredCapabilities", needed}});
+}
+
+Answer Answer::need_input(Json requests, std::string state) {
+  Answer answer;
+  answer.input_required = true;
+  if (!requests.empty()) answer.result["inputRequests"] = std::move(requests);
+  if (!state.empty()) answer.result["requestState"] = std::move(state);
   return answer;
 }
 
@@ -93,7 +110,8 @@ std::string wrong_arguments(const Json& schema, const Json& arguments) {
   }
   std::vector<std::string_view> names;
   for (const auto& [name, ignored] : known.items()) names.push_back(name);
-  const bool open = schema.value("additionalProperties", true);
+  const auto others = schema.find("additionalProperties");
+  const bool open = others == schema.end() || *others != false;
   for (const auto& [name, value] : arguments.items()) {
     if (!known.contains(name)) {
       if (open) continue;

@@ -27,6 +27,10 @@ struct Answer {
   bool input_required = false;
 
   static Answer failed(int code, std::string message, Json data = nullptr);
+  // The client must be able to do this first: {"sampling":{}}.
+  static Answer missing_capability(Json needed);
+  // Asks for input: {key:{"method":…,"params":…}}; `state`: empty, or sealed (request_state.h).
+  static Answer need_input(Json requests, std::string state = "");
 };
 
 // The whole message as text and as structure: clients show their models one or the other.
@@ -83,11 +87,12 @@ struct Catalogue {
   // A client is about to watch this resource: what changes from now on is to be told (Audience).
   // Called before the client hears that it does; from any thread.
   std::function<void(const std::string& uri)> watch;
-  bool lists_change = false;  // tools and prompts may come and go
+  bool lists_change = false;  // tools, resources and prompts may come and go
   bool logs = false;          // handlers use Call::log
 
   const Tool* tool(const std::string& name_) const;
   const Prompt* prompt(const std::string& name_) const;
+  bool has_resources() const { return !resources.empty() || !templates.empty(); }
 };
 
 // What every tool's arguments are held against: types, required, enum, ranges of its input schema,

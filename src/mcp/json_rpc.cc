@@ -7,9 +7,9 @@
 namespace lockkeeper::mcp {
 namespace {
 
-struct TooDeep {};
-struct GivenTwice {
-  std::string key;
+// Why well-formed JSON is refused all the same.
+struct Refused {
+  std::string why;
 };
 
 // Watches a parser: how deep it is, and which keys it has seen in each object that is open.
@@ -17,14 +17,22 @@ class Watch {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
-    if (depth > static_cast<int>(kNestingMax)) throw TooDeep{};
+    const bool opens = event == Event::object_start || event == Event::array_start;
+    if (opens && depth >= static_cast<int>(kNestingMax)) {
+      throw Refused{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
+    }
     if (event == Event::object_start) {
       keys_.emplace_back();
     } else if (event == Event::object_end) {
       keys_.pop_back();
     } else if (event == Event::key) {
       const std::string& key = value.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) throw GivenTwice{key};
+      if (!keys_.back().insert(key).second) {
+        throw Refused{"the key " + quote(key) + " is given twice"};
+      }
+      if (keys_.back().size() > kKeysMax) {
+        throw Refused{"an object has at most " + std::to_string(kKeysMax) + " keys"};
+      }
     }
     return true;
   }
@@ -40,20 +48,16 @@ Incoming broken(int code, std::string message, Json id = nullptr) {
   return incoming;
 }
 
-bool is_id(const Json& id) {
-  return id.is_string() || id.is_number_integer();
-}
-
 Incoming response_of(const Json& json) {
   Incoming incoming;
   incoming.kind = Incoming::Kind::kResponse;
-  incoming.id = json.at("id");
+  const auto id = json.find("id");
+  if (id != json.end() && is_id(*id)) incoming.id = *id;
   if (json.contains("result")) {
     incoming.result = json.at("result");
     return incoming;
   }
   const Json& error = json.at("error");
-  incoming.error.code = code::kInternalError;
   if (error.is_object()) {
     if (error.contains("code") && error["code"].is_number_integer()) {
       incoming.error.code = error["code"].get<int>();
@@ -73,12 +77,14 @@ Incoming classify(const Json& json) {
   if (!json.contains("jsonrpc") || json["jsonrpc"] != "2.0") {
     return broken(code::kInvalidRequest, "\"jsonrpc\" must be \"2.0\"", known_id);
   }
+  const auto method = json.find("method");
+  if (method == json.end() && (json.contains("result") || json.contains("error"))) {
+    return response_of(json);
+  }
   if (has_id && !is_id(*id)) {
     return broken(code::kInvalidRequest, "an id is a string or a whole number");
   }
-  const auto method = json.find("method");
   if (method == json.end()) {
-    if (has_id && (json.contains("result") || json.contains("error"))) return response_of(json);
     return broken(code::kInvalidRequest, "there is no \"method\"", known_id);
   }
   if (!method->is_string()) {
@@ -89,10 +95,10 @@ Incoming classify(const Json& json) {
   incoming.id = known_id;
   incoming.method = method->get<std::string>();
   if (const auto params = json.find("params"); params != json.end()) {
-    if (!params->is_object()) {
+    if (!params->is_object() && has_id) {
       return broken(code::kInvalidParams, "\"params\" must be an object", known_id);
     }
-    incoming.params = *params;
+    if (params->is_object()) incoming.params = *params;
   }
   return incoming;
 }
@@ -105,23 +111,27 @@ Parsed one(Incoming incoming) {
 
 }  // namespace
 
+bool is_id(const Json& id) {
+  return id.is_string() || id.is_number_integer();
+}
+
 Parsed parse(std::string_view text) {
   if (text.size() > kMessageBytesMax) {
     return one(broken(code::kInvalidRequest,
                       "a message has at most " + std::to_string(kMessageBytesMax) + " bytes"));
   }
   if (!is_valid_utf8(text)) return one(broken(code::kParseError, "the message is not UTF-8"));
+  if (text.find('\0') != std::string_view::npos) {  // the parser takes it for the end
+    return one(broken(code::kParseError, "the message is not JSON"));
+  }
   Json json;
   try {
     Watch watch;
     json = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
       return watch(depth, event, value);
     });
-  } catch (const TooDeep&) {
-    return one(broken(code::kInvalidRequest,
-                      "nested deeper than " + std::to_string(kNestingMax) + " levels"));
-  } catch (const GivenTwice& twice) {
-    return one(broken(code::kInvalidRequest, "the key " + quote(twice.key) + " is given twice"));
+  } catch (const Refused& refused) {
+    return one(broken(code::kInvalidRequest, refused.why));
   } catch (const Json::exception&) {
     return one(broken(code::kParseError, "the message is not JSON"));
   }
@@ -144,6 +154,7 @@ Json response(const Json& id, Json result) {
 Json error_response(const Json& id, const RpcError& error) {
   Json body{{"code", error.code}, {"message", error.message}};
   if (!error.data.is_null()) body["data"] = error.data;
+  if (id.is_null()) return {{"jsonrpc", "2.0"}, {"error", std::move(body)}};
   return {{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(body)}};
 }
 

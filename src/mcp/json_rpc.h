@@ -1,8 +1,9 @@
 // JSON-RPC 2.0 as MCP uses it: what came in, told apart and checked; what goes out, built.
 //
-// Reading is strict, because a lock is no place for guesses: text that is not UTF-8, nesting beyond
-// a limit, a key given twice and an id that is neither a string nor a whole number are refused by
-// the book, with the id if it can be told.
+// Reading is strict, because a lock is no place for guesses: text that is not UTF-8, nesting or
+// objects beyond a limit, a key given twice and an id that is neither a string nor a whole number
+// are refused by the book, with the id if it can be told. What asks for no answer gets none,
+// however broken: notifications and responses.
 //
 // Thread safety: plain values and free functions.
 #pragma once
@@ -19,6 +20,7 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr std::size_t kMessageBytesMax = 4U << 20;
 inline constexpr std::size_t kNestingMax = 64;
+inline constexpr std::size_t kKeysMax = 256;  // of one object: finding one costs as much
 inline constexpr std::size_t kBatchMax = 100;
 
 namespace code {
@@ -33,6 +35,9 @@ inline constexpr int kMissingCapability = -32021;   // likewise
 inline constexpr int kUnsupportedVersion = -32022;  // likewise
 }  // namespace code
 
+// A string or a whole number, as ids and progress tokens are.
+bool is_id(const Json& id);
+
 struct RpcError {
   int code = code::kInternalError;
   std::string message;
@@ -43,7 +48,7 @@ struct Incoming {
   enum class Kind {
     kRequest,
     kNotification,
-    kResponse,  // to a request of ours
+    kResponse,  // to a request of ours; to nobody, if it has no id
     kBroken,    // `error` is to be answered, under `id`
   };
   Kind kind = Kind::kBroken;
@@ -61,6 +66,7 @@ struct Parsed {
 Parsed parse(std::string_view text);
 
 Json response(const Json& id, Json result);
+// A null id, one that could not be told, is left out: the schemas know no null.
 Json error_response(const Json& id, const RpcError& error);
 Json notification(const std::string& method, Json params);
 Json request(const Json& id, const std::string& method, Json params);

@@ -12,7 +12,7 @@ constexpr std::string_view kCursor = "from-";
 // Where the page begins that the cursor names; nullopt: no cursor of ours.
 std::optional<std::size_t> page_start(const Json& params, std::size_t count) {
   const auto cursor = params.find("cursor");
-  if (cursor == params.end()) return 0;
+  if (cursor == params.end() || cursor->is_null()) return 0;
   if (!cursor->is_string()) return std::nullopt;
   const std::string& text = cursor->get_ref<const std::string&>();
   if (!text.starts_with(kCursor)) return std::nullopt;
@@ -48,16 +48,17 @@ Json resource_json(const Resource& resource, const char* uri, const Client& clie
 
 }  // namespace
 
-Json capabilities_of(const Catalogue& catalogue, Era era) {
+Json capabilities_of(const Catalogue& catalogue, const Client& client) {
   Json json = Json::object();
   const Json list = catalogue.lists_change ? Json{{"listChanged", true}} : Json::object();
   if (!catalogue.tools.empty()) json["tools"] = list;
-  if (!catalogue.resources.empty() || !catalogue.templates.empty()) {
-    json["resources"] = {{"subscribe", true}};
+  if (catalogue.has_resources()) {
+    json["resources"] = list;
+    json["resources"]["subscribe"] = true;
   }
   if (!catalogue.prompts.empty()) json["prompts"] = list;
-  if (catalogue.complete) json["completions"] = Json::object();
-  if (catalogue.logs && era == Era::kLegacy) json["logging"] = Json::object();
+  if (catalogue.complete && client.at_least("2025-03-26")) json["completions"] = Json::object();
+  if (catalogue.logs) json["logging"] = Json::object();
   return json;
 }
 

@@ -38,7 +38,13 @@ struct Client {
 
   bool at_least(std::string_view since) const { return revision >= since; }
   bool can(const std::string& capability) const { return capabilities.contains(capability); }
+  // Has it declared what this request to it needs? `params` may narrow it down.
+  bool can_be_asked(const std::string& method, const Json& params) const;
 };
+
+// The capabilities that a client must have declared to be asked that, as -32021 names them:
+// {"sampling":{}}; null: no client can be asked that.
+Json capabilities_for(const std::string& method, const Json& params);
 
 // The `_meta` of a request's parameters; an empty object where there is none.
 const Json& meta_of(const Json& params);

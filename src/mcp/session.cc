@@ -1,25 +1,20 @@
 #include "mcp/session.h"
 
 #include <algorithm>
-#include <chrono>
+#include <exception>
 
 #include "base/text.h"
+#include "mcp/batch.h"
+#include "mcp/work.h"
 
 namespace lockkeeper::mcp {
 namespace {
 
 constexpr auto kAskLook = std::chrono::milliseconds(100);
-constexpr std::size_t kSubscriptionsMax = 1'000;
+constexpr auto kAskMost = std::chrono::minutes(10);  // a person may have to think
 
 std::string key_of(const Json& id) {
   return id.dump();
-}
-
-Json server_info(const Catalogue& catalogue, const Client& client) {
-  Json json{{"name", catalogue.name}};
-  if (client.at_least("2025-06-18")) json["title"] = catalogue.title;
-  json["version"] = catalogue.version;
-  return json;
 }
 
 // Methods that the modern era has done away with.
@@ -28,45 +23,64 @@ bool is_removed(const std::string& method) {
          method == "resources/subscribe" || method == "resources/unsubscribe";
 }
 
-// What a client may keep for a while, and says nothing of anybody: how long, and whose it is.
-void add_caching(Json& result, const std::string& method) {
-  static constexpr std::int64_t kListMs = 3'600'000;
-  const bool lives = method == "resources/read";  // the lock table, as it is now
-  result["ttlMs"] = lives ? 0 : kListMs;
-  result["cacheScope"] = lives ? "private" : "public";
-}
-
-bool is_cacheable(const std::string& method) {
-  return method == "server/discover" || method == "tools/list" || method == "prompts/list" ||
-         method == "resources/list" || method == "resources/templates/list" ||
-         method == "resources/read";
+// Does it look modern, but for the revision?
+bool is_half_modern(const Incoming& request) {
+  const Json& meta = meta_of(request.params);
+  return meta.contains(kMetaCapabilities) || meta.contains(kMetaClient) ||
+         request.method == "server/discover" || request.method == "subscriptions/listen";
 }
 
 bool is_text(const Json& params, const char* name) {
-  return params.contains(name) && params[name].is_string();
+  const auto found = params.find(name);
+  return found != params.end() && found->is_string();
 }
 
-Json with_subscription(const Json& id, Json params) {
-  params["_meta"] = {{kMetaSubscription, id}};
-  return params;
+RpcError invalid(int code, std::string message) {
+  return {code, std::move(message), nullptr};
+}
+
+void refuse(const Json& id, const RpcError& error, Outlet& outlet) {
+  outlet.send(error_response(id, error));
+  outlet.end();
+}
+
+void say(const Json& id, Json result, Outlet& outlet) {
+  outlet.send(response(id, std::move(result)));
+  outlet.end();
 }
 
 }  // namespace
 
 void Session::take_text(std::string_view text, const std::shared_ptr<Outlet>& outlet) {
   const Parsed parsed = parse(text);
-  if (parsed.batch) {
-    bool allowed = false;
-    {
-      const std::lock_guard lock(mutex_);
-      allowed = legacy_ && legacy_->revision == "2025-03-26";
-    }
-    if (!allowed) {
-      refuse(nullptr, {code::kInvalidRequest, "this revision has no batches", nullptr}, outlet);
-      return;
+  if (parsed.batch) return take_batch(parsed, outlet);
+  take(parsed.messages.front(), outlet);
+}
+
+void Session::take_batch(const Parsed& parsed, const std::shared_ptr<Outlet>& outlet) {
+  bool allowed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    allowed = legacy_ && legacy_->revision == "2025-03-26";
+  }
+  if (!allowed) {
+    return refuse(nullptr, invalid(code::kInvalidRequest, "this revision has no batches"), *outlet);
+  }
+  const auto is_answered = [](const Incoming& each) {
+    return each.kind == Incoming::Kind::kRequest || each.kind == Incoming::Kind::kBroken;
+  };
+  const auto answers = std::ranges::count_if(parsed.messages, is_answered);
+  if (answers == 0) outlet->end();
+  const auto gathered = std::make_shared<BatchOutlet>(outlet, static_cast<std::size_t>(answers));
+  for (const Incoming& each : parsed.messages) {
+    const bool alone = is_modern(each.params) || each.method == "initialize";
+    if (each.kind == Incoming::Kind::kRequest && alone) {
+      refuse(each.id, invalid(code::kInvalidRequest, "this must not be part of a batch"),
+             *gathered);
+    } else {
+      take(each, gathered);
     }
   }
-  for (const Incoming& each : parsed.messages) take(each, outlet);
 }
 
 void Session::take(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
@@ -78,42 +92,43 @@ void Session::take(const Incoming& message, const std::shared_ptr<Outlet>& outle
     case Incoming::Kind::kResponse:
       return responded(message);
     case Incoming::Kind::kBroken:
-      return refuse(message.id, message.error, outlet);
+      return refuse(message.id, message.error, *outlet);
   }
 }
 
-void Session::refuse(const Json& id, const RpcError& error, const std::shared_ptr<Outlet>& outlet) {
-  outlet->send(error_response(id, error));
-  outlet->end();
-}
-
+// Who asks, if that can be told from what it says of itself.
 std::optional<RpcError> Session::client_of(const Incoming& request, Client& client) const {
   if (!is_modern(request.params)) {
     const std::lock_guard lock(mutex_);
-    if (!legacy_) {
-      return RpcError{code::kInvalidRequest, "initialize comes first", nullptr};
+    if (legacy_) {
+      client = *legacy_;
+      return std::nullopt;
     }
-    client = *legacy_;
-    return std::nullopt;
+    if (!is_half_modern(request)) return invalid(code::kInvalidRequest, "initialize comes first");
+    return invalid(code::kInvalidParams, std::string(kMetaRevision) + " is missing in _meta");
   }
   const Json& meta = meta_of(request.params);
   const Json& revision = meta[kMetaRevision];
   if (!revision.is_string()) {
-    return RpcError{code::kInvalidParams, std::string(kMetaRevision) + " must be a string",
-                    nullptr};
+    return invalid(code::kInvalidParams, std::string(kMetaRevision) + " must be a string");
   }
   if (revision != kModernRevision) {
     return RpcError{code::kUnsupportedVersion,
-                    "the revision " + revision.dump() + " is not spoken",
+                    "the revision " + line_of(revision) + " is not spoken",
                     {{"supported", Json::array({kModernRevision})}, {"requested", revision}}};
   }
-  if (!meta.contains(kMetaCapabilities) || !meta[kMetaCapabilities].is_object()) {
-    return RpcError{code::kInvalidParams,
-                    std::string(kMetaCapabilities) + " is missing or no object", nullptr};
+  const auto capabilities = meta.find(kMetaCapabilities);
+  if (capabilities == meta.end() || !capabilities->is_object()) {
+    return invalid(code::kInvalidParams,
+                   std::string(kMetaCapabilities) + " is missing or no object");
+  }
+  const auto level = meta.find(kMetaLogLevel);
+  if (level != meta.end() && (!level->is_string() || log_severity(level->get<std::string>()) < 0)) {
+    return invalid(code::kInvalidParams, std::string(kMetaLogLevel) + " is none of the eight");
   }
   client.era = Era::kModern;
   client.revision = kModernRevision;
-  client.capabilities = meta[kMetaCapabilities];
+  client.capabilities = *capabilities;
   if (meta.contains(kMetaClient)) client.info = meta[kMetaClient];
   return std::nullopt;
 }
@@ -121,182 +136,127 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
 void Session::request(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   const bool modern = is_modern(message.params);
   if (!modern && message.method == "initialize") return initialize(message, outlet);
-  if (!modern && message.method == "ping") {
-    outlet->send(response(message.id, Json::object()));
-    return outlet->end();
-  }
+  if (!modern && message.method == "ping") return say(message.id, Json::object(), *outlet);
   Client client;
-  if (const auto error = client_of(message, client)) return refuse(message.id, *error, outlet);
-  if (modern && is_removed(message.method)) {
-    return refuse(
-        message.id,
-        {code::kMethodNotFound, message.method + " is not part of this revision", nullptr}, outlet);
-  }
+  if (const auto error = client_of(message, client)) return refuse(message.id, *error, *outlet);
   if (modern && message.method == "subscriptions/listen") return listen(message, outlet);
+  const auto call = call_of(message, client, outlet);
+  if (is_work(catalogue_, message.method)) return later(message.id, call);
+  Answer answer;
+  try {
+    answer = at_once(message, client);
+  } catch (const std::exception& failure) {
+    answer = Answer::failed(code::kInternalError,
+                            "the server failed at this: " + std::string(failure.what()));
+  }
+  done(message.id, *call, answer);
+}
+
+std::shared_ptr<Call> Session::call_of(const Incoming& message, const Client& client,
+                                       const std::shared_ptr<Outlet>& outlet) {
+  const bool modern = client.era == Era::kModern;
   const std::weak_ptr<Session> weak = weak_from_this();
   const Call::Ask asks = [weak, outlet](const std::string& method, Json params, const Call& by) {
     const auto session = weak.lock();
     return session ? session->ask(outlet, method, std::move(params), by) : std::nullopt;
   };
   auto call = std::make_shared<Call>(client, message.method, message.params, outlet,
-                                     modern ? Call::Ask{} : asks);
-  {
+                                     modern ? Call::Ask{} : asks, &pool_);
+  if (modern) {
+    const auto level = call->meta().find(kMetaLogLevel);
+    if (level != call->meta().end()) call->set_log_level(level->get<std::string>());
+  } else {
     const std::lock_guard lock(mutex_);
-    if (modern) {
-      const Json& level = meta_of(message.params).value(kMetaLogLevel, Json());
-      if (level.is_string()) call->set_log_level(level.get<std::string>());
-    } else {
-      call->set_log_level(log_level_);
-    }
+    call->set_log_level(log_level_);
   }
-  if (const auto quick = at_once(message, client)) {
-    return answer(message.id, call, *quick, is_cacheable(message.method));
-  }
-  later(message, call);
+  return call;
 }
 
 // What takes no time.
-std::optional<Answer> Session::at_once(const Incoming& message, const Client& client) {
+Answer Session::at_once(const Incoming& message, const Client& client) {
   const std::string& method = message.method;
   const Json& params = message.params;
-  if (method == "server/discover" && client.era == Era::kModern) {
+  const bool modern = client.era == Era::kModern;
+  if (method == "server/discover" && modern) {
     Answer answer;
     answer.result["supportedVersions"] = Json::array({kModernRevision});
-    answer.result["capabilities"] = capabilities_of(catalogue_, Era::kModern);
+    answer.result["capabilities"] = capabilities_of(catalogue_, client);
     if (!catalogue_.instructions.empty()) answer.result["instructions"] = catalogue_.instructions;
     return answer;
   }
-  if (method == "tools/list") return list_tools(catalogue_, client, params);
-  if (method == "resources/list") return list_resources(catalogue_, client, params);
-  if (method == "resources/templates/list") return list_templates(catalogue_, client, params);
-  if (method == "prompts/list") return list_prompts(catalogue_, client, params);
-  if (method == "resources/subscribe") return subscribe(params, true);
-  if (method == "resources/unsubscribe") return subscribe(params, false);
-  if (method == "logging/setLevel" && catalogue_.logs) return set_level(params);
-  const bool takes_time = method == "tools/call" || method == "resources/read" ||
-                          method == "prompts/get" ||
-                          (method == "completion/complete" && catalogue_.complete);
-  if (takes_time) return std::nullopt;
+  if (method == "tools/list" && !catalogue_.tools.empty()) {
+    return list_tools(catalogue_, client, params);
+  }
+  if (method == "prompts/list" && !catalogue_.prompts.empty()) {
+    return list_prompts(catalogue_, client, params);
+  }
+  if (catalogue_.has_resources()) {
+    if (method == "resources/list") return list_resources(catalogue_, client, params);
+    if (method == "resources/templates/list") return list_templates(catalogue_, client, params);
+    if (method == "resources/subscribe" && !modern) return subscribe(params, true);
+    if (method == "resources/unsubscribe" && !modern) return subscribe(params, false);
+  }
+  if (method == "logging/setLevel" && !modern && catalogue_.logs) return set_level(params);
+  if (modern && is_removed(method)) {
+    return Answer::failed(code::kMethodNotFound, method + " is not part of this revision");
+  }
   return Answer::failed(code::kMethodNotFound, "there is no method " + quote(method));
 }
 
-void Session::answer(const Json& id, const std::shared_ptr<Call>& call, const Answer& answer,
-                     bool cacheable) {
-  if (answer.error) return refuse(id, *answer.error, call->outlet());
-  Json result = Json::object();
-  const bool modern = call->client().era == Era::kModern;
-  if (modern) result["resultType"] = answer.input_required ? "input_required" : "complete";
-  for (const auto& [name, value] : answer.result.items()) result[name] = value;
-  if (!call->client().at_least("2025-06-18")) result.erase("structuredContent");
-  if (modern && cacheable && !answer.input_required) {
-    add_caching(result, call->method());
-    if (call->method() == "server/discover") {
-      result["_meta"] = {{kMetaServer, server_info(catalogue_, call->client())}};
-    }
-  }
-  call->outlet()->send(response(id, std::move(result)));
-  call->outlet()->end();
+void Session::done(const Json& id, Call& call, const Answer& answer) {
+  if (answer.error) return refuse(id, *answer.error, *call.outlet());
+  say(id, result_for(call, catalogue_, answer), *call.outlet());
+}
+
+// REQUIRES: the lock is held.
+bool Session::is_taken(const Json& id) const {
+  return calls_.contains(key_of(id)) ||
+         std::ranges::find(subscriptions_, id, &Subscription::id) != subscriptions_.end();
 }
 
 // What may take time, on a thread of the pool.
-void Session::later(const Incoming& message, const std::shared_ptr<Call>& call) {
-  const Json id = message.id;
+void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
   bool busy = false;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    busy = !calls_.emplace(key_of(id), call).second;
+    if (closed_) return call->outlet()->end();
+    busy = is_taken(id);
+    if (!busy) {
+      calls_.emplace(key_of(id), call);
+      ++at_work_;
+    }
   }
   if (busy) {
-    return refuse(id, {code::kInvalidRequest, "a request with this id is at work already", nullptr},
-                  call->outlet());
+    return refuse(id, invalid(code::kInvalidRequest, "a request with this id is at work already"),
+                  *call->outlet());
   }
-  const bool begun = pool_.run([self = shared_from_this(), id, call] {
-    const Answer done = call->cancelled() ? Answer{} : self->work(*call);
-    // Who was cancelled is not answered.
-    if (self->forget(id) && !call->cancelled()) {
-      self->answer(id, call, done, is_cacheable(call->method()));
-    } else {
+  const auto finish = [self = shared_from_this(), id, call](const Answer& answer) {
+    bool gone = false;
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->calls_.erase(key_of(id));  // before the answer: the client may use the id again
+      gone = self->closed_;
+    }
+    if (gone || call->cancelled()) {  // who was cancelled is not answered
       call->outlet()->end();
+    } else {
+      self->done(id, *call, answer);
     }
+    const std::lock_guard lock(self->mutex_);
+    --self->at_work_;
+    self->idle_.notify_all();
+  };
+  const bool begun = pool_.run([self = shared_from_this(), call, finish] {
+    finish(call->cancelled() ? Answer{} : work(self->catalogue_, *call));
   });
-  if (!begun && forget(id)) {
-    refuse(id, {code::kInternalError, "too many calls at once; try again", nullptr},
-           call->outlet());
-  }
-}
-
-bool Session::forget(const Json& id) {
-  const std::lock_guard lock(mutex_);
-  return calls_.erase(key_of(id)) > 0;
-}
-
-Answer Session::work(Call& call) const {
-  const Json& params = call.params();
-  static const Json kNone = Json::object();
-  const auto arguments = params.find("arguments");
-  const Json& given = arguments == params.end() ? kNone : *arguments;
-  if (!given.is_object()) {
-    return Answer::failed(code::kInvalidParams, "\"arguments\" must be an object");
-  }
-  if (call.method() == "resources/read") {
-    if (!is_text(params, "uri")) {
-      return Answer::failed(code::kInvalidParams, "\"uri\" is missing or no string");
-    }
-    const std::string uri = params["uri"].get<std::string>();
-    if (catalogue_.read) {
-      if (auto found = catalogue_.read(call, uri)) return std::move(*found);
-    }
-    const bool modern = call.client().era == Era::kModern;
-    return Answer::failed(modern ? code::kInvalidParams : code::kResourceNotFound,
-                          "there is no resource " + quote(uri), {{"uri", uri}});
-  }
-  if (call.method() == "completion/complete") return complete(params);
-  if (!is_text(params, "name")) {
-    return Answer::failed(code::kInvalidParams, "\"name\" is missing or no string");
-  }
-  const std::string name = params["name"].get<std::string>();
-  if (call.method() == "prompts/get") {
-    const Prompt* const prompt = catalogue_.prompt(name);
-    if (prompt == nullptr) {
-      return Answer::failed(code::kInvalidParams, "there is no prompt " + quote(name));
-    }
-    return prompt->get(call, given);
-  }
-  const Tool* const tool = catalogue_.tool(name);
-  if (tool == nullptr) {
-    return Answer::failed(code::kInvalidParams, "there is no tool " + quote(name));
-  }
-  // A model can mend its arguments, so it is told in a result (2025-11-25).
-  const std::string wrong = wrong_arguments(tool->input_schema, given);
-  if (!wrong.empty()) return tool_answer(wrong, nullptr, true);
-  return tool->call(call, given);
-}
-
-Answer Session::complete(const Json& params) const {
-  const bool shaped = params.contains("ref") && params["ref"].is_object() &&
-                      params.contains("argument") && params["argument"].is_object() &&
-                      is_text(params["argument"], "name") && is_text(params["argument"], "value");
-  if (!shaped) {
-    return Answer::failed(code::kInvalidParams, "\"ref\" or \"argument\" is not as it must be");
-  }
-  constexpr std::size_t kValuesMax = 100;
-  std::vector<std::string> values =
-      catalogue_.complete(params["ref"], params["argument"]["name"].get<std::string>(),
-                          params["argument"]["value"].get<std::string>());
-  Answer answer;
-  const std::size_t total = values.size();
-  if (total > kValuesMax) values.resize(kValuesMax);
-  answer.result["completion"] = {
-      {"values", values}, {"total", total}, {"hasMore", total > kValuesMax}};
-  return answer;
+  if (!begun) finish(Answer::failed(code::kInternalError, "too many calls at once; try again"));
 }
 
 void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   if (!is_text(message.params, "protocolVersion")) {
     return refuse(message.id,
-                  {code::kInvalidParams, "\"protocolVersion\" is missing or no string", nullptr},
-                  outlet);
+                  invalid(code::kInvalidParams, "\"protocolVersion\" is missing or no string"),
+                  *outlet);
   }
   Client client;
   const std::string asked = message.params["protocolVersion"].get<std::string>();
@@ -307,84 +267,46 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
   };
   client.capabilities = object("capabilities");
   client.info = object("clientInfo");
+  bool again = false;
   {
     const std::lock_guard lock(mutex_);
-    legacy_ = client;
+    again = legacy_.has_value();
+    if (!again) legacy_ = client;
+  }
+  if (again) {
+    return refuse(message.id,
+                  invalid(code::kInvalidRequest, "this conversation is initialized already"),
+                  *outlet);
   }
   Json result{{"protocolVersion", client.revision}};
-  result["capabilities"] = capabilities_of(catalogue_, Era::kLegacy);
+  result["capabilities"] = capabilities_of(catalogue_, client);
   result["serverInfo"] = server_info(catalogue_, client);
   if (!catalogue_.instructions.empty()) result["instructions"] = catalogue_.instructions;
-  outlet->send(response(message.id, std::move(result)));
-  outlet->end();
+  say(message.id, std::move(result), *outlet);
 }
 
 void Session::notified(const Incoming& message) {
-  if (message.method != "notifications/cancelled") return;
+  if (message.method == "notifications/initialized") {
+    const std::lock_guard lock(mutex_);
+    initialized_ = legacy_.has_value();
+    return;
+  }
   const auto id = message.params.find("requestId");
-  if (id == message.params.end()) return;
+  if (message.method != "notifications/cancelled" || id == message.params.end()) return;
   std::shared_ptr<Call> call;
+  std::shared_ptr<Outlet> stream;
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(subscriptions_, [&](const Subscription& each) { return each.id == *id; });
-    const auto found = calls_.find(key_of(*id));
-    if (found == calls_.end()) return;  // it is over, or never was
-    call = found->second;
-  }
-  call->cancel();
-}
-
-// --- what the client is told unasked -----------------------------------------------------------
-
-void Session::listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
-  Client client;
-  const auto wanted = message.params.find("notifications");
-  if (wanted == message.params.end() || !wanted->is_object()) {
-    return refuse(message.id,
-                  {code::kInvalidParams, "\"notifications\" is missing or no object", nullptr},
-                  outlet);
-  }
-  Json honoured = Json::object();
-  const Json offered = capabilities_of(catalogue_, Era::kModern);
-  for (const char* const list : {"toolsListChanged", "promptsListChanged"}) {
-    const char* const of = list[0] == 't' ? "tools" : "prompts";
-    const bool changes = offered.contains(of) && offered[of].contains("listChanged");
-    if (wanted->value(list, Json()) == true && changes) honoured[list] = true;
-  }
-  const Json uris = wanted->value("resourceSubscriptions", Json());
-  if (uris.is_array() && offered.contains("resources")) {
-    honoured["resourceSubscriptions"] = uris;
-    watch(uris);
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    if (subscriptions_.size() < kSubscriptionsMax) {
-      // Under the lock, so that nothing comes before it.
-      outlet->send(notification("notifications/subscriptions/acknowledged",
-                                with_subscription(message.id, {{"notifications", honoured}})));
-      subscriptions_.push_back({message.id, outlet, honoured});
-      return;
+    const auto listens = std::ranges::find(subscriptions_, *id, &Subscription::id);
+    if (listens != subscriptions_.end()) {
+      stream = listens->outlet;
+      subscriptions_.erase(listens);
     }
+    const auto found = calls_.find(key_of(*id));
+    if (found != calls_.end()) call = found->second;  // else it is over, or never was
   }
-  refuse(message.id, {code::kInternalError, "too many subscriptions", nullptr}, outlet);
-}
-
-Answer Session::subscribe(const Json& params, bool wanted) {
-  if (!is_text(params, "uri")) {
-    return Answer::failed(code::kInvalidParams, "\"uri\" is missing or no string");
-  }
-  if (wanted) watch(Json::array({params["uri"]}));
-  const std::lock_guard lock(mutex_);
-  const std::string uri = params["uri"].get<std::string>();
-  if (!wanted) {
-    subscribed_.erase(uri);
-  } else if (subscribed_.size() >= kSubscriptionsMax) {
-    return Answer::failed(code::kInternalError, "too many subscriptions");
-  } else {
-    subscribed_.insert(uri);
-  }
-  return Answer{};
+  if (stream) stream->end();
+  if (call) call->cancel();
 }
 
 Answer Session::set_level(const Json& params) {
@@ -394,52 +316,6 @@ Answer Session::set_level(const Json& params) {
   const std::lock_guard lock(mutex_);
   log_level_ = params["level"].get<std::string>();
   return Answer{};
-}
-
-void Session::set_listener(std::shared_ptr<Outlet> outlet) {
-  const std::lock_guard lock(mutex_);
-  listener_ = std::move(outlet);
-}
-
-std::set<std::string> Session::watched() const {
-  const std::lock_guard lock(mutex_);
-  std::set<std::string> uris = subscribed_;
-  for (const Subscription& each : subscriptions_) {
-    for (const Json& uri : each.filter.value("resourceSubscriptions", Json::array())) {
-      if (uri.is_string()) uris.insert(uri.get<std::string>());
-    }
-  }
-  return uris;
-}
-
-void Session::watch(const Json& uris) const {
-  if (!catalogue_.watch) return;
-  for (const Json& uri : uris) {
-    if (uri.is_string()) catalogue_.watch(uri.get<std::string>());
-  }
-}
-
-void Session::resource_changed(const std::string& uri) {
-  const std::string method = "notifications/resources/updated";
-  const std::lock_guard lock(mutex_);
-  if (listener_ && subscribed_.contains(uri)) {
-    listener_->send(notification(method, {{"uri", uri}}));
-  }
-  for (const Subscription& each : subscriptions_) {
-    const Json uris = each.filter.value("resourceSubscriptions", Json::array());
-    if (std::ranges::find(uris, Json(uri)) == uris.end()) continue;
-    each.outlet->send(notification(method, with_subscription(each.id, {{"uri", uri}})));
-  }
-}
-
-void Session::list_changed(const std::string& what) {
-  const std::string method = "notifications/" + what + "/list_changed";
-  const std::lock_guard lock(mutex_);
-  if (listener_ && legacy_) listener_->send(notification(method, nullptr));
-  for (const Subscription& each : subscriptions_) {
-    if (!each.filter.value(what + "ListChanged", false)) continue;
-    each.outlet->send(notification(method, with_subscription(each.id, Json::object())));
-  }
 }
 
 // --- what we ask the client --------------------------------------------------------------------
@@ -455,9 +331,18 @@ std::optional<Json> Session::ask(const std::shared_ptr<Outlet>& outlet, const st
     pending_[id] = pending;
   }
   outlet->send(mcp::request(id, method, std::move(params)));
-  std::unique_lock lock(mutex_);
-  while (!pending->done && !closed_ && !by.cancelled()) answered_.wait_for(lock, kAskLook);
-  pending_.erase(id);
+  const auto until = std::chrono::steady_clock::now() + kAskMost;
+  bool given_up = false;
+  {
+    std::unique_lock lock(mutex_);
+    while (!pending->done && !closed_ && !by.cancelled() &&
+           std::chrono::steady_clock::now() < until) {
+      answered_.wait_for(lock, kAskLook);
+    }
+    pending_.erase(id);
+    given_up = !pending->done && !closed_;
+  }
+  if (given_up) outlet->send(notification("notifications/cancelled", {{"requestId", id}}));
   return pending->result;
 }
 
@@ -466,9 +351,25 @@ void Session::responded(const Incoming& message) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(message.id.get<std::int64_t>());
   if (found == pending_.end()) return;
-  if (!message.result.is_null()) found->second->result = message.result;
+  if (message.result.is_object()) found->second->result = message.result;
   found->second->done = true;
   answered_.notify_all();
+}
+
+// --- the end -----------------------------------------------------------------------------------
+
+void Session::finish(std::chrono::milliseconds patience) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls = calls_;
+  }
+  for (const auto& [id, call] : calls) call->hurry();
+  {
+    std::unique_lock lock(mutex_);
+    idle_.wait_for(lock, patience, [this] { return at_work_ == 0; });
+  }
+  close();
 }
 
 void Session::close() {
@@ -486,9 +387,8 @@ void Session::close() {
   // The protocol's pages disagree on how a subscription ends: both ways, then.
   for (const Subscription& each : subscriptions) {
     each.outlet->send(notification("notifications/cancelled", {{"requestId", each.id}}));
-    each.outlet->send(
-        response(each.id, {{"resultType", "complete"}, {"_meta", {{kMetaSubscription, each.id}}}}));
-    each.outlet->end();
+    const Json meta{{kMetaSubscription, each.id}};
+    say(each.id, {{"resultType", "complete"}, {"_meta", meta}}, *each.outlet);
   }
   for (const auto& [id, call] : calls) call->cancel();
 }

@@ -3,11 +3,12 @@
 // the rest to the catalogue. Both eras may be interleaved.
 //
 // No request waits for another: what may take long runs on the pool, and is cancelled by the
-// client's word, by its going away, or by close().
+// client's word, by its going away, or by close(). Every request ends its outlet once.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // The resources whose changes somebody wants to know of.
   std::set<std::string> watched() const;
 
+  // The client says no more: what waits is cancelled, what works may still answer within
+  // `patience`. Then close().
+  void finish(std::chrono::milliseconds patience);
   // Ends subscriptions by the book, cancels everything that is at work. Idempotent.
   void close();
 
@@ -52,50 +56,55 @@ class Session : public std::enable_shared_from_this<Session> {
     std::shared_ptr<Outlet> outlet;
     Json filter;
   };
+  struct Pending {
+    std::optional<Json> result;
+    bool done = false;
+  };
   using Calls = std::map<std::string, std::shared_ptr<Call>>;
 
-  void answer(const Json& id, const std::shared_ptr<Call>& call, const Answer& answer,
-              bool cacheable);
-  void refuse(const Json& id, const RpcError& error, const std::shared_ptr<Outlet>& outlet);
-  std::optional<RpcError> client_of(const Incoming& request, Client& client) const;
+  void take_batch(const Parsed& parsed, const std::shared_ptr<Outlet>& outlet);
   void request(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
   void notified(const Incoming& message);
   void responded(const Incoming& message);
+  std::optional<RpcError> client_of(const Incoming& request, Client& client) const;
 
   void initialize(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
-  void listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
-  std::optional<Answer> at_once(const Incoming& message, const Client& client);
+  std::shared_ptr<Call> call_of(const Incoming& message, const Client& client,
+                                const std::shared_ptr<Outlet>& outlet);
+  Answer at_once(const Incoming& message, const Client& client);
   Answer subscribe(const Json& params, bool wanted);
-  void watch(const Json& uris) const;
   Answer set_level(const Json& params);
-  void later(const Incoming& message, const std::shared_ptr<Call>& call);
-  Answer work(Call& call) const;
-  Answer complete(const Json& params) const;
+  void later(const Json& id, const std::shared_ptr<Call>& call);
+  void done(const Json& id, Call& call, const Answer& answer);
   std::optional<Json> ask(const std::shared_ptr<Outlet>& outlet, const std::string& method,
                           Json params, const Call& by);
-  bool forget(const Json& id);
+
+  void listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
+  Json honoured(const Json& wanted) const;
+  void watch(const Json& filter) const;
+  std::size_t uris_known() const;
+  bool is_taken(const Json& id) const;
 
   const Catalogue& catalogue_;
   Pool& pool_;
   mutable std::mutex mutex_;  // protects all below
   bool closed_ = false;
-  std::optional<Client> legacy_;  // once initialized
+  std::optional<Client> legacy_;  // once initialize was answered
+  bool initialized_ = false;      // once the client has said so
   std::optional<std::string> log_level_;
   std::shared_ptr<Outlet> listener_;
   std::set<std::string> subscribed_;  // legacy: URIs
   std::vector<Subscription> subscriptions_;
   Calls calls_;  // at work, by the text of their id
+  std::size_t at_work_ = 0;
+  std::condition_variable idle_;
   std::int64_t asked_ = 0;
-  struct Pending {
-    std::optional<Json> result;
-    bool done = false;
-  };
   std::map<std::int64_t, std::shared_ptr<Pending>> pending_;  // requests of ours
   std::condition_variable answered_;
 };
 
-// {"tools":{},…} for both eras.
-Json capabilities_of(const Catalogue& catalogue, Era era);
+// {"tools":{},…}, as the client's revision has it.
+Json capabilities_of(const Catalogue& catalogue, const Client& client);
 
 // The lists, as each revision has them. A bad cursor is an error.
 Answer list_tools(const Catalogue& catalogue, const Client& client, const Json& params);

@@ -4,45 +4,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 #include <string>
+
+#include "mcp/line_outlet.h"
 
 namespace lockkeeper::mcp {
 namespace {
 
 constexpr std::size_t kBlock = 64 << 10;
 
-// A client that reads nothing for so long has hung; its pipe is full, and others' messages wait.
-constexpr int kWritePatienceMs = 30'000;
-
-class LineOutlet final : public Outlet {
- public:
-  explicit LineOutlet(int fd) : fd_(fd) {}
-
-  void send(const Json& message) override {
-    const std::string line = line_of(message) + "\n";
-    const std::lock_guard lock(mutex_);
-    if (broken_) return;
-    std::string_view rest = line;
-    while (!rest.empty()) {
-      pollfd wanted{fd_, POLLOUT, 0};
-      const int ready = ::poll(&wanted, 1, kWritePatienceMs);
-      if (ready < 0 && errno == EINTR) continue;
-      const ssize_t n = ready <= 0 ? -1 : ::write(fd_, rest.data(), rest.size());
-      if (n < 0 && ready > 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (n < 0) {
-        broken_ = true;
-        return;
-      }
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
-
- private:
-  const int fd_;
-  std::mutex mutex_;
-  bool broken_ = false;
-};
+// Who pipes a few messages in and closes wants their answers. Nothing that waits is waited for.
+constexpr auto kFinish = std::chrono::milliseconds(1000);
+constexpr auto kLastWords = std::chrono::milliseconds(250);
 
 // Cuts what comes into lines.
 class Lines {
@@ -66,7 +39,7 @@ class Lines {
     }
   }
 
- private:
+  // A line that has ended, or the last one, which may lack its end.
   void finish() {
     if (too_long_) {
       outlet_->send(error_response(
@@ -80,30 +53,44 @@ class Lines {
     line_.clear();
   }
 
+ private:
   Session& session_;
   const std::shared_ptr<Outlet> outlet_;
   std::string line_;
   bool too_long_ = false;
 };
 
+// True: until the client had no more to say; false: until we were told to end, or it was gone.
+bool read_all(int in, int ended, int broken, Lines& lines) {
+  std::string block(kBlock, '\0');
+  for (;;) {
+    pollfd wanted[] = {{in, POLLIN, 0}, {ended, POLLIN, 0}, {broken, POLLIN, 0}};
+    if (::poll(wanted, 3, -1) < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    if (wanted[1].revents != 0 || wanted[2].revents != 0) return false;
+    if (wanted[0].revents == 0) continue;
+    const ssize_t n = ::read(in, block.data(), block.size());
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n < 0) return false;
+    if (n == 0) {
+      lines.finish();
+      return true;
+    }
+    lines.add(std::string_view(block).substr(0, static_cast<std::size_t>(n)));
+  }
+}
+
 }  // namespace
 
 void serve_stdio(const std::shared_ptr<Session>& session, const StdioOptions& options) {
-  const auto outlet = std::make_shared<LineOutlet>(options.out);
+  const auto outlet = std::make_shared<LineOutlet>(options.out, options.limits);
   session->set_listener(outlet);
   Lines lines(*session, outlet);
-  std::string block(kBlock, '\0');
-  for (;;) {
-    pollfd wanted[] = {{options.in, POLLIN, 0}, {options.ended, POLLIN, 0}};
-    if (::poll(wanted, 2, -1) < 0 && errno != EINTR) break;
-    if (wanted[1].revents != 0) break;
-    if (wanted[0].revents == 0) continue;
-    const ssize_t n = ::read(options.in, block.data(), block.size());
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (n <= 0) break;
-    lines.add(std::string_view(block).substr(0, static_cast<std::size_t>(n)));
-  }
+  if (read_all(options.in, options.ended, outlet->broken(), lines)) session->finish(kFinish);
   session->close();
+  outlet->stop(kLastWords);
 }
 
 }  // namespace lockkeeper::mcp

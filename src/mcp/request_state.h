@@ -1,0 +1,52 @@
+// What a server wants back when a client retries a call with the input that it was asked for:
+// sealed, because on its way it is in the client's hands. Who has changed it, kept it too long,
+// brings it to another call, or has it from another server is refused.
+//
+// The seal does not make it secret, nor good for one use only.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "mcp/call.h"
+#include "mcp/catalogue.h"
+
+namespace lockkeeper::mcp {
+
+class RequestState {
+ public:
+  using Key = std::array<std::uint8_t, 32>;
+  static constexpr std::int64_t kLifetimeMs = 600'000;  // a person may have to think
+
+  // `clock` must outlive it. The key is for one process: what it has not sealed itself is foreign.
+  RequestState(const Key& key, const Clock& clock, std::int64_t lifetime_ms = kLifetimeMs)
+      : key_(key), clock_(clock), lifetime_ms_(lifetime_ms) {}
+
+  static Key new_key(Random& random);
+
+  // For `requestState`: good for this method, name (or URI) and arguments alone.
+  std::string seal(const Call& call, const Json& state) const;
+
+  struct Opened {
+    bool given = false;         // the call carries a state
+    std::optional<Json> state;  // what was sealed; nullopt: nothing, or nothing that holds
+    bool bad() const { return given && !state; }
+  };
+  Opened open(const Call& call) const;
+  // The answer to a bad one.
+  static Answer refusal();
+
+ private:
+  std::string sign(const Call& call, const std::string& payload) const;
+
+  const Key key_;
+  const Clock& clock_;
+  const std::int64_t lifetime_ms_;
+};
+
+}  // namespace lockkeeper::mcp
