@@ -173,6 +173,44 @@ void Server::wait_until_ended() {
   pid_ = -1;
 }
 
+Piped::Piped(const Words& argv) {
+  int down[2];
+  int up[2];
+  LOCKKEEPER_ASSERT(::pipe2(down, O_CLOEXEC) == 0 && ::pipe2(up, O_CLOEXEC) == 0);
+  to_ = Fd(down[1]);
+  from_ = Fd(up[0]);
+  const Fd in(down[0]);
+  const Fd out(up[1]);
+  pid_ = fork_child([&] {
+    const Fd null(::open("/dev/null", O_WRONLY));
+    ::dup2(in.get(), STDIN_FILENO);
+    ::dup2(out.get(), STDOUT_FILENO);
+    ::dup2(null.get(), STDERR_FILENO);
+    std::vector<char*> pointers = pointers_to(argv);
+    ::execvp(pointers[0], pointers.data());
+    ::_exit(127);
+  });
+}
+
+Piped::~Piped() {
+  to_.reset();
+  join(pid_);
+}
+
+void Piped::write_all(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t n = ::write(to_.get(), text.data(), text.size());
+    LOCKKEEPER_ASSERT(n > 0);
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+std::string Piped::hear() const {
+  char buffer[1 << 16];
+  const ssize_t n = ::read(from_.get(), buffer, sizeof buffer);
+  return n <= 0 ? "" : std::string(buffer, static_cast<std::size_t>(n));
+}
+
 Fd connect_unix(const std::string& path) {
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};

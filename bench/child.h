@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -57,12 +58,33 @@ class Server {
   bool wait_until(const std::function<bool()>& ready);
   // For a program that ends by itself.
   void wait_until_ended();
+  pid_t pid() const { return pid_; }
 
  private:
   bool ended();
 
   pid_t pid_;
   int stop_signal_;
+};
+
+// A program whose input and output are ours, what it complains of is thrown away; it is to end when
+// its input does.
+class Piped {
+ public:
+  explicit Piped(const Words& argv);
+  ~Piped();
+  Piped(const Piped&) = delete;
+  Piped& operator=(const Piped&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void write_all(std::string_view text) const;
+  // What it says next; empty if it has ended.
+  std::string hear() const;
+
+ private:
+  Fd to_;
+  Fd from_;
+  pid_t pid_ = -1;
 };
 
 // Connects to a Unix socket or to a port of the loopback interface; closed if nobody listens.

@@ -1,8 +1,6 @@
 // proper-lockfile of npm, the lock file that Node tools use: a folder made by mkdir whose time is
 // touched now and then. Its cost is taken inside of node: the pipe to it is not counted.
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -17,40 +15,12 @@ namespace {
 
 class NodeClient final : public Client {
  public:
-  explicit NodeClient(const Words& argv) {
-    int down[2];
-    int up[2];
-    LOCKKEEPER_ASSERT(::pipe2(down, O_CLOEXEC) == 0 && ::pipe2(up, O_CLOEXEC) == 0);
-    to_ = Fd(down[1]);
-    from_ = Fd(up[0]);
-    const Fd in(down[0]);
-    const Fd out(up[1]);
-    pid_ = fork_child([&] {
-      ::dup2(in.get(), STDIN_FILENO);
-      ::dup2(out.get(), STDOUT_FILENO);
-      std::vector<char*> pointers;
-      for (const std::string& word : argv) pointers.push_back(const_cast<char*>(word.c_str()));
-      pointers.push_back(nullptr);
-      ::execvp(pointers[0], pointers.data());
-      ::_exit(127);
-    });
-  }
-  ~NodeClient() override {
-    to_.reset();  // it ends when its input does
-    join(pid_);
-  }
-  NodeClient(const NodeClient&) = delete;
-  NodeClient& operator=(const NodeClient&) = delete;
+  explicit NodeClient(const Words& argv) : node_(argv) {}
 
-  // What it says next; empty if it has ended.
-  std::string hear() {
-    char buffer[64];
-    const ssize_t n = ::read(from_.get(), buffer, sizeof buffer);
-    return n <= 0 ? "" : std::string(buffer, static_cast<std::size_t>(n));
-  }
+  std::string hear() const { return node_.hear(); }
   double timed_pair(const std::string& path) override {
     const std::string line = flat_name(path) + "\n";
-    LOCKKEEPER_ASSERT(::write(to_.get(), line.data(), line.size()) > 0);
+    node_.write_all(line);
     const std::string nanos = hear();
     LOCKKEEPER_ASSERT(!nanos.empty());
     return std::atof(nanos.c_str()) / 1000;
@@ -58,9 +28,7 @@ class NodeClient final : public Client {
   void pair(const std::string& path) override { timed_pair(path); }
 
  private:
-  Fd to_;
-  Fd from_;
-  pid_t pid_ = -1;
+  Piped node_;
 };
 
 class ProperLockfile final : public Peer {

@@ -20,6 +20,9 @@ const std::vector<Question>& all_questions() {
       {"queue", "many waiters on one path: time for each handoff", ask_queue},
       {"memory", "memory of lockkeeper check with very many leases held", ask_memory},
       {"plans", "lockkeeper validate of a plan with very many packages", ask_plans},
+      {"mcp", "acquire + release as two calls of an MCP server", ask_mcp},
+      {"mcp-load", "2,000 calls of an MCP server, 16 at once", ask_mcp_load},
+      {"mcp-idle", "memory of an MCP server for each connection that is silent", ask_mcp_idle},
   };
   return kAll;
 }

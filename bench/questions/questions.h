@@ -19,6 +19,9 @@ void ask_handoff(const Setup& setup, Answer& answer);
 void ask_kill(const Setup& setup, Answer& answer);
 void ask_queue(const Setup& setup, Answer& answer);
 void ask_memory(const Setup& setup, Answer& answer);
+void ask_mcp(const Setup& setup, Answer& answer);
+void ask_mcp_load(const Setup& setup, Answer& answer);
+void ask_mcp_idle(const Setup& setup, Answer& answer);
 void ask_plans(const Setup& setup, Answer& answer);
 
 }  // namespace lockkeeper::bench
