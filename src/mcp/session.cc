@@ -39,6 +39,10 @@ RpcError invalid(int code, std::string message) {
   return {code, std::move(message), nullptr};
 }
 
+RpcError inside(const std::exception& failure) {
+  return invalid(code::kInternalError, "the server failed at this: " + std::string(failure.what()));
+}
+
 void refuse(const Json& id, const RpcError& error, Outlet& outlet) {
   outlet.send(error_response(id, error));
   outlet.end();
@@ -86,7 +90,11 @@ void Session::take_batch(const Parsed& parsed, const std::shared_ptr<Outlet>& ou
 void Session::take(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   switch (message.kind) {
     case Incoming::Kind::kRequest:
-      return request(message, outlet);
+      try {
+        return request(message, outlet);
+      } catch (const std::exception& failure) {
+        return refuse(message.id, inside(failure), *outlet);
+      }
     case Incoming::Kind::kNotification:
       return notified(message);
     case Incoming::Kind::kResponse:
@@ -142,14 +150,7 @@ void Session::request(const Incoming& message, const std::shared_ptr<Outlet>& ou
   if (modern && message.method == "subscriptions/listen") return listen(message, outlet);
   const auto call = call_of(message, client, outlet);
   if (is_work(catalogue_, message.method)) return later(message.id, call);
-  Answer answer;
-  try {
-    answer = at_once(message, client);
-  } catch (const std::exception& failure) {
-    answer = Answer::failed(code::kInternalError,
-                            "the server failed at this: " + std::string(failure.what()));
-  }
-  done(message.id, *call, answer);
+  done(message.id, *call, at_once(message, client));
 }
 
 std::shared_ptr<Call> Session::call_of(const Incoming& message, const Client& client,
@@ -205,7 +206,13 @@ Answer Session::at_once(const Incoming& message, const Client& client) {
 
 void Session::done(const Json& id, Call& call, const Answer& answer) {
   if (answer.error) return refuse(id, *answer.error, *call.outlet());
-  say(id, result_for(call, catalogue_, answer), *call.outlet());
+  Json result;
+  try {
+    result = result_for(call, catalogue_, answer);
+  } catch (const std::exception& failure) {  // a result that has no shape of any revision
+    return refuse(id, inside(failure), *call.outlet());
+  }
+  say(id, std::move(result), *call.outlet());
 }
 
 // REQUIRES: the lock is held.

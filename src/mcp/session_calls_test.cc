@@ -98,6 +98,19 @@ TEST(SessionCalls, ExceptionsAreInternalErrors) {
   EXPECT_EQ(client.ask("ping")["result"], Json::object());
 }
 
+// Nor is a result that no revision has a shape for the end of the server.
+TEST(SessionCalls, OddResultsAreInternalErrors) {
+  TestClient client(with({test_tool("odd", [](Call&, const Json&) {
+    Answer answer;
+    answer.result = {{"_meta", "text"}, {"content", {{{"type", 5}}}}};
+    return answer;
+  })}));
+  EXPECT_EQ(code_of(client.modern("tools/call", call("odd"))), code::kInternalError);
+  client.initialize("2024-11-05");
+  EXPECT_EQ(code_of(client.ask("tools/call", call("odd"))), code::kInternalError);
+  EXPECT_EQ(client.ask("ping")["result"], Json::object());
+}
+
 TEST(SessionCalls, ProgressOnlyGrowsAndOnlyForAToken) {
   const Tool tool = test_tool("work", [](Call& call, const Json&) {
     for (const double done : {0.0, 50.0, 50.0, 20.0, 100.0}) call.progress(done, 100, "on it");
