@@ -46,6 +46,7 @@ Client::Client(stage::Stage& stage, ClientOptions options) : options_(std::move(
   stage::Words words{"mcp"};
   words.insert(words.end(), options_.words.begin(), options_.words.end());
   stage::Launch launch = stage.launch(options_.agent, words);
+  if (!options_.program.empty()) launch.argv = {options_.program};
   if (!options_.session.empty()) launch.env["LOCKKEEPER_SESSION"] = options_.session;
   for (const auto& [name, value] : options_.env) launch.env[name] = value;
   launch.in = path_of(in.read);

@@ -29,6 +29,7 @@ struct ClientOptions {
   std::string agent = {};          // LOCKKEEPER_AGENT of the server; empty: not set
   std::string session = {};        // LOCKKEEPER_SESSION of the server; empty: not set
   stage::Words words = {};         // further arguments of `mcp`
+  std::string program = {};        // another server than `lockkeeper mcp`
   Json capabilities = Json::object();
   // The handshake, and the list of tools, so that the checker knows what they promise. Else nothing
   // is sent until the test does.
