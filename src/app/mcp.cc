@@ -9,6 +9,8 @@
 
 #include "app/mcp_http.h"
 #include "base/fd.h"
+#include "mcp/audience.h"
+#include "mcp/locks/lock_watch.h"
 #include "mcp/locks/server.h"
 #include "mcp/stdio.h"
 
@@ -27,6 +29,22 @@ Fd end_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+// Who calls where a call does not say it.
+Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOptions& options,
+                              const service::Identity& who) {
+  // What is known apart from this run; without it a session is made.
+  LK_ASSIGN(const service::Identity lasting, context.identity(false));
+  const service::Environment& env = context.runtime().env;
+  mcp::Caller caller;
+  caller.who = who;
+  caller.agent_given = context.common().agent || service::variable(env, "LOCKKEEPER_AGENT");
+  caller.agent_known = caller.agent_given || !lasting.session_derived;
+  caller.session_given = context.common().session || service::variable(env, "LOCKKEEPER_SESSION");
+  caller.session_known = !lasting.session.empty() && !lasting.session_derived;
+  caller.strangers = options.http.has_value();
+  return caller;
+}
+
 // Whatever still hangs then, a store on a sick disk perhaps: over is over. Leases and places in a
 // queue are bound to the process, so the table learns of it as of any other end.
 void end_soon() {
@@ -40,16 +58,27 @@ void end_soon() {
 
 int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (const auto wrong = check_http(options); !wrong) return context.out().failed(wrong.error());
+  if (const auto known = mcp::check_dialects(options.dialects); !known) {
+    return context.out().failed(known.error());
+  }
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = end_signals();
   auto open = context.open(std::vector<std::string>{}, true);
   if (!open) return context.out().failed(open.error());
   auto under = service::under_from(context.runtime().env);
   if (!under) return context.out().failed(under.error());
-  mcp::LockServer server((*open)->table, (*open)->identity, std::move(*under), LOCKKEEPER_VERSION);
-  const mcp::Catalogue catalogue = server.catalogue();
-  mcp::Pool pool(kThreadsMax);
+  auto caller = caller_of(context, options, (*open)->identity);
+  if (!caller) return context.out().failed(caller.error());
+  mcp::LockServer server((*open)->table, {std::move(*caller), std::move(*under), options.dialects,
+                                          LOCKKEEPER_VERSION});
   mcp::Audience audience;
+  mcp::LockWatch watch(
+      server.reader(), [&] { return audience.watched(); },
+      [&](const std::string& uri) { audience.resource_changed(uri); });
+  mcp::Catalogue catalogue = server.catalogue();
+  catalogue.watch = [&](const std::string& uri) { watch.expect(uri); };
+  mcp::Pool pool(kThreadsMax);
+  pool.run([&] { server.begin(); });
   if (options.http) {
     const auto served = serve_mcp_http(options, (*open)->table.realm(), catalogue, pool, audience,
                                        ended.get(), context.out());
@@ -57,6 +86,7 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
     return served ? 0 : context.out().failed(served.error());
   }
   const auto session = std::make_shared<mcp::Session>(catalogue, pool);
+  audience.add(session);
   mcp::serve_stdio(session, {0, 1, ended.get()});
   end_soon();
   return 0;

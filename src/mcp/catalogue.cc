@@ -29,9 +29,10 @@ std::string article(const std::string& type) {
 }
 
 std::string wrong_value(const std::string& what, const Json& schema, const Json& value) {
-  if (const auto type = schema.find("type"); type != schema.end() && type->is_string()) {
-    const std::string& name = type->get_ref<const std::string&>();
-    if (!has_type(value, name)) return what + " must be " + article(name);
+  if (const auto type = schema.find("type"); type != schema.end()) {
+    const Json types = type->is_array() ? *type : Json::array({*type});  // the first one is named
+    const auto fits = [&](const Json& name) { return has_type(value, name.get<std::string>()); };
+    if (std::ranges::none_of(types, fits)) return what + " must be " + article(types.front());
   }
   if (const auto words = schema.find("enum"); words != schema.end()) {
     if (std::ranges::find(*words, value) == words->end()) {

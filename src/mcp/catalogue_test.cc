@@ -36,6 +36,13 @@ TEST(WrongArguments, EachRuleHasItsSentence) {
             "there is no argument \"name\"; did you mean \"names\"?");
 }
 
+TEST(WrongArguments, OneOfSeveralTypes) {
+  const Json schema = Json::parse(R"({"properties":{"n":{"type":["integer","null"]}}})");
+  EXPECT_EQ(wrong_arguments(schema, Json::parse(R"({"n":null})")), "");
+  EXPECT_EQ(wrong_arguments(schema, Json::parse(R"({"n":5})")), "");
+  EXPECT_EQ(wrong_arguments(schema, Json::parse(R"({"n":"5"})")), "\"n\" must be an integer");
+}
+
 // A whole number that no integer holds must not reach who asks for one.
 TEST(WrongArguments, HugeWholeNumbersAreNoIntegers) {
   const Json schema = Json::parse(R"({"properties":{"n":{"type":"integer"}}})");

@@ -1,301 +1,240 @@
 #include "mcp/locks/server.h"
 
-#include "base/text.h"
+#include <algorithm>
+
+#include "mcp/locks/arguments.h"
+#include "mcp/locks/completion.h"
+#include "mcp/locks/prompts.h"
+#include "mcp/locks/resources.h"
 #include "mcp/locks/schemas.h"
-#include "service/messages.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp {
 namespace {
 
-std::vector<std::string> strings(const Json& arguments, const char* name) {
-  const auto found = arguments.find(name);
-  return found == arguments.end() ? std::vector<std::string>{}
-                                  : found->get<std::vector<std::string>>();
+constexpr const char* kAgain =
+    ". Your place is kept for 90 s. Next: call lock_acquire again with the same resources and "
+    "wait_s: 45";
+
+bool is_grant(const service::AcquireResult& result) {
+  return service::outcome_status(result.outcome) == 0;
 }
 
-std::string string(const Json& arguments, const char* name) {
-  const auto found = arguments.find(name);
-  return found == arguments.end() ? std::string() : found->get<std::string>();
+Json conflicts_json(const std::vector<core::Conflict>& conflicts) {
+  Json json = Json::array();
+  for (const core::Conflict& conflict : conflicts) json.push_back(service::conflict_json(conflict));
+  return json;
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-  return all;
-}
-
-// What the model can mend, or must know: the same words in both halves.
-Answer trouble(const Error& error) {
-  std::string message = error.message;
-  if (!error.hint.empty()) message += ". Next: " + error.hint;
-  return tool_answer(message, {{"message", message}, {"error", service::error_json(error)}}, true);
-}
-
-Answer said(std::string message, Json structured) {
-  structured["message"] = message;
-  return tool_answer(message, std::move(structured));
-}
-
-std::vector<std::string> keys_of(const core::Lease& lease) {
-  std::vector<std::string> keys;
-  for (const core::Claim& claim : lease.claims) keys.push_back(claim.resource.text());
-  return keys;
-}
-
-// Hints are for shells; here the next step is a tool.
-std::string next_step(const service::AcquireResult& result) {
-  if (result.outcome == service::Ended::kDeadlock) {
-    return "release what you hold with lock_release, then ask for everything in one lock_acquire";
+Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
+  Said said;
+  said.message = lost_note(waited.result.lost) + "Queued";
+  said.json["outcome"] = "queued";
+  if (waited.position > 0) {
+    said.message += " at position " + std::to_string(waited.position);
+    said.json["position"] = waited.position;
   }
-  return "work on something else, or call lock_acquire again with wait_s: 45, or ask the holder "
-         "with lock_message";
-}
-
-std::string lost_note(const std::vector<core::LostLease>& lost) {
-  std::string note;
-  for (const core::LostLease& each : lost) note += service::lost_text(each) + ". ";
-  return note;
-}
-
-Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
-  const std::string text = string(arguments, "ttl");
-  if (text.empty()) return std::nullopt;
-  auto length = parse_duration_ms(text, {.allow_none = true});
-  if (length) return *length;
-  length.error().message = "ttl: " + length.error().message;
-  return fail(std::move(length.error()));
+  said.json["conflicts"] = conflicts_json(waited.conflicts);
+  if (!waited.conflicts.empty()) said.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
+  for (const core::LostLease& each : waited.result.lost) {
+    said.json["lost"].push_back(service::lost_json(each));
+  }
+  said.message += kAgain;
+  return said;
 }
 
 }  // namespace
 
-LockServer::LockServer(service::LockTable& table, service::Identity who, service::Under under,
-                       std::string version)
+LockServer::LockServer(service::LockTable& table, LockServerOptions options)
     : table_(table),
-      who_(std::move(who)),
-      under_(std::move(under)),
-      version_(std::move(version)),
-      waiting_(table) {}
+      options_(std::move(options)),
+      ownership_(options_.caller),
+      waiting_(table),
+      reclaim_(table),
+      dialects_(table, ownership_, options_.under) {}
+
+Tool LockServer::with(Tool tool, Tell tell) {
+  tool.call = [this, tell](Call& call, const Json& arguments) {
+    return serve(tell, call, arguments);
+  };
+  return tool;
+}
 
 Catalogue LockServer::catalogue() {
   Catalogue catalogue;
   catalogue.name = "lockkeeper";
   catalogue.title = "Lockkeeper";
-  catalogue.version = version_;
+  catalogue.version = options_.version;
   catalogue.instructions = lock_instructions();
-  const auto add = [&](Tool tool, Answer (LockServer::*method)(Call&, const Json&)) {
-    tool.call = [this, method](Call& call, const Json& arguments) {
-      return (this->*method)(call, arguments);
-    };
-    catalogue.tools.push_back(std::move(tool));
+  catalogue.tools = {
+      with(acquire_tool(), &LockServer::acquire), with(release_tool(), &LockServer::release),
+      with(renew_tool(), &LockServer::renew), with(status_tool(), &LockServer::status),
+      with(message_tool(), &LockServer::message)};
+  for (const std::string& name : options_.dialects) {
+    for (Tool& tool : dialects_.tools(name)) {
+      if (catalogue.tool(tool.name) == nullptr) catalogue.tools.push_back(std::move(tool));
+    }
+  }
+  catalogue.resources = lock_resources();
+  catalogue.templates = lock_templates();
+  catalogue.read = [this](Call&, const std::string& uri) {
+    service::Locks locks = reader();
+    return read_lock_resource(locks, uri);
   };
-  add(acquire_tool(), &LockServer::acquire);
-  add(release_tool(), &LockServer::release);
-  add(renew_tool(), &LockServer::renew);
-  add(status_tool(), &LockServer::status);
-  add(message_tool(), &LockServer::message);
+  catalogue.prompts = lock_prompts([this] { return reader(); });
+  catalogue.complete = [this](const Json& ref, const std::string& name, const std::string& typed) {
+    service::Locks locks = reader();
+    return complete_lock_argument(locks, ref, name, typed);
+  };
   return catalogue;
 }
 
-// Codex says who it is in every call, not in its environment.
-Result<core::Owner> LockServer::owner_of(const Call& call, const Json& arguments) const {
-  core::Owner owner{string(arguments, "agent"), string(arguments, "session")};
-  if (owner.agent.empty()) owner.agent = who_.agent;
-  if (owner.session.empty()) {
-    const Json& meta = call.meta();
-    const auto session = meta.find("sessionId");
-    owner.session =
-        session != meta.end() && session->is_string() ? session->get<std::string>() : who_.session;
+void LockServer::begin() {
+  if (ownership_.caller().session_known) reclaim_.for_session(ownership_.caller().who.session);
+}
+
+service::Locks LockServer::locks_of(const core::Owner& owner) const {
+  return service::Locks(table_, owner, options_.under);
+}
+
+Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
+  auto owner =
+      ownership_.of(call, text_argument(arguments, "agent"), text_argument(arguments, "session"));
+  // Looking needs no name.
+  const bool looks =
+      tell == &LockServer::status && !arguments.contains("agent") && !arguments.contains("session");
+  if (!owner && looks) owner = ownership_.reader();
+  if (!owner) return trouble(owner.error()).answer();
+  reclaim_.for_owner(*owner);
+  Said said = (this->*tell)(*owner, call, arguments);
+  if (tell != &LockServer::message) add_mail(*owner, said);
+  return std::move(said).answer();
+}
+
+// What came for the caller goes along with the answer, once. Best effort: the answer stands.
+void LockServer::add_mail(const core::Owner& owner, Said& said) {
+  bool any = false;
+  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(any, core::has_untold(table.state(), owner));
+    return {};
+  });
+  if (!looked || !any) return;
+  core::Told told;
+  const auto taken = table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(told, core::take_untold(table.state(), owner));
+    return false;
+  });
+  if (taken) add_notes(said, told, now_wall_ms());
+}
+
+// What is meant, however it is spelled.
+Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wanted) const {
+  service::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
+                             wanted.base, table_.runtime().env);
+  std::vector<std::string> keys;
+  for (const std::string& text : wanted.texts) {
+    LK_ASSIGN(const key::Parsed parsed, resolver.resolve(text, wanted.syntax));
+    keys.push_back(parsed.resource.text());
   }
-  LK_CHECK(service::check_agent_name(owner.agent, "agent"));
-  LK_CHECK(service::check_session_name(owner.session, "session"));
-  return owner;
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  return keys;
 }
 
-service::Locks LockServer::locks_of(core::Owner owner) {
-  return service::Locks(table_, std::move(owner), under_);
+Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json& arguments) {
+  WaitRequest request{owner, options_.under, {}, {}};
+  service::AcquireCommand& command = request.command;
+  command.wanted.texts = text_arguments(arguments, "resources");
+  if (text_argument(arguments, "mode") == "shared") command.wanted.mode = core::Mode::kShared;
+  command.reason = text_argument(arguments, "reason");
+  LK_ASSIGN(command.ttl_ms, ttl_of(arguments));
+  LK_ASSIGN(command.attachment, table_.own_slot());
+  command.orphan_grace_ms = table_.settings().orphan_grace_ms.value;
+  return request;
 }
 
-Answer LockServer::acquire(Call& call, const Json& arguments) {
-  const auto owner = owner_of(call, arguments);
-  if (!owner) return trouble(owner.error());
-  const auto ttl = ttl_of(arguments);
-  if (!ttl) return trouble(ttl.error());
-  const auto slot = table_.own_slot();
-  if (!slot) return trouble(slot.error());
-  service::AcquireCommand command;
-  command.wanted.texts = strings(arguments, "resources");
-  if (string(arguments, "mode") == "shared") command.wanted.mode = core::Mode::kShared;
-  command.reason = string(arguments, "reason");
-  command.ttl_ms = *ttl;
-  command.attachment = *slot;
-  command.orphan_grace_ms = kOrphanGraceMs;
-  const std::int64_t wait_ms = arguments.value("wait_s", std::int64_t{0}) * 1000;
-  WaitingRoom::Waited waited;
-  if (wait_ms == 0) {
-    service::Locks locks = locks_of(*owner);
-    auto result = locks.acquire(command);
-    if (!result) return trouble(result.error());
-    waited.result = std::move(*result);
+// The table first: most of what is asked for is free. Then the queue, where it may stand already.
+Result<WaitingRoom::Waited> LockServer::ask(WaitRequest& request, std::int64_t wait_ms,
+                                            Call& call) {
+  service::Locks locks = locks_of(request.owner);
+  if (wait_ms > 0 || waiting_.knows(request.owner)) {
+    LK_ASSIGN(request.keys, canonical(request.command.wanted));
+  }
+  service::AcquireResult first;
+  for (bool again = false;; again = true) {
+    if (again || !waiting_.knows(request)) {
+      LK_ASSIGN(service::AcquireResult result, locks.acquire(request.command));
+      result.lost.insert(result.lost.begin(), first.lost.begin(), first.lost.end());
+      // Its owner hears of it only now.
+      if (again && is_grant(result)) result.outcome = service::Ended::kGranted;
+      WaitingRoom::Waited now{false, false, result, 0, {}};
+      if (wait_ms == 0 || result.outcome != service::Ended::kHeld) return now;
+      first = std::move(result);
+    }
+    LK_ASSIGN(WaitingRoom::Waited waited, waiting_.wait(request, wait_ms, call));
+    if (waited.conflicts.empty()) waited.conflicts = first.conflicts;
+    const bool known_late = waited.earlier && !waited.queued && is_grant(waited.result);
+    if (!known_late || again) {
+      waited.result.lost.insert(waited.result.lost.begin(), first.lost.begin(), first.lost.end());
+      return waited;
+    }
+  }
+}
+
+Said LockServer::refused(const service::AcquireResult& result) const {
+  Said said;
+  said.json = service::acquire_json(result);
+  said.message = lost_note(result.lost);
+  if (result.outcome == service::Ended::kDeadlock) {
+    said.message += deadlock_text(result, now_wall_ms()) +
+                    ". Next: lock_release what you hold, then ask for all of it in one "
+                    "lock_acquire";
+  } else if (result.outcome == service::Ended::kInterrupted) {
+    said.message += "Left the queue; nothing of it is locked. Next: lock_acquire if you want it";
   } else {
-    auto done = waiting_.wait(*owner, under_, command, std::min(wait_ms, kWaitMostMs), call);
-    if (!done) return trouble(done.error());
-    waited = std::move(*done);
+    said.message += "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
+                    ". Next: call lock_acquire again with wait_s: 45 to queue for it, and change "
+                    "nothing of it before it is yours";
   }
-  if (waited.queued) {
-    service::Asked asked;
-    asked.now_wall_ms = now_wall_ms();
-    const std::string who =
-        waited.conflicts.empty()
-            ? ""
-            : ", " + service::holder_text(waited.conflicts.front(), asked.now_wall_ms);
-    Json json{{"outcome", "queued"}, {"position", waited.position}};
-    return said("Queued at position " + std::to_string(waited.position) + who +
-                    ". Your place is kept for 90 s. Next: call lock_acquire again with the same "
-                    "resources and wait_s: 45",
-                std::move(json));
-  }
-  const service::AcquireResult& result = waited.result;
-  Json json = service::acquire_json(result);
-  if (service::outcome_status(result.outcome) != 0) {
-    service::Asked asked;
-    asked.resources = command.wanted.texts;
-    asked.now_wall_ms = now_wall_ms();
-    const Error error = service::refusal(result, asked);
-    return said(lost_note(result.lost) + error.message + ". Next: " + next_step(result),
-                std::move(json));
-  }
-  json["lease_resources"] = json["lease"]["resources"];
-  json["lease"] = result.lease.id.text();
-  json["fence"] = result.lease.fence();
-  return said(lost_note(result.lost) + "Locked " + joined(keys_of(result.lease)) + ", " +
-                  service::end_text(result.lease, now_wall_ms()) +
-                  ". Next: change them, then lock_release",
-              std::move(json));
+  return said;
 }
 
-Answer LockServer::release(Call& call, const Json& arguments) {
-  const auto owner = owner_of(call, arguments);
-  if (!owner) return trouble(owner.error());
-  service::ReleaseCommand command;
-  command.wanted.texts = strings(arguments, "resources");
-  const std::string lease = string(arguments, "lease");
-  if (!lease.empty()) command.lease_ids = {lease};
-  command.all = command.wanted.texts.empty() && lease.empty();
-  const auto reply = locks_of(*owner).release(command);
-  if (!reply) return trouble(reply.error());
-  Json json = service::release_json(*reply);
-  const auto error = service::release_error(*reply, command.all);
-  const auto released = json["released"].get<std::vector<std::string>>();
-  std::string message = released.empty() ? "Nothing was released" : "Released " + joined(released);
-  if (error) message += ". " + error->message;
-  return said(std::move(message), std::move(json));
+Said LockServer::granted(const service::AcquireResult& result) const {
+  Said said;
+  said.json = service::acquire_json(result);
+  const bool renewed = result.outcome == service::Ended::kRenewed;
+  const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
+  said.message = lost_note(result.lost) + (renewed ? "You hold " : "Locked ") +
+                 joined(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
+                 service::end_text(result.lease, now_wall_ms()) + ", lease " +
+                 result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
+  for (const std::string& warning : result.warnings) said.message += ". Warning: " + warning;
+  for (const service::Unmirrored& one : result.unmirrored) {
+    said.message += ". Not seen by other tools: " + joined(one.resources);
+  }
+  said.message += shared ? ". Next: read, then call lock_release"
+                         : ". Next: make your changes, then call lock_release";
+  return said;
 }
 
-Answer LockServer::renew(Call& call, const Json& arguments) {
-  const auto owner = owner_of(call, arguments);
-  if (!owner) return trouble(owner.error());
-  const auto ttl = ttl_of(arguments);
-  if (!ttl) return trouble(ttl.error());
-  service::RenewCommand command;
-  const std::string lease = string(arguments, "lease");
-  if (!lease.empty()) command.lease_ids = {lease};
-  command.all = lease.empty();
-  command.ttl_ms = *ttl;
-  const auto renewed = locks_of(*owner).renew(command);
-  if (!renewed) return trouble(renewed.error());
-  Json json{{"renewed", Json::array()}};
-  std::string message = renewed->empty() ? "You hold nothing" : "Renewed";
-  for (const core::Lease& each : *renewed) {
-    json["renewed"].push_back(each.id.text());
-    message += " " + joined(keys_of(each)) + " (" + service::end_text(each, now_wall_ms()) + ")";
+Said LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
+  auto request = request_of(owner, arguments);
+  if (!request) return trouble(request.error());
+  const std::int64_t wait_ms = number_argument(arguments, "wait_s", 0) * 1000;
+  const auto waited = ask(*request, std::min(wait_ms, kWaitMostMs), call);
+  if (!waited) return trouble(waited.error());
+  if (waited->queued) return queued(*waited, now_wall_ms());
+  const service::AcquireResult& result = waited->result;
+  if (!is_grant(result)) return refused(result);
+  if (call.cancelled() && !result.stood) {  // nobody hears of it
+    service::ReleaseCommand release;
+    release.lease_ids = {result.lease.id.text()};
+    const auto released = locks_of(owner).release(release);
+    service::AcquireResult left;
+    left.outcome = service::Ended::kInterrupted;
+    if (released) return refused(left);
   }
-  return said(std::move(message), std::move(json));
-}
-
-// Each for itself: what is free of what I want.
-Answer LockServer::status(Call& call, const Json& arguments) {
-  const auto owner = owner_of(call, arguments);
-  if (!owner) return trouble(owner.error());
-  const std::vector<std::string> wanted = strings(arguments, "resources");
-  service::Locks locks = locks_of(*owner);
-  return wanted.empty() ? everything(locks) : each_of(locks, wanted);
-}
-
-Answer LockServer::everything(service::Locks& locks) {
-  const auto reply = locks.list({});
-  if (!reply) return trouble(reply.error());
-  Json json = service::list_json(*reply);
-  std::string message;
-  for (const service::ListedLease& each : reply->leases) {
-    message += joined(keys_of(each.lease)) + ": " + service::owner_text(each.lease.owner) + ", " +
-               service::end_text(each.lease, now_wall_ms());
-    if (!each.lease.reason.empty()) message += ", " + quote(each.lease.reason);
-    message += "\n";
-  }
-  if (message.empty()) message = "Nothing is held.\n";
-  if (!reply->waiters.empty()) message += std::to_string(reply->waiters.size()) + " wait.\n";
-  message += "Next: lock_acquire what you need";
-  return said(std::move(message), std::move(json));
-}
-
-Answer LockServer::each_of(service::Locks& locks, const std::vector<std::string>& wanted) {
-  Json json{{"free", Json::array()}, {"mine", Json::array()}, {"held", Json::array()}};
-  std::string message;
-  for (const std::string& resource : wanted) {
-    service::CheckCommand command;
-    command.wanted.texts = {resource};
-    const auto reply = locks.check(command);
-    if (!reply) return trouble(reply.error());
-    if (reply->conflicts.empty()) {
-      json[reply->mine ? "mine" : "free"].push_back(resource);
-      message += resource + (reply->mine ? ": yours\n" : ": free\n");
-      continue;
-    }
-    for (const core::Conflict& conflict : reply->conflicts) {
-      json["held"].push_back(service::conflict_json(conflict));
-    }
-    message +=
-        resource + ": " + service::holder_text(reply->conflicts.front(), now_wall_ms()) + "\n";
-  }
-  message += "Next: lock_acquire what is free; for the rest wait with wait_s or ask the holder";
-  return said(std::move(message), std::move(json));
-}
-
-Answer LockServer::message(Call& call, const Json& arguments) {
-  const auto owner = owner_of(call, arguments);
-  if (!owner) return trouble(owner.error());
-  service::Messages messages(table_, *owner);
-  const std::string text = string(arguments, "text");
-  Json json{{"messages", Json::array()}};
-  if (text.empty()) {
-    const auto unread = messages.read({});
-    if (!unread) return trouble(unread.error());
-    std::string told;
-    for (const core::Message& each : *unread) {
-      json["messages"].push_back(service::message_json(each));
-      told += service::owner_text(each.from) + ": " + each.text + "\n";
-    }
-    return said(told.empty() ? "No new notes" : std::move(told), std::move(json));
-  }
-  service::SendCommand command;
-  command.text = text;
-  command.to.agent = string(arguments, "to");
-  if (const std::string held = string(arguments, "holding"); !held.empty()) {
-    command.to_holders_of.texts = {held};
-  }
-  if (command.to.agent.empty() && command.to_holders_of.texts.empty()) {
-    return trouble({Code::kInvalidInput, "nobody is named who should get the note",
-                    "give to (an agent) or holding (a resource)"});
-  }
-  const auto sent = messages.send(command);
-  if (!sent) return trouble(sent.error());
-  std::string whom;
-  for (const core::Message& each : *sent) {
-    json["messages"].push_back(service::message_json(each));
-    whom += (whom.empty() ? "" : ", ") + service::owner_text(each.to);
-  }
-  return said("Sent to " + whom + ", who is told at its next command", std::move(json));
+  return granted(result);
 }
 
 }  // namespace lockkeeper::mcp

@@ -1,53 +1,77 @@
-// The lock tools: five for any agent, over the realm's one table. docs/mcp.md tells people.
-//
-// Ownership is never the connection's: subagents share it. Agent and session are arguments of every
-// tool; where they are not given, they are those of the client's environment, or those that a
-// client puts into a call's `_meta`.
+// The lock tools: five for any agent, over the realm's one table, and those of other protocols.
+// docs/mcp.md tells people.
 //
 // Leases are bound to this process with a grace (rule 8): a server that is started again with the
-// same session has them back.
+// same session has them back (Reclaim).
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mcp/catalogue.h"
+#include "mcp/locks/dialects.h"
+#include "mcp/locks/ownership.h"
+#include "mcp/locks/reclaim.h"
 #include "mcp/locks/waiting_room.h"
+#include "mcp/locks/words.h"
 #include "service/locks.h"
 
 namespace lockkeeper::mcp {
 
 inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60 s
-inline constexpr std::int64_t kOrphanGraceMs = 30'000;
+
+struct LockServerOptions {
+  Caller caller;
+  service::Under under;
+  std::vector<std::string> dialects;  // REQUIRES: check_dialects() has passed them
+  std::string version;
+};
 
 class LockServer {
  public:
-  // `table` must outlive it. `who`: for calls that say nothing else.
-  LockServer(service::LockTable& table, service::Identity who, service::Under under,
-             std::string version);
+  // `table` must outlive it.
+  LockServer(service::LockTable& table, LockServerOptions options);
 
-  // What it offers; the functions in it use this object.
+  // What it offers; the functions in it use this object. Without `watch`: see LockWatch.
   Catalogue catalogue();
 
- private:
-  Answer acquire(Call& call, const Json& arguments);
-  Answer release(Call& call, const Json& arguments);
-  Answer renew(Call& call, const Json& arguments);
-  Answer status(Call& call, const Json& arguments);
-  Answer everything(service::Locks& locks);
-  Answer each_of(service::Locks& locks, const std::vector<std::string>& wanted);
-  Answer message(Call& call, const Json& arguments);
+  // Takes back what an earlier server of this session has left behind.
+  void begin();
 
-  Result<core::Owner> owner_of(const Call& call, const Json& arguments) const;
-  service::Locks locks_of(core::Owner owner);
+  // The table as anybody sees it.
+  service::Locks reader() const { return service::Locks(table_, ownership_.reader()); }
+
+ private:
+  using Tell = Said (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
+  Tool with(Tool tool, Tell tell);
+  Answer serve(Tell tell, Call& call, const Json& arguments);
+  Said acquire(const core::Owner& owner, Call& call, const Json& arguments);
+  Said release(const core::Owner& owner, Call& call, const Json& arguments);
+  Said renew(const core::Owner& owner, Call& call, const Json& arguments);
+  Said status(const core::Owner& owner, Call& call, const Json& arguments);
+  Said message(const core::Owner& owner, Call& call, const Json& arguments);
+
+  Result<WaitRequest> request_of(const core::Owner& owner, const Json& arguments);
+  Result<WaitingRoom::Waited> ask(WaitRequest& request, std::int64_t wait_ms, Call& call);
+  Said refused(const service::AcquireResult& result) const;
+  Said granted(const service::AcquireResult& result) const;
+  Said everything(const core::Owner& owner);
+  Said each_of(const core::Owner& owner, const service::Wanted& wanted);
+  Said send(const core::Owner& owner, const Json& arguments);
+  Said read(const core::Owner& owner);
+  void add_mail(const core::Owner& owner, Said& said);
+  Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;
+  service::Locks locks_of(const core::Owner& owner) const;
   std::int64_t now_wall_ms() const { return table_.runtime().clock->now().wall_ms; }
 
   service::LockTable& table_;
-  const service::Identity who_;
-  const service::Under under_;
-  const std::string version_;
+  const LockServerOptions options_;
+  const Ownership ownership_;
   WaitingRoom waiting_;
+  Reclaim reclaim_;
+  Dialects dialects_;
 };
 
 }  // namespace lockkeeper::mcp

@@ -1,8 +1,10 @@
 #include "mcp/locks/waiting_room.h"
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
-#include "base/assert.h"
+#include "service/report.h"
 
 namespace lockkeeper::mcp {
 namespace {
@@ -10,146 +12,241 @@ namespace {
 constexpr std::int64_t kTellEveryMs = 1'000;
 constexpr auto kTick = std::chrono::milliseconds(1'000);
 
-// The same owner asking for the same, in the same mode.
-std::string name_of(const core::Owner& owner, const service::AcquireCommand& command) {
-  std::string name = owner.agent + '\n' + owner.session + '\n' +
-                     (command.wanted.mode == core::Mode::kShared ? "s" : "x");
-  for (const std::string& text : command.wanted.texts) name += '\n' + text;
+std::string name_of(const WaitRequest& request) {
+  const bool shared = request.command.wanted.mode == core::Mode::kShared;
+  std::string name =
+      request.owner.agent + '\n' + request.owner.session + '\n' + (shared ? "s" : "x");
+  for (const std::string& key : request.keys) name += '\n' + key;
   return name;
 }
 
 }  // namespace
 
 struct WaitingRoom::Seat {
-  core::Owner owner;
-  service::Under under;
-  service::AcquireCommand command;
-  std::int64_t wanted_until_ms = 0;  // by the last call that asked
+  WaitRequest request;
+  std::string name;
+  std::int64_t wanted_until_ms = 0;  // by the calls that asked
   std::size_t callers = 0;           // in wait() for it now
-  bool unwanted = false;
+  bool unwanted = false;             // it is on its way out
+  bool claimed = false;              // its owner knows of the grant
   bool done = false;
+  bool gone = false;                // its thread has nothing more to do with the table
+  std::vector<core::LeaseId> told;  // leases of the owner that it has been told of meanwhile
   std::size_t position = 0;
   std::vector<core::Conflict> conflicts;
   Result<service::AcquireResult> result = service::AcquireResult{};
+
+  bool granted() const { return done && result && service::outcome_status(result->outcome) == 0; }
 };
 
 WaitingRoom::~WaitingRoom() {
   std::unique_lock lock(mutex_);
   ending_ = true;
-  for (auto& [name, seat] : seats_) leave(*seat);
+  for (auto& [name, seat] : seats_) dismiss(*seat);
   changed_.wait(lock, [this] { return sitting_ == 0; });
 }
 
+bool WaitingRoom::knows(const core::Owner& owner) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      seats_, [&](const auto& entry) { return entry.second->request.owner == owner; });
+}
+
+bool WaitingRoom::knows(const WaitRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return seats_.contains(name_of(request));
+}
+
 // REQUIRES: the lock is held.
-void WaitingRoom::leave(Seat& seat) {
+void WaitingRoom::dismiss(Seat& seat) {
   seat.unwanted = true;
-  if (const auto board = table_.board()) (*board)->wake(seat.command.wake);
+  changed_.notify_all();
+  if (const auto board = table_.board()) (*board)->wake(seat.request.command.wake);
 }
 
 bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
   const std::lock_guard lock(mutex_);
+  const bool moved = seat.position != progress.position;
   seat.position = progress.position;
   seat.conflicts = progress.conflicts;
-  changed_.notify_all();
+  if (moved) changed_.notify_all();
   return !seat.unwanted && (seat.callers > 0 || now_ms() < seat.wanted_until_ms);
+}
+
+// Unless somebody else of the owner's has renewed it, and so counts on it.
+void WaitingRoom::give_back(const Seat& seat) {
+  const core::Lease& granted = seat.result->lease;
+  if (seat.result->stood) return;
+  bool untouched = false;
+  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const core::Lease* const lease, table.state().lease(granted.id));
+    untouched = lease != nullptr && lease->deadline_mono_ms == granted.deadline_mono_ms;
+    return {};
+  });
+  if (looked && !untouched) return;
+  service::ReleaseCommand release;
+  release.lease_ids = {granted.id.text()};
+  // If the store cannot be reached it ends by its length.
+  static_cast<void>(
+      service::Locks(table_, seat.request.owner, seat.request.under).release(release));
 }
 
 // The thread of one wait.
 void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
-  service::Locks locks(table_, seat->owner, seat->under);
-  service::AcquireCommand command = seat->command;
+  service::Locks locks(table_, seat->request.owner, seat->request.under);
+  service::AcquireCommand command = seat->request.command;
   command.on_wait = [this, &seat](const service::WaitProgress& progress) {
     return on_wait(*seat, progress);
   };
   auto result = locks.acquire(command);
-  const bool granted = result && result->outcome == service::Ended::kGranted;
   std::unique_lock lock(mutex_);
   seat->result = std::move(result);
   seat->done = true;
+  seat->claimed =
+      seat->granted() && std::ranges::find(seat->told, seat->result->lease.id) != seat->told.end();
   changed_.notify_all();
-  // A grant waits for somebody to ask for it.
-  while (granted && seat->callers == 0 && !seat->unwanted && !ending_ &&
-         seats_.contains(name_of(seat->owner, seat->command)) && now_ms() < seat->wanted_until_ms) {
-    changed_.wait_for(lock, kTick);
-  }
-  const auto mine = seats_.find(name_of(seat->owner, seat->command));
-  const bool unclaimed = mine != seats_.end() && mine->second == seat && seat->callers == 0;
-  if (unclaimed) seats_.erase(mine);
-  if (granted && unclaimed) {
-    const std::string id = seat->result->lease.id.text();
+  // Whoever waits for it now takes the result along; a grant waits for somebody to ask for it.
+  const auto wanted = [&] {
+    if (seat->claimed || ending_) return false;
+    if (seat->callers > 0) return true;
+    return seat->granted() && !seat->unwanted && now_ms() < seat->wanted_until_ms;
+  };
+  while (wanted()) changed_.wait_for(lock, kTick);
+  if (seat->granted() && !seat->claimed) {
+    seat->unwanted = true;  // who comes now waits until it is back
     lock.unlock();
-    service::ReleaseCommand release;
-    release.lease_ids = {id};
-    static_cast<void>(locks.release(release));
+    give_back(*seat);
     lock.lock();
   }
+  seat->gone = true;
+  const auto mine = seats_.find(seat->name);
+  if (mine != seats_.end() && mine->second == seat) seats_.erase(mine);
   --sitting_;
   changed_.notify_all();
 }
 
-Result<WaitingRoom::Waited> WaitingRoom::wait(const core::Owner& owner, const service::Under& under,
-                                              const service::AcquireCommand& command,
-                                              std::int64_t wait_ms, Call& call) {
-  const std::string name = name_of(owner, command);
-  std::unique_lock lock(mutex_);
-  std::shared_ptr<Seat>& known = seats_[name];
-  if (!known) {
-    if (ending_ || seats_.size() > kWaitsMax) {
-      seats_.erase(name);
-      return fail(Code::kLimitExceeded,
-                  "more than " + std::to_string(kWaitsMax) + " requests wait here",
-                  "ask again in a moment, or without waiting");
-    }
-    known = std::make_shared<Seat>();
-    known->owner = owner;
-    known->under = under;
-    known->command = command;
-    known->command.wait_ms = service::kWaitForEver;
-    known->command.wake = table_.new_ticket();
-    ++sitting_;
-    std::thread([this, seat = known] { sit(seat); }).detach();
+// The seat of this request, new or not; null: there is none left.
+std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& request,
+                                                          std::unique_lock<std::mutex>& lock) {
+  const std::string name = name_of(request);
+  for (auto found = seats_.find(name); found != seats_.end(); found = seats_.find(name)) {
+    const std::shared_ptr<Seat> seat = found->second;
+    if (!seat->unwanted) return seat;
+    changed_.wait(lock, [&] { return seat->gone; });
   }
-  const std::shared_ptr<Seat> seat = known;
-  const std::int64_t until = now_ms() + wait_ms;
-  seat->wanted_until_ms = until + kKeepPlaceMs;
+  if (ending_ || sitting_ >= kWaitsMax) return nullptr;
+  const auto seat = std::make_shared<Seat>();
+  seat->request = request;
+  seat->request.command.wait_ms = service::kWaitForEver;
+  seat->request.command.wake = table_.new_ticket();
+  seat->name = name;
+  seats_[name] = seat;
+  ++sitting_;
+  std::thread([this, seat] { sit(seat); }).detach();
+  return seat;
+}
+
+// Until it is decided, the call is given up, or its time is over.
+void WaitingRoom::stay(Seat& seat, std::int64_t until_ms, std::int64_t wait_ms, Call& call,
+                       std::unique_lock<std::mutex>& lock) {
+  std::int64_t told_ms = now_ms();
+  while (!seat.done && !ending_ && !call.cancelled() && now_ms() < until_ms) {
+    const auto left = std::chrono::milliseconds(until_ms - now_ms());
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kTick, left));
+    const std::int64_t now = now_ms();
+    if (now - told_ms < kTellEveryMs || seat.done) continue;
+    told_ms = now;
+    const std::size_t position = seat.position;
+    lock.unlock();  // telling may take its time
+    call.progress(static_cast<double>(wait_ms - std::max<std::int64_t>(0, until_ms - now)),
+                  static_cast<double>(wait_ms),
+                  "waiting in the queue, position " + std::to_string(position));
+    lock.lock();
+  }
+}
+
+Result<WaitingRoom::Waited> WaitingRoom::wait(const WaitRequest& request, std::int64_t wait_ms,
+                                              Call& call) {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Seat> seat = take_seat(request, lock);
+  if (!seat) {
+    return fail(Code::kLimitExceeded,
+                std::to_string(kWaitsMax) + " requests wait in this server, which is the most",
+                "call lock_acquire again without wait_s, or in a minute");
+  }
+  Waited waited;
+  waited.earlier = seat->done;
+  const std::int64_t until_ms = now_ms() + wait_ms;
+  seat->wanted_until_ms = std::max(seat->wanted_until_ms, until_ms + kKeepPlaceMs);
   ++seat->callers;
   lock.unlock();
   call.on_cancel([this] {
     const std::lock_guard wake(mutex_);
     changed_.notify_all();
   });
-  lock.lock();
-  std::int64_t told_ms = 0;
-  while (!seat->done && !call.cancelled() && now_ms() < until) {
-    const auto left = std::chrono::milliseconds(until - now_ms());
-    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kTick, left));
-    if (now_ms() - told_ms < kTellEveryMs) continue;
-    told_ms = now_ms();
-    const std::size_t position = seat->position;
-    lock.unlock();  // telling may take its time
-    call.progress(static_cast<double>(wait_ms - (until - now_ms())), static_cast<double>(wait_ms),
-                  "waiting, position " + std::to_string(position));
+  {
+    // Where as many wait as may, the answer is "queued" at once.
+    const Call::Pause pause(call);
     lock.lock();
+    if (pause) stay(*seat, until_ms, wait_ms, call, lock);
   }
   --seat->callers;
-  Waited waited;
-  waited.queued = true;
+  changed_.notify_all();
   waited.position = seat->position;
   waited.conflicts = seat->conflicts;
-  if (call.cancelled()) {  // nobody hears the answer, not even a grant that came just now
-    if (seat->callers == 0) leave(*seat);
-    changed_.notify_all();
-    return waited;
+  // Who cancels hears no answer, not even a grant that came just now.
+  if (call.cancelled() && seat->callers == 0 && !seat->claimed) dismiss(*seat);
+  waited.queued = !seat->done || call.cancelled();
+  if (waited.queued) return waited;
+  seat->claimed = true;
+  if (const auto mine = seats_.find(seat->name); mine != seats_.end() && mine->second == seat) {
+    seats_.erase(mine);
   }
-  waited.queued = !seat->done;
-  if (!seat->done) return waited;
-  if (const auto mine = seats_.find(name); mine != seats_.end() && mine->second == seat) {
-    seats_.erase(mine);  // claimed
-  }
-  changed_.notify_all();
   if (!seat->result) return fail(seat->result.error());
   waited.result = *seat->result;
   return waited;
+}
+
+std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
+                                            const std::vector<std::string>& keys) {
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Seat>> leaving;
+  std::vector<std::string> left;
+  for (const auto& [name, seat] : seats_) {
+    const std::vector<std::string>& its = seat->request.keys;
+    if (!(seat->request.owner == owner) || seat->unwanted) continue;
+    const bool meant = keys.empty() || std::ranges::any_of(its, [&](const std::string& key) {
+                         return std::ranges::find(keys, key) != keys.end();
+                       });
+    if (!meant) continue;
+    left.insert(left.end(), its.begin(), its.end());
+    leaving.push_back(seat);
+  }
+  for (const auto& seat : leaving) dismiss(*seat);
+  changed_.wait(lock, [&] {
+    return std::ranges::all_of(leaving, [](const auto& seat) { return seat->gone; });
+  });
+  return left;
+}
+
+// The table knows of a grant before the seat does; so it is the table that is asked which they are.
+void WaitingRoom::told(const core::Owner& owner) {
+  if (!knows(owner)) return;
+  std::vector<core::LeaseId> held;
+  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(held, table.state().leases_of(owner));
+    return {};
+  });
+  if (!looked) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(seats_, [&](const auto& entry) {
+    Seat& seat = *entry.second;
+    if (!(seat.request.owner == owner) || seat.unwanted) return false;
+    if (!seat.done) seat.told = held;
+    if (seat.granted()) seat.claimed = true;
+    return seat.claimed;
+  });
+  changed_.notify_all();
 }
 
 }  // namespace lockkeeper::mcp

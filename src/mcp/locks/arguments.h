@@ -1,0 +1,32 @@
+// Arguments of a tool's call that its input schema has let through.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mcp/json_rpc.h"
+
+namespace lockkeeper::mcp {
+
+// "" if it is not there.
+inline std::string text_argument(const Json& arguments, const char* name) {
+  const auto found = arguments.find(name);
+  return found == arguments.end() || found->is_null() ? std::string() : found->get<std::string>();
+}
+
+// None if it is not there.
+inline std::vector<std::string> text_arguments(const Json& arguments, const char* name) {
+  const auto found = arguments.find(name);
+  if (found == arguments.end() || found->is_null()) return {};
+  return found->get<std::vector<std::string>>();
+}
+
+// A whole number; also 5.0, which JSON does not tell from 5.
+inline std::int64_t number_argument(const Json& arguments, const char* name,
+                                    std::int64_t otherwise) {
+  const auto found = arguments.find(name);
+  if (found == arguments.end() || found->is_null()) return otherwise;
+  return found->get<std::int64_t>();
+}
+
+}  // namespace lockkeeper::mcp

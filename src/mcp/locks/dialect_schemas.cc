@@ -1,0 +1,132 @@
+// What the tools of other protocols take, as those publish it: the same names, the same required
+// ones, the same defaults. What is ours is optional and says so.
+#include "mcp/locks/dialects.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+Json text(const char* description = nullptr) {
+  Json json{{"type", "string"}};
+  if (description != nullptr) json["description"] = description;
+  return json;
+}
+
+// Their clients also send null for what they leave out.
+Json maybe(const char* type, Json otherwise, const char* description = nullptr) {
+  Json json{{"type", {type, "null"}}, {"default", std::move(otherwise)}};
+  if (description != nullptr) json["description"] = description;
+  return json;
+}
+
+Json texts() {
+  return {{"type", "array"}, {"items", text()}};
+}
+
+struct Hints {
+  bool read_only = false;
+  bool destructive = false;
+  bool idempotent = false;
+};
+
+Tool tool(const char* name, const char* description, Json properties, Json required, Hints hints) {
+  Tool tool;
+  tool.name = name;
+  tool.description = description;
+  tool.input_schema = {{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) tool.input_schema["required"] = std::move(required);
+  tool.input_schema["additionalProperties"] = false;
+  tool.output_schema = {{"type", "object"},
+                        {"properties", {{"success", {{"type", "boolean"}}}}},
+                        {"required", {"success"}}};
+  tool.annotations = {{"readOnlyHint", hints.read_only},
+                      {"destructiveHint", hints.destructive},
+                      {"idempotentHint", hints.idempotent},
+                      {"openWorldHint", false}};
+  return tool;
+}
+
+// Who calls, where one server has several agents.
+Json caller_and(Json properties) {
+  properties["agent_id"] = maybe("string", nullptr, "who asks; default: AGENT_ID");
+  properties["session_id"] = maybe("string", nullptr);
+  return properties;
+}
+
+Json project_and(Json properties) {
+  properties["project_name"] = maybe("string", nullptr);
+  properties["workspace_path"] = maybe("string", nullptr);
+  return properties;
+}
+
+}  // namespace
+
+std::vector<Tool> Dialects::coordmcp_tools() {
+  const Json files{{"agent_id", text()}, {"project_id", text()}, {"files", texts()}};
+  Json lock = files;
+  lock["reason"] = text();
+  lock["expected_duration_minutes"] = maybe("integer", 60);
+  lock["wait"] = maybe("string", nullptr, "wait in the queue, at most 45s");
+  return {
+      with(tool("lock_files",
+                "Lock files before changing them: all or none. A conflict names who has them.",
+                lock, {"agent_id", "project_id", "files", "reason"}, {false, false, true}),
+           &Dialects::lock_files),
+      with(tool("unlock_files", "Unlock files as soon as the work on them is done.", files,
+                {"agent_id", "project_id", "files"}, {false, true, true}),
+           &Dialects::unlock_files),
+      with(tool("get_locked_files", "Which files are locked, by whom. Look before you plan.",
+                project_and({{"project_id", text()}}), {"project_id"}, {true, false, true}),
+           &Dialects::get_locked_files),
+      with(tool("cleanup_stale_locks", "Remove locks whose time is over.",
+                project_and({{"project_id", text()}}), {"project_id"}, {false, true, true}),
+           &Dialects::cleanup_stale_locks),
+      with(
+          tool("send_message", "Send a message to an agent, or to all: \"broadcast\".",
+               {{"from_agent_id", text()},
+                {"to_agent_id", text()},
+                {"project_id", text()},
+                {"content", text()},
+                {"message_type", maybe("string", "update", "request update alert question review")},
+                {"related_task_id", maybe("string", nullptr)}},
+               {"from_agent_id", "to_agent_id", "project_id", "content"}, {}),
+          &Dialects::send_message),
+      with(tool("get_messages", "Messages to an agent, newest first.",
+                project_and({{"agent_id", text()},
+                             {"project_id", maybe("string", nullptr)},
+                             {"unread_only", maybe("boolean", false)},
+                             {"limit", maybe("integer", 50)}}),
+                {"agent_id"}, {true, false, true}),
+           &Dialects::get_messages)};
+}
+
+std::vector<Tool> Dialects::coordinator_tools() {
+  Json lock = {{"file_path", text("a path from the repository's root, or a key as api:GET /v1/x")},
+               {"reason", maybe("string", nullptr)},
+               {"ttl_minutes", maybe("integer", nullptr, "1 to 480, default 120")}};
+  lock = caller_and(std::move(lock));
+  lock["agent_type"] = maybe("string", nullptr);
+  Tool check = tool(
+      "check_locks", "Which locks there are: on these paths, or all.",
+      caller_and(
+          {{"file_paths", {{"type", {"array", "null"}}, {"items", text()}, {"default", nullptr}}}}),
+      Json::array(), {true, false, true});
+  check.output_schema = {{"type", "object"}, {"properties", {{"result", {{"type", "array"}}}}}};
+  return {with(tool("acquire_lock", "Lock a file or a key before changing it.", lock, {"file_path"},
+                    {false, false, true}),
+               &Dialects::acquire_lock),
+          with(tool("release_lock", "Release a lock that you hold.",
+                    caller_and({{"file_path", text()}}), {"file_path"}, {false, true, true}),
+               &Dialects::release_lock),
+          with(std::move(check), &Dialects::check_locks),
+          with(tool("allocate_ports", "Four ports for the services of a session.",
+                    {{"session_id", text()}}, {"session_id"}, {false, false, true}),
+               &Dialects::allocate_ports),
+          with(tool("release_ports", "Give a session's ports back.", {{"session_id", text()}},
+                    {"session_id"}, {false, true, true}),
+               &Dialects::release_ports),
+          with(tool("ports_status", "Which session has which ports.", Json::object(), Json::array(),
+                    {true, false, true}),
+               &Dialects::ports_status)};
+}
+
+}  // namespace lockkeeper::mcp

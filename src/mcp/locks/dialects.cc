@@ -1,0 +1,238 @@
+#include "mcp/locks/dialects.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "dialect/coordinator/coordinator.h"
+#include "host/listener.h"
+#include "mcp/locks/arguments.h"
+#include "service/report.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+namespace coordinator = dialect::coordinator;
+namespace coordmcp = dialect::coordmcp;
+
+constexpr std::array<const char*, 2> kDialects = {"coordmcp", "coordinator"};
+constexpr std::int64_t kWaitMostMs = 45'000;  // as lock_acquire
+
+// Their clients read the text as JSON.
+Answer told(const Json& json) {
+  const Json structured = json.is_array() ? Json{{"result", json}} : json;
+  return tool_answer(service::dump(json), structured);
+}
+
+Answer told(const Error& error) {
+  return told(Json{{"success", false}, {"error", service::error_json(error)}});
+}
+
+}  // namespace
+
+Result<void> check_dialects(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(kDialects, name) != kDialects.end()) continue;
+    return fail(Code::kUsage, "--dialect " + quote(name) + " is not known",
+                "use --dialect coordmcp or --dialect coordinator");
+  }
+  return {};
+}
+
+std::vector<Tool> Dialects::tools(const std::string& dialect) {
+  if (dialect == "coordmcp") return coordmcp_tools();
+  if (dialect == "coordinator") return coordinator_tools();
+  return {};
+}
+
+Tool Dialects::with(Tool tool, Method method) {
+  tool.call = [this, method](Call& call, const Json& arguments) {
+    return (this->*method)(call, arguments);
+  };
+  return tool;
+}
+
+// --- CoordMCP: the agent is whom the call names ------------------------------------------------
+
+Answer Dialects::coordmcp(const std::function<Reply(coordmcp::Calls&)>& action) const {
+  auto config = coordmcp::read_config(table_.runtime().env);
+  if (!config) return told(coordmcp::from_error(config.error()).json);
+  const Caller& caller = ownership_.caller();
+  coordmcp::Calls calls(table_, std::move(*config),
+                        caller.session_given ? caller.who.session : std::string());
+  return told(action(calls).json);
+}
+
+Answer Dialects::lock_files(Call& call, const Json& arguments) {
+  coordmcp::LockFiles lock;
+  lock.agent_id = text_argument(arguments, "agent_id");
+  lock.project_id = text_argument(arguments, "project_id");
+  lock.files = text_arguments(arguments, "files");
+  lock.reason = text_argument(arguments, "reason");
+  lock.expected_duration_minutes = static_cast<int>(std::clamp<std::int64_t>(
+      number_argument(arguments, "expected_duration_minutes", 60), INT32_MIN, INT32_MAX));
+  if (const std::string wait = text_argument(arguments, "wait"); !wait.empty()) {
+    const auto wait_ms = parse_duration_ms(wait);
+    if (!wait_ms) return told(coordmcp::from_error(wait_ms.error()).json);
+    lock.wait_ms = std::min(*wait_ms, kWaitMostMs);
+  }
+  lock.on_wait = [&](const service::WaitProgress& progress) {
+    call.progress(static_cast<double>(progress.waited_ms), {},
+                  "waiting in the queue, position " + std::to_string(progress.position));
+    return !call.cancelled();
+  };
+  return coordmcp([&](coordmcp::Calls& calls) {
+    Reply reply = calls.lock_files(lock);
+    // Granted as the client gave up: nobody would ever unlock it.
+    if (call.cancelled() && lock.wait_ms && !reply.failure) {
+      calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
+    }
+    return reply;
+  });
+}
+
+Answer Dialects::unlock_files(Call& /*call*/, const Json& arguments) {
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return calls.unlock_files({text_argument(arguments, "agent_id"),
+                               text_argument(arguments, "project_id"),
+                               text_arguments(arguments, "files")});
+  });
+}
+
+Answer Dialects::get_locked_files(Call& /*call*/, const Json& arguments) {
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return calls.get_locked_files(text_argument(arguments, "project_id"));
+  });
+}
+
+Answer Dialects::cleanup_stale_locks(Call& /*call*/, const Json& arguments) {
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return calls.cleanup_stale_locks(text_argument(arguments, "project_id"));
+  });
+}
+
+Answer Dialects::send_message(Call& /*call*/, const Json& arguments) {
+  coordmcp::SendMessage send;
+  send.from_agent_id = text_argument(arguments, "from_agent_id");
+  send.to_agent_id = text_argument(arguments, "to_agent_id");
+  send.project_id = text_argument(arguments, "project_id");
+  send.content = text_argument(arguments, "content");
+  const std::string type = text_argument(arguments, "message_type");
+  if (!type.empty()) send.message_type = type;
+  send.related_task_id = text_argument(arguments, "related_task_id");
+  return coordmcp([&](coordmcp::Calls& calls) { return calls.send_message(send); });
+}
+
+Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
+  coordmcp::GetMessages get;
+  get.agent_id = text_argument(arguments, "agent_id");
+  get.project_id = text_argument(arguments, "project_id");
+  get.unread_only = arguments.value("unread_only", Json(false)) == true;
+  get.limit = static_cast<int>(
+      std::clamp<std::int64_t>(number_argument(arguments, "limit", 50), -1, INT32_MAX));
+  return coordmcp([&](coordmcp::Calls& calls) { return calls.get_messages(get); });
+}
+
+// --- the coordinator: the agent is the server's, or whom the call names -------------------------
+
+// Flags and what Lockkeeper calls them everywhere first, then the original's variables.
+Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
+  const Caller& caller = ownership_.caller();
+  const service::Environment& env = table_.runtime().env;
+  std::string agent = text_argument(arguments, "agent_id");
+  std::string session = text_argument(arguments, "session_id");
+  if (agent.empty() && !caller.agent_given) {
+    agent = service::variable(env, "AGENT_ID").value_or("");
+  }
+  if (session.empty() && !caller.session_given) {
+    session = service::variable(env, "SESSION_ID").value_or("");
+  }
+  LK_ASSIGN(core::Owner owner, ownership_.of(call, agent, session));
+  return service::Locks(table_, std::move(owner), under_);
+}
+
+std::string Dialects::agent_type(const Json& arguments) const {
+  const std::string given = text_argument(arguments, "agent_type");
+  if (!given.empty()) return given;
+  const auto type = service::variable(table_.runtime().env, "AGENT_TYPE");
+  return type.value_or(std::string(coordinator::kAgentTypeDefault));
+}
+
+Answer Dialects::acquire_lock(Call& call, const Json& arguments) {
+  auto locks = coordinator_locks(call, arguments);
+  if (!locks) return told(to_json(coordinator::refused("invalid_agent_id", locks.error())));
+  coordinator::AcquireLock wanted{text_argument(arguments, "file_path"),
+                                  text_argument(arguments, "reason"), std::nullopt};
+  const Json minutes = arguments.value("ttl_minutes", Json());
+  if (!minutes.is_null()) wanted.ttl_minutes = number_argument(arguments, "ttl_minutes", 0);
+  coordinator::Coordinator door(*locks, agent_type(arguments));
+  return told(to_json(door.acquire_lock(wanted)));
+}
+
+Answer Dialects::release_lock(Call& call, const Json& arguments) {
+  auto locks = coordinator_locks(call, arguments);
+  if (!locks) {
+    coordinator::ReleaseResult refused;
+    refused.reason = "invalid_agent_id";
+    refused.error = locks.error();
+    return told(to_json(refused));
+  }
+  coordinator::Coordinator door(*locks, agent_type(arguments));
+  return told(to_json(door.release_lock(text_argument(arguments, "file_path"))));
+}
+
+Answer Dialects::check_locks(Call& call, const Json& arguments) {
+  auto named = coordinator_locks(call, arguments);
+  // Looking needs no name.
+  service::Locks locks = named ? std::move(*named) : service::Locks(table_, ownership_.reader());
+  coordinator::Coordinator door(locks, agent_type(arguments));
+  const Json paths = arguments.value("file_paths", Json());
+  const auto result = door.check_locks(
+      paths.is_null() ? std::nullopt : std::optional(text_arguments(arguments, "file_paths")));
+  if (!result.error) return told(to_json(result));
+  // A list has no place for trouble, and no locks is not the answer.
+  return tool_answer(result.error->message, {{"error", service::error_json(*result.error)}}, true);
+}
+
+// --- ports: the machine's -----------------------------------------------------------------------
+
+Result<service::Ports> Dialects::ports() {
+  const std::lock_guard lock(mutex_);
+  if (!machine_) {
+    LK_ASSIGN(machine_, service::machine_table(table_.runtime()));
+  }
+  return service::Ports(*machine_, host::may_have_listener);
+}
+
+Answer Dialects::allocate_ports(Call& /*call*/, const Json& arguments) {
+  auto ports = this->ports();
+  if (!ports) return told(ports.error());
+  const auto range = service::port_range(table_.settings(), table_.runtime().env);
+  if (!range) return told(range.error());
+  const auto taken = ports->allocate(text_argument(arguments, "session_id"), *range);
+  return taken ? told(service::allocate_json(*taken)) : told(taken.error());
+}
+
+Answer Dialects::release_ports(Call& /*call*/, const Json& arguments) {
+  auto ports = this->ports();
+  if (!ports) return told(ports.error());
+  const std::string session = text_argument(arguments, "session_id");
+  const auto released = ports->release(session);
+  if (!released) return told(released.error());
+  return told(Json{{"success", true}, {"session_id", session}, {"released", *released}});
+}
+
+Answer Dialects::ports_status(Call& /*call*/, const Json& /*arguments*/) {
+  auto ports = this->ports();
+  if (!ports) return told(ports.error());
+  const auto all = ports->status();
+  if (!all) return told(all.error());
+  Json json{{"success", true}, {"allocations", Json::array()}};
+  const std::int64_t now = table_.runtime().clock->now().wall_ms;
+  for (const service::PortAllocation& one : *all) {
+    json["allocations"].push_back(service::status_json(one, now));
+  }
+  return told(json);
+}
+
+}  // namespace lockkeeper::mcp

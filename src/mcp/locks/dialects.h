@@ -1,0 +1,66 @@
+// The tools of other protocols, under their own names, with their arguments and results, over the
+// same table: CoordMCP's (seed 002) and the coordinator's (seed 001). src/dialect has what they do;
+// here is how MCP asks for it. Their locks live by their length, as their documents have it.
+//
+// A refusal is a result of theirs (`success` false), never an error of MCP.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dialect/coordmcp/calls.h"
+#include "mcp/catalogue.h"
+#include "mcp/locks/ownership.h"
+#include "service/ports.h"
+
+namespace lockkeeper::mcp {
+
+// usage, for a name that is none; names those that are.
+Result<void> check_dialects(const std::vector<std::string>& names);
+
+class Dialects {
+ public:
+  // All must outlive it.
+  Dialects(service::LockTable& table, const Ownership& ownership, service::Under under)
+      : table_(table), ownership_(ownership), under_(std::move(under)) {}
+
+  // In the order in which they are listed; none for an unknown name. They use this object.
+  std::vector<Tool> tools(const std::string& dialect);
+
+ private:
+  using Method = Answer (Dialects::*)(Call&, const Json&);
+  Tool with(Tool tool, Method method);
+  std::vector<Tool> coordmcp_tools();
+  std::vector<Tool> coordinator_tools();
+
+  Answer lock_files(Call& call, const Json& arguments);
+  Answer unlock_files(Call& call, const Json& arguments);
+  Answer get_locked_files(Call& call, const Json& arguments);
+  Answer cleanup_stale_locks(Call& call, const Json& arguments);
+  Answer send_message(Call& call, const Json& arguments);
+  Answer get_messages(Call& call, const Json& arguments);
+  Answer acquire_lock(Call& call, const Json& arguments);
+  Answer release_lock(Call& call, const Json& arguments);
+  Answer check_locks(Call& call, const Json& arguments);
+  Answer allocate_ports(Call& call, const Json& arguments);
+  Answer release_ports(Call& call, const Json& arguments);
+  Answer ports_status(Call& call, const Json& arguments);
+
+  using Reply = dialect::coordmcp::Reply;
+  Answer coordmcp(const std::function<Reply(dialect::coordmcp::Calls&)>& action) const;
+  Result<service::Locks> coordinator_locks(const Call& call, const Json& arguments) const;
+  std::string agent_type(const Json& arguments) const;
+  Result<service::Ports> ports();
+
+  service::LockTable& table_;
+  const Ownership& ownership_;
+  const service::Under under_;
+  std::mutex mutex_;                             // protects what is below
+  std::unique_ptr<service::LockTable> machine_;  // of the ports, opened when first needed
+};
+
+}  // namespace lockkeeper::mcp

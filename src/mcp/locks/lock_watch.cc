@@ -1,0 +1,109 @@
+#include "mcp/locks/lock_watch.h"
+
+#include <chrono>
+
+#include "base/sha256.h"
+#include "mcp/locks/resources.h"
+#include "service/report.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(100);
+constexpr std::int64_t kLookEveryMs = 1'000;
+constexpr std::int64_t kComesWithinMs = 10'000;
+constexpr std::size_t kExpectedMax = 10'000;
+
+std::int64_t steady_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+LockWatch::LockWatch(service::Locks locks, std::function<std::set<std::string>()> watched,
+                     std::function<void(const std::string& uri)> changed)
+    : locks_(std::move(locks)), watched_(std::move(watched)), changed_(std::move(changed)) {
+  thread_ = std::thread([this] { loop(); });
+}
+
+LockWatch::~LockWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  woken_.notify_all();
+  thread_.join();
+}
+
+// What it was when the client began to watch. Where that cannot be read the first time that it can
+// counts as a change: better told once too often.
+void LockWatch::expect(const std::string& uri) {
+  const auto content = content_of(uri);
+  const std::lock_guard lock(mutex_);
+  const auto [found, first] = seen_.try_emplace(uri);
+  if (first) found->second.content = content;
+  found->second.expected_ms = steady_ms();
+  if (seen_.size() > kExpectedMax) seen_.erase(found);
+  woken_.notify_all();
+}
+
+std::optional<std::string> LockWatch::content_of(const std::string& uri) {
+  service::Locks locks(locks_.table(), locks_.owner());
+  const auto json = lock_resource(locks, uri);
+  if (!json) return std::nullopt;
+  return *json ? sha256_hex(service::dump(**json)) : std::string();
+}
+
+// Drops what nobody watches any more. REQUIRES: the lock is not held.
+bool LockWatch::any_watched(std::set<std::string>& uris) {
+  const std::set<std::string> wanted = watched_();
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = steady_ms();
+  std::erase_if(seen_, [&](const auto& entry) {
+    return !wanted.contains(entry.first) && now - entry.second.expected_ms > kComesWithinMs;
+  });
+  uris.clear();
+  for (const auto& [uri, seen] : seen_) uris.insert(uri);
+  return !uris.empty();
+}
+
+void LockWatch::look(const std::set<std::string>& uris) {
+  for (const std::string& uri : uris) {
+    const auto content = content_of(uri);
+    if (!content) continue;  // cannot tell
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = seen_.find(uri);
+      if (found == seen_.end() || found->second.content == content) continue;
+      found->second.content = content;
+    }
+    changed_(uri);
+  }
+}
+
+void LockWatch::loop() {
+  std::set<std::string> uris;
+  std::uint64_t newest = 0;
+  std::int64_t looked_ms = 0;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (seen_.empty()) {
+        woken_.wait(lock, [this] { return ending_ || !seen_.empty(); });
+      } else {
+        woken_.wait_for(lock, kTick, [this] { return ending_; });
+      }
+      if (ending_) return;
+    }
+    if (!any_watched(uris)) continue;
+    const auto now = newest_event(locks_.table());
+    const bool moved = now && *now != newest;
+    if (!moved && steady_ms() - looked_ms < kLookEveryMs) continue;
+    if (now) newest = *now;
+    looked_ms = steady_ms();
+    look(uris);
+  }
+}
+
+}  // namespace lockkeeper::mcp

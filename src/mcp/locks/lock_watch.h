@@ -1,0 +1,56 @@
+// Says which of the watched lock resources have changed. Sleeps while nobody watches. Looks at the
+// history's end several times a second, and at what is watched when that has moved, or once a
+// second: a lease that expires, is renewed or loses its process makes no entry.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "service/locks.h"
+
+namespace lockkeeper::mcp {
+
+class LockWatch {
+ public:
+  // `watched`: what anybody watches now; `changed`: tells them. Both are called from the watching
+  // thread. All must outlive it.
+  LockWatch(service::Locks locks, std::function<std::set<std::string>()> watched,
+            std::function<void(const std::string& uri)> changed);
+  ~LockWatch();
+  LockWatch(const LockWatch&) = delete;
+  LockWatch& operator=(const LockWatch&) = delete;
+
+  // From now on changes of this one are told to who watches it; for Catalogue::watch.
+  void expect(const std::string& uri);
+
+ private:
+  // One watched resource.
+  struct Seen {
+    std::optional<std::string> content;  // a digest; nullopt: it could not be read
+    std::int64_t expected_ms = 0;        // its watcher may still be on the way in
+  };
+
+  void loop();
+  bool any_watched(std::set<std::string>& uris);
+  void look(const std::set<std::string>& uris);
+  std::optional<std::string> content_of(const std::string& uri);
+
+  service::Locks locks_;
+  const std::function<std::set<std::string>()> watched_;
+  const std::function<void(const std::string& uri)> changed_;
+  std::mutex mutex_;  // protects all below
+  std::condition_variable woken_;
+  std::map<std::string, Seen> seen_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace lockkeeper::mcp

@@ -1,0 +1,170 @@
+#include "mcp/locks/prompts.h"
+
+#include "mcp/locks/arguments.h"
+#include "mcp/locks/words.h"
+#include "service/report.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+constexpr std::size_t kLeasesTold = 30;
+
+constexpr const char* kHow =
+    "Several agents work in this repository at the same time; locks keep them apart.\n"
+    "1. Before you plan, call lock_status with what you want to change.\n"
+    "2. Before you change anything, lock all of it in one lock_acquire: files, folders (end in /), "
+    "globs, or keys such as api:GET /v1/users and db:schema:users. All of it is granted, or none.\n"
+    "3. Give a reason that others understand: they are told it.\n"
+    "4. Give a realistic ttl; call lock_renew if the work takes longer. It tells you if a lock was "
+    "lost: then stop changing what it covered.\n"
+    "5. Call lock_release as soon as a part is done.\n"
+    "If something is held: do other work first, wait with wait_s: 45 and call again while the "
+    "answer is \"queued\", or ask the holder with lock_message. Never change what another holds. "
+    "On \"deadlock\" release what you hold, then ask for everything at once.\n"
+    "A subagent passes its own name as agent in every call.\n";
+
+constexpr const char* kPlan =
+    "Plan it like this:\n"
+    "1. List every file that the task will change, also tests, docs and generated files.\n"
+    "2. Call lock_status with all of them.\n"
+    "3. Put them into parts that can be finished one after the other; begin with what is free. For "
+    "what is held say who holds it, until when, and whether to wait, to ask, or to do something "
+    "else first.\n"
+    "4. For each part: one lock_acquire with a reason, the changes, one lock_release.\n"
+    "Show the plan before you begin.\n";
+
+Answer prompt(const std::string& description, const std::string& text) {
+  Answer answer;
+  answer.result["description"] = description;
+  answer.result["messages"] =
+      Json::array({{{"role", "user"}, {"content", {{"type", "text"}, {"text", text}}}}});
+  return answer;
+}
+
+Answer trouble_answer(const Error& error) {
+  return Answer::failed(code::kInternalError, error.message, service::error_json(error));
+}
+
+std::int64_t now_of(service::Locks& locks) {
+  return locks.table().runtime().clock->now().wall_ms;
+}
+
+// Blanks, commas and line breaks between them.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + " ") {
+    const bool between = c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r';
+    if (!between) word += c;
+    if (between && !word.empty()) words.push_back(std::exchange(word, {}));
+  }
+  return words;
+}
+
+// What is held now: by one agent, or by all.
+Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
+  service::ListCommand command;
+  command.agent = agent;
+  LK_ASSIGN(const service::ListReply reply, locks.list(command));
+  std::string text;
+  std::size_t told = 0, more = 0;
+  for (const service::ListedLease& each : reply.leases) {
+    if (each.condition.over) continue;
+    if (++told > kLeasesTold) {
+      ++more;
+      continue;
+    }
+    text += "- " + lease_text(each, now_of(locks)) + "\n";
+  }
+  if (more > 0) text += "- and " + std::to_string(more) + " more: call lock_status\n";
+  return text;
+}
+
+// Of these files, what is held and what is free.
+Result<std::string> files_now(service::Locks& locks, const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) {
+    service::ListCommand command;
+    command.under.texts = {file};
+    const auto reply = locks.list(command);
+    if (!reply && reply.error().code != Code::kInvalidResource) return fail(reply.error());
+    if (!reply) {
+      text += "- " + file + ": " + reply.error().message + "\n";
+      continue;
+    }
+    bool free = true;
+    for (const service::ListedLease& each : reply->leases) {
+      if (each.condition.over) continue;
+      text += "- " + file + " is locked: " + lease_text(each, now_of(locks)) + "\n";
+      free = false;
+    }
+    if (free) text += "- " + file + " is free\n";
+  }
+  return text;
+}
+
+Answer how_to(service::Locks locks, const std::string& description, const Json& arguments) {
+  const std::string agent = text_argument(arguments, "agent");
+  const auto held = held_now(locks, agent);
+  if (!held) return trouble_answer(held.error());
+  const std::string whose = agent.empty() ? "now" : "by " + agent + " now";
+  return prompt(description, kHow + (held->empty() ? "Nothing is held " + whose + ".\n"
+                                                   : "Held " + whose + ":\n" + *held));
+}
+
+Answer plan_edits(service::Locks locks, const std::string& description, const Json& arguments) {
+  const std::string task = text_argument(arguments, "task");
+  if (task.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return Answer::failed(code::kInvalidParams, "the argument \"task\" is missing");
+  }
+  const std::vector<std::string> files = words_of(text_argument(arguments, "files"));
+  std::string text = "Task: " + task + "\n";
+  const auto now = files.empty() ? held_now(locks, "") : files_now(locks, files);
+  if (!now) return trouble_answer(now.error());
+  if (files.empty()) {
+    text += now->empty() ? "Nothing is locked now.\n" : "Locked now:\n" + *now;
+  } else {
+    text += "The files that it is thought to touch, as they stand now:\n" + *now;
+  }
+  return prompt(description, text + kPlan);
+}
+
+// Arguments of prompts are texts, says the protocol.
+bool all_texts(const Json& arguments) {
+  for (const auto& [name, value] : arguments.items()) {
+    if (!value.is_string()) return false;
+  }
+  return true;
+}
+
+using Get = Answer (*)(service::Locks, const std::string&, const Json&);
+
+Prompt finished(Prompt prompt, std::function<service::Locks()> reader, Get get) {
+  prompt.get = [reader = std::move(reader), get, description = prompt.description](
+                   Call&, const Json& arguments) {
+    if (!all_texts(arguments)) {
+      return Answer::failed(code::kInvalidParams, "arguments of a prompt are strings");
+    }
+    return get(reader(), description, arguments);
+  };
+  return prompt;
+}
+
+}  // namespace
+
+std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader) {
+  Prompt how;
+  how.name = "work_with_locks";
+  how.title = "How to work with locks";
+  how.description = "What an agent should know before it changes files here, and what is held now";
+  how.arguments = {{"agent", "only what this agent holds", false}};
+  Prompt plan;
+  plan.name = "plan_my_edits";
+  plan.title = "Plan my edits";
+  plan.description = "Which files a task needs, which of them are free, and in what order";
+  plan.arguments = {{"task", "what is to be done", true},
+                    {"files", "files that it will touch, separated by blanks", false}};
+  return {finished(std::move(how), reader, how_to), finished(std::move(plan), reader, plan_edits)};
+}
+
+}  // namespace lockkeeper::mcp

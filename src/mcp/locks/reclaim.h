@@ -1,0 +1,40 @@
+// Leases that an earlier server of the same session has left behind are bound to this process, as
+// long as their grace lasts (rule 8): a client that starts its server again holds what it held.
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "service/locks.h"
+
+namespace lockkeeper::mcp {
+
+class Reclaim {
+ public:
+  // `table` must outlive it.
+  explicit Reclaim(service::LockTable& table) : table_(table) {}
+
+  // Takes back what this owner's earlier processes held; looks at most every few seconds. Best
+  // effort: what cannot be taken back now is at the next call, or is told as lost.
+  void for_owner(const core::Owner& owner);
+  // The same for all owners of a session, at the start of a server.
+  void for_session(const std::string& session);
+
+  // Now: ends what is due, takes back, and gives what the owner lost and was not told of yet.
+  Result<std::vector<core::LostLease>> settle(const core::Owner& owner);
+
+ private:
+  bool looked_lately(const core::Owner& owner);
+  Result<bool> has_orphans(const core::Owner& owner);
+
+  service::LockTable& table_;
+  std::mutex mutex_;  // protects what is below
+  std::map<std::pair<std::string, std::string>, std::int64_t> looked_ms_;
+};
+
+}  // namespace lockkeeper::mcp

@@ -1,0 +1,286 @@
+// The five tools, as an agent calls them.
+#include "mcp/locks/server.h"
+
+#include "mcp/locks/test_server.h"
+#include "mcp/session.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+using testing::Test;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(LockServerTest, LocksAndSaysWhatIsNext) {
+  const Json told = tools->told(
+      "lock_acquire", {{"resources", {"src/b.py", "src/a.py"}}, {"reason", "JWT"}, {"ttl", "30m"}});
+  EXPECT_EQ(told["outcome"], "granted");
+  EXPECT_EQ(told["lease"]["agent"], "main");
+  EXPECT_EQ(told["lease"]["session"], "S");
+  EXPECT_EQ(told["lease"]["resources"].size(), 2);
+  EXPECT_EQ(told["lease"]["attached"], true);
+  const std::string message = told["message"];
+  EXPECT_TRUE(has(message, "src/a.py")) << message;
+  EXPECT_TRUE(has(message, "ends in 30m")) << message;
+  EXPECT_TRUE(has(message, told["lease"]["id"])) << message;
+  EXPECT_TRUE(has(message, "Next: make your changes, then call lock_release")) << message;
+}
+
+TEST_F(LockServerTest, TheSameAgainRenews) {
+  const Json first = tools->told("lock_acquire", {{"resources", {"src/a.py"}}});
+  const Json second = tools->told("lock_acquire", {{"resources", {"./src//a.py"}}});
+  EXPECT_EQ(second["outcome"], "renewed");
+  EXPECT_EQ(second["lease"]["id"], first["lease"]["id"]);
+}
+
+TEST_F(LockServerTest, HeldIsANormalAnswerThatNamesTheHolder) {
+  ASSERT_EQ(tools->outcome({{"resources", {"src/"}}, {"agent", "bob"}, {"reason", "moving it"}}),
+            "granted");
+  const Json told =
+      tools->told("lock_acquire", {{"resources", {"src/a.py", "docs/x.md"}}, {"agent", "amy"}});
+  EXPECT_EQ(told["outcome"], "held");
+  ASSERT_EQ(told["conflicts"].size(), 1);
+  const Json& conflict = told["conflicts"][0];
+  EXPECT_EQ(conflict["requested"], "src/a.py");
+  EXPECT_EQ(conflict["held"], "src/");
+  EXPECT_EQ(conflict["agent"], "bob");
+  EXPECT_EQ(conflict["session"], "S");
+  EXPECT_EQ(conflict["alive"], true);
+  const std::string message = told["message"];
+  for (const char* const part : {"held by bob (session S)", "since ", "until ", "process alive",
+                                 "moving it", "Next: call lock_acquire again with wait_s: 45"}) {
+    EXPECT_TRUE(has(message, part)) << part << " in " << message;
+  }
+  EXPECT_FALSE(has(message, "lockkeeper ")) << message;
+  EXPECT_EQ(tools->outcome_for("carl", "docs/x.md"), "granted") << "all or nothing (I2)";
+}
+
+TEST_F(LockServerTest, SeveralAgentsOfOneConnectionExcludeEachOther) {
+  EXPECT_EQ(tools->outcome_for("amy", "a"), "granted");
+  EXPECT_EQ(tools->outcome_for("bob", "a"), "held");
+  EXPECT_EQ(tools->outcome({{"resources", {"a"}}}), "held") << "the client itself";
+  EXPECT_EQ(tools->outcome_for("amy", "a"), "renewed");
+}
+
+TEST_F(LockServerTest, ASubagentSharesTheSessionAndExcludesItsParent) {
+  EXPECT_EQ(tools->outcome({{"resources", {"src/"}}}), "granted");
+  // By its name alone it is another owner; as part of the session it works inside its lock.
+  EXPECT_EQ(tools->outcome({{"resources", {"src/a"}}, {"agent", "sub"}}), "held");
+  const Json inside = tools->told(
+      "lock_acquire", {{"resources", {"src/a"}}, {"agent", "sub"}, {"session", "S/sub"}});
+  EXPECT_EQ(inside["outcome"], "granted");
+  EXPECT_EQ(inside["lease"]["session"], "S/sub");
+  EXPECT_EQ(tools->outcome({{"resources", {"src/a"}}, {"agent", "other"}, {"session", "S/other"}}),
+            "held");
+}
+
+TEST_F(LockServerTest, SharedLocksStandBesideEachOther) {
+  EXPECT_EQ(tools->outcome({{"resources", {"a"}}, {"mode", "shared"}, {"agent", "amy"}}),
+            "granted");
+  EXPECT_EQ(tools->outcome({{"resources", {"a"}}, {"mode", "shared"}, {"agent", "bob"}}),
+            "granted");
+  EXPECT_EQ(tools->outcome({{"resources", {"a"}}, {"agent", "carl"}}), "held");
+  const Json looked =
+      tools->told("lock_status", {{"resources", {"a"}}, {"mode", "shared"}, {"agent", "carl"}});
+  EXPECT_EQ(looked["free"], Json({"a"}));
+}
+
+TEST_F(LockServerTest, PathsAreFromTheRootAndMayBeAbsolute) {
+  const std::string root = world.realm.root;
+  const Json told = tools->told("lock_acquire", {{"resources", {root + "/src/a.py"}}});
+  EXPECT_EQ(told["lease"]["resources"][0]["key"], "src/a.py");
+  const std::string out = tools->trouble("lock_acquire", {{"resources", {"/etc/passwd"}}});
+  EXPECT_TRUE(has(out, "/etc/passwd")) << out;
+  EXPECT_TRUE(has(out, "Next: ")) << out;
+}
+
+TEST_F(LockServerTest, HostileArgumentsAreAnswered) {
+  const std::string nul("a\0b", 3);
+  const std::string huge(1 << 20, 'x');
+  for (const std::string& resource :
+       {std::string("../../etc/passwd"), nul, huge, std::string(""), std::string(" "),
+        std::string("unknown:x"), std::string("a\\b"), std::string("src/[")}) {
+    const std::string message = tools->trouble("lock_acquire", {{"resources", {resource}}});
+    EXPECT_TRUE(has(message, ". Next: ")) << message;
+    EXPECT_LT(message.size(), 4'000U) << message.substr(0, 200);
+    tools->trouble("lock_status", {{"resources", {resource}}});
+    tools->trouble("lock_release", {{"resources", {resource}}});
+  }
+  EXPECT_TRUE(
+      has(tools->trouble("lock_acquire", {{"resources", {"a"}}, {"reason", huge}}), "4096"));
+  EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"a"}}, {"agent", huge}}), "200"));
+  EXPECT_TRUE(
+      has(tools->trouble("lock_acquire", {{"resources", {"a"}}, {"agent", "a\nb"}}), "control"));
+  EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"a"}}, {"session", "/x"}}), "/x"));
+  EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"a"}}, {"ttl", "soon"}}), "soon"));
+  EXPECT_TRUE(has(tools->trouble("lock_renew", {{"ttl", "-5m"}}), "-5m"));
+  EXPECT_TRUE(has(tools->trouble("lock_release", {{"lease", "nonsense"}}), "nonsense"));
+  EXPECT_TRUE(has(tools->trouble("lock_message", {{"to", "bob"}, {"text", huge}}), "4096"));
+  EXPECT_TRUE(has(tools->trouble("lock_message", {{"text", "hello"}}), "Next: give to"));
+}
+
+TEST_F(LockServerTest, TenThousandResourcesAreOneCall) {
+  Json many = Json::array();
+  for (int i = 0; i < 10'000; ++i) many.push_back("f/" + std::to_string(i));
+  const Json told = tools->told("lock_acquire", {{"resources", many}});
+  EXPECT_EQ(told["outcome"], "granted");
+  EXPECT_TRUE(has(told["message"], "and 9980 more"));
+  many.push_back("f/one-more");
+  EXPECT_TRUE(
+      has(tools->trouble("lock_acquire", {{"resources", many}, {"agent", "bob"}}), "10000"));
+}
+
+TEST_F(LockServerTest, ReleasesWhatIsNamedOrAll) {
+  tools->told("lock_acquire", {{"resources", {"a", "b", "c"}}});
+  const Json one = tools->told("lock_release", {{"resources", {"a"}}});
+  EXPECT_EQ(one["released"], Json({"a"}));
+  const Json rest = tools->told("lock_release", Json::object());
+  EXPECT_EQ(rest["released"].size(), 2);
+  const Json nothing = tools->told("lock_release", Json::object());
+  EXPECT_EQ(nothing["released"].size(), 0);
+  EXPECT_TRUE(has(nothing["message"], "You hold nothing")) << nothing;
+}
+
+TEST_F(LockServerTest, ReleasesByHandleAndTellsOfAHandleThatIsGone) {
+  const Json lease = tools->told("lock_acquire", {{"resources", {"a"}}})["lease"];
+  EXPECT_EQ(tools->told("lock_release", {{"lease", lease["id"]}})["released"], Json({"a"}));
+  const std::string gone = tools->trouble("lock_release", {{"lease", lease["id"]}});
+  EXPECT_TRUE(has(gone, "Next: call lock_status")) << gone;
+}
+
+TEST_F(LockServerTest, ReleasingWhatIsNotOnesOwnNamesItsHolder) {
+  tools->outcome_for("bob", "a");
+  const Json told = tools->told("lock_release", {{"resources", {"a", "b"}}, {"agent", "amy"}});
+  EXPECT_EQ(told["released"].size(), 0);
+  EXPECT_EQ(told["not_held"], Json({"b"}));
+  EXPECT_EQ(told["not_owner"][0]["agent"], "bob");
+  const Json other = tools->told("lock_release", {{"resources", {"a"}}, {"agent", "amy"}});
+  const std::string message = other["message"];
+  for (const char* const part :
+       {"held by bob", "since", "until", "process alive", "Next: ask with lock_message"}) {
+    EXPECT_TRUE(has(message, part)) << part << " in " << message;
+  }
+}
+
+TEST_F(LockServerTest, RenewsAndTellsWhatWasLost) {
+  tools->told("lock_acquire", {{"resources", {"long"}}, {"ttl", "2h"}});
+  const Json brief =
+      tools->told("lock_acquire", {{"resources", {"short"}}, {"ttl", "1m"}})["lease"];
+  advance(5 * 60'000);
+  const Json told = tools->told("lock_renew", {{"ttl", "3h"}});
+  ASSERT_EQ(told["renewed"].size(), 1);
+  EXPECT_EQ(told["renewed"][0]["resources"][0]["key"], "long");
+  ASSERT_EQ(told["lost"].size(), 1);
+  EXPECT_EQ(told["lost"][0]["resources"], Json({"short"}));
+  EXPECT_TRUE(has(told["message"], "Stop: your lease on short")) << told;
+  EXPECT_TRUE(has(told["message"], "Renewed long, ends in 3h")) << told;
+  const std::string lost = tools->trouble("lock_renew", {{"lease", brief["id"]}});
+  EXPECT_TRUE(has(lost, "Next: ")) << lost;
+  EXPECT_FALSE(has(lost, "lockkeeper ")) << lost;
+}
+
+TEST_F(LockServerTest, RenewingNothingSaysSo) {
+  EXPECT_TRUE(has(tools->told("lock_renew", Json::object())["message"], "You hold nothing"));
+}
+
+TEST_F(LockServerTest, ALostLockIsToldAtTheNextAcquire) {
+  tools->told("lock_acquire", {{"resources", {"a"}}, {"ttl", "1m"}});
+  advance(2 * 60'000);
+  const Json told = tools->told("lock_acquire", {{"resources", {"b"}}});
+  ASSERT_EQ(told["lost"].size(), 1) << told;
+  EXPECT_TRUE(has(told["message"], "Stop: your lease on a")) << told;
+}
+
+TEST_F(LockServerTest, StatusSaysWhatIsFreeOfWhatIsWanted) {
+  tools->outcome_for("amy", "mine");
+  tools->outcome_for("bob", "src/");
+  const Json told = tools->told(
+      "lock_status", {{"resources", {"mine", "src/a", "src/b", "free"}}, {"agent", "amy"}});
+  EXPECT_EQ(told["free"], Json({"free"}));
+  EXPECT_EQ(told["mine"], Json({"mine"}));
+  EXPECT_EQ(told["held"], Json({"src/a", "src/b"}));
+  EXPECT_EQ(told["conflicts"].size(), 2);
+  EXPECT_TRUE(has(told["message"], "Free: free\nYours: mine\nsrc/a is held by bob")) << told;
+  EXPECT_TRUE(has(told["message"], "Next: lock_acquire what is free")) << told;
+}
+
+TEST_F(LockServerTest, StatusListsEverythingOnesOwnFirst) {
+  EXPECT_TRUE(has(tools->told("lock_status", Json::object())["message"], "Nothing is held"));
+  EXPECT_FALSE(std::filesystem::exists(world.realm.store_folder + "/data.mdb"))
+      << "looking creates nothing";
+  for (int i = 0; i < 60; ++i) tools->outcome_for("bob", "f/" + std::to_string(i));
+  tools->outcome_for("zoe", "mine");
+  const Json told = tools->told("lock_status", {{"agent", "zoe"}});
+  EXPECT_EQ(told["leases"].size(), 50);
+  EXPECT_EQ(told["total"]["leases"], 61);
+  EXPECT_EQ(told["leases"][0]["agent"], "zoe");
+  EXPECT_TRUE(has(told["message"], "Yours: mine: held by zoe")) << told;
+  EXPECT_TRUE(has(told["message"], "These are 50 of 61 leases")) << told;
+}
+
+TEST_F(LockServerTest, WhatIsOverIsNotListed) {
+  tools->told("lock_acquire", {{"resources", {"a"}}, {"ttl", "1m"}});
+  advance(2 * 60'000);
+  EXPECT_TRUE(has(tools->told("lock_status", {{"agent", "bob"}})["message"], "Nothing is held"));
+}
+
+TEST_F(LockServerTest, NotesGoToAHolderAndComeWithItsNextAnswer) {
+  tools->outcome_for("bob", "src/a");
+  const Json sent =
+      tools->told("lock_message", {{"holding", "src/a"}, {"text", "may I?"}, {"agent", "amy"}});
+  EXPECT_EQ(sent["messages"][0]["to"], "bob");
+  const Json next = tools->told("lock_status", {{"resources", {"x"}}, {"agent", "bob"}});
+  ASSERT_EQ(next["messages"].size(), 1);
+  EXPECT_TRUE(has(next["message"], "may I?")) << next;
+  EXPECT_FALSE(tools->told("lock_renew", {{"agent", "bob"}}).contains("messages"))
+      << "each is told once";
+  const Json read = tools->told("lock_message", {{"agent", "bob"}});
+  EXPECT_EQ(read["messages"][0]["text"], "may I?");
+  EXPECT_EQ(tools->told("lock_message", {{"agent", "bob"}})["messages"].size(), 0);
+  EXPECT_TRUE(has(tools->trouble("lock_message", {{"holding", "free"}, {"text", "x"}}), "free"));
+}
+
+TEST_F(LockServerTest, EveryToolSaysAllFourHintsAndHasBothSchemas) {
+  TestServer all(world, {named_caller(), {}, {"coordmcp", "coordinator"}, "0"});
+  EXPECT_EQ(all.catalogue.tools.size(), 17U);
+  for (const Tool& tool : all.catalogue.tools) {
+    for (const char* const hint :
+         {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}) {
+      EXPECT_TRUE(tool.annotations.contains(hint)) << tool.name;
+    }
+    EXPECT_EQ(tool.input_schema["type"], "object") << tool.name;
+    EXPECT_EQ(tool.output_schema["type"], "object") << tool.name;
+  }
+}
+
+// docs/mcp.md, "What it costs": a byte count that needs no tokenizer. Those of the large models
+// make a token of four bytes of this text or more.
+std::size_t tokens_at_most(const Catalogue& catalogue) {
+  Client client;
+  client.era = Era::kModern;
+  client.revision = kModernRevision;
+  const std::string text = line_of(list_tools(catalogue, client, Json::object()).result);
+  return (text.size() * 10 + 31) / 32;
+}
+
+TEST_F(LockServerTest, TheListOfToolsCostsLessThan1200Tokens) {
+  const std::size_t native = tokens_at_most(tools->catalogue);
+  EXPECT_LT(native, 1'200U);
+  EXPECT_GT(native, 500U) << "it is all there";
+  TestServer all(world, {named_caller(), {}, {"coordmcp", "coordinator"}, "0"});
+  EXPECT_LT(tokens_at_most(all.catalogue), 3'500U);
+  EXPECT_LT(tools->catalogue.instructions.size(), 700U);
+}
+
+TEST_F(LockServerTest, TheInstructionsHoldTheFivePractices) {
+  const std::string text = tools->catalogue.instructions;
+  for (const char* const practice : {"lock_status before you plan", "before you change it",
+                                     "reason", "realistic ttl", "lock_release as soon as"}) {
+    EXPECT_TRUE(has(text, practice)) << practice;
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::mcp

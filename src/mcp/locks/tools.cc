@@ -1,0 +1,234 @@
+// Giving back, keeping, looking, writing: the tools that take no time.
+#include <algorithm>
+
+#include "mcp/locks/arguments.h"
+#include "mcp/locks/server.h"
+#include "service/messages.h"
+#include "service/report.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+constexpr std::size_t kLeasesTold = 50;
+constexpr std::size_t kKeysTold = 50;
+
+std::vector<std::string> names_of(const core::ReleaseReply& reply) {
+  std::vector<std::string> keys;
+  for (const auto& [key, owner] : reply.not_owner) keys.push_back(key);
+  return keys;
+}
+
+void add_line(std::string& text, const char* what, const std::vector<std::string>& keys) {
+  if (!keys.empty()) text += what + joined(keys, kKeysTold) + "\n";
+}
+
+// Where it is in the queue is told by its call.
+std::string waiter_text(const core::Waiter& waiter) {
+  return joined(keys_of(waiter.request)) + ": waited for by " +
+         service::owner_text(waiter.request.owner) + " since " +
+         format_time(waiter.request.acquired_wall_ms);
+}
+
+}  // namespace
+
+Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
+  const std::string text = text_argument(arguments, "ttl");
+  if (text.empty()) return std::nullopt;
+  auto length = parse_duration_ms(text, {.allow_none = true});
+  if (length) return *length;
+  length.error().message = "ttl: " + length.error().message;
+  return fail(std::move(length.error()));
+}
+
+Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+  service::ReleaseCommand command;
+  command.wanted.texts = text_arguments(arguments, "resources");
+  const std::string lease = text_argument(arguments, "lease");
+  if (!lease.empty()) command.lease_ids = {lease};
+  command.all = command.wanted.texts.empty() && lease.empty();
+  std::vector<std::string> left;
+  if (waiting_.knows(owner) && lease.empty()) {
+    const auto keys = canonical(command.wanted);
+    if (!keys) return trouble(keys.error());
+    left = waiting_.leave(owner, *keys);
+  }
+  service::Locks locks = locks_of(owner);
+  auto reply = locks.release(command);
+  if (!reply) return trouble(reply.error());
+  std::erase_if(reply->not_held,
+                [&](const std::string& key) { return std::ranges::find(left, key) != left.end(); });
+  Said said;
+  said.json = service::release_json(*reply);
+  if (!left.empty()) said.json["left_queue"] = left;
+  std::string& text = said.message;
+  if (!reply->released.empty()) text += "Released " + joined(reply->released) + ". ";
+  if (!left.empty()) text += "Left the queue for " + joined(left) + ". ";
+  if (!reply->not_held.empty()) {
+    const auto lost = reclaim_.settle(owner);
+    if (lost) text += lost_note(*lost);
+    text += "You do not hold " + joined(reply->not_held) +
+            " (a release takes the key exactly as held). Next: call lock_status";
+  } else if (!reply->not_owner.empty()) {
+    service::CheckCommand check;
+    check.wanted.texts = names_of(*reply);
+    const auto others = locks.check(check);
+    text += others && !others->conflicts.empty() ? blocked_text(others->conflicts, now_wall_ms())
+                                                 : joined(check.wanted.texts) + " is another's";
+    text += ". Only its holder releases it. Next: ask with lock_message";
+  } else if (reply->released.empty() && left.empty()) {
+    text += "You hold nothing. Next: lock_acquire before you change anything";
+  } else {
+    text += "Next: change nothing of it any more without lock_acquire";
+  }
+  return said;
+}
+
+Said LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+  service::RenewCommand command;
+  const auto ttl = ttl_of(arguments);
+  if (!ttl) return trouble(ttl.error());
+  command.ttl_ms = *ttl;
+  const std::string lease = text_argument(arguments, "lease");
+  if (!lease.empty()) command.lease_ids = {lease};
+  command.all = lease.empty();
+  const auto lost = reclaim_.settle(owner);
+  if (!lost) return trouble(lost.error());
+  const auto renewed = locks_of(owner).renew(command);
+  Said said;
+  if (!renewed) said = trouble(renewed.error());
+  waiting_.told(owner);
+  for (const core::LostLease& each : *lost) said.json["lost"].push_back(service::lost_json(each));
+  said.message = lost_note(*lost) + said.message;
+  if (!renewed) return said;
+  Json leases = service::leases_json("renewed", *renewed);
+  said.json["renewed"] = std::move(leases["renewed"]);
+  for (const core::Lease& each : *renewed) {
+    said.message +=
+        "Renewed " + joined(keys_of(each)) + ", " + service::end_text(each, now_wall_ms()) + ". ";
+  }
+  if (renewed->empty()) {
+    said.message += "You hold nothing. Next: lock_acquire before you change anything";
+  } else {
+    said.message += "Next: go on, then call lock_release";
+  }
+  return said;
+}
+
+Said LockServer::status(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+  service::Wanted wanted;
+  wanted.texts = text_arguments(arguments, "resources");
+  if (text_argument(arguments, "mode") == "shared") wanted.mode = core::Mode::kShared;
+  Said said = wanted.texts.empty() ? everything(owner) : each_of(owner, wanted);
+  if (!said.is_error) waiting_.told(owner);
+  return said;
+}
+
+// Own leases first: they are what the asker must not forget.
+Said LockServer::everything(const core::Owner& owner) {
+  auto reply = locks_of(owner).list({});
+  if (!reply) return trouble(reply.error());
+  std::erase_if(reply->leases,
+                [](const service::ListedLease& each) { return each.condition.over; });
+  std::ranges::stable_partition(
+      reply->leases, [&](const service::ListedLease& each) { return each.lease.held_by(owner); });
+  Said said;
+  std::string& text = said.message;
+  const std::size_t leases = reply->leases.size();
+  const std::size_t waiters = reply->waiters.size();
+  for (std::size_t i = 0; i < leases && i < kLeasesTold; ++i) {
+    const bool mine = reply->leases[i].lease.held_by(owner);
+    text += (mine ? "Yours: " : "") + lease_text(reply->leases[i], now_wall_ms()) + "\n";
+  }
+  for (std::size_t i = 0; i < waiters && i < kLeasesTold; ++i) {
+    text += waiter_text(reply->waiters[i]) + "\n";
+  }
+  if (leases == 0) text = "Nothing is held.\n" + text;
+  if (leases > kLeasesTold) reply->leases.resize(kLeasesTold);
+  if (waiters > kLeasesTold) reply->waiters.resize(kLeasesTold);
+  said.json = service::list_json(*reply);
+  if (leases > kLeasesTold || waiters > kLeasesTold) {
+    text += "These are " + std::to_string(reply->leases.size()) + " of " + std::to_string(leases) +
+            " leases and " + std::to_string(reply->waiters.size()) + " of " +
+            std::to_string(waiters) + " that wait.\n";
+    said.json["total"] = {{"leases", leases}, {"waiters", waiters}};
+  }
+  text += "Next: call lock_status with the resources that you want";
+  return said;
+}
+
+// Each for itself: what is free of what I want.
+Said LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted) {
+  service::Locks locks = locks_of(owner);
+  std::vector<std::string> free, mine, held;
+  std::vector<core::Conflict> conflicts;
+  const auto keys = canonical(wanted);
+  if (!keys) return trouble(keys.error());
+  for (const std::string& resource : wanted.texts) {
+    service::CheckCommand command;
+    command.wanted = wanted;
+    command.wanted.texts = {resource};
+    auto reply = locks.check(command);
+    if (!reply) return trouble(reply.error());
+    (!reply->free ? held : reply->mine ? mine : free).push_back(resource);
+    for (core::Conflict& each : reply->conflicts) conflicts.push_back(std::move(each));
+  }
+  Said said;
+  add_line(said.message, "Free: ", free);
+  add_line(said.message, "Yours: ", mine);
+  if (!held.empty()) said.message += blocked_text(conflicts, now_wall_ms()) + "\n";
+  if (!free.empty()) {
+    said.message += "Next: lock_acquire what is free, in one call";
+  } else if (!held.empty()) {
+    said.message += "Next: lock_acquire it with wait_s: 45 to queue for it";
+  } else {
+    said.message += "Next: make your changes, then call lock_release";
+  }
+  said.json = {{"free", free}, {"mine", mine}, {"held", held}, {"conflicts", Json::array()}};
+  for (const core::Conflict& each : conflicts) {
+    said.json["conflicts"].push_back(service::conflict_json(each));
+  }
+  return said;
+}
+
+Said LockServer::message(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+  const bool sends =
+      arguments.contains("text") || arguments.contains("to") || arguments.contains("holding");
+  return sends ? send(owner, arguments) : read(owner);
+}
+
+Said LockServer::read(const core::Owner& owner) {
+  const auto unread = service::Messages(table_, owner).read({});
+  if (!unread) return trouble(unread.error());
+  Said said;
+  said.json = service::messages_json("messages", *unread);
+  for (const core::Message& each : *unread) {
+    said.message += service::message_text(each, now_wall_ms()) + "\n";
+  }
+  said.message += unread->empty() ? "No new notes. Next: go on"
+                                  : "Next: answer with lock_message, or lock_release what is asked "
+                                    "for";
+  return said;
+}
+
+Said LockServer::send(const core::Owner& owner, const Json& arguments) {
+  service::SendCommand command;
+  command.text = text_argument(arguments, "text");
+  command.to.agent = text_argument(arguments, "to");
+  const std::string held = text_argument(arguments, "holding");
+  if (!held.empty()) command.to_holders_of.texts = {held};
+  if (command.to.agent.empty() && held.empty()) {
+    return trouble({Code::kInvalidInput, "nobody is named who should get the note",
+                    "give to (an agent) or holding (a resource)"});
+  }
+  const auto sent = service::Messages(table_, owner).send(command);
+  if (!sent) return trouble(sent.error());
+  Said said;
+  said.json = service::messages_json("messages", *sent);
+  std::vector<std::string> whom;
+  for (const core::Message& each : *sent) whom.push_back(service::owner_text(each.to));
+  said.message =
+      "Sent to " + joined(whom) + ", told at its next call. Next: work on something else meanwhile";
+  return said;
+}
+
+}  // namespace lockkeeper::mcp

@@ -1,0 +1,152 @@
+#include "mcp/locks/words.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "service/messages.h"
+#include "service/report.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+constexpr std::size_t kHoldersTold = 5;
+constexpr std::size_t kReasonBytesTold = 120;
+
+// A hint that a model cannot follow: a command line, or a flag of one.
+bool is_for_shells(const std::string& hint) {
+  return hint.find("lockkeeper ") != std::string::npos || hint.find("--") != std::string::npos;
+}
+
+const char* life_text(core::Alive alive, const core::Lease& lease) {
+  if (alive == core::Alive::kAlive) return ", process alive";
+  if (alive == core::Alive::kDead) return ", process gone: it ends after its grace";
+  if (lease.attachment.attached() || lease.foreign) return ", whether its process lives is unknown";
+  return ", bound to no process";
+}
+
+}  // namespace
+
+Answer Said::answer() && {
+  Json structured{{"message", message}};
+  for (auto& [name, value] : json.items()) structured[name] = std::move(value);
+  return tool_answer(message, std::move(structured), is_error);
+}
+
+std::string next_step(const Error& error) {
+  if (!error.hint.empty() && !is_for_shells(error.hint)) return error.hint;
+  switch (error.code) {
+    case Code::kLost:
+      return "stop changing what it covered and call lock_acquire for it again";
+    case Code::kNotFound:
+      return "call lock_status to see what is held";
+    case Code::kNotOwner:
+    case Code::kHeld:
+      return "ask its holder with lock_message";
+    case Code::kUnknown:
+      return "call lock_status to see whether you hold it";
+    case Code::kLimitExceeded:
+      return "ask for less, or lock_release what you no longer need";
+    case Code::kStoreBusy:
+      return "call again in a few seconds; until then change nothing";
+    case Code::kStoreUnavailable:
+    case Code::kStoreCorrupt:
+    case Code::kNoSpace:
+    case Code::kInvalidConfig:
+      return "change nothing and tell your user, who can run: lockkeeper doctor";
+    case Code::kOperationNotPermitted:
+      return "work on something else, or ask your user";
+    default:
+      return "correct the arguments and call again";
+  }
+}
+
+Said trouble(const Error& error) {
+  const std::string next = next_step(error);
+  Said said;
+  said.message = error.message + ". Next: " + next;
+  said.json["error"] = service::error_json({error.code, error.message, next});
+  said.is_error = true;
+  return said;
+}
+
+std::string joined(const std::vector<std::string>& texts, std::size_t most) {
+  std::string all;
+  for (std::size_t i = 0; i < texts.size() && i < most; ++i) {
+    all += (i > 0 ? ", " : "") + texts[i];
+  }
+  if (texts.size() > most) all += " and " + std::to_string(texts.size() - most) + " more";
+  return all;
+}
+
+std::vector<std::string> keys_of(const core::Lease& lease) {
+  std::vector<std::string> keys;
+  for (const core::Claim& claim : lease.claims) keys.push_back(claim.resource.text());
+  return keys;
+}
+
+std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms) {
+  std::vector<const core::Conflict*> holders;  // the first conflict with each
+  for (const core::Conflict& conflict : conflicts) {
+    const bool known = std::ranges::any_of(holders, [&](const core::Conflict* other) {
+      return other->holder.id == conflict.holder.id;
+    });
+    if (!known) holders.push_back(&conflict);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < holders.size() && i < kHoldersTold; ++i) {
+    const core::Conflict& conflict = *holders[i];
+    if (i > 0) text += "; ";
+    text +=
+        conflict.requested.resource.text() + " is " + service::holder_text(conflict, now_wall_ms);
+    if (conflict.alive == core::Alive::kUnknown) text += life_text(conflict.alive, conflict.holder);
+  }
+  if (holders.size() > kHoldersTold) {
+    text += "; and " + std::to_string(holders.size() - kHoldersTold) + " more";
+  }
+  return text;
+}
+
+std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {
+  service::Asked asked;
+  asked.now_wall_ms = now_wall_ms;
+  std::string text = service::refusal(result, asked).message;
+  if (!result.cycle.empty() && !result.conflicts.empty()) {
+    text += "; " + blocked_text(result.conflicts, now_wall_ms);
+  }
+  return text;
+}
+
+std::string lost_note(const std::vector<core::LostLease>& lost) {
+  std::string note;
+  for (const core::LostLease& each : lost) {
+    note += "Stop: " + service::lost_text(each) + ". ";
+  }
+  return note;
+}
+
+std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms) {
+  const core::Lease& lease = listed.lease;
+  const bool shared = std::ranges::all_of(
+      lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
+  std::string text = joined(keys_of(lease)) + ": held by ";
+  text += lease.foreign ? lease.owner.agent : service::owner_text(lease.owner);
+  text += shared ? ", shared" : ", exclusive";
+  text += ", since " + format_time(lease.acquired_wall_ms) + ", " +
+          service::end_text(lease, now_wall_ms) + life_text(listed.condition.alive, lease);
+  if (!lease.reason.empty()) text += ", reason " + quote(lease.reason, kReasonBytesTold);
+  if (lease.foreign) text += ", by another tool's lock " + quote(core::foreign_path(lease));
+  return text;
+}
+
+void add_notes(Said& said, const core::Told& told, std::int64_t now_wall_ms) {
+  for (const core::Message& note : told.messages) {
+    said.json["messages"].push_back(service::message_json(note));
+    said.message += "\nNote: " + service::message_text(note, now_wall_ms);
+  }
+  if (told.more > 0) {
+    said.message += "\nand " + std::to_string(told.more) + " more notes: lock_message reads them";
+  }
+}
+
+}  // namespace lockkeeper::mcp
