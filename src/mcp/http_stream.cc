@@ -75,7 +75,7 @@ std::vector<std::shared_ptr<HttpStream>> StreamShelf::take_unattended(
 }
 
 HttpStream::HttpStream(Kind kind, std::shared_ptr<http::Reply> reply)
-    : kind_(std::move(kind)), reply_(std::move(reply)), open_(kind_.ids.size()) {}
+    : kind_(std::move(kind)), reply_(std::move(reply)) {}
 
 void HttpStream::begin(bool primes) {
   if (streams_) return;
@@ -115,7 +115,7 @@ void HttpStream::send(const Json& message) {
   const std::lock_guard lock(mutex_);
   if (over_ || answered_) return;
   if (!reply_ && !kind_.number) return;
-  const bool alone = !streams_ && !kind_.listens && kind_.ids.size() <= 1 && is_response(message);
+  const bool alone = !streams_ && !kind_.listens && is_response(message);
   if (alone && reply_) {
     answered_ = true;
     return answer_json(*reply_, status_of(message, kind_.modern), message);
@@ -126,8 +126,6 @@ void HttpStream::send(const Json& message) {
 void HttpStream::end() {
   const std::lock_guard lock(mutex_);
   if (over_ || kind_.listens) return;
-  if (open_ > 0) --open_;
-  if (open_ > 0) return;
   // A request that was cancelled is not answered: a stream without events says that.
   close();
 }

@@ -50,7 +50,7 @@ class StreamShelf {
 class HttpStream final : public Outlet, public std::enable_shared_from_this<HttpStream> {
  public:
   struct Kind {
-    std::vector<Json> ids;  // of the requests that it answers
+    std::vector<Json> ids;  // of the requests that it answers, a batch's gathered into one message
     bool listens = false;   // a GET: it has no end of its own
     // The number of the stream in its session; none: it cannot be resumed.
     std::optional<std::uint64_t> number;
@@ -88,7 +88,6 @@ class HttpStream final : public Outlet, public std::enable_shared_from_this<Http
   const Kind kind_;
   mutable std::mutex mutex_;  // protects all below
   std::shared_ptr<http::Reply> reply_;
-  std::size_t open_;       // requests that are not answered yet
   bool streams_ = false;   // the answer has begun, as events
   bool answered_ = false;  // as JSON
   bool over_ = false;

@@ -8,6 +8,13 @@ bool is_legacy_revision(std::string_view revision) {
   return std::ranges::find(kLegacyRevisions, revision) != std::end(kLegacyRevisions);
 }
 
+Client modern_client() {
+  Client client;
+  client.era = Era::kModern;
+  client.revision = kModernRevision;
+  return client;
+}
+
 Json capabilities_for(const std::string& method, const Json& params) {
   if (method == "roots/list") return {{"roots", Json::object()}};
   if (method == "sampling/createMessage") {

@@ -42,6 +42,9 @@ struct Client {
   bool can_be_asked(const std::string& method, const Json& params) const;
 };
 
+// One of the modern era, that has declared nothing.
+Client modern_client();
+
 // The capabilities that a client must have declared to be asked that, as -32021 names them:
 // {"sampling":{}}; null: no client can be asked that.
 Json capabilities_for(const std::string& method, const Json& params);

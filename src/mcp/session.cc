@@ -134,8 +134,7 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
   if (level != meta.end() && (!level->is_string() || log_severity(level->get<std::string>()) < 0)) {
     return invalid(code::kInvalidParams, std::string(kMetaLogLevel) + " is none of the eight");
   }
-  client.era = Era::kModern;
-  client.revision = kModernRevision;
+  client = modern_client();
   client.capabilities = *capabilities;
   if (meta.contains(kMetaClient)) client.info = meta[kMetaClient];
   return std::nullopt;
@@ -393,8 +392,10 @@ void Session::close() {
   }
   // The protocol's pages disagree on how a subscription ends: both ways, then.
   for (const Subscription& each : subscriptions) {
-    each.outlet->send(notification("notifications/cancelled", {{"requestId", each.id}}));
-    const Json meta{{kMetaSubscription, each.id}};
+    Json meta{{kMetaSubscription, each.id}};
+    each.outlet->send(
+        notification("notifications/cancelled", {{"requestId", each.id}, {"_meta", meta}}));
+    meta[kMetaServer] = server_info(catalogue_, modern_client());
     say(each.id, {{"resultType", "complete"}, {"_meta", meta}}, *each.outlet);
   }
   for (const auto& [id, call] : calls) call->cancel();

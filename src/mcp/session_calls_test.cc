@@ -1,6 +1,7 @@
 // Calls at work: side by side, cancelled, failing, asking their client, needing more.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <new>
 
 #include "mcp/session.h"
@@ -69,6 +70,53 @@ TEST(SessionCalls, WhoIsCancelledHearsNothingMore) {
   EXPECT_EQ(client.out().sent().size(), before);
   client.notify("notifications/cancelled", {{"requestId", "w"}});  // it is over
   EXPECT_EQ(client.ask("ping")["result"], Json::object());
+}
+
+TEST(SessionCalls, WhoIsCancelledBeforeItBeginsNeverRuns) {
+  Latch begun;
+  Latch go;
+  std::atomic<int> ran = 0;
+  TestClient client(with({test_tool("work",
+                                    [&](Call&, const Json&) {
+                                      ++ran;
+                                      begun.open();
+                                      EXPECT_TRUE(go.wait());
+                                      return tool_answer("done", nullptr);
+                                    })}),
+                    1);
+  client.initialize("2025-11-25");
+  const std::size_t ends = client.out().ends();
+  client.send(1, "tools/call", call("work"));
+  ASSERT_TRUE(begun.wait());
+  client.send(2, "tools/call", call("work"));
+  client.notify("notifications/cancelled", {{"requestId", 2}});
+  go.open();
+  ASSERT_TRUE(client.out().wait_ends(ends + 2));
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(client.answer_to(1)["result"]["content"][0]["text"], "done");
+}
+
+// More than can be kept is refused, one by one; what was taken is done.
+TEST(SessionCalls, TooManyAtOnceAreTold) {
+  Latch go;
+  TestClient client(with({test_tool("work",
+                                    [&](Call&, const Json&) {
+                                      EXPECT_TRUE(go.wait());
+                                      return tool_answer("done", nullptr);
+                                    })}),
+                    1);
+  client.initialize("2025-11-25");
+  constexpr int kCalls = 200;
+  for (int i = 0; i < kCalls; ++i) client.send(i, "tools/call", call("work"));
+  EXPECT_EQ(client.ask("ping")["result"], Json::object());
+  go.open();
+  int done = 0;
+  int refused = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    ++(code_of(client.answer_to(i)) == 0 ? done : refused);
+  }
+  EXPECT_GT(done, 1);
+  EXPECT_GT(refused, 1);
 }
 
 TEST(SessionCalls, AnIdIsUsedByOneAtATime) {

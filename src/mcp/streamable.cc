@@ -246,7 +246,8 @@ void Streamable::legacy(const http::Request& request, const Parsed& parsed, cons
         const auto of = session.lock();
         if (left && of && !left->lost(which)) cancel(*of, *left);
       });
-  for (const Incoming& each : parsed.messages) visit->session->take(each, stream);
+  if (parsed.batch) return visit->session->take_text(request.body, stream);
+  visit->session->take(first, stream);
 }
 
 void Streamable::get(const http::Request& request, const Reply& reply) {

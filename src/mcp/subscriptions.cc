@@ -39,10 +39,7 @@ std::size_t Session::uris_known() const {
 // What of the filter we can do; the rest is left out, and the client sees that it is.
 Json Session::honoured(const Json& wanted) const {
   Json honoured = Json::object();
-  Client client;
-  client.era = Era::kModern;
-  client.revision = kModernRevision;
-  const Json offered = capabilities_of(catalogue_, client);
+  const Json offered = capabilities_of(catalogue_, modern_client());
   for (const std::string of : {"tools", "prompts", "resources"}) {
     const bool changes = offered.contains(of) && offered[of].contains("listChanged");
     const auto asked = wanted.find(of + "ListChanged");

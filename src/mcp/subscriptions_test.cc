@@ -103,10 +103,13 @@ TEST(Subscriptions, CloseEndsThemBothWays) {
   client.session().close();
   const auto sent = client.out().sent();
   ASSERT_EQ(sent.size(), 3U);
-  EXPECT_EQ(sent[1], notification("notifications/cancelled", {{"requestId", 9}}));
+  EXPECT_EQ(sent[1]["method"], "notifications/cancelled");
+  EXPECT_EQ(sent[1]["params"]["requestId"], 9);
+  EXPECT_EQ(sent[1]["params"]["_meta"][kMetaSubscription], 9);  // as all on this stream
   EXPECT_EQ(sent[2]["id"], 9);
   EXPECT_EQ(sent[2]["result"]["resultType"], "complete");
   EXPECT_EQ(sent[2]["result"]["_meta"][kMetaSubscription], 9);
+  EXPECT_EQ(sent[2]["result"]["_meta"][kMetaServer]["name"], "test");
 }
 
 TEST(Subscriptions, BadOnesAreRefused) {

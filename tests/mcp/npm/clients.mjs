@@ -1,5 +1,5 @@
 // A real coding agent, twice, in one repository: one holds a file, the other is told so, waits its
-// turn, and gets it. clients.mjs claude|codex|gemini|copilot|opencode
+// turn, and gets it; over stdio, and over HTTP. clients.mjs claude|codex|gemini|copilot|opencode
 //
 // The clients are real, their models are ours (fake_model.mjs); nothing goes over a network.
 import { spawn } from "node:child_process";
@@ -19,13 +19,18 @@ function write(file, text) {
   writeFileSync(file, typeof text === "string" ? text : JSON.stringify(text, null, 2));
 }
 
-// How each is installed, told of our server and of the model, and run once without asking anybody.
+const bearer = (http) => ({ Authorization: `Bearer ${http.token}` });
+
+// How each is installed, told of our server (`http`: where it serves; else it is started) and of the
+// model, and run once without asking anybody.
 const clients = {
   claude: {
     package: "@anthropic-ai/claude-code",
     command: () => [join(kModules, `@anthropic-ai/claude-code-linux-${kArchitecture}/claude`)],
-    prepare(home) {
-      const server = { type: "stdio", command: program, args: ["mcp"] };
+    prepare({ home, http }) {
+      const server = http
+        ? { type: "http", url: http.url, headers: bearer(http) }
+        : { type: "stdio", command: program, args: ["mcp"] };
       write(join(home, "mcp.json"), { mcpServers: { lock: server } });
     },
     words: (home) => [
@@ -42,7 +47,10 @@ const clients = {
   codex: {
     package: "@openai/codex",
     command: () => [process.execPath, join(kModules, "@openai/codex/bin/codex.js")],
-    prepare(home, url, repo) {
+    prepare({ home, url, repo, http }) {
+      const server = http
+        ? `url = "${http.url}"\nbearer_token_env_var = "LOCKKEEPER_TOKEN"`
+        : `command = "${program}"\nargs = ["mcp"]`;
       write(join(home, ".codex/config.toml"), `
 model_provider = "fake"
 approval_policy = "never"
@@ -55,20 +63,22 @@ env_key = "FAKE_KEY"
 [projects."${repo}"]
 trust_level = "trusted"
 [mcp_servers.lock]
-command = "${program}"
-args = ["mcp"]
+${server}
 `);
     },
     words: (home, repo) => ["exec", "--json", "-m", "gpt-5.5", "-C", repo, kPrompt],
-    env: () => ({ FAKE_KEY: "dummy" }),
+    env: (url, http) => ({ FAKE_KEY: "dummy", ...(http && { LOCKKEEPER_TOKEN: http.token }) }),
   },
   gemini: {
     package: "@google/gemini-cli",
     command: () => [process.execPath, join(kModules, "@google/gemini-cli/bundle/gemini.js")],
-    prepare(home) {
+    prepare({ home, http }) {
+      const server = http
+        ? { type: "http", url: http.url, headers: bearer(http) }
+        : { command: program, args: ["mcp"] };
       write(join(home, ".gemini/settings.json"), {
         security: { auth: { selectedType: "gemini-api-key" } },
-        mcpServers: { lock: { command: program, args: ["mcp"], trust: true } },
+        mcpServers: { lock: { ...server, trust: true } },
       });
     },
     words: () => [
@@ -80,9 +90,12 @@ args = ["mcp"]
   copilot: {
     package: "@github/copilot",
     command: () => [join(kModules, `@github/copilot-linux-${kArchitecture}/copilot`)],
-    prepare(home) {
-      const server = { type: "local", command: program, args: ["mcp"], tools: ["*"] };
-      write(join(home, ".copilot/mcp-config.json"), { mcpServers: { lock: server } });
+    prepare({ home, http }) {
+      const server = http
+        ? { type: "http", url: http.url, headers: bearer(http) }
+        : { type: "local", command: program, args: ["mcp"] };
+      const lock = { ...server, tools: ["*"] };
+      write(join(home, ".copilot/mcp-config.json"), { mcpServers: { lock } });
     },
     words: () => ["-p", kPrompt, "--allow-all-tools"],
     env: (url) => ({
@@ -95,11 +108,14 @@ args = ["mcp"]
   opencode: {
     package: `opencode-linux-${kArchitecture}`,
     command: () => [join(kModules, `opencode-linux-${kArchitecture}/bin/opencode`)],
-    prepare(home, url) {
+    prepare({ home, url, http }) {
+      const server = http
+        ? { type: "remote", url: http.url, headers: bearer(http) }
+        : { type: "local", command: [program, "mcp"] };
       write(join(home, ".config/opencode/opencode.json"), {
         provider: { anthropic: { options: { baseURL: `${url}/v1`, apiKey: "dummy" } } },
         model: "anthropic/claude-sonnet-4-5",
-        mcp: { lock: { type: "local", command: [program, "mcp"], enabled: true } },
+        mcp: { lock: { ...server, enabled: true } },
         autoupdate: false,
       });
     },
@@ -116,14 +132,14 @@ if (!existsSync(manifest)) {
 }
 
 // Runs it to its end as `agent`; what it printed.
-function run(scene, model, agent) {
+function run(scene, model, agent, http) {
   const home = join(scene.folder, agent);
   mkdirSync(home);
   const url = model.url(agent);
-  client.prepare(home, url, scene.repo);
+  client.prepare({ home, url, repo: scene.repo, http });
   const [command, ...first] = client.command();
   const child = scene.start(command, [...first, ...client.words(home, scene.repo)], {
-    env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "dumb", ...client.env(url) },
+    env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "dumb", ...client.env(url, http) },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
@@ -137,35 +153,40 @@ const promised = () => {
   return { promise, keep };
 };
 
-check("two agents meet over one file", async (scene) => {
+// Both at once; `name` says who asks where the server cannot know it.
+async function meet(scene, { http, name = () => ({}) } = {}) {
   const held = promised();
   const met = promised();
   const waits = promised();
+  const [ann, bob] = [name("ann"), name("bob")];
   const model = await startModel({
     ann: [
-      () => tool("lock_acquire", { resources: ["a.c"], reason: "parser rewrite" }),
-      (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", {}))),
-      () => waits.promise.then(() => tool("lock_release", { resources: ["a.c"] })),
+      () => tool("lock_acquire", { resources: ["a.c"], reason: "parser rewrite", ...ann }),
+      (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", { ...ann }))),
+      () => waits.promise.then(() => tool("lock_release", { resources: ["a.c"], ...ann })),
       () => say("released"),
     ],
     bob: [
-      () => held.promise.then(() => tool("lock_acquire", { resources: ["a.c"] })),
+      () => held.promise.then(() => tool("lock_acquire", { resources: ["a.c"], ...bob })),
       (seen) => (
         met.keep(seen),
         setTimeout(waits.keep, 1_000),
-        tool("lock_acquire", { resources: ["a.c"], wait_s: 45 })
+        tool("lock_acquire", { resources: ["a.c"], wait_s: 45, ...bob })
       ),
-      () => tool("lock_release", {}),
+      () => tool("lock_release", { ...bob }),
       () => say("done"),
     ],
   });
   scene.atEnd(() => model.close());
-  const [ann, bob] = await Promise.all([run(scene, model, "ann"), run(scene, model, "bob")]);
+  const ended = await Promise.all(["ann", "bob"].map((each) => run(scene, model, each, http)));
   for (const agent of ["ann", "bob"]) {
     for (const seen of model.seen(agent)) console.log(`          ${agent}'s model saw: ${seen}`);
   }
-  assert.equal(ann.status, 0, ann.out);
-  assert.equal(bob.status, 0, bob.out);
+  for (const { status, out } of ended) assert.equal(status, 0, out);
+  return model;
+}
+
+function checkWhatTheySaw(scene, model) {
   const [granted, listed, released] = model.seen("ann");
   assert.match(granted, /Locked a\.c/);
   assert.match(listed, /a\.c/);
@@ -177,10 +198,18 @@ check("two agents meet over one file", async (scene) => {
   assert.match(refused, /Next: /);
   assert.match(waited, /Locked a\.c/);
   assert.match(given, /Released a\.c/);
-  const events = scene.log();
-  const owners = new Set(events.filter((each) => each.event === "granted").map(
-    (each) => `${each.agent}/${each.session}`));
+  const granting = scene.log().filter((each) => each.event === "granted");
+  const owners = new Set(granting.map((each) => `${each.agent}/${each.session}`));
   assert.equal(owners.size, 2, "two sessions, two owners");
+}
+
+check("two agents meet over one file, stdio", async (scene) => {
+  checkWhatTheySaw(scene, await meet(scene));
+});
+
+check("two agents meet over one file, HTTP", async (scene) => {
+  const http = await scene.serveHttp();
+  checkWhatTheySaw(scene, await meet(scene, { http, name: (agent) => ({ agent }) }));
 });
 
 const { version } = JSON.parse(readFileSync(manifest, "utf8"));
