@@ -1,5 +1,6 @@
 // A real coding agent, twice, in one repository: one holds a file, the other is told so, waits its
-// turn, and gets it; over stdio, and over HTTP. clients.mjs claude|codex|gemini|copilot|opencode
+// turn, and gets it; over stdio, and over HTTP. clients.mjs claude|codex|gemini|copilot|opencode, and
+// another one of these if the second is to be of another kind.
 //
 // The clients are real, their models are ours (fake_model.mjs); nothing goes over a network.
 import { spawn } from "node:child_process";
@@ -8,7 +9,7 @@ import { dirname, join } from "node:path";
 import { assert, check, program, runChecks, skip } from "./support.mjs";
 import { say, startModel, tool } from "./fake_model.mjs";
 
-const [name] = process.argv.slice(2);
+const [first, second = first] = process.argv.slice(2);
 const kFolder = process.env.LOCKKEEPER_MCP_CLIENTS ?? "";
 const kModules = join(kFolder, "node_modules");
 const kArchitecture = process.arch === "arm64" ? "arm64" : "x64";
@@ -124,9 +125,10 @@ ${server}
   },
 };
 
-const client = clients[name];
-const manifest = join(kModules, client.package, "package.json");
-if (!existsSync(manifest)) {
+const clientOf = { ann: clients[first], bob: clients[second] };
+const manifestOf = (client) => join(kModules, client.package, "package.json");
+for (const client of Object.values(clientOf)) {
+  if (existsSync(manifestOf(client))) continue;
   skip(`${client.package} is not in "${kFolder}"; ` +
     "LOCKKEEPER_MCP_CLIENTS=1 ./dev test --long installs it");
 }
@@ -136,9 +138,10 @@ function run(scene, model, agent, http) {
   const home = join(scene.folder, agent);
   mkdirSync(home);
   const url = model.url(agent);
+  const client = clientOf[agent];
   client.prepare({ home, url, repo: scene.repo, http });
-  const [command, ...first] = client.command();
-  const child = scene.start(command, [...first, ...client.words(home, scene.repo)], {
+  const [command, ...words] = client.command();
+  const child = scene.start(command, [...words, ...client.words(home, scene.repo)], {
     env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "dumb", ...client.env(url, http) },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -163,7 +166,11 @@ async function meet(scene, { http, name = () => ({}) } = {}) {
     ann: [
       () => tool("lock_acquire", { resources: ["a.c"], reason: "parser rewrite", ...ann }),
       (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", { ...ann }))),
-      () => waits.promise.then(() => tool("lock_release", { resources: ["a.c"], ...ann })),
+      () =>
+        waits.promise.then(() => {
+          console.log(scene.shown("list"));
+          return tool("lock_release", { resources: ["a.c"], ...ann });
+        }),
       () => say("released"),
     ],
     bob: [
@@ -182,6 +189,7 @@ async function meet(scene, { http, name = () => ({}) } = {}) {
   for (const agent of ["ann", "bob"]) {
     for (const seen of model.seen(agent)) console.log(`          ${agent}'s model saw: ${seen}`);
   }
+  console.log(scene.shown("log"));
   for (const { status, out } of ended) assert.equal(status, 0, out);
   return model;
 }
@@ -212,5 +220,6 @@ check("two agents meet over one file, HTTP", async (scene) => {
   checkWhatTheySaw(scene, await meet(scene, { http, name: (agent) => ({ agent }) }));
 });
 
-const { version } = JSON.parse(readFileSync(manifest, "utf8"));
-await runChecks(`${client.package} ${version}`);
+const titleOf = (client) =>
+  `${client.package} ${JSON.parse(readFileSync(manifestOf(client), "utf8")).version}`;
+await runChecks([...new Set(Object.values(clientOf).map(titleOf))].join(", "));

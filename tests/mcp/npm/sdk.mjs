@@ -117,12 +117,12 @@ check("two agents meet over one file", async (scene) => {
   assert.deepEqual(status.free, ["b.c"]);
   await call(bob, "lock_message", { holding: "a.c", text: "done soon?" });
   assert.match((await call(ann, "lock_message")).text, /done soon\?/);
-  const longer = await call(ann, "lock_renew", { lease: mine.lease, ttl: "2h" });
+  const longer = await call(ann, "lock_renew", { lease: mine.lease.id, ttl: "2h" });
   assert.equal(longer.renewed.length, 1);
   assert.deepEqual((await call(ann, "lock_release", { resources: ["a.c"] })).released, ["a.c"]);
   const his = await call(bob, "lock_acquire", { resources: ["a.c", "b.c"] });
   assert.equal(his.outcome, "granted");
-  assert.ok(his.fence > mine.fence);
+  assert.ok(his.lease.fence > mine.lease.fence);
 });
 
 check("two agents on one connection exclude each other", async (scene) => {
@@ -238,7 +238,7 @@ check("prompts", async (scene) => {
     arguments: { task: "rename x", files: "a.c b.c" },
   });
   assert.match(plan.messages[0].content.text, /rename x/);
-  assert.match(plan.messages[0].content.text, /a\.c b\.c/);
+  assert.match(plan.messages[0].content.text, /a\.c is free[^]*b\.c is free/);
   await assert.rejects(client.getPrompt({ name: "plan_my_edits" }), /task/);
 });
 

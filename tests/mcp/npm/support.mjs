@@ -123,6 +123,11 @@ export class Scene {
     return this.lines(agent, ...words)[0];
   }
 
+  // What a person sees.
+  shown(...words) {
+    return spawnSync(program, words, { cwd: this.repo, env: this.env(), encoding: "utf8" }).stdout;
+  }
+
   log() {
     return this.lines("", "log");
   }
