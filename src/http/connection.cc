@@ -1,7 +1,5 @@
 #include "http/connection.h"
 
-#include <poll.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -19,12 +17,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// How much of the requests behind the one at work is read while it is being answered.
-constexpr std::size_t kAheadMax = 64U << 10;
 // A client that is refused in the middle of its request is let speak for a little, or it would
 // never read why.
 constexpr int kLingerMs = 2'000;
 constexpr std::size_t kLingerBytes = 16U << 20;
+constexpr std::size_t kReadStep = 4U << 10;
 
 using Parser = beast::http::request_parser<beast::http::string_body>;
 
@@ -73,7 +70,7 @@ Connection::Connection(std::shared_ptr<Loop> loop, Socket socket)
       socket_(std::move(socket)),
       timer_(loop_->context),
       wake_(loop_->context),
-      buffer_(limits_.header_bytes + kAheadMax) {
+      buffer_(ahead_max() + kReadStep) {
   loop_->open.insert(this);
   ++loop_->connections;
 }
@@ -225,7 +222,7 @@ Connection::Awaitable<> Connection::answer(Came& came) {
   const std::uint64_t mine = ++number_;
   out_.clear();
   idle_.clear();
-  last_ = deaf_ = close_after_ = false;
+  last_ = close_after_ = false;
   exchange_ = std::make_shared<Exchange>(loop_, came.wire,
                                          [weak = weak_from_this(), mine](Exchange::Output output) {
                                            if (const auto self = weak.lock())
@@ -288,7 +285,7 @@ void Connection::put(std::uint64_t number, Exchange::Output output) {
   if (number != number_ || closed_ || last_) return;
   // One answer may be as long as it likes; who does not take the last one gets no further.
   const bool slow = out_.size() + writing_ > limits_.unsent_bytes;
-  if (output.broken || slow) return client_gone();
+  if (slow) return client_gone();
   if (out_.empty()) {
     out_ = std::move(output.bytes);
   } else {
@@ -313,18 +310,17 @@ void Connection::watch() {
 void Connection::readable() {
   if (closed_) return;
   error_code error;
-  constexpr std::size_t kStep = 4U << 10;
-  const std::size_t n = socket_.read_some(buffer_.prepare(kStep), error);
+  const std::size_t n = socket_.read_some(buffer_.prepare(kReadStep), error);
   buffer_.commit(n);
   if (error && error != asio::error::would_block) return client_gone();
-  deaf_ = buffer_.size() + kStep > kAheadMax;
-  if (!deaf_) watch();
+  if (buffer_.size() > ahead_max()) return client_gone();
+  watch();
 }
 
-void Connection::look() {
-  if (!deaf_ || closed_ || !exchange_) return;
-  pollfd state{socket_.native_handle(), POLLRDHUP, 0};
-  if (::poll(&state, 1, 0) > 0) client_gone();
+// Everything that comes is read, also while an answer is open: the client's going away comes behind
+// it. One whole request may be sent ahead; more than that is too much.
+std::size_t Connection::ahead_max() const {
+  return limits_.header_bytes + limits_.body_bytes;
 }
 
 void Connection::client_gone() {

@@ -27,8 +27,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // Writes what can be written without waiting, and closes.
   void close_now();
-  // Called now and then: has a client gone that has sent too much ahead to be listened to?
-  void look();
 
  private:
   template <class T = void>
@@ -57,6 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void watch();
   void readable();
   void client_gone();
+  std::size_t ahead_max() const;
 
   // Cancels what the socket is at, unless it is done within the time.
   void within(int ms);
@@ -80,7 +79,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string idle_;
   bool last_ = false;         // `out_` is all
   bool close_after_ = false;  // only that tells the client so
-  bool deaf_ = false;         // so much was sent ahead that we do not listen
 };
 
 }  // namespace lockkeeper::http

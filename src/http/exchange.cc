@@ -90,7 +90,7 @@ void Exchange::abandoned() {
       // Half an answer must not look like a whole one.
       ended_ = true;
       Output output;
-      output.broken = true;
+      output.last = output.close = true;
       return post(std::move(output));
     }
   }

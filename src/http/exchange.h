@@ -25,7 +25,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::string idle;    // as Reply::begin; empty: as before
     bool last = false;   // the answer is complete
     bool close = false;  // the connection's end is the answer's
-    bool broken = false;
   };
   using Put = std::function<void(Output output)>;
 

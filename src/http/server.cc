@@ -117,9 +117,7 @@ asio::awaitable<void> Server::Impl::tick() {
     second_.expires_after(std::chrono::seconds(1));
     co_await second_.async_wait(into(error));
     if (loop_->closing) co_return;
-    const std::vector<Connection*> open(loop_->open.begin(), loop_->open.end());
-    for (Connection* const each : open) each->look();
-    if (loop_->options.every_second) loop_->options.every_second();
+    loop_->options.every_second();
   }
 }
 
@@ -148,7 +146,7 @@ void Server::Impl::run(int ended) {
     });
   }
   asio::co_spawn(loop_->context, accept(), asio::detached);
-  asio::co_spawn(loop_->context, tick(), asio::detached);
+  if (loop_->options.every_second) asio::co_spawn(loop_->context, tick(), asio::detached);
   loop_->context.run();
   loop_->end();
   // What was posted in the last moment; nothing comes behind it.
