@@ -234,10 +234,6 @@ Result<Applied> apply(const Options& options, const Planned& planned, const std:
   return applied;
 }
 
-Json cost_json(const plan::Cost& cost) {
-  return {{"rounds", cost.rounds}, {"minutes", cost.minutes}};
-}
-
 int show_applied(Output& out, const Options& options, const Planned& planned,
                  const Applied& applied) {
   const std::optional<std::string> target = options.in_place ? planned.file : options.output;

@@ -294,10 +294,6 @@ Json texts(const std::vector<key::Resource>& resources) {
   return list;
 }
 
-Json cost_json(const Cost& cost) {
-  return {{"rounds", cost.rounds}, {"minutes", cost.minutes}};
-}
-
 Json jobs_json(const plan::Plan& plan, const Analysis& analysis) {
   std::vector<const plan::Slot*> slots(plan.jobs.size(), nullptr);
   for (const plan::Slot& slot : analysis.slots) slots[slot.package] = &slot;
@@ -437,6 +433,10 @@ std::vector<Line> finding_lines(const std::string& file, const std::vector<plan:
                       Style::kDim}});
   }
   return lines;
+}
+
+Json cost_json(const Cost& cost) {
+  return {{"rounds", cost.rounds}, {"minutes", cost.minutes}};
 }
 
 }  // namespace lockkeeper::cli

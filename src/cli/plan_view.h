@@ -23,6 +23,7 @@ struct Planned {
 // `columns`: 0 in a pipe, where lines may be as long as they are and pictures are 80 wide.
 std::vector<Line> plan_lines(const Planned& planned, std::size_t columns);
 service::Json plan_json(const Planned& planned);
+service::Json cost_json(const plan::Cost& cost);
 
 // What is wrong with a plan that cannot be used, or what was passed over.
 std::vector<Line> finding_lines(const std::string& file, const std::vector<plan::Finding>& findings,

@@ -11,7 +11,6 @@ namespace {
 
 using dialect::workflow::HowEnded;
 using dialect::workflow::Locked;
-using dialect::workflow::Standing;
 using dialect::workflow::Status;
 using service::Json;
 
@@ -38,12 +37,12 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string holder_of(const Standing& standing) {
+std::string holder_of(const dialect::workflow::Standing& standing) {
   if (!standing.lease) return "another tool";
   return standing.through ? "workflow" : "shown";
 }
 
-std::string state_of(const Standing& standing) {
+std::string state_of(const dialect::workflow::Standing& standing) {
   if (!standing.file) return "cannot be read";
   if (standing.expired) return "expired";
   if (standing.file->expires_at_ms >= dialect::workflow::kFarFutureMs) return "no end";
@@ -128,7 +127,7 @@ Json status_json(const Status& status, const std::string& output) {
   Json json;
   json["output"] = output;
   json["locks"] = Json::array();
-  for (const Standing& each : status.locks) {
+  for (const dialect::workflow::Standing& each : status.locks) {
     Json lock;
     lock["agent"] = each.file ? Json(each.file->agent) : Json();
     lock["file"] = each.path;
@@ -164,7 +163,7 @@ std::vector<Line> status_lines(const Status& status, std::size_t columns) {
                                           {"UNTIL", Style::kBold},
                                           {"BY", Style::kBold},
                                           {"TASK", Style::kBold}}};
-  for (const Standing& each : status.locks) {
+  for (const dialect::workflow::Standing& each : status.locks) {
     std::vector<std::string> scope;
     if (each.file) {
       scope = each.file->files;

@@ -7,7 +7,7 @@
 namespace lockkeeper::core {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kMessageFormat = 1;
 constexpr std::size_t kIdAt = 5;           // in a key: letter, agent
 constexpr std::size_t kNamesKept = 1'000;  // of readers and of who was told, in one record
 constexpr char kMessage = 'm';
@@ -79,7 +79,7 @@ std::unexpected<Error> damaged() {
 std::string encode(const Stored& stored) {
   const Message& message = stored.message;
   RecordWriter out;
-  out.number(kFormat);
+  out.number(kMessageFormat);
   for (const std::string* text :
        {&message.from.agent, &message.from.session, &message.to.agent, &message.to.session,
         &message.type, &message.text, &message.task, &message.project}) {
@@ -92,7 +92,7 @@ std::string encode(const Stored& stored) {
 
 Result<Stored> decode(std::string_view key, std::string_view value) {
   RecordReader in(value);
-  const bool known = in.number() == kFormat && key.size() == kIdAt + 8;
+  const bool known = in.number() == kMessageFormat && key.size() == kIdAt + 8;
   Stored stored;
   Message& message = stored.message;
   for (std::string* text :

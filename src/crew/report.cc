@@ -24,7 +24,7 @@ Json time_or_null(std::int64_t ms) {
   return ms == 0 ? Json() : Json(format_time(ms));
 }
 
-Json change_json(const Change& change) {
+Json change_row(const Change& change) {
   Json json;
   json["path"] = json_text(change.path);
   json["change"] = change_name(change.kind);
@@ -51,7 +51,7 @@ Json attempt_json(const Attempt& attempt, std::int64_t now_ms) {
   json["log_bytes"] = attempt.log_bytes;
   json["log_cut"] = attempt.log_cut;
   json["changes"] = Json::array();
-  for (const Change& change : attempt.changes) json["changes"].push_back(change_json(change));
+  for (const Change& change : attempt.changes) json["changes"].push_back(change_row(change));
   json["changes_unknown"] = text_or_null(attempt.changes_unknown);
   return json;
 }

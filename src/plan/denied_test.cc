@@ -2,14 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/plan_testing.h"
+
 namespace lockkeeper::plan {
 namespace {
-
-key::Resource resource(const std::string& text) {
-  const auto parsed = key::parse(text, {});
-  EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed ? parsed->resource : key::Resource();
-}
 
 std::optional<std::string> left(const std::string& a, const std::string& b,
                                 const std::vector<std::string>& denied) {

@@ -11,15 +11,15 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Made {
+struct Drawn {
   Plan plan;
   Analysis analysis;
 };
 
-Made made(const std::string& text) {
+Drawn analysed(const std::string& text) {
   Loaded loaded = load_plan(text, {});
   EXPECT_TRUE(loaded.usable());
-  Made all{std::move(loaded.plan), {}};
+  Drawn all{std::move(loaded.plan), {}};
   all.analysis = *analyse(all.plan, {});
   return all;
 }
@@ -30,8 +30,8 @@ constexpr const char* kHostile = R"([
   {"agent":"--> j0","files":["y"],"after":"end"}])";
 
 TEST(Mermaid, RoundsArrowsAndConflicts) {
-  const Made all =
-      made(R"([{"agent":"one","files":["x"],"minutes":90},{"agent":"two","files":["x"]},
+  const Drawn all =
+      analysed(R"([{"agent":"one","files":["x"],"minutes":90},{"agent":"two","files":["x"]},
                             {"agent":"three","files":["z"],"after":"one"}])");
   EXPECT_EQ(mermaid(all.plan, all.analysis),
             "flowchart LR\n"
@@ -50,14 +50,14 @@ TEST(Mermaid, RoundsArrowsAndConflicts) {
 }
 
 TEST(Mermaid, NamesAreNoMarkup) {
-  const Made all = made(kHostile);
+  const Drawn all = analysed(kHostile);
   const std::string text = mermaid(all.plan, all.analysis);
   EXPECT_THAT(text, HasSubstr("a#60;b#62;#38;#34;#39;#96;#35;#59;#37;#37;#123;x#125;"));
   EXPECT_THAT(text, Not(HasSubstr("%%")));
 }
 
 TEST(GraphSvg, IsXmlWhateverTheNames) {
-  const Made all = made(kHostile);
+  const Drawn all = analysed(kHostile);
   const std::string svg = graph_svg(all.plan, all.analysis, "<title> & \"more\"");
   EXPECT_EQ(XmlReader(svg).error(), "");
   EXPECT_THAT(svg, Not(HasSubstr("<script>")));
@@ -70,14 +70,14 @@ TEST(GraphSvg, ManyJobsAreCounted) {
     text += std::string(i == 0 ? "" : ",") + "{\"agent\":\"a" + std::to_string(i) +
             "\",\"files\":[\"f" + std::to_string(i) + "\"]}";
   }
-  const Made all = made(text + "]");
+  const Drawn all = analysed(text + "]");
   const std::string svg = graph_svg(all.plan, all.analysis, "many");
   EXPECT_EQ(XmlReader(svg).error(), "");
   EXPECT_THAT(svg, HasSubstr("and 20 more jobs"));
 }
 
 TEST(Timeline, OneRowForEachJob) {
-  const Made all = made(kHostile);
+  const Drawn all = analysed(kHostile);
   const TimelinePicture picture = timeline_picture(all.plan, all.analysis, "t");
   EXPECT_EQ(picture.rows.size(), 3U);
   EXPECT_EQ(picture.bars.size(), 3U);

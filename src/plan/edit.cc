@@ -210,7 +210,6 @@ class Editor {
 
   void merge_package(Node& node, const Job& both) {
     constexpr std::int64_t kLongestTtlMinutes = 480;  // the schema's
-    constexpr std::int64_t kMinuteMs = 60'000;
     const bool described = find(node, "description") != nullptr;
     if (described) set_text(node, "description", both.description);
     set(node, "timeout_minutes", number(both.minutes));
@@ -238,7 +237,6 @@ class Editor {
     const bool timed = find(node, "timeout") != nullptr;
     if (timed) set_text(node, "timeout", std::to_string(both.minutes) + "m");
     if (!timed) set(node, "minutes", number(both.minutes));
-    constexpr std::int64_t kMinuteMs = 60'000;
     const bool whole = both.ttl_ms % kMinuteMs == 0;
     const std::string ttl =
         whole ? std::to_string(both.ttl_ms / kMinuteMs) + "m" : std::to_string(both.ttl_ms) + "ms";

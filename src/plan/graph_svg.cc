@@ -20,7 +20,6 @@ constexpr double kNameSize = 13;
 constexpr double kSmallSize = 11;
 constexpr double kHead = 92;       // title, subtitle, legend, round names
 constexpr std::size_t kTold = 24;  // conflicts in words, below
-constexpr std::int64_t kMinuteMs = 60'000;
 
 constexpr std::string_view kStyle = R"svg(<style>
 .lk-graph{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",

@@ -7,8 +7,6 @@
 namespace lockkeeper::plan {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 // Inside quotes Mermaid still reads markup, entities and directives: only what is harmless stays.
 std::string label(std::string_view text) {
   constexpr std::size_t kLongest = 80;

@@ -7,17 +7,12 @@
 #include <tuple>
 
 #include "base/random.h"
+#include "plan/plan_testing.h"
 
 namespace lockkeeper::plan {
 namespace {
 
 using Found = std::set<std::tuple<std::uint32_t, std::uint32_t>>;  // indexes, a's package first
-
-key::Resource resource(const std::string& text) {
-  const auto parsed = key::parse(text, {});
-  EXPECT_TRUE(parsed.has_value()) << text;
-  return parsed ? parsed->resource : key::Resource();
-}
 
 std::vector<Want> wants_of(const std::vector<std::pair<std::uint32_t, std::string>>& texts) {
   std::vector<Want> wants;

@@ -12,7 +12,6 @@
 namespace lockkeeper::plan {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kScopeTtlMs = 60 * kMinuteMs;  // the workflow document's hour
 
 class Loader {

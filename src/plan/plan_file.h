@@ -14,6 +14,8 @@
 
 namespace lockkeeper::plan {
 
+inline constexpr std::int64_t kMinuteMs = 60'000;
+
 enum class Form { kWorkPackages, kScopes };
 
 // One agent's work.

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> texts(const std::vector<key::Resource>& resources) {
+std::vector<std::string> names(const std::vector<key::Resource>& resources) {
   std::vector<std::string> all;
   for (const key::Resource& each : resources) all.push_back(each.text());
   return all;
@@ -66,10 +66,10 @@ packages:
   EXPECT_EQ(api.description, "the API");
   EXPECT_EQ(api.reason, "routes");
   EXPECT_THAT(api.needs, ElementsAre(1));
-  EXPECT_THAT(texts(api.locks), ElementsAre("src/a.py", "tests/", "db:schema:users"));
-  EXPECT_THAT(texts(api.writes), ElementsAre("src/**", "tests/", "src/a.py"));
-  EXPECT_THAT(texts(api.denies), ElementsAre("src/secret/"));
-  EXPECT_THAT(texts(api.reads), ElementsAre("**"));
+  EXPECT_THAT(names(api.locks), ElementsAre("src/a.py", "tests/", "db:schema:users"));
+  EXPECT_THAT(names(api.writes), ElementsAre("src/**", "tests/", "src/a.py"));
+  EXPECT_THAT(names(api.denies), ElementsAre("src/secret/"));
+  EXPECT_THAT(names(api.reads), ElementsAre("**"));
   EXPECT_THAT(api.command, ElementsAre("make", "api"));
   EXPECT_EQ(api.priority, 2);
   EXPECT_EQ(api.minutes, 30);
@@ -92,10 +92,10 @@ TEST(PlanFile, ScopesBecomeJobs) {
   EXPECT_EQ(loaded.plan.form, Form::kScopes);
   ASSERT_EQ(loaded.plan.jobs.size(), 2U);
   const Job& back = loaded.plan.jobs[0];
-  EXPECT_THAT(texts(back.locks),
+  EXPECT_THAT(names(back.locks),
               ElementsAre("app/[id]/x.ts", "src/back/", "**/*.h", "api:GET /v1/users"));
   EXPECT_EQ(back.locks[0].kind(), key::Kind::kFile);
-  EXPECT_THAT(texts(back.writes), ElementsAre("app/[id]/x.ts", "src/back/", "**/*.h"));
+  EXPECT_THAT(names(back.writes), ElementsAre("app/[id]/x.ts", "src/back/", "**/*.h"));
   EXPECT_EQ(back.task, "T-7");
   EXPECT_EQ(back.description, "do it");
   EXPECT_EQ(back.reason, "do it");
@@ -149,7 +149,7 @@ TEST(PlanFile, KeysThatBreakARuleMayStandForThemselves) {
   const Loaded loose = load(text, true);
   EXPECT_TRUE(loose.usable());
   EXPECT_EQ(loose.findings.size(), 4U);
-  EXPECT_THAT(texts(loose.plan.jobs[0].locks),
+  EXPECT_THAT(names(loose.plan.jobs[0].locks),
               ElementsAre("db:schema:users", "mcp:tool", "api:guardrails", "src/x.py"));
 }
 

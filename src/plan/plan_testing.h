@@ -1,10 +1,13 @@
 // For tests alone: plans as texts, and what is found in them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "key/resource.h"
 #include "plan/validate.h"
 
 namespace lockkeeper::plan {
@@ -51,6 +54,13 @@ inline std::vector<Finding> findings_of(const std::string& text, const std::stri
   std::vector<Finding> found = validate(text, options).findings;
   std::erase_if(found, [&](const Finding& each) { return each.rule != rule; });
   return found;
+}
+
+// REQUIRES: it breaks no rule.
+inline key::Resource resource(const std::string& text) {
+  const auto parsed = key::parse(text, {});
+  EXPECT_TRUE(parsed.has_value()) << text;
+  return parsed ? parsed->resource : key::Resource();
 }
 
 }  // namespace lockkeeper::plan

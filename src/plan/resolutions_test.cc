@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "plan/agent_words.h"
+#include "plan/plan_testing.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 using Kind = Resolution::Kind;
 using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
-
-key::Resource resource(const std::string& text) {
-  const auto parsed = key::parse(text, {});
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? parsed->resource : key::Resource();
-}
 
 Scope scope(const std::string& agent, const std::vector<std::string>& texts,
             const std::string& task = "") {

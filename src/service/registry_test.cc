@@ -13,13 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Realm realm_at(const TestRepository& files, const std::string& name) {
-  auto found = find_realm(
-      {.explicit_dir = files.at(name), .resources = {}, .cwd = files.at(name), .env = files.env()});
-  EXPECT_TRUE(found) << name;
-  return found.value_or(Realm{});
-}
-
 std::vector<std::string> roots(const TestRepository& files) {
   std::vector<std::string> all;
   for (const Realm& realm : known_realms(files.env())) all.push_back(realm.root);
@@ -30,7 +23,7 @@ TEST(Registry, remembers_realms_that_have_a_store_and_forgets_what_is_gone) {
   const TestRepository files;
   for (const char* const name : {"b", "a"}) {
     files.init(name);
-    const Realm realm = realm_at(files, name);
+    const Realm realm = files.realm(name);
     ASSERT_TRUE(create_store_folder(realm));
     ASSERT_TRUE(remember_realm(realm, files.env()));
     ASSERT_TRUE(remember_realm(realm, files.env())) << "twice is once";
@@ -46,8 +39,8 @@ TEST(Registry, remembers_realms_that_have_a_store_and_forgets_what_is_gone) {
 TEST(Registry, entries_are_private) {
   const TestRepository files;
   files.init("a");
-  ASSERT_TRUE(create_store_folder(realm_at(files, "a")));
-  ASSERT_TRUE(remember_realm(realm_at(files, "a"), files.env()));
+  ASSERT_TRUE(create_store_folder(files.realm("a")));
+  ASSERT_TRUE(remember_realm(files.realm("a"), files.env()));
   for (const auto& entry :
        fs::directory_iterator(files.at("home/.local/state/lockkeeper/realms"))) {
     struct stat info{};
@@ -60,7 +53,7 @@ TEST(Registry, a_store_outlives_its_worktree) {
   const TestRepository files;
   files.init("main");
   files.git("main", "worktree add ../tree");
-  const Realm tree = realm_at(files, "tree");
+  const Realm tree = files.realm("tree");
   ASSERT_TRUE(create_store_folder(tree));
   ASSERT_TRUE(remember_realm(tree, files.env()));
   fs::remove_all(files.at("tree"));
@@ -84,7 +77,7 @@ TEST(Registry, garbage_is_passed_over_and_without_home_there_is_nothing) {
 TEST(StoreUrl, the_realms_own_or_a_folder_elsewhere) {
   const TestRepository files;
   files.init("a");
-  const Realm own = realm_at(files, "a");
+  const Realm own = files.realm("a");
   Realm realm = own;
   ASSERT_TRUE(choose_store(realm, "", files.env()));
   ASSERT_TRUE(choose_store(realm, "lmdb:", files.env()));

@@ -9,12 +9,6 @@
 namespace lockkeeper::service {
 namespace {
 
-Realm realm_at(const TestRepository& repo, const std::string& folder) {
-  const auto realm = find_realm({{}, {}, repo.at(folder), repo.env()});
-  EXPECT_TRUE(realm.has_value()) << (realm ? "" : realm.error().message);
-  return realm.value_or(Realm{});
-}
-
 mode_t mode_of(const std::string& path) {
   struct stat info{};
   EXPECT_EQ(::lstat(path.c_str(), &info), 0);
@@ -24,7 +18,7 @@ mode_t mode_of(const std::string& path) {
 TEST(StoreFolder, is_absent_until_it_is_created_with_its_mode) {
   TestRepository repo;
   repo.init("r");
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   EXPECT_EQ(look_at_store(realm).value(), StoreState::kAbsent);
   ASSERT_TRUE(create_store_folder(realm).has_value());
   EXPECT_EQ(look_at_store(realm).value(), StoreState::kPresent);
@@ -36,7 +30,7 @@ TEST(StoreFolder, follows_shared_repository_whatever_the_umask) {
   TestRepository repo;
   repo.init("r");
   repo.git("r", "config core.sharedRepository group");
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   const mode_t before = ::umask(0077);
   ASSERT_TRUE(create_store_folder(realm).has_value());
   ::umask(before);
@@ -46,7 +40,7 @@ TEST(StoreFolder, follows_shared_repository_whatever_the_umask) {
 TEST(StoreFolder, many_may_create_it_at_once_and_leave_nothing_behind) {
   TestRepository repo;
   repo.folder("plain");
-  const Realm realm = realm_at(repo, "plain");
+  const Realm realm = repo.realm("plain");
   std::vector<std::thread> threads;
   std::vector<int> good(8, 0);
   for (std::size_t i = 0; i < good.size(); ++i) {
@@ -74,7 +68,7 @@ TEST(StoreFolder, a_symlink_or_a_file_in_its_place_is_refused) {
   TestRepository repo;
   repo.init("r");
   repo.folder("elsewhere");
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   repo.link(repo.at("elsewhere"), "r/.git/lockkeeper");
   for (int round = 0; round < 2; ++round) {
     const auto looked = look_at_store(realm);
@@ -92,7 +86,7 @@ TEST(StoreFolder, root_creates_it_as_the_owner_of_the_repository) {
   TestRepository repo;
   repo.init("r");
   ASSERT_EQ(::chown(repo.at("r/.git").c_str(), 65534, 65534), 0);
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   EXPECT_EQ(realm.owner_uid, 65534u);
   ASSERT_TRUE(create_store_folder(realm).has_value());
   struct stat info{};
@@ -106,7 +100,7 @@ TEST(StoreFolder, another_users_store_is_a_clear_error) {
   TestRepository repo;
   ASSERT_EQ(::chmod(repo.path().c_str(), 0755), 0);
   repo.init("r");
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   ASSERT_TRUE(create_store_folder(realm).has_value());
   EXPECT_TRUE(as_nobody([&] {
     const auto looked = look_at_store(realm);
@@ -143,7 +137,7 @@ TEST(StoreFolder, what_cannot_be_seen_is_an_error_and_not_absent) {
   TestRepository repo;
   ASSERT_EQ(::chmod(repo.path().c_str(), 0755), 0);
   repo.init("r");
-  const Realm realm = realm_at(repo, "r");
+  const Realm realm = repo.realm("r");
   ASSERT_EQ(::chmod(repo.at("r/.git").c_str(), 0700), 0);
   EXPECT_TRUE(as_nobody([&] {
     const auto found = find_realm({{}, {}, repo.at("r"), repo.env()});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "golden/shell.h"
+#include "support/process.h"
 
 namespace lockkeeper::golden {
 namespace {
@@ -31,11 +32,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 // The transcript again, with what is printed now. Lines before the first command are comments.
@@ -62,7 +58,7 @@ class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, transcript) {
   const fs::path path = fs::path(LOCKKEEPER_TRANSCRIPTS) / (GetParam() + ".txt");
-  const std::string expected = read(path);
+  const std::string expected = stage::read_text(path);
   ASSERT_NE(expected.find("\n$ "), std::string::npos) << path << " runs nothing";
   const std::string actual = play(expected);
   if (std::getenv("LOCKKEEPER_UPDATE_GOLDEN") != nullptr) {

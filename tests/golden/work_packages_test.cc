@@ -10,17 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "golden/shell.h"
+#include "support/process.h"
 
 namespace lockkeeper::golden {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string read(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 using Counts = std::map<std::string, int>;  // by "rule severity"
 
@@ -91,7 +87,7 @@ TEST(WorkPackages, TheFiftyRealOnesHaveASensibleReport) {
     std::ofstream(path, std::ios::binary) << actual;
     return;
   }
-  EXPECT_EQ(actual, read(path)) << path;
+  EXPECT_EQ(actual, stage::read_text(path)) << path;
 }
 
 }  // namespace lockkeeper::golden

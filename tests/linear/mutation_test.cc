@@ -26,8 +26,8 @@ class Mutation : public testing::Test {
   std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
 
   void record() {
-    static const char* const kNames[] = {"src/a", "src/b", "src/*", "src/", "src/d/c"};
-    const std::string name = kNames[below(std::size(kNames))];
+    static const char* const kPlaces[] = {"src/a", "src/b", "src/*", "src/", "src/d/c"};
+    const std::string name = kPlaces[below(std::size(kPlaces))];
     const core::Mode mode = below(3) == 0 ? core::Mode::kShared : core::Mode::kExclusive;
     Call call;
     call.number = history_.calls.size() + 1;

@@ -14,7 +14,6 @@ namespace lockkeeper::dialect::coordmcp {
 namespace {
 
 constexpr int kMinutesMax = 100 * 366 * 24 * 60;
-constexpr std::int64_t kMinuteMs = 60'000;
 
 Json local_or_null(std::int64_t wall_ms) {
   if (wall_ms == kNoEnd) return {};

@@ -14,7 +14,6 @@ using service::Published;
 using service::Removed;
 using Verdict = SharedFile::Verdict;
 
-constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kForEverMs = std::int64_t{100} * 365 * 24 * 3'600'000;
 constexpr int kMicros = 1'000'000;
 constexpr std::string_view kReservedAgent = "locks";  // agents/locks/ holds the projects' files

@@ -9,6 +9,8 @@
 
 namespace lockkeeper::dialect::coordmcp {
 
+inline constexpr std::int64_t kMinuteMs = 60'000;
+
 struct LocalTime {
   std::int64_t wall_s = 0;  // unix time
   int micros = 0;

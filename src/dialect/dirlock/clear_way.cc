@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kCause = "stale_timeout";
 constexpr std::int64_t kSettleMs = 1'000;  // for a file that another is writing
-constexpr long kSettleStepNs = 20'000'000;
+constexpr long kClearStepNs = 20'000'000;
 
 std::string broken_reason(const GuardRequest& request) {
   if (request.stale_timeout_ms == 0) return "guard --stale-timeout 0";
@@ -57,7 +57,7 @@ Result<Guard::Step> Guard::clear_the_way() {
     if (!found) return Step::kDone;
     const bool settled = found->record || !found->young(wall_ms()) || mono_ms() >= until;
     if (settled) break;
-    const timespec step{0, kSettleStepNs};
+    const timespec step{0, kClearStepNs};
     ::nanosleep(&step, nullptr);
   }
   if (!found->record) return clear_unclear(*found);

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kHalfPastThree = 1'768'663'800'000;  // 2026-01-17T15:30:00Z
-constexpr std::int64_t kHour = 3'600'000;
+constexpr std::int64_t kHourMs = 3'600'000;
 
 // The document's own example.
 constexpr std::string_view kDocumented = R"({
@@ -38,7 +38,7 @@ core::Lease lease_of(std::vector<std::string> texts) {
     lease.claims.push_back({key::parse(text, {})->resource, core::Mode::kExclusive, 0});
   }
   lease.acquired_wall_ms = kHalfPastThree + 1;
-  lease.expires_wall_ms = kHalfPastThree + kHour + 1;
+  lease.expires_wall_ms = kHalfPastThree + kHourMs + 1;
   return lease;
 }
 
@@ -55,7 +55,7 @@ TEST(LockFile, ReadsTheDocumentsExample) {
   ASSERT_TRUE(lock) << lock.error().message;
   EXPECT_EQ(lock->agent, "frontend-developer");
   EXPECT_EQ(lock->locked_at_ms, kHalfPastThree);
-  EXPECT_EQ(lock->expires_at_ms, kHalfPastThree + kHour);
+  EXPECT_EQ(lock->expires_at_ms, kHalfPastThree + kHourMs);
   EXPECT_EQ(lock->files.size(), 3U);
   EXPECT_THAT(lock->directories, ElementsAre("src/components/Asset/"));
   EXPECT_EQ(lock->task_description, "Implement asset table with virtualization");
@@ -118,7 +118,7 @@ TEST(LockFile, IdentitiesTellLocksApart) {
   later.locked_at_ms += 1000;
   EXPECT_NE(later.identity(), one.identity());
   LockFile renewed = one;
-  renewed.expires_at_ms += kHour;
+  renewed.expires_at_ms += kHourMs;
   EXPECT_EQ(renewed.full_identity(), one.full_identity());
   LockFile other_scope = one;
   other_scope.files = {"b"};
@@ -196,7 +196,7 @@ TEST(LockFile, I6_ATimeWithoutAZoneIsTheLaterOfLocalAndUtc) {
     return time;
   };
   EXPECT_EQ(in_zone("UTC0"), kHalfPastThree);
-  EXPECT_EQ(in_zone("WEST+5"), kHalfPastThree + 5 * kHour);  // five hours behind
+  EXPECT_EQ(in_zone("WEST+5"), kHalfPastThree + 5 * kHourMs);  // five hours behind
   EXPECT_EQ(in_zone("EAST-3"), kHalfPastThree);
 }
 

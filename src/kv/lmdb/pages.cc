@@ -66,10 +66,6 @@ bool parse_meta(const char* page, std::uint64_t index, Meta& meta) {
          plausible(meta.rows, meta.last_page, meta.page_bytes) && meta.rows.flags == 0;
 }
 
-std::unexpected<Error> corrupt(const std::string& path, const std::string& what) {
-  return fail(Code::kStoreCorrupt, path + ": " + what, kHint);
-}
-
 Result<std::string> read_at(int fd, const std::string& path, std::uint64_t offset,
                             std::size_t bytes) {
   std::string buffer(bytes, '\0');
@@ -87,6 +83,10 @@ Result<std::string> read_at(int fd, const std::string& path, std::uint64_t offse
 }
 
 }  // namespace
+
+std::unexpected<Error> corrupt(const std::string& path, const std::string& what) {
+  return fail(Code::kStoreCorrupt, path + ": " + what, kHint);
+}
 
 std::uint64_t mtime_ns(const struct stat& st) {
   return static_cast<std::uint64_t>(st.st_mtim.tv_sec) * 1'000'000'000U +

@@ -51,6 +51,9 @@ struct MetaPages {
 };
 Result<MetaPages> read_metas(int fd, const std::string& path);
 
+// store_corrupt, with the file and what to do about it.
+std::unexpected<Error> corrupt(const std::string& path, const std::string& what);
+
 std::uint64_t mtime_ns(const struct stat& st);
 
 }  // namespace lockkeeper::kv::internal

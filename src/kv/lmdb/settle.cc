@@ -24,11 +24,6 @@ constexpr std::uint64_t kFoundMapBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kWriteMapBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kAsidesMax = 2;
 
-std::unexpected<Error> corrupt(const std::string& what) {
-  return fail(Code::kStoreCorrupt, what,
-              "run lockkeeper doctor; nothing is granted until it is repaired");
-}
-
 bool exists(const std::string& path) {
   return identify(path).has_value();
 }
@@ -111,9 +106,10 @@ Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
                         (!reboot && (!page_trusted_ || page_revision_ > record.revision));
   const bool behind = !reboot && !restored && page_version_ > version;
   if (version < record.version_start || behind) {
-    return corrupt(place_.data_path + ": rolled back: it is at version " + std::to_string(version) +
-                   ", the store was at " +
-                   std::to_string(std::max(page_version_, record.version_start)));
+    return corrupt(place_.data_path,
+                   "rolled back: it is at version " + std::to_string(version) +
+                       ", the store was at " +
+                       std::to_string(std::max(page_version_, record.version_start)));
   }
   const bool touched = gate_.page().data_inode.load() != facts->inode ||
                        gate_.page().data_mtime_ns.load() != facts->mtime_ns;
@@ -338,7 +334,7 @@ Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& recor
 }
 
 std::unexpected<Error> lost_state(const Place& place, const std::string& what) {
-  return corrupt(place.options.folder + ": lost state: " + what);
+  return corrupt(place.options.folder, "lost state: " + what);
 }
 
 Result<DataFacts> facts_of(const std::string& path) {
@@ -352,8 +348,8 @@ Result<void> check_newest(const Place& place, const EpochRecord& epoch, const Da
   const Version version = facts.meta.txn_id + epoch.version_base;
   // Until the first commit of an epoch the newest one is an earlier epoch's, with its own numbers.
   if (version == epoch.version_start || ledger.modified == version) return {};
-  return corrupt(place.data_path + ": the newest commit is " + std::to_string(ledger.modified) +
-                 " where the meta page says " + std::to_string(version));
+  return corrupt(place.data_path, "the newest commit is " + std::to_string(ledger.modified) +
+                                      " where the meta page says " + std::to_string(version));
 }
 
 Result<void> check_schema(const Place& place, std::uint32_t stored) {
@@ -395,7 +391,7 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   auto ledger = look.ledger();
   if (!ledger) return fail(std::move(ledger.error()));
   if (ledger->uid != epoch.uid) {
-    return corrupt(place.data_path + ": belongs to another store");
+    return corrupt(place.data_path, "belongs to another store");
   }
   if (auto ok = check_newest(place, epoch, facts, *ledger); !ok) return fail(ok.error());
   opened.ledger = *ledger;

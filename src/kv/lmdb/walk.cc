@@ -17,11 +17,6 @@ constexpr std::uint64_t kRowBytesMax = kValueBytesMax + 8 + 2 * 10;
 // How much is read of long values that turn out to be nobody's, in sizes of the file.
 constexpr std::uint64_t kVainReadsMax = 8;
 
-std::unexpected<Error> corrupt(const std::string& path, const std::string& what) {
-  return fail(Code::kStoreCorrupt, path + ": " + what,
-              "run lockkeeper doctor; nothing is granted until it is repaired");
-}
-
 enum class Order { kBytes, kNumbers };
 
 // Integer keys are 8 bytes in the machine's order.

@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 using stage::read_text;
 using stage::write_text;
 
-constexpr std::size_t kSector = 512;
-
 // A file that is mostly holes, in place or new.
 void write_sparse(const std::string& path, const Content& content) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

@@ -14,8 +14,6 @@
 namespace lockkeeper::faults {
 namespace {
 
-constexpr std::uint64_t kSector = 512;
-
 std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }

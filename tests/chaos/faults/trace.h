@@ -17,6 +17,8 @@
 
 namespace lockkeeper::faults {
 
+inline constexpr std::size_t kSector = 512;  // what a disk writes whole
+
 struct TraceRecord {
   TraceKind kind = TraceKind::kMark;
   std::uint64_t inode = 0;
