@@ -1,7 +1,7 @@
 # Most of a fresh build went into reading the same headers again for every file. With LOCKKEEPER_UNITY
 # the files of a target are compiled several at a time; the dev preset compiles each alone, so that
 # none leans on another's includes. In these the files give one name to different things.
-set(lockkeeper_singly lockkeeper_key key_test core_test)
+set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_http lockkeeper_mcp_locks)
 
 function(lockkeeper_together target)
   if(LOCKKEEPER_UNITY AND NOT target IN_LIST lockkeeper_singly)
