@@ -17,7 +17,7 @@
 namespace lockkeeper::app {
 namespace {
 
-constexpr std::size_t kThreadsMax = 256;  // as many calls may wait at once
+constexpr std::size_t kThreadsMax = 32;  // at work at once; who waits lends its place
 constexpr auto kLongestEnd = std::chrono::seconds(3);
 
 // The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
