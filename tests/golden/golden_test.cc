@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "golden/normaliser.h"
 #include "golden/shell.h"
 #include "support/process.h"
 
@@ -37,7 +38,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 // The transcript again, with what is printed now. Lines before the first command are comments.
 std::string play(const std::string& expected) {
   const Shell shell;
-  Normaliser normalised(shell);
+  Normaliser normalised(shell.files().path());
   std::string text;
   bool commands = false;
   for (const std::string& line : lines_of(expected)) {

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "base/text.h"
 
@@ -14,13 +13,6 @@ namespace {
 std::string content(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void replace_all(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), by);
-    at += by.size();
-  }
 }
 
 }  // namespace
@@ -49,42 +41,6 @@ Ran Shell::run(const std::string& command) const {
   ran.out = content(out);
   ran.err = content(err);
   return ran;
-}
-
-std::string Normaliser::name_all(const std::string& text, const char* pattern,
-                                 const std::string& name) {
-  const std::regex expression(pattern);
-  std::string result;
-  auto begin = text.begin();
-  for (std::sregex_iterator it(text.begin(), text.end(), expression), end; it != end; ++it) {
-    const std::smatch& match = *it;
-    std::string& known = known_[name + match[1].str()];
-    if (known.empty()) known = name + std::to_string(++counts_[name]);
-    result.append(begin, match[1].first);
-    result += known;
-    begin = match[1].second;
-  }
-  result.append(begin, text.end());
-  return result;
-}
-
-std::string Normaliser::operator()(std::string text) {
-  replace_all(text, home_, "HERE");
-  text =
-      std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)"), "TIME");
-  text = name_all(text, R"(\b([0-9a-f]{32})\b)", "ID");
-  text = std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{6})?)"),
-                            "LOCAL$1TIME");
-  text = std::regex_replace(text, std::regex(R"(tty-[0-9a-f]{16})"), "TERMINAL");
-  text = name_all(text, R"(\b(1[0-9a-f]{15})\b)", "MESSAGE");
-  text = name_all(text, R"(\b([0-9]{15,16})\b)", "FENCE");
-  text = name_all(text, R"#("seq":([0-9]+))#", "SEQ");
-  const std::string span = R"([0-9]+(ms|s|m|h|d)( [0-9]+(ms|s|m|h|d))?)";
-  text = std::regex_replace(text, std::regex("\\(" + span + " ago\\)"), "(SPAN ago)");
-  text = std::regex_replace(text, std::regex("\\(in " + span + "\\)"), "(in SPAN)");
-  text = std::regex_replace(text, std::regex("after " + span + " in"), "after SPAN in");
-  text = std::regex_replace(text, std::regex("ends in " + span), "ends in SPAN");
-  return text;
 }
 
 }  // namespace lockkeeper::golden

@@ -32,20 +32,4 @@ class Shell {
   std::map<std::string, std::string> variables_;
 };
 
-// What differs from run to run, named: times, ids, fences, numbers of the log, how long ago, the
-// repository's path. Equal things get equal names, in the order in which they appear; ids, fences
-// and numbers keep their names over all texts that one Normaliser sees.
-class Normaliser {
- public:
-  explicit Normaliser(const Shell& shell) : home_(shell.files().path()) {}
-  std::string operator()(std::string text);
-
- private:
-  std::string name_all(const std::string& text, const char* pattern, const std::string& name);
-
-  std::string home_;
-  std::map<std::string, std::string> known_;
-  std::map<std::string, int> counts_;
-};
-
 }  // namespace lockkeeper::golden

@@ -1,6 +1,7 @@
 #include "mcp/checker.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/text.h"
 #include "mcp/published.h"
@@ -11,8 +12,8 @@ namespace {
 constexpr const char* kRevisionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* kLevelKey = "io.modelcontextprotocol/logLevel";
 
-std::size_t& total() {
-  static std::size_t count = 0;
+std::atomic<std::size_t>& total() {
+  static std::atomic<std::size_t> count = 0;
   return count;
 }
 
@@ -206,10 +207,7 @@ Wrongs Checker::nameless(const Json& message) {
   add(wrong, wrong_error(revision_, message["error"]));
   // JSON-RPC wants a null, which no published schema allows; since 2025-11-25 it may be left out.
   const bool older = !revision_.empty() && revision_ < "2025-11-25";
-  if (older != message.contains("id")) {
-    wrong.emplace_back(older ? "an id that cannot be told is null"
-                             : "an id that cannot be told is left out");
-  }
+  if (message.contains("id") && !older) wrong.emplace_back("an id that cannot be told is left out");
   if (!older) add(wrong, wrong_by_published(kModern, message, ""));
   return wrong;
 }
@@ -340,15 +338,17 @@ Wrongs Checker::notification(const Json& message) {
 
 Wrongs Checker::progress(const Json& params) {
   const Json token = member(params, "progressToken");
+  const Json done = member(params, "progress");
+  std::vector<Request*> named;
   for (auto& [id, request] : open_) {
-    if (token.is_null() || meta(request.params, "progressToken") != token) continue;
-    const Json done = member(params, "progress");
-    if (!done.is_number()) return {};
-    const bool more = !request.progress || done.get<double>() > *request.progress;
-    request.progress = done.get<double>();
-    return more ? Wrongs{} : Wrongs{"progress must be more each time"};
+    const bool this_one = !token.is_null() && meta(request.params, "progressToken") == token;
+    if (this_one) named.push_back(&request);
   }
-  return {"progress of nothing that is at work"};
+  if (named.empty()) return {"progress of nothing that is at work"};
+  if (named.size() > 1 || !done.is_number()) return {};  // a client that gives one token twice
+  const bool more = !named[0]->progress || done.get<double>() > *named[0]->progress;
+  named[0]->progress = done.get<double>();
+  return more ? Wrongs{} : Wrongs{"progress must be more each time"};
 }
 
 Wrongs Checker::subscription(const std::string& method, const Json& params) {

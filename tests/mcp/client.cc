@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <iostream>
 
 namespace lockkeeper::proof {
 namespace {
@@ -17,6 +18,14 @@ constexpr std::size_t kBlock = 64 << 10;
 std::string path_of(const Fd& fd) {
   return "/proc/self/fd/" + std::to_string(fd.get());
 }
+
+// Every test program says how much it has held against the protocol.
+class Tally final : public testing::Environment {
+  void TearDown() override {
+    std::cout << Checker::messages_of_all() << " messages were held against the protocol\n";
+  }
+};
+const testing::Environment* const kTally = testing::AddGlobalTestEnvironment(new Tally);
 
 struct Pipe {
   Fd read;
@@ -185,7 +194,19 @@ Json Client::wait_for(const Json& id) {
   const std::string key = id.dump();
   const bool came =
       read_until([&] { return responses_.contains(key); }, "the answer to request " + key);
-  return came ? responses_[key] : Json();
+  return came ? responses_.extract(key).mapped() : Json();
+}
+
+bool Client::has_answer(const Json& id) {
+  for (pollfd there{out_.get(), POLLIN, 0}; !ended_ && ::poll(&there, 1, 0) > 0;) read_more();
+  return responses_.contains(id.dump());
+}
+
+bool Client::answered_before_end(const Json& id) {
+  while (!responses_.contains(id.dump())) {
+    if (!read_more()) return false;
+  }
+  return true;
 }
 
 Json Client::ask(const std::string& method, Json params) {
@@ -217,6 +238,19 @@ Json Client::tool(const std::string& name, Json arguments) {
   EXPECT_TRUE(result.is_object() && !result.value("isError", false)) << name << ": " << result;
   EXPECT_TRUE(result.contains("structuredContent")) << name << ": " << result;
   return result.is_object() ? result.value("structuredContent", Json::object()) : Json::object();
+}
+
+void Client::watch(const std::string& uri) {
+  if (options_.revision != kModern) {
+    ask("resources/subscribe", {{"uri", uri}});
+    return;
+  }
+  const int id =
+      request("subscriptions/listen", {{"notifications", {{"resourceSubscriptions", {uri}}}}});
+  wait_for_notification([&](const Json& each) {
+    return each["method"] == "notifications/subscriptions/acknowledged" &&
+           each["params"]["_meta"][kSubscriptionKey] == id;
+  });
 }
 
 Json Client::wait_for_notification(const Want& wanted, std::size_t from) {
@@ -253,6 +287,11 @@ void Client::expect_alive() {
 
 void Client::close_stdin() {
   in_ = Fd();
+}
+
+void Client::close_stdout() {
+  out_ = Fd();
+  ended_ = true;
 }
 
 int Client::finish() {

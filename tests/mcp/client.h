@@ -52,8 +52,12 @@ class Client {
   // Sends a request in the client's era; its id.
   int request(const std::string& method, Json params = Json::object());
   void notify(const std::string& method, Json params = Json::object());
-  // The whole response. Fails the test if the server ends, or stays silent too long.
+  // The whole response, once. Fails the test if the server ends, or stays silent too long.
   Json wait_for(const Json& id);
+  // Has it come? What is there is read, nothing is waited for.
+  bool has_answer(const Json& id);
+  // Waits for it, or for the end of the server, which is no failure.
+  bool answered_before_end(const Json& id);
   // Sends it and waits; its result. Fails the test if that is an error.
   Json ask(const std::string& method, Json params = Json::object());
   // Sends it and waits; its error. Fails the test if that is a result.
@@ -69,6 +73,8 @@ class Client {
   // this fails the test.
   void cancel(int id);
 
+  // Subscribes to a resource as the era has it; it is subscribed to when this is over.
+  void watch(const std::string& uri);
   // Everything but responses that was received so far, in order.
   const std::vector<Json>& notifications() const { return notifications_; }
   // The first of them, from `from` on, that is wanted; waits for it.
@@ -88,6 +94,8 @@ class Client {
   void expect_alive();
 
   void close_stdin();
+  // Hears nothing more; the server's next message meets a broken pipe.
+  void close_stdout();
   // Reads to the end; the exit status.
   int finish();
   void kill(int signal);

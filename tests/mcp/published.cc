@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -113,19 +114,28 @@ Published* published(const std::string& revision) {
   return made.get();
 }
 
+// The schemas that are parsed already are shared by all threads.
+std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+
 }  // namespace
 
 bool has_published(const std::string& revision) {
+  const std::lock_guard lock(mutex());
   return published(revision) != nullptr;
 }
 
 Wrongs wrong_by_published(const std::string& revision, const Json& message,
                           const std::string& method) {
+  const std::lock_guard lock(mutex());
   Published* const schema = published(revision);
   return schema == nullptr ? Wrongs{} : schema->wrong(message, method);
 }
 
 Wrongs wrong_by_schema(const Json& schema, const Json& value) {
+  const std::lock_guard lock(mutex());
   static std::map<std::string, std::unique_ptr<valijson::Schema>> parsed;
   auto& known = parsed[schema.dump()];
   if (!known) {

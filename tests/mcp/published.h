@@ -4,7 +4,7 @@
 // No third-party text is committed: the folder that LOCKKEEPER_MCP_SCHEMAS names holds
 // `<revision>.json`, as npm/schemas.mjs writes them. Without it only our own shapes are checked.
 //
-// Thread safety: none.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <string>
