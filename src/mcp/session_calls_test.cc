@@ -52,6 +52,23 @@ TEST(SessionCalls, WaitingKeepsNobodyFromWorking) {
   EXPECT_EQ(client.ask("tools/call", call("work"))["result"]["content"][0]["text"], "done");
 }
 
+// The official clients refuse an error whose structure is not as the tool declares it.
+TEST(SessionCalls, WrongArgumentsAreToldInAStructureThatFitsOrInNone) {
+  const auto strict = [](const char* name, const char* needs) {
+    Tool tool = test_tool(name, [](Call&, const Json&) { return tool_answer("ran", nullptr); });
+    tool.input_schema["required"] = {"x"};
+    tool.output_schema = {{"type", "object"}, {"required", {needs}}};
+    return tool;
+  };
+  TestClient client(with({strict("ours", "message"), strict("theirs", "success")}));
+  client.initialize("2025-11-25");
+  const Json ours = client.ask("tools/call", call("ours"))["result"];
+  EXPECT_EQ(ours["structuredContent"]["message"], ours["content"][0]["text"]);
+  const Json theirs = client.ask("tools/call", call("theirs"))["result"];
+  EXPECT_EQ(theirs["isError"], true);
+  EXPECT_FALSE(theirs.contains("structuredContent")) << theirs;
+}
+
 TEST(SessionCalls, WhoIsCancelledHearsNothingMore) {
   Latch begun;
   Catalogue catalogue = with({waiter(begun)});

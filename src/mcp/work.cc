@@ -62,8 +62,12 @@ Answer use(const Catalogue& catalogue, Call& call, const Json& arguments) {
   // because clients show one or the other.
   const std::string wrong = wrong_arguments(tool->input_schema, arguments);
   if (wrong.empty()) return tool->call(call, arguments);
-  const bool structured = !tool->output_schema.is_null();
-  return tool_answer(wrong, structured ? Json{{"message", wrong}} : Json(), true);
+  // Clients hold even an error's structure against the tool's schema, which may want something
+  // else.
+  Json structured{{"message", wrong}};
+  const Json& schema = tool->output_schema;
+  const bool fits = !schema.is_null() && wrong_arguments(schema, structured).empty();
+  return tool_answer(wrong, fits ? std::move(structured) : Json(), true);
 }
 
 Answer complete(const Catalogue& catalogue, const Json& params) {

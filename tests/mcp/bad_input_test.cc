@@ -279,13 +279,10 @@ TEST(BadInputBefore, initialize_with_anything) {
   for (const char* const revision : {"1999-01-01", "", "2026-07-28", "\u2028", "9999-99-99"}) {
     Client client(stage, {.opens = false});
     EXPECT_EQ(asked(client, Json::object())["error"]["code"], -32602);
-    for (const Json& value : {Json(), Json(3), Json("x"), Json::array()}) {
-      for (const char* const name : {"protocolVersion", "capabilities", "clientInfo"}) {
-        if (name == std::string("protocolVersion") && value.is_string()) continue;
-        Json mistyped = whole;
-        mistyped[name] = value;
-        EXPECT_EQ(asked(client, mistyped)["error"]["code"], -32602) << mistyped;
-      }
+    for (const Json& value : {Json(), Json(3), Json::array()}) {
+      Json mistyped = whole;
+      mistyped["protocolVersion"] = value;
+      EXPECT_EQ(asked(client, mistyped)["error"]["code"], -32602) << mistyped;
     }
     Json unknown = whole;
     unknown["protocolVersion"] = revision;

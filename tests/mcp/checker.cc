@@ -106,9 +106,10 @@ void Checker::sent_one(const Json& message) {
   const Json id = member(message, "id");
   const Json method = member(message, "method");
   const bool has_id = message.is_object() && message.contains("id");
-  const bool answers = has_id && is_id(id) && method.is_null() && !message.contains("method") &&
+  // A response, to whatever, is not answered.
+  const bool answers = member(message, "jsonrpc") == "2.0" && !message.contains("method") &&
                        (message.contains("result") || message.contains("error"));
-  if (member(message, "jsonrpc") == "2.0" && answers) return;
+  if (answers) return;
   if (!has_id || !is_id(id)) {
     const bool notifies =
         message.is_object() && !has_id && method.is_string() && member(message, "jsonrpc") == "2.0";
