@@ -21,6 +21,7 @@ constexpr std::size_t kPairsLeast = 20;
 constexpr auto kSettle = std::chrono::milliseconds(300);
 
 constexpr const char* kStdioName = "lock_acquire, lock_release over stdio";
+constexpr const char* kStatusName = "lock_status over stdio";
 constexpr const char* kHttpName = "lock_acquire, lock_release over HTTP";
 constexpr const char* kEchoStdioName = "official server (node), echo over stdio";
 constexpr const char* kEchoHttpName = "official server (node), echo over HTTP";
@@ -30,6 +31,10 @@ McpCall lock_call(int lane, int turn) {
   const std::string arguments = R"({"agent":"lane)" + std::to_string(lane) + R"(","resources":[")" +
                                 path_at(lane, turn / 2) + R"("]})";
   return {turn % 2 == 0 ? "lock_acquire" : "lock_release", arguments};
+}
+
+McpCall status_call(int lane, int turn) {
+  return {"lock_status", R"({"agent":"looker","resources":[")" + path_at(lane, turn) + R"("]})"};
 }
 
 McpCall echo_call(int lane, int turn) {
@@ -115,12 +120,16 @@ Side echo_side(const char* name, std::unique_ptr<McpClient> client) {
 
 void load_stdio(const Setup& setup, const Official& official, Answer& answer) {
   std::vector<Side> sides;
-  sides.push_back(lock_side(kStdioName, connect_stdio({setup.lockkeeper, "mcp"}, kLanes)));
+  const Words ours = {setup.lockkeeper, "mcp"};
+  sides.push_back(lock_side(kStdioName, connect_stdio(ours, kLanes)));
+  sides.push_back(lock_side(kStatusName, connect_stdio(ours, kLanes)));
+  sides.back().call_of = status_call;
   if (official) {
     sides.push_back(echo_side(kEchoStdioName, connect_stdio(with(*official, "stdio"), kLanes)));
   }
   take_turns(setup, sides, answer);
-  compare_rates(answer, kStdioName, kEchoStdioName, "as many calls as the official echo, stdio");
+  compare_rates(answer, kStdioName, kEchoStdioName, "as many locks as the official echoes, stdio");
+  compare_rates(answer, kStatusName, kEchoStdioName, "as many looks as the official echoes, stdio");
 }
 
 void load_http(const Setup& setup, const std::string& folder, const Official& official,
@@ -144,7 +153,7 @@ void load_http(const Setup& setup, const std::string& folder, const Official& of
     }
   }
   take_turns(setup, sides, answer);
-  compare_rates(answer, kHttpName, kEchoHttpName, "as many calls as the official echo, HTTP");
+  compare_rates(answer, kHttpName, kEchoHttpName, "as many locks as the official echoes, HTTP");
 }
 
 double resident_kib(pid_t pid) {
