@@ -60,8 +60,9 @@ Answer use(const Catalogue& catalogue, Call& call, const Json& arguments) {
   }
   // A model can mend its arguments, so it is told in a result (2025-11-25); in both halves of it,
   // because clients show one or the other.
-  const std::string wrong = wrong_arguments(tool->input_schema, arguments);
+  std::string wrong = wrong_arguments(tool->input_schema, arguments);
   if (wrong.empty()) return tool->call(call, arguments);
+  wrong += ". Next: correct the arguments and call " + tool->name + " again";
   // Clients hold even an error's structure against the tool's schema, which may want something
   // else.
   Json structured{{"message", wrong}};

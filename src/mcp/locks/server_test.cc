@@ -202,7 +202,9 @@ TEST_F(LockServerTest, StatusSaysWhatIsFreeOfWhatIsWanted) {
   EXPECT_EQ(told["mine"], Json({"mine"}));
   EXPECT_EQ(told["held"], Json({"src/a", "src/b"}));
   EXPECT_EQ(told["conflicts"].size(), 2);
-  EXPECT_TRUE(has(told["message"], "Free: free\nYours: mine\nsrc/a is held by bob")) << told;
+  EXPECT_TRUE(
+      has(told["message"], "Free: free\nYours: mine\nHeld: src/a, src/b\nsrc/a is held by bob"))
+      << told;
   EXPECT_TRUE(has(told["message"], "Next: lock_acquire what is free")) << told;
 }
 

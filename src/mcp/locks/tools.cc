@@ -175,6 +175,8 @@ Said LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted
   Said said;
   add_line(said.message, "Free: ", free);
   add_line(said.message, "Yours: ", mine);
+  // The lines below name each holder, not each thing that it keeps from us.
+  if (held.size() > 1) add_line(said.message, "Held: ", held);
   if (!held.empty()) said.message += blocked_text(conflicts, now_wall_ms()) + "\n";
   if (!free.empty()) {
     said.message += "Next: lock_acquire what is free, in one call";
