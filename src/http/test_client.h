@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "http/message.h"
+#include "http/test_answer.h"
 
 namespace lockkeeper::http {
 
@@ -42,16 +42,7 @@ class TestClient {
     return true;
   }
 
-  struct Answer {
-    int status = 0;  // 0: the connection ended before
-    Request parts;   // its headers and body
-    std::string header(std::string_view name) const {
-      const std::string* const value = parts.header(name);
-      return value == nullptr ? "" : *value;
-    }
-    const std::string& body() const { return parts.body; }
-  };
-
+  using Answer = TestAnswer;
   // The next answer, whole.
   Answer answer() {
     Answer got = head();
