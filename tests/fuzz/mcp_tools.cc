@@ -18,6 +18,15 @@ using mcp::Json;
 class World {
  public:
   World() {
+    // What the dialects keep in files is of this run alone.
+    std::filesystem::remove_all(realm().root);
+    std::filesystem::create_directories(realm().store_folder);
+    runtime_.env = [](const char* name) -> std::optional<std::string> {
+      if (name == std::string_view("HOME")) return scratch();
+      if (name == std::string_view("XDG_STATE_HOME")) return scratch() + "/state";
+      return std::nullopt;
+    };
+    std::filesystem::remove_all(scratch() + "/state");
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.open_store = [](const service::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {

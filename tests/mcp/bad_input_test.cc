@@ -81,6 +81,7 @@ TEST_P(BadInput, what_is_no_utf8) {
   refused(R"({"a":"\udc00\ud800"})", -32700);   // the wrong way round
   refused(std::string("{\"a\":\"\0\"}", 9), -32700);
   refused(std::string("\0", 1), -32700);
+  refused(line("1", "tools/list") + std::string("\0", 1), -32700);
   refused("{\"a\":\"\x01\"}", -32700);
 }
 

@@ -52,7 +52,8 @@ struct Reading {
 
 Reading read(std::string_view text) {
   Reading reading;
-  if (!is_valid_utf8(text)) return reading;
+  // The parser takes a NUL for the end of the text.
+  if (!is_valid_utf8(text) || text.find('\0') != std::string_view::npos) return reading;
   std::vector<std::set<std::string>> open;
   reading.json = Json::parse(
       text,

@@ -105,6 +105,7 @@ TEST_F(CheckerTest, a_line_is_one_message_in_utf8) {
   EXPECT_THAT(told(R"({"jsonrpc":"2.0","id":1,"id":1,"result":{}})"), HasSubstr("twice"));
   EXPECT_THAT(told("[]"), HasSubstr("batch"));
   EXPECT_THAT(told("3"), HasSubstr("JSON-RPC"));
+  EXPECT_THAT(told(std::string("{}\0", 3)), HasSubstr("not JSON"));
 }
 
 TEST_F(CheckerTest, a_message_has_the_members_of_json_rpc) {
