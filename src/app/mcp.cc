@@ -1,7 +1,6 @@
 #include "app/mcp.h"
 
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -19,15 +18,6 @@ namespace {
 
 constexpr std::size_t kThreadsMax = 32;  // at work at once; who waits lends its place
 constexpr auto kLongestEnd = std::chrono::seconds(3);
-
-// The signals that ask a process to end, in a descriptor. Threads that come later inherit the mask.
-Fd end_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 // Who calls where a call does not say it.
 Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOptions& options,
@@ -62,7 +52,7 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
     return context.out().failed(known.error());
   }
   ::signal(SIGPIPE, SIG_IGN);
-  const Fd ended = end_signals();
+  const Fd ended = mcp::end_signals();
   auto open = context.open(std::vector<std::string>{}, true);
   if (!open) return context.out().failed(open.error());
   auto under = service::under_from(context.runtime().env);

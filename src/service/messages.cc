@@ -126,6 +126,21 @@ Result<std::vector<core::Message>> Messages::sent() {
   return found;
 }
 
+Result<core::Told> Messages::take_untold() {
+  bool any = false;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(any, core::has_untold(table.state(), owner_));
+    return {};
+  }));
+  core::Told told;
+  if (!any) return told;
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(told, core::take_untold(table.state(), owner_));
+    return false;
+  }));
+  return told;
+}
+
 Result<std::vector<core::Message>> Messages::read(const ReadCommand& command) {
   LK_ASSIGN(std::vector<core::Message> found, peek(command.ids.empty()));
   if (!command.ids.empty()) {

@@ -45,6 +45,8 @@ class Messages {
   Result<std::vector<core::Message>> sent();
   // Those, marked as read. not_found: an id of no message for this owner; then none was marked.
   Result<std::vector<core::Message>> read(const ReadCommand& command);
+  // What the owner has not been told of; it counts as told now. For whoever answers it anyway.
+  Result<core::Told> take_untold();
 
  private:
   Result<std::vector<core::Owner>> holders(const Wanted& wanted);

@@ -100,19 +100,9 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
 
 // What came for the caller goes along with the answer, once. Best effort: the answer stands.
 void Calls::add_messages(const core::Owner& owner, Json& json) {
-  bool any = false;
-  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(any, core::has_untold(table.state(), owner));
-    return {};
-  });
-  if (!looked || !any) return;
-  core::Told told;
-  const auto taken = table_.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(told, core::take_untold(table.state(), owner));
-    return false;
-  });
-  if (!taken) return;
-  for (const core::Message& one : told.messages) json["messages"].push_back(message_json(one));
+  const auto told = service::Messages(table_, owner).take_untold();
+  if (!told) return;
+  for (const core::Message& one : told->messages) json["messages"].push_back(message_json(one));
 }
 
 Reply Calls::send_message(const SendMessage& call) {

@@ -7,6 +7,7 @@
 #include "mcp/locks/prompts.h"
 #include "mcp/locks/resources.h"
 #include "mcp/locks/schemas.h"
+#include "service/messages.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp {
@@ -113,18 +114,8 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
 
 // What came for the caller goes along with the answer, once. Best effort: the answer stands.
 void LockServer::add_mail(const core::Owner& owner, Said& said) {
-  bool any = false;
-  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(any, core::has_untold(table.state(), owner));
-    return {};
-  });
-  if (!looked || !any) return;
-  core::Told told;
-  const auto taken = table_.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(told, core::take_untold(table.state(), owner));
-    return false;
-  });
-  if (taken) add_notes(said, told, now_wall_ms());
+  const auto told = service::Messages(table_, owner).take_untold();
+  if (told) add_notes(said, *told, now_wall_ms());
 }
 
 // What is meant, however it is spelled.
