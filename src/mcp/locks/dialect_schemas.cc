@@ -35,9 +35,7 @@ Tool tool(const char* name, const char* description, Json properties, Json requi
   tool.input_schema = {{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) tool.input_schema["required"] = std::move(required);
   tool.input_schema["additionalProperties"] = false;
-  tool.output_schema = {{"type", "object"},
-                        {"properties", {{"success", {{"type", "boolean"}}}}},
-                        {"required", {"success"}}};
+  tool.output_schema = {{"type", "object"}, {"properties", {{"success", {{"type", "boolean"}}}}}};
   tool.annotations = {{"readOnlyHint", hints.read_only},
                       {"destructiveHint", hints.destructive},
                       {"idempotentHint", hints.idempotent},

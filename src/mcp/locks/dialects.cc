@@ -76,6 +76,8 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
     if (!wait_ms) return told(coordmcp::from_error(wait_ms.error()).json);
     lock.wait_ms = std::min(*wait_ms, kWaitMostMs);
   }
+  std::optional<Call::Pause> pause;  // others go on meanwhile
+  if (lock.wait_ms && !pause.emplace(call)) lock.wait_ms.reset();
   lock.on_wait = [&](const service::WaitProgress& progress) {
     call.progress(static_cast<double>(progress.waited_ms), {},
                   "waiting in the queue, position " + std::to_string(progress.position));

@@ -66,7 +66,7 @@ Tool acquire_tool() {
   tool.title = "Lock";
   tool.description =
       "Lock files, folders (end in /), globs or keys (api: db: …) before changing them: all or "
-      "none. Held by another is a normal answer that names the holder; with wait_s you queue.";
+      "none. Held by another is a normal answer naming the holder; with wait_s you queue.";
   Json resources = texts("paths from the repository's root");
   resources["minItems"] = 1;
   tool.input_schema = object({{"resources", std::move(resources)},
@@ -87,8 +87,7 @@ Tool release_tool() {
   Tool tool;
   tool.name = "lock_release";
   tool.title = "Unlock";
-  tool.description =
-      "Release as soon as the work is done. No resources and no lease: all of yours.";
+  tool.description = "Release as soon as the work is done. Nothing named: all of yours.";
   tool.input_schema = object({{"resources", texts("as acquired")}, {"lease", text()}});
   tool.output_schema = output({{"released", list()}});
   tool.annotations = hints(false, true, true);
@@ -112,8 +111,8 @@ Tool status_tool() {
   tool.name = "lock_status";
   tool.title = "Who holds what";
   tool.description =
-      "Before planning: which of these are free for you, who holds the others. No resources: all "
-      "that is held or waited for.";
+      "Before planning: which of these are free for you, who holds the others. No resources: "
+      "everything held.";
   tool.input_schema = object({{"resources", list_of("string")}, {"mode", mode()}});
   tool.output_schema = output({{"free", list()}, {"conflicts", list()}});
   tool.annotations = hints(true, false, true);
@@ -124,9 +123,9 @@ Tool status_tool() {
 Tool message_tool() {
   Tool tool;
   tool.name = "lock_message";
-  tool.title = "Note to a holder";
+  tool.title = "Note";
   tool.description =
-      "Send a note to an agent, or to whoever holds a resource; without text, read yours.";
+      "Send a note to an agent, or to who holds a resource; without text, read yours.";
   tool.input_schema =
       object({{"to", text("agent")}, {"holding", text("resource")}, {"text", text()}});
   tool.output_schema = output({{"messages", list()}});

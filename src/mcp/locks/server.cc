@@ -21,12 +21,6 @@ bool is_grant(const service::AcquireResult& result) {
   return service::outcome_status(result.outcome) == 0;
 }
 
-Json conflicts_json(const std::vector<core::Conflict>& conflicts) {
-  Json json = Json::array();
-  for (const core::Conflict& conflict : conflicts) json.push_back(service::conflict_json(conflict));
-  return json;
-}
-
 Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
   Said said;
   said.message = lost_note(waited.result.lost) + "Queued";
@@ -35,7 +29,7 @@ Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
     said.message += " at position " + std::to_string(waited.position);
     said.json["position"] = waited.position;
   }
-  said.json["conflicts"] = conflicts_json(waited.conflicts);
+  put_conflicts(said.json, waited.conflicts);
   if (!waited.conflicts.empty()) said.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
   for (const core::LostLease& each : waited.result.lost) {
     said.json["lost"].push_back(service::lost_json(each));
@@ -175,6 +169,7 @@ Result<WaitingRoom::Waited> LockServer::ask(WaitRequest& request, std::int64_t w
 Said LockServer::refused(const service::AcquireResult& result) const {
   Said said;
   said.json = service::acquire_json(result);
+  put_conflicts(said.json, result.conflicts);
   said.message = lost_note(result.lost);
   if (result.outcome == service::Ended::kDeadlock) {
     said.message += deadlock_text(result, now_wall_ms()) +

@@ -185,10 +185,8 @@ Said LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted
   } else {
     said.message += "Next: make your changes, then call lock_release";
   }
-  said.json = {{"free", free}, {"mine", mine}, {"held", held}, {"conflicts", Json::array()}};
-  for (const core::Conflict& each : conflicts) {
-    said.json["conflicts"].push_back(service::conflict_json(each));
-  }
+  said.json = {{"free", free}, {"mine", mine}, {"held", held}};
+  put_conflicts(said.json, conflicts);
   return said;
 }
 

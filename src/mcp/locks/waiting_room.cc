@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "service/report.h"
@@ -142,7 +143,13 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
   seat->name = name;
   seats_[name] = seat;
   ++sitting_;
-  std::thread([this, seat] { sit(seat); }).detach();
+  try {
+    std::thread([this, seat] { sit(seat); }).detach();
+  } catch (const std::system_error&) {  // no thread to be had
+    --sitting_;
+    seats_.erase(name);
+    return nullptr;
+  }
   return seat;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kHoldersTold = 5;
 constexpr std::size_t kReasonBytesTold = 120;
+constexpr std::size_t kConflictsTold = 50;
 
 // A hint that a model cannot follow: a command line, or a flag of one.
 bool is_for_shells(const std::string& hint) {
@@ -105,6 +106,14 @@ std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int6
     text += "; and " + std::to_string(holders.size() - kHoldersTold) + " more";
   }
   return text;
+}
+
+void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts) {
+  json["conflicts"] = Json::array();
+  for (std::size_t i = 0; i < conflicts.size() && i < kConflictsTold; ++i) {
+    json["conflicts"].push_back(service::conflict_json(conflicts[i]));
+  }
+  if (conflicts.size() > kConflictsTold) json["conflicts_total"] = conflicts.size();
 }
 
 std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {

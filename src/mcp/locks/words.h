@@ -30,6 +30,10 @@ std::string next_step(const Error& error);
 // more there are. Says of every holder who, since when, until when, and whether it lives.
 std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms);
 
+// The same as JSON: `conflicts`, at most fifty, and how many there are (`conflicts_total`) if there
+// are more: a model pays for each.
+void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts);
+
 // The cycle, step by step.
 std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms);
 

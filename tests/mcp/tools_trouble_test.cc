@@ -1,0 +1,147 @@
+// A store that is busy, full or damaged in the middle of a conversation: each call has its answer,
+// nothing is granted, and the server lives on (I9, I10, L9).
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "chaos/faults/fault_stage.h"
+#include "chaos/faults/namespaces.h"
+#include "mcp/client.h"
+
+namespace lockkeeper::proof {
+namespace {
+
+using testing::HasSubstr;
+
+Json on(const std::string& resource) {
+  return {{"resources", {resource}}};
+}
+
+std::string words(const Json& result) {
+  return result["content"][0]["text"].get<std::string>();
+}
+
+// The code of the error that a call must have, in both halves.
+std::string code_of(Client& client, const std::string& tool, const Json& arguments) {
+  const Json result = client.call_tool(tool, arguments);
+  EXPECT_TRUE(result.value("isError", false)) << result.dump();
+  const Json& error = result["structuredContent"]["error"];
+  EXPECT_EQ(result["structuredContent"]["message"], words(result));
+  EXPECT_THAT(words(result), HasSubstr(". Next: "));
+  return error.value("code", "");
+}
+
+TEST(ToolsTrouble, a_store_that_somebody_keeps_busy) {
+  stage::Stage stage;
+  Client client(stage, {.agent = "amy"});
+  client.call_tool("lock_acquire", on("a"));
+  // Stops inside its transaction, with the gate.
+  stage::Launch launch = stage.launch("bob", {"acquire", "b"});
+  launch.env["LOCKKEEPER_TEST_FAULT"] = "stop@2";
+  stage::Process stopped(std::move(launch));
+  ASSERT_TRUE(stage::eventually([&] { return stage::state_of(stopped.pid()) == 'T'; }));
+  EXPECT_EQ(code_of(client, "lock_acquire", on("c")), "store_busy");
+  EXPECT_EQ(code_of(client, "lock_status", on("c")), "store_busy");
+  client.expect_alive();
+  stopped.signal(SIGCONT);
+  EXPECT_EQ(stopped.wait(), 0);
+  EXPECT_THAT(words(client.call_tool("lock_acquire", on("c"))), HasSubstr("Locked c"));
+}
+
+TEST(ToolsTrouble, it_ends_at_once_though_the_store_is_busy) {
+  stage::Stage stage;
+  Client client(stage, {.agent = "amy"});
+  client.call_tool("lock_acquire", on("a"));
+  stage::Launch launch = stage.launch("bob", {"acquire", "b"});
+  launch.env["LOCKKEEPER_TEST_FAULT"] = "stop@2";
+  stage::Process stopped(std::move(launch));
+  ASSERT_TRUE(stage::eventually([&] { return stage::state_of(stopped.pid()) == 'T'; }));
+  client.kill(SIGTERM);
+  EXPECT_EQ(client.finish(), 0);
+}
+
+TEST(ToolsTrouble, a_store_that_is_damaged) {
+  stage::Stage stage;
+  Client client(stage, {.agent = "amy"});
+  client.call_tool("lock_acquire", on("a"));
+  stage::write_text(stage.store() + "/data.mdb", std::string(65'536, 'x'));
+  for (const char* const tool : {"lock_acquire", "lock_status", "lock_release"}) {
+    EXPECT_EQ(code_of(client, tool, on("a")), "store_corrupt") << tool;
+  }
+  EXPECT_EQ(code_of(client, "lock_acquire", {{"resources", {"a"}}, {"wait_s", 45}}),
+            "store_corrupt");
+  EXPECT_EQ(code_of(client, "lock_renew", Json::object()), "store_corrupt");
+  EXPECT_EQ(code_of(client, "lock_message", Json::object()), "store_corrupt");
+  const Json error = client.ask_in_vain("resources/read", {{"uri", "lock://leases"}});
+  EXPECT_EQ(error["data"]["code"], "store_corrupt");
+  client.expect_alive();
+}
+
+// Who waits is told, too.
+TEST(ToolsTrouble, a_store_that_is_damaged_while_somebody_waits) {
+  stage::Stage stage;
+  Client client(stage, {.agent = "amy"});
+  client.call_tool("lock_acquire", {{"resources", {"a"}}, {"agent", "bob"}});
+  const int waiting = client.start_tool("lock_acquire", {{"resources", {"a"}}, {"wait_s", 45}});
+  EXPECT_TRUE(stage.queue_grows_to(1));
+  stage::write_text(stage.store() + "/data.mdb", std::string(65'536, 'x'));
+  const Json result = client.wait_for(waiting)["result"];
+  EXPECT_TRUE(result.value("isError", false)) << result.dump();
+  EXPECT_EQ(result["structuredContent"]["error"]["code"], "store_corrupt");
+  client.expect_alive();
+}
+
+class FullDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = faults::own_mounts(); !why.empty()) GTEST_SKIP() << why;
+    ASSERT_EQ(::mount("small", stage_.repo().c_str(), "tmpfs", 0, "size=6m"), 0);
+    mounted_ = true;
+    stage_.env["XDG_STATE_HOME"] = stage_.repo() + "/.state";
+    stage_.git("repo", {"init", "-q", "."});
+    std::filesystem::create_directory(stage_.repo() + "/.state");
+  }
+  void TearDown() override {
+    if (mounted_) {
+      EXPECT_EQ(::umount2(stage_.repo().c_str(), MNT_DETACH), 0);
+    }
+  }
+  std::string filler() const { return stage_.repo() + "/filler"; }
+  void fill() const {
+    const Fd fd(::open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    struct statvfs disk{};
+    ASSERT_EQ(::fstatvfs(fd.get(), &disk), 0);
+    const auto free = static_cast<off_t>(disk.f_bavail * disk.f_frsize);
+    ASSERT_EQ(::posix_fallocate(fd.get(), 0, free), 0);
+  }
+
+  faults::FaultStage stage_{stage::Stage::Git::kNo};
+  bool mounted_ = false;
+};
+
+TEST_F(FullDisk, a_disk_that_is_full_and_has_space_again) {
+  Client client(stage_, {.agent = "amy"});
+  client.call_tool("lock_acquire", on("first"));
+  fill();
+  const std::string reason(4'000, 'r');
+  int granted = 0;
+  Json last;
+  for (; granted < 2'000; ++granted) {
+    last = client.call_tool("lock_acquire",
+                            {{"resources", {"f" + std::to_string(granted)}}, {"reason", reason}});
+    if (last.value("isError", false)) break;
+  }
+  EXPECT_EQ(last["structuredContent"]["error"]["code"], "no_space") << last.dump();
+  EXPECT_THAT(words(client.call_tool("lock_status", on("first"))), HasSubstr("Yours: first"));
+  std::filesystem::remove(filler());
+  EXPECT_THAT(words(client.call_tool("lock_acquire", on("after"))), HasSubstr("Locked after"));
+  EXPECT_EQ(stage_.list()["leases"].size(), static_cast<std::size_t>(granted) + 2);
+}
+
+}  // namespace
+}  // namespace lockkeeper::proof
