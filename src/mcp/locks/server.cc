@@ -23,7 +23,7 @@ bool is_grant(const service::AcquireResult& result) {
 
 Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
   Said said;
-  said.message = lost_note(waited.result.lost) + "Queued";
+  said.message = "Queued";
   said.json["outcome"] = "queued";
   if (waited.position > 0) {
     said.message += " at position " + std::to_string(waited.position);
@@ -31,10 +31,8 @@ Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
   }
   put_conflicts(said.json, waited.conflicts);
   if (!waited.conflicts.empty()) said.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
-  for (const core::LostLease& each : waited.result.lost) {
-    said.json["lost"].push_back(service::lost_json(each));
-  }
   said.message += kAgain;
+  put_lost(said, waited.result.lost);
   return said;
 }
 

@@ -201,6 +201,17 @@ TEST_F(LockServerTest, ALostLockIsToldAtTheNextAcquire) {
   EXPECT_TRUE(has(told["message"], "Stop: your lease on a")) << told;
 }
 
+TEST_F(LockServerTest, ReleasingWhatWasLostTellsOfTheLoss) {
+  tools->told("lock_acquire", {{"resources", {"a"}}, {"ttl", "1m"}});
+  advance(2 * 60'000);
+  ASSERT_EQ(tools->outcome_for("bob", "a"), "granted");
+  tools->told("lock_release", {{"agent", "bob"}});
+  const Json told = tools->told("lock_release", {{"resources", {"a"}}});
+  EXPECT_EQ(told["not_held"], Json({"a"}));
+  ASSERT_EQ(told["lost"].size(), 1) << told;
+  EXPECT_TRUE(has(told["message"], "Stop: your lease on a")) << told;
+}
+
 TEST_F(LockServerTest, StatusSaysWhatIsFreeOfWhatIsWanted) {
   tools->outcome_for("amy", "mine");
   tools->outcome_for("bob", "src/");

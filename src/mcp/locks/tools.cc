@@ -31,15 +31,6 @@ std::string waiter_text(const core::Waiter& waiter) {
 
 }  // namespace
 
-Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
-  const std::string text = text_argument(arguments, "ttl");
-  if (text.empty()) return std::nullopt;
-  auto length = parse_duration_ms(text, {.allow_none = true});
-  if (length) return *length;
-  length.error().message = "ttl: " + length.error().message;
-  return fail(std::move(length.error()));
-}
-
 Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
   service::ReleaseCommand command;
   command.wanted.texts = text_arguments(arguments, "resources");
@@ -65,7 +56,7 @@ Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& a
   if (!left.empty()) text += "Left the queue for " + joined(left) + ". ";
   if (!reply->not_held.empty()) {
     const auto lost = reclaim_.settle(owner);
-    if (lost) text += lost_note(*lost);
+    if (lost) put_lost(said, *lost);
     text += "You do not hold " + joined(reply->not_held) +
             " (a release takes the key exactly as held). Next: call lock_status";
   } else if (!reply->not_owner.empty()) {
@@ -97,8 +88,7 @@ Said LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arg
   Said said;
   if (!renewed) said = trouble(renewed.error());
   waiting_.told(owner);
-  for (const core::LostLease& each : *lost) said.json["lost"].push_back(service::lost_json(each));
-  said.message = lost_note(*lost) + said.message;
+  put_lost(said, *lost);
   if (!renewed) return said;
   Json leases = service::leases_json("renewed", *renewed);
   said.json["renewed"] = std::move(leases["renewed"]);

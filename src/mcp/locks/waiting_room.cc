@@ -35,6 +35,7 @@ struct WaitingRoom::Seat {
   std::vector<core::LeaseId> told;  // leases of the owner that it has been told of meanwhile
   std::size_t position = 0;
   std::vector<core::Conflict> conflicts;
+  std::int64_t seen_ms = 0;  // when these two were seen
   Result<service::AcquireResult> result = service::AcquireResult{};
 
   bool granted() const { return done && result && service::outcome_status(result->outcome) == 0; }
@@ -65,13 +66,16 @@ void WaitingRoom::dismiss(Seat& seat) {
   if (const auto board = table_.board()) (*board)->wake(seat.request.command.wake);
 }
 
+// Called many times a second; who is before it is worth a copy only where that may have changed.
 bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
   const std::lock_guard lock(mutex_);
-  const bool moved = seat.position != progress.position;
-  seat.position = progress.position;
-  seat.conflicts = progress.conflicts;
-  if (moved) changed_.notify_all();
-  return !seat.unwanted && (seat.callers > 0 || now_ms() < seat.wanted_until_ms);
+  const std::int64_t now = now_ms();
+  if (seat.position != progress.position || now - seat.seen_ms >= kTellEveryMs) {
+    seat.position = progress.position;
+    seat.conflicts = progress.conflicts;
+    seat.seen_ms = now;
+  }
+  return !seat.unwanted && (seat.callers > 0 || now < seat.wanted_until_ms);
 }
 
 // Unless somebody else of the owner's has renewed it, and so counts on it.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/foreign.h"
+#include "mcp/locks/arguments.h"
 #include "service/messages.h"
 #include "service/report.h"
 
@@ -132,6 +133,20 @@ std::string lost_note(const std::vector<core::LostLease>& lost) {
     note += "Stop: " + service::lost_text(each) + ". ";
   }
   return note;
+}
+
+void put_lost(Said& said, const std::vector<core::LostLease>& lost) {
+  for (const core::LostLease& each : lost) said.json["lost"].push_back(service::lost_json(each));
+  said.message = lost_note(lost) + said.message;
+}
+
+Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
+  const std::string text = text_argument(arguments, "ttl");
+  if (text.empty()) return std::nullopt;
+  auto length = parse_duration_ms(text, {.allow_none = true});
+  if (length) return *length;
+  length.error().message = "ttl: " + length.error().message;
+  return fail(std::move(length.error()));
 }
 
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms) {

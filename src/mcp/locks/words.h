@@ -39,6 +39,8 @@ std::string deadlock_text(const service::AcquireResult& result, std::int64_t now
 
 // "your lease on … was lost at …: expired. " for each; "" for none.
 std::string lost_note(const std::vector<core::LostLease>& lost);
+// That before what is said, and `lost` in its structure.
+void put_lost(Said& said, const std::vector<core::LostLease>& lost);
 
 // The argument `ttl`; nullopt: it is not there. invalid_input if it is no duration.
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments);
