@@ -1,5 +1,6 @@
-// A store that is busy, full or damaged in the middle of a conversation: each call has its answer,
-// nothing is granted, and the server lives on (I9, I10, L9).
+// A store that is full or damaged in the middle of a conversation: each call of each tool has its
+// answer, nothing is granted, and the server lives on (I9, I10, L9). See store_trouble_test.cc,
+// too.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,23 +37,6 @@ std::string code_of(Client& client, const std::string& tool, const Json& argumen
   return error.value("code", "");
 }
 
-TEST(ToolsTrouble, a_store_that_somebody_keeps_busy) {
-  stage::Stage stage;
-  Client client(stage, {.agent = "amy"});
-  client.call_tool("lock_acquire", on("a"));
-  // Stops inside its transaction, with the gate.
-  stage::Launch launch = stage.launch("bob", {"acquire", "b"});
-  launch.env["LOCKKEEPER_TEST_FAULT"] = "stop@2";
-  stage::Process stopped(std::move(launch));
-  ASSERT_TRUE(stage::eventually([&] { return stage::state_of(stopped.pid()) == 'T'; }));
-  EXPECT_EQ(code_of(client, "lock_acquire", on("c")), "store_busy");
-  EXPECT_EQ(code_of(client, "lock_status", on("c")), "store_busy");
-  client.expect_alive();
-  stopped.signal(SIGCONT);
-  EXPECT_EQ(stopped.wait(), 0);
-  EXPECT_THAT(words(client.call_tool("lock_acquire", on("c"))), HasSubstr("Locked c"));
-}
-
 TEST(ToolsTrouble, it_ends_at_once_though_the_store_is_busy) {
   stage::Stage stage;
   Client client(stage, {.agent = "amy"});
@@ -65,7 +49,7 @@ TEST(ToolsTrouble, it_ends_at_once_though_the_store_is_busy) {
   EXPECT_EQ(client.finish(), 0);
 }
 
-TEST(ToolsTrouble, a_store_that_is_damaged) {
+TEST(ToolsTrouble, every_tool_tells_of_a_damaged_store) {
   stage::Stage stage;
   Client client(stage, {.agent = "amy"});
   client.call_tool("lock_acquire", on("a"));
