@@ -20,7 +20,7 @@ Incoming calling(const std::string& method, Json params) {
   return message;
 }
 
-Catalogue catalogue() {
+Catalogue with_headers() {
   Catalogue made;
   Tool tool;
   tool.name = "where";
@@ -77,7 +77,7 @@ TEST(IsJson, with_and_without_a_charset) {
 }
 
 TEST(HeaderMismatch, method_and_name_are_those_of_the_body) {
-  const Catalogue offered = catalogue();
+  const Catalogue offered = with_headers();
   const auto wrong = [&](http::Headers headers, const std::string& method, Json params) {
     const auto error =
         header_mismatch(with(std::move(headers)), calling(method, std::move(params)), offered);
@@ -101,7 +101,7 @@ TEST(HeaderMismatch, method_and_name_are_those_of_the_body) {
 }
 
 TEST(HeaderMismatch, parameters_that_a_schema_wants_in_headers) {
-  const Catalogue offered = catalogue();
+  const Catalogue offered = with_headers();
   const auto wrong = [&](const http::Headers& more, Json arguments) {
     http::Headers headers = {{"Mcp-Method", "tools/call"}, {"Mcp-Name", "where"}};
     headers.insert(headers.end(), more.begin(), more.end());
