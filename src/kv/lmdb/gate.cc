@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 
@@ -95,6 +96,7 @@ sigset_t job_control() {
 
 Gate::Pass::Pass(Pass&& other) noexcept
     : gate_(std::exchange(other.gate_, nullptr)),
+      turn_(std::move(other.turn_)),
       seat_(std::move(other.seat_)),
       mask_(other.mask_),
       in_place_(other.in_place_) {}
@@ -103,6 +105,7 @@ Gate::Pass& Gate::Pass::operator=(Pass&& other) noexcept {
   if (this != &other) {
     leave();
     gate_ = std::exchange(other.gate_, nullptr);
+    turn_ = std::move(other.turn_);
     seat_ = std::move(other.seat_);
     mask_ = other.mask_;
     in_place_ = other.in_place_;
@@ -113,6 +116,7 @@ Gate::Pass& Gate::Pass::operator=(Pass&& other) noexcept {
 void Gate::Pass::leave() {
   if (gate_ == nullptr) return;
   std::exchange(gate_, nullptr)->leave(std::move(seat_));
+  if (turn_.owns_lock()) turn_.unlock();
   ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }
 
@@ -238,18 +242,42 @@ void Gate::introduce(const Seat& seat) {
 Result<Gate::Pass> Gate::enter(Access access, int patience_ms) {
   LOCKKEEPER_ASSERT(owner_pid_ == process_id());
   LOCKKEEPER_ASSERT(access == Access::kRead || !read_only_);
-  auto seat = take_seat();
-  if (!seat) return fail(std::move(seat.error()));
   static const sigset_t kHeldOff = job_control();
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &kHeldOff, &before);
+  auto pass = enter_in_turn(access, patience_ms);
+  if (pass) {
+    pass->mask_ = before;
+  } else {
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  return pass;
+}
+
+Result<std::unique_lock<std::timed_mutex>> Gate::line_up(int patience_ms) {
+  std::unique_lock<std::timed_mutex> turn(writers_, std::try_to_lock);
+  if (turn.owns_lock()) return turn;
+  std::uint64_t seen = turns();
+  while (!turn.try_lock_for(std::chrono::milliseconds(patience_ms))) {
+    const std::uint64_t now = turns();
+    if (now == seen) return fail(busy(patience_ms));
+    seen = now;
+  }
+  return turn;
+}
+
+Result<Gate::Pass> Gate::enter_in_turn(Access access, int patience_ms) {
   Pass pass;
-  ::pthread_sigmask(SIG_BLOCK, &kHeldOff, &pass.mask_);
-  if (auto ok = lock_for(**seat, access, patience_ms); !ok) {
-    leave(std::move(*seat));
-    ::pthread_sigmask(SIG_SETMASK, &pass.mask_, nullptr);
+  if (access == Access::kWrite) {
+    LK_ASSIGN(pass.turn_, line_up(patience_ms));
+  }
+  LK_ASSIGN(std::unique_ptr<Seat> seat, take_seat());
+  if (auto ok = lock_for(*seat, access, patience_ms); !ok) {
+    leave(std::move(seat));
     return fail(std::move(ok.error()));
   }
   pass.gate_ = this;
-  pass.seat_ = std::move(*seat);
+  pass.seat_ = std::move(seat);
   struct stat st{};
   pass.in_place_ = page_ != nullptr && ::lstat(path_.c_str(), &st) == 0 &&
                    st.st_ino == identity_.inode &&

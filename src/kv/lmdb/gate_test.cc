@@ -249,6 +249,37 @@ TEST_F(GateTest, L7_CrowdedIsNotBusy) {
   crowd.join();
 }
 
+// Writers of one process line up among themselves: that one does not move is told all the same.
+TEST_F(GateTest, L7_AThreadThatStaysInsideIsNamedToItsSiblings) {
+  auto gate = open();
+  auto inside = must(gate->enter(Access::kWrite));
+  std::thread([&] {
+    const auto pass = gate->enter(Access::kWrite, 50);
+    ASSERT_FALSE(pass);
+    EXPECT_EQ(pass.error().code, Code::kStoreBusy);
+    EXPECT_THAT(pass.error().message, ::testing::HasSubstr("pid " + std::to_string(::getpid())));
+  }).join();
+  inside.leave();
+  std::thread([&] { EXPECT_TRUE(gate->enter(Access::kWrite, 50)); }).join();
+}
+
+TEST_F(GateTest, L7_ManyWritersOfOneProcessAreCrowdedNotBusy) {
+  auto gate = open();
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> crowd;
+  for (int i = 0; i < 8; ++i) {
+    crowd.emplace_back([&] {
+      while (!stop) {
+        auto pass = must(gate->enter(Access::kWrite));
+        ::usleep(2000);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(gate->enter(Access::kWrite, 500));
+  stop = true;
+  for (std::thread& thread : crowd) thread.join();
+}
+
 TEST_F(GateTest, F6_JobControlSignalsWaitUntilOutside) {
   Line still_inside;
   const pid_t child = spawn([&] {
