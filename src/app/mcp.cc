@@ -16,7 +16,9 @@
 namespace lockkeeper::app {
 namespace {
 
-constexpr std::size_t kThreadsMax = 32;  // at work at once; who waits lends its place
+// At work at once; who waits lends its place. All of them want the one store, and more of them only
+// keep each other from it: 32 took 30 µs of system time for a call, 4 take 13.
+constexpr std::size_t kThreadsMax = 4;
 constexpr auto kLongestEnd = std::chrono::seconds(3);
 
 // Who calls where a call does not say it.

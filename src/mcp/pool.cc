@@ -6,7 +6,6 @@
 namespace lockkeeper::mcp {
 namespace {
 
-constexpr std::size_t kWaitingPerThread = 64;
 constexpr auto kIdle = std::chrono::seconds(10);  // then a thread goes
 
 }  // namespace
@@ -42,7 +41,7 @@ bool Pool::run(std::function<void()> work) {
   Threads ended;
   {
     const std::lock_guard lock(mutex_);
-    if (ending_ || waiting_.size() >= threads_max_ * kWaitingPerThread) return false;
+    if (ending_ || waiting_.size() >= kQueueMax) return false;
     waiting_.push_back(std::move(work));
     if (!grow()) {
       waiting_.pop_back();

@@ -20,6 +20,7 @@ namespace lockkeeper::mcp {
 class Pool {
  public:
   static constexpr std::size_t kPausesMax = 512;
+  static constexpr std::size_t kQueueMax = 2'048;  // of what has not begun
 
   // `threads_max` of them work, `pauses_max` wait.
   explicit Pool(std::size_t threads_max, std::size_t pauses_max = kPausesMax)

@@ -123,7 +123,7 @@ TEST(SessionCalls, TooManyAtOnceAreTold) {
                                     })}),
                     1);
   client.initialize("2025-11-25");
-  constexpr int kCalls = 200;
+  constexpr int kCalls = Pool::kQueueMax + 100;
   for (int i = 0; i < kCalls; ++i) client.send(i, "tools/call", call("work"));
   EXPECT_EQ(client.ask("ping")["result"], Json::object());
   go.open();

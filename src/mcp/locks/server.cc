@@ -100,7 +100,7 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
   if (!owner) return trouble(owner.error()).answer();
   reclaim_.for_owner(*owner);
   Said said = (this->*tell)(*owner, call, arguments);
-  if (tell != &LockServer::message) add_mail(*owner, said);
+  if (tell != &LockServer::message && !said.mail_taken) add_mail(*owner, said);
   return std::move(said).answer();
 }
 
@@ -108,6 +108,14 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
 void LockServer::add_mail(const core::Owner& owner, Said& said) {
   const auto told = service::Messages(table_, owner).take_untold();
   if (told) add_notes(said, *told, now_wall_ms());
+}
+
+// The same of what a verb has found, in the transaction that it had anyway.
+void LockServer::add_mail(service::Locks& locks, Said& said) {
+  const auto told = locks.messages();
+  if (!told) return;
+  add_notes(said, *told, now_wall_ms());
+  said.mail_taken = true;
 }
 
 // What is meant, however it is spelled.
@@ -137,9 +145,8 @@ Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json&
 }
 
 // The table first: most of what is asked for is free. Then the queue, where it may stand already.
-Result<WaitingRoom::Waited> LockServer::ask(WaitRequest& request, std::int64_t wait_ms,
-                                            Call& call) {
-  service::Locks locks = locks_of(request.owner);
+Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& request,
+                                            std::int64_t wait_ms, Call& call) {
   if (wait_ms > 0 || waiting_.knows(request.owner)) {
     LK_ASSIGN(request.keys, canonical(request.command.wanted));
   }
@@ -201,11 +208,9 @@ Said LockServer::granted(const service::AcquireResult& result) const {
   return said;
 }
 
-Said LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
-  auto request = request_of(owner, arguments);
-  if (!request) return trouble(request.error());
-  const std::int64_t wait_ms = number_argument(arguments, "wait_s", 0) * 1000;
-  const auto waited = ask(*request, std::min(wait_ms, kWaitMostMs), call);
+Said LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
+                          Call& call) {
+  const auto waited = ask(locks, request, wait_ms, call);
   if (!waited) return trouble(waited.error());
   if (waited->queued) return queued(*waited, now_wall_ms());
   const service::AcquireResult& result = waited->result;
@@ -213,12 +218,24 @@ Said LockServer::acquire(const core::Owner& owner, Call& call, const Json& argum
   if (call.cancelled() && !result.stood) {  // nobody hears of it
     service::ReleaseCommand release;
     release.lease_ids = {result.lease.id.text()};
-    const auto released = locks_of(owner).release(release);
+    const auto released = locks_of(request.owner).release(release);
     service::AcquireResult left;
     left.outcome = service::Ended::kInterrupted;
     if (released) return refused(left);
   }
   return granted(result);
+}
+
+Said LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
+  auto request = request_of(owner, arguments);
+  if (!request) return trouble(request.error());
+  const std::int64_t wait_ms =
+      std::min(number_argument(arguments, "wait_s", 0) * 1000, kWaitMostMs);
+  service::Locks locks = locks_of(owner);
+  locks.take_messages_along(wait_ms == 0);  // who waits is told at the end of that
+  Said said = acquired(locks, *request, wait_ms, call);
+  if (wait_ms == 0) add_mail(locks, said);
+  return said;
 }
 
 }  // namespace lockkeeper::mcp

@@ -54,7 +54,9 @@ class LockServer {
   Said message(const core::Owner& owner, Call& call, const Json& arguments);
 
   Result<WaitRequest> request_of(const core::Owner& owner, const Json& arguments);
-  Result<WaitingRoom::Waited> ask(WaitRequest& request, std::int64_t wait_ms, Call& call);
+  Result<WaitingRoom::Waited> ask(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
+                                  Call& call);
+  Said acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
   Said refused(const service::AcquireResult& result) const;
   Said granted(const service::AcquireResult& result) const;
   Said everything(const core::Owner& owner);
@@ -62,6 +64,7 @@ class LockServer {
   Said send(const core::Owner& owner, const Json& arguments);
   Said read(const core::Owner& owner);
   void add_mail(const core::Owner& owner, Said& said);
+  void add_mail(service::Locks& locks, Said& said);
   Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;
   service::Locks locks_of(const core::Owner& owner) const;
   std::int64_t now_wall_ms() const { return table_.runtime().clock->now().wall_ms; }

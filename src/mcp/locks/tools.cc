@@ -44,6 +44,7 @@ Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& a
     left = waiting_.leave(owner, *keys);
   }
   service::Locks locks = locks_of(owner);
+  locks.take_messages_along();
   auto reply = locks.release(command);
   if (!reply) return trouble(reply.error());
   std::erase_if(reply->not_held,
@@ -71,6 +72,7 @@ Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& a
   } else {
     text += "Next: change nothing of it any more without lock_acquire";
   }
+  add_mail(locks, said);
   return said;
 }
 

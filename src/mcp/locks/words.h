@@ -16,6 +16,7 @@ struct Said {
   std::string message;
   Json json = Json::object();  // without the message
   bool is_error = false;
+  bool mail_taken = false;  // what came for the caller was looked for, and is in it
 
   Answer answer() &&;
 };
