@@ -1,7 +1,9 @@
 # Most of a fresh build went into reading the same headers again for every file. With LOCKKEEPER_UNITY
 # the files of a target are compiled several at a time; the dev preset compiles each alone, so that
-# none leans on another's includes. In these the files give one name to different things.
-set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_http lockkeeper_mcp_locks)
+# none leans on another's includes. Not these: in some the files give one name to different things,
+# and of the workflow dialect the library takes the files that need no planner (src/embed).
+set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_http lockkeeper_mcp_locks
+                      lockkeeper_dialect_workflow)
 
 function(lockkeeper_together target)
   if(LOCKKEEPER_UNITY AND NOT target IN_LIST lockkeeper_singly)
