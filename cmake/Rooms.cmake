@@ -2,7 +2,7 @@
 # the files of a target are compiled several at a time; the dev preset compiles each alone, so that
 # none leans on another's includes. Not these: in some the files give one name to different things,
 # and of the workflow dialect the library takes the files that need no planner (src/embed).
-set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_http lockkeeper_mcp_locks
+set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_mcp_locks
                       lockkeeper_dialect_workflow)
 
 function(lockkeeper_together target)

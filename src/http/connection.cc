@@ -25,10 +25,6 @@ constexpr std::size_t kReadStep = 4U << 10;
 
 using Parser = beast::http::request_parser<beast::http::string_body>;
 
-auto into(error_code& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
-
 int status_of(const error_code& error) {
   using Wrong = beast::http::error;
   if (error == Wrong::end_of_stream || error == Wrong::partial_message) return 0;

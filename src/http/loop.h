@@ -5,6 +5,8 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -14,6 +16,11 @@
 namespace lockkeeper::http {
 
 class Connection;
+
+// co_await something(…, into(error)): what goes wrong is there afterwards, and not thrown.
+inline auto into(boost::system::error_code& error) {
+  return boost::asio::redirect_error(boost::asio::use_awaitable, error);
+}
 
 struct Loop {
   Loop(Options options_given, Handler handler_given)

@@ -21,10 +21,6 @@ using boost::system::error_code;
 
 namespace {
 
-auto into(error_code& error) {
-  return asio::redirect_error(asio::use_awaitable, error);
-}
-
 // A process may have 1,024 descriptors where nobody said otherwise; each client takes one.
 void allow_descriptors(std::size_t connections) {
   constexpr std::size_t kOthers = 256;

@@ -41,7 +41,7 @@ bool Pool::run(std::function<void()> work) {
   Threads ended;
   {
     const std::lock_guard lock(mutex_);
-    if (ending_ || waiting_.size() >= kQueueMax) return false;
+    if (ending_ || waiting_.size() >= queue_max_) return false;
     waiting_.push_back(std::move(work));
     if (!grow()) {
       waiting_.pop_back();

@@ -20,11 +20,12 @@ namespace lockkeeper::mcp {
 class Pool {
  public:
   static constexpr std::size_t kPausesMax = 512;
-  static constexpr std::size_t kQueueMax = 2'048;  // of what has not begun
+  static constexpr std::size_t kQueueMax = 2'048;
 
-  // `threads_max` of them work, `pauses_max` wait.
-  explicit Pool(std::size_t threads_max, std::size_t pauses_max = kPausesMax)
-      : threads_max_(threads_max), pauses_max_(pauses_max) {}
+  // `threads_max` of them work, `pauses_max` wait, `queue_max` have not begun.
+  explicit Pool(std::size_t threads_max, std::size_t pauses_max = kPausesMax,
+                std::size_t queue_max = kQueueMax)
+      : threads_max_(threads_max), pauses_max_(pauses_max), queue_max_(queue_max) {}
   // Waits for what runs; what has not begun is dropped.
   ~Pool();
   Pool(const Pool&) = delete;
@@ -45,6 +46,7 @@ class Pool {
 
   const std::size_t threads_max_;
   const std::size_t pauses_max_;
+  const std::size_t queue_max_;
   std::mutex mutex_;  // protects all below
   std::condition_variable wanted_;
   std::deque<std::function<void()>> waiting_;

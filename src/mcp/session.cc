@@ -267,12 +267,17 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
   Client client;
   const std::string asked = message.params["protocolVersion"].get<std::string>();
   if (is_legacy_revision(asked)) client.revision = asked;
-  const auto object = [&](const char* name) {
+  // Who leaves them out can do nothing special and has no name; what is there must be right.
+  for (const auto& [name, place] :
+       {std::pair("capabilities", &client.capabilities), std::pair("clientInfo", &client.info)}) {
     const auto found = message.params.find(name);
-    return found != message.params.end() && found->is_object() ? *found : Json::object();
-  };
-  client.capabilities = object("capabilities");
-  client.info = object("clientInfo");
+    if (found == message.params.end()) continue;
+    if (!found->is_object()) {
+      return refuse(message.id, invalid(code::kInvalidParams, quote(name) + " must be an object"),
+                    *outlet);
+    }
+    *place = *found;
+  }
   bool again = false;
   {
     const std::lock_guard lock(mutex_);

@@ -121,9 +121,9 @@ TEST(SessionCalls, TooManyAtOnceAreTold) {
                                       EXPECT_TRUE(go.wait());
                                       return tool_answer("done", nullptr);
                                     })}),
-                    1);
+                    1, 64);
   client.initialize("2025-11-25");
-  constexpr int kCalls = Pool::kQueueMax + 100;
+  constexpr int kCalls = 200;
   for (int i = 0; i < kCalls; ++i) client.send(i, "tools/call", call("work"));
   EXPECT_EQ(client.ask("ping")["result"], Json::object());
   go.open();

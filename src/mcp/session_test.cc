@@ -68,6 +68,11 @@ TEST(Session, InitializeSettlesTheRevision) {
   }
   TestClient client(full());
   EXPECT_EQ(code_of(client.ask("initialize")), code::kInvalidParams);
+  for (const char* const mistyped : {"capabilities", "clientInfo"}) {
+    EXPECT_EQ(
+        code_of(client.ask("initialize", {{"protocolVersion", "2025-11-25"}, {mistyped, "x"}})),
+        code::kInvalidParams);
+  }
   EXPECT_EQ(code_of(client.initialize("2025-11-25")), 0);  // the failed one does not count
 }
 

@@ -27,8 +27,9 @@ inline Tool test_tool(const std::string& name, std::function<Answer(Call&, const
 // A session, and what came of it.
 class TestClient {
  public:
-  explicit TestClient(Catalogue catalogue, std::size_t threads = 4)
-      : catalogue_(std::move(catalogue)), pool_(threads) {
+  explicit TestClient(Catalogue catalogue, std::size_t threads = 4,
+                      std::size_t queue_max = Pool::kQueueMax)
+      : catalogue_(std::move(catalogue)), pool_(threads, Pool::kPausesMax, queue_max) {
     session_->set_listener(out_);
   }
   ~TestClient() { session_->close(); }

@@ -46,6 +46,22 @@ class Killed : public Crowd, public testing::WithParamInterface<const char*> {
     return outcome == "granted" || outcome == "renewed";
   }
 
+  // Did it live to answer? Whether or not, it is dead now, and nothing is amiss.
+  bool survived(Client& dying, int id) {
+    const bool answered = dying.answered_before_end(id);
+    if (answered) dying.kill(SIGKILL);
+    EXPECT_EQ(dying.finish(), kKilled);
+    at_most_one_holder();
+    comes_again();
+    return answered;
+  }
+
+  ClientOptions victim_at(int place) {
+    ClientOptions options = victim(std::string(GetParam()) + "@" + std::to_string(place));
+    options.revision = "2025-06-18";
+    return options;
+  }
+
   // Opens in the legacy era by hand, since it may die at any point of it.
   static int ask_for_it(Client& client, int wait_s) {
     client.request("initialize", {{"protocolVersion", "2025-06-18"},
@@ -60,16 +76,9 @@ TEST_P(Killed, F1_while_it_takes_a_free_lock) {
   int killed = 0;
   for (int place = 1; place < kPlacesMost; ++place) {
     SCOPED_TRACE(place);
-    ClientOptions options = victim(std::string(GetParam()) + "@" + std::to_string(place));
-    options.revision = "2025-06-18";
-    Client dying(stage_, options);
+    Client dying(stage_, victim_at(place));
     const int id = ask_for_it(dying, 0);
-    const bool survived = dying.answered_before_end(id);
-    if (survived) dying.kill(SIGKILL);
-    EXPECT_EQ(dying.finish(), kKilled);
-    at_most_one_holder();
-    comes_again();
-    if (survived) break;
+    if (survived(dying, id)) break;
     ++killed;
   }
   EXPECT_GT(killed, 3) << "the fault must have struck";
@@ -82,19 +91,12 @@ TEST_P(Killed, F1_while_the_lock_is_handed_to_it) {
   for (int place = 1; place < kPlacesMost; place += place < 40 ? 3 : 40) {
     SCOPED_TRACE(place);
     ASSERT_TRUE(is_granted(client(0).tool("lock_acquire", wanted("a"))));
-    ClientOptions options = victim(std::string(GetParam()) + "@" + std::to_string(place));
-    options.revision = "2025-06-18";
-    Client dying(stage_, options);
+    Client dying(stage_, victim_at(place));
     const int id = ask_for_it(dying, 45);
     EXPECT_TRUE(
         stage::eventually([&] { return !dying.process().running() || stage_.waiters() == 1; }));
     unlock(client(0));
-    const bool survived = dying.answered_before_end(id);
-    if (survived) dying.kill(SIGKILL);
-    EXPECT_EQ(dying.finish(), kKilled);
-    at_most_one_holder();
-    comes_again();
-    if (survived) break;
+    if (survived(dying, id)) break;
     ++killed;
   }
   EXPECT_GT(killed, 3) << "the fault must have struck";

@@ -1,17 +1,13 @@
 // A store that is full or damaged in the middle of a conversation: each call of each tool has its
 // answer, nothing is granted, and the server lives on (I9, I10, L9). See store_trouble_test.cc,
 // too.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <sys/statvfs.h>
 
 #include <csignal>
 #include <filesystem>
 
-#include "chaos/faults/fault_stage.h"
-#include "chaos/faults/namespaces.h"
+#include "chaos/faults/small_disk.h"
 #include "mcp/client.h"
 
 namespace lockkeeper::proof {
@@ -80,38 +76,13 @@ TEST(ToolsTrouble, a_store_that_is_damaged_while_somebody_waits) {
   client.expect_alive();
 }
 
-class FullDisk : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string why = faults::own_mounts(); !why.empty()) GTEST_SKIP() << why;
-    ASSERT_EQ(::mount("small", stage_.repo().c_str(), "tmpfs", 0, "size=6m"), 0);
-    mounted_ = true;
-    stage_.env["XDG_STATE_HOME"] = stage_.repo() + "/.state";
-    stage_.git("repo", {"init", "-q", "."});
-    std::filesystem::create_directory(stage_.repo() + "/.state");
-  }
-  void TearDown() override {
-    if (mounted_) {
-      EXPECT_EQ(::umount2(stage_.repo().c_str(), MNT_DETACH), 0);
-    }
-  }
-  std::string filler() const { return stage_.repo() + "/filler"; }
-  void fill() const {
-    const Fd fd(::open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    struct statvfs disk{};
-    ASSERT_EQ(::fstatvfs(fd.get(), &disk), 0);
-    const auto free = static_cast<off_t>(disk.f_bavail * disk.f_frsize);
-    ASSERT_EQ(::posix_fallocate(fd.get(), 0, free), 0);
-  }
-
-  faults::FaultStage stage_{stage::Stage::Git::kNo};
-  bool mounted_ = false;
-};
-
-TEST_F(FullDisk, a_disk_that_is_full_and_has_space_again) {
-  Client client(stage_, {.agent = "amy"});
+TEST(ToolsTrouble, F13_a_disk_that_is_full_and_has_space_again) {
+  faults::FaultStage stage{stage::Stage::Git::kNo};
+  faults::SmallDisk disk(stage);
+  if (const std::string why = disk.mount(); !why.empty()) GTEST_SKIP() << why;
+  Client client(stage, {.agent = "amy"});
   client.call_tool("lock_acquire", on("first"));
-  fill();
+  disk.fill_but(0);
   const std::string reason(4'000, 'r');
   int granted = 0;
   Json last;
@@ -122,9 +93,9 @@ TEST_F(FullDisk, a_disk_that_is_full_and_has_space_again) {
   }
   EXPECT_EQ(last["structuredContent"]["error"]["code"], "no_space") << last.dump();
   EXPECT_THAT(words(client.call_tool("lock_status", on("first"))), HasSubstr("Yours: first"));
-  std::filesystem::remove(filler());
+  disk.make_space();
   EXPECT_THAT(words(client.call_tool("lock_acquire", on("after"))), HasSubstr("Locked after"));
-  EXPECT_EQ(stage_.list()["leases"].size(), static_cast<std::size_t>(granted) + 2);
+  EXPECT_EQ(stage.list()["leases"].size(), static_cast<std::size_t>(granted) + 2);
 }
 
 }  // namespace
