@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
 
-set(library_rooms base key kv kv_lmdb host core service dialect wiring embed)
+set(library_rooms base key kv kv_lmdb host core realm layout service dialect wiring embed)
 foreach(dialect workflow coordinator coordmcp dirlock mkdir)
   if(TARGET lockkeeper_dialect_${dialect})
     list(APPEND library_rooms dialect_${dialect})
@@ -60,7 +60,7 @@ function(lockkeeper_printed file)
 endfunction()
 
 # The verbs, from the table that the program has them from.
-file(STRINGS ${PROJECT_SOURCE_DIR}/src/cli/verbs.cc verb_lines REGEX "^    {\"[a-z]+\", \"")
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/cli/verbs/verbs.cc verb_lines REGEX "^    {\"[a-z]+\", \"")
 set(manual_pages lockkeeper.1)
 lockkeeper_printed(lockkeeper.1 help --man)
 foreach(line ${verb_lines})

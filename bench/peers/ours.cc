@@ -100,17 +100,17 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
     return std::nullopt;
   };
   runtime_.layout_kinds = wiring::layout_kinds();
-  runtime_.open_store = [this](const service::StoreRequest& request) {
+  runtime_.open_store = [this](const layout::StoreRequest& request) {
     return wiring::open_embedded(runtime_, request);
   };
-  service::FindRealm find;
+  realm::FindRealm find;
   find.explicit_dir = folder_;
   find.env = runtime_.env;
-  const service::Realm realm = must(service::find_realm(find));
+  const realm::Realm realm = must(realm::find_realm(find));
   LOCKKEEPER_ASSERT(realm.root == std::filesystem::canonical(folder_));
-  service::Settings settings;
-  settings.durability.value = full ? service::Durability::kFull : service::Durability::kProcess;
-  table_ = std::make_unique<service::LockTable>(runtime_, realm, settings);
+  realm::Settings settings;
+  settings.durability.value = full ? realm::Durability::kFull : realm::Durability::kProcess;
+  table_ = std::make_unique<layout::LockTable>(runtime_, realm, settings);
 }
 
 void Place::hold(const std::string& prefix, int count, const std::function<std::string(int)>& text,
@@ -144,7 +144,7 @@ core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::s
   return wanted;
 }
 
-void table_pair(service::LockTable& table, const core::AcquireRequest& wanted) {
+void table_pair(layout::LockTable& table, const core::AcquireRequest& wanted) {
   core::LeaseId id;
   must(table.write([&](core::Table& rows) -> Result<bool> {
     LK_ASSIGN(const core::AcquireReply reply, rows.acquire(wanted));

@@ -21,7 +21,7 @@ class Place {
   Place& operator=(const Place&) = delete;
 
   const std::string& folder() const { return folder_; }
-  service::LockTable& table() { return *table_; }
+  layout::LockTable& table() { return *table_; }
 
   // Takes these for agents named `prefix` and a number, each as a lease of its own, a thousand to a
   // commit. `checked`: by asking for them; else the rows are written as they are for a grant, where
@@ -35,8 +35,8 @@ class Place {
   const std::string folder_;
   SystemClock clock_;
   SystemRandom random_;
-  service::Runtime runtime_;
-  std::unique_ptr<service::LockTable> table_;
+  layout::Runtime runtime_;
+  std::unique_ptr<layout::LockTable> table_;
 };
 
 // What the program must have in its environment to see the realms of this run alone.
@@ -45,7 +45,7 @@ std::string state_folder_for(const std::string& folder);
 core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::string& agent);
 
 // Acquire and release through the table.
-void table_pair(service::LockTable& table, const core::AcquireRequest& wanted);
+void table_pair(layout::LockTable& table, const core::AcquireRequest& wanted);
 // The same through the verbs.
 void verbs_pair(service::Locks& locks, const std::string& path);
 

@@ -14,7 +14,7 @@
 #include "bench/peers/ours.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/questions.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::bench {
@@ -136,11 +136,11 @@ std::unique_ptr<Place> make_place(const Setup& setup, const Case& one, int numbe
   const std::string root = workspace + "/out";
   std::filesystem::create_directories(root);
   one.fill(root, workspace);
-  service::UseLayout use;
+  layout::UseLayout use;
   use.entry.kind = one.kind;
   use.entry.root = root;
   use.entry.options = one.options;
-  must(service::use_layout(place->table(), use));
+  must(layout::use_layout(place->table(), use));
   return place;
 }
 
@@ -161,7 +161,7 @@ void judge(const std::vector<Case>& cases, const std::string& how, Answer& answe
 void ask_foreign(const Setup& setup, Answer& answer) {
   if (!has_program(setup, answer)) return;
   std::vector<Case> cases = cases_of(setup.foreign);
-  const service::LayoutKinds kinds = wiring::layout_kinds();
+  const layout::LayoutKinds kinds = wiring::layout_kinds();
   std::erase_if(cases, [&](const Case& c) { return !c.kind.empty() && !kinds.contains(c.kind); });
   setup.progress->say("preparing " + grouped(setup.foreign) + " locks of other tools, five times");
   std::vector<std::unique_ptr<Place>> places;

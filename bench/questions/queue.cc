@@ -109,7 +109,7 @@ Measured with_processes(const Setup& setup, int waiters) {
 // A release, which grants the next in the same commit, and the next one's confirmation.
 Measured in_the_table(const Setup& setup, int waiters) {
   Place place(setup.fresh("queue-table"), Kept::kProcess);
-  service::LockTable& table = place.table();
+  layout::LockTable& table = place.table();
   const core::Attachment slot = must(table.own_slot());
   std::vector<std::pair<core::Owner, core::LeaseId>> line;
   for (int i = 0; i <= waiters; ++i) {

@@ -10,7 +10,7 @@
 namespace lockkeeper::bench {
 namespace {
 
-double read_once(service::LockTable& table, int i) {
+double read_once(layout::LockTable& table, int i) {
   const core::AcquireRequest wanted = ask_for({path_at(9, i)}, "reader");
   return timed([&] {
     must(table.read([&](core::Table& rows) -> Result<void> {

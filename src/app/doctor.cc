@@ -57,7 +57,7 @@ class Doctor {
     return exit_status(first_->code);
   }
 
-  std::optional<service::Realm> look_at_realm() {
+  std::optional<realm::Realm> look_at_realm() {
     auto realm = context_.realm({});
     if (!realm) {
       bad("realm", realm.error());
@@ -69,8 +69,8 @@ class Doctor {
     return std::move(*realm);
   }
 
-  void look_at_settings(const service::Realm& realm) {
-    auto settings = service::load_settings(realm, context_.runtime().env);
+  void look_at_settings(const realm::Realm& realm) {
+    auto settings = realm::load_settings(realm, context_.runtime().env);
     if (!settings) return bad("settings", settings.error());
     durability_ = settings->durability.value;
     good("settings", settings->files.empty() ? "defaults, no file" : settings->files.front());
@@ -79,15 +79,15 @@ class Doctor {
   void look_at_identity() {
     auto open = context_.open(std::vector<std::string>{});
     if (!open) return bad("identity", open.error());
-    const service::Identity& who = (*open)->identity;
+    const realm::Identity& who = (*open)->identity;
     const std::string session = who.session.empty() ? "no session" : "session " + who.session;
     good("identity", who.agent + ", " + session + " (" + who.source + ")");
   }
 
-  void look_at_store(const service::Realm& realm, bool repair) {
-    const auto state = service::look_at_store(realm);
+  void look_at_store(const realm::Realm& realm, bool repair) {
+    const auto state = realm::look_at_store(realm);
     if (!state) return bad("store", state.error());
-    if (*state == service::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
+    if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
     auto options = wiring::embedded_options(context_.runtime(), {realm, durability_, false});
     if (!options) return bad("store", options.error());
     if (repair && !repair_store(*options)) return;
@@ -96,7 +96,7 @@ class Doctor {
   }
 
   // There is no folder: was there ever a store? False: nothing is left to look at.
-  bool look_at_absent(const service::Realm& realm, bool repair) {
+  bool look_at_absent(const realm::Realm& realm, bool repair) {
     const auto opened = wiring::open_embedded(context_.runtime(), {realm, durability_, false});
     if (!opened && opened.error().code == Code::kNotFound) {
       good("store", "none yet: nothing is locked");
@@ -108,7 +108,7 @@ class Doctor {
       bad("store", error);
       return false;
     }
-    const auto made = service::create_store_folder(realm);
+    const auto made = realm::create_store_folder(realm);
     if (!made) bad("store", made.error());
     return made.has_value();
   }
@@ -194,7 +194,7 @@ class Doctor {
 
   cli::VerbContext& context_;
   cli::Output& out_;
-  service::Durability durability_ = service::Durability::kFull;
+  realm::Durability durability_ = realm::Durability::kFull;
   Json json_;
   std::optional<Error> first_;
 };

@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/cli.h"
+#include "cli/verbs/verbs.h"
 #include "kv/memory/faulty_store.h"
-#include "service/runtime.h"
+#include "layout/runtime.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper {
@@ -33,11 +34,11 @@ class FaultedStore final : public kv::Store {
   std::unique_ptr<kv::FaultyStore> faulty_;
 };
 
-Result<std::unique_ptr<kv::Store>> open_store(const service::StoreRequest& request,
-                                              const service::Runtime& runtime) {
+Result<std::unique_ptr<kv::Store>> open_store(const layout::StoreRequest& request,
+                                              const layout::Runtime& runtime) {
   LK_ASSIGN(std::unique_ptr<kv::Store> store, wiring::open_remembered(runtime, request));
   // A test seam: docs/internals/test-seams.md.
-  const auto plan = service::variable(runtime.env, "LOCKKEEPER_TEST_FAULT");
+  const auto plan = realm::variable(runtime.env, "LOCKKEEPER_TEST_FAULT");
   if (!plan) return store;
   LK_ASSIGN(const kv::ProcessFault fault, kv::parse_process_fault(*plan));
   return std::make_unique<FaultedStore>(std::move(store), fault);
@@ -63,16 +64,17 @@ int main(int argc, char** argv) {
   using namespace lockkeeper;
   const SystemClock clock;
   SystemRandom random;
-  service::Runtime runtime;
+  layout::Runtime runtime;
   runtime.clock = &clock;
   runtime.random = &random;
-  runtime.env = service::process_environment();
-  runtime.open_store = [&](const service::StoreRequest& request) {
+  runtime.env = realm::process_environment();
+  runtime.open_store = [&](const layout::StoreRequest& request) {
     return open_store(request, runtime);
   };
   runtime.layout_kinds = wiring::layout_kinds();
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
+  environment.verbs = cli::all_verbs();
   environment.program = own_path();
   environment.doctor = app::doctor;
   environment.mcp = app::serve_mcp;

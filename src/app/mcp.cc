@@ -23,15 +23,15 @@ constexpr auto kLongestEnd = std::chrono::seconds(3);
 
 // Who calls where a call does not say it.
 Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOptions& options,
-                              const service::Identity& who) {
+                              const realm::Identity& who) {
   // What is known apart from this run; without it a session is made.
-  LK_ASSIGN(const service::Identity lasting, context.identity(false));
-  const service::Environment& env = context.runtime().env;
+  LK_ASSIGN(const realm::Identity lasting, context.identity(false));
+  const realm::Environment& env = context.runtime().env;
   mcp::Caller caller;
   caller.who = who;
-  caller.agent_given = context.common().agent || service::variable(env, "LOCKKEEPER_AGENT");
+  caller.agent_given = context.common().agent || realm::variable(env, "LOCKKEEPER_AGENT");
   caller.agent_known = caller.agent_given || !lasting.session_derived;
-  caller.session_given = context.common().session || service::variable(env, "LOCKKEEPER_SESSION");
+  caller.session_given = context.common().session || realm::variable(env, "LOCKKEEPER_SESSION");
   caller.session_known = !lasting.session.empty() && !lasting.session_derived;
   caller.strangers = options.http.has_value();
   return caller;

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "http/token.h"
-#include "mcp/streamable.h"
+#include "mcp/http/streamable.h"
 
 namespace lockkeeper::app {
 namespace {
@@ -31,14 +31,14 @@ Result<void> check_http(const cli::McpOptions& options) {
       "leave --no-auth away, or listen on 127.0.0.1");
 }
 
-Result<void> serve_mcp_http(const cli::McpOptions& options, const service::Realm& realm,
+Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& realm,
                             const mcp::Catalogue& catalogue, mcp::Pool& pool,
                             mcp::Audience& audience, int ended, cli::Output& out) {
   http::Door door;
   LK_ASSIGN(door.address, http::parse_address(*options.http));
   std::string file;
   if (!options.no_auth) {
-    if (!options.token_file) LK_CHECK(service::create_store_folder(realm));
+    if (!options.token_file) LK_CHECK(realm::create_store_folder(realm));
     file = options.token_file.value_or(realm.store_folder + "/" + kTokenName);
     LK_ASSIGN(door.token, http::read_or_make_token(file));
   }

@@ -12,7 +12,7 @@ Result<void> check_http(const cli::McpOptions& options);
 // Serves until `ended` is readable. One line on stderr says where, and where the token lies; never
 // the token.
 // REQUIRES: options.http, and check_http() liked it.
-Result<void> serve_mcp_http(const cli::McpOptions& options, const service::Realm& realm,
+Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& realm,
                             const mcp::Catalogue& catalogue, mcp::Pool& pool,
                             mcp::Audience& audience, int ended, cli::Output& out);
 

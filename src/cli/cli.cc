@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/context.h"
 #include "cli/manual.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -27,7 +28,13 @@ std::size_t verb_place(const std::vector<std::string>& words) {
   return std::min(at, words.size());
 }
 
-std::string overview() {
+// Null: there is none.
+const Verb* find_verb(const CliEnvironment& environment, std::string_view name) {
+  const auto found = std::ranges::find(environment.verbs, name, &Verb::name);
+  return found == environment.verbs.end() ? nullptr : &*found;
+}
+
+std::string overview(const CliEnvironment& environment) {
   std::string text =
       "Locks for coding agents that share a repository.\n"
       "\n"
@@ -38,7 +45,7 @@ std::string overview() {
       "  lockkeeper release --all                              give everything back\n"
       "\n"
       "Verbs:\n";
-  for (const Verb& verb : verbs()) {
+  for (const Verb& verb : environment.verbs) {
     text += "  " + std::string(verb.name) + std::string(13 - verb.name.size(), ' ') +
             std::string(verb.summary) + "\n";
   }
@@ -66,19 +73,19 @@ int without_verb(const std::vector<std::string>& words, const CliEnvironment& en
     return 0;
   }
   if (has(words, "--help") || has(words, "-h")) {
-    std::fputs(overview().c_str(), environment.out);
+    std::fputs(overview(environment).c_str(), environment.out);
     return 0;
   }
   if (out.json() || !words.empty()) {
     return out.failed({Code::kUsage, "no verb was named", "see: lockkeeper --help"});
   }
-  std::fputs(overview().c_str(), environment.err);
+  std::fputs(overview(environment).c_str(), environment.err);
   return exit_status(Code::kUsage);
 }
 
 int unknown_verb(std::string_view name, bool json, const CliEnvironment& environment) {
   std::vector<std::string_view> known;
-  for (const Verb& verb : verbs()) known.push_back(verb.name);
+  for (const Verb& verb : environment.verbs) known.push_back(verb.name);
   Error error{Code::kUsage, "unknown verb " + quote(name), "see: lockkeeper --help"};
   if (const auto meant = nearest(name, known))
     error.hint = "did you mean lockkeeper " + *meant + "?";
@@ -103,13 +110,14 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   if (at == words.size()) return without_verb(words, environment);
   std::string name = words[at];
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
-  if (name == "help" && find_verb(name) == nullptr) {  // `help VERB`, as other tools have it
+  if (name == "help" &&
+      find_verb(environment, name) == nullptr) {  // `help VERB`, as other tools have it
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = words.front();
     words = {"--help"};
   }
-  const Verb* const verb = find_verb(name);
+  const Verb* const verb = find_verb(environment, name);
   if (verb == nullptr) {
     const auto end = std::ranges::find(words, "--");
     const bool json = std::find(words.begin(), end, "--json") != end;

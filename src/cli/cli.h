@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "service/runtime.h"
+#include "cli/verb.h"
+#include "layout/runtime.h"
 
 namespace lockkeeper::cli {
-
-class VerbContext;
 
 // How `mcp` is to serve.
 struct McpOptions {
@@ -23,9 +23,10 @@ struct McpOptions {
 };
 
 struct CliEnvironment {
-  const service::Runtime* runtime = nullptr;  // must outlive the call
-  std::string cwd;                            // absolute; empty: find out when needed
-  std::string program;                        // of this process, for verbs that start it again
+  const layout::Runtime* runtime = nullptr;  // must outlive the call
+  std::span<const Verb> verbs;
+  std::string cwd;      // absolute; empty: find out when needed
+  std::string program;  // of this process, for verbs that start it again
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
@@ -40,7 +41,7 @@ struct CliEnvironment {
   std::function<int(VerbContext&, const McpOptions&)> mcp;
 };
 
-// Runs one command and gives its exit status (CONTRACT's table). Throws nothing.
+// Runs one command and returns its exit status (docs/reference/cli.md). Throws nothing.
 int run_cli(int argc, const char* const* argv, const CliEnvironment& environment);
 
 }  // namespace lockkeeper::cli

@@ -3,16 +3,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/context.h"
+#include "cli/verb.h"
 
 namespace lockkeeper::cli {
 namespace {
 
 using Complete = Arguments::Complete;
 using Declared = Arguments::Declared;
-
-bool is_flag(const Declared& declared) {
-  return declared.name.starts_with("--") && !declared.name.starts_with("-- ");
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string all;
@@ -315,6 +313,21 @@ std::string fish_completion(const std::vector<VerbShape>& verbs) {
     for (const VerbShape& verb : verbs) text += fish_verb(verb, program);
   }
   return text;
+}
+
+bool is_flag(const Arguments::Declared& declared) {
+  return declared.name.starts_with("--") && !declared.name.starts_with("-- ");
+}
+
+std::vector<VerbShape> verb_shapes(const CliEnvironment& environment) {
+  std::vector<VerbShape> all;
+  for (const Verb& verb : environment.verbs) {
+    VerbContext context(environment, verb, VerbContext::Describe{});
+    verb.run(context);  // stops at parse()
+    all.push_back({std::string(verb.name), std::string(verb.summary), std::string(verb.examples),
+                   context.arguments().declared(), context.arguments().takes_command()});
+  }
+  return all;
 }
 
 }  // namespace lockkeeper::cli

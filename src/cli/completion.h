@@ -17,6 +17,9 @@ struct VerbShape {
   bool takes_command = false;
 };
 
+// Otherwise it is a word.
+bool is_flag(const Arguments::Declared& declared);
+
 struct CliEnvironment;
 
 // Of all verbs, as each declares itself.

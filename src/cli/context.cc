@@ -6,9 +6,9 @@
 #include <climits>
 
 #include "base/text.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "host/process.h"
-#include "service/store_url.h"
+#include "realm/store_url.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -43,9 +43,9 @@ OutputOptions VerbContext::output_options() const {
   options.out_is_terminal = environment_.out_is_terminal;
   options.err_is_terminal = environment_.err_is_terminal;
   options.columns = environment_.columns;
-  const service::Environment& env = environment_.runtime->env;
+  const realm::Environment& env = environment_.runtime->env;
   options.draws = env("TERM").value_or("dumb") != "dumb";
-  options.color = options.draws && !service::variable(env, "NO_COLOR");
+  options.color = options.draws && !realm::variable(env, "NO_COLOR");
   options.json = common_.json || asks_for_json(words_);
   options.quiet = common_.quiet;
   return options;
@@ -99,44 +99,44 @@ std::optional<int> VerbContext::parse_some(const std::vector<std::string>& targe
                          "see: lockkeeper " + std::string(verb_.name) + " --help"});
 }
 
-Result<service::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {
-  const service::Environment& env = runtime().env;
-  service::FindRealm request;
+Result<realm::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {
+  const realm::Environment& env = runtime().env;
+  realm::FindRealm request;
   request.explicit_dir =
-      common_.realm ? *common_.realm : service::variable(env, "LOCKKEEPER_REALM").value_or("");
+      common_.realm ? *common_.realm : realm::variable(env, "LOCKKEEPER_REALM").value_or("");
   if (common_.realm && common_.realm->empty()) {
     return fail(Code::kInvalidInput, "--realm is empty", "name a folder: --realm DIR");
   }
   request.resources = resources;
   request.cwd = environment_.cwd;
   request.env = env;
-  LK_ASSIGN(service::Realm realm, service::find_realm(request));
+  LK_ASSIGN(realm::Realm realm, realm::find_realm(request));
   const std::string url =
-      common_.store ? *common_.store : service::variable(env, "LOCKKEEPER_STORE").value_or("");
-  LK_CHECK(service::choose_store(realm, url, env));
+      common_.store ? *common_.store : realm::variable(env, "LOCKKEEPER_STORE").value_or("");
+  LK_CHECK(realm::choose_store(realm, url, env));
   return realm;
 }
 
 Result<std::unique_ptr<OpenLocks>> VerbContext::open(const std::vector<std::string>& resources,
                                                      bool new_session) const {
-  LK_ASSIGN(service::Realm realm, this->realm(resources));
+  LK_ASSIGN(realm::Realm realm, this->realm(resources));
   return open(std::move(realm), new_session);
 }
 
-Result<service::Identity> VerbContext::identity(bool new_session) const {
-  service::IdentityRequest request;
+Result<realm::Identity> VerbContext::identity(bool new_session) const {
+  realm::IdentityRequest request;
   request.agent = common_.agent;
   request.session = common_.session;
   request.env = runtime().env;
   request.terminal_session = host::terminal_session;
   if (new_session) request.new_session = runtime().random;
-  return service::find_identity(request);
+  return realm::find_identity(request);
 }
 
-Result<std::unique_ptr<OpenLocks>> VerbContext::open(service::Realm realm, bool new_session) const {
-  LK_ASSIGN(const service::Identity who, identity(new_session));
+Result<std::unique_ptr<OpenLocks>> VerbContext::open(realm::Realm realm, bool new_session) const {
+  LK_ASSIGN(const realm::Identity who, identity(new_session));
   LK_ASSIGN(service::Under under, service::under_from(runtime().env));
-  LK_ASSIGN(service::Settings settings, service::load_settings(realm, runtime().env));
+  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime().env));
   return std::make_unique<OpenLocks>(runtime(), std::move(realm), std::move(settings), who,
                                      std::move(under));
 }
@@ -144,10 +144,10 @@ Result<std::unique_ptr<OpenLocks>> VerbContext::open(service::Realm realm, bool 
 Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) const {
   service::Wanted wanted;
   wanted.texts = std::move(texts);
-  wanted.base.kind = service::Base::kCwd;
+  wanted.base.kind = realm::Base::kCwd;
   wanted.base.folder = environment_.cwd;
   wanted.base.realm_named =
-      common_.realm || service::variable(runtime().env, "LOCKKEEPER_REALM").has_value();
+      common_.realm || realm::variable(runtime().env, "LOCKKEEPER_REALM").has_value();
   if (wanted.base.folder.empty()) {
     char folder[PATH_MAX];
     if (::getcwd(folder, sizeof folder) == nullptr) {

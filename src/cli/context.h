@@ -37,14 +37,14 @@ struct CommonOptions {
 
 // A realm's table and the verbs on it in one owner's name.
 struct OpenLocks {
-  OpenLocks(const service::Runtime& runtime, service::Realm realm, service::Settings settings,
-            const service::Identity& who, service::Under under)
+  OpenLocks(const layout::Runtime& runtime, realm::Realm realm, realm::Settings settings,
+            const realm::Identity& who, service::Under under)
       : table(runtime, std::move(realm), std::move(settings)),
         identity(who),
         locks(table, core::Owner{who.agent, who.session}, std::move(under)) {}
 
-  service::LockTable table;
-  service::Identity identity;
+  layout::LockTable table;
+  realm::Identity identity;
   service::Locks locks;
 };
 
@@ -72,22 +72,22 @@ class VerbContext {
   void act_in(std::optional<std::string> session) { common_.session = std::move(session); }
   Output& out() { return output_; }
   const CliEnvironment& environment() const { return environment_; }
-  const service::Runtime& runtime() const { return *environment_.runtime; }
+  const layout::Runtime& runtime() const { return *environment_.runtime; }
   std::int64_t now_wall_ms() const { return runtime().clock->now().wall_ms; }
 
   // The realm that the options, the environment, the named paths or the current folder say, with
   // the store that was asked for. Creates nothing.
-  Result<service::Realm> realm(const std::vector<std::string>& resources) const;
+  Result<realm::Realm> realm(const std::vector<std::string>& resources) const;
 
   // The locks of that realm in the caller's name. Opens no store yet. `new_session`: see
   // service::IdentityRequest (for `run`).
   Result<std::unique_ptr<OpenLocks>> open(const std::vector<std::string>& resources,
                                           bool new_session = false) const;
   // The same on a realm that is known.
-  Result<std::unique_ptr<OpenLocks>> open(service::Realm realm, bool new_session = false) const;
+  Result<std::unique_ptr<OpenLocks>> open(realm::Realm realm, bool new_session = false) const;
 
   // Who asks; for a verb that finds its realm in a way of its own.
-  Result<service::Identity> identity(bool new_session) const;
+  Result<realm::Identity> identity(bool new_session) const;
 
   // Resources as typed on the command line: relative to the current folder.
   Result<service::Wanted> wanted(std::vector<std::string> texts) const;

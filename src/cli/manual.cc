@@ -60,10 +60,6 @@ std::string example(std::string_view text) {
   return out + ".EE\n";
 }
 
-bool is_flag(const Declared& declared) {
-  return declared.name.starts_with("--") && !declared.name.starts_with("-- ");
-}
-
 std::string argument(const Declared& declared) {
   std::string text = ".TP\n";
   if (!is_flag(declared))

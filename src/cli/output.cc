@@ -41,7 +41,7 @@ std::string_view escape_code(Style style) {
 }
 
 // Of one character at a terminal; bytes that are none take one each when they are shown.
-std::size_t columns_of(std::string_view character) {
+std::size_t width_of(std::string_view character) {
   if (character.size() == 1 || !is_valid_utf8(character)) return character.size();
   const char32_t c = key::take_code_point(character);
   return has_no_width(c) ? 0 : is_wide(c) ? 2 : 1;
@@ -77,7 +77,7 @@ std::size_t width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
     const std::size_t size = character_size(text);
-    columns += columns_of(text.substr(0, size));
+    columns += width_of(text.substr(0, size));
     text.remove_prefix(size);
   }
   return columns;
@@ -88,12 +88,17 @@ std::string cut(std::string_view text, std::size_t columns) {
   std::string out;
   for (std::size_t taken = 0; columns > 0;) {
     const std::size_t size = character_size(text);
-    taken += columns_of(text.substr(0, size));
+    taken += width_of(text.substr(0, size));
     if (taken + 1 > columns) break;  // the last one is for the "…"
     out += text.substr(0, size);
     text.remove_prefix(size);
   }
   return out + (columns > 0 ? "…" : "");
+}
+
+std::string padded(std::string text, std::size_t columns) {
+  if (width(text) < columns) text.append(columns - width(text), ' ');
+  return text;
 }
 
 std::string wrap(std::string_view text, std::size_t columns) {

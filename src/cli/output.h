@@ -24,6 +24,9 @@ std::size_t width(std::string_view text);
 // At most `columns` wide; what was cut ends in "…".
 std::string cut(std::string_view text, std::size_t columns);
 
+// Filled with blanks up to `columns`.
+std::string padded(std::string text, std::size_t columns);
+
 // Broken between words so that each line fits, later ones indented by two; 0: as it is.
 std::string wrap(std::string_view text, std::size_t columns);
 

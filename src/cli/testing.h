@@ -1,4 +1,4 @@
-// For tests alone: leases and conflicts made by hand, and what a command says.
+// For tests alone: leases and conflicts made by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/captured_stream.h"
-#include "cli/cli.h"
 #include "service/locks.h"
 
 namespace lockkeeper::cli {
@@ -31,22 +29,6 @@ inline core::Lease lease_of(const std::string& agent, const std::vector<std::str
   lease.expires_wall_ms = kTestNow + kTestHour;
   lease.created = 40;
   return lease;
-}
-
-// What a command says that needs no store. It must succeed, without a word on stderr.
-inline std::string said(const std::vector<std::string>& words) {
-  service::Runtime runtime;
-  runtime.env = [](const char*) { return std::nullopt; };
-  const CapturedStream out, err;
-  CliEnvironment environment;
-  environment.runtime = &runtime;
-  environment.out = out.get();
-  environment.err = err.get();
-  std::vector<const char*> arguments = {"lockkeeper"};
-  for (const std::string& word : words) arguments.push_back(word.c_str());
-  EXPECT_EQ(run_cli(static_cast<int>(arguments.size()), arguments.data(), environment), 0);
-  EXPECT_EQ(err.text(), "");
-  return out.text();
 }
 
 }  // namespace lockkeeper::cli

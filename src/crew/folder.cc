@@ -6,11 +6,11 @@
 
 #include <cerrno>
 
+#include "base/artefact_folder.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "service/artefact_folder.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -46,7 +46,7 @@ Result<Folder> Folder::open(const std::string& path) {
 }
 
 Result<Folder> Folder::folder(const std::string& name) const {
-  LOCKKEEPER_ASSERT(service::is_plain_name(name));
+  LOCKKEEPER_ASSERT(is_plain_name(name));
   if (::mkdirat(fd_.get(), name.c_str(), kFolderMode) != 0 && errno != EEXIST) return failed(name);
   LK_ASSIGN(std::optional<Folder> folder, existing(name));
   if (!folder) return failed(name);
@@ -54,7 +54,7 @@ Result<Folder> Folder::folder(const std::string& name) const {
 }
 
 Result<std::optional<Folder>> Folder::existing(const std::string& name) const {
-  LOCKKEEPER_ASSERT(service::is_plain_name(name));
+  LOCKKEEPER_ASSERT(is_plain_name(name));
   Folder folder(Fd(::openat(fd_.get(), name.c_str(), kFolderFlags)), path_of(name));
   if (folder.fd_) return folder;
   if (errno == ENOENT) return std::nullopt;
@@ -69,7 +69,7 @@ Result<bool> Folder::has(const std::string& name) const {
 }
 
 Result<Fd> Folder::open_file(const std::string& name, int flags) const {
-  LOCKKEEPER_ASSERT(service::is_plain_name(name));
+  LOCKKEEPER_ASSERT(is_plain_name(name));
   // A FIFO in a file's place must not hold us up.
   Fd fd(::openat(fd_.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, kFileMode));
   if (!fd) return failed(name);

@@ -15,7 +15,7 @@
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
 #include "crew/places.h"
-#include "crew/report_parts.h"
+#include "crew/report/report_parts.h"
 #include "crew/roster.h"
 #include "crew/verdict.h"
 #include "service/report.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "crew/orders.h"
-#include "crew/record.h"
+#include "crew/record/record.h"
 #include "plan/plan_file.h"
 #include "service/locks.h"
 

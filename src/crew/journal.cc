@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "crew/record_json.h"
+#include "crew/record/record_json.h"
 
 namespace lockkeeper::crew {
 namespace {

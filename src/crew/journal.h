@@ -9,7 +9,7 @@
 #include <string>
 
 #include "crew/folder.h"
-#include "crew/record.h"
+#include "crew/record/record.h"
 
 namespace lockkeeper::crew {
 

@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "crew/brief.h"
-#include "crew/changes.h"
+#include "crew/changes/changes.h"
 #include "crew/descendants.h"
 #include "crew/log_pump.h"
-#include "crew/record_json.h"
+#include "crew/record/record_json.h"
 #include "host/process.h"
 #include "service/pause.h"
 #include "service/report.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "service/layouts.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -12,29 +12,29 @@ constexpr const char* kMark = ".locks-shown";  // the layout is this run's
 
 }  // namespace
 
-Result<void> LockFiles::show(service::LockTable& table, const Folder& output) {
+Result<void> LockFiles::show(layout::LockTable& table, const Folder& output) {
   if (!table.runtime().layout_kinds.contains(kKind)) return {};
-  LK_ASSIGN(const auto layouts, service::load_layouts(table.realm(), table.settings()));
-  service::UseLayout use;
+  LK_ASSIGN(const auto layouts, layout::load_layouts(table.realm(), table.settings()));
+  layout::UseLayout use;
   use.entry.kind = kKind;
   use.entry.root = output.path();
   use.exclude = "*";  // all of OUTPUT stays out of `git status`
-  const bool known = std::ranges::any_of(layouts, [&](const service::LayoutEntry& each) {
+  const bool known = std::ranges::any_of(layouts, [&](const layout::LayoutEntry& each) {
     return each.kind == use.entry.kind && each.root == use.entry.root;
   });
   // Before: a foreman that is killed right after must find that it was its own.
   if (!known) {
     LK_CHECK(output.write(kMark, ""));
   }
-  LK_ASSIGN(std::string id, service::use_layout(table, std::move(use)));
+  LK_ASSIGN(std::string id, layout::use_layout(table, std::move(use)));
   LK_ASSIGN(const bool marked, output.has(kMark));
   if (!known || marked) layout_ = std::move(id);
   return {};
 }
 
-Result<void> LockFiles::hide(service::LockTable& table, const Folder& output) {
+Result<void> LockFiles::hide(layout::LockTable& table, const Folder& output) {
   if (layout_.empty()) return {};
-  LK_CHECK(service::remove_layout(table, layout_));
+  LK_CHECK(layout::remove_layout(table, layout_));
   static_cast<void>(output.remove("locks"));  // what others left in it stays
   static_cast<void>(output.remove(kMark));
   return {};

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "crew/record_json.h"
+#include "crew/record/record_json.h"
 
 namespace lockkeeper::crew {
 namespace {

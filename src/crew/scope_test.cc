@@ -1,8 +1,8 @@
 // Who may write what, and whose a change is.
 #include <gtest/gtest.h>
 
-#include "crew/changes.h"
-#include "crew/changes_testing.h"
+#include "crew/changes/changes.h"
+#include "crew/changes/changes_testing.h"
 #include "crew/verdict.h"
 
 namespace lockkeeper::crew {

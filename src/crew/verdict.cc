@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "crew/report_parts.h"
+#include "crew/report/report_parts.h"
 
 namespace lockkeeper::crew {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "crew/changes.h"
-#include "crew/record.h"
+#include "crew/changes/changes.h"
+#include "crew/record/record.h"
 #include "plan/plan_file.h"
 
 namespace lockkeeper::crew {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "crew/record_json.h"
+#include "crew/record/record_json.h"
 
 // The process's environment (POSIX declares it nowhere).
 extern char** environ;  // NOLINT(readability-redundant-declaration)

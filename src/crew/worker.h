@@ -11,7 +11,7 @@
 
 #include "crew/folder.h"
 #include "crew/orders.h"
-#include "crew/record.h"
+#include "crew/record/record.h"
 #include "host/process.h"
 
 namespace lockkeeper::crew {

@@ -7,8 +7,8 @@
 
 namespace lockkeeper::dialect {
 
-service::LayoutKinds layout_kinds() {
-  service::LayoutKinds kinds;
+layout::LayoutKinds layout_kinds() {
+  layout::LayoutKinds kinds;
   kinds.emplace(coordmcp::kKind, coordmcp::make_layout);
   kinds.emplace(dirlock::kKind, dirlock::DirLockLayout::make);
   kinds.emplace(mkdir::kKind, mkdir::make_mkdir_layout);

@@ -1,10 +1,10 @@
 // The layouts that the dialects bring: what wiring hands to the service.
 #pragma once
 
-#include "service/layout.h"
+#include "layout/layout.h"
 
 namespace lockkeeper::dialect {
 
-service::LayoutKinds layout_kinds();
+layout::LayoutKinds layout_kinds();
 
 }  // namespace lockkeeper::dialect

@@ -67,13 +67,13 @@ class GuardState {
  private:
   Result<void> open(const GuardOptions& options) {
     machine_ = Owner::make_machine();
-    const service::Environment& env = machine_->runtime.env;
-    service::IdentityRequest who;
+    const realm::Environment& env = machine_->runtime.env;
+    realm::IdentityRequest who;
     if (!options.agent.empty()) who.agent = options.agent;
     who.env = env;
     who.terminal_session = host::terminal_session;
     who.new_session = &machine_->random;
-    LK_ASSIGN(const service::Identity identity, service::find_identity(who));
+    LK_ASSIGN(const realm::Identity identity, realm::find_identity(who));
     LK_ASSIGN(service::Under under, service::under_from(env));
     dirlock::GuardRequest request;
     LK_ASSIGN(request.folder, folder_of(options));
@@ -83,7 +83,7 @@ class GuardState {
     }
     request.stale_timeout = std::to_string(request.stale_timeout_ms / 60'000);
     request.agents = options.agents;
-    request.store = service::variable(env, "LOCKKEEPER_STORE").value_or("");
+    request.store = realm::variable(env, "LOCKKEEPER_STORE").value_or("");
     LK_ASSIGN(guard_, dirlock::Guard::open(machine_->runtime, identity, std::move(under), request,
                                            [say = options.on_line](const dirlock::Line& line) {
                                              if (say)

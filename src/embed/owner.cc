@@ -5,8 +5,8 @@
 #include "embed/convert.h"
 #include "embed/slots.h"
 #include "host/process.h"
+#include "realm/store_url.h"
 #include "service/report.h"
-#include "service/store_url.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::embed {
@@ -35,11 +35,11 @@ class Owner::Call {
 
 std::unique_ptr<Owner::Machine> Owner::make_machine() {
   auto machine = std::make_unique<Machine>();
-  service::Runtime& runtime = machine->runtime;
+  layout::Runtime& runtime = machine->runtime;
   runtime.clock = &machine->clock;
   runtime.random = &machine->random;
-  runtime.env = service::process_environment();
-  runtime.open_store = [&runtime](const service::StoreRequest& request) {
+  runtime.env = realm::process_environment();
+  runtime.open_store = [&runtime](const layout::StoreRequest& request) {
     return wiring::open_remembered(runtime, request);
   };
   runtime.layout_kinds = wiring::layout_kinds();
@@ -47,25 +47,24 @@ std::unique_ptr<Owner::Machine> Owner::make_machine() {
 }
 
 Result<Owner::Opened> Owner::find(Machine& machine, const RealmOptions& options) {
-  const service::Environment& env = machine.runtime.env;
+  const realm::Environment& env = machine.runtime.env;
   Opened opened;
-  service::FindRealm where;
+  realm::FindRealm where;
   where.explicit_dir =
-      options.path.empty() ? service::variable(env, "LOCKKEEPER_REALM").value_or("") : options.path;
+      options.path.empty() ? realm::variable(env, "LOCKKEEPER_REALM").value_or("") : options.path;
   where.env = env;
-  LK_ASSIGN(opened.realm, service::find_realm(where));
-  const std::string store = options.store.empty()
-                                ? service::variable(env, "LOCKKEEPER_STORE").value_or("")
-                                : options.store;
-  LK_CHECK(service::choose_store(opened.realm, store, env));
-  LK_ASSIGN(opened.settings, service::load_settings(opened.realm, env));
-  service::IdentityRequest who;
+  LK_ASSIGN(opened.realm, realm::find_realm(where));
+  const std::string store =
+      options.store.empty() ? realm::variable(env, "LOCKKEEPER_STORE").value_or("") : options.store;
+  LK_CHECK(realm::choose_store(opened.realm, store, env));
+  LK_ASSIGN(opened.settings, realm::load_settings(opened.realm, env));
+  realm::IdentityRequest who;
   if (!options.agent.empty()) who.agent = options.agent;
   if (!options.session.empty()) who.session = options.session;
   who.env = env;
   who.terminal_session = host::terminal_session;
   who.new_session = &machine.random;
-  LK_ASSIGN(opened.who, service::find_identity(who));
+  LK_ASSIGN(opened.who, realm::find_identity(who));
   LK_ASSIGN(opened.under, service::under_from(env));
   return opened;
 }

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "embed/keeper.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 #include "service/locks.h"
 
 namespace lockkeeper::embed {
@@ -28,7 +28,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
   struct Machine {
     SystemClock clock;
     SystemRandom random;
-    service::Runtime runtime;
+    layout::Runtime runtime;
   };
   static std::unique_ptr<Machine> make_machine();
 
@@ -45,16 +45,16 @@ class Owner : public std::enable_shared_from_this<Owner> {
   // Whether this is a child of the process that opened it: nothing here is its own then.
   bool in_child() const;
 
-  const service::Realm& realm() const { return table_.realm(); }
+  const realm::Realm& realm() const { return table_.realm(); }
   const core::Owner& who() const { return locks_.owner(); }
   service::Locks& locks() { return locks_; }
   Keeper& keeper() { return keeper_; }
 
  private:
   struct Opened {
-    service::Realm realm;
-    service::Settings settings;
-    service::Identity who;
+    realm::Realm realm;
+    realm::Settings settings;
+    realm::Identity who;
     service::Under under;
   };
   class Call;
@@ -69,7 +69,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
 
   const std::unique_ptr<Machine> machine_;
   const int pid_;
-  service::LockTable table_;
+  layout::LockTable table_;
   service::Locks locks_;
 
   std::mutex mutex_;

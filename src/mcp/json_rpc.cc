@@ -111,6 +111,11 @@ Parsed one(Incoming incoming) {
 
 }  // namespace
 
+bool is_text(const Json& params, const char* name) {
+  const auto found = params.find(name);
+  return found != params.end() && found->is_string();
+}
+
 bool is_id(const Json& id) {
   return id.is_string() || id.is_number_integer();
 }

@@ -14,9 +14,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+
 namespace lockkeeper::mcp {
 
-using Json = nlohmann::ordered_json;
+using lockkeeper::Json;
 
 inline constexpr std::size_t kMessageBytesMax = 4U << 20;
 inline constexpr std::size_t kNestingMax = 64;
@@ -37,6 +39,8 @@ inline constexpr int kUnsupportedVersion = -32022;  // likewise
 
 // A string or a whole number, as ids and progress tokens are.
 bool is_id(const Json& id);
+// Does `params` have a string of that name?
+bool is_text(const Json& params, const char* name);
 
 struct RpcError {
   int code = code::kInternalError;

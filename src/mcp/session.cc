@@ -30,11 +30,6 @@ bool is_half_modern(const Incoming& request) {
          request.method == "server/discover" || request.method == "subscriptions/listen";
 }
 
-bool is_text(const Json& params, const char* name) {
-  const auto found = params.find(name);
-  return found != params.end() && found->is_string();
-}
-
 RpcError invalid(int code, std::string message) {
   return {code, std::move(message), nullptr};
 }

@@ -8,11 +8,6 @@
 namespace lockkeeper::mcp {
 namespace {
 
-bool is_text(const Json& params, const char* name) {
-  const auto found = params.find(name);
-  return found != params.end() && found->is_string();
-}
-
 Answer not_a_string(const char* name) {
   return Answer::failed(code::kInvalidParams,
                         "\"" + std::string(name) + "\" is missing or no string");

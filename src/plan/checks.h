@@ -21,7 +21,7 @@ class Findings {
   Findings(std::vector<Finding>& into, bool strict) : into_(into), strict_(strict) {}
 
   // `package` may be null: of the file as a whole. What is given back is the caller's to complete.
-  Finding& add(const char* rule, Severity severity, Place place, const Package* package,
+  Finding& add(const char* rule, Severity severity, yaml::Place place, const Package* package,
                std::string message, std::string hint = {});
   // Of those beyond the limit one finding for each rule; after the last add().
   void count_the_rest();

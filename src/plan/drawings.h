@@ -3,14 +3,14 @@
 
 #include <string>
 
+#include "draw/timeline_svg.h"
 #include "plan/analysis.h"
-#include "plan/timeline_svg.h"
 
 namespace lockkeeper::plan {
 
 // For timeline_svg(): one row for each job, in the order in which they begin.
-TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
-                                 const std::string& title);
+draw::TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
+                                       const std::string& title);
 
 // The rounds from left to right, an arrow for each dependency, a dashed line for each conflict. A
 // complete SVG document as timeline_svg() makes them. Beyond kJobsDrawn jobs the rest is counted;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plan/xml_testing.h"
+#include "draw/xml_testing.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -59,7 +59,7 @@ TEST(Mermaid, NamesAreNoMarkup) {
 TEST(GraphSvg, IsXmlWhateverTheNames) {
   const Drawn all = analysed(kHostile);
   const std::string svg = graph_svg(all.plan, all.analysis, "<title> & \"more\"");
-  EXPECT_EQ(XmlReader(svg).error(), "");
+  EXPECT_EQ(draw::XmlReader(svg).error(), "");
   EXPECT_THAT(svg, Not(HasSubstr("<script>")));
   EXPECT_THAT(svg, HasSubstr("both lock x"));
 }
@@ -72,16 +72,16 @@ TEST(GraphSvg, ManyJobsAreCounted) {
   }
   const Drawn all = analysed(text + "]");
   const std::string svg = graph_svg(all.plan, all.analysis, "many");
-  EXPECT_EQ(XmlReader(svg).error(), "");
+  EXPECT_EQ(draw::XmlReader(svg).error(), "");
   EXPECT_THAT(svg, HasSubstr("and 20 more jobs"));
 }
 
 TEST(Timeline, OneRowForEachJob) {
   const Drawn all = analysed(kHostile);
-  const TimelinePicture picture = timeline_picture(all.plan, all.analysis, "t");
+  const draw::TimelinePicture picture = timeline_picture(all.plan, all.analysis, "t");
   EXPECT_EQ(picture.rows.size(), 3U);
   EXPECT_EQ(picture.bars.size(), 3U);
-  EXPECT_EQ(XmlReader(timeline_svg(picture)).error(), "");
+  EXPECT_EQ(draw::XmlReader(draw::timeline_svg(picture)).error(), "");
 }
 
 }  // namespace

@@ -8,33 +8,33 @@
 namespace lockkeeper::plan {
 namespace {
 
-using Kind = Node::Kind;
+using Kind = yaml::Node::Kind;
 
-Node* find(Node& map, std::string_view key) {
-  return const_cast<Node*>(map.find(key));
+yaml::Node* find(yaml::Node& map, std::string_view key) {
+  return const_cast<yaml::Node*>(map.find(key));
 }
 
-Node scalar(Kind kind, std::string text) {
-  Node node;
+yaml::Node scalar(Kind kind, std::string text) {
+  yaml::Node node;
   node.kind = kind;
   node.text = std::move(text);
   return node;
 }
 
-Node number(std::int64_t value) {
+yaml::Node number(std::int64_t value) {
   return scalar(Kind::kNumber, std::to_string(value));
 }
 
 // The entry, made if there is none.
-Node& entry(Node& map, const std::string& key, Kind kind) {
-  Node* node = find(map, key);
+yaml::Node& entry(yaml::Node& map, const std::string& key, Kind kind) {
+  yaml::Node* node = find(map, key);
   if (node == nullptr) {
     map.entries.push_back({key, {}, {}});
     node = &map.entries.back().value;
   }
   if (node->kind == Kind::kNull) node->kind = kind;
   if (kind == Kind::kList && node->is_text()) {  // one stands for a list of one
-    Node one = scalar(Kind::kText, node->text);
+    yaml::Node one = scalar(Kind::kText, node->text);
     node->kind = Kind::kList;
     node->text.clear();
     node->list = {std::move(one)};
@@ -42,14 +42,14 @@ Node& entry(Node& map, const std::string& key, Kind kind) {
   return *node;
 }
 
-void set(Node& map, const std::string& key, Node value) {
-  Node& node = entry(map, key, value.kind);
+void set(yaml::Node& map, const std::string& key, yaml::Node value) {
+  yaml::Node& node = entry(map, key, value.kind);
   value.place = node.place;
   node = std::move(value);
 }
 
-void add_text(Node& list, const std::string& text) {
-  const auto same = [&](const Node& each) { return each.is_text() && each.text == text; };
+void add_text(yaml::Node& list, const std::string& text) {
+  const auto same = [&](const yaml::Node& each) { return each.is_text() && each.text == text; };
   if (std::ranges::none_of(list.list, same)) list.list.push_back(scalar(Kind::kText, text));
 }
 
@@ -59,7 +59,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 class Editor {
  public:
-  Editor(Node& root, const Plan& plan, const key::Rules& rules)
+  Editor(yaml::Node& root, const Plan& plan, const key::Rules& rules)
       : root_(root), plan_(plan), rules_(rules), packages_(plan.form == Form::kWorkPackages) {}
 
   void run(const Change& change) {
@@ -71,36 +71,36 @@ class Editor {
   }
 
  private:
-  Node& agents() {
+  yaml::Node& agents() {
     if (packages_) return *find(root_, "packages");
     std::string why;
-    return const_cast<Node&>(*scope_agents(root_, why));
+    return const_cast<yaml::Node&>(*scope_agents(root_, why));
   }
 
   // What is no map among packages is nobody's.
-  Node& job(std::size_t number) {
-    Node& all = agents();
+  yaml::Node& job(std::size_t number) {
+    yaml::Node& all = agents();
     if (all.is_map()) return all.entries[number].value;
-    for (Node& each : all.list) {
+    for (yaml::Node& each : all.list) {
       if (each.is_map() && number-- == 0) return each;
     }
     return all.list.back();
   }
 
-  const char* needs_key(const Node& job) const {
+  const char* needs_key(const yaml::Node& job) const {
     if (!packages_) return "after";
-    const Node* const usual = job.find("depends_on");
-    const Node* const older = job.find("dependencies");
+    const yaml::Node* const usual = job.find("depends_on");
+    const yaml::Node* const older = job.find("dependencies");
     const bool old =
         older != nullptr && !older->list.empty() && (usual == nullptr || usual->list.empty());
     return old ? "dependencies" : "depends_on";
   }
-  Node& needs(Node& job) { return entry(job, needs_key(job), Kind::kList); }
+  yaml::Node& needs(yaml::Node& job) { return entry(job, needs_key(job), Kind::kList); }
 
   // Takes every spelling of it away.
-  void remove(Node* list, const key::Resource& resource, key::Syntax syntax, bool folders) {
+  void remove(yaml::Node* list, const key::Resource& resource, key::Syntax syntax, bool folders) {
     if (list == nullptr || !list->is_list()) return;
-    std::erase_if(list->list, [&](const Node& each) {
+    std::erase_if(list->list, [&](const yaml::Node& each) {
       if (!each.is_text()) return false;
       std::string text = each.text;
       if (folders && !text.ends_with('/')) text += '/';
@@ -111,14 +111,14 @@ class Editor {
   }
 
   void rescope(const Change::Scope& change) {
-    Node& node = job(change.job);
+    yaml::Node& node = job(change.job);
     for (const key::Resource& gone : change.remove) {
       if (packages_) {
-        if (Node* const locks = find(node, "locks")) {
+        if (yaml::Node* const locks = find(node, "locks")) {
           remove(find(*locks, "files"), gone, key::Syntax::kAuto, false);
           remove(find(*locks, "keys"), gone, key::Syntax::kAuto, false);
         }
-        if (Node* const scope = find(node, "scope")) {
+        if (yaml::Node* const scope = find(node, "scope")) {
           remove(find(*scope, "write_allow"), gone, key::Syntax::kAuto, false);
         }
       } else {
@@ -131,34 +131,36 @@ class Editor {
     }
     for (const Change::Added& added : change.add) add(node, added);
     for (const key::Resource& deny : change.deny) {
-      Node& scope = entry(node, "scope", Kind::kMap);
+      yaml::Node& scope = entry(node, "scope", Kind::kMap);
       add_text(entry(scope, "deny", Kind::kList), deny.text());
     }
   }
 
-  void add(Node& node, const Change::Added& added) {
+  void add(yaml::Node& node, const Change::Added& added) {
     const std::string& text = added.resource.text();
     if (!packages_) return add_text(entry(node, scope_list(added.resource), Kind::kList), text);
     if (added.lock) {
-      Node& locks = entry(node, "locks", Kind::kMap);
+      yaml::Node& locks = entry(node, "locks", Kind::kMap);
       add_text(entry(locks, added.resource.is_path() ? "files" : "keys", Kind::kList), text);
     }
     if (!added.resource.is_path()) return;
-    Node& scope = entry(node, "scope", Kind::kMap);
+    yaml::Node& scope = entry(node, "scope", Kind::kMap);
     add_text(entry(scope, "write_allow", Kind::kList), text);
   }
 
   // Everything of `from` that `into` has not; lists grow, what is single stays.
-  static void take_over(Node& into, const Node& from) {
-    for (const Node::Entry& each : from.entries) {
-      Node* const mine = find(into, each.key);
+  static void take_over(yaml::Node& into, const yaml::Node& from) {
+    for (const yaml::Node::Entry& each : from.entries) {
+      yaml::Node* const mine = find(into, each.key);
       if (mine == nullptr || mine->kind == Kind::kNull) {
         set(into, each.key, each.value);
       } else if (mine->is_map() && each.value.is_map()) {
         take_over(*mine, each.value);
       } else if (mine->is_list() && each.value.is_list()) {
-        for (const Node& item : each.value.list) {
-          const auto same = [&](const Node& known) { return same_document(known, item); };
+        for (const yaml::Node& item : each.value.list) {
+          const auto same = [&](const yaml::Node& known) {
+            return yaml::same_document(known, item);
+          };
           if (std::ranges::none_of(mine->list, same)) mine->list.push_back(item);
         }
       }
@@ -169,46 +171,46 @@ class Editor {
     const Job& into = plan_.jobs[merge.into];
     const Job& from = plan_.jobs[merge.from];
     const Job both = merged(into, from);
-    Node& node = job(merge.into);
-    const Node other = job(merge.from);
-    std::vector<Node> waits_for;  // of both, but for one another
-    for (Node each : {node, other}) {
-      for (const Node& need : needs(each).list) {
+    yaml::Node& node = job(merge.into);
+    const yaml::Node other = job(merge.from);
+    std::vector<yaml::Node> waits_for;  // of both, but for one another
+    for (yaml::Node each : {node, other}) {
+      for (const yaml::Node& need : needs(each).list) {
         if (!is_one_of(need.text, {into.id, from.id})) waits_for.push_back(need);
       }
     }
-    Node taken = other;
+    yaml::Node taken = other;
     const char* const key = needs_key(node);
-    std::erase_if(taken.entries, [](const Node::Entry& each) {
+    std::erase_if(taken.entries, [](const yaml::Node::Entry& each) {
       return is_one_of(each.key, {"package_id", "id", "name", "agent", "depends_on", "dependencies",
                                   "after", "command", "minutes", "timeout"});
     });
     take_over(node, taken);
     if (!waits_for.empty() || find(node, key) != nullptr) {
-      Node& list = entry(node, key, Kind::kList);
+      yaml::Node& list = entry(node, key, Kind::kList);
       list.list.clear();
-      for (const Node& need : waits_for) add_text(list, need.text);
+      for (const yaml::Node& need : waits_for) add_text(list, need.text);
     }
     packages_ ? merge_package(node, both) : merge_agent(node, both);
     forget(merge, from.id, into.id);
   }
 
-  static void set_text(Node& map, const std::string& key, const std::string& text) {
+  static void set_text(yaml::Node& map, const std::string& key, const std::string& text) {
     if (!text.empty()) set(map, key, scalar(Kind::kText, text));
   }
 
-  static void set_command(Node& node, const std::vector<std::string>& command) {
+  static void set_command(yaml::Node& node, const std::vector<std::string>& command) {
     if (command.empty()) return;
-    Node value = scalar(Kind::kText, command.front());
+    yaml::Node value = scalar(Kind::kText, command.front());
     if (command.size() > 1) {
-      value = Node();
+      value = yaml::Node();
       value.kind = Kind::kList;
       for (const std::string& word : command) value.list.push_back(scalar(Kind::kText, word));
     }
     set(node, "command", std::move(value));
   }
 
-  void merge_package(Node& node, const Job& both) {
+  void merge_package(yaml::Node& node, const Job& both) {
     constexpr std::int64_t kLongestTtlMinutes = 480;  // the schema's
     const bool described = find(node, "description") != nullptr;
     if (described) set_text(node, "description", both.description);
@@ -217,20 +219,20 @@ class Editor {
     if (find(node, "priority") != nullptr) set(node, "priority", number(both.priority));
     if (find(node, "retry_budget") != nullptr) set(node, "retry_budget", number(both.retries));
     set_command(node, both.command);
-    Node* const locks = find(node, "locks");
+    yaml::Node* const locks = find(node, "locks");
     if (locks != nullptr && find(*locks, "ttl_minutes") != nullptr) {
       set(*locks, "ttl_minutes", number(std::min(kLongestTtlMinutes, both.ttl_ms / kMinuteMs)));
     }
-    Node* const scope = find(node, "scope");
-    Node* const deny = scope == nullptr ? nullptr : find(*scope, "deny");
+    yaml::Node* const scope = find(node, "scope");
+    yaml::Node* const deny = scope == nullptr ? nullptr : find(*scope, "deny");
     if (deny == nullptr) return;
-    std::erase_if(deny->list, [&](const Node& each) {
+    std::erase_if(deny->list, [&](const yaml::Node& each) {
       const auto parsed = key::parse(each.text, rules_);
       return parsed && std::ranges::find(both.denies, parsed->resource) == both.denies.end();
     });
   }
 
-  static void merge_agent(Node& node, const Job& both) {
+  static void merge_agent(yaml::Node& node, const Job& both) {
     set_text(node, "task_description", both.description);
     set_text(node, "task", both.task);
     set_command(node, both.command);
@@ -253,20 +255,20 @@ class Editor {
       const auto& needed = plan_.jobs[i].needs;
       const bool waits = std::ranges::find(needed, merge.from) != needed.end();
       if (!waits || i == merge.into || i == merge.from) continue;
-      Node& list = needs(job(i));
-      std::erase_if(list.list, [&](const Node& each) { return each.text == gone; });
+      yaml::Node& list = needs(job(i));
+      std::erase_if(list.list, [&](const yaml::Node& each) { return each.text == gone; });
       add_text(list, instead);
     }
-    Node& all = agents();
+    yaml::Node& all = agents();
     if (all.is_map()) {
       all.entries.erase(all.entries.begin() + static_cast<std::ptrdiff_t>(merge.from));
       return;
     }
-    const Node* const node = &job(merge.from);
+    const yaml::Node* const node = &job(merge.from);
     all.list.erase(all.list.begin() + (node - all.list.data()));
   }
 
-  Node& root_;
+  yaml::Node& root_;
   const Plan& plan_;
   const key::Rules& rules_;
   const bool packages_;
@@ -274,17 +276,18 @@ class Editor {
 
 }  // namespace
 
-Node edited(const Node& root, const Plan& plan, const Change& change, const key::Rules& rules) {
-  Node result = root;
+yaml::Node edited(const yaml::Node& root, const Plan& plan, const Change& change,
+                  const key::Rules& rules) {
+  yaml::Node result = root;
   Editor(result, plan, rules).run(change);
   return result;
 }
 
-Result<Rewritten> apply_change(std::string_view text, const Plan& plan, const Change& change,
-                               const key::Rules& rules) {
-  const auto root = parse_document(text);
+Result<yaml::Rewritten> apply_change(std::string_view text, const Plan& plan, const Change& change,
+                                     const key::Rules& rules) {
+  const auto root = yaml::parse_document(text);
   if (!root) return fail(Code::kInvalidInput, root.error().message);
-  return rewrite(text, *root, edited(*root, plan, change, rules));
+  return yaml::rewrite(text, *root, edited(*root, plan, change, rules));
 }
 
 }  // namespace lockkeeper::plan

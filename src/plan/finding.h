@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/document.h"
+#include "yaml/document.h"
 
 namespace lockkeeper::plan {
 
@@ -14,7 +14,7 @@ enum class Severity { kError, kWarning };
 struct Finding {
   std::string rule;  // "lock-key"; the names are listed in rules()
   Severity severity = Severity::kError;
-  Place place;
+  yaml::Place place;
   std::string package;  // empty: of the file as a whole
   std::string message;  // names the value
   std::string hint;     // the corrected form, or the next step; may be empty

@@ -1,15 +1,15 @@
 // Findings for people, programs and code hosts.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "plan/validate.h"
 
 namespace lockkeeper::plan {
 
-using Json = nlohmann::ordered_json;
+using lockkeeper::Json;
 
 // One file that was looked at.
 struct FileReport {

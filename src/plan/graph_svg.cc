@@ -57,13 +57,13 @@ constexpr std::string_view kStyle = R"svg(<style>
 )svg";
 
 std::string number(double value) {
-  return svg_number(value);
+  return draw::svg_number(value);
 }
 
 std::string text(const char* css, double x, double y, const std::string& words,
                  const char* anchor = "start") {
   return "<text class=\"" + std::string(css) + "\" x=\"" + number(x) + "\" y=\"" + number(y) +
-         "\" text-anchor=\"" + anchor + "\">" + xml_escape(words) + "</text>\n";
+         "\" text-anchor=\"" + anchor + "\">" + draw::xml_escape(words) + "</text>\n";
 }
 
 std::string rectangle(const std::string& css, double x, double y, double width, double height,
@@ -97,7 +97,7 @@ class Painter {
     const std::string size = number(width_) + "\" height=\"" + number(height_);
     out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lk-graph\" role=\"img\" width=\"" +
            size + "\" viewBox=\"0 0 " + number(width_) + " " + number(height_) +
-           "\" aria-label=\"" + xml_escape(picture_line(title_)) + "\">\n";
+           "\" aria-label=\"" + draw::xml_escape(draw::picture_line(title_)) + "\">\n";
     out_ += kStyle;
     out_ += rectangle("page", 0.5, 0.5, width_ - 1, height_ - 1, 8);
     paint_head();
@@ -150,8 +150,9 @@ class Painter {
     for (const auto& column : columns_) {
       double width = kBoxWidthMin;
       for (const std::size_t job : column) {
-        const double name = text_width(picture_line(plan_.jobs[job].id), kNameSize);
-        width = std::max({width, name + 24, text_width(about(plan_.jobs[job]), kSmallSize) + 24});
+        const double name = draw::text_width(draw::picture_line(plan_.jobs[job].id), kNameSize);
+        width =
+            std::max({width, name + 24, draw::text_width(about(plan_.jobs[job]), kSmallSize) + 24});
       }
       width = std::min(width, kBoxWidthMax);
       const double own = static_cast<double>(column.size()) * (kBoxHeight + kRowGap);
@@ -174,13 +175,13 @@ class Painter {
 
   void paint_head() {
     const double room = width_ - 2 * kMargin;
-    out_ += text("title", kMargin, kMargin + 14, fit_text(title_, kTitleSize, room));
+    out_ += text("title", kMargin, kMargin + 14, draw::fit_text(title_, kTitleSize, room));
     const auto& waves = analysis_.waves;
     std::string about = std::to_string(plan_.jobs.size()) + " jobs in " +
                         std::to_string(waves.rounds.size()) + " rounds, " +
                         std::to_string(analysis_.conflicts.pairs) +
                         (analysis_.conflicts.pairs == 1 ? " conflict" : " conflicts");
-    out_ += text("subtitle", kMargin, kMargin + 36, fit_text(about, 13, room));
+    out_ += text("subtitle", kMargin, kMargin + 36, draw::fit_text(about, 13, room));
     double x = kMargin;
     const auto sample = [&](const char* css, const char* words) {
       const double y = kMargin + 54;
@@ -188,7 +189,7 @@ class Painter {
           "<path class=\"" + std::string(css) + "\" d=\"M" + number(x) + " " + number(y) + "h28\"";
       if (std::string_view(css) == "arrow") out_ += " marker-end=\"url(#lk-arrow)\"";
       out_ += "/>\n" + text("small", x + 34, y + 4, words);
-      x += 34 + text_width(words, kSmallSize) + 18;
+      x += 34 + draw::text_width(words, kSmallSize) + 18;
     };
     sample("arrow", "needs");
     const bool by_locks = analysis_.conflicts.by_locks > 0;
@@ -258,10 +259,10 @@ class Painter {
       if (!from.drawn || !to.drawn || ++count > 4 * kLinesDrawn) continue;
       std::vector<Point> points = route(from, to, 0);
       points.back().x -= 2;
-      out_ += "<path class=\"arrow\" marker-end=\"url(#lk-arrow)\" d=\"" + path(points) +
-              "\"><title>" +
-              xml_escape(plan_.jobs[each.later].id + " needs " + plan_.jobs[each.earlier].id) +
-              "</title></path>\n";
+      out_ +=
+          "<path class=\"arrow\" marker-end=\"url(#lk-arrow)\" d=\"" + path(points) + "\"><title>" +
+          draw::xml_escape(plan_.jobs[each.later].id + " needs " + plan_.jobs[each.earlier].id) +
+          "</title></path>\n";
     }
   }
 
@@ -283,7 +284,7 @@ class Painter {
       const std::vector<Point> points = route(*from, *to, 10);
       first_[i] = points[1];
       out_ += "<path class=\"" + std::string(each.cause == Cause::kLocks ? "locks" : "scopes") +
-              "\" d=\"" + path(points) + "\"><title>" + xml_escape(in_words(i)) +
+              "\" d=\"" + path(points) + "\"><title>" + draw::xml_escape(in_words(i)) +
               "</title></path>\n";
     }
   }
@@ -295,12 +296,13 @@ class Painter {
       for (const std::size_t job : column) {
         const Box& box = boxes_[job];
         const Job& each = plan_.jobs[job];
-        out_ += "<g><title>" + xml_escape(each.id + ": " + each.description) + "</title>\n";
+        out_ += "<g><title>" + draw::xml_escape(each.id + ": " + each.description) + "</title>\n";
         out_ +=
             rectangle(critical[job] ? "critical" : "box", box.x, box.y, box.width, kBoxHeight, 8);
-        out_ += text("name", box.x + 12, box.y + 19, fit_text(each.id, kNameSize, box.width - 24));
+        out_ += text("name", box.x + 12, box.y + 19,
+                     draw::fit_text(each.id, kNameSize, box.width - 24));
         out_ += text("small", box.x + 12, box.y + 36,
-                     fit_text(about(each), kSmallSize, box.width - 24));
+                     draw::fit_text(about(each), kSmallSize, box.width - 24));
         out_ += "</g>\n";
       }
     }
@@ -338,7 +340,7 @@ class Painter {
     const std::size_t told = std::min(drawn_, kTold);
     for (std::size_t i = 0; i < told; ++i, y += 18) {
       const std::string words = std::to_string(i + 1) + ". " + in_words(i);
-      out_ += text("small", kMargin, y, fit_text(words, kSmallSize, room));
+      out_ += text("small", kMargin, y, draw::fit_text(words, kSmallSize, room));
     }
     if (analysis_.conflicts.pairs > told) {
       out_ += text("small", kMargin, y,

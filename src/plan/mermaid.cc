@@ -10,7 +10,7 @@ namespace {
 // Inside quotes Mermaid still reads markup, entities and directives: only what is harmless stays.
 std::string label(std::string_view text) {
   constexpr std::size_t kLongest = 80;
-  const std::string line = picture_line(text);
+  const std::string line = draw::picture_line(text);
   std::string out;
   std::size_t count = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -63,9 +63,9 @@ std::string mermaid(const Plan& plan, const Analysis& analysis) {
   return out;
 }
 
-TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
-                                 const std::string& title) {
-  TimelinePicture picture;
+draw::TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
+                                       const std::string& title) {
+  draw::TimelinePicture picture;
   picture.title = title;
   const auto length = [](std::int64_t minutes) { return format_duration(minutes * kMinuteMs); };
   picture.subtitle = length(analysis.cost.minutes) + " instead of " +
@@ -79,7 +79,8 @@ TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
     for (const std::size_t need : job.needs)
       needs += (needs.empty() ? "" : ", ") + plan.jobs[need].id;
     picture.bars.push_back({picture.rows.size(), slot.begin * kMinuteMs, slot.end * kMinuteMs,
-                            critical ? Bar::Kind::kCritical : Bar::Kind::kWork, length(job.minutes),
+                            critical ? draw::Bar::Kind::kCritical : draw::Bar::Kind::kWork,
+                            length(job.minutes),
                             job.id + ": " + length(slot.begin) + " to " + length(slot.end) +
                                 (needs.empty() ? "" : ", after " + needs)});
     picture.rows.push_back(job.id);

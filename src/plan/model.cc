@@ -5,46 +5,46 @@
 namespace lockkeeper::plan {
 namespace {
 
-std::string text_at(const Node& map, std::string_view key) {
-  const Node* const node = map.find(key);
+std::string text_at(const yaml::Node& map, std::string_view key) {
+  const yaml::Node* const node = map.find(key);
   return node != nullptr && node->is_text() ? node->text : std::string();
 }
 
-std::optional<std::int64_t> number_at(const Node* map, std::string_view key) {
-  const Node* const node = map == nullptr ? nullptr : map->find(key);
+std::optional<std::int64_t> number_at(const yaml::Node* map, std::string_view key) {
+  const yaml::Node* const node = map == nullptr ? nullptr : map->find(key);
   return node == nullptr ? std::nullopt : node->whole();
 }
 
-std::vector<Name> names_at(const Node* map, std::string_view key) {
+std::vector<Name> names_at(const yaml::Node* map, std::string_view key) {
   std::vector<Name> names;
-  const Node* const list = map == nullptr ? nullptr : map->find(key);
+  const yaml::Node* const list = map == nullptr ? nullptr : map->find(key);
   if (list == nullptr) return names;
-  for (const Node& each : list->list) {
+  for (const yaml::Node& each : list->list) {
     if (each.is_text()) names.push_back({each.text, each.place});
   }
   return names;
 }
 
-const Node* map_at(const Node& map, std::string_view key) {
-  const Node* const node = map.find(key);
+const yaml::Node* map_at(const yaml::Node& map, std::string_view key) {
+  const yaml::Node* const node = map.find(key);
   return node != nullptr && node->is_map() ? node : nullptr;
 }
 
-std::vector<std::string> command_at(const Node& node) {
-  const Node* const command = node.find("command");
+std::vector<std::string> command_at(const yaml::Node& node) {
+  const yaml::Node* const command = node.find("command");
   std::vector<std::string> words;
   if (command == nullptr) return words;
   if (command->is_text()) return {command->text};
-  for (const Node& word : command->list) words.push_back(word.text);
+  for (const yaml::Node& word : command->list) words.push_back(word.text);
   return words;
 }
 
-Package read_package(const Node& node, const Node* defaults) {
+Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
   Package package;
   package.place = node.place;
   // Older files call it `id`, and its dependencies `dependencies`: the schema says so.
   for (const char* const key : {"package_id", "id", "name"}) {
-    const Node* const id = node.find(key);
+    const yaml::Node* const id = node.find(key);
     if (id != nullptr && id->is_text() && package.id.text.empty()) {
       package.id = {id->text, id->place};
     }
@@ -53,16 +53,16 @@ Package read_package(const Node& node, const Node* defaults) {
   package.description = text_at(node, "description");
   package.depends_on = names_at(&node, "depends_on");
   if (package.depends_on.empty()) package.depends_on = names_at(&node, "dependencies");
-  const Node* const locks = map_at(node, "locks");
+  const yaml::Node* const locks = map_at(node, "locks");
   package.files = names_at(locks, "files");
   package.keys = names_at(locks, "keys");
   if (locks != nullptr) package.reason = text_at(*locks, "reason");
-  const Node* const scope = map_at(node, "scope");
+  const yaml::Node* const scope = map_at(node, "scope");
   package.scoped = scope != nullptr && scope->find("write_allow") != nullptr;
   package.write_allow = names_at(scope, "write_allow");
   package.read_allow = names_at(scope, "read_allow");
   package.deny = names_at(scope, "deny");
-  const auto number = [&](const Node* map, const char* key, const char* by_default,
+  const auto number = [&](const yaml::Node* map, const char* key, const char* by_default,
                           std::int64_t& into) {
     into = number_at(map, key).value_or(number_at(defaults, by_default).value_or(into));
   };
@@ -76,28 +76,29 @@ Package read_package(const Node& node, const Node* defaults) {
 
 }  // namespace
 
-WorkPackages read_work_packages(const Node& root) {
+WorkPackages read_work_packages(const yaml::Node& root) {
   WorkPackages plan;
-  if (const Node* const feature = map_at(root, "feature")) plan.feature = text_at(*feature, "id");
-  if (const Node* const contracts = map_at(root, "contracts")) {
-    const Node* const openapi = map_at(*contracts, "openapi");
+  if (const yaml::Node* const feature = map_at(root, "feature"))
+    plan.feature = text_at(*feature, "id");
+  if (const yaml::Node* const contracts = map_at(root, "contracts")) {
+    const yaml::Node* const openapi = map_at(*contracts, "openapi");
     plan.contracts = names_at(openapi, "files");
-    const Node* const primary = openapi == nullptr ? nullptr : openapi->find("primary");
+    const yaml::Node* const primary = openapi == nullptr ? nullptr : openapi->find("primary");
     if (primary != nullptr && primary->is_text()) {
       plan.contracts.push_back({primary->text, primary->place});
     }
     for (Name& name : names_at(contracts, "schemas")) plan.contracts.push_back(std::move(name));
-    if (const Node* const generated = map_at(*contracts, "generated")) {
-      for (const Node::Entry& entry : generated->entries) {
+    if (const yaml::Node* const generated = map_at(*contracts, "generated")) {
+      for (const yaml::Node::Entry& entry : generated->entries) {
         if (!entry.value.is_text() || entry.value.text.empty()) continue;
         plan.contracts.push_back({entry.value.text + "/", entry.value.place});
       }
     }
   }
-  const Node* const packages = root.find("packages");
+  const yaml::Node* const packages = root.find("packages");
   if (packages == nullptr) return plan;
-  const Node* const defaults = map_at(root, "defaults");
-  for (const Node& each : packages->list) {
+  const yaml::Node* const defaults = map_at(root, "defaults");
+  for (const yaml::Node& each : packages->list) {
     if (each.is_map()) plan.packages.push_back(read_package(each, defaults));
   }
   return plan;

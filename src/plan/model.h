@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "plan/document.h"
+#include "yaml/document.h"
 
 namespace lockkeeper::plan {
 
 struct Name {
   std::string text;
-  Place place;
+  yaml::Place place;
 };
 
 struct Package {
@@ -35,7 +35,7 @@ struct Package {
   std::int64_t timeout_minutes = 60;
   std::int64_t retry_budget = 1;
   std::vector<std::string> command;  // ours; one word: for the shell
-  Place place;
+  yaml::Place place;
 };
 
 struct WorkPackages {
@@ -45,6 +45,6 @@ struct WorkPackages {
   std::vector<Package> packages;
 };
 
-WorkPackages read_work_packages(const Node& root);
+WorkPackages read_work_packages(const yaml::Node& root);
 
 }  // namespace lockkeeper::plan

@@ -11,7 +11,7 @@ using testing::Field;
 using testing::IsEmpty;
 
 WorkPackages read(std::string_view text) {
-  const auto document = parse_document(text);
+  const auto document = yaml::parse_document(text);
   EXPECT_TRUE(document.has_value());
   return document ? read_work_packages(*document) : WorkPackages();
 }

@@ -18,7 +18,7 @@ class Loader {
  public:
   Loader(const LoadOptions& options, Loaded& result) : options_(options), result_(result) {}
 
-  void work_packages(const Node& root) {
+  void work_packages(const yaml::Node& root) {
     result_.plan.form = Form::kWorkPackages;
     const WorkPackages file = read_work_packages(root);
     result_.plan.feature = file.feature;
@@ -36,7 +36,7 @@ class Loader {
     dependencies();
   }
 
-  void scopes(const Node& root) {
+  void scopes(const yaml::Node& root) {
     result_.plan.form = Form::kScopes;
     for (const ScopeEntry& entry : read_scopes(root, result_.findings)) {
       package_ = entry.agent.text;
@@ -49,7 +49,7 @@ class Loader {
   }
 
  private:
-  void add(const char* rule, Severity severity, Place place, std::string message,
+  void add(const char* rule, Severity severity, yaml::Place place, std::string message,
            std::string hint = {}) {
     result_.findings.push_back(
         {rule, severity, place, package_, std::move(message), std::move(hint), {}});
@@ -228,7 +228,7 @@ bool Loaded::usable() const {
 
 Loaded load_plan(std::string_view text, const LoadOptions& options) {
   Loaded result;
-  const auto document = parse_document(text);
+  const auto document = yaml::parse_document(text);
   if (!document) {
     result.findings.push_back({"document",
                                Severity::kError,

@@ -35,7 +35,7 @@ struct Job {
   std::int64_t timeout_ms = 0;        // when it is stopped; 0: never
   std::int64_t ttl_ms = 7'200'000;    // kNoEnd: endless
   std::int64_t retries = 1;
-  Place place;
+  yaml::Place place;
 };
 
 struct Plan {

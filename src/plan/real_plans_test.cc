@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "draw/xml_testing.h"
 #include "plan/drawings.h"
 #include "plan/proposals_testing.h"
-#include "plan/xml_testing.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -29,15 +29,16 @@ std::vector<fs::path> real_plans() {
 
 // The plan as if nobody waited for anybody: what was ordered is a conflict now.
 std::string without_order(const std::string& text) {
-  const auto before = parse_document(text);
+  const auto before = yaml::parse_document(text);
   EXPECT_TRUE(before);
-  Node after = *before;
-  for (Node& package : const_cast<Node&>(*after.find("packages")).list) {
+  yaml::Node after = *before;
+  for (yaml::Node& package : const_cast<yaml::Node&>(*after.find("packages")).list) {
     for (const char* const key : {"depends_on", "dependencies"}) {
-      if (const Node* const list = package.find(key)) const_cast<Node*>(list)->list.clear();
+      if (const yaml::Node* const list = package.find(key))
+        const_cast<yaml::Node*>(list)->list.clear();
     }
   }
-  const Rewritten written = rewrite(text, *before, after);
+  const yaml::Rewritten written = yaml::rewrite(text, *before, after);
   EXPECT_FALSE(written.whole);
   return written.text;
 }
@@ -55,7 +56,7 @@ TEST(RealPlans, AllButTheEmptyOnesCanBePlanned) {
     const auto analysis = analyse(loaded.plan, {});
     ASSERT_TRUE(analysis) << analysis.error().message;
     EXPECT_TRUE(analysis->waves.exact);
-    EXPECT_EQ(XmlReader(graph_svg(loaded.plan, *analysis, "t")).error(), "");
+    EXPECT_EQ(draw::XmlReader(graph_svg(loaded.plan, *analysis, "t")).error(), "");
   }
   EXPECT_EQ(planned, 48U);  // one is a template, one was given up
 }

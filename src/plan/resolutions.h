@@ -40,8 +40,6 @@ Result<std::vector<Clash>> clashes_of(const Scope& ours, const Scope& theirs);
 // The names in a folder, those of folders with a '/' at the end; nullopt: there is no such folder,
 // or it has too many to be divided by name.
 using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
-// Of the folder `root`, without what belongs to git and to us; at most 200 names.
-Children children_on_disk(std::string root);
 
 struct Resolution {
   enum class Kind { kSequential, kReassign, kSplit, kMerge, kSeparate };

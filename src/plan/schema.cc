@@ -13,21 +13,21 @@ namespace lockkeeper::plan {
 namespace {
 
 using nlohmann::json;
-using Kind = Node::Kind;
+using NodeKind = yaml::Node::Kind;
 
-const char* kind_name(Kind kind) {
+const char* kind_name(NodeKind kind) {
   switch (kind) {
-    case Kind::kNull:
+    case NodeKind::kNull:
       return "empty";
-    case Kind::kText:
+    case NodeKind::kText:
       return "a text";
-    case Kind::kNumber:
+    case NodeKind::kNumber:
       return "a number";
-    case Kind::kTruth:
+    case NodeKind::kTruth:
       return "true or false";
-    case Kind::kList:
+    case NodeKind::kList:
       return "a list";
-    case Kind::kMap:
+    case NodeKind::kMap:
       return "a map";
   }
   return "";
@@ -42,23 +42,23 @@ std::string type_name(const std::string& type) {
   return name == kNames.end() ? type : name->second;
 }
 
-bool has_type(const Node& node, const std::string& type) {
+bool has_type(const yaml::Node& node, const std::string& type) {
   if (type == "object") return node.is_map();
   if (type == "array") return node.is_list();
   if (type == "string") return node.is_text();
   if (type == "integer") return node.whole().has_value();
-  if (type == "number") return node.kind == Kind::kNumber;
-  if (type == "boolean") return node.kind == Kind::kTruth;
-  return type == "null" && node.kind == Kind::kNull;
+  if (type == "number") return node.kind == NodeKind::kNumber;
+  if (type == "boolean") return node.kind == NodeKind::kTruth;
+  return type == "null" && node.kind == NodeKind::kNull;
 }
 
-bool equals(const Node& node, const json& value) {
+bool equals(const yaml::Node& node, const json& value) {
   if (value.is_string()) return node.is_text() && node.text == value.get<std::string>();
   if (value.is_number_integer()) return node.whole() == value.get<std::int64_t>();
   if (value.is_boolean()) {
-    return node.kind == Kind::kTruth && (node.text == "true") == value.get<bool>();
+    return node.kind == NodeKind::kTruth && (node.text == "true") == value.get<bool>();
   }
-  return value.is_null() && node.kind == Kind::kNull;
+  return value.is_null() && node.kind == NodeKind::kNull;
 }
 
 std::size_t code_points(std::string_view text) {
@@ -67,9 +67,9 @@ std::size_t code_points(std::string_view text) {
 }
 
 // What the node is, for a message: its text, or its kind.
-std::string shown(const Node& node) {
+std::string shown(const yaml::Node& node) {
   if (node.is_text()) return quote(node.text, 60);
-  if (node.kind == Kind::kNumber || node.kind == Kind::kTruth) return node.text;
+  if (node.kind == NodeKind::kNumber || node.kind == NodeKind::kTruth) return node.text;
   return kind_name(node.kind);
 }
 
@@ -94,7 +94,7 @@ class StructureCheck {
  public:
   explicit StructureCheck(const json& schema) : root_(schema) {}
 
-  std::vector<Finding> run(const Node& node) {
+  std::vector<Finding> run(const yaml::Node& node) {
     check(root_, node);
     return std::move(findings_);
   }
@@ -119,7 +119,7 @@ class StructureCheck {
     return text.empty() ? "the file" : text;
   }
 
-  void add(Place place, const std::string& what, std::string hint = {}) {
+  void add(yaml::Place place, const std::string& what, std::string hint = {}) {
     ++broken_;
     if (quiet_ > 0 || findings_.size() >= kStructureFindingsMax) return;
     Finding& finding = findings_.emplace_back();
@@ -139,7 +139,7 @@ class StructureCheck {
     return *at;
   }
 
-  void check(const json& given, const Node& node) {
+  void check(const json& given, const yaml::Node& node) {
     const json& schema = resolved(given);
     if (const auto all = schema.find("allOf"); all != schema.end()) {
       for (const json& each : *all) check(each, node);
@@ -155,10 +155,10 @@ class StructureCheck {
     if (node.is_map()) check_map(schema, node);
     if (node.is_list()) check_list(schema, node);
     if (node.is_text()) check_text(schema, node);
-    if (node.kind == Kind::kNumber) check_number(schema, node);
+    if (node.kind == NodeKind::kNumber) check_number(schema, node);
   }
 
-  void check_any(const json& schemas, const Node& node) {
+  void check_any(const json& schemas, const yaml::Node& node) {
     const std::size_t before = broken_;
     std::vector<std::string> types;
     for (const json& each : schemas) {
@@ -172,7 +172,7 @@ class StructureCheck {
     add(node.place, "is " + shown(node) + "; it must be " + joined(types, " or "));
   }
 
-  void check_enum(const json& values, const Node& node) {
+  void check_enum(const json& values, const yaml::Node& node) {
     for (const json& value : values) {
       if (equals(node, value)) return;
     }
@@ -184,7 +184,7 @@ class StructureCheck {
                         joined(texts, ", "));
   }
 
-  void check_map(const json& schema, const Node& node) {
+  void check_map(const json& schema, const yaml::Node& node) {
     std::vector<std::string> missing;
     if (const auto required = schema.find("required"); required != schema.end()) {
       for (const json& each : *required) {
@@ -197,7 +197,7 @@ class StructureCheck {
     const auto found = schema.find("properties");
     const json& properties = found == schema.end() ? kNone : *found;
     const auto others = schema.find("additionalProperties");
-    for (const Node::Entry& entry : node.entries) {
+    for (const yaml::Node::Entry& entry : node.entries) {
       const auto known = properties.find(entry.key);
       if (known == properties.end() && others == schema.end()) continue;
       if (known == properties.end() && others->is_boolean()) {
@@ -210,7 +210,7 @@ class StructureCheck {
     }
   }
 
-  void unknown_key(const Node::Entry& entry, const json& properties) {
+  void unknown_key(const yaml::Node::Entry& entry, const json& properties) {
     std::vector<std::string> names;
     for (const auto& property : properties.items()) names.push_back(property.key());
     std::string meant;
@@ -224,7 +224,7 @@ class StructureCheck {
     add(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
   }
 
-  void check_list(const json& schema, const Node& node) {
+  void check_list(const json& schema, const yaml::Node& node) {
     const std::size_t count = node.list.size();
     if (count < schema.value("minItems", std::size_t{0})) {
       add(node.place, count == 0
@@ -240,7 +240,7 @@ class StructureCheck {
     const auto items = schema.find("items");
     std::unordered_set<std::string> seen;
     for (std::size_t i = 0; i < count; ++i) {
-      const Node& each = node.list[i];
+      const yaml::Node& each = node.list[i];
       const bool outermost = path_.size() == 1 && *path_.front().key == "packages";
       if (outermost) package_ = package_name(each);
       path_.push_back({nullptr, i});
@@ -254,15 +254,15 @@ class StructureCheck {
     }
   }
 
-  static std::string package_name(const Node& node) {
+  static std::string package_name(const yaml::Node& node) {
     for (const char* const key : {"package_id", "id", "name"}) {
-      const Node* const id = node.find(key);
+      const yaml::Node* const id = node.find(key);
       if (id != nullptr && id->is_text() && !id->text.empty()) return id->text;
     }
     return "";
   }
 
-  void check_text(const json& schema, const Node& node) {
+  void check_text(const json& schema, const yaml::Node& node) {
     if (!schema.contains("minLength") && !schema.contains("maxLength") &&
         !schema.contains("pattern")) {
       return;
@@ -285,7 +285,7 @@ class StructureCheck {
     add(node.place, "is " + shown(node) + "; it must match " + text);
   }
 
-  void check_number(const json& schema, const Node& node) {
+  void check_number(const json& schema, const yaml::Node& node) {
     const auto whole = node.whole();
     if (!whole) return;  // our schemas have bounds on whole numbers alone
     const auto least = schema.find("minimum");
@@ -309,11 +309,11 @@ class StructureCheck {
 
 }  // namespace
 
-std::vector<Finding> check_structure(const Node& root, const json& schema) {
+std::vector<Finding> check_structure(const yaml::Node& root, const json& schema) {
   return StructureCheck(schema).run(root);
 }
 
-std::vector<Finding> check_structure(const Node& root) {
+std::vector<Finding> check_structure(const yaml::Node& root) {
   static const json* const kSchema = new json(json::parse(work_packages_schema()));
   return check_structure(root, *kSchema);
 }

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/document.h"
 #include "plan/finding.h"
+#include "yaml/document.h"
 
 namespace lockkeeper::plan {
 
@@ -21,9 +21,9 @@ std::string_view work_packages_schema();
 
 // One finding of rule `schema` for each value that breaks it, at that value; what an object lacks
 // is one finding. At most kStructureFindingsMax.
-std::vector<Finding> check_structure(const Node& root);
+std::vector<Finding> check_structure(const yaml::Node& root);
 // The same by any schema of the keywords above.
-std::vector<Finding> check_structure(const Node& root, const nlohmann::json& schema);
+std::vector<Finding> check_structure(const yaml::Node& root, const nlohmann::json& schema);
 
 inline constexpr std::size_t kStructureFindingsMax = 1'000;
 

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 
 // "LINE:COLUMN message (hint)" of each.
 std::vector<std::string> told(std::string_view text, const json* schema = nullptr) {
-  const auto document = parse_document(text);
+  const auto document = yaml::parse_document(text);
   EXPECT_TRUE(document.has_value()) << text;
   if (!document) return {};
   std::vector<std::string> all;
@@ -217,7 +217,7 @@ TEST(Schema, AgreesWithAnotherValidatorOnRandomPlans) {
   for (int round = 0; round < 3'000; ++round) {
     json document = full_plan();
     for (std::uint64_t i = random_below(random, 3); i > 0; --i) mutate(document, random);
-    const auto parsed = parse_document(document.dump());
+    const auto parsed = yaml::parse_document(document.dump());
     ASSERT_TRUE(parsed.has_value()) << document.dump();
     const bool accepted = check_structure(*parsed).empty();
     ASSERT_EQ(accepted, judge.accepts(document))

@@ -20,7 +20,7 @@ class Reader {
  public:
   explicit Reader(std::vector<Finding>& findings) : findings_(findings) {}
 
-  void agents(const Node& list) {
+  void agents(const yaml::Node& list) {
     const std::size_t count = list.is_list() ? list.list.size() : list.entries.size();
     if (count == 0) return wrong(list.place, "the scopes name no agent");
     if (count > kScopesAgentsMax) {
@@ -41,18 +41,18 @@ class Reader {
   std::vector<ScopeEntry> entries;
 
  private:
-  void wrong(Place place, std::string message, std::string hint = kHint) {
+  void wrong(yaml::Place place, std::string message, std::string hint = kHint) {
     findings_.push_back(
         {"schema", Severity::kError, place, agent_, std::move(message), std::move(hint), {}});
   }
 
-  void agent(const Node& node, Name name, std::size_t number) {
+  void agent(const yaml::Node& node, Name name, std::size_t number) {
     agent_ = name.text;
     const std::string which = "agent " + std::to_string(number);
     if (!node.is_map()) return wrong(node.place, which + " of the scopes is not an object");
     ScopeEntry entry;
     entry.agent = name;
-    if (const Node* const named = node.find("agent")) {
+    if (const yaml::Node* const named = node.find("agent")) {
       const auto text = text_of(*named, which + ": \"agent\"");
       if (!text) return;
       if (!name.text.empty() && name.text != *text) {
@@ -78,45 +78,46 @@ class Reader {
                            {}});
       return;
     }
-    for (const Node::Entry& each : node.entries) {
+    for (const yaml::Node::Entry& each : node.entries) {
       field(entry, each, quote(agent_) + ": " + quote(each.key));
     }
     entries.push_back(std::move(entry));
   }
 
-  std::optional<std::string> text_of(const Node& node, const std::string& what) {
+  std::optional<std::string> text_of(const yaml::Node& node, const std::string& what) {
     if (node.is_text()) return node.text;
     wrong(node.place, what + " is not a string");
     return std::nullopt;
   }
 
   // `one_is_fine`: a string stands for a list of one.
-  std::vector<Name> list_of(const Node& node, const std::string& what, bool one_is_fine) {
+  std::vector<Name> list_of(const yaml::Node& node, const std::string& what, bool one_is_fine) {
     std::vector<Name> names;
     if (one_is_fine && node.is_text()) return {{node.text, node.place}};
     if (!node.is_list()) {
       wrong(node.place, what + " is not a list of strings");
       return names;
     }
-    for (const Node& each : node.list) {
+    for (const yaml::Node& each : node.list) {
       if (auto text = text_of(each, "an entry of " + what)) names.push_back({*text, each.place});
     }
     return names;
   }
 
-  std::optional<std::int64_t> number_of(const Node& node, const std::string& what,
+  std::optional<std::int64_t> number_of(const yaml::Node& node, const std::string& what,
                                         std::int64_t least, std::int64_t most) {
     std::int64_t value = 0;
     const char* const end = node.text.data() + node.text.size();
     const auto [rest, error] = std::from_chars(node.text.data(), end, value);
-    const bool whole = node.kind == Node::Kind::kNumber && error == std::errc() && rest == end;
+    const bool whole =
+        node.kind == yaml::Node::Kind::kNumber && error == std::errc() && rest == end;
     if (whole && value >= least && value <= most) return value;
     wrong(node.place, what + " is not a whole number from " + std::to_string(least) + " to " +
                           std::to_string(most));
     return std::nullopt;
   }
 
-  std::optional<std::int64_t> duration_of(const Node& node, const std::string& what,
+  std::optional<std::int64_t> duration_of(const yaml::Node& node, const std::string& what,
                                           bool allow_none) {
     const auto text = text_of(node, what);
     if (!text) return std::nullopt;
@@ -126,16 +127,16 @@ class Reader {
     return std::nullopt;
   }
 
-  std::optional<std::int64_t> timeout_of(const Node& node, const std::string& what) {
+  std::optional<std::int64_t> timeout_of(const yaml::Node& node, const std::string& what) {
     const auto length = duration_of(node, what, false);
     if (length && *length == 0) wrong(node.place, what + " is no time at all", "write \"30m\"");
     return length;
   }
 
-  void field(ScopeEntry& entry, const Node::Entry& given, const std::string& what) {
+  void field(ScopeEntry& entry, const yaml::Node::Entry& given, const std::string& what) {
     const std::string& name = given.key;
-    const Node& value = given.value;
-    if (value.kind == Node::Kind::kNull || name == "agent") return;
+    const yaml::Node& value = given.value;
+    if (value.kind == yaml::Node::Kind::kNull || name == "agent") return;
     if (name == "files") {
       entry.files = list_of(value, what, false);
     } else if (name == "directories") {
@@ -197,14 +198,14 @@ std::vector<std::string> texts_of(const std::vector<Name>& names) {
   return texts;
 }
 
-const Node* scope_agents(const Node& root, std::string& why) {
+const yaml::Node* scope_agents(const yaml::Node& root, std::string& why) {
   if (root.is_list()) return &root;
   if (!root.is_map()) {
     why = "the scopes are neither a list nor an object";
     return nullptr;
   }
   for (const char* const name : {"agents", "scopes"}) {
-    const Node* const found = root.find(name);
+    const yaml::Node* const found = root.find(name);
     if (found == nullptr) continue;
     if (found->is_list() || found->is_map()) return found;
     why = quote(name) + " is neither a list nor an object";
@@ -214,9 +215,9 @@ const Node* scope_agents(const Node& root, std::string& why) {
   return nullptr;
 }
 
-std::vector<ScopeEntry> read_scopes(const Node& root, std::vector<Finding>& findings) {
+std::vector<ScopeEntry> read_scopes(const yaml::Node& root, std::vector<Finding>& findings) {
   std::string why;
-  const Node* const agents = scope_agents(root, why);
+  const yaml::Node* const agents = scope_agents(root, why);
   if (agents == nullptr) {
     findings.push_back({"schema", Severity::kError, root.place, {}, why, kHint, {}});
     return {};
@@ -227,9 +228,9 @@ std::vector<ScopeEntry> read_scopes(const Node& root, std::vector<Finding>& find
 }
 
 Result<std::vector<ScopeEntry>> parse_scopes(std::string_view text) {
-  const auto document = parse_document(text, {.bytes = kScopesBytesMax});
+  const auto document = yaml::parse_document(text, {.bytes = kScopesBytesMax});
   if (!document) {
-    const Place place = document.error().place;
+    const yaml::Place place = document.error().place;
     return fail(Code::kInvalidInput,
                 (place.line == 0 ? std::string() : "line " + std::to_string(place.line) + ": ") +
                     document.error().message,

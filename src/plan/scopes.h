@@ -20,9 +20,9 @@
 
 #include "base/error.h"
 #include "key/resource.h"
-#include "plan/document.h"
 #include "plan/finding.h"
 #include "plan/model.h"
+#include "yaml/document.h"
 
 namespace lockkeeper::plan {
 
@@ -54,11 +54,11 @@ std::vector<std::string> texts_of(const std::vector<Name>& names);
 
 // The list of agents in a document, or the object of agents by name. Null: it is no scopes file,
 // and `why` says what is missing.
-const Node* scope_agents(const Node& root, std::string& why);
+const yaml::Node* scope_agents(const yaml::Node& root, std::string& why);
 
 // Everything that can be read, and a finding for everything that cannot: a field of the wrong type,
 // one that is not known (with the nearest that is), an agent twice, none at all.
-std::vector<ScopeEntry> read_scopes(const Node& root, std::vector<Finding>& findings);
+std::vector<ScopeEntry> read_scopes(const yaml::Node& root, std::vector<Finding>& findings);
 
 // invalid_input with the first finding: it names the agent, the field and what is wrong with it.
 Result<std::vector<ScopeEntry>> parse_scopes(std::string_view text);

@@ -98,7 +98,8 @@ TEST(Scopes, BadInputIsNamed) {
 }
 
 TEST(Scopes, EveryMistakeIsFoundWithItsPlace) {
-  const auto document = parse_document("- {agent: a, file: [x]}\n- {agent: b, files: y}\n- 7\n");
+  const auto document =
+      yaml::parse_document("- {agent: a, file: [x]}\n- {agent: b, files: y}\n- 7\n");
   ASSERT_TRUE(document);
   std::vector<Finding> findings;
   const std::vector<ScopeEntry> entries = read_scopes(*document, findings);

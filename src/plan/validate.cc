@@ -23,7 +23,7 @@ Numbers check_ids(const WorkPackages& plan, Findings& findings) {
     if (package.id.text.empty()) continue;  // the schema says so
     const auto [first, fresh] = numbers.emplace(package.id.text, i);
     if (fresh) continue;
-    const Place place = plan.packages[first->second].id.place;
+    const yaml::Place place = plan.packages[first->second].id.place;
     findings.add("duplicate-id", Severity::kError, package.id.place, &package,
                  "the name " + quote(package.id.text) + " is taken by the package in line " +
                      std::to_string(place.line),
@@ -115,7 +115,7 @@ WorkPackages packages_of(const std::vector<ScopeEntry>& entries) {
   return plan;
 }
 
-void read_plan(const Node& document, Validated& result, Findings& findings) {
+void read_plan(const yaml::Node& document, Validated& result, Findings& findings) {
   const auto has = [&](const char* key) { return document.find(key) != nullptr; };
   std::string why;
   if (document.is_map() && (has("packages") || has("schema_version") || has("feature"))) {
@@ -125,7 +125,7 @@ void read_plan(const Node& document, Validated& result, Findings& findings) {
     result.plan = packages_of(read_scopes(document, result.findings));
   } else {
     findings.add("schema", Severity::kError, document.place, nullptr,
-                 document.kind == Node::Kind::kNull
+                 document.kind == yaml::Node::Kind::kNull
                      ? "the file is empty"
                      : "neither work packages nor scopes: there is no \"packages\" and no "
                        "\"agents\"",
@@ -135,8 +135,8 @@ void read_plan(const Node& document, Validated& result, Findings& findings) {
 
 }  // namespace
 
-Finding& Findings::add(const char* rule, Severity severity, Place place, const Package* package,
-                       std::string message, std::string hint) {
+Finding& Findings::add(const char* rule, Severity severity, yaml::Place place,
+                       const Package* package, std::string message, std::string hint) {
   if (strict_) severity = Severity::kError;
   Count& count = counts_[rule];
   const bool kept = ++count.all <= kFindingsListed;
@@ -168,7 +168,7 @@ std::size_t Validated::count(Severity severity) const {
 Validated validate(std::string_view text, const ValidateOptions& options) {
   Validated result;
   Findings findings(result.findings, options.strict);
-  auto document = parse_document(text);
+  auto document = yaml::parse_document(text);
   if (!document) {
     findings.add("document", Severity::kError, document.error().place, nullptr,
                  document.error().message);

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "host/process.h"
+#include "layout/mirror.h"
 #include "service/locks.h"
-#include "service/mirror.h"
 #include "service/wait.h"
 
 namespace lockkeeper::service {
@@ -74,10 +74,10 @@ Result<core::AcquireRequest> Locks::request(const AcquireCommand& command,
   LK_ASSIGN(Resolved resolved, resolve(command.wanted));
   result.warnings = std::move(resolved.warnings);
   for (key::Resource& resource : resolved.resources) {
-    LK_CHECK(check_allowed(table_.settings(), owner_.agent, resource));
+    LK_CHECK(realm::check_allowed(table_.settings(), owner_.agent, resource));
     request.claims.push_back({std::move(resource), command.wanted.mode, 0});
   }
-  LK_ASSIGN(request.ttl_ms, lease_length(table_.settings(), command.ttl_ms));
+  LK_ASSIGN(request.ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
   request.reason = command.reason;
   request.task = command.task;
   request.agent_type = command.agent_type;
@@ -108,7 +108,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
     }
     request.wake = command.wake != 0 ? command.wake : table_.new_ticket();
   }
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_CHECK(mirror.open_to_write());
   AcquireCommand left = command;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
@@ -138,7 +138,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
 // One decision of the table, with the queue if the command waits.
 Result<AcquireResult> Locks::acquire_once(const AcquireCommand& command,
                                           core::AcquireRequest request, AcquireResult result,
-                                          Mirror* mirror) {
+                                          layout::Mirror* mirror) {
   LK_ASSIGN(core::AcquireReply reply, decide(command, request, result, mirror));
   if (reply.outcome == core::Outcome::kQueued) {
     return wait(command, std::move(result), std::move(reply), request.wake, mirror);
@@ -151,7 +151,7 @@ Result<AcquireResult> Locks::acquire_once(const AcquireCommand& command,
 
 Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
                                          const core::AcquireRequest& request, AcquireResult& result,
-                                         Mirror* mirror) {
+                                         layout::Mirror* mirror) {
   core::AcquireReply reply;
   std::vector<core::LostLease> lost;
   const auto ask = [&](core::Table& table) -> Result<bool> {
@@ -184,7 +184,8 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
 }
 
 // True: what stood in the way has changed, and the table knows.
-Result<bool> Locks::look_again(Mirror& mirror, const std::vector<core::Conflict>& conflicts) {
+Result<bool> Locks::look_again(layout::Mirror& mirror,
+                               const std::vector<core::Conflict>& conflicts) {
   LK_ASSIGN(const bool changed, mirror.verify(conflicts));
   if (!changed) return false;
   LK_CHECK(table_.write([&](core::Table& table) { return mirror.apply(table); }));
@@ -194,7 +195,7 @@ Result<bool> Locks::look_again(Mirror& mirror, const std::vector<core::Conflict>
 
 // In the granting commit: what it replaces ends, and how it is shown is recorded.
 Result<void> Locks::granted_in(core::Table& table, const AcquireCommand& command,
-                               const core::AcquireReply& reply, Mirror* mirror) const {
+                               const core::AcquireReply& reply, layout::Mirror* mirror) const {
   const bool granted =
       reply.outcome == core::Outcome::kGranted || reply.outcome == core::Outcome::kRenewed;
   if (!granted) return {};
@@ -206,7 +207,7 @@ Result<void> Locks::granted_in(core::Table& table, const AcquireCommand& command
 
 // A layout that was registered after ours were read: either who registered it has seen this lease,
 // or it is seen here.
-Result<void> Locks::show_in_new_layouts(Mirror& mirror, const core::LeaseId& id) {
+Result<void> Locks::show_in_new_layouts(layout::Mirror& mirror, const core::LeaseId& id) {
   LK_ASSIGN(const bool changed, mirror.reopen());
   if (!changed) return {};
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
@@ -217,7 +218,7 @@ Result<void> Locks::show_in_new_layouts(Mirror& mirror, const core::LeaseId& id)
 }
 
 // After the commit. False: the grant was taken back, because another tool was there first.
-Result<bool> Locks::show(Mirror& mirror, AcquireResult& result) {
+Result<bool> Locks::show(layout::Mirror& mirror, AcquireResult& result) {
   if (result.outcome == Ended::kGranted || result.outcome == Ended::kRenewed) {
     auto ready = show_in_new_layouts(mirror, result.lease.id);
     auto first = ready ? mirror.publish(result.lease, !result.stood)
@@ -253,7 +254,8 @@ Result<bool> Locks::show(Mirror& mirror, AcquireResult& result) {
 }
 
 Result<AcquireResult> Locks::wait(const AcquireCommand& command, AcquireResult result,
-                                  core::AcquireReply queued, std::uint64_t word, Mirror* mirror) {
+                                  core::AcquireReply queued, std::uint64_t word,
+                                  layout::Mirror* mirror) {
   LK_ASSIGN(Waited waited, Waiting(table_, command, std::move(queued), word, mirror).run());
   take(result, std::move(waited.reply));
   if (result.outcome == Ended::kHeld && waited.left) result.outcome = *waited.left;
@@ -271,7 +273,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     wanted.insert(wanted.end(), request.claims.begin(), request.claims.end());
     requests.push_back(std::move(request));
   }
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_CHECK(mirror.open_to_write());
   int verified = 0;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
@@ -301,7 +303,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
 }
 
 // All of them, or what this batch was granted is taken back.
-Result<bool> Locks::show_together(Mirror& mirror, std::vector<AcquireResult>& results) {
+Result<bool> Locks::show_together(layout::Mirror& mirror, std::vector<AcquireResult>& results) {
   bool stand = true;
   std::optional<Error> trouble;
   for (AcquireResult& result : results) {
@@ -323,7 +325,7 @@ Result<bool> Locks::show_together(Mirror& mirror, std::vector<AcquireResult>& re
 // True: all are granted. False: none is, and the results say what stands in the way.
 Result<bool> Locks::decide_together(const std::vector<Member>& members,
                                     const std::vector<core::AcquireRequest>& requests,
-                                    std::vector<AcquireResult>& results, Mirror& mirror) {
+                                    std::vector<AcquireResult>& results, layout::Mirror& mirror) {
   std::vector<core::AcquireReply> replies;
   bool all = true;
   const auto version = table_.write([&](core::Table& table) -> Result<bool> {

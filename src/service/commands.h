@@ -9,14 +9,15 @@
 
 #include "core/table.h"
 #include "key/resource.h"
-#include "service/resolve.h"
+#include "layout/layout.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::service {
 
 // Resources as typed, and how to read them.
 struct Wanted {
   std::vector<std::string> texts;
-  Base base;
+  realm::Base base;
   key::Syntax syntax = key::Syntax::kAuto;
   bool convert_backslash = false;
   core::Mode mode = core::Mode::kExclusive;
@@ -59,12 +60,6 @@ struct AcquireCommand {
   std::function<bool(const WaitProgress&)> on_wait;
 };
 
-// What a layout cannot show of a lease: the tool behind it does not see these.
-struct Unmirrored {
-  std::string layout;
-  std::vector<std::string> resources;
-};
-
 struct AcquireResult {
   Ended outcome = Ended::kHeld;
   core::Lease lease;   // granted, renewed
@@ -75,7 +70,7 @@ struct AcquireResult {
   std::int64_t waited_ms = 0;
   std::vector<std::string> warnings;
   std::vector<core::LostLease> lost;  // leases this owner lost since it last asked
-  std::vector<Unmirrored> unmirrored;
+  std::vector<layout::Unmirrored> unmirrored;
 };
 
 // One of several requests that are granted together or not at all.

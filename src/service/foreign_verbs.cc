@@ -2,19 +2,19 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "layout/mirror.h"
 #include "service/locks.h"
-#include "service/mirror.h"
 
 namespace lockkeeper::service {
 Result<void> Locks::look_at_layouts() {
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   return mirrored ? mirror.tick() : Result<void>();
 }
 
 Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& command,
                                                       const std::vector<core::LeaseId>& ids) {
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   if (!mirrored) return std::vector<core::Lease>();
   std::vector<core::Lease> broken;
@@ -25,7 +25,7 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
       if (found != nullptr) lease = *found;
       return {};
     }));
-    Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
+    layout::Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
     if (layout == nullptr) continue;
     const std::string name = core::foreign_artefact(*lease);
     LK_CHECK(mirror.remove_foreign(*lease));
@@ -40,7 +40,7 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
 }
 
 Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& how) {
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   if (mirrored) LK_CHECK(mirror.tick());
   AcquireResult result;
@@ -67,13 +67,13 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
                 "name its artefact or what it holds; see: lockkeeper list");
   }
   for (const core::Claim& claim : adopted->claims) {
-    LK_CHECK(check_allowed(table_.settings(), owner_.agent, claim.resource));
+    LK_CHECK(realm::check_allowed(table_.settings(), owner_.agent, claim.resource));
   }
-  Layout* const layout = mirror.find(adopted->layout);
+  layout::Layout* const layout = mirror.find(adopted->layout);
   const std::string name = core::foreign_artefact(*adopted);
-  LK_ASSIGN(const Seen seen, layout->look_at(source_of(name)));
-  const auto there = std::ranges::find(seen.sightings, name,
-                                       [](const Sighting& one) { return one.lock.artefact; });
+  LK_ASSIGN(const layout::Seen seen, layout->look_at(layout::source_of(name)));
+  const auto there = std::ranges::find(
+      seen.sightings, name, [](const layout::Sighting& one) { return one.lock.artefact; });
   if (there == seen.sightings.end()) {
     return fail(Code::kNotFound, quote(core::foreign_path(*adopted)) + " is not there any more",
                 "ask for it: lockkeeper acquire");

@@ -11,13 +11,15 @@
 
 #include "core/message.h"
 #include "core/table.h"
+#include "layout/lock_table.h"
+#include "realm/identity.h"
 #include "service/commands.h"
-#include "service/identity.h"
-#include "service/lock_table.h"
+
+namespace lockkeeper::layout {
+class Mirror;
+}
 
 namespace lockkeeper::service {
-
-class Mirror;
 
 // The lease whose command this is (LOCKKEEPER_LEASE and LOCKKEEPER_FENCE); empty if none (rule 11).
 struct Under {
@@ -28,10 +30,10 @@ struct Under {
 class Locks {
  public:
   // `table` must outlive it.
-  Locks(LockTable& table, core::Owner owner, Under under = {});
+  Locks(layout::LockTable& table, core::Owner owner, Under under = {});
 
   const core::Owner& owner() const { return owner_; }
-  LockTable& table() { return table_; }
+  layout::LockTable& table() { return table_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
   // All in one commit, or none: then every result is a refusal, or would have been granted alone
@@ -72,32 +74,32 @@ class Locks {
   Result<void> release_by_id(const ReleaseCommand& command, const std::vector<core::LeaseId>& named,
                              core::ReleaseReply& total);
   Result<void> release_by_name(const std::vector<key::Resource>& resources,
-                               core::ReleaseReply& total, Mirror* mirror);
+                               core::ReleaseReply& total, layout::Mirror* mirror);
   Result<AcquireResult> acquire_once(const AcquireCommand& command, core::AcquireRequest request,
-                                     AcquireResult result, Mirror* mirror);
+                                     AcquireResult result, layout::Mirror* mirror);
   Result<core::AcquireReply> decide(const AcquireCommand& command,
                                     const core::AcquireRequest& request, AcquireResult& result,
-                                    Mirror* mirror);
+                                    layout::Mirror* mirror);
   Result<bool> decide_together(const std::vector<Member>& members,
                                const std::vector<core::AcquireRequest>& requests,
-                               std::vector<AcquireResult>& results, Mirror& mirror);
-  Result<bool> show_together(Mirror& mirror, std::vector<AcquireResult>& results);
-  Result<bool> look_again(Mirror& mirror, const std::vector<core::Conflict>& conflicts);
-  Result<void> show_in_new_layouts(Mirror& mirror, const core::LeaseId& id);
+                               std::vector<AcquireResult>& results, layout::Mirror& mirror);
+  Result<bool> show_together(layout::Mirror& mirror, std::vector<AcquireResult>& results);
+  Result<bool> look_again(layout::Mirror& mirror, const std::vector<core::Conflict>& conflicts);
+  Result<void> show_in_new_layouts(layout::Mirror& mirror, const core::LeaseId& id);
   Result<void> granted_in(core::Table& table, const AcquireCommand& command,
-                          const core::AcquireReply& reply, Mirror* mirror) const;
-  Result<bool> show(Mirror& mirror, AcquireResult& result);
+                          const core::AcquireReply& reply, layout::Mirror* mirror) const;
+  Result<bool> show(layout::Mirror& mirror, AcquireResult& result);
   Result<AcquireResult> wait(const AcquireCommand& command, AcquireResult result,
-                             core::AcquireReply queued, std::uint64_t word, Mirror* mirror);
+                             core::AcquireReply queued, std::uint64_t word, layout::Mirror* mirror);
   Result<std::vector<core::Lease>> break_foreign(const BreakCommand& command,
                                                  const std::vector<core::LeaseId>& ids);
 
   // As the table's, with the messages.
-  Result<kv::Version> write(const LockTable::Work& work,
+  Result<kv::Version> write(const layout::LockTable::Work& work,
                             const std::function<void()>& committed = {});
-  Result<bool> read(const LockTable::Look& look);
+  Result<bool> read(const layout::LockTable::Look& look);
 
-  LockTable& table_;
+  layout::LockTable& table_;
   const core::Owner owner_;
   const Under under_;
   bool along_ = false;   // messages are wanted
@@ -107,6 +109,6 @@ class Locks {
 
 // LOCKKEEPER_LEASE and LOCKKEEPER_FENCE of the environment. invalid_input if only one is set or
 // either is not what `run` sets.
-Result<Under> under_from(const Environment& env);
+Result<Under> under_from(const realm::Environment& env);
 
 }  // namespace lockkeeper::service

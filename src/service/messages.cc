@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 #include "service/locks.h"
 
 namespace lockkeeper::service {
 namespace {
 
 constexpr std::size_t kMarkedAtOnce = 20;  // in one commit, whatever the store's budget is
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
 
 Result<void> check_send(const SendCommand& command) {
   if (command.text.find_first_not_of(" \t\n") == std::string::npos) {
@@ -25,9 +22,9 @@ Result<void> check_send(const SendCommand& command) {
                 "use request, update, alert, question or review");
   }
   if (command.to.agent.empty()) return {};
-  LK_CHECK(check_agent_name(command.to.agent, "the receiver"));
+  LK_CHECK(realm::check_agent_name(command.to.agent, "the receiver"));
   if (!command.to.session.empty()) {
-    LK_CHECK(check_session_name(command.to.session, "the receiver's session"));
+    LK_CHECK(realm::check_session_name(command.to.session, "the receiver's session"));
   }
   return {};
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/message.h"
+#include "layout/lock_table.h"
 #include "service/commands.h"
-#include "service/lock_table.h"
 #include "service/report.h"
 
 namespace lockkeeper::service {
@@ -35,7 +35,7 @@ struct ReadCommand {
 class Messages {
  public:
   // `table` must outlive it.
-  Messages(LockTable& table, core::Owner owner) : table_(table), owner_(std::move(owner)) {}
+  Messages(layout::LockTable& table, core::Owner owner) : table_(table), owner_(std::move(owner)) {}
 
   // One message for each receiver, as it was sent. invalid_input: no text, an unknown type, a name
   // that breaks a rule; not_found: nobody holds it, or another tool does, which reads no messages.
@@ -52,7 +52,7 @@ class Messages {
   Result<std::vector<core::Owner>> holders(const Wanted& wanted);
   Result<std::vector<core::Message>> peek(bool unread_only);
 
-  LockTable& table_;
+  layout::LockTable& table_;
   const core::Owner owner_;
 };
 

@@ -49,7 +49,7 @@ std::string pause_key(std::string_view feature) {
 }
 
 Result<Gate> look_at_gate(Locks& locks, const std::string& feature) {
-  LockTable& table = locks.table();
+  layout::LockTable& table = locks.table();
   LK_ASSIGN(const key::Parsed parsed,
             key::parse(pause_key(feature), table.settings().key_rules(table.realm())));
   Gate gate;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "service/test_table.h"
+#include "layout/test_table.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -35,8 +35,8 @@ class Pause : public testing::Test {
     return looked ? *looked : Gate{};
   }
 
-  TestTable realm_;
-  std::unique_ptr<LockTable> table_ = realm_.table();
+  layout::TestTable realm_;
+  std::unique_ptr<layout::LockTable> table_ = realm_.table();
 };
 
 TEST_F(Pause, TheKeyOfAFeatureIsAlsoItsOwn) {

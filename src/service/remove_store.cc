@@ -23,7 +23,7 @@ constexpr int kWaitMsMax = 3'000;
 constexpr int kWaitStepMs = 50;
 
 // Until a store made now would begin above every fence of this one.
-Result<void> wait_for_clock(const LockTable& table, std::uint64_t fence) {
+Result<void> wait_for_clock(const layout::LockTable& table, std::uint64_t fence) {
   for (int waited = 0;; waited += kWaitStepMs) {
     const auto seconds = static_cast<std::uint64_t>(table.runtime().clock->now().wall_ms / 1000);
     if (seconds * kFencesPerSecond > fence + kMargin) return {};
@@ -62,7 +62,7 @@ Result<void> look(core::Table& table, RemovedStore& result) {
 
 // Under the gate. The copy goes first: a store without its copy is whole, a copy without its store
 // is a store that somebody lost.
-Result<void> move_away(const Realm& realm, const std::string& aside) {
+Result<void> move_away(const realm::Realm& realm, const std::string& aside) {
   if (!realm.epoch_copy.empty() && ::unlink(realm.epoch_copy.c_str()) != 0 && errno != ENOENT) {
     return fail(errno_error(errno, "cannot remove " + realm.epoch_copy));
   }
@@ -72,19 +72,19 @@ Result<void> move_away(const Realm& realm, const std::string& aside) {
   return {};
 }
 
-Result<void> keep_config(const Realm& realm, const std::string& aside) {
-  const std::string name = "/" + std::string(kLocalConfigName);
+Result<void> keep_config(const realm::Realm& realm, const std::string& aside) {
+  const std::string name = "/" + std::string(realm::kLocalConfigName);
   if (::access((aside + name).c_str(), F_OK) != 0) return {};
-  LK_CHECK(create_store_folder(realm));
+  LK_CHECK(realm::create_store_folder(realm));
   if (::rename((aside + name).c_str(), (realm.store_folder + name).c_str()) == 0) return {};
   return fail(errno_error(errno, "cannot keep " + aside + name));
 }
 
 }  // namespace
 
-Result<RemovedStore> remove_store(LockTable& table, bool force) {
+Result<RemovedStore> remove_store(layout::LockTable& table, bool force) {
   RemovedStore result;
-  const Realm& realm = table.realm();
+  const realm::Realm& realm = table.realm();
   std::uint64_t fence = 0;
   LK_ASSIGN(const bool there, table.read([](core::Table&) -> Result<void> { return {}; }));
   if (!there) {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "service/test_table.h"
+#include "layout/test_table.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -18,15 +18,15 @@ class RemoveStore : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = files_.env();
-    runtime_.open_store = [this](const StoreRequest& request) {
-      return open_test_store(request, clock_);
+    runtime_.open_store = [this](const layout::StoreRequest& request) {
+      return layout::open_test_store(request, clock_);
     };
     realm_ = files_.realm("repo");
   }
 
   // A table of its own each time, as another process would have.
-  std::unique_ptr<LockTable> table() {
-    return std::make_unique<LockTable>(runtime_, realm_, Settings{});
+  std::unique_ptr<layout::LockTable> table() {
+    return std::make_unique<layout::LockTable>(runtime_, realm_, realm::Settings{});
   }
 
   core::Lease acquire() {
@@ -47,11 +47,11 @@ class RemoveStore : public testing::Test {
     EXPECT_TRUE(locks.release(command));
   }
 
-  TestRepository files_;
+  realm::TestRepository files_;
   SystemClock clock_;
   SystemRandom random_;
-  Runtime runtime_;
-  Realm realm_;
+  layout::Runtime runtime_;
+  realm::Realm realm_;
 };
 
 TEST_F(RemoveStore, without_a_store_there_is_nothing_to_do_and_nothing_is_made) {
@@ -103,7 +103,7 @@ TEST_F(RemoveStore, force_removes_what_is_held) {
 TEST_F(RemoveStore, the_local_config_stays) {
   acquire();
   release_all();
-  const std::string config = realm_.store_folder + "/" + std::string(kLocalConfigName);
+  const std::string config = realm_.store_folder + "/" + std::string(realm::kLocalConfigName);
   std::ofstream(config) << "[lease]\ndefault = \"5m\"\n";
   const auto result = remove_store(*table(), false);
   ASSERT_TRUE(result) << result.error().message;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/assert.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace lockkeeper::service {
@@ -13,14 +14,6 @@ constexpr std::size_t kConflictsTold = 3;    // in a message; JSON has them all
 constexpr std::size_t kResourcesInHint = 5;  // a longer command is not repeated
 constexpr std::size_t kPathBytesTold = 400;
 constexpr std::size_t kReasonBytesTold = 120;
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
-Json time_or_null(std::int64_t wall_ms) {
-  return wall_ms == kNoEnd ? Json() : Json(format_time(wall_ms));
-}
 
 const char* mode_name(core::Mode mode) {
   return mode == core::Mode::kShared ? "shared" : "exclusive";
@@ -246,7 +239,7 @@ Json acquire_json(const AcquireResult& result) {
   }
   if (!result.unmirrored.empty()) {
     json["unmirrored"] = Json::array();
-    for (const Unmirrored& one : result.unmirrored) {
+    for (const layout::Unmirrored& one : result.unmirrored) {
       json["unmirrored"].push_back({{"layout", one.layout}, {"resources", one.resources}});
     }
   }

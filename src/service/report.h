@@ -4,16 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "service/locks.h"
 
 namespace lockkeeper::service {
 
-using Json = nlohmann::ordered_json;
+using lockkeeper::Json;
 
 // One line. Never throws: bytes that are not UTF-8 become U+FFFD; every control character is
 // escaped, also those that JSON would allow, because some terminals obey them.

@@ -108,7 +108,7 @@ class SignalQueue {
 };
 
 std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
-                                           const Realm& realm, const RunCommand& command) {
+                                           const realm::Realm& realm, const RunCommand& command) {
   std::map<std::string, std::string> ours{
       {"LOCKKEEPER_AGENT", locks.owner().agent},
       {"LOCKKEEPER_SESSION", locks.owner().session},
@@ -393,7 +393,7 @@ class Watch {
 
 }  // namespace
 
-std::string scope_text(const core::Lease& lease, const Realm& realm) {
+std::string scope_text(const core::Lease& lease, const realm::Realm& realm) {
   std::string text = "You hold these locks in " + realm.root + ":\n";
   for (const core::Claim& claim : lease.claims) {
     const bool shared = claim.mode == core::Mode::kShared;

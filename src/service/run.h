@@ -113,6 +113,6 @@ Result<std::optional<RunResult>> run_holding(Locks& locks, const RunCommand& com
                                              const std::function<void(const RunEvent&)>& report);
 
 // The text that tells an agent its boundaries (LOCKKEEPER_SCOPE).
-std::string scope_text(const core::Lease& lease, const Realm& realm);
+std::string scope_text(const core::Lease& lease, const realm::Realm& realm);
 
 }  // namespace lockkeeper::service

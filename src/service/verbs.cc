@@ -3,8 +3,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "layout/mirror.h"
 #include "service/locks.h"
-#include "service/mirror.h"
 #include "service/report.h"
 
 namespace lockkeeper::service {
@@ -90,10 +90,10 @@ void append(core::ReleaseReply& to, core::ReleaseReply from) {
 
 }  // namespace
 
-Locks::Locks(LockTable& table, core::Owner owner, Under under)
+Locks::Locks(layout::LockTable& table, core::Owner owner, Under under)
     : table_(table), owner_(std::move(owner)), under_(std::move(under)) {}
 
-Result<kv::Version> Locks::write(const LockTable::Work& work,
+Result<kv::Version> Locks::write(const layout::LockTable::Work& work,
                                  const std::function<void()>& committed) {
   if (!along_) return table_.write(work, committed);
   core::Told now;
@@ -112,7 +112,7 @@ Result<kv::Version> Locks::write(const LockTable::Work& work,
   });
 }
 
-Result<bool> Locks::read(const LockTable::Look& look) {
+Result<bool> Locks::read(const layout::LockTable::Look& look) {
   if (!along_) return table_.read(look);
   return table_.read([&](core::Table& table) -> Result<void> {
     LK_CHECK(look(table));
@@ -132,8 +132,8 @@ Result<core::Told> Locks::messages() {
 Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
   Resolved resolved;
   const key::Rules rules = table_.settings().key_rules(table_.realm());
-  Resolver resolver(table_.realm(), rules, wanted.base, table_.runtime().env,
-                    {wanted.convert_backslash});
+  realm::Resolver resolver(table_.realm(), rules, wanted.base, table_.runtime().env,
+                           {wanted.convert_backslash});
   for (const std::string& text : wanted.texts) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, wanted.syntax));
     resolved.resources.push_back(std::move(parsed.resource));
@@ -160,7 +160,7 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   LK_ASSIGN(const std::vector<core::LeaseId> named, parse_ids(command.lease_ids));
   const bool by_id = !named.empty() || !command.task.empty() || command.all;
   if (resolved.resources.empty() && !by_id) return nothing_named("release");
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   core::ReleaseReply total;
   if (by_id) LK_CHECK(release_by_id(command, named, total));
@@ -202,7 +202,7 @@ Result<void> Locks::release_by_id(const ReleaseCommand& command,
 }
 
 Result<void> Locks::release_by_name(const std::vector<key::Resource>& resources,
-                                    core::ReleaseReply& total, Mirror* mirror) {
+                                    core::ReleaseReply& total, layout::Mirror* mirror) {
   core::ReleaseReply now;
   std::size_t done = 0;  // resources settled by earlier commits
   const auto work = [&](core::Table& table) -> Result<bool> {
@@ -229,7 +229,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   if (resolved.resources.empty() && named.empty() && !command.all) return nothing_named("renew");
   std::optional<std::int64_t> ttl_ms;
   if (command.ttl_ms) {
-    LK_ASSIGN(ttl_ms, lease_length(table_.settings(), command.ttl_ms));
+    LK_ASSIGN(ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
   }
   std::vector<core::Lease> renewed;
   LK_CHECK(write([&](core::Table& table) -> Result<bool> {
@@ -255,7 +255,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
     LK_ASSIGN(renewed, table.renew(owner_, ids, ttl_ms, {}));
     return false;
   }));
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
   if (mirrored) {
     // Renewed it is; a file that could not be made younger is, by the next renewal.
@@ -275,7 +275,7 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   for (key::Resource& resource : resolved.resources) {
     request.claims.push_back({std::move(resource), command.wanted.mode, 0});
   }
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
   if (mirrored) LK_CHECK(mirror.look(request.claims));
   for (bool verified = false;; verified = true) {
@@ -301,7 +301,7 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
   if (command.reason.empty()) {
     return fail(Code::kUsage, "break needs a reason: it goes on record", "add --reason TEXT");
   }
-  Mirror mirror(table_);
+  layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   // A lock that nobody has looked at yet can be meant, too. What cannot be read is not in the way.
   if (mirrored) static_cast<void>(mirror.tick());
@@ -377,9 +377,9 @@ Result<void> Locks::purge(bool history) {
   return {};
 }
 
-Result<Under> under_from(const Environment& env) {
-  const std::optional<std::string> lease = variable(env, "LOCKKEEPER_LEASE");
-  const std::optional<std::string> fence = variable(env, "LOCKKEEPER_FENCE");
+Result<Under> under_from(const realm::Environment& env) {
+  const std::optional<std::string> lease = realm::variable(env, "LOCKKEEPER_LEASE");
+  const std::optional<std::string> fence = realm::variable(env, "LOCKKEEPER_FENCE");
   if (!lease && !fence) return Under{};
   const std::optional<core::LeaseId> id = lease ? core::LeaseId::from_text(*lease) : std::nullopt;
   Under under;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "service/mirror.h"
+#include "layout/mirror.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -25,8 +25,8 @@ constexpr std::int64_t kBusyPatienceMs = 30'000;
 
 }  // namespace
 
-Waiting::Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
-                 std::uint64_t word, Mirror* mirror)
+Waiting::Waiting(layout::LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
+                 std::uint64_t word, layout::Mirror* mirror)
     : table_(table),
       command_(command),
       reply_(std::move(queued)),

@@ -7,12 +7,14 @@
 
 #include "core/table.h"
 #include "host/wake_board.h"
+#include "layout/lock_table.h"
 #include "service/commands.h"
-#include "service/lock_table.h"
+
+namespace lockkeeper::layout {
+class Mirror;
+}
 
 namespace lockkeeper::service {
-
-class Mirror;
 
 struct Waited {
   core::AcquireReply reply;   // the last look's, stamped
@@ -24,8 +26,8 @@ class Waiting {
  public:
   // `queued` is the table's answer, `word` what the request's wake was. REQUIRES: command.wait_ms.
   // `mirror`: where a grant is recorded, to be published. Never null.
-  Waiting(LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
-          std::uint64_t word, Mirror* mirror);
+  Waiting(layout::LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
+          std::uint64_t word, layout::Mirror* mirror);
 
   // An error means that the request is not in the queue any more, unless the store could not be
   // reached for that either: then the table drops it when nobody confirms its grant.
@@ -53,12 +55,12 @@ class Waiting {
   Result<std::optional<Ended>> sleep(host::WakeBoard& board, std::uint32_t seen);
   Result<Waited> leave(Ended why);
 
-  LockTable& table_;
+  layout::LockTable& table_;
   const AcquireCommand& command_;
   core::AcquireReply reply_;
   const core::LeaseId id_;
   const std::uint64_t word_;
-  Mirror* const mirror_;
+  layout::Mirror* const mirror_;
   const std::int64_t began_ms_;
   std::int64_t looked_ms_;  // when the table was last seen in full
 };

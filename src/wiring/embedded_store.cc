@@ -6,20 +6,19 @@
 #include "dialect/kinds.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
-#include "service/registry.h"
+#include "realm/registry.h"
 
 namespace lockkeeper::wiring {
 
-Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
-                                         const service::StoreRequest& request) {
+Result<kv::LmdbOptions> embedded_options(const layout::Runtime& runtime,
+                                         const layout::StoreRequest& request) {
   LK_CHECK(host::check_time_namespace());
-  const service::Realm& realm = request.realm;
+  const realm::Realm& realm = request.realm;
   kv::LmdbOptions options;
   options.folder = realm.store_folder;
   options.create = request.create;
-  options.durability = request.durability == service::Durability::kProcess
-                           ? kv::Durability::kProcess
-                           : kv::Durability::kFull;
+  options.durability = request.durability == realm::Durability::kProcess ? kv::Durability::kProcess
+                                                                         : kv::Durability::kFull;
   options.epoch_copy = realm.epoch_copy;
   options.clock = runtime.clock;
   options.schema_version = kSchemaVersion;
@@ -36,8 +35,8 @@ Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
   return options;
 }
 
-Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime,
-                                                 const service::StoreRequest& request) {
+Result<std::unique_ptr<kv::Store>> open_embedded(const layout::Runtime& runtime,
+                                                 const layout::StoreRequest& request) {
   LK_ASSIGN(kv::LmdbOptions options, embedded_options(runtime, request));
   const kv::Durability wanted = options.durability;
   LK_ASSIGN(std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(std::move(options)));
@@ -46,16 +45,16 @@ Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime
   return store;
 }
 
-Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runtime,
-                                                   const service::StoreRequest& request) {
+Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtime,
+                                                   const layout::StoreRequest& request) {
   const bool is_new =
       request.create && ::access((request.realm.store_folder + "/epoch").c_str(), F_OK) != 0;
   LK_ASSIGN(std::unique_ptr<kv::Store> store, open_embedded(runtime, request));
-  if (is_new) static_cast<void>(service::remember_realm(request.realm, runtime.env));
+  if (is_new) static_cast<void>(realm::remember_realm(request.realm, runtime.env));
   return store;
 }
 
-service::LayoutKinds layout_kinds() {
+layout::LayoutKinds layout_kinds() {
   return dialect::layout_kinds();
 }
 

@@ -4,25 +4,25 @@
 #pragma once
 
 #include "kv/lmdb/options.h"
-#include "service/runtime.h"
+#include "layout/runtime.h"
 
 namespace lockkeeper::wiring {
 
 // The schema of the rows in src/core. A store written by a newer program is refused.
 inline constexpr std::uint32_t kSchemaVersion = 1;
 
-Result<kv::LmdbOptions> embedded_options(const service::Runtime& runtime,
-                                         const service::StoreRequest& request);
+Result<kv::LmdbOptions> embedded_options(const layout::Runtime& runtime,
+                                         const layout::StoreRequest& request);
 
 // Opens the realm's store as the request says, and gives it the durability of the settings.
-Result<std::unique_ptr<kv::Store>> open_embedded(const service::Runtime& runtime,
-                                                 const service::StoreRequest& request);
+Result<std::unique_ptr<kv::Store>> open_embedded(const layout::Runtime& runtime,
+                                                 const layout::StoreRequest& request);
 
 // As open_embedded(); a store that did not exist is remembered for `list --all-realms`.
-Result<std::unique_ptr<kv::Store>> open_remembered(const service::Runtime& runtime,
-                                                   const service::StoreRequest& request);
+Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtime,
+                                                   const layout::StoreRequest& request);
 
 // The tools whose locks are read and written, the same for everybody who opens a store here.
-service::LayoutKinds layout_kinds();
+layout::LayoutKinds layout_kinds();
 
 }  // namespace lockkeeper::wiring

@@ -20,8 +20,8 @@
 #include "base/test_folder.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
+#include "layout/test_table.h"
 #include "service/locks.h"
-#include "service/test_table.h"
 #include "support/campaign.h"
 #include "support/stage.h"
 
@@ -50,13 +50,13 @@ class Scale : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
-    runtime_.open_store = [this](const service::StoreRequest& request) {
-      return service::open_test_store(request, clock_, kv::Durability::kProcess);
+    runtime_.open_store = [this](const layout::StoreRequest& request) {
+      return layout::open_test_store(request, clock_, kv::Durability::kProcess);
     };
     realm_.root = folder_.path();
     realm_.store_folder = folder_.file(".lockkeeper");
     realm_.name = "scale";
-    settings_.durability.value = service::Durability::kProcess;
+    settings_.durability.value = realm::Durability::kProcess;
     void* page = ::mmap(nullptr, sizeof(Arrivals), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(page, MAP_FAILED);
@@ -64,14 +64,14 @@ class Scale : public testing::Test {
   }
   ~Scale() override { ::munmap(arrivals_, sizeof(Arrivals)); }
 
-  std::unique_ptr<service::LockTable> table() {
-    return std::make_unique<service::LockTable>(runtime_, realm_, settings_);
+  std::unique_ptr<layout::LockTable> table() {
+    return std::make_unique<layout::LockTable>(runtime_, realm_, settings_);
   }
 
   static AcquireCommand wish(std::vector<std::string> texts) {
     AcquireCommand command;
     command.wanted.texts = std::move(texts);
-    command.wanted.base.kind = service::Base::kRoot;
+    command.wanted.base.kind = realm::Base::kRoot;
     return command;
   }
 
@@ -165,9 +165,9 @@ class Scale : public testing::Test {
   TestFolder folder_;
   SystemClock clock_;
   SystemRandom random_;
-  service::Runtime runtime_;
-  service::Realm realm_;
-  service::Settings settings_;
+  layout::Runtime runtime_;
+  realm::Realm realm_;
+  realm::Settings settings_;
   Arrivals* arrivals_ = nullptr;
   std::vector<pid_t> children_;
 };

@@ -9,7 +9,7 @@
 #include "base/captured_stream.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "fuzz.h"
 
 namespace lockkeeper::fuzz {
@@ -73,7 +73,7 @@ void check_json(std::string_view text) {
 
 void run(Input input) {
   std::vector<std::string> words = {"lockkeeper"};
-  const auto verbs = cli::verbs();
+  const auto verbs = cli::all_verbs();
   const std::uint8_t verb = input.byte();
   if (verb < verbs.size()) words.emplace_back(verbs[verb].name);
   while (!input.empty() && words.size() < 40) {
@@ -86,16 +86,17 @@ void run(Input input) {
   static std::FILE* const kNothing = std::fopen("/dev/null", "r");
   static const StandingClock kClock;
   SeededRandom random(1);
-  service::Runtime runtime;
+  layout::Runtime runtime;
   runtime.clock = &kClock;
   runtime.random = &random;
   runtime.env = variable;
-  runtime.open_store = [](const service::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
+  runtime.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
     return fail(Code::kStoreUnavailable, "there is no store");
   };
   const CapturedStream out, err;
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
+  environment.verbs = verbs;
   environment.cwd = realm_folder();
   environment.program = "lockkeeper";
   environment.in = kNothing;

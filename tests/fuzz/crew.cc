@@ -3,7 +3,7 @@
 
 #include "crew/journal.h"
 #include "crew/orders.h"
-#include "crew/record_json.h"
+#include "crew/record/record_json.h"
 #include "fuzz.h"
 
 namespace lockkeeper::fuzz {

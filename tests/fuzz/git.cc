@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "fuzz.h"
-#include "service/git_folder.h"
+#include "realm/git_folder.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -30,7 +30,7 @@ const Repositories& repositories() {
   return kMade;
 }
 
-void check(const Result<std::optional<service::GitFolder>>& git) {
+void check(const Result<std::optional<realm::GitFolder>>& git) {
   if (!git) {
     require(git.error().code == Code::kStoreUnavailable || git.error().code == Code::kInvalidConfig,
             "refused with another code");
@@ -48,20 +48,20 @@ void run(Input input) {
   const std::string_view text = input.rest();
   const Repositories& made = repositories();
   if (choice == 0) {
-    const auto config = service::parse_git_config(text, "config");
+    const auto config = realm::parse_git_config(text, "config");
     if (!config) return require_readable(config.error());
     if (!config->shared_repository) return;
-    const auto shared = service::shared_permissions(*config->shared_repository, "config");
+    const auto shared = realm::shared_permissions(*config->shared_repository, "config");
     if (!shared) require_readable(shared.error());
   } else if (choice == 1) {
     write_file(made.whole + "/.git/config", text);
-    check(service::git_at(made.whole));
+    check(realm::git_at(made.whole));
   } else if (choice == 2) {
     write_file(made.linked + "/.git", text);
-    check(service::git_at(made.linked));
+    check(realm::git_at(made.linked));
   } else {
     write_file(made.common + "/.git/commondir", text);
-    check(service::git_at(made.common));
+    check(realm::git_at(made.common));
   }
 }
 

@@ -29,10 +29,10 @@ class World {
     std::filesystem::remove_all(scratch() + "/state");
     runtime_.clock = &clock_;
     runtime_.random = &random_;
-    runtime_.open_store = [](const service::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
+    runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
       return std::make_unique<kv::MemoryStore>();
     };
-    table_.emplace(runtime_, realm(), service::Settings{});
+    table_.emplace(runtime_, realm(), realm::Settings{});
     mcp::LockServerOptions options;
     options.caller.who = {"main", "s", false, "fuzz"};
     options.caller.agent_known = options.caller.session_known = true;
@@ -46,8 +46,8 @@ class World {
  private:
   SystemClock clock_;
   SystemRandom random_;
-  service::Runtime runtime_;
-  std::optional<service::LockTable> table_;
+  layout::Runtime runtime_;
+  std::optional<layout::LockTable> table_;
   std::optional<mcp::LockServer> server_;
   mcp::Catalogue catalogue_;
 };

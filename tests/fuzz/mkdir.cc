@@ -6,7 +6,7 @@
 #include "dialect/mkdir/names.h"
 #include "dialect/mkdir/owner.h"
 #include "fuzz.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -43,7 +43,7 @@ void check_path(std::string_view typed) {
 
 void check_owner(std::string_view text) {
   const mkdir::OwnerLines lines = mkdir::parse_owner(text);
-  require(service::check_agent_name(lines.agent, "agent").has_value(), "nobody: " + lines.agent);
+  require(realm::check_agent_name(lines.agent, "agent").has_value(), "nobody: " + lines.agent);
   require(is_valid_utf8(lines.task), "a task that cannot be shown");
   const std::int64_t since = lines.since_wall_ms.value_or(0);
   const mkdir::OwnerLines again =

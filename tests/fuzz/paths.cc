@@ -5,13 +5,13 @@
 #include <filesystem>
 
 #include "fuzz.h"
-#include "service/resolve.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::fuzz {
 namespace {
 
-const service::Realm& realm() {
-  static const service::Realm kRealm = [] {
+const realm::Realm& realm() {
+  static const realm::Realm kRealm = [] {
     const std::string root = std::filesystem::canonical(scratch()) / "tree";
     for (const char* folder : {"src/sub", "app/[slug]", ".lockkeeper", "deep/a/b/c", "{x,y}"}) {
       std::filesystem::create_directories(root + "/" + folder);
@@ -25,7 +25,7 @@ const service::Realm& realm() {
     for (const auto& link : links) {
       require(::symlink(link[0], (root + "/" + link[1]).c_str()) == 0, "symlink");
     }
-    service::Realm made;
+    realm::Realm made;
     made.root = root;
     made.store_folder = root + "/.lockkeeper";
     made.name = "tree";
@@ -41,11 +41,11 @@ void run(Input input) {
   const auto nothing = [](const char*) { return std::optional<std::string>(); };
   const key::Syntax syntaxes[] = {key::Syntax::kAuto, key::Syntax::kLiteral, key::Syntax::kGlob,
                                   key::Syntax::kAuto};
-  service::Base base;
-  if ((choice & 4) != 0) base = {service::Base::kCwd, realm().root + "/src/sub", false};
-  service::ResolveOptions options;
+  realm::Base base;
+  if ((choice & 4) != 0) base = {realm::Base::kCwd, realm().root + "/src/sub", false};
+  realm::ResolveOptions options;
   options.convert_backslash = (choice & 8) != 0;
-  service::Resolver resolver(realm(), {}, base, nothing, options);
+  realm::Resolver resolver(realm(), {}, base, nothing, options);
   const auto parsed = resolver.resolve(input.rest(), syntaxes[choice & 3]);
   if (!parsed) return require_readable(parsed.error());
   const key::Resource& first = parsed->resource;
@@ -53,7 +53,7 @@ void run(Input input) {
   const key::Syntax same = plain             ? key::Syntax::kLiteral
                            : first.is_path() ? key::Syntax::kGlob
                                              : key::Syntax::kAuto;
-  service::Resolver from_root(realm(), {}, {}, nothing);
+  realm::Resolver from_root(realm(), {}, {}, nothing);
   const auto again = from_root.resolve(first.text(), same);
   require(again.has_value(), "its own name is refused: " + first.text());
   require(again->resource == first,

@@ -4,13 +4,13 @@
 #include <filesystem>
 
 #include "fuzz.h"
-#include "service/realm.h"
+#include "realm/realm.h"
 
 namespace lockkeeper::fuzz {
 
-inline const service::Realm& realm() {
-  static const service::Realm kRealm = [] {
-    service::Realm made;
+inline const realm::Realm& realm() {
+  static const realm::Realm kRealm = [] {
+    realm::Realm made;
     made.root = scratch() + "/root";
     made.store_folder = made.root + "/.lockkeeper";
     std::filesystem::create_directories(made.store_folder);

@@ -10,8 +10,8 @@
 #include "fuzz.h"
 #include "key/unicode.h"
 #include "kv/memory/faulty_store.h"
-#include "service/identity.h"
-#include "service/store_url.h"
+#include "realm/identity.h"
+#include "realm/store_url.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -85,18 +85,18 @@ void run(Input input) {
   } else {
     require_readable(number.error());
   }
-  for (auto* check : {service::check_agent_name, service::check_session_name}) {
+  for (auto* check : {realm::check_agent_name, realm::check_session_name}) {
     if (const auto good = check(text, "--agent"); !good) {
       require_readable(good.error());
     } else {
-      require(is_valid_utf8(text) && text.size() <= service::kNameBytesMax && !text.empty(),
+      require(is_valid_utf8(text) && text.size() <= realm::kNameBytesMax && !text.empty(),
               "a name that breaks the rules");
     }
   }
-  service::Realm realm;
+  realm::Realm realm;
   realm.store_folder = "/realm";
   const auto store =
-      service::choose_store(realm, text, [](const char*) { return std::optional<std::string>(); });
+      realm::choose_store(realm, text, [](const char*) { return std::optional<std::string>(); });
   if (!store) require_readable(store.error());
   require(realm.store_folder.starts_with('/'), "a store without a place");
   if (const auto fault = kv::parse_process_fault(text); !fault) {

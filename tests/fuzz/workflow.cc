@@ -45,7 +45,7 @@ void check_name(std::string_view agent) {
   const auto may = workflow::check_lock_name(agent);
   if (!may) return require_readable(may.error());
   const std::string name = workflow::lock_name(agent);
-  require(service::is_plain_name(name), "a name that leads elsewhere");
+  require(is_plain_name(name), "a name that leads elsewhere");
   require(!name.starts_with('.') && name.ends_with(workflow::kLockSuffix), "no lock's name");
   require(!workflow::is_mirror_name(name), "a name that the mirror might take");
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::golden {
 
@@ -23,11 +23,11 @@ class Shell {
   Ran run(const std::string& command) const;
 
   const std::string& root() const { return root_; }  // of the repository, physical
-  const service::TestRepository& files() const { return repository_; }
+  const realm::TestRepository& files() const { return repository_; }
   void set(const std::string& name, const std::string& value) { variables_[name] = value; }
 
  private:
-  service::TestRepository repository_;
+  realm::TestRepository repository_;
   std::string root_;
   std::map<std::string, std::string> variables_;
 };

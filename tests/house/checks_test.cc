@@ -34,7 +34,7 @@ TEST(Includes, arrows_of_the_plan_are_fine) {
   EXPECT_TRUE(includes("src/core/a.cc", "\"kv/store.h\"").empty());
   EXPECT_TRUE(includes("src/core/a.cc", "\"core/b.h\"").empty());
   EXPECT_TRUE(includes("src/cli/a.cc", "\"service/b.h\"").empty());
-  EXPECT_TRUE(includes("src/cli/a.cc", "\"dialect/mkdir/b.h\"").empty());
+  EXPECT_TRUE(includes("src/cli/verbs/a.cc", "\"dialect/mkdir/b.h\"").empty());
   EXPECT_TRUE(includes("src/app/main.cc", "\"kv/lmdb/store.h\"").empty());
   EXPECT_TRUE(includes("src/base/a.cc", "<vector>").empty());
   EXPECT_TRUE(includes("src/core/a_test.cc", "\"kv/memory/store.h\"").empty());
@@ -55,6 +55,9 @@ TEST(Includes, arrows_up_and_sideways_are_found) {
            {"src/service/a.h", "\"cli/main.h\""},
            {"src/plan/a.h", "\"dialect/a.h\""},
            {"src/cli/a.h", "\"mcp/a.h\""},
+           {"src/cli/a.h", "\"cli/verbs/a.h\""},
+           {"src/realm/a.h", "\"core/types.h\""},
+           {"src/plan/a.h", "\"service/a.h\""},
            {"src/core/a_test.cc", "\"service/a.h\""}}) {
     EXPECT_EQ(includes(path, target).size(), 1U) << path << " " << target;
   }
@@ -209,10 +212,11 @@ TEST(SourceText, comments_and_literals_become_blanks) {
 TEST(Plan, has_every_folder_of_the_design) {
   EXPECT_THAT(all_rooms(),
               testing::UnorderedElementsAre(
-                  "app", "base", "cli", "core", "crew", "dialect", "dialect/coordinator",
-                  "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir", "dialect/workflow",
-                  "embed", "enforce", "host", "http", "key", "kv", "kv/lmdb", "kv/memory", "mcp",
-                  "mcp/locks", "plan", "service", "wiring"));
+                  "app", "base", "cli", "cli/verbs", "core", "crew", "crew/changes", "crew/record",
+                  "crew/report", "demo", "dialect", "dialect/coordinator", "dialect/coordmcp",
+                  "dialect/dirlock", "dialect/mkdir", "dialect/workflow", "draw", "embed",
+                  "enforce", "host", "http", "key", "kv", "kv/lmdb", "kv/memory", "layout", "mcp",
+                  "mcp/http", "mcp/locks", "plan", "realm", "service", "wiring", "yaml"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");

@@ -6,7 +6,13 @@
 namespace lockkeeper::house {
 namespace {
 
-using Plan = std::map<std::string, std::set<std::string>>;
+using Rooms = std::set<std::string>;
+using Plan = std::map<std::string, Rooms>;
+
+Rooms with(Rooms some, const Rooms& more) {
+  some.insert(more.begin(), more.end());
+  return some;
+}
 
 const Plan& plan() {
   static const Plan kPlan = [] {
@@ -15,31 +21,40 @@ const Plan& plan() {
     rooms["key"] = rooms["kv"] = rooms["host"] = {"base"};
     rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
     rooms["core"] = {"kv", "key", "base"};
-    rooms["service"] = {"core", "host", "kv", "key", "base"};
-    std::set<std::string> below = rooms["service"];
-    below.insert("service");
-    const std::set<std::string> dialects = {"dialect/workflow", "dialect/coordinator",
-                                            "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir"};
-    rooms["plan"] = below;
+    rooms["realm"] = {"key", "base"};
+    rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
+    rooms["service"] = with(rooms["layout"], {"layout"});
+    const Rooms below = with(rooms["service"], {"service"});
+    // Plans know no lock table: they are text, thought through and drawn.
+    rooms["yaml"] = {"base"};
+    rooms["draw"] = {"key", "base"};
+    rooms["plan"] = {"yaml", "draw", "core", "key", "base"};
+    const Rooms plans = {"plan", "yaml", "draw"};
+    const Rooms dialects = {"dialect/workflow", "dialect/coordinator", "dialect/coordmcp",
+                            "dialect/dirlock", "dialect/mkdir"};
     for (const std::string& dialect : dialects) rooms[dialect] = below;
     rooms["dialect/workflow"].insert("plan");  // its resolutions are a planner's
-    rooms["dialect"] = below;
-    rooms["dialect"].insert(dialects.begin(), dialects.end());
-    rooms["wiring"] = below;
-    rooms["wiring"].insert({"kv/lmdb", "dialect"});
-    rooms["embed"] = below;
-    rooms["embed"].insert({"wiring", "dialect/dirlock"});
-    below.insert("plan");
-    rooms["crew"] = below;
-    below.insert({"crew", "dialect"});
-    below.insert(dialects.begin(), dialects.end());
-    rooms["cli"] = rooms["enforce"] = rooms["mcp/locks"] = below;
+    rooms["dialect"] = with(below, dialects);
+    rooms["wiring"] = with(below, {"kv/lmdb", "dialect"});
+    rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
+    rooms["crew/record"] = {"base"};
+    rooms["crew/changes"] = {"crew/record", "realm", "key", "base"};
+    rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
+    const Rooms crews = {"crew/record", "crew/changes", "crew/report"};
+    rooms["crew"] = with(with(below, crews), plans);
     // Two languages of the wire that know no lock, and what is said in one of them.
     rooms["http"] = {"base"};
-    rooms["mcp"] = {"http", "base"};
-    rooms["mcp/locks"].insert("mcp");
-    below.insert({"cli", "mcp", "mcp/locks", "http", "enforce", "kv/memory", "kv/lmdb", "wiring"});
-    rooms["app"] = below;
+    rooms["mcp"] = {"base"};
+    rooms["mcp/http"] = {"mcp", "http", "base"};
+    rooms["mcp/locks"] = with(with(below, dialects), {"mcp"});
+    rooms["cli"] = below;
+    rooms["demo"] = with(below, {"cli"});
+    const Rooms verbs =
+        with(with(rooms["crew"], with(dialects, {"dialect"})), {"cli", "demo", "crew"});
+    rooms["cli/verbs"] = verbs;
+    rooms["enforce"] = with(below, dialects);
+    rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "enforce",
+                                "kv/memory", "kv/lmdb", "wiring"});
     return rooms;
   }();
   return kPlan;

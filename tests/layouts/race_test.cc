@@ -10,19 +10,19 @@
 #include "dialect/kinds.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
+#include "layout/test_table.h"
 #include "service/locks.h"
-#include "service/test_table.h"
 #include "support/process.h"
 
 namespace lockkeeper::layouts {
 namespace {
 
 namespace fs = std::filesystem;
+using layout::Layout;
 using service::AcquireCommand;
 using service::AcquireResult;
 using service::Ended;
-using service::Layout;
 using service::Locks;
 using stage::exists;
 using stage::read_text;
@@ -40,14 +40,14 @@ class Interrupted final : public Layout {
   Interrupted(std::unique_ptr<Layout> inner, const BeforePublish& hook)
       : Layout(inner->entry()), inner_(std::move(inner)), hook_(hook) {}
 
-  Result<service::Seen> look(const service::Interest& interest) override {
+  Result<layout::Seen> look(const layout::Interest& interest) override {
     return inner_->look(interest);
   }
-  Result<service::Seen> look_at(const std::string& source) override {
+  Result<layout::Seen> look_at(const std::string& source) override {
     return inner_->look_at(source);
   }
   bool look_after_publishing() const override { return inner_->look_after_publishing(); }
-  service::Showing showing(const core::Lease& lease) const override {
+  layout::Showing showing(const core::Lease& lease) const override {
     return inner_->showing(lease);
   }
   std::string identity(const core::Lease& lease, const std::string& artefact) const override {
@@ -56,8 +56,8 @@ class Interrupted final : public Layout {
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override {
     return inner_->prepare(lease, artefact);
   }
-  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const std::vector<std::string>& ours) override {
+  Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                    const std::vector<std::string>& ours) override {
     if (hook_) hook_(artefact);
     return inner_->publish(lease, artefact, ours);
   }
@@ -70,8 +70,8 @@ class Interrupted final : public Layout {
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override {
     return inner_->refresh(lease, artefact);
   }
-  Result<service::Removed> remove(const std::string& artefact,
-                                  const std::string& identity) override {
+  Result<layout::Removed> remove(const std::string& artefact,
+                                 const std::string& identity) override {
     return inner_->remove(artefact, identity);
   }
 
@@ -86,13 +86,13 @@ class Between : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
-    runtime_.open_store = [this](const service::StoreRequest& request) {
-      return service::open_test_store(request, clock_, kv::Durability::kProcess);
+    runtime_.open_store = [this](const layout::StoreRequest& request) {
+      return layout::open_test_store(request, clock_, kv::Durability::kProcess);
     };
     for (const auto& [kind, make] : dialect::layout_kinds()) {
       runtime_.layout_kinds[kind] =
-          [this, make](const service::LayoutEntry& entry,
-                       const service::LayoutContext& context) -> Result<std::unique_ptr<Layout>> {
+          [this, make](const layout::LayoutEntry& entry,
+                       const layout::LayoutContext& context) -> Result<std::unique_ptr<Layout>> {
         LK_ASSIGN(std::unique_ptr<Layout> inner, make(entry, context));
         return std::make_unique<Interrupted>(std::move(inner), before_publish_);
       };
@@ -100,14 +100,14 @@ class Between : public testing::Test {
     realm_.root = fs::canonical(folder_.path());
     realm_.store_folder = realm_.root + "/.lockkeeper";
     realm_.name = "between";
-    settings_.durability.value = service::Durability::kProcess;
+    settings_.durability.value = realm::Durability::kProcess;
     table_.emplace(runtime_, realm_, settings_);
     for (const char* name : {"spec", "out"}) fs::create_directories(at(name));
     for (const auto& [kind, root] : {std::pair("mkdir", "spec"), std::pair("workflow", "out")}) {
-      service::LayoutEntry entry;
+      layout::LayoutEntry entry;
       entry.kind = kind;
       entry.root = at(root);
-      EXPECT_TRUE(service::use_layout(*table_, {entry, ""}));
+      EXPECT_TRUE(layout::use_layout(*table_, {entry, ""}));
     }
   }
 
@@ -117,7 +117,7 @@ class Between : public testing::Test {
   static AcquireCommand wish(std::vector<std::string> texts) {
     AcquireCommand command;
     command.wanted.texts = std::move(texts);
-    command.wanted.base.kind = service::Base::kRoot;
+    command.wanted.base.kind = realm::Base::kRoot;
     return command;
   }
   Locks of(const std::string& agent) { return Locks(*table_, {agent, ""}); }
@@ -159,11 +159,11 @@ class Between : public testing::Test {
   SystemClock clock_;
   SystemRandom random_;
   TestFolder folder_;
-  service::Runtime runtime_;
-  service::Realm realm_;
-  service::Settings settings_;
+  layout::Runtime runtime_;
+  realm::Realm realm_;
+  realm::Settings settings_;
   BeforePublish before_publish_;
-  std::optional<service::LockTable> table_;
+  std::optional<layout::LockTable> table_;
 };
 
 TEST_F(Between, I1_WhoeverMakesTheFolderFirstHasIt) {

@@ -40,18 +40,18 @@ class LibraryDoor final : public Door {
       if (found == env.end()) return std::nullopt;
       return found->second;
     };
-    runtime_.open_store = [this](const service::StoreRequest& request) {
+    runtime_.open_store = [this](const layout::StoreRequest& request) {
       return wiring::open_embedded(runtime_, request);
     };
-    service::FindRealm where;
+    realm::FindRealm where;
     where.explicit_dir = repo;
     where.cwd = repo;
     where.env = runtime_.env;
-    auto realm = service::find_realm(where);
+    auto realm = realm::find_realm(where);
     if (!realm) give_up(realm.error().message);
-    auto settings = service::load_settings(*realm, runtime_.env);
+    auto settings = realm::load_settings(*realm, runtime_.env);
     if (!settings) give_up(settings.error().message);
-    table_ = std::make_unique<service::LockTable>(runtime_, *realm, *settings);
+    table_ = std::make_unique<layout::LockTable>(runtime_, *realm, *settings);
   }
 
   bool ask(Call& call, std::int64_t wait_ms, const std::function<void()>& queued) override {
@@ -185,8 +185,8 @@ class LibraryDoor final : public Door {
 
   const SystemClock clock_;
   SystemRandom random_;
-  service::Runtime runtime_;
-  std::unique_ptr<service::LockTable> table_;
+  layout::Runtime runtime_;
+  std::unique_ptr<layout::LockTable> table_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "service/config.h"
+#include "realm/config.h"
 #include "support/stage.h"
 
 namespace lockkeeper::stage {
@@ -127,7 +127,7 @@ TEST_F(Package, TheExampleIsBuiltByHandWithPkgConfig) {
 TEST_F(Package, ThePageOfTheSettingsNamesEveryKey) {
   const std::string page = read_text(prefix("/share/man/man5/lockkeeper.toml.5"));
   const std::string reference = read_text(kSource + "/docs/reference/config.md");
-  for (const service::SettingRow& row : service::settings_rows(service::Settings{})) {
+  for (const realm::SettingRow& row : realm::settings_rows(realm::Settings{})) {
     EXPECT_THAT(page, HasSubstr(".B " + row.name + "\n"));
     EXPECT_THAT(reference, HasSubstr("`" + row.name + "`"));
   }

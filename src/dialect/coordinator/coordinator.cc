@@ -6,12 +6,10 @@
 
 #include "base/text.h"
 #include "core/foreign.h"
-#include "service/resolve.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
-
-constexpr std::int64_t kMinuteMs = 60'000;
 
 // The coding agents whose environment names them (service/identity.h), as the original types them.
 struct KnownAgent {
@@ -63,7 +61,7 @@ Lock blocker(const std::vector<core::Conflict>& conflicts, const core::Owner& as
 service::Wanted wanted(std::vector<std::string> file_paths) {
   service::Wanted wanted;
   wanted.texts = std::move(file_paths);
-  wanted.base.kind = service::Base::kRoot;
+  wanted.base.kind = realm::Base::kRoot;
   wanted.convert_backslash = true;
   return wanted;
 }
@@ -90,7 +88,7 @@ service::Asked asked(service::Locks& locks, const core::Claim& requested) {
 }
 
 // Not asked for, the length is the original's, but never more than the realm allows.
-std::int64_t ttl_ms(const AcquireLock& wanted, const service::Settings& settings) {
+std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) {
   if (wanted.ttl_minutes) return *wanted.ttl_minutes * kMinuteMs;
   const std::int64_t usual = kTtlMinutesDefault * kMinuteMs;
   const std::int64_t longest = settings.lease_longest_ms.value;
@@ -141,10 +139,10 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
     return refused("invalid_file_path", {Code::kInvalidResource, "file_path is empty",
                                          "name a path such as src/a.py, or a key as api:…"});
   }
-  if (auto named = service::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
+  if (auto named = realm::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
     return refused("invalid_agent_id", std::move(named.error()));
   }
-  if (auto named = service::check_agent_name(agent_type_, "agent_type"); !named) {
+  if (auto named = realm::check_agent_name(agent_type_, "agent_type"); !named) {
     return refused("invalid_agent_id", std::move(named.error()));
   }
   const std::int64_t minutes = request.ttl_minutes.value_or(kTtlMinutesDefault);
@@ -232,10 +230,10 @@ Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file
     if (!seen.emplace(conflict.holder.id, conflict.held.resource.text()).second) continue;
     locks.push_back(lock_of(conflict.holder, conflict.held, locks_.owner()));
   }
-  service::LockTable& table = locks_.table();
-  service::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
-                             command.wanted.base, table.runtime().env,
-                             {command.wanted.convert_backslash});
+  layout::LockTable& table = locks_.table();
+  realm::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
+                           command.wanted.base, table.runtime().env,
+                           {command.wanted.convert_backslash});
   std::vector<key::Resource> resources;
   for (const std::string& text : file_paths) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(text));

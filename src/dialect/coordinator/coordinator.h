@@ -20,6 +20,7 @@
 
 namespace lockkeeper::dialect::coordinator {
 
+inline constexpr std::int64_t kMinuteMs = 60'000;
 inline constexpr std::int64_t kTtlMinutesLeast = 1;
 inline constexpr std::int64_t kTtlMinutesMost = 480;
 inline constexpr std::int64_t kTtlMinutesDefault = 120;

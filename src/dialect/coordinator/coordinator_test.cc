@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "service/test_table.h"
+#include "layout/test_table.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
@@ -55,8 +55,8 @@ class CoordinatorTest : public testing::Test {
     return keys;
   }
 
-  service::TestTable realm_;
-  std::unique_ptr<service::LockTable> table_ = realm_.table();
+  layout::TestTable realm_;
+  std::unique_ptr<layout::LockTable> table_ = realm_.table();
   const Caller ann_{"ann", "s1", "codex"};
   const Caller bob_{"bob", ""};
 };

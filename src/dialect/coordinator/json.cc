@@ -2,6 +2,7 @@
 // where it has null; what is ours stands behind them.
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "dialect/coordinator/coordinator.h"
 
@@ -9,14 +10,6 @@ namespace lockkeeper::dialect::coordinator {
 namespace {
 
 using service::Json;
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
-Json time_or_null(std::int64_t wall_ms) {
-  return wall_ms == kNoEnd || wall_ms == 0 ? Json() : Json(format_time(wall_ms));
-}
 
 void add_rest(Json& json, const std::vector<core::LostLease>& lost,
               const std::optional<Error>& error) {

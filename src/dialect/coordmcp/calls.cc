@@ -6,9 +6,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "service/disk_path.h"
-#include "service/identity.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
+#include "realm/disk_path.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
@@ -107,11 +107,11 @@ Reply failure(Code code, const std::string& type, const std::string& text) {
   return {{{"success", false}, {"error", text}, {"error_type", type}}, code};
 }
 
-Result<Config> read_config(const service::Environment& env) {
+Result<Config> read_config(const realm::Environment& env) {
   Config config;
-  if (const auto dir = service::variable(env, "COORDMCP_DATA_DIR")) {
+  if (const auto dir = realm::variable(env, "COORDMCP_DATA_DIR")) {
     config.data_dir = *dir;
-  } else if (const auto home = service::variable(env, "HOME")) {
+  } else if (const auto home = realm::variable(env, "HOME")) {
     config.data_dir = *home + "/.coordmcp/data";
   }
   if (!config.data_dir.starts_with('/')) {
@@ -119,11 +119,11 @@ Result<Config> read_config(const service::Environment& env) {
                 "CoordMCP's data folder " + quote(config.data_dir) + " is not an absolute path",
                 "set COORDMCP_DATA_DIR to one, or HOME");
   }
-  if (const auto hours = service::variable(env, "COORDMCP_LOCK_TIMEOUT_HOURS")) {
+  if (const auto hours = realm::variable(env, "COORDMCP_LOCK_TIMEOUT_HOURS")) {
     LK_ASSIGN(config.timeout_ms, parse_hours(*hours, "COORDMCP_LOCK_TIMEOUT_HOURS"));
     config.timeout_hours = *hours;
   }
-  if (const auto most = service::variable(env, "COORDMCP_MAX_FILE_LOCKS_PER_AGENT")) {
+  if (const auto most = realm::variable(env, "COORDMCP_MAX_FILE_LOCKS_PER_AGENT")) {
     const auto [end, error] =
         std::from_chars(most->data(), most->data() + most->size(), config.max_locks);
     if (error != std::errc() || end != most->data() + most->size() || config.max_locks == 0) {
@@ -132,7 +132,7 @@ Result<Config> read_config(const service::Environment& env) {
                   "give it a number, such as 100");
     }
   }
-  if (const auto clean = service::variable(env, "COORDMCP_AUTO_CLEANUP_STALE_LOCKS")) {
+  if (const auto clean = realm::variable(env, "COORDMCP_AUTO_CLEANUP_STALE_LOCKS")) {
     const bool no = *clean == "false" || *clean == "False" || *clean == "0" || *clean == "no";
     const bool yes = *clean == "true" || *clean == "True" || *clean == "1" || *clean == "yes";
     if (!no && !yes) {
@@ -147,16 +147,16 @@ Result<Config> read_config(const service::Environment& env) {
 }
 
 // What the layout must be told; what is there already stays.
-Result<service::LayoutEntry> Calls::entry_for(const std::string& project_id) const {
+Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) const {
   LK_CHECK(make_folders(config_.data_dir, 0777));
-  LK_ASSIGN(const service::DiskPath place,
-            service::walk_disk("/", config_.data_dir, service::Patterns::kNone));
-  LK_ASSIGN(const std::vector<service::LayoutEntry> all,
-            service::load_layouts(table_.realm(), table_.settings()));
-  const auto there = std::ranges::find_if(all, [&](const service::LayoutEntry& one) {
+  LK_ASSIGN(const realm::DiskPath place,
+            realm::walk_disk("/", config_.data_dir, realm::Patterns::kNone));
+  LK_ASSIGN(const std::vector<layout::LayoutEntry> all,
+            layout::load_layouts(table_.realm(), table_.settings()));
+  const auto there = std::ranges::find_if(all, [&](const layout::LayoutEntry& one) {
     return one.kind == kKind && one.root == place.path;
   });
-  service::LayoutEntry entry;
+  layout::LayoutEntry entry;
   if (there != all.end()) {
     entry = *there;
   } else {
@@ -177,14 +177,14 @@ Result<service::LayoutEntry> Calls::entry_for(const std::string& project_id) con
   entry.options["timeout_hours"] = config_.timeout_hours;
   entry.options["keep_expired"] = config_.auto_cleanup ? "false" : "true";
   if (!entry.options.contains("agent_keys")) {
-    LK_ASSIGN(const std::unique_ptr<service::Layout> draft, make_layout(entry, context()));
+    LK_ASSIGN(const std::unique_ptr<layout::Layout> draft, make_layout(entry, context()));
     LK_ASSIGN(const bool shared, static_cast<CoordLayout&>(*draft).shares_folder());
     entry.options["agent_keys"] = shared ? "absolute" : "relative";
   }
   return entry;
 }
 
-service::LayoutContext Calls::context() const {
+layout::LayoutContext Calls::context() const {
   return {table_.realm(), table_.settings(), table_.runtime().env, *table_.runtime().clock};
 }
 
@@ -193,8 +193,8 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
     return fail(Code::kInvalidInput, quote(project_id) + " is not the id of a project",
                 "ids are letters, digits, - _ and . (not first)");
   }
-  LK_ASSIGN(const service::LayoutEntry entry, entry_for(project_id));
-  LK_CHECK(service::use_layout(table_, {entry, ""}));
+  LK_ASSIGN(const layout::LayoutEntry entry, entry_for(project_id));
+  LK_CHECK(layout::use_layout(table_, {entry, ""}));
   Store store;
   LK_ASSIGN(store.layout, make_layout(entry, context()));
   return store;
@@ -203,7 +203,7 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
 service::Wanted Calls::wanted(const Store& store, const std::vector<Asked>& asked) const {
   service::Wanted wanted;
   for (const Asked& one : asked) wanted.texts.push_back(one.text);
-  wanted.base = {service::Base::kCwd, store.coord().workspace(), false};
+  wanted.base = {realm::Base::kCwd, store.coord().workspace(), false};
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
   return wanted;
@@ -211,9 +211,9 @@ service::Wanted Calls::wanted(const Store& store, const std::vector<Asked>& aske
 
 Result<std::vector<Calls::Asked>> Calls::resolve(const Store& store,
                                                  const std::vector<std::string>& files) {
-  service::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
-                             {service::Base::kCwd, store.coord().workspace(), false},
-                             table_.runtime().env, {true});
+  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
+                           {realm::Base::kCwd, store.coord().workspace(), false},
+                           table_.runtime().env, {true});
   std::vector<Asked> asked;
   for (const std::string& file : files) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
@@ -262,7 +262,7 @@ Reply Calls::refused(const std::vector<Asked>& asked,
 // Files that the owner has already are renewed. A lease all of whose files are asked for again is
 // replaced in the same commit, with the new reason; one of which only a part is asked for lives on.
 Result<Reply> Calls::do_lock(const LockFiles& call) {
-  LK_CHECK(service::check_agent_name(call.agent_id, "agent_id"));
+  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.expected_duration_minutes < 0 || call.expected_duration_minutes > kMinutesMax) {
     return fail(Code::kInvalidInput,
                 "expected_duration_minutes " + std::to_string(call.expected_duration_minutes) +
@@ -353,7 +353,7 @@ Reply Calls::not_granted(const std::vector<Asked>& asked, const service::Acquire
 }
 
 Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
-  LK_CHECK(service::check_agent_name(call.agent_id, "agent_id"));
+  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
   Reply reply{{{"success", true},
@@ -463,7 +463,7 @@ Result<Reply> Calls::do_clean(const std::string& project_id) {
 }
 
 Result<Reply> Calls::do_free(const FreeFiles& call) {
-  LK_CHECK(service::check_agent_name(call.agent_id, "agent_id"));
+  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
   std::vector<core::Conflict> conflicts;

@@ -25,7 +25,7 @@ struct Config {
   std::size_t max_locks = 100;  // COORDMCP_MAX_FILE_LOCKS_PER_AGENT
   bool auto_cleanup = true;     // COORDMCP_AUTO_CLEANUP_STALE_LOCKS
 };
-Result<Config> read_config(const service::Environment& env);
+Result<Config> read_config(const realm::Environment& env);
 
 struct LockFiles {
   std::string agent_id;
@@ -69,7 +69,7 @@ struct Reply {
 class Calls {
  public:
   // All must outlive it. `session` is the caller's, "" for none.
-  Calls(service::LockTable& table, Config config, std::string session = {})
+  Calls(layout::LockTable& table, Config config, std::string session = {})
       : table_(table), config_(std::move(config)), session_(std::move(session)) {}
 
   Reply lock_files(const LockFiles& call);
@@ -90,11 +90,11 @@ class Calls {
   };
   // The store of this realm and project, registered at the first use.
   struct Store {
-    std::unique_ptr<service::Layout> layout;
+    std::unique_ptr<layout::Layout> layout;
     CoordLayout& coord() const { return static_cast<CoordLayout&>(*layout); }
   };
-  Result<service::LayoutEntry> entry_for(const std::string& project_id) const;
-  service::LayoutContext context() const;
+  Result<layout::LayoutEntry> entry_for(const std::string& project_id) const;
+  layout::LayoutContext context() const;
   Result<Store> open(const std::string& project_id);
   Result<std::vector<Asked>> resolve(const Store& store, const std::vector<std::string>& files);
   service::Wanted wanted(const Store& store, const std::vector<Asked>& asked) const;
@@ -114,7 +114,7 @@ class Calls {
   void add_messages(const core::Owner& owner, Json& json);
   core::Owner owner(const std::string& agent_id) const { return {agent_id, session_}; }
 
-  service::LockTable& table_;
+  layout::LockTable& table_;
   const Config config_;
   const std::string session_;
 };

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "key/path.h"
-#include "service/disk_path.h"
+#include "realm/disk_path.h"
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
@@ -47,7 +47,7 @@ std::vector<std::string> split_projects(std::string_view text) {
 }
 
 // All worktrees of a repository must call one lease by one name: the main one's.
-std::string main_root(const service::Realm& realm) {
+std::string main_root(const realm::Realm& realm) {
   constexpr std::string_view kGit = "/.git";
   const std::string& dir = realm.common_dir;
   if (realm.in_git && !realm.bare && dir.size() > kGit.size() && dir.ends_with(kGit)) {
@@ -103,8 +103,8 @@ std::string holder_name(const core::Owner& owner) {
   return owner.session.empty() ? owner.agent : owner.agent + "@" + owner.session;
 }
 
-Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
-                                                     const service::LayoutContext& context) {
+Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
+                                                    const layout::LayoutContext& context) {
   const auto wrong = [&](const std::string& what, const std::string& hint) {
     return fail(Code::kInvalidInput, "the coordmcp layout of " + quote(entry.root) + ": " + what,
                 hint);
@@ -136,7 +136,7 @@ Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry&
   return std::make_unique<CoordLayout>(entry, context, timeout_ms);
 }
 
-CoordLayout::CoordLayout(service::LayoutEntry entry, const service::LayoutContext& context,
+CoordLayout::CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext& context,
                          std::int64_t timeout_ms)
     : Layout(std::move(entry)),
       context_(context),
@@ -179,9 +179,9 @@ CoordLayout::Place CoordLayout::agent_place(const std::string& agent) const {
 }
 
 Result<CoordLayout::Place> CoordLayout::place_of(const std::string& artefact) const {
-  const std::string source = service::source_of(artefact);
+  const std::string source = layout::source_of(artefact);
   const std::vector<std::string> names = key::split(decoded(source), '/');
-  const bool plain = std::ranges::all_of(names, service::is_plain_name);
+  const bool plain = std::ranges::all_of(names, is_plain_name);
   if (names.size() != 3 || names[0] != kAgents || !plain) {
     return fail(Code::kInvalidInput, quote(artefact) + " is not an entry of CoordMCP's store",
                 "they are called agents/locks/PROJECT.json#PATH and the like");
@@ -207,7 +207,7 @@ bool CoordLayout::is_ignored(const Place& place) const {
 Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   std::vector<Place> all;
   for (const std::string& project : projects_) all.push_back(project_place(project));
-  auto agents = service::ArtefactFolder::open(entry().root, kAgents);
+  auto agents = ArtefactFolder::open(entry().root, kAgents);
   if (!agents) {
     if (agents.error().code == Code::kNotFound) return all;
     return fail(std::move(agents.error()));
@@ -218,7 +218,7 @@ Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
     if (name == kLocksFolder || name.starts_with('.')) continue;
     Place place = agent_place(name);
     if (is_ignored(place)) continue;
-    LK_ASSIGN(const std::optional<service::FileStamp> found, agents->stamp(name));
+    LK_ASSIGN(const std::optional<FileStamp> found, agents->stamp(name));
     if (!found || found->regular) continue;
     if (!found->folder) {
       return fail(Code::kStoreUnavailable,
@@ -233,16 +233,16 @@ Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   return all;
 }
 
-Result<service::Seen> CoordLayout::look(const service::Interest& interest) {
-  service::Seen seen;
+Result<layout::Seen> CoordLayout::look(const layout::Interest& interest) {
+  layout::Seen seen;
   LK_ASSIGN(const std::vector<Place> all, places());
   for (const Place& place : all) LK_CHECK(look_at_one(place, interest, seen));
   seen.complete = true;
   return seen;
 }
 
-Result<service::Seen> CoordLayout::look_at(const std::string& source) {
-  service::Seen seen;
+Result<layout::Seen> CoordLayout::look_at(const std::string& source) {
+  layout::Seen seen;
   LK_ASSIGN(const Place place, place_of(source));
   LK_ASSIGN(const bool there, look_at_one(place, {}, seen));
   if (!there) seen.absent.push_back(place.source);
@@ -250,12 +250,12 @@ Result<service::Seen> CoordLayout::look_at(const std::string& source) {
 }
 
 // False: there is no such file.
-Result<bool> CoordLayout::look_at_one(const Place& place, const service::Interest& interest,
-                                      service::Seen& seen) {
+Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest& interest,
+                                      layout::Seen& seen) {
   if (is_ignored(place)) return true;
-  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  auto folder = ArtefactFolder::open(entry().root, place.folder);
   if (!folder && folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
-  std::optional<service::FileStamp> own;
+  std::optional<FileStamp> own;
   if (folder) {
     LK_ASSIGN(own, folder->stamp(place.name));
   }
@@ -270,7 +270,7 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const service::Interes
   seen_as.number(own->stamp);
   seen_as.signed_number(timeout_ms_);
   seen_as.text(workspace_);
-  service::Source source;
+  layout::Source source;
   source.name = place.source;
   source.stamp = hash64(seen_as.take());
   source.fresh = context_.clock.now().wall_ms - own->mtime_ms < kFreshMs;
@@ -278,7 +278,7 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const service::Interes
   if (interest.known && interest.known(source.name, source.stamp)) return true;
   LK_ASSIGN(const std::optional<LockFile> file, shared.read());
   if (!file) return true;
-  service::Resolver resolver = this->resolver();
+  realm::Resolver resolver = this->resolver();
   for (const Entry& each : file->entries()) {
     if (expired(each)) continue;
     auto resource = resource_of(each, resolver);
@@ -291,9 +291,9 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const service::Interes
   return true;
 }
 
-service::Sighting CoordLayout::sighting(const Place& place, const Entry& each,
-                                        const key::Resource& resource) const {
-  service::Sighting sighting;
+layout::Sighting CoordLayout::sighting(const Place& place, const Entry& each,
+                                       const key::Resource& resource) const {
+  layout::Sighting sighting;
   core::ForeignLock& lock = sighting.lock;
   lock.layout = id();
   lock.artefact = place.source + "#" + each.key;
@@ -330,15 +330,14 @@ bool CoordLayout::expired(const Entry& each) const {
 std::string CoordLayout::path_of(const Entry& each) const {
   if (each.key.starts_with('/')) return each.key;
   if (each.file_path.starts_with('/')) return each.file_path;
-  return service::join_path(workspace_, each.key);
+  return realm::join_path(workspace_, each.key);
 }
 
-service::Resolver CoordLayout::resolver() const {
-  return {context_.realm, rules_, {service::Base::kRoot, {}, false}, context_.env, {true}};
+realm::Resolver CoordLayout::resolver() const {
+  return {context_.realm, rules_, {realm::Base::kRoot, {}, false}, context_.env, {true}};
 }
 
-Result<key::Resource> CoordLayout::resource_of(const Entry& each,
-                                               service::Resolver& resolver) const {
+Result<key::Resource> CoordLayout::resource_of(const Entry& each, realm::Resolver& resolver) const {
   std::string path = path_of(each);
   if (each.scope == "project") path = workspace_ + "/";
   if ((each.scope == "directory" || each.scope == "module") && !path.ends_with('/')) path += '/';
@@ -351,12 +350,12 @@ Result<key::Resource> CoordLayout::resource_of(const Entry& each,
 }
 
 bool CoordLayout::elsewhere(const Entry& each) const {
-  service::Resolver resolver = this->resolver();
+  realm::Resolver resolver = this->resolver();
   return !resource_of(each, resolver).has_value();
 }
 
 Result<std::optional<LockFile>> CoordLayout::read(const Place& place) const {
-  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  auto folder = ArtefactFolder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return std::nullopt;
     return fail(std::move(folder.error()));
@@ -366,7 +365,7 @@ Result<std::optional<LockFile>> CoordLayout::read(const Place& place) const {
 
 Result<std::vector<CoordLayout::Listed>> CoordLayout::entries() {
   std::vector<Listed> all;
-  service::Resolver resolver = this->resolver();
+  realm::Resolver resolver = this->resolver();
   LK_ASSIGN(const std::vector<Place> sources, places());
   for (const Place& place : sources) {
     if (is_ignored(place)) continue;

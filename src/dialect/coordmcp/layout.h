@@ -21,16 +21,16 @@
 
 #include "dialect/coordmcp/shared_file.h"
 #include "key/resource.h"
-#include "service/layout.h"
-#include "service/resolve.h"
+#include "layout/layout.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::dialect::coordmcp {
 
 inline constexpr std::string_view kKind = "coordmcp";
 inline constexpr int kTimeoutHours = 24;
 
-Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
-                                                     const service::LayoutContext& context);
+Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
+                                                    const layout::LayoutContext& context);
 
 // May it be part of a file's name in the store? (One name, nothing that leads elsewhere.)
 bool is_project_id(std::string_view id);
@@ -46,24 +46,23 @@ std::optional<Told> told_in(const std::string& task);
 // "agent", or "agent@session".
 std::string holder_name(const core::Owner& owner);
 
-class CoordLayout final : public service::Layout {
+class CoordLayout final : public layout::Layout {
  public:
-  CoordLayout(service::LayoutEntry entry, const service::LayoutContext& context,
+  CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext& context,
               std::int64_t timeout_ms);
 
-  Result<service::Seen> look(const service::Interest& interest) override;
-  Result<service::Seen> look_at(const std::string& source) override;
+  Result<layout::Seen> look(const layout::Interest& interest) override;
+  Result<layout::Seen> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return true; }
-  service::Showing showing(const core::Lease& lease) const override;
+  layout::Showing showing(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const std::vector<std::string>& ours) override;
+  Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                    const std::vector<std::string>& ours) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Removed> remove(const std::string& artefact,
-                                  const std::string& identity) override;
+  Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
   // Every entry of the project's file (of this workspace) and of the agents' files, ours and
   // expired ones included. For get_locked_files.
@@ -94,13 +93,13 @@ class CoordLayout final : public service::Layout {
   Result<Place> place_of(const std::string& artefact) const;
   Result<std::vector<Place>> places() const;
   Result<std::optional<LockFile>> read(const Place& place) const;
-  Result<bool> look_at_one(const Place& place, const service::Interest& interest,
-                           service::Seen& seen);
+  Result<bool> look_at_one(const Place& place, const layout::Interest& interest,
+                           layout::Seen& seen);
   std::string path_of(const Entry& entry) const;
-  service::Resolver resolver() const;
-  Result<key::Resource> resource_of(const Entry& entry, service::Resolver& resolver) const;
-  service::Sighting sighting(const Place& place, const Entry& entry,
-                             const key::Resource& resource) const;
+  realm::Resolver resolver() const;
+  Result<key::Resource> resource_of(const Entry& entry, realm::Resolver& resolver) const;
+  layout::Sighting sighting(const Place& place, const Entry& entry,
+                            const key::Resource& resource) const;
   std::int64_t end_of(const Entry& entry) const;
   bool expired(const Entry& entry) const;
   bool over_soon(const Entry& entry) const;
@@ -114,7 +113,7 @@ class CoordLayout final : public service::Layout {
   Result<SharedFile::Verdict> update(const Place& place, const SharedFile::Change& change,
                                      const SharedFile::Buried& buried = {});
 
-  const service::LayoutContext context_;
+  const layout::LayoutContext context_;
   const key::Rules rules_;
   const std::int64_t timeout_ms_;
   std::string main_root_;  // what a resource's path is relative to

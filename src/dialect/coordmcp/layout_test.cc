@@ -7,14 +7,14 @@
 
 #include <filesystem>
 
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
 
 namespace fs = std::filesystem;
-using service::Published;
-using service::Removed;
+using layout::Published;
+using layout::Removed;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -34,12 +34,12 @@ class CoordLayoutTest : public testing::Test {
   }
 
   void use(std::map<std::string, std::string> options, std::vector<std::string> ignored = {}) {
-    service::LayoutEntry entry;
+    layout::LayoutEntry entry;
     entry.kind = kKind;
     entry.root = files_.at("data");
     entry.options = std::move(options);
     entry.ignored = std::move(ignored);
-    const service::LayoutContext context{realm_, settings_, env_, clock_};
+    const layout::LayoutContext context{realm_, settings_, env_, clock_};
     auto made = make_layout(entry, context);
     ASSERT_TRUE(made) << made.error().message;
     owned_ = std::move(*made);
@@ -71,14 +71,14 @@ class CoordLayoutTest : public testing::Test {
     }
     return lease;
   }
-  service::Seen look() {
+  layout::Seen look() {
     const auto seen = layout_->look({});
     EXPECT_TRUE(seen) << (seen ? "" : seen.error().message);
-    return seen.value_or(service::Seen{});
+    return seen.value_or(layout::Seen{});
   }
   std::vector<std::string> claimed() {
     std::vector<std::string> texts;
-    for (const service::Sighting& sighting : look().sightings) {
+    for (const layout::Sighting& sighting : look().sightings) {
       for (const core::Claim& claim : sighting.lock.claims) texts.push_back(claim.resource.text());
     }
     return texts;
@@ -102,12 +102,12 @@ class CoordLayoutTest : public testing::Test {
   }
 
   const std::string kProject = "agents/locks/demo.json";
-  service::TestRepository files_;
-  service::Environment env_ = files_.env();
-  service::Realm realm_;
-  service::Settings settings_;
-  service::MovedClock clock_;
-  std::unique_ptr<service::Layout> owned_;
+  realm::TestRepository files_;
+  realm::Environment env_ = files_.env();
+  realm::Realm realm_;
+  realm::Settings settings_;
+  realm::MovedClock clock_;
+  std::unique_ptr<layout::Layout> owned_;
   CoordLayout* layout_ = nullptr;
 };
 
@@ -116,7 +116,7 @@ TEST_F(CoordLayoutTest, BothShapesAreSeen) {
   agent_file("uuid-2", R"({"locks":{"src/b.py":{"file_path":"src/b.py","locked_by":"uuid-2",
     "locked_at":")" + local(1000, 'T') +
                            R"(","reason":"r","expected_duration_minutes":60}}})");
-  const service::Seen seen = look();
+  const layout::Seen seen = look();
   EXPECT_TRUE(seen.complete);
   EXPECT_THAT(seen.sources, SizeIs(2));
   ASSERT_THAT(seen.sightings, SizeIs(2));
@@ -134,7 +134,7 @@ TEST_F(CoordLayoutTest, BothShapesAreSeen) {
 }
 
 TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
-  service::Seen seen = look();
+  layout::Seen seen = look();
   EXPECT_TRUE(seen.complete);
   EXPECT_THAT(seen.sources, IsEmpty());
   EXPECT_THAT(layout_->look_at(kProject)->absent, ElementsAre(kProject));
@@ -145,10 +145,10 @@ TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
 TEST_F(CoordLayoutTest, AnUnchangedFileIsNotRead) {
   project_file(project_entry(in_repo("a"), "x", local(0)));
   clock_.ahead_ms = 10'000;
-  const service::Seen first = look();
+  const layout::Seen first = look();
   ASSERT_THAT(first.sources, SizeIs(1));
   EXPECT_FALSE(first.sources[0].fresh);
-  service::Interest interest;
+  layout::Interest interest;
   interest.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == kProject && stamp == first.sources[0].stamp;
   };
@@ -201,7 +201,7 @@ TEST_F(CoordLayoutTest, ScopesThatAreFoldersAreFolders) {
 
 TEST_F(CoordLayoutTest, OursStandInBothFilesAndAreKnownAgain) {
   const core::Lease ours = lease({"src/a.py", "docs/", "src/*.c", "db:migration-slot"});
-  const service::Showing showing = layout_->showing(ours);
+  const layout::Showing showing = layout_->showing(ours);
   EXPECT_THAT(showing.artefacts, ElementsAre(kProject + "#" + in_repo("src/a.py"),
                                              "agents/ann/locked_files.json#src/a.py"));
   EXPECT_THAT(showing.unmirrored, ElementsAre("docs/", "src/*.c", "db:migration-slot"));
@@ -218,9 +218,9 @@ TEST_F(CoordLayoutTest, OursStandInBothFilesAndAreKnownAgain) {
   const Json& adr = agent["locks"]["src/a.py"];
   EXPECT_EQ(adr["file_path"], in_repo("src/a.py"));  // whose src/a.py it is
   EXPECT_EQ(adr["expected_duration_minutes"], 60);
-  const service::Seen seen = look();
+  const layout::Seen seen = look();
   ASSERT_THAT(seen.sightings, SizeIs(2));
-  for (const service::Sighting& sighting : seen.sightings) {
+  for (const layout::Sighting& sighting : seen.sightings) {
     EXPECT_EQ(sighting.identity, layout_->identity(ours, sighting.lock.artefact));
     EXPECT_FALSE(*layout_->is_prepared(ours.id, sighting.lock.artefact));
     EXPECT_EQ(*layout_->remove(sighting.lock.artefact, sighting.identity), Removed::kDone);
@@ -234,7 +234,7 @@ TEST_F(CoordLayoutTest, WhatIsShownLastsAsLongAsTheLease) {
   core::Lease ours = lease({"a"});
   ours.expires_wall_ms = ours.acquired_wall_ms + 72 * kHourMs;
   EXPECT_EQ(show(ours), Published::kDone);
-  const service::Seen seen = look();
+  const layout::Seen seen = look();
   EXPECT_GE(seen.sightings[0].lock.expires_wall_ms, ours.expires_wall_ms);
   EXPECT_LE(seen.sightings[0].lock.expires_wall_ms, ours.expires_wall_ms + 3'000);
   core::Lease endless = lease({"b"}, "bob", 2);
@@ -253,7 +253,7 @@ TEST_F(CoordLayoutTest, ARenewalMovesItsEndAndKeepsItsIdentity) {
   for (const std::string& artefact : layout_->showing(ours).artefacts) {
     EXPECT_TRUE(layout_->refresh(ours, artefact));
   }
-  for (const service::Sighting& sighting : look().sightings) {
+  for (const layout::Sighting& sighting : look().sightings) {
     EXPECT_EQ(sighting.identity, before);
     EXPECT_GE(sighting.lock.expires_wall_ms, ours.expires_wall_ms);
   }
@@ -331,9 +331,9 @@ TEST_F(CoordLayoutTest, SessionsAndNamesThatAreNoFolder) {
   EXPECT_EQ(show(odd), Published::kDone);
   EXPECT_TRUE(fs::exists(files_.at("data/agents/50%#1/locked_files.json")));
   int found = 0;
-  for (const service::Sighting& sighting : look().sightings) {
+  for (const layout::Sighting& sighting : look().sightings) {
     if (sighting.lock.owner.agent == "50%#1") ++found;
-    EXPECT_EQ(layout_->look_at(service::source_of(sighting.lock.artefact))->sources.size(), 1U);
+    EXPECT_EQ(layout_->look_at(layout::source_of(sighting.lock.artefact))->sources.size(), 1U);
   }
   EXPECT_EQ(found, 2);
 }
@@ -426,10 +426,10 @@ TEST_F(CoordLayoutTest, NamesThatTryToEscapeAreRefused) {
 }
 
 TEST_F(CoordLayoutTest, OptionsThatMakeNoSenseAreNamed) {
-  service::LayoutEntry entry;
+  layout::LayoutEntry entry;
   entry.kind = kKind;
   entry.root = files_.at("data");
-  const service::LayoutContext context{realm_, settings_, env_, clock_};
+  const layout::LayoutContext context{realm_, settings_, env_, clock_};
   for (const auto& [name, value] : std::map<std::string, std::string>{{"project", "../x"},
                                                                       {"workspace", "web"},
                                                                       {"timeout_hours", "soon"},

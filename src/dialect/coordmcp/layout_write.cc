@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "dialect/coordmcp/layout.h"
 #include "key/path.h"
-#include "service/disk_path.h"
+#include "realm/disk_path.h"
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
 
-using service::Published;
-using service::Removed;
+using layout::Published;
+using layout::Removed;
 using Verdict = SharedFile::Verdict;
 
 constexpr std::int64_t kForEverMs = std::int64_t{100} * 365 * 24 * 3'600'000;
@@ -29,14 +29,14 @@ std::string marker(const core::LeaseId& lease) {
 }
 
 bool can_be_folder(std::string_view agent) {
-  return service::is_plain_name(agent) && agent.front() != '.' && agent != kReservedAgent &&
+  return is_plain_name(agent) && agent.front() != '.' && agent != kReservedAgent &&
          agent.size() <= kFolderBytesMax && is_valid_utf8(agent);
 }
 
 }  // namespace
 
 std::string CoordLayout::absolute(const key::Resource& resource) const {
-  return service::join_path(main_root_, key::path_body(resource.text()));
+  return realm::join_path(main_root_, key::path_body(resource.text()));
 }
 
 std::string CoordLayout::agent_key(const key::Resource& resource) const {
@@ -45,8 +45,8 @@ std::string CoordLayout::agent_key(const key::Resource& resource) const {
   return relative_ && path.starts_with(below) ? path.substr(below.size()) : path;
 }
 
-service::Showing CoordLayout::showing(const core::Lease& lease) const {
-  service::Showing showing;
+layout::Showing CoordLayout::showing(const core::Lease& lease) const {
+  layout::Showing showing;
   for (const core::Claim& claim : lease.claims) {
     if (claim.resource.kind() != key::Kind::kFile) {
       showing.unmirrored.push_back(claim.resource.text());
@@ -106,31 +106,29 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
 
 Result<void> CoordLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  LK_ASSIGN(const service::ArtefactFolder folder,
-            service::ArtefactFolder::create(entry().root, place.folder));
+  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::create(entry().root, place.folder));
   const SharedFile shared(folder, place.name, place.shape, context_.clock);
   const std::string name = shared.beside(marker(lease.id));
-  LK_ASSIGN(const std::optional<service::FileStamp> there, folder.stamp(name));
+  LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (there) return {};  // for another of its entries in the same file
   return folder.write_new(name, "");
 }
 
 Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  auto folder = ArtefactFolder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return false;
     return fail(std::move(folder.error()));
   }
   const SharedFile shared(*folder, place.name, place.shape, context_.clock);
-  LK_ASSIGN(const std::optional<service::FileStamp> there,
-            folder->stamp(shared.beside(marker(lease))));
+  LK_ASSIGN(const std::optional<FileStamp> there, folder->stamp(shared.beside(marker(lease))));
   return there.has_value();
 }
 
 Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = service::ArtefactFolder::open(entry().root, place.folder);
+  auto folder = ArtefactFolder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return {};
     return fail(std::move(folder.error()));
@@ -141,8 +139,7 @@ Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string&
 
 Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change& change,
                                     const SharedFile::Buried& buried) {
-  LK_ASSIGN(const service::ArtefactFolder folder,
-            service::ArtefactFolder::create(entry().root, place.folder));
+  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::create(entry().root, place.folder));
   return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
 }
 
@@ -219,7 +216,7 @@ bool CoordLayout::over_soon(const Entry& each) const {
 
 Result<Removed> CoordLayout::remove(const std::string& artefact, const std::string& identity) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  if (auto folder = service::ArtefactFolder::open(entry().root, place.folder); !folder) {
+  if (auto folder = ArtefactFolder::open(entry().root, place.folder); !folder) {
     if (folder.error().code == Code::kNotFound) return Removed::kGone;
     return fail(std::move(folder.error()));
   }

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "dialect/coordmcp/calls.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 #include "service/messages.h"
 
 namespace lockkeeper::dialect::coordmcp {
@@ -48,8 +48,8 @@ Result<core::Owner> Calls::receiver(const std::string& to) {
 }
 
 Result<Reply> Calls::do_send(const SendMessage& call) {
-  LK_CHECK(service::check_agent_name(call.from_agent_id, "from_agent_id"));
-  LK_CHECK(service::check_agent_name(call.to_agent_id, "to_agent_id"));
+  LK_CHECK(realm::check_agent_name(call.from_agent_id, "from_agent_id"));
+  LK_CHECK(realm::check_agent_name(call.to_agent_id, "to_agent_id"));
   if (!is_project_id(call.project_id)) {
     return failure(Code::kInvalidInput, "ProjectNotFound",
                    "Project " + call.project_id + " not found");
@@ -76,7 +76,7 @@ Result<Reply> Calls::do_send(const SendMessage& call) {
 }
 
 Result<Reply> Calls::do_get(const GetMessages& call) {
-  LK_CHECK(service::check_agent_name(call.agent_id, "agent_id"));
+  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.limit < 0) {
     return fail(Code::kInvalidInput, "limit " + std::to_string(call.limit) + " is below 0",
                 "give the most messages that you want");

@@ -93,7 +93,7 @@ Result<SharedFile::Content> SharedFile::load() {
 }
 
 Result<bool> SharedFile::mend() {
-  LK_ASSIGN(const std::optional<service::FileStamp> left, folder_.stamp(beside(kNote)));
+  LK_ASSIGN(const std::optional<FileStamp> left, folder_.stamp(beside(kNote)));
   if (!left) return false;
   LK_ASSIGN(const Fd turn, folder_.lock(beside("lock"), kLockWaitMs));
   LK_CHECK(recover());
@@ -238,7 +238,7 @@ Result<bool> SharedFile::replace(const Content& before, const std::string& text,
   note.turn = turn_;
   LK_CHECK(put_whole(beside(kNote), encode(note)));
   if (auto done = folder_.exchange(fresh, name_); !done) {
-    LK_ASSIGN(const std::optional<service::FileStamp> there, folder_.stamp(name_));
+    LK_ASSIGN(const std::optional<FileStamp> there, folder_.stamp(name_));
     if (there) return fail(std::move(done.error()));
     return false;
   }

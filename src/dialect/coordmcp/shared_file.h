@@ -22,9 +22,9 @@
 #include <optional>
 #include <string>
 
+#include "base/artefact_folder.h"
 #include "base/clock.h"
 #include "dialect/coordmcp/lock_file.h"
-#include "service/artefact_folder.h"
 
 namespace lockkeeper::dialect::coordmcp {
 
@@ -33,8 +33,7 @@ inline constexpr std::size_t kFileBytesMax = 16 << 20;
 class SharedFile {
  public:
   // All must outlive it.
-  SharedFile(const service::ArtefactFolder& folder, std::string name, Shape shape,
-             const Clock& clock)
+  SharedFile(const ArtefactFolder& folder, std::string name, Shape shape, const Clock& clock)
       : folder_(folder), name_(std::move(name)), shape_(shape), clock_(clock) {}
 
   // If one of ours was killed at work, what it left is merged: true. One stat where there is none.
@@ -86,7 +85,7 @@ class SharedFile {
   Result<void> clear();
   Result<void> recover();
 
-  const service::ArtefactFolder& folder_;
+  const ArtefactFolder& folder_;
   const std::string name_;
   const Shape shape_;
   const Clock& clock_;

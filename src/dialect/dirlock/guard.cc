@@ -10,10 +10,10 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "service/disk_path.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
+#include "realm/disk_path.h"
+#include "realm/store_url.h"
 #include "service/report.h"
-#include "service/store_url.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -34,7 +34,7 @@ Result<std::string> physical(const std::string& path, const std::string& what, C
   return std::string(found);
 }
 
-std::string own_session(const service::Identity& who, Random& random) {
+std::string own_session(const realm::Identity& who, Random& random) {
   std::string bytes;
   append_be64(bytes, random.next());
   return (who.session.empty() ? "" : who.session + "/") + "guard-" + to_hex(bytes).substr(0, 8);
@@ -54,28 +54,28 @@ Result<void> Guard::find_folders() {
                                   "make it, or set TMPDIR to a folder that exists"));
   entry_.kind = kKind;
   name_ = lock_name(request_.folder);
-  path_ = service::join_path(entry_.root, name_);
+  path_ = realm::join_path(entry_.root, name_);
   return {};
 }
 
 Result<void> Guard::open_places(const core::Owner& owner, service::Under under) {
-  const service::Environment& env = runtime_.env;
-  LK_ASSIGN(service::Realm machine, service::machine_realm(env));
-  LK_ASSIGN(service::Settings settings, service::load_settings(machine, env));
+  const realm::Environment& env = runtime_.env;
+  LK_ASSIGN(realm::Realm machine, realm::machine_realm(env));
+  LK_ASSIGN(realm::Settings settings, realm::load_settings(machine, env));
   machine_ = std::make_unique<Place>(runtime_, std::move(machine), std::move(settings), owner,
                                      service::Under{});
-  auto realm = service::realm_of(request_.folder, env);
+  auto realm = realm::realm_of(request_.folder, env);
   if (!realm && realm.error().code == Code::kNotFound) return {};
   if (!realm) return fail(std::move(realm.error()));
-  LK_CHECK(service::choose_store(*realm, request_.store, env));
-  LK_ASSIGN(settings, service::load_settings(*realm, env));
+  LK_CHECK(realm::choose_store(*realm, request_.store, env));
+  LK_ASSIGN(settings, realm::load_settings(*realm, env));
   repository_ = std::make_unique<Place>(runtime_, std::move(*realm), std::move(settings), owner,
                                         std::move(under));
   return {};
 }
 
-Result<std::unique_ptr<Guard>> Guard::open(const service::Runtime& runtime,
-                                           const service::Identity& who, service::Under under,
+Result<std::unique_ptr<Guard>> Guard::open(const layout::Runtime& runtime,
+                                           const realm::Identity& who, service::Under under,
                                            const GuardRequest& request, Say say) {
   auto guard = std::unique_ptr<Guard>(new Guard(runtime, request, std::move(say)));
   LK_CHECK(guard->find_folders());
@@ -127,7 +127,7 @@ Result<Guard::Step> Guard::take_leases() {
 Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bool shown) {
   service::AcquireCommand command;
   command.wanted.texts = {resource};
-  command.wanted.base.kind = service::Base::kRoot;
+  command.wanted.base.kind = realm::Base::kRoot;
   if (resource.starts_with('/')) command.wanted.syntax = key::Syntax::kLiteral;
   command.attach_pid = ::getpid();
   command.reason = "directory lock";
@@ -136,7 +136,7 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
   }
   if (shown) {
     LK_ASSIGN(command.through.layout,
-              service::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
+              layout::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
     command.through.artefact = name_;
   }
   auto asked = place.locks.acquire(command);
@@ -167,7 +167,7 @@ void Guard::release_all() {
 // --- holding ------------------------------------------------------------------------------------
 
 std::optional<std::string> Guard::lost_file() {
-  const auto folder = service::ArtefactFolder::open(entry_.root, "");
+  const auto folder = ArtefactFolder::open(entry_.root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return std::nullopt;  // cannot tell
     return "the folder for temporary files is gone";

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "dialect/dirlock/worktrees.h"
 #include "host/process.h"
-#include "service/disk_path.h"
-#include "service/identity.h"
+#include "realm/disk_path.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::string_view kMachineSpace = "dir";
 
 // Names in another tool's file may be of any length.
 std::string cut(std::string text) {
-  constexpr std::size_t kMost = service::kNameBytesMax;
+  constexpr std::size_t kMost = realm::kNameBytesMax;
   if (text.size() <= kMost) return text;
   text.resize(kMost);
   while (!is_valid_utf8(text)) text.pop_back();
@@ -48,7 +48,7 @@ Error unclear(const std::string& path, const std::string& why) {
 }
 
 // The verdict is part of the stamp: a holder that died changes nothing on the disk.
-std::uint64_t stamp_with(const service::FileStamp& file, Verdict verdict) {
+std::uint64_t stamp_with(const FileStamp& file, Verdict verdict) {
   std::string bytes;
   append_be64(bytes, file.stamp);
   return hash64(bytes, verdict == Verdict::kHeld ? "" : "over");
@@ -89,8 +89,8 @@ Result<std::int64_t> parse_minutes(std::string_view text) {
   return minutes > 0 ? std::max<std::int64_t>(1, ms) : 0;  // only a written 0 forces
 }
 
-Result<std::unique_ptr<service::Layout>> DirLockLayout::make(
-    const service::LayoutEntry& entry, const service::LayoutContext& context) {
+Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::LayoutEntry& entry,
+                                                            const layout::LayoutContext& context) {
   std::int64_t stale_timeout_ms = kStaleTimeoutMs;
   for (const auto& [name, value] : entry.options) {
     if (name != "stale_timeout") {
@@ -105,7 +105,7 @@ Result<std::unique_ptr<service::Layout>> DirLockLayout::make(
     }
     stale_timeout_ms = *minutes;
   }
-  return std::unique_ptr<service::Layout>(new DirLockLayout(entry, context, stale_timeout_ms));
+  return std::unique_ptr<layout::Layout>(new DirLockLayout(entry, context, stale_timeout_ms));
 }
 
 // --- looking ------------------------------------------------------------------------------------
@@ -123,13 +123,13 @@ void DirLockLayout::want_path(const key::Resource& resource, Wanted& wanted) con
   for (std::string folder : roots()) {
     wanted.names.insert(lock_name(folder));
     for (const std::string& segment : resource.literal()) {
-      folder = service::join_path(folder, segment);
+      folder = realm::join_path(folder, segment);
       wanted.names.insert(lock_name(folder));
     }
   }
 }
 
-DirLockLayout::Wanted DirLockLayout::wanted(const service::Interest& interest) const {
+DirLockLayout::Wanted DirLockLayout::wanted(const layout::Interest& interest) const {
   Wanted wanted;
   if (interest.wanted == nullptr) {
     wanted.everything = true;
@@ -150,15 +150,15 @@ DirLockLayout::Wanted DirLockLayout::wanted(const service::Interest& interest) c
 bool DirLockLayout::ignored(const std::string& name) const {
   const auto& list = entry().ignored;
   return std::ranges::find(list, name) != list.end() ||
-         std::ranges::find(list, service::join_path(entry().root, name)) != list.end();
+         std::ranges::find(list, realm::join_path(entry().root, name)) != list.end();
 }
 
-Result<service::Seen> DirLockLayout::look(const service::Interest& interest) {
-  service::Seen seen;
+Result<layout::Seen> DirLockLayout::look(const layout::Interest& interest) {
+  layout::Seen seen;
   const Wanted wanted = this->wanted(interest);
   seen.complete = wanted.everything;
   if (!wanted.everything && wanted.names.empty()) return seen;
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.assign(wanted.names.begin(), wanted.names.end());
@@ -176,9 +176,9 @@ Result<service::Seen> DirLockLayout::look(const service::Interest& interest) {
   return seen;
 }
 
-Result<service::Seen> DirLockLayout::look_at(const std::string& source) {
-  service::Seen seen;
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+Result<layout::Seen> DirLockLayout::look_at(const std::string& source) {
+  layout::Seen seen;
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.push_back(source);
@@ -189,7 +189,7 @@ Result<service::Seen> DirLockLayout::look_at(const std::string& source) {
 }
 
 // Their creation and their writing are two steps: between them the file is empty.
-Result<std::optional<FoundLock>> DirLockLayout::read_settled(const service::ArtefactFolder& folder,
+Result<std::optional<FoundLock>> DirLockLayout::read_settled(const ArtefactFolder& folder,
                                                              const std::string& name,
                                                              int tries_max) const {
   for (int tries = 0;; ++tries) {
@@ -203,9 +203,9 @@ Result<std::optional<FoundLock>> DirLockLayout::read_settled(const service::Arte
 
 // `by_name`: it is known whose lock this is, so it must be understood (I10). Else a file that
 // cannot be is somebody's of the whole machine, and noted.
-Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
-                                        const std::string& name, bool by_name,
-                                        const service::Interest& interest, service::Seen& seen) {
+Result<void> DirLockLayout::look_at_one(const ArtefactFolder& folder, const std::string& name,
+                                        bool by_name, const layout::Interest& interest,
+                                        layout::Seen& seen) {
   if (ignored(name)) return {};
   const bool alone = interest.wanted == nullptr && !interest.known;
   auto read = read_settled(folder, name, alone ? kSettleTriesAlone : kSettleTries);
@@ -238,7 +238,7 @@ Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
   const std::uint64_t stamp = stamp_with(found.stamp, judged.verdict);
   seen.sources.push_back({name, stamp, machine.now_ms - found.stamp.mtime_ms < kFreshMs});
   if (interest.known && interest.known(name, stamp)) return {};
-  service::Sighting sighting;
+  layout::Sighting sighting;
   sighting.identity = record.identity();
   core::ForeignLock& lock = sighting.lock;
   lock.layout = id();
@@ -264,7 +264,7 @@ Result<void> DirLockLayout::look_at_one(const service::ArtefactFolder& folder,
 
 // nullopt: it is another realm's.
 Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::string& cwd) const {
-  const service::Realm& realm = context_.realm;
+  const realm::Realm& realm = context_.realm;
   const key::Rules rules = context_.settings.key_rules(realm);
   if (!realm.machine) {
     // Most of the machine's locks are elsewhere: told by their paths, without a look at the disk.
@@ -273,7 +273,7 @@ Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::strin
     });
     if (!inside) return std::nullopt;
   }
-  auto belongs = service::realm_of(cwd, context_.env);
+  auto belongs = realm::realm_of(cwd, context_.env);
   if (!belongs && belongs.error().code != Code::kNotFound) return fail(std::move(belongs.error()));
   if (realm.machine) {
     if (belongs) return std::nullopt;
@@ -301,7 +301,7 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
   if (resource.kind() != key::Kind::kFolder) return {};
   std::string folder = context_.realm.root;
   for (const std::string& segment : resource.literal()) {
-    folder = service::join_path(folder, segment);
+    folder = realm::join_path(folder, segment);
   }
   return folder;
 }
@@ -309,7 +309,7 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
 // A file whose holder is gone blocks nobody, and only a guard removes it: until then there is no
 // place to show this lease.
 bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& artefact) const {
-  const auto folder = service::ArtefactFolder::open(entry().root, "");
+  const auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder) return true;  // prepare() says what is wrong
   const auto found = read_lock(*folder, artefact);
   if (!found) return false;
@@ -317,8 +317,8 @@ bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& a
   return (*found)->record && (*found)->record->identity() == identity(lease, artefact);
 }
 
-service::Showing DirLockLayout::showing(const core::Lease& lease) const {
-  service::Showing showing;
+layout::Showing DirLockLayout::showing(const core::Lease& lease) const {
+  layout::Showing showing;
   const bool through = lease.layout == id();
   if (through) {
     showing.artefacts.push_back(lease.artefact);
@@ -362,7 +362,7 @@ Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string&
                     "spelling on disk",
                 "rename the folder to its composed (NFC) spelling");
   }
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder) {
     Error error = std::move(folder.error());
     if (error.code == Code::kNotFound) error.code = Code::kStoreUnavailable;
@@ -373,24 +373,24 @@ Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string&
   return folder->write_new(name, record_text(record));
 }
 
-Result<service::Published> DirLockLayout::publish(const core::Lease& lease,
-                                                  const std::string& artefact,
-                                                  const std::vector<std::string>& ours) {
-  LK_ASSIGN(const service::ArtefactFolder folder, service::ArtefactFolder::open(entry().root, ""));
+Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
+                                                 const std::string& artefact,
+                                                 const std::vector<std::string>& ours) {
+  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::open(entry().root, ""));
   constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
   for (int tries = 0; tries < kTriesMax; ++tries) {
     LK_ASSIGN(const bool done, folder.rename_new(prepared_name(lease.id, artefact), artefact));
-    if (done) return service::Published::kDone;
+    if (done) return layout::Published::kDone;
     LK_ASSIGN(const std::optional<FoundLock> found, read_lock(folder, artefact));
     if (!found) continue;
     if (!found->record || std::ranges::find(ours, found->record->identity()) == ours.end()) break;
     LK_CHECK(clear_lock(entry().root, artefact, found->bytes));
   }
-  return service::Published::kTaken;
+  return layout::Published::kTaken;
 }
 
 Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return false;
   if (!folder) return fail(std::move(folder.error()));
   LK_ASSIGN(const auto stamp, folder->stamp(prepared_name(lease, artefact)));
@@ -398,14 +398,14 @@ Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::s
 }
 
 Result<void> DirLockLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return {};
   if (!folder) return fail(std::move(folder.error()));
   return folder->remove(prepared_name(lease, artefact));
 }
 
 Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string& artefact) {
-  auto folder = service::ArtefactFolder::open(entry().root, "");
+  auto folder = ArtefactFolder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return {};
   if (!folder) return fail(std::move(folder.error()));
   LK_ASSIGN(const std::optional<FoundLock> found, read_lock(*folder, artefact));
@@ -413,33 +413,33 @@ Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string&
   return folder->touch(artefact);  // folders for temporary files are swept by age
 }
 
-Result<service::Removed> DirLockLayout::remove(const std::string& artefact,
-                                               const std::string& identity) {
-  auto folder = service::ArtefactFolder::open(entry().root, "");
-  if (!folder && folder.error().code == Code::kNotFound) return service::Removed::kGone;
+Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
+                                              const std::string& identity) {
+  auto folder = ArtefactFolder::open(entry().root, "");
+  if (!folder && folder.error().code == Code::kNotFound) return layout::Removed::kGone;
   if (!folder) return fail(std::move(folder.error()));
   if (identity.empty()) {
     LK_ASSIGN(const auto stamp, folder->stamp(artefact));
-    if (!stamp) return service::Removed::kGone;
+    if (!stamp) return layout::Removed::kGone;
     LK_CHECK(folder->remove(artefact));
-    return service::Removed::kDone;
+    return layout::Removed::kDone;
   }
   auto found = read_lock(*folder, artefact);
-  if (!found) return service::Removed::kForeign;  // a symlink or a folder: not what we made
-  if (!*found) return service::Removed::kGone;
+  if (!found) return layout::Removed::kForeign;  // a symlink or a folder: not what we made
+  if (!*found) return layout::Removed::kGone;
   if (!(*found)->record || (*found)->record->identity() != identity) {
-    return service::Removed::kForeign;
+    return layout::Removed::kForeign;
   }
   LK_ASSIGN(const Cleared cleared, clear_lock(entry().root, artefact, (*found)->bytes));
   switch (cleared) {
     case Cleared::kDone:
-      return service::Removed::kDone;
+      return layout::Removed::kDone;
     case Cleared::kGone:
-      return service::Removed::kGone;
+      return layout::Removed::kGone;
     case Cleared::kChanged:
       break;
   }
-  return service::Removed::kForeign;
+  return layout::Removed::kForeign;
 }
 
 }  // namespace lockkeeper::dialect::dirlock

@@ -9,40 +9,39 @@
 #include <vector>
 
 #include "dialect/dirlock/staleness.h"
-#include "service/layout.h"
+#include "layout/layout.h"
 
 namespace lockkeeper::dialect::dirlock {
 
 inline constexpr std::string_view kKind = "dirlock";
 
-class DirLockLayout final : public service::Layout {
+class DirLockLayout final : public layout::Layout {
  public:
   // Option `stale_timeout`: minutes after which another's lock blocks nobody any more; default 20.
-  static Result<std::unique_ptr<service::Layout>> make(const service::LayoutEntry& entry,
-                                                       const service::LayoutContext& context);
+  static Result<std::unique_ptr<layout::Layout>> make(const layout::LayoutEntry& entry,
+                                                      const layout::LayoutContext& context);
 
   // For a path: one stat for each folder above it. The folder is read through only where what lies
   // below something is asked for.
-  Result<service::Seen> look(const service::Interest& interest) override;
-  Result<service::Seen> look_at(const std::string& source) override;
+  Result<layout::Seen> look(const layout::Interest& interest) override;
+  Result<layout::Seen> look_at(const std::string& source) override;
   // Creation is atomic: who comes second fails.
   bool look_after_publishing() const override { return false; }
 
   // Others ask whether a pid lives, so only what is bound to a process by its pid can be shown.
-  service::Showing showing(const core::Lease& lease) const override;
+  layout::Showing showing(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const std::vector<std::string>& ours) override;
+  Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                    const std::vector<std::string>& ours) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Removed> remove(const std::string& artefact,
-                                  const std::string& identity) override;
+  Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
  private:
-  DirLockLayout(const service::LayoutEntry& entry, const service::LayoutContext& context,
+  DirLockLayout(const layout::LayoutEntry& entry, const layout::LayoutContext& context,
                 std::int64_t stale_timeout_ms)
       : Layout(entry), context_(context), stale_timeout_ms_(stale_timeout_ms) {}
 
@@ -51,12 +50,12 @@ class DirLockLayout final : public service::Layout {
     std::set<std::string> names;
     bool everything = false;
   };
-  Wanted wanted(const service::Interest& interest) const;
+  Wanted wanted(const layout::Interest& interest) const;
   void want_path(const key::Resource& resource, Wanted& wanted) const;
   bool ignored(const std::string& name) const;
-  Result<void> look_at_one(const service::ArtefactFolder& folder, const std::string& name,
-                           bool by_name, const service::Interest& interest, service::Seen& seen);
-  Result<std::optional<FoundLock>> read_settled(const service::ArtefactFolder& folder,
+  Result<void> look_at_one(const ArtefactFolder& folder, const std::string& name, bool by_name,
+                           const layout::Interest& interest, layout::Seen& seen);
+  Result<std::optional<FoundLock>> read_settled(const ArtefactFolder& folder,
                                                 const std::string& name, int tries_max) const;
   bool place_is_free(const core::Lease& lease, const std::string& artefact) const;
   Result<std::optional<key::Resource>> resource_of(const std::string& cwd) const;
@@ -64,7 +63,7 @@ class DirLockLayout final : public service::Layout {
   std::string folder_of(const core::Lease& lease) const;
   LockRecord record_of(const core::Lease& lease) const;
 
-  const service::LayoutContext context_;
+  const layout::LayoutContext context_;
   const std::int64_t stale_timeout_ms_;
   mutable std::vector<std::string> roots_;  // of the worktrees; empty until needed
 };

@@ -9,14 +9,14 @@
 #include <fstream>
 
 #include "host/process.h"
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
 
 namespace fs = std::filesystem;
-using service::Published;
-using service::Removed;
+using layout::Published;
+using layout::Removed;
 
 class DirLock : public testing::Test {
  protected:
@@ -27,11 +27,11 @@ class DirLock : public testing::Test {
     repository_.folder("plain");
     entry_.kind = kKind;
     entry_.root = repository_.at("temp");
-    realm_ = *service::realm_of(repository_.at("repo"), env_);
-    machine_ = *service::machine_realm(env_);
+    realm_ = *realm::realm_of(repository_.at("repo"), env_);
+    machine_ = *realm::machine_realm(env_);
   }
 
-  std::unique_ptr<service::Layout> layout(const service::Realm& realm) {
+  std::unique_ptr<layout::Layout> layout(const realm::Realm& realm) {
     auto made = DirLockLayout::make(entry_, {realm, settings_, env_, clock_});
     EXPECT_TRUE(made) << made.error().message;
     return std::move(*made);
@@ -59,10 +59,10 @@ class DirLock : public testing::Test {
   }
   std::string at(const std::string& name) const { return repository_.at("temp/" + name); }
 
-  key::Resource resource(const std::string& text, const service::Realm& realm) const {
+  key::Resource resource(const std::string& text, const realm::Realm& realm) const {
     return key::parse(text, settings_.key_rules(realm))->resource;
   }
-  Result<service::Seen> look(const std::string& text) {
+  Result<layout::Seen> look(const std::string& text) {
     const std::vector<key::Resource> wanted = {resource(text, realm_)};
     return layout(realm_)->look({&wanted, {}, {}});
   }
@@ -80,13 +80,13 @@ class DirLock : public testing::Test {
     return lease;
   }
 
-  service::TestRepository repository_;
-  service::Environment env_ = repository_.env();
+  realm::TestRepository repository_;
+  realm::Environment env_ = repository_.env();
   SystemClock clock_;
-  service::Settings settings_;
-  service::LayoutEntry entry_;
-  service::Realm realm_;
-  service::Realm machine_;
+  realm::Settings settings_;
+  layout::LayoutEntry entry_;
+  realm::Realm realm_;
+  realm::Realm machine_;
 };
 
 TEST_F(DirLock, OptionsMustMakeSense) {
@@ -135,7 +135,7 @@ TEST_F(DirLock, WhatWasReadBeforeIsNotReadAgainUnlessItChanged) {
   put(record(repository_.at("repo")));
   const auto first = layout(realm_)->look({});
   ASSERT_EQ(first->sources.size(), 1U);
-  service::Interest again;
+  layout::Interest again;
   again.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == first->sources[0].name && stamp == first->sources[0].stamp;
   };
@@ -156,7 +156,7 @@ TEST_F(DirLock, AnotherWorktreesFolderIsTheSameFolder) {
   fs::remove_all(at(""));
   repository_.folder("temp");
   put(record(repository_.at("repo/src")));
-  realm_ = *service::realm_of(repository_.at("other"), env_);
+  realm_ = *realm::realm_of(repository_.at("other"), env_);
   ASSERT_EQ(look("src/a.py")->sightings.size(), 1U);
 }
 

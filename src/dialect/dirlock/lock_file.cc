@@ -32,10 +32,10 @@ Result<std::int64_t> pid_of(const nlohmann::json& json) {
 
 }  // namespace
 
-std::string temp_folder(const service::Environment& env) {
+std::string temp_folder(const realm::Environment& env) {
   std::string folder = "/tmp";
   for (const char* name : {"TMPDIR", "TMP", "TEMP"}) {
-    if (auto value = service::variable(env, name)) {
+    if (auto value = realm::variable(env, name)) {
       folder = std::move(*value);
       break;
     }
@@ -96,10 +96,9 @@ bool FoundLock::young(std::int64_t now_ms) const {
   return now_ms - stamp.mtime_ms < kYoungMs && stamp.mtime_ms - now_ms < kYoungMs;
 }
 
-Result<std::optional<FoundLock>> read_lock(const service::ArtefactFolder& folder,
-                                           const std::string& name) {
+Result<std::optional<FoundLock>> read_lock(const ArtefactFolder& folder, const std::string& name) {
   FoundLock found;
-  LK_ASSIGN(const std::optional<service::FileStamp> stamp, folder.stamp(name));
+  LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
   if (!stamp) return std::nullopt;
   found.stamp = *stamp;
   auto bytes = folder.read(name, kLockBytesMax);

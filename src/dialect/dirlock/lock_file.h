@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/artefact_folder.h"
 #include "base/error.h"
-#include "service/artefact_folder.h"
-#include "service/environment.h"
+#include "realm/environment.h"
 
 namespace lockkeeper::dialect::dirlock {
 
@@ -22,7 +22,7 @@ inline constexpr std::size_t kLockBytesMax = 64 * 1024;
 inline constexpr std::int64_t kYoungMs = 5'000;
 
 // As node's os.tmpdir(): TMPDIR, TMP, TEMP, else /tmp; without the '/' at its end. As written.
-std::string temp_folder(const service::Environment& env);
+std::string temp_folder(const realm::Environment& env);
 
 // "agent-dir-<64 hex>.lock". `cwd` is absolute and physical.
 std::string lock_name(std::string_view cwd);
@@ -49,7 +49,7 @@ Result<LockRecord> parse_record(std::string_view text);
 
 // What is found at a lock's place.
 struct FoundLock {
-  service::FileStamp stamp;
+  FileStamp stamp;
   std::string bytes;
   std::optional<LockRecord> record;  // nullopt: it cannot be understood
   std::string trouble;               // why not
@@ -59,8 +59,7 @@ struct FoundLock {
 
 // nullopt: nothing is there. A record whose cwd does not belong to the file's name is not
 // understood. store_unavailable: a symlink, no regular file, not readable, or too large.
-Result<std::optional<FoundLock>> read_lock(const service::ArtefactFolder& folder,
-                                           const std::string& name);
+Result<std::optional<FoundLock>> read_lock(const ArtefactFolder& folder, const std::string& name);
 
 enum class Cleared { kDone, kGone, kChanged };  // kChanged: another's is there now, and left alone
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/test_folder.h"
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -34,7 +34,7 @@ void write(const std::string& path, const std::string& text) {
 
 TEST(LockFile, TheFolderIsWhereNodeLooks) {
   const auto folder = [](std::map<std::string, std::string> env) {
-    return temp_folder(service::environment_of(std::move(env)));
+    return temp_folder(realm::environment_of(std::move(env)));
   };
   EXPECT_EQ(folder({}), "/tmp");
   EXPECT_EQ(folder({{"TEMP", "/c"}}), "/c");
@@ -138,9 +138,7 @@ TEST(LockFile, WhatIsMissingOrMoreIsPassedOver) {
 
 class Place : public testing::Test {
  protected:
-  service::ArtefactFolder open() const {
-    return std::move(*service::ArtefactFolder::open(folder_.path(), ""));
-  }
+  ArtefactFolder open() const { return std::move(*ArtefactFolder::open(folder_.path(), "")); }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   TestFolder folder_;
@@ -206,7 +204,7 @@ TEST_F(Place, I1_OfManyWhoClearOneLockExactlyOneDoes) {
         ++cleared;
         LockRecord mine = sample();
         mine.pid = 100 + i;
-        const service::ArtefactFolder folder = open();
+        const ArtefactFolder folder = open();
         if (folder.write_new(name_, record_text(mine))) ++made;
       });
     }

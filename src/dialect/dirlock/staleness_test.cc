@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -96,8 +96,8 @@ TEST_F(Staleness, AClockThatWasSetALittleMeansNothing) {
 
 TEST_F(Staleness, I10_AnotherUsersProcessIsAlive) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
-  EXPECT_TRUE(service::as_nobody([&] { return ::kill(::getppid(), 0) != 0 && errno == EPERM; }));
-  EXPECT_TRUE(service::as_nobody([&] { return verdict() == Verdict::kHeld; }));
+  EXPECT_TRUE(realm::as_nobody([&] { return ::kill(::getppid(), 0) != 0 && errno == EPERM; }));
+  EXPECT_TRUE(realm::as_nobody([&] { return verdict() == Verdict::kHeld; }));
 }
 
 TEST_F(Staleness, AThreadsNumberIsNoProcess) {

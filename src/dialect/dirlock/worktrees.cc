@@ -4,9 +4,9 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/artefact_folder.h"
 #include "base/fd.h"
-#include "service/artefact_folder.h"
-#include "service/disk_path.h"
+#include "realm/disk_path.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -19,11 +19,11 @@ void add(std::vector<std::string>& roots, const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> worktree_roots(const service::Realm& realm) {
+std::vector<std::string> worktree_roots(const realm::Realm& realm) {
   std::vector<std::string> roots = {realm.root};
   if (realm.common_dir.empty()) return roots;
-  if (realm.common_dir.ends_with("/.git")) add(roots, service::parent_path(realm.common_dir));
-  const auto folder = service::ArtefactFolder::open(realm.common_dir, "worktrees");
+  if (realm.common_dir.ends_with("/.git")) add(roots, realm::parent_path(realm.common_dir));
+  const auto folder = ArtefactFolder::open(realm.common_dir, "worktrees");
   if (!folder) return roots;
   const auto names = folder->names();
   if (!names) return roots;
@@ -33,7 +33,7 @@ std::vector<std::string> worktree_roots(const service::Realm& realm) {
     if (!text) continue;
     while (text->ends_with('\n')) text->pop_back();
     if (text->starts_with('/') && text->ends_with("/.git")) {
-      add(roots, service::parent_path(*text));
+      add(roots, realm::parent_path(*text));
     }
   }
   return roots;

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "service/realm.h"
+#include "realm/realm.h"
 
 namespace lockkeeper::dialect::dirlock {
 
 // Physical roots, the realm's own first. Those that cannot be found out are left out: git itself
 // could not use them. One failed open where there are no linked worktrees.
-std::vector<std::string> worktree_roots(const service::Realm& realm);
+std::vector<std::string> worktree_roots(const realm::Realm& realm);
 
 }  // namespace lockkeeper::dialect::dirlock

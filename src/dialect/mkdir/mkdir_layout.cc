@@ -19,7 +19,7 @@ constexpr std::string_view kTasks = "tasks";
 constexpr std::string_view kFiles = "files";
 
 std::string absolute(const std::string& base, const std::string& path) {
-  return path.starts_with('/') ? path : service::join_path(base, path);
+  return path.starts_with('/') ? path : realm::join_path(base, path);
 }
 
 std::string joined(const std::vector<std::string>& segments) {
@@ -38,17 +38,17 @@ void add_once(std::vector<std::string>& to, std::string text) {
 
 }  // namespace
 
-MkdirLayout::MkdirLayout(service::LayoutEntry entry, const service::LayoutContext& context)
+MkdirLayout::MkdirLayout(layout::LayoutEntry entry, const layout::LayoutContext& context)
     : Layout(std::move(entry)),
       context_(context),
       rules_(context.settings.key_rules(context.realm)),
       base_(context.realm.root),
       base_root_(context.realm.root) {
   const std::string& root = this->entry().root;
-  const std::string above = root == "/" ? root : service::parent_path(root);
+  const std::string above = root == "/" ? root : realm::parent_path(root);
   if (above == base_) return;
   // Below the root, or in another worktree of the same realm; else the root itself.
-  const auto other = service::realm_of(above, context.env);
+  const auto other = realm::realm_of(above, context.env);
   const bool same = other ? other->same_table(context.realm) : context.realm.contains(above);
   if (!same) return;
   if (other) base_root_ = other->root;
@@ -63,7 +63,7 @@ Result<MkdirLayout::Place> MkdirLayout::place_of(const std::string& artefact) {
   const std::size_t slash = artefact.find('/');
   Place place{artefact.substr(0, slash), {}};
   if (slash != std::string::npos) place.name = decoded(artefact.substr(slash + 1));
-  if ((place.group != kTasks && place.group != kFiles) || !service::is_plain_name(place.name)) {
+  if ((place.group != kTasks && place.group != kFiles) || !is_plain_name(place.name)) {
     return fail(Code::kInvalidInput, quote(artefact) + " is not the name of a mkdir lock",
                 "they are called tasks/T and files/NAME");
   }
@@ -96,13 +96,13 @@ std::optional<std::string> MkdirLayout::artefact_of(const key::Resource& resourc
   } else if (resource.kind() == key::Kind::kFile || resource.kind() == key::Kind::kFolder) {
     name = name_of(resource.literal());
   }
-  if (!service::is_plain_name(name) || name.size() > kNameBytesMax) return std::nullopt;
+  if (!is_plain_name(name) || name.size() > kNameBytesMax) return std::nullopt;
   return group + "/" + encoded(name);
 }
 
-service::Showing MkdirLayout::showing(const core::Lease& lease) const {
+layout::Showing MkdirLayout::showing(const core::Lease& lease) const {
   const bool through = lease.layout == id() && !lease.artefact.empty();
-  service::Showing showing;
+  layout::Showing showing;
   if (through) showing.artefacts.push_back(lease.artefact);
   std::set<std::string> known(showing.artefacts.begin(), showing.artefacts.end());
   for (const core::Claim& claim : lease.claims) {
@@ -124,8 +124,8 @@ std::string MkdirLayout::identity(const core::Lease& lease, const std::string&) 
 }
 
 std::vector<key::Resource> MkdirLayout::resolved(const std::vector<std::string>& paths) const {
-  const service::Base base{service::Base::kCwd, base_, false};
-  service::Resolver resolver(context_.realm, rules_, base, context_.env);
+  const realm::Base base{realm::Base::kCwd, base_, false};
+  realm::Resolver resolver(context_.realm, rules_, base, context_.env);
   std::vector<key::Resource> found;
   for (const std::string& path : paths) {
     // What no path of this realm can be cannot overlap one either.
@@ -195,15 +195,15 @@ bool MkdirLayout::is_ignored(const Place& place) const {
   return !ignored.empty() && std::ranges::find(ignored, path_of(place)) != ignored.end();
 }
 
-Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, const Place& place,
-                                      const service::Interest& interest, service::Seen& seen) {
-  LK_ASSIGN(const std::optional<service::FileStamp> own, folder.stamp(place.name));
+Result<bool> MkdirLayout::look_at_one(const ArtefactFolder& folder, const Place& place,
+                                      const layout::Interest& interest, layout::Seen& seen) {
+  LK_ASSIGN(const std::optional<FileStamp> own, folder.stamp(place.name));
   if (!own || is_ignored(place)) return false;  // passed over: as if it were not there
   std::int64_t changed_ms = own->mtime_ms;
   RecordWriter stamps;
   stamps.number(own->stamp);
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, folder.folder(place.name));
-  std::optional<service::FileStamp> owner;
+  LK_ASSIGN(const std::optional<ArtefactFolder> inner, folder.folder(place.name));
+  std::optional<FileStamp> owner;
   if (inner) {
     LK_ASSIGN(owner, inner->stamp(std::string(kOwnerName)));
   }
@@ -211,7 +211,7 @@ Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, con
     stamps.number(owner->stamp);
     changed_ms = std::max(changed_ms, owner->mtime_ms);
   }
-  service::Source source;
+  layout::Source source;
   source.name = place.group + "/" + encoded(place.name);
   remember_asked(place, source.name, interest);
   for (const key::Resource& resource : asked_[source.name]) stamps.text(resource.text());
@@ -222,7 +222,7 @@ Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, con
   std::vector<key::Resource> resources = claimed(place, seen.notes);
   for (const key::Resource& resource : asked_[source.name]) add_once(resources, resource);
   if (resources.empty()) return true;
-  service::Sighting sighting;
+  layout::Sighting sighting;
   sighting.lock.layout = id();
   sighting.lock.artefact = source.name;
   sighting.lock.path = path_of(place);
@@ -235,9 +235,8 @@ Result<bool> MkdirLayout::look_at_one(const service::ArtefactFolder& folder, con
   return true;
 }
 
-void MkdirLayout::describe(const std::optional<service::ArtefactFolder>& inner,
-                           const service::FileStamp& own, service::Sighting& sighting,
-                           std::vector<std::string>& notes) const {
+void MkdirLayout::describe(const std::optional<ArtefactFolder>& inner, const FileStamp& own,
+                           layout::Sighting& sighting, std::vector<std::string>& notes) const {
   core::ForeignLock& lock = sighting.lock;
   OwnerLines lines;
   lines.agent = kUnknownAgent;
@@ -260,7 +259,7 @@ void MkdirLayout::describe(const std::optional<service::ArtefactFolder>& inner,
 // A path that is wanted under this name, but is not what the name is usually taken for: mkdir would
 // refuse it all the same.
 void MkdirLayout::remember_asked(const Place& place, const std::string& source,
-                                 const service::Interest& interest) {
+                                 const layout::Interest& interest) {
   if (interest.wanted == nullptr || place.group != kFiles) return;
   const auto [first, last] = wanted_.equal_range(source);
   for (auto at = first; at != last; ++at) {
@@ -271,9 +270,9 @@ void MkdirLayout::remember_asked(const Place& place, const std::string& source,
   }
 }
 
-Result<void> MkdirLayout::look_at_all(const service::Interest& interest, service::Seen& seen) {
+Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::Seen& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
-    LK_ASSIGN(const std::optional<service::ArtefactFolder> folder, open(group));
+    LK_ASSIGN(const std::optional<ArtefactFolder> folder, open(group));
     if (!folder) continue;
     LK_ASSIGN(std::vector<std::string> names, folder->names());
     std::ranges::sort(names);
@@ -288,9 +287,9 @@ Result<void> MkdirLayout::look_at_all(const service::Interest& interest, service
 }
 
 Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
-                                   const service::Interest& interest, service::Seen& seen) {
+                                   const layout::Interest& interest, layout::Seen& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
-    std::optional<service::ArtefactFolder> folder;
+    std::optional<ArtefactFolder> folder;
     bool opened = false;
     for (const std::string& source : sources) {
       LK_ASSIGN(const Place place, place_of(source));
@@ -309,8 +308,8 @@ Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
   return {};
 }
 
-Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
-  service::Seen seen;
+Result<layout::Seen> MkdirLayout::look(const layout::Interest& interest) {
+  layout::Seen seen;
   wanted_.clear();
   if (interest.wanted != nullptr) {
     for (const key::Resource& resource : *interest.wanted) {
@@ -336,7 +335,7 @@ Result<service::Seen> MkdirLayout::look(const service::Interest& interest) {
 // other usual spellings, `./a` and the absolute path.
 void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::string>& sources) const {
   const auto add = [&](const std::string& name) {
-    if (service::is_plain_name(name) && name.size() <= kNameBytesMax) {
+    if (is_plain_name(name) && name.size() <= kNameBytesMax) {
       sources.insert(std::string(kFiles) + "/" + encoded(name));
     }
   };
@@ -354,14 +353,14 @@ void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::strin
   }
 }
 
-Result<service::Seen> MkdirLayout::look_at(const std::string& source) {
-  service::Seen seen;
+Result<layout::Seen> MkdirLayout::look_at(const std::string& source) {
+  layout::Seen seen;
   LK_CHECK(look_for({source}, {}, seen));
   return seen;
 }
 
-Result<std::unique_ptr<service::Layout>> make_mkdir_layout(const service::LayoutEntry& entry,
-                                                           const service::LayoutContext& context) {
+Result<std::unique_ptr<layout::Layout>> make_mkdir_layout(const layout::LayoutEntry& entry,
+                                                          const layout::LayoutContext& context) {
   if (!entry.options.empty()) {
     return fail(Code::kInvalidInput,
                 "a mkdir layout has no option " + quote(entry.options.begin()->first),

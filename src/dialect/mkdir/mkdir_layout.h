@@ -16,36 +16,35 @@
 #include <string>
 #include <vector>
 
+#include "base/artefact_folder.h"
 #include "dialect/mkdir/names.h"
-#include "service/artefact_folder.h"
-#include "service/layout.h"
-#include "service/resolve.h"
+#include "layout/layout.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::dialect::mkdir {
 
 inline constexpr std::string_view kKind = "mkdir";
 inline constexpr std::string_view kLocksName = ".locks";  // below the root
 
-class MkdirLayout final : public service::Layout {
+class MkdirLayout final : public layout::Layout {
  public:
-  MkdirLayout(service::LayoutEntry entry, const service::LayoutContext& context);
+  MkdirLayout(layout::LayoutEntry entry, const layout::LayoutContext& context);
 
-  Result<service::Seen> look(const service::Interest& interest) override;
-  Result<service::Seen> look_at(const std::string& source) override;
+  Result<layout::Seen> look(const layout::Interest& interest) override;
+  Result<layout::Seen> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return false; }  // mkdir is one step
 
-  service::Showing showing(const core::Lease& lease) const override;
+  layout::Showing showing(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const std::vector<std::string>& ours) override;
+  Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                    const std::vector<std::string>& ours) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   // These locks show no end and are never judged by age.
   Result<void> refresh(const core::Lease&, const std::string&) override { return {}; }
-  Result<service::Removed> remove(const std::string& artefact,
-                                  const std::string& identity) override;
+  Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
   // The artefact of a resource: a file, a folder (which the document has no lock for, but which a
   // path may be) or `task:T`. nullopt: it cannot be shown.
@@ -71,33 +70,33 @@ class MkdirLayout final : public service::Layout {
   static Result<Place> place_of(const std::string& artefact);
   std::vector<std::string> in_folders(const std::string& name, Colons colons) const;
   std::vector<key::Resource> resolved(const std::vector<std::string>& paths) const;
-  Result<std::optional<service::ArtefactFolder>> open(std::string_view below) const;
-  Result<service::ArtefactFolder> create(std::string_view below) const;
+  Result<std::optional<ArtefactFolder>> open(std::string_view below) const;
+  Result<ArtefactFolder> create(std::string_view below) const;
   std::string path_of(const Place& place) const;
   std::string name_of(const std::vector<std::string>& segments) const;
 
-  Result<void> look_at_all(const service::Interest& interest, service::Seen& seen);
-  Result<void> look_for(const std::vector<std::string>& sources, const service::Interest& interest,
-                        service::Seen& seen);
-  Result<bool> look_at_one(const service::ArtefactFolder& folder, const Place& place,
-                           const service::Interest& interest, service::Seen& seen);
+  Result<void> look_at_all(const layout::Interest& interest, layout::Seen& seen);
+  Result<void> look_for(const std::vector<std::string>& sources, const layout::Interest& interest,
+                        layout::Seen& seen);
+  Result<bool> look_at_one(const ArtefactFolder& folder, const Place& place,
+                           const layout::Interest& interest, layout::Seen& seen);
   std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes) const;
   bool is_ignored(const Place& place) const;
-  void describe(const std::optional<service::ArtefactFolder>& inner, const service::FileStamp& own,
-                service::Sighting& sighting, std::vector<std::string>& notes) const;
+  void describe(const std::optional<ArtefactFolder>& inner, const FileStamp& own,
+                layout::Sighting& sighting, std::vector<std::string>& notes) const;
   void remember_asked(const Place& place, const std::string& source,
-                      const service::Interest& interest);
+                      const layout::Interest& interest);
   void add_sources(const key::Resource& resource, std::set<std::string>& sources) const;
-  Result<service::Removed> remove_from(const service::ArtefactFolder& group, const Place& place,
-                                       const std::string& identity);
-  Result<std::optional<std::string>> identity_at(const service::ArtefactFolder& folder,
+  Result<layout::Removed> remove_from(const ArtefactFolder& group, const Place& place,
+                                      const std::string& identity);
+  Result<std::optional<std::string>> identity_at(const ArtefactFolder& folder,
                                                  const std::string& name) const;
-  Result<std::optional<service::Published>> publish_once(const core::Lease& lease,
-                                                         const Place& place,
-                                                         const std::string& prepared,
-                                                         const std::vector<std::string>& ours);
+  Result<std::optional<layout::Published>> publish_once(const core::Lease& lease,
+                                                        const Place& place,
+                                                        const std::string& prepared,
+                                                        const std::vector<std::string>& ours);
 
-  const service::LayoutContext context_;
+  const layout::LayoutContext context_;
   const key::Rules rules_;
   std::string base_;                                         // absolute: paths are relative to it
   std::vector<std::string> base_segments_;                   // from the root of its worktree
@@ -108,7 +107,7 @@ class MkdirLayout final : public service::Layout {
   std::uint64_t asides_ = 0;  // names of what was moved aside to be removed
 };
 
-Result<std::unique_ptr<service::Layout>> make_mkdir_layout(const service::LayoutEntry& entry,
-                                                           const service::LayoutContext& context);
+Result<std::unique_ptr<layout::Layout>> make_mkdir_layout(const layout::LayoutEntry& entry,
+                                                          const layout::LayoutContext& context);
 
 }  // namespace lockkeeper::dialect::mkdir

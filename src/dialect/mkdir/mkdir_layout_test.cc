@@ -8,14 +8,14 @@
 #include <filesystem>
 
 #include "dialect/mkdir/owner.h"
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::mkdir {
 namespace {
 
 namespace fs = std::filesystem;
-using service::Published;
-using service::Removed;
+using layout::Published;
+using layout::Removed;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -31,11 +31,11 @@ class MkdirLayoutTest : public testing::Test {
   }
 
   void use(const std::string& root, std::vector<std::string> ignored = {}) {
-    service::LayoutEntry entry;
+    layout::LayoutEntry entry;
     entry.kind = kKind;
     entry.root = root;
     entry.ignored = std::move(ignored);
-    const service::LayoutContext context{realm_, settings_, env_, clock_};
+    const layout::LayoutContext context{realm_, settings_, env_, clock_};
     layout_ = std::make_unique<MkdirLayout>(entry, context);
   }
   std::string lock(const std::string& name) const { return "repo/spec/.locks/" + name; }
@@ -67,12 +67,12 @@ class MkdirLayoutTest : public testing::Test {
     }
     return texts;
   }
-  service::Seen look(const std::vector<std::string>& texts) {
+  layout::Seen look(const std::vector<std::string>& texts) {
     std::vector<key::Resource> wanted;
     for (const std::string& text : texts) wanted.push_back(resource(text));
     const auto seen = layout_->look({&wanted, {}, {}});
     EXPECT_TRUE(seen) << seen.error().message;
-    return seen.value_or(service::Seen{});
+    return seen.value_or(layout::Seen{});
   }
   std::string owner_of(const std::string& name) const {
     return read_file(files_.at(lock(name) + "/owner")).value_or("");
@@ -88,11 +88,11 @@ class MkdirLayoutTest : public testing::Test {
     return names;
   }
 
-  service::TestRepository files_;
-  service::Environment env_ = files_.env();
-  service::Realm realm_;
-  service::Settings settings_;
-  service::MovedClock clock_;
+  realm::TestRepository files_;
+  realm::Environment env_ = files_.env();
+  realm::Realm realm_;
+  realm::Settings settings_;
+  realm::MovedClock clock_;
   std::unique_ptr<MkdirLayout> layout_;
 };
 
@@ -161,9 +161,9 @@ TEST_F(MkdirLayoutTest, OtherSpellingsMeanTheSameFile) {
     EXPECT_THAT(claims_of(name), ElementsAre("a/b")) << name;
   }
   // `./` and the absolute path are looked for by name, so an acquire meets them at once.
-  const service::Seen seen = look({"a/b"});
+  const layout::Seen seen = look({"a/b"});
   std::vector<std::string> names;
-  for (const service::Source& source : seen.sources) names.push_back(source.name);
+  for (const layout::Source& source : seen.sources) names.push_back(source.name);
   EXPECT_THAT(names, UnorderedElementsAre("files/.__a__b", "files/" + absolute));
 }
 
@@ -171,7 +171,7 @@ TEST_F(MkdirLayoutTest, AFolderIsLockedByItsNameAndAFileByTheFoldersAboveIt) {
   files_.folder("repo/src/deep");
   foreign("files/src", "x");
   EXPECT_THAT(claims_of("src"), ElementsAre("src/"));
-  const service::Seen seen = look({"src/deep/a.py"});
+  const layout::Seen seen = look({"src/deep/a.py"});
   ASSERT_EQ(seen.sightings.size(), 1U);
   EXPECT_EQ(seen.sightings[0].lock.artefact, "files/src");
   EXPECT_FALSE(seen.complete);
@@ -192,7 +192,7 @@ TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
   foreign("files/a", "x");
   const auto first = layout_->look({});
   ASSERT_TRUE(first);
-  const service::Source source = first->sources.at(0);
+  const layout::Source source = first->sources.at(0);
   EXPECT_TRUE(source.fresh);
   const auto known = [&](const std::string& name, std::uint64_t stamp) {
     return name == source.name && stamp == source.stamp;
@@ -234,7 +234,7 @@ TEST_F(MkdirLayoutTest, WhoeverWasKilledBetweenHisTwoStepsHoldsItAsUnknown) {
   const auto seen = layout_->look({});
   ASSERT_TRUE(seen);
   ASSERT_EQ(seen->sightings.size(), 7U);
-  for (const service::Sighting& sighting : seen->sightings) {
+  for (const layout::Sighting& sighting : seen->sightings) {
     EXPECT_EQ(sighting.lock.owner.agent, kUnknownAgent) << sighting.lock.path;
     EXPECT_GT(sighting.lock.since_wall_ms, 0);
   }
@@ -293,7 +293,7 @@ TEST_F(MkdirLayoutTest, ShowsFilesAndTasksAndSaysWhatItCannotShow) {
   many.claims.push_back({key::parse("db:migration-slot", {})->resource, core::Mode::kShared, 0});
   many.claims.push_back(
       {resource(std::string(200, 'x') + "/" + std::string(200, 'y')), core::Mode::kExclusive, 0});
-  const service::Showing showing = layout_->showing(many);
+  const layout::Showing showing = layout_->showing(many);
   EXPECT_THAT(showing.artefacts, ElementsAre("files/src__a.py", "tasks/T-1", "files/notes_today"));
   EXPECT_EQ(showing.unmirrored.size(), 4U);
   EXPECT_THAT(showing.unmirrored, Contains("docs/"));
@@ -425,8 +425,8 @@ TEST_F(MkdirLayoutTest, WithoutTheRenameThatNeverReplacesMkdirTakesTheName) {
   files_.folder("repo/x/into");
   files_.write("repo/x/ready/owner", "agent: a\n");
   files_.write("repo/x/file", "text");
-  const auto from = service::ArtefactFolder::open(files_.at("repo/x"), "");
-  const auto into = service::ArtefactFolder::open(files_.at("repo/x"), "into");
+  const auto from = ArtefactFolder::open(files_.at("repo/x"), "");
+  const auto into = ArtefactFolder::open(files_.at("repo/x"), "into");
   ASSERT_TRUE(from && into);
   files_.folder("repo/x/into/empty");
   EXPECT_EQ(from->rename_by_steps("ready", *into, "empty"), false);
@@ -442,9 +442,9 @@ TEST_F(MkdirLayoutTest, IgnoredLocksAndUnknownOptions) {
   foreign("files/a", "x");
   use(files_.at("repo/spec"), {files_.at(lock("files/a"))});
   EXPECT_THAT(layout_->look({})->sightings, IsEmpty());
-  service::LayoutEntry entry = layout_->entry();
+  layout::LayoutEntry entry = layout_->entry();
   entry.options["colour"] = "red";
-  const service::LayoutContext context{realm_, settings_, env_, clock_};
+  const layout::LayoutContext context{realm_, settings_, env_, clock_};
   EXPECT_EQ(make_mkdir_layout(entry, context).error().code, Code::kInvalidInput);
 }
 

@@ -26,31 +26,31 @@ std::string prepared_name(const core::LeaseId& lease, const std::string& artefac
 
 }  // namespace
 
-Result<std::optional<service::ArtefactFolder>> MkdirLayout::open(std::string_view below) const {
+Result<std::optional<ArtefactFolder>> MkdirLayout::open(std::string_view below) const {
   std::string path(kLocksName);
   if (!below.empty()) path += "/" + std::string(below);
-  auto folder = service::ArtefactFolder::open(entry().root, path);
+  auto folder = ArtefactFolder::open(entry().root, path);
   if (folder) return std::move(*folder);
   if (folder.error().code == Code::kNotFound) return std::nullopt;
   return fail(std::move(folder.error()));
 }
 
-Result<service::ArtefactFolder> MkdirLayout::create(std::string_view below) const {
+Result<ArtefactFolder> MkdirLayout::create(std::string_view below) const {
   const std::string& root = entry().root;
   std::string path(kLocksName);
   if (!below.empty()) path += "/" + std::string(below);
-  auto folder = service::ArtefactFolder::create(root, path);
+  auto folder = ArtefactFolder::create(root, path);
   if (folder || folder.error().code != Code::kNotFound || root == "/") return folder;
   const std::string name = root.substr(root.rfind('/') + 1);
-  return service::ArtefactFolder::create(service::parent_path(root), name + "/" + path);
+  return ArtefactFolder::create(realm::parent_path(root), name + "/" + path);
 }
 
 Result<void> MkdirLayout::prepare(const core::Lease& lease, const std::string& artefact) {
-  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
+  LK_ASSIGN(const ArtefactFolder locks, create(""));
   const std::string name = prepared_name(lease.id, artefact);
   LK_CHECK(locks.remove(name));
   LK_CHECK(locks.make_folder(name));
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, locks.folder(name));
+  LK_ASSIGN(const std::optional<ArtefactFolder> inner, locks.folder(name));
   if (!inner) {
     return fail(Code::kStoreUnavailable, quote(locks.path_of(name)) + " vanished as it was made",
                 "is something else clearing " + quote(locks.path()) + "?");
@@ -61,39 +61,38 @@ Result<void> MkdirLayout::prepare(const core::Lease& lease, const std::string& a
 }
 
 Result<bool> MkdirLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
   if (!locks) return false;
-  LK_ASSIGN(const std::optional<service::FileStamp> there,
-            locks->stamp(prepared_name(lease, artefact)));
+  LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(prepared_name(lease, artefact)));
   return there.has_value();
 }
 
 Result<void> MkdirLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
   if (!locks) return {};
   return locks->remove(prepared_name(lease, artefact));
 }
 
-Result<std::optional<std::string>> MkdirLayout::identity_at(const service::ArtefactFolder& folder,
+Result<std::optional<std::string>> MkdirLayout::identity_at(const ArtefactFolder& folder,
                                                             const std::string& name) const {
-  LK_ASSIGN(const std::optional<service::FileStamp> there, folder.stamp(name));
+  LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (!there) return std::nullopt;
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> inner, folder.folder(name));
+  LK_ASSIGN(const std::optional<ArtefactFolder> inner, folder.folder(name));
   if (!inner) return std::string();
   // What cannot be read was not written by us.
   auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
   return text && *text ? std::move(**text) : std::string();
 }
 
-Result<service::Published> MkdirLayout::publish(const core::Lease& lease,
-                                                const std::string& artefact,
-                                                const std::vector<std::string>& ours) {
+Result<layout::Published> MkdirLayout::publish(const core::Lease& lease,
+                                               const std::string& artefact,
+                                               const std::vector<std::string>& ours) {
   LK_ASSIGN(const Place place, place_of(artefact));
   const std::string prepared = prepared_name(lease.id, artefact);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     LK_ASSIGN(const bool ready, is_prepared(lease.id, artefact));
     if (!ready) LK_CHECK(prepare(lease, artefact));
-    LK_ASSIGN(const std::optional<service::Published> done,
+    LK_ASSIGN(const std::optional<layout::Published> done,
               publish_once(lease, place, prepared, ours));
     if (done) return *done;
   }
@@ -102,15 +101,15 @@ Result<service::Published> MkdirLayout::publish(const core::Lease& lease,
 }
 
 // nullopt: what was looked at is gone; try again.
-Result<std::optional<service::Published>> MkdirLayout::publish_once(
+Result<std::optional<layout::Published>> MkdirLayout::publish_once(
     const core::Lease& lease, const Place& place, const std::string& prepared,
     const std::vector<std::string>& ours) {
-  using service::Published;
-  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
-  LK_ASSIGN(const service::ArtefactFolder group, create(place.group));
+  using layout::Published;
+  LK_ASSIGN(const ArtefactFolder locks, create(""));
+  LK_ASSIGN(const ArtefactFolder group, create(place.group));
   const auto moved = locks.rename_new(prepared, group, place.name);
   if (!moved) {
-    LK_ASSIGN(const std::optional<service::FileStamp> ready, locks.stamp(prepared));
+    LK_ASSIGN(const std::optional<FileStamp> ready, locks.stamp(prepared));
     if (ready) return fail(moved.error());
     return std::nullopt;
   }
@@ -124,8 +123,8 @@ Result<std::optional<service::Published>> MkdirLayout::publish_once(
   if (std::ranges::find(ours, *there) == ours.end()) return Published::kTaken;
   // One of ours: changed for the new one in one step, and back if it was another's by then.
   if (!locks.exchange(prepared, group, place.name)) {
-    LK_ASSIGN(const service::Removed removed, remove_from(group, place, *there));
-    if (removed == service::Removed::kForeign) return Published::kTaken;
+    LK_ASSIGN(const layout::Removed removed, remove_from(group, place, *there));
+    if (removed == layout::Removed::kForeign) return Published::kTaken;
     return std::nullopt;
   }
   LK_ASSIGN(const std::optional<std::string> out, identity_at(locks, prepared));
@@ -137,26 +136,26 @@ Result<std::optional<service::Published>> MkdirLayout::publish_once(
   return Published::kDone;
 }
 
-Result<service::Removed> MkdirLayout::remove(const std::string& artefact,
-                                             const std::string& identity) {
+Result<layout::Removed> MkdirLayout::remove(const std::string& artefact,
+                                            const std::string& identity) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> group, open(place.group));
-  if (!group) return service::Removed::kGone;
+  LK_ASSIGN(const std::optional<ArtefactFolder> group, open(place.group));
+  if (!group) return layout::Removed::kGone;
   return remove_from(*group, place, identity);
 }
 
-Result<service::Removed> MkdirLayout::remove_from(const service::ArtefactFolder& group,
-                                                  const Place& place, const std::string& identity) {
-  using service::Removed;
+Result<layout::Removed> MkdirLayout::remove_from(const ArtefactFolder& group, const Place& place,
+                                                 const std::string& identity) {
+  using layout::Removed;
   LK_ASSIGN(const std::optional<std::string> there, identity_at(group, place.name));
   if (!there) return Removed::kGone;
   if (!identity.empty() && *there != identity) return Removed::kForeign;
-  LK_ASSIGN(const service::ArtefactFolder locks, create(""));
+  LK_ASSIGN(const ArtefactFolder locks, create(""));
   const std::string aside = std::string(kAside) + std::to_string(context_.clock.now().wall_ms) +
                             "-" + std::to_string(::getpid()) + "-" + std::to_string(++asides_);
   const auto moved = group.rename_new(place.name, locks, aside);
   if (!moved || !*moved) {
-    LK_ASSIGN(const std::optional<service::FileStamp> still, group.stamp(place.name));
+    LK_ASSIGN(const std::optional<FileStamp> still, group.stamp(place.name));
     if (!still) return Removed::kGone;
     if (!moved) return fail(moved.error());
     return fail(Code::kStoreUnavailable, quote(locks.path_of(aside)) + " is in the way",
@@ -176,7 +175,7 @@ Result<service::Removed> MkdirLayout::remove_from(const service::ArtefactFolder&
 
 Result<std::size_t> MkdirLayout::tidy() {
   constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to move one folder
-  LK_ASSIGN(const std::optional<service::ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
   if (!locks) return 0;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   std::size_t removed = 0;
@@ -186,7 +185,7 @@ Result<std::size_t> MkdirLayout::tidy() {
     if (name.starts_with(kAside)) {
       since_ms = std::strtoll(name.c_str() + kAside.size(), nullptr, 10);
     } else if (name.starts_with(kPrepared)) {
-      LK_ASSIGN(const std::optional<service::FileStamp> there, locks->stamp(name));
+      LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
       if (there) since_ms = there->mtime_ms;
     }
     if (now_ms - since_ms < kLeftMs) continue;

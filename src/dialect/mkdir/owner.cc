@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::mkdir {
 namespace {
@@ -19,10 +19,10 @@ std::string_view trimmed(std::string_view text) {
 
 // A name as ours may be: UTF-8 without control characters, not too long.
 std::string name_of(std::string_view text) {
-  const std::string quoted = quote(text, service::kNameBytesMax);
+  const std::string quoted = quote(text, realm::kNameBytesMax);
   std::string name = quoted.substr(1, quoted.size() - 2);
   // What cannot be shown became longer.
-  if (name.size() > service::kNameBytesMax) name.resize(service::kNameBytesMax);
+  if (name.size() > realm::kNameBytesMax) name.resize(realm::kNameBytesMax);
   while (!name.empty() && (name.ends_with(' ') || !is_valid_utf8(name))) name.pop_back();
   return name;
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::mkdir {
 namespace {
@@ -79,7 +79,7 @@ TEST(MkdirOwner, BadInputNeverFails) {
   EXPECT_EQ(parse_owner(std::string("agent: a\0b", 10)).agent, "a\\x00b");
   for (const std::string& many : {std::string(150, '\x01'), std::string(150, '"')}) {
     const std::string name = parse_owner("agent: b " + many + "\n").agent;
-    EXPECT_TRUE(service::check_agent_name(name, "agent")) << name;
+    EXPECT_TRUE(realm::check_agent_name(name, "agent")) << name;
   }
 }
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "dialect/mkdir/owner.h"
 #include "dialect/mkdir/tasks.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::mkdir {
@@ -34,13 +34,13 @@ Result<std::string> named_root(const std::string& cwd, const std::string& named)
   if (named.empty() || named.find('\0') != std::string::npos) {
     return fail(Code::kInvalidInput, "--root is not the name of a folder", "name one: --root spec");
   }
-  std::string path = named.starts_with('/') ? named : service::join_path(cwd, named);
+  std::string path = named.starts_with('/') ? named : realm::join_path(cwd, named);
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0 && errno == ENOENT) {
     const std::string name = path.substr(path.rfind('/') + 1);
-    const auto above = physical(service::parent_path(path));
-    if (above && service::is_plain_name(name)) return service::join_path(*above, name);
+    const auto above = physical(realm::parent_path(path));
+    if (above && is_plain_name(name)) return realm::join_path(*above, name);
   } else if (is_folder(path)) {
     if (const auto whole = physical(path)) return *whole;
   }
@@ -48,10 +48,10 @@ Result<std::string> named_root(const std::string& cwd, const std::string& named)
               "name the folder that holds .locks, or one whose parent is there");
 }
 
-Result<std::optional<std::string>> root_above(const service::Realm& realm, std::string at) {
+Result<std::optional<std::string>> root_above(const realm::Realm& realm, std::string at) {
   if (!realm.contains(at)) at = realm.root;
   for (;;) {
-    const std::string candidate = service::join_path(at, kRootName);
+    const std::string candidate = realm::join_path(at, kRootName);
     if (is_folder(candidate)) {
       const auto whole = physical(candidate);
       if (whole && realm.contains(*whole)) return *whole;
@@ -61,21 +61,21 @@ Result<std::optional<std::string>> root_above(const service::Realm& realm, std::
                   "if that is meant: --root " + shell_quote(candidate));
     }
     if (at == realm.root || at == "/") return std::nullopt;
-    at = service::parent_path(at);
+    at = realm::parent_path(at);
   }
 }
 
 }  // namespace
 
-Result<std::string> find_root(const service::Realm& realm, const service::Settings& settings,
+Result<std::string> find_root(const realm::Realm& realm, const realm::Settings& settings,
                               const std::string& cwd, const std::optional<std::string>& named) {
   if (named) return named_root(cwd, *named);
   LK_ASSIGN(const std::optional<std::string> above,
             root_above(realm, physical(cwd).value_or(realm.root)));
   if (above) return *above;
-  LK_ASSIGN(const std::vector<service::LayoutEntry> known, service::load_layouts(realm, settings));
+  LK_ASSIGN(const std::vector<layout::LayoutEntry> known, layout::load_layouts(realm, settings));
   std::vector<std::string> roots;
-  for (const service::LayoutEntry& entry : known) {
+  for (const layout::LayoutEntry& entry : known) {
     if (entry.kind == kKind) roots.push_back(entry.root);
   }
   if (roots.size() == 1) return roots.front();
@@ -83,7 +83,7 @@ Result<std::string> find_root(const service::Realm& realm, const service::Settin
     return fail(Code::kInvalidInput, quote(realm.root) + " is a repository without a worktree",
                 "name the folder of the locks: --root DIR");
   }
-  return service::join_path(realm.root, kRootName);
+  return realm::join_path(realm.root, kRootName);
 }
 
 std::string report_line(const std::string& task, const core::Conflict& conflict,

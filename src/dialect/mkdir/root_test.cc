@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dialect/mkdir/tasks.h"
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::mkdir {
 namespace {
@@ -23,8 +23,8 @@ class MkdirRoot : public testing::Test {
     return find_root(realm_, {}, files_.at(cwd), named);
   }
 
-  service::TestRepository files_;
-  service::Realm realm_;
+  realm::TestRepository files_;
+  realm::Realm realm_;
 };
 
 TEST_F(MkdirRoot, NoneYetIsTheOneAtTheRealmsRootWhereverOneStands) {

@@ -56,8 +56,8 @@ Result<std::vector<TaskLock>> Tasks::list() {
       locks.push_back(std::move(lock));
     }
   }
-  LK_ASSIGN(const service::Seen seen, layout_.look({}));
-  for (const service::Sighting& sighting : seen.sightings) {
+  LK_ASSIGN(const layout::Seen seen, layout_.look({}));
+  for (const layout::Sighting& sighting : seen.sightings) {
     const std::string who = sighting.lock.artefact + '\0' + sighting.identity;
     if (std::ranges::find(ours, who) == ours.end()) locks.push_back(lock_of(sighting.lock));
   }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::mkdir {
@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kAgainMs = 200;  // between two attempts of a retry
 
-service::LayoutEntry entry_for(std::string root) {
-  service::LayoutEntry entry;
+layout::LayoutEntry entry_for(std::string root) {
+  layout::LayoutEntry entry;
   entry.kind = kKind;
   entry.root = std::move(root);
   return entry;
 }
 
-service::LayoutContext context_of(service::LockTable& table) {
+layout::LayoutContext context_of(layout::LockTable& table) {
   return {table.realm(), table.settings(), table.runtime().env, *table.runtime().clock};
 }
 
@@ -51,12 +51,12 @@ Tasks::Tasks(service::Locks& locks, std::string root)
     : locks_(locks), layout_(entry_for(std::move(root)), context_of(locks.table())) {}
 
 Result<void> Tasks::register_layout() {
-  LK_CHECK(service::use_layout(locks_.table(), {layout_.entry(), std::string(kLocksName) + "/"}));
+  LK_CHECK(layout::use_layout(locks_.table(), {layout_.entry(), std::string(kLocksName) + "/"}));
   return {};
 }
 
 Result<Tasks::Wish> Tasks::wish_for_task(const std::string& task) const {
-  const service::LockTable& table = locks_.table();
+  const layout::LockTable& table = locks_.table();
   if (task.empty()) {
     return fail(Code::kInvalidResource, "the task's id is empty", "name the task, such as T-17");
   }
@@ -74,10 +74,10 @@ Result<std::vector<Tasks::Wish>> Tasks::wishes(const TaskRequest& request) {
   LK_ASSIGN(Wish task, wish_for_task(request.task));
   std::vector<Wish> all;
   if (request.take_task) all.push_back(std::move(task));
-  const service::LockTable& table = locks_.table();
-  service::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
-                             {service::Base::kCwd, layout_.base_folder(), false},
-                             table.runtime().env, {.convert_backslash = true});
+  const layout::LockTable& table = locks_.table();
+  realm::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
+                           {realm::Base::kCwd, layout_.base_folder(), false}, table.runtime().env,
+                           {.convert_backslash = true});
   for (const std::string& file : request.files) {
     LK_ASSIGN(const key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
     const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
@@ -168,7 +168,7 @@ service::Member Tasks::member(const Wish& wish, const TaskRequest& request) cons
   member.owner = locks_.owner();
   service::AcquireCommand& command = member.command;
   command.wanted.texts = {wish.resource.is_path() ? wish.typed : wish.resource.text()};
-  command.wanted.base = {service::Base::kCwd, layout_.base_folder(), false};
+  command.wanted.base = {realm::Base::kCwd, layout_.base_folder(), false};
   if (wish.resource.is_path()) {
     command.wanted.syntax = key::Syntax::kLiteral;
     command.wanted.convert_backslash = true;

@@ -107,7 +107,7 @@ class Tasks {
 // The document's `spec/`: `named` (relative to `cwd`), else the nearest folder of that name from
 // `cwd` up to the realm's root, else the realm's only registered one, else `spec` in the realm's
 // root, which need not exist. invalid_input: no folder, or a symlink that leads out of the realm.
-Result<std::string> find_root(const service::Realm& realm, const service::Settings& settings,
+Result<std::string> find_root(const realm::Realm& realm, const realm::Settings& settings,
                               const std::string& cwd, const std::optional<std::string>& named);
 
 // One line about a conflict for the completion report; `json`: as an object.

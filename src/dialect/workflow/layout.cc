@@ -10,16 +10,14 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::workflow {
 namespace {
 
-using service::ArtefactFolder;
-using service::FileStamp;
-using service::Published;
-using service::Removed;
-using service::Seen;
+using layout::Published;
+using layout::Removed;
+using layout::Seen;
 
 constexpr std::string_view kPrepared = ".tmp";
 constexpr std::string_view kRenewed = ".new";
@@ -58,8 +56,8 @@ std::string owner_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  if (name.size() <= service::kNameBytesMax) return name;
-  name.resize(service::kNameBytesMax);
+  if (name.size() <= realm::kNameBytesMax) return name;
+  name.resize(realm::kNameBytesMax);
   while (!name.empty() && !is_valid_utf8(name)) name.pop_back();
   return name;
 }
@@ -95,8 +93,8 @@ std::string file_name_of(std::string_view artefact) {
   return name;
 }
 
-std::string session_of(const service::LayoutEntry& entry) {
-  return entry.root.size() <= service::kNameBytesMax ? entry.root : entry.id();
+std::string session_of(const layout::LayoutEntry& entry) {
+  return entry.root.size() <= realm::kNameBytesMax ? entry.root : entry.id();
 }
 
 Result<std::optional<ArtefactFolder>> WorkflowLayout::folder() const {
@@ -174,7 +172,7 @@ Result<WorkflowLayout::Names> WorkflowLayout::names() const {
   return sorted;
 }
 
-Result<Seen> WorkflowLayout::look(const service::Interest& interest) {
+Result<Seen> WorkflowLayout::look(const layout::Interest& interest) {
   Seen seen;
   // These locks are about paths alone: one that cannot be read is in nobody else's way.
   if (interest.wanted != nullptr &&
@@ -207,7 +205,7 @@ Result<Seen> WorkflowLayout::look_at(const std::string& source) {
 }
 
 Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
-                                 const service::Interest& interest, Seen& seen) {
+                                 const layout::Interest& interest, Seen& seen) {
   const std::string path = folder.path_of(name);
   const std::string artefact = artefact_of(name);
   if (ignores(artefact) || ignores(std::string(kLocksFolder) + "/" + name)) {
@@ -226,7 +224,7 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
     seen.notes.push_back(quote(folder.path_of(name)) + " is a folder and no lock");
     return {};
   }
-  const service::Source source{artefact, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
+  const layout::Source source{artefact, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
   if (interest.known && interest.known(artefact, stamp->stamp)) {
     seen.sources.push_back(source);
     return {};
@@ -239,7 +237,7 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
     seen.notes.push_back(quote(path) + " is past its end");
     return {};
   }
-  LK_ASSIGN(service::Sighting sighting, this->sighting(name, path, *entry, seen.notes));
+  LK_ASSIGN(layout::Sighting sighting, this->sighting(name, path, *entry, seen.notes));
   if (sighting.lock.claims.empty()) {
     seen.notes.push_back(quote(path) + " locks nothing in this repository");
     return {};
@@ -248,11 +246,11 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
   return {};
 }
 
-Result<service::Sighting> WorkflowLayout::sighting(const std::string& name, const std::string& path,
-                                                   const Entry& entry,
-                                                   std::vector<std::string>& notes) {
+Result<layout::Sighting> WorkflowLayout::sighting(const std::string& name, const std::string& path,
+                                                  const Entry& entry,
+                                                  std::vector<std::string>& notes) {
   const LockFile& lock = entry.lock;
-  service::Sighting sighting;
+  layout::Sighting sighting;
   sighting.identity = identity_of(lock, name);
   sighting.lock.layout = id();
   sighting.lock.artefact = artefact_of(name);
@@ -280,8 +278,8 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
                                                               bool is_folder,
                                                               std::vector<std::string>& notes) {
   if (!resolver_) {
-    resolver_.emplace(context_.realm, context_.settings.key_rules(context_.realm), service::Base{},
-                      context_.env, service::ResolveOptions{true});
+    resolver_.emplace(context_.realm, context_.settings.key_rules(context_.realm), realm::Base{},
+                      context_.env, realm::ResolveOptions{true});
   }
   std::string plain = text;
   while (plain.size() > 1 && (plain.ends_with('/') || plain.ends_with('\\'))) plain.pop_back();
@@ -300,8 +298,8 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
 // --- showing
 // --------------------------------------------------------------------------------------
 
-service::Showing WorkflowLayout::showing(const core::Lease& lease) const {
-  service::Showing showing;
+layout::Showing WorkflowLayout::showing(const core::Lease& lease) const {
+  layout::Showing showing;
   const LockFile lock = lock_file_of(lease, &showing.unmirrored);
   if (lease.layout == id()) {
     showing.artefacts = {lease.artefact};
@@ -507,8 +505,8 @@ Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::str
   return folder.remove(name);
 }
 
-Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
-                                                     const service::LayoutContext& context) {
+Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
+                                                    const layout::LayoutContext& context) {
   if (!entry.options.empty()) {
     return fail(Code::kInvalidInput,
                 "a workflow layout has no option " + quote(entry.options.begin()->first),

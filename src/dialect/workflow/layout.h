@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/artefact_folder.h"
 #include "dialect/workflow/lock_file.h"
-#include "service/artefact_folder.h"
-#include "service/layout.h"
-#include "service/resolve.h"
+#include "layout/layout.h"
+#include "realm/resolve.h"
 
 namespace lockkeeper::dialect::workflow {
 
@@ -33,29 +33,28 @@ std::string file_name_of(std::string_view artefact);
 
 // The session of what is locked in this OUTPUT: its path, or the layout's id where that is too
 // long.
-std::string session_of(const service::LayoutEntry& entry);
+std::string session_of(const layout::LayoutEntry& entry);
 
-class WorkflowLayout final : public service::Layout {
+class WorkflowLayout final : public layout::Layout {
  public:
   // What `context` refers to must outlive it.
-  WorkflowLayout(service::LayoutEntry entry, const service::LayoutContext& context)
+  WorkflowLayout(layout::LayoutEntry entry, const layout::LayoutContext& context)
       : Layout(std::move(entry)), context_(context) {}
 
-  Result<service::Seen> look(const service::Interest& interest) override;
-  Result<service::Seen> look_at(const std::string& source) override;
+  Result<layout::Seen> look(const layout::Interest& interest) override;
+  Result<layout::Seen> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return true; }
 
-  service::Showing showing(const core::Lease& lease) const override;
+  layout::Showing showing(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const std::vector<std::string>& ours) override;
+  Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
+                                    const std::vector<std::string>& ours) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
-  Result<service::Removed> remove(const std::string& artefact,
-                                  const std::string& identity) override;
+  Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
   // One file as it stands there, past its end or not; nullopt: there is none. As look(), what
   // cannot be read is store_unavailable.
@@ -74,36 +73,36 @@ class WorkflowLayout final : public service::Layout {
   static std::string identity_of(const LockFile& lock, const std::string& name);
 
  private:
-  using Folder = service::ArtefactFolder;
+  using Folder = ArtefactFolder;
   struct Entry {
     LockFile lock;
-    service::FileStamp stamp;
+    FileStamp stamp;
   };
   Result<std::optional<Folder>> folder() const;
   Result<std::optional<Entry>> read_entry(const Folder& folder, const std::string& name) const;
   Result<std::optional<Entry>> try_entry(const Folder& folder, const std::string& name) const;
-  Result<void> see(const Folder& folder, const std::string& name, const service::Interest& interest,
-                   service::Seen& seen);
-  Result<service::Sighting> sighting(const std::string& name, const std::string& path,
-                                     const Entry& entry, std::vector<std::string>& notes);
+  Result<void> see(const Folder& folder, const std::string& name, const layout::Interest& interest,
+                   layout::Seen& seen);
+  Result<layout::Sighting> sighting(const std::string& name, const std::string& path,
+                                    const Entry& entry, std::vector<std::string>& notes);
   Result<std::optional<key::Resource>> resource(const std::string& text, bool is_folder,
                                                 std::vector<std::string>& notes);
   Result<bool> is_replaceable(const Folder& folder, const std::string& name,
                               const std::vector<std::string>& identities,
                               const std::string& as_name, bool expired_too) const;
-  Result<service::Published> replace(const Folder& folder, const std::string& prepared,
-                                     const std::string& artefact,
-                                     const std::vector<std::string>& ours, bool expired_too) const;
+  Result<layout::Published> replace(const Folder& folder, const std::string& prepared,
+                                    const std::string& artefact,
+                                    const std::vector<std::string>& ours, bool expired_too) const;
   Result<void> clear_trace(const Folder& folder, const std::string& name) const;
   Result<void> clear_prepared(const Folder& folder, const std::string& name) const;
   std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
 
-  const service::LayoutContext context_;
-  std::optional<service::Resolver> resolver_;  // made when a file is read first
+  const layout::LayoutContext context_;
+  std::optional<realm::Resolver> resolver_;  // made when a file is read first
 };
 
 // For dialect/kinds.cc. invalid_input: it has no options.
-Result<std::unique_ptr<service::Layout>> make_layout(const service::LayoutEntry& entry,
-                                                     const service::LayoutContext& context);
+Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
+                                                    const layout::LayoutContext& context);
 
 }  // namespace lockkeeper::dialect::workflow

@@ -8,15 +8,15 @@
 #include <thread>
 
 #include "base/bytes.h"
-#include "service/test_repository.h"
+#include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::workflow {
 namespace {
 
 namespace fs = std::filesystem;
-using service::Published;
-using service::Removed;
-using service::Seen;
+using layout::Published;
+using layout::Removed;
+using layout::Seen;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
@@ -43,7 +43,7 @@ class WorkflowFolder : public testing::Test {
   }
 
   WorkflowLayout layout() const {
-    return {entry_, service::LayoutContext{realm_, settings_, env_, clock_}};
+    return {entry_, layout::LayoutContext{realm_, settings_, env_, clock_}};
   }
   std::string locks(const std::string& name) const { return files_.at("repo/out/locks/" + name); }
 
@@ -95,18 +95,18 @@ class WorkflowFolder : public testing::Test {
     }
   }
 
-  static std::vector<std::string> keys(const service::Sighting& sighting) {
+  static std::vector<std::string> keys(const layout::Sighting& sighting) {
     std::vector<std::string> keys;
     for (const core::Claim& claim : sighting.lock.claims) keys.push_back(claim.resource.text());
     return keys;
   }
 
-  service::TestRepository files_;
-  service::Realm realm_;
-  service::Settings settings_;
-  service::Environment env_ = files_.env();
+  realm::TestRepository files_;
+  realm::Realm realm_;
+  realm::Settings settings_;
+  realm::Environment env_ = files_.env();
   SetClock clock_;
-  service::LayoutEntry entry_;
+  layout::LayoutEntry entry_;
 };
 
 TEST_F(WorkflowFolder, AFolderThatIsNotThereIsEmpty) {
@@ -126,7 +126,7 @@ TEST_F(WorkflowFolder, ReadsTheFilesOfOtherTools) {
   const auto seen = layout().look({});
   ASSERT_TRUE(seen) << seen.error().message;
   ASSERT_EQ(seen->sightings.size(), 1U);
-  const service::Sighting& sighting = seen->sightings[0];
+  const layout::Sighting& sighting = seen->sightings[0];
   EXPECT_THAT(keys(sighting), ElementsAre("src/a.ts", "src/b.ts", "src/c.ts", "lib/", "src/x/"));
   EXPECT_EQ(sighting.lock.owner, (core::Owner{"frontend-developer", entry_.root}));
   EXPECT_EQ(sighting.lock.artefact, "locks/frontend-developer.lock");
@@ -192,7 +192,7 @@ TEST_F(WorkflowFolder, KnownSourcesAreNotReadAgain) {
   write("a.lock", foreign_text("a", "\"src/a.ts\""));
   const auto first = layout().look({});
   ASSERT_TRUE(first);
-  service::Interest interest;
+  layout::Interest interest;
   interest.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == "locks/a.lock" && stamp == first->sources[0].stamp;
   };
@@ -370,7 +370,7 @@ TEST_F(WorkflowFolder, NamesWithAHashAreSeenAsAnyOther) {
   const auto seen = layout().look({});
   ASSERT_EQ(seen->sightings.size(), 1U);
   const std::string artefact = seen->sightings[0].lock.artefact;
-  EXPECT_EQ(service::source_of(artefact), artefact);
+  EXPECT_EQ(layout::source_of(artefact), artefact);
   EXPECT_EQ(file_name_of(artefact), "a#b%.lock");
   EXPECT_EQ(layout().look_at(artefact)->sightings.size(), 1U);
   entry_.ignored = {"locks/a#b%.lock"};
@@ -425,7 +425,7 @@ TEST_F(WorkflowFolder, OtherLeasesAreShownUnderNamesOfTheirOwn) {
   core::Lease native = lease("backend", {"src/a.ts", "src/**/*.h", "api:GET /v1/x"});
   native.layout.clear();
   native.artefact.clear();
-  const service::Showing showing = layout().showing(native);
+  const layout::Showing showing = layout().showing(native);
   EXPECT_THAT(showing.artefacts, ElementsAre("locks/backend.lk-1a2b3c4d.lock"));
   EXPECT_THAT(showing.unmirrored, ElementsAre("src/**/*.h", "api:GET /v1/x"));
   show(native);
@@ -462,7 +462,7 @@ TEST_F(WorkflowFolder, TheSessionIsTheOutputsPath) {
 }
 
 TEST_F(WorkflowFolder, ItHasNoOptions) {
-  const service::LayoutContext context{realm_, settings_, env_, clock_};
+  const layout::LayoutContext context{realm_, settings_, env_, clock_};
   EXPECT_TRUE(make_layout(entry_, context));
   entry_.options["suffix"] = ".lck";
   EXPECT_EQ(make_layout(entry_, context).error().code, Code::kInvalidInput);

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::dialect::workflow {
 namespace {
@@ -219,7 +219,7 @@ Result<void> check_lock_name(std::string_view agent) {
     return fail(Code::kInvalidInput, "--agent " + quote(agent) + " " + rule,
                 "the name becomes a file's: letters, digits, '-', '_' and '.' are always fine");
   };
-  LK_CHECK(service::check_agent_name(agent, "--agent"));
+  LK_CHECK(realm::check_agent_name(agent, "--agent"));
   if (agent.size() > kLockNameBytesMax) {
     return refuse("is longer than " + std::to_string(kLockNameBytesMax) + " bytes");
   }

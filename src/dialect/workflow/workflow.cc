@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "core/foreign.h"
 #include "core/shown.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
+#include "realm/children.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::workflow {
@@ -27,7 +28,7 @@ std::vector<std::string> texts_of(const Request& request) {
 service::Wanted wanted(std::vector<std::string> texts) {
   service::Wanted wanted;
   wanted.texts = std::move(texts);
-  wanted.base.kind = service::Base::kRoot;
+  wanted.base.kind = realm::Base::kRoot;
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
   return wanted;
@@ -76,21 +77,21 @@ std::string overwriting(const std::string& agent) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workflow>> Workflow::open(service::LockTable& table, std::string output,
+Result<std::unique_ptr<Workflow>> Workflow::open(layout::LockTable& table, std::string output,
                                                  core::Owner by, service::Under under) {
-  service::LayoutEntry entry;
+  layout::LayoutEntry entry;
   entry.kind = kKind;
   entry.root = std::move(output);
-  LK_ASSIGN(const std::vector<service::LayoutEntry> known,
-            service::load_layouts(table.realm(), table.settings()));
-  for (const service::LayoutEntry& each : known) {
+  LK_ASSIGN(const std::vector<layout::LayoutEntry> known,
+            layout::load_layouts(table.realm(), table.settings()));
+  for (const layout::LayoutEntry& each : known) {
     if (each.id() == entry.id()) entry = each;  // with what is ignored there
   }
   return std::unique_ptr<Workflow>(
       new Workflow(table, std::move(entry), std::move(by), std::move(under)));
 }
 
-Workflow::Workflow(service::LockTable& table, service::LayoutEntry entry, core::Owner by,
+Workflow::Workflow(layout::LockTable& table, layout::LayoutEntry entry, core::Owner by,
                    service::Under under)
     : table_(table),
       entry_(std::move(entry)),
@@ -104,7 +105,7 @@ std::string Workflow::path_of(const std::string& name) const {
 }
 
 Result<void> Workflow::use() {
-  LK_CHECK(service::use_layout(table_, {entry_, std::string(kLocksFolder) + "/"}));
+  LK_CHECK(layout::use_layout(table_, {entry_, std::string(kLocksFolder) + "/"}));
   return {};
 }
 
@@ -113,8 +114,8 @@ service::Locks Workflow::locks_of(const std::string& agent) const {
 }
 
 Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::string>& texts) {
-  service::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
-                             service::Base{}, table_.runtime().env, {.convert_backslash = true});
+  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
+                           realm::Base{}, table_.runtime().env, {.convert_backslash = true});
   std::vector<key::Resource> resources;
   for (const std::string& text : texts) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, key::Syntax::kLiteral));
@@ -158,8 +159,8 @@ Result<Standing> Workflow::standing(const std::string& name) {
   } else if (*file) {
     standing.file = std::move(**file);
     standing.expired = standing.file->expired(table_.runtime().clock->now().wall_ms);
-    LK_ASSIGN(const service::Seen seen, layout_.look_at(artefact_of(name)));
-    for (const service::Sighting& sighting : seen.sightings) {
+    LK_ASSIGN(const layout::Seen seen, layout_.look_at(artefact_of(name)));
+    for (const layout::Sighting& sighting : seen.sightings) {
       for (const core::Claim& claim : sighting.lock.claims) {
         standing.resources.push_back(claim.resource);
       }
@@ -420,7 +421,7 @@ Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>
   const plan::Scope asker{locked.agent, std::move(resources), task_description};
   const key::Rules rules = table_.settings().key_rules(table_.realm());
   LK_ASSIGN(locked.resolutions,
-            resolutions_for(asker, holders, rules, plan::children_on_disk(table_.realm().root)));
+            resolutions_for(asker, holders, rules, realm::children_on_disk(table_.realm().root)));
   return locked;
 }
 

@@ -86,7 +86,7 @@ class Workflow {
  public:
   // `output` absolute and physical. `by` is who calls. `table` must outlive it. Registers nothing
   // yet. invalid_config as load_layouts().
-  static Result<std::unique_ptr<Workflow>> open(service::LockTable& table, std::string output,
+  static Result<std::unique_ptr<Workflow>> open(layout::LockTable& table, std::string output,
                                                 core::Owner by, service::Under under);
 
   // All or none, in one commit. A live lock of that name is a refusal, or renewed with `renew` (its
@@ -106,7 +106,7 @@ class Workflow {
   std::string path_of(const std::string& name) const;
 
  private:
-  Workflow(service::LockTable& table, service::LayoutEntry entry, core::Owner by,
+  Workflow(layout::LockTable& table, layout::LayoutEntry entry, core::Owner by,
            service::Under under);
   Result<void> use();
   service::Locks locks_of(const std::string& agent) const;
@@ -127,8 +127,8 @@ class Workflow {
   Result<Unlocked> end_foreign(const Standing& standing);
   service::AcquireCommand command(const Request& request) const;
 
-  service::LockTable& table_;
-  const service::LayoutEntry entry_;
+  layout::LockTable& table_;
+  const layout::LayoutEntry entry_;
   const core::Owner by_;
   const service::Under under_;
   WorkflowLayout layout_;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "core/foreign.h"
 #include "dialect/workflow/workflow.h"
-#include "service/layouts.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::dialect::workflow {
 namespace {
@@ -95,8 +95,8 @@ Result<Unlocked> Workflow::end_lease(const Standing& standing) {
 Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
   const std::string identity =
       standing.file ? layout_.identity_of(*standing.file, standing.name) : std::string();
-  LK_ASSIGN(const service::Removed removed, layout_.remove(artefact_of(standing.name), identity));
-  if (removed == service::Removed::kForeign) {
+  LK_ASSIGN(const layout::Removed removed, layout_.remove(artefact_of(standing.name), identity));
+  if (removed == layout::Removed::kForeign) {
     return fail(Code::kHeld, quote(standing.path) + " was replaced while it was being unlocked",
                 "look again: lockkeeper workflow status --output " + shell_quote(entry_.root));
   }
@@ -173,11 +173,11 @@ Result<Cleaned> Workflow::clean() {
   }
   for (const std::string& name : before.others) cleaned.left.push_back(path_of(name));
   // The workflow is over: others' leases need not be shown here any more.
-  LK_ASSIGN(const std::vector<service::LayoutEntry> known,
-            service::load_layouts(table_.realm(), table_.settings()));
-  const auto own = std::ranges::find(known, layout_.id(), &service::LayoutEntry::id);
+  LK_ASSIGN(const std::vector<layout::LayoutEntry> known,
+            layout::load_layouts(table_.realm(), table_.settings()));
+  const auto own = std::ranges::find(known, layout_.id(), &layout::LayoutEntry::id);
   if (own != known.end() && own->origin.file.empty()) {
-    LK_CHECK(service::remove_layout(table_, layout_.id()));
+    LK_CHECK(layout::remove_layout(table_, layout_.id()));
   }
   LK_ASSIGN(cleaned.folder_removed, layout_.remove_folder());
   return cleaned;

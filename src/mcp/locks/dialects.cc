@@ -140,14 +140,14 @@ Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
 // Flags and what Lockkeeper calls them everywhere first, then the original's variables.
 Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
   const Caller& caller = ownership_.caller();
-  const service::Environment& env = table_.runtime().env;
+  const realm::Environment& env = table_.runtime().env;
   std::string agent = text_argument(arguments, "agent_id");
   std::string session = text_argument(arguments, "session_id");
   if (agent.empty() && !caller.agent_given) {
-    agent = service::variable(env, "AGENT_ID").value_or("");
+    agent = realm::variable(env, "AGENT_ID").value_or("");
   }
   if (session.empty() && !caller.session_given) {
-    session = service::variable(env, "SESSION_ID").value_or("");
+    session = realm::variable(env, "SESSION_ID").value_or("");
   }
   LK_ASSIGN(core::Owner owner, ownership_.of(call, agent, session));
   return service::Locks(table_, std::move(owner), under_);
@@ -156,7 +156,7 @@ Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json&
 std::string Dialects::agent_type(const Json& arguments) const {
   const std::string given = text_argument(arguments, "agent_type");
   if (!given.empty()) return given;
-  const auto type = service::variable(table_.runtime().env, "AGENT_TYPE");
+  const auto type = realm::variable(table_.runtime().env, "AGENT_TYPE");
   return type.value_or(std::string(coordinator::kAgentTypeDefault));
 }
 
@@ -198,21 +198,21 @@ Answer Dialects::check_locks(Call& call, const Json& arguments) {
 
 // --- ports: the machine's -----------------------------------------------------------------------
 
-Result<service::Ports> Dialects::ports() {
+Result<dialect::coordinator::Ports> Dialects::ports() {
   const std::lock_guard lock(mutex_);
   if (!machine_) {
-    LK_ASSIGN(machine_, service::machine_table(table_.runtime()));
+    LK_ASSIGN(machine_, dialect::coordinator::machine_table(table_.runtime()));
   }
-  return service::Ports(*machine_, host::may_have_listener);
+  return dialect::coordinator::Ports(*machine_, host::may_have_listener);
 }
 
 Answer Dialects::allocate_ports(Call& /*call*/, const Json& arguments) {
   auto ports = this->ports();
   if (!ports) return told(ports.error());
-  const auto range = service::port_range(table_.settings(), table_.runtime().env);
+  const auto range = dialect::coordinator::port_range(table_.settings(), table_.runtime().env);
   if (!range) return told(range.error());
   const auto taken = ports->allocate(text_argument(arguments, "session_id"), *range);
-  return taken ? told(service::allocate_json(*taken)) : told(taken.error());
+  return taken ? told(dialect::coordinator::allocate_json(*taken)) : told(taken.error());
 }
 
 Answer Dialects::release_ports(Call& /*call*/, const Json& arguments) {
@@ -231,8 +231,8 @@ Answer Dialects::ports_status(Call& /*call*/, const Json& /*arguments*/) {
   if (!all) return told(all.error());
   Json json{{"success", true}, {"allocations", Json::array()}};
   const std::int64_t now = table_.runtime().clock->now().wall_ms;
-  for (const service::PortAllocation& one : *all) {
-    json["allocations"].push_back(service::status_json(one, now));
+  for (const dialect::coordinator::PortAllocation& one : *all) {
+    json["allocations"].push_back(dialect::coordinator::status_json(one, now));
   }
   return told(json);
 }

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "dialect/coordinator/ports.h"
 #include "dialect/coordmcp/calls.h"
 #include "mcp/catalogue.h"
 #include "mcp/locks/ownership.h"
-#include "service/ports.h"
 
 namespace lockkeeper::mcp {
 
@@ -25,7 +25,7 @@ Result<void> check_dialects(const std::vector<std::string>& names);
 class Dialects {
  public:
   // All must outlive it.
-  Dialects(service::LockTable& table, const Ownership& ownership, service::Under under)
+  Dialects(layout::LockTable& table, const Ownership& ownership, service::Under under)
       : table_(table), ownership_(ownership), under_(std::move(under)) {}
 
   // In the order in which they are listed; none for an unknown name. They use this object.
@@ -54,13 +54,13 @@ class Dialects {
   Answer coordmcp(const std::function<Reply(dialect::coordmcp::Calls&)>& action) const;
   Result<service::Locks> coordinator_locks(const Call& call, const Json& arguments) const;
   std::string agent_type(const Json& arguments) const;
-  Result<service::Ports> ports();
+  Result<dialect::coordinator::Ports> ports();
 
-  service::LockTable& table_;
+  layout::LockTable& table_;
   const Ownership& ownership_;
   const service::Under under_;
-  std::mutex mutex_;                             // protects what is below
-  std::unique_ptr<service::LockTable> machine_;  // of the ports, opened when first needed
+  std::mutex mutex_;                            // protects what is below
+  std::unique_ptr<layout::LockTable> machine_;  // of the ports, opened when first needed
 };
 
 }  // namespace lockkeeper::mcp

@@ -16,7 +16,7 @@ class DialectsTest : public LockServerTest {
     open();
   }
   void open() {
-    world.runtime.env = service::environment_of(variables_);
+    world.runtime.env = realm::environment_of(variables_);
     world.runtime.layout_kinds["coordmcp"] = dialect::coordmcp::make_layout;
     tools = std::make_unique<TestServer>(
         world, LockServerOptions{caller_, {}, {"coordmcp", "coordinator"}, "0"});

@@ -35,8 +35,8 @@ Result<core::Owner> Ownership::of(const Call& call, const std::string& agent,
     owner.agent = is_codex ? "codex" : caller_.who.agent;
   }
   if (owner.session.empty()) owner.session = codex.empty() ? caller_.who.session : codex;
-  LK_CHECK(service::check_agent_name(owner.agent, "agent"));
-  LK_CHECK(service::check_session_name(owner.session, "session"));
+  LK_CHECK(realm::check_agent_name(owner.agent, "agent"));
+  LK_CHECK(realm::check_session_name(owner.session, "session"));
   return owner;
 }
 

@@ -11,14 +11,14 @@
 #include <string>
 
 #include "mcp/call.h"
-#include "service/identity.h"
+#include "realm/identity.h"
 #include "service/locks.h"
 
 namespace lockkeeper::mcp {
 
 // What is known of who calls without a word about itself.
 struct Caller {
-  service::Identity who;
+  realm::Identity who;
   bool agent_given = false;    // by --agent or LOCKKEEPER_AGENT
   bool agent_known = false;    // by that, or a coding agent's environment; else it is the user
   bool session_given = false;  // by --session or LOCKKEEPER_SESSION

@@ -17,7 +17,7 @@ namespace lockkeeper::mcp {
 class Reclaim {
  public:
   // `table` must outlive it.
-  explicit Reclaim(service::LockTable& table) : table_(table) {}
+  explicit Reclaim(layout::LockTable& table) : table_(table) {}
 
   // Takes back what this owner's earlier processes held; looks at most every few seconds. Best
   // effort: what cannot be taken back now is at the next call, or is told as lost.
@@ -32,7 +32,7 @@ class Reclaim {
   bool looked_lately(const core::Owner& owner);
   Result<bool> has_orphans(const core::Owner& owner);
 
-  service::LockTable& table_;
+  layout::LockTable& table_;
   std::mutex mutex_;  // protects what is below
   std::map<std::pair<std::string, std::string>, std::int64_t> looked_ms_;
 };

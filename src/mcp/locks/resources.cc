@@ -58,7 +58,7 @@ Result<Json> last_events(service::Locks& locks) {
 
 }  // namespace
 
-Result<std::uint64_t> newest_event(service::LockTable& table) {
+Result<std::uint64_t> newest_event(layout::LockTable& table) {
   std::uint64_t newest = 0;
   LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
     Result<core::Event> last = core::Event{};

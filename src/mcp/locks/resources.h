@@ -28,6 +28,6 @@ Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::stri
 std::optional<Answer> read_lock_resource(service::Locks& locks, const std::string& uri);
 
 // The number of the newest event; 0: there is none.
-Result<std::uint64_t> newest_event(service::LockTable& table);
+Result<std::uint64_t> newest_event(layout::LockTable& table);
 
 }  // namespace lockkeeper::mcp

@@ -38,7 +38,7 @@ Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
 
 }  // namespace
 
-LockServer::LockServer(service::LockTable& table, LockServerOptions options)
+LockServer::LockServer(layout::LockTable& table, LockServerOptions options)
     : table_(table),
       options_(std::move(options)),
       ownership_(options_.caller),
@@ -120,8 +120,8 @@ void LockServer::add_mail(service::Locks& locks, Said& said) {
 
 // What is meant, however it is spelled.
 Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wanted) const {
-  service::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
-                             wanted.base, table_.runtime().env);
+  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()), wanted.base,
+                           table_.runtime().env);
   std::vector<std::string> keys;
   for (const std::string& text : wanted.texts) {
     LK_ASSIGN(const key::Parsed parsed, resolver.resolve(text, wanted.syntax));
@@ -200,7 +200,7 @@ Said LockServer::granted(const service::AcquireResult& result) const {
                  service::end_text(result.lease, now_wall_ms()) + ", lease " +
                  result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
   for (const std::string& warning : result.warnings) said.message += ". Warning: " + warning;
-  for (const service::Unmirrored& one : result.unmirrored) {
+  for (const layout::Unmirrored& one : result.unmirrored) {
     said.message += ". Not seen by other tools: " + joined(one.resources);
   }
   said.message += shared ? ". Next: read, then call lock_release"

@@ -32,7 +32,7 @@ struct LockServerOptions {
 class LockServer {
  public:
   // `table` must outlive it.
-  LockServer(service::LockTable& table, LockServerOptions options);
+  LockServer(layout::LockTable& table, LockServerOptions options);
 
   // What it offers; the functions in it use this object. Without `watch`: see LockWatch.
   Catalogue catalogue();
@@ -69,7 +69,7 @@ class LockServer {
   service::Locks locks_of(const core::Owner& owner) const;
   std::int64_t now_wall_ms() const { return table_.runtime().clock->now().wall_ms; }
 
-  service::LockTable& table_;
+  layout::LockTable& table_;
   const LockServerOptions options_;
   const Ownership ownership_;
   WaitingRoom waiting_;

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "layout/test_table.h"
 #include "mcp/locks/server.h"
 #include "mcp/locks/test_call.h"
-#include "service/test_table.h"
 
 namespace lockkeeper::mcp {
 
@@ -26,7 +26,7 @@ inline Caller named_caller(const std::string& agent = "main", const std::string&
 // One server process. Several in one test share a repository.
 class TestServer {
  public:
-  explicit TestServer(service::TestTable& world,
+  explicit TestServer(layout::TestTable& world,
                       LockServerOptions options = {named_caller(), {}, {}, "0"})
       : table(world.table()), server(*table, std::move(options)), catalogue(server.catalogue()) {}
 
@@ -70,7 +70,7 @@ class TestServer {
 
   std::size_t waiters() { return server.reader().list({})->waiters.size(); }
 
-  std::unique_ptr<service::LockTable> table;
+  std::unique_ptr<layout::LockTable> table;
   LockServer server;
   Catalogue catalogue;
 };
@@ -90,8 +90,8 @@ class LockServerTest : public testing::Test {
  protected:
   LockServerTest() {
     world.runtime.clock = &clock;
-    world.runtime.open_store = [this](const service::StoreRequest& request) {
-      return service::open_test_store(request, clock, kv::Durability::kProcess);
+    world.runtime.open_store = [this](const layout::StoreRequest& request) {
+      return layout::open_test_store(request, clock, kv::Durability::kProcess);
     };
     tools = std::make_unique<TestServer>(world);
   }
@@ -119,7 +119,7 @@ class LockServerTest : public testing::Test {
   }
   void advance(std::int64_t ms) { clock.ahead_ms += ms; }
 
-  service::TestTable world;
+  layout::TestTable world;
   JumpingClock clock;
   std::unique_ptr<TestServer> tools;
 };

@@ -35,7 +35,7 @@ struct WaitRequest {
 class WaitingRoom {
  public:
   // `table` must outlive it.
-  explicit WaitingRoom(service::LockTable& table) : table_(table) {}
+  explicit WaitingRoom(layout::LockTable& table) : table_(table) {}
   // Leaves every queue, and waits until that is done. REQUIRES: nobody is in wait().
   ~WaitingRoom();
   WaitingRoom(const WaitingRoom&) = delete;
@@ -77,7 +77,7 @@ class WaitingRoom {
             std::unique_lock<std::mutex>& lock);
   std::int64_t now_ms() const { return table_.runtime().clock->now().mono_ms; }
 
-  service::LockTable& table_;
+  layout::LockTable& table_;
   std::mutex mutex_;  // protects all below, and what is in the seats
   std::condition_variable changed_;
   Seats seats_;              // those that a call may find

@@ -1,0 +1,128 @@
+#include "cli/verbs/acquire_options.h"
+
+#include <climits>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+constexpr std::size_t kListBytesMax = std::size_t{64} << 20;
+
+Result<std::string> read_stream(std::FILE* stream) {
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, stream)) {
+    text.append(buffer, got);
+    if (text.size() > kListBytesMax) {
+      return fail(Code::kLimitExceeded, "the list on stdin is longer than 64 MiB",
+                  "lock the folder that holds them instead");
+    }
+  }
+  if (std::ferror(stream) != 0)
+    return fail(Code::kInvalidInput, "stdin cannot be read", "use --from FILE");
+  return text;
+}
+
+void add_lines(std::vector<std::string>& to, const std::string& text) {
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) to.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+Result<std::int64_t> duration(const std::string& text, const char* flag, DurationRules rules) {
+  auto value = parse_duration_ms(text, rules);
+  if (!value) value.error().message = std::string(flag) + ": " + value.error().message;
+  return value;
+}
+
+}  // namespace
+
+void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_attach) {
+  arguments.words("RESOURCE…", options.resources,
+                  "files, folders, globs, logical keys (api: db: …);\n- reads them from stdin");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--mode", options.mode, "MODE", "exclusive (default) or shared");
+  arguments.offer({"exclusive", "shared"});
+  arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 20m, 1h30m, none");
+  arguments.optional_value("--wait", options.wait, "DURATION",
+                           "wait in the queue; without a value, for ever");
+  arguments.value("--reason", options.reason, "TEXT", "what others are told");
+  arguments.value("--task", options.task, "ID", "the task it belongs to");
+  arguments.value("--request-id", options.request_id, "ID",
+                  "makes a repeated request give the first answer");
+  if (with_attach) {
+    arguments.value("--attach", options.attach, "PID", "free it when that process ends");
+  }
+  arguments.value("--from", options.from, "FILE", "read resources from a file, one per line");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--literal", options.literal, "take * ? [ { as they are: never a pattern");
+  arguments.flag("--glob", options.glob, "a pattern even where a file of that name exists");
+}
+
+Result<void> read_resources(const VerbContext& context, AcquireOptions& options) {
+  std::vector<std::string> all;
+  for (std::string& word : options.resources) {
+    if (word == "-") {
+      LK_ASSIGN(const std::string text, read_stream(context.environment().in));
+      add_lines(all, text);
+    } else {
+      all.push_back(std::move(word));
+    }
+  }
+  if (options.from) {
+    auto text = read_file(*options.from, kListBytesMax);
+    if (!text)
+      return fail(Code::kInvalidInput, "--from: " + text.error().message,
+                  "name a file with one resource per line, or - for stdin");
+    add_lines(all, *text);
+  }
+  options.resources = std::move(all);
+  if (!options.resources.empty()) return {};
+  return fail(Code::kUsage, "no resource was named", "name at least one path or key");
+}
+
+Result<service::AcquireCommand> acquire_command(const VerbContext& context,
+                                                const AcquireOptions& options) {
+  service::AcquireCommand command;
+  if (options.literal && options.glob) {
+    return fail(Code::kUsage, "--literal and --glob exclude each other", "give one of them");
+  }
+  LK_ASSIGN(command.wanted, context.wanted(options.resources));
+  if (options.literal) command.wanted.syntax = key::Syntax::kLiteral;
+  if (options.glob) command.wanted.syntax = key::Syntax::kGlob;
+  LK_ASSIGN(command.wanted.mode, parse_mode(options.mode));
+  if (options.ttl) {
+    LK_ASSIGN(command.ttl_ms, duration(*options.ttl, "--ttl", {.allow_none = true}));
+  }
+  if (options.wait && options.wait->empty()) {
+    command.wait_ms = service::kWaitForEver;
+  } else if (options.wait) {
+    LK_ASSIGN(command.wait_ms, duration(*options.wait, "--wait", {}));
+  }
+  command.reason = options.reason.value_or("");
+  command.task = options.task.value_or("");
+  command.request_id = options.request_id.value_or("");
+  if (options.attach) {
+    LK_ASSIGN(const std::uint64_t pid, parse_number(*options.attach, "--attach", INT_MAX));
+    command.attach_pid = static_cast<int>(pid);
+  }
+  return command;
+}
+
+service::Asked asked(const VerbContext& context, const AcquireOptions& options) {
+  service::Asked asked;
+  asked.resources = options.resources;
+  if (options.mode) asked.flags += " --mode " + *options.mode;
+  if (options.literal) asked.flags += " --literal";
+  if (options.glob) asked.flags += " --glob";
+  asked.flags += context.repeated_flags();
+  asked.now_wall_ms = context.now_wall_ms();
+  return asked;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,45 @@
+// `adopt`: another tool's lock becomes a lease of ours, through the same files.
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/verbs/acquire_options.h"
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+
+int adopt_verb(VerbContext& context) {
+  std::vector<std::string> words;
+  std::optional<std::string> reason, ttl;
+  Arguments& arguments = context.arguments();
+  arguments.words("PATH", words, "the other tool's lock, or what it holds");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--reason", reason, "TEXT", "why; otherwise what the lock says");
+  arguments.value("--ttl", ttl, "DURATION", "how long, such as 1h; none: without end");
+  if (const auto status = context.parse_some(words, "the lock to adopt")) return *status;
+  Output& out = context.out();
+  if (words.size() > 1) {
+    return out.failed({Code::kUsage, "adopt takes one lock, not " + std::to_string(words.size()),
+                       "adopt them one after the other"});
+  }
+  service::AcquireCommand how;
+  how.reason = reason.value_or("");
+  if (ttl) {
+    auto ms = parse_duration_ms(*ttl, {.allow_none = true});
+    if (!ms) return out.failed(ms.error());
+    how.ttl_ms = *ms;
+  }
+  auto wanted = context.wanted(words);
+  if (!wanted) return out.failed(wanted.error());
+  auto open = context.open(words);
+  if (!open) return out.failed(open.error());
+  const auto adopted = (*open)->locks.adopt(*wanted, how);
+  if (!adopted) return out.failed(adopted.error());
+  out.object(service::acquire_json(*adopted));
+  for (const core::Claim& claim : adopted->lease.claims) {
+    out.text("adopted " + claim.resource.text() + ", fence " +
+             std::to_string(adopted->lease.fence()));
+  }
+  return 0;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,51 @@
+// `break`: to end somebody else's lease on purpose, with a reason, on record.
+#include <nlohmann/json.hpp>
+
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+
+int break_verb(VerbContext& context) {
+  service::BreakCommand command;
+  std::vector<std::string> resources;
+  std::optional<std::string> agent, reason;
+  bool literal = false;
+  Arguments& arguments = context.arguments();
+  arguments.words("RESOURCE…", resources, "end the leases on these, each exactly as held");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.values("--lease", command.lease_ids, "ID", "end this lease; may be repeated");
+  arguments.value("--agent", agent, "NAME",
+                  "end all leases of this agent; beside RESOURCE or\n--lease: who you are");
+  arguments.offer(Arguments::Complete::kAgents);
+  arguments.value("--reason", reason, "TEXT", "why; the former holder is told");
+  arguments.flag("--expired", command.only_expired, "only what is past its end");
+  arguments.flag("--dead", command.only_dead, "only what belongs to processes that are gone");
+  arguments.flag("--foreign", command.foreign,
+                 "only locks of other tools: their files are removed");
+  arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (resources.empty() && command.lease_ids.empty()) {
+    command.agent = agent.value_or("");
+  } else {
+    context.act_as(agent);
+  }
+  command.reason = reason.value_or("");
+  auto wanted = context.wanted(resources);
+  if (!wanted) return out.failed(wanted.error());
+  command.wanted = std::move(*wanted);
+  if (literal) command.wanted.syntax = key::Syntax::kLiteral;
+  auto open = context.open(resources);
+  if (!open) return out.failed(open.error());
+  const auto broken = (*open)->locks.break_leases(command);
+  if (!broken) return out.failed(broken.error());
+  out.object(service::leases_json("broken", *broken));
+  for (const core::Lease& lease : *broken) {
+    for (const core::Claim& claim : lease.claims) {
+      out.text("broke " + claim.resource.text() + ", held by " + service::owner_text(lease.owner));
+    }
+  }
+  return 0;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,177 @@
+// `coordinator`: the operations of the coordinator (seed 001) by their own names and results.
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/verbs/list_view.h"
+#include "cli/verbs/verbs.h"
+#include "dialect/coordinator/coordinator.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+namespace coordinator = dialect::coordinator;
+
+struct CoordinatorOptions {
+  std::vector<std::string> words;  // the operation, then paths
+  std::vector<std::string> file_paths;
+  std::optional<std::string> reason, ttl_minutes, agent_id, agent_type, session_id;
+};
+
+void declare(Arguments& arguments, CoordinatorOptions& options) {
+  arguments.words("acquire|release|check [FILE_PATH…]", options.words,
+                  "what to do; paths from the realm's root, or keys");
+  arguments.offer({"acquire", "release", "check"});
+  arguments.values("--file-path", options.file_paths, "PATH",
+                   "the same as a word; may be repeated");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--reason", options.reason, "TEXT", "what others are told");
+  arguments.value("--ttl-minutes", options.ttl_minutes, "N",
+                  "1 to 480 (else LOCK_TTL_MINUTES, 120)");
+  arguments.value("--agent-id", options.agent_id, "NAME", "the same as --agent (else AGENT_ID)");
+  arguments.value("--session-id", options.session_id, "ID",
+                  "the same as --session (else SESSION_ID)");
+  arguments.value("--agent-type", options.agent_type, "TYPE",
+                  "what kind of agent it is (else AGENT_TYPE,\nclaude_code)");
+}
+
+// Flags first, then what Lockkeeper calls them everywhere, then the original's variables.
+std::optional<std::string> first_of(const VerbContext& context,
+                                    const std::optional<std::string>& common,
+                                    const std::optional<std::string>& flag, const char* ours,
+                                    const char* theirs) {
+  if (common) return common;
+  if (flag) return flag;
+  const realm::Environment& env = context.runtime().env;
+  if (auto value = realm::variable(env, ours)) return value;
+  return realm::variable(env, theirs);
+}
+
+Result<void> name_caller(VerbContext& context, const CoordinatorOptions& options) {
+  const auto agent =
+      first_of(context, context.common().agent, options.agent_id, "LOCKKEEPER_AGENT", "AGENT_ID");
+  const auto session = first_of(context, context.common().session, options.session_id,
+                                "LOCKKEEPER_SESSION", "SESSION_ID");
+  if (agent) LK_CHECK(realm::check_agent_name(*agent, "agent_id"));
+  if (session) LK_CHECK(realm::check_session_name(*session, "session_id"));
+  context.act_as(agent);
+  context.act_in(session);
+  return {};
+}
+
+std::string until_text(std::int64_t expires_at_ms, std::int64_t now_wall_ms) {
+  core::Lease lease;
+  lease.expires_wall_ms = expires_at_ms;
+  return service::end_text(lease, now_wall_ms);
+}
+
+int acquire(VerbContext& context, coordinator::Coordinator& door, const std::string& path,
+            const CoordinatorOptions& options) {
+  Output& out = context.out();
+  coordinator::AcquireLock wanted{path, options.reason.value_or(""), std::nullopt};
+  const auto minutes = options.ttl_minutes
+                           ? options.ttl_minutes
+                           : realm::variable(context.runtime().env, "LOCK_TTL_MINUTES");
+  if (minutes) {
+    std::int64_t value = 0;
+    const char* const end = minutes->data() + minutes->size();
+    const auto [rest, error] = std::from_chars(minutes->data(), end, value);
+    if (error != std::errc() || rest != end) {
+      const coordinator::AcquireResult refused = coordinator::ttl_refused(*minutes);
+      return out.failed(*refused.error, coordinator::to_json(refused));
+    }
+    wanted.ttl_minutes = value;
+  }
+  const coordinator::AcquireResult result = door.acquire_lock(wanted);
+  for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
+  for (const std::string& warning : result.warnings) out.warning(warning);
+  if (result.error) return out.failed(*result.error, coordinator::to_json(result));
+  out.object(coordinator::to_json(result));
+  out.text(result.action + " " + result.file_path + ", " +
+           until_text(result.expires_at_ms, context.now_wall_ms()) + "\nfence " +
+           std::to_string(result.fence));
+  return 0;
+}
+
+int release(VerbContext& context, coordinator::Coordinator& door, const std::string& path) {
+  Output& out = context.out();
+  const coordinator::ReleaseResult result = door.release_lock(path);
+  for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
+  if (result.error) return out.failed(*result.error, coordinator::to_json(result));
+  out.object(coordinator::to_json(result));
+  out.text("released " + result.file_path);
+  return 0;
+}
+
+void print(Output& out, const coordinator::CheckResult& result) {
+  std::vector<std::vector<Span>> rows = {{{"FILE_PATH", Style::kBold},
+                                          {"LOCKED_BY", Style::kBold},
+                                          {"AGENT_TYPE", Style::kBold},
+                                          {"LOCKED_AT", Style::kBold},
+                                          {"EXPIRES_AT", Style::kBold},
+                                          {"REASON", Style::kBold}}};
+  for (const coordinator::Lock& lock : result.locks) {
+    rows.push_back({{lock.file_path},
+                    {lock.locked_by},
+                    {lock.agent_type},
+                    {format_time(lock.locked_at_ms)},
+                    {lock.expires_at_ms == kNoEnd ? "never" : format_time(lock.expires_at_ms)},
+                    {lock.reason}});
+  }
+  if (result.locks.empty()) out.text("no locks");
+  if (result.locks.empty()) return;
+  for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
+}
+
+// What overlaps the paths and is another's makes it 75, as everywhere; without paths it is a list.
+int check(VerbContext& context, coordinator::Coordinator& door,
+          const std::vector<std::string>& paths) {
+  Output& out = context.out();
+  const coordinator::CheckResult result =
+      door.check_locks(paths.empty() ? std::nullopt : std::optional(paths));
+  if (result.error) return out.failed(*result.error);
+  print(out, result);
+  for (const coordinator::Lock& lock : result.locks) {
+    if (paths.empty() || lock.mine) continue;
+    return out.failed({Code::kHeld, lock.file_path + " is locked by " + lock.locked_by,
+                       "do not change it; work on something else, or ask again later"},
+                      coordinator::to_envelope(result));
+  }
+  out.object(coordinator::to_envelope(result));
+  return 0;
+}
+
+}  // namespace
+
+int coordinator_verb(VerbContext& context) {
+  CoordinatorOptions options;
+  declare(context.arguments(), options);
+  const auto parsed = context.parse_some(options.words, "a word: acquire, release or check");
+  if (parsed) return *parsed;
+  Output& out = context.out();
+  const std::string what = options.words.front();
+  std::vector<std::string> paths(options.words.begin() + 1, options.words.end());
+  paths.insert(paths.end(), options.file_paths.begin(), options.file_paths.end());
+  const bool known = what == "acquire" || what == "release" || what == "check";
+  if (!known || (what != "check" && paths.size() != 1)) {
+    return out.failed({Code::kUsage,
+                       known ? "coordinator " + what + " needs one file_path"
+                             : "coordinator: unknown word " + quote(what),
+                       "lockkeeper coordinator acquire|release FILE_PATH, or check [FILE_PATH…]"});
+  }
+  if (auto named = name_caller(context, options); !named) {
+    const auto refused = coordinator::refused("invalid_agent_id", named.error());
+    return out.failed(named.error(), coordinator::to_json(refused));
+  }
+  auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  const auto type = options.agent_type ? options.agent_type
+                                       : realm::variable(context.runtime().env, "AGENT_TYPE");
+  coordinator::Coordinator door((*open)->locks,
+                                type.value_or(std::string(coordinator::kAgentTypeDefault)));
+  if (what == "acquire") return acquire(context, door, paths.front(), options);
+  if (what == "release") return release(context, door, paths.front());
+  return check(context, door, paths);
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,307 @@
+// `coordmcp`: CoordMCP's tools (seed 002) by their own names. JSON out, always: its clients read
+// `success` and `error_type`; the exit status says the same as everywhere.
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/verbs/acquire_options.h"
+#include "cli/verbs/verbs.h"
+#include "dialect/coordmcp/calls.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+namespace coordmcp = dialect::coordmcp;
+using coordmcp::Reply;
+using service::Json;
+
+// The arguments as an MCP client gives them: one object. Reading one takes it out; what is left at
+// the end was not understood.
+class ToolArguments {
+ public:
+  explicit ToolArguments(Json object) : object_(std::move(object)) {}
+
+  std::string text(const char* name, bool required = false) {
+    const Json value = take(name);
+    if (value.is_null()) {
+      if (required) missing(name);
+      return {};
+    }
+    if (!value.is_string()) wrong(name, "a text");
+    return value.is_string() ? value.get<std::string>() : std::string();
+  }
+  std::vector<std::string> texts(const char* name) {
+    std::vector<std::string> all;
+    const Json value = take(name);
+    if (value.is_null()) missing(name);
+    if (!value.is_null() && !value.is_array()) wrong(name, "a list of texts");
+    for (const Json& one : value) {
+      if (!one.is_string()) wrong(name, "a list of texts");
+      if (one.is_string()) all.push_back(one.get<std::string>());
+    }
+    return all;
+  }
+  int number(const char* name, int otherwise) {
+    const Json value = take(name);
+    if (value.is_null()) return otherwise;
+    const bool whole = value.is_number_integer() && value >= INT32_MIN && value <= INT32_MAX;
+    if (!whole) wrong(name, "a whole number");
+    return whole ? value.get<int>() : otherwise;
+  }
+  bool flag(const char* name) {
+    const Json value = take(name);
+    if (!value.is_null() && !value.is_boolean()) wrong(name, "true or false");
+    return value.is_boolean() && value.get<bool>();
+  }
+  // Nothing for these: they say how to find what is known here.
+  void pass_over(const char* name) { take(name); }
+
+  // The first mistake; nullopt: all is well.
+  std::optional<std::string> mistake() const {
+    if (!mistake_.empty()) return mistake_;
+    if (object_.empty()) return std::nullopt;
+    return "there is no argument " + quote(object_.begin().key());
+  }
+
+ private:
+  Json take(const char* name) {
+    const auto found = object_.find(name);
+    if (found == object_.end()) return {};
+    Json value = *found;
+    object_.erase(name);
+    return value;
+  }
+  void wrong(const char* name, const std::string& what) {
+    if (mistake_.empty()) mistake_ = std::string(name) + " must be " + what;
+  }
+  void missing(const char* name) {
+    if (mistake_.empty()) mistake_ = std::string(name) + " is missing";
+  }
+
+  Json object_;
+  std::string mistake_;
+};
+
+struct CoordOptions {
+  std::vector<std::string> words, files;
+  std::optional<std::string> args, agent_id, project_id, reason, minutes, wait, from, to, content,
+      type, related_task, limit, message_id, workspace;
+  bool unread_only = false;
+};
+
+void declare(Arguments& arguments, CoordOptions& options) {
+  arguments.words("TOOL", options.words,
+                  "lock_files, unlock_files, get_locked_files,\nget_free_files, "
+                  "cleanup_stale_locks, send_message,\nget_messages, mark_message_read");
+  arguments.offer({"lock_files", "unlock_files", "get_locked_files", "get_free_files",
+                   "cleanup_stale_locks", "send_message", "get_messages", "mark_message_read"});
+  arguments.value("--args", options.args, "JSON", "the tool's arguments as one object");
+  arguments.value("--agent-id", options.agent_id, "ID", "who asks; any id will do");
+  arguments.value("--project-id", options.project_id, "ID", "the project");
+  arguments.values("--file", options.files, "PATH", "a file; may be repeated");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--reason", options.reason, "TEXT", "why the files are locked");
+  arguments.value("--expected-duration-minutes", options.minutes, "N",
+                  "told to others (60), never enforced");
+  arguments.optional_value("--wait", options.wait, "DURATION",
+                           "lock_files: wait in the queue, at most so long");
+  arguments.value("--from-agent-id", options.from, "ID", "send_message: from whom");
+  arguments.value("--to-agent-id", options.to, "ID", "send_message: to whom, or broadcast");
+  arguments.value("--content", options.content, "TEXT", "send_message: the message");
+  arguments.value("--message-type", options.type, "TYPE",
+                  "request, update (default), alert, question, review");
+  arguments.offer({"request", "update", "alert", "question", "review"});
+  arguments.value("--related-task-id", options.related_task, "ID", "send_message: about what");
+  arguments.flag("--unread-only", options.unread_only, "get_messages: what was not read");
+  arguments.value("--limit", options.limit, "N", "get_messages: at most so many (50)");
+  arguments.value("--message-id", options.message_id, "ID", "mark_message_read: which one");
+  arguments.value("--workspace-path", options.workspace, "DIR", "a folder of the project");
+  arguments.offer(Arguments::Complete::kFolders);
+}
+
+Json number_or_text(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? Json(value) : Json(text);
+}
+
+// Flags and --args together as one object; --args counts where both name something.
+Result<Json> arguments_of(const CoordOptions& options) {
+  Json object = Json::object();
+  const auto put = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) object[name] = *value;
+  };
+  put("agent_id", options.agent_id);
+  put("project_id", options.project_id);
+  put("reason", options.reason);
+  put("from_agent_id", options.from);
+  put("to_agent_id", options.to);
+  put("content", options.content);
+  put("message_type", options.type);
+  put("related_task_id", options.related_task);
+  put("message_id", options.message_id);
+  put("workspace_path", options.workspace);
+  put("wait", options.wait);
+  if (!options.files.empty()) object["files"] = options.files;
+  if (options.minutes) object["expected_duration_minutes"] = number_or_text(*options.minutes);
+  if (options.limit) object["limit"] = number_or_text(*options.limit);
+  if (options.unread_only) object["unread_only"] = true;
+  if (!options.args) return object;
+  const Json more = Json::parse(*options.args, nullptr, false);
+  if (!more.is_object()) {
+    return fail(Code::kInvalidInput, "--args " + quote(*options.args) + " is no JSON object",
+                "write --args '{\"agent_id\":\"A\",…}'");
+  }
+  for (const auto& [name, value] : more.items()) object[name] = value;
+  return object;
+}
+
+// "", "10m", 600 (seconds), true.
+Result<std::optional<std::int64_t>> wait_of(const Json& wait) {
+  if (wait.is_null() || wait == false) return std::optional<std::int64_t>();
+  if (wait == true || wait == "") return std::optional<std::int64_t>(service::kWaitForEver);
+  if (wait.is_string()) {
+    LK_ASSIGN(const std::int64_t ms, parse_duration_ms(wait.get<std::string>()));
+    return std::optional<std::int64_t>(ms);
+  }
+  return fail(Code::kInvalidInput, "wait must be true or a duration", "such as \"10m\"");
+}
+
+Reply validation(const std::string& text) {
+  return coordmcp::failure(Code::kInvalidInput, "ValidationError", text);
+}
+
+// One tool's call, and how a person may leave the queue.
+struct Call {
+  VerbContext& context;
+  coordmcp::Calls& calls;
+  ToolArguments& arguments;
+  std::optional<std::int64_t> wait_ms;
+  int signal_status = 0;
+};
+
+Reply lock_files(Call& call) {
+  coordmcp::LockFiles lock;
+  lock.agent_id = call.arguments.text("agent_id", true);
+  lock.project_id = call.arguments.text("project_id", true);
+  lock.files = call.arguments.texts("files");
+  lock.reason = call.arguments.text("reason");
+  lock.expected_duration_minutes = call.arguments.number("expected_duration_minutes", 60);
+  lock.wait_ms = call.wait_ms;
+  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  if (!lock.wait_ms) return call.calls.lock_files(lock);
+  const SignalWatch signals;
+  Progress progress(call.context.out(), *call.context.runtime().clock);
+  lock.on_wait = [&](const service::WaitProgress& wait) {
+    progress.show(wait);
+    return signals.signal() == 0;
+  };
+  Reply reply = call.calls.lock_files(lock);
+  if (signals.signal() == 0) return reply;
+  call.signal_status = signals.exit_status();
+  // Granted as the person gave up: nobody would ever unlock it.
+  if (!reply.failure) {
+    call.calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
+    return coordmcp::failure(Code::kFailed, "InternalError", "interrupted; nothing is locked");
+  }
+  return reply;
+}
+
+Reply dispatch(Call& call, const std::string& tool) {
+  ToolArguments& arguments = call.arguments;
+  arguments.pass_over("project_name");
+  if (tool == "lock_files") return lock_files(call);
+  if (tool == "unlock_files" || tool == "get_free_files") {
+    const std::string agent = arguments.text("agent_id", true);
+    const std::string project = arguments.text("project_id", true);
+    const std::vector<std::string> files = arguments.texts("files");
+    if (const auto mistake = arguments.mistake()) return validation(*mistake);
+    if (tool == "unlock_files") return call.calls.unlock_files({agent, project, files});
+    return call.calls.get_free_files({agent, project, files});
+  }
+  if (tool == "get_locked_files" || tool == "cleanup_stale_locks") {
+    const std::string project = arguments.text("project_id", true);
+    if (const auto mistake = arguments.mistake()) return validation(*mistake);
+    if (tool == "get_locked_files") return call.calls.get_locked_files(project);
+    return call.calls.cleanup_stale_locks(project);
+  }
+  if (tool == "send_message") {
+    coordmcp::SendMessage send;
+    send.from_agent_id = arguments.text("from_agent_id", true);
+    send.to_agent_id = arguments.text("to_agent_id", true);
+    send.project_id = arguments.text("project_id", true);
+    send.content = arguments.text("content", true);
+    const std::string type = arguments.text("message_type");
+    if (!type.empty()) send.message_type = type;
+    send.related_task_id = arguments.text("related_task_id");
+    if (const auto mistake = arguments.mistake()) return validation(*mistake);
+    return call.calls.send_message(send);
+  }
+  const std::string agent = arguments.text("agent_id", true);
+  const std::string project = arguments.text("project_id");
+  if (tool == "get_messages") {
+    const bool unread_only = arguments.flag("unread_only");
+    const int limit = arguments.number("limit", 50);
+    if (const auto mistake = arguments.mistake()) return validation(*mistake);
+    return call.calls.get_messages({agent, project, unread_only, limit});
+  }
+  const std::string message = arguments.text("message_id", true);
+  if (const auto mistake = arguments.mistake()) return validation(*mistake);
+  return call.calls.mark_message_read(agent, message);
+}
+
+bool is_tool(const std::string& name) {
+  for (const char* const tool :
+       {"lock_files", "unlock_files", "get_locked_files", "get_free_files", "cleanup_stale_locks",
+        "send_message", "get_messages", "mark_message_read"}) {
+    if (name == tool) return true;
+  }
+  return false;
+}
+
+Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, int& signal_status) {
+  LK_ASSIGN(Json object, arguments_of(options));
+  LK_ASSIGN(const std::optional<std::int64_t> wait_ms, wait_of(object.value("wait", Json())));
+  object.erase("wait");
+  const Json workspace = object.value("workspace_path", Json());
+  object.erase("workspace_path");
+  std::vector<std::string> where;
+  if (workspace.is_string()) where.push_back(workspace.get<std::string>() + "/");
+  LK_ASSIGN(realm::Realm realm, context.realm(where));
+  const layout::Runtime& runtime = context.runtime();
+  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
+  LK_ASSIGN(coordmcp::Config config, coordmcp::read_config(runtime.env));
+  layout::LockTable table(runtime, std::move(realm), std::move(settings));
+  coordmcp::Calls calls(table, std::move(config), context.common().session.value_or(""));
+  ToolArguments arguments(std::move(object));
+  Call call{context, calls, arguments, wait_ms};
+  Reply reply = dispatch(call, options.words.front());
+  signal_status = call.signal_status;
+  return reply;
+}
+
+}  // namespace
+
+int coordmcp_verb(VerbContext& context) {
+  CoordOptions options;
+  declare(context.arguments(), options);
+  if (const auto status = context.parse_some(options.words, "a tool, such as lock_files")) {
+    return *status;
+  }
+  if (options.words.size() != 1 || !is_tool(options.words.front())) {
+    return context.out().failed({Code::kUsage,
+                                 "coordmcp: there is no tool " + quote(options.words.back()),
+                                 "see: lockkeeper coordmcp --help"});
+  }
+  int signal_status = 0;
+  const Reply reply = coordmcp::told(run_tool(context, options, signal_status));
+  const std::string line = service::dump(reply.json) + "\n";
+  std::fputs(line.c_str(), context.environment().out);
+  if (signal_status != 0) return signal_status;
+  return reply.failure ? exit_status(*reply.failure) : 0;
+}
+
+}  // namespace lockkeeper::cli

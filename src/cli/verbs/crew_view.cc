@@ -1,0 +1,289 @@
+#include "cli/verbs/crew_view.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using crew::AgentRecord;
+using crew::CrewEvent;
+using crew::Standing;
+using crew::Wait;
+
+constexpr std::size_t kNameColumns = 24;  // at most, and of a narrow terminal a third
+constexpr std::size_t kHeldColumns = 20;
+constexpr std::int64_t kRedrawMs = 200;
+constexpr std::size_t kBarColumns = 24;
+
+const char* event_name(CrewEvent::What what) {
+  switch (what) {
+    case CrewEvent::What::kWaiting:
+      return "waiting";
+    case CrewEvent::What::kStarted:
+      return "started";
+    case CrewEvent::What::kEnded:
+      return "ended";
+    case CrewEvent::What::kAgain:
+      return "again";
+    case CrewEvent::What::kSkipped:
+      return "skipped";
+    case CrewEvent::What::kNote:
+      return "note";
+    case CrewEvent::What::kStopping:
+      return "stopping";
+    case CrewEvent::What::kFound:
+      return "found";
+  }
+  return "";
+}
+
+// Rows of the terminal; 24 where it does not say.
+std::size_t terminal_rows(std::FILE* out) {
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
+  return 24;
+}
+
+std::size_t terminal_columns(std::FILE* out, std::size_t otherwise) {
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return otherwise == 0 ? 80 : otherwise;
+}
+
+std::string wait_text(const Wait& wait) {
+  switch (wait.what) {
+    case Wait::For::kNeed:
+      return "needs " + wait.on;
+    case Wait::For::kAgent:
+      return "waits for " + wait.on + ", which has what it wants";
+    case Wait::For::kJob:
+      return "waits for a free place";
+    case Wait::For::kLock:
+      return "waits: " + wait.on;
+    case Wait::For::kPause:
+      return "paused: " + wait.on;
+  }
+  return "";
+}
+
+// What programs need of an attempt that began or ended.
+void add_attempt(service::Json& json, const CrewEvent& event) {
+  const bool ended = event.what == CrewEvent::What::kEnded;
+  if (!ended && event.what != CrewEvent::What::kStarted) return;
+  const crew::Attempt& attempt = event.agent->attempts.back();
+  json["attempt"] = attempt.number;
+  if (!ended) return;
+  json["ending"] = crew::ending_name(attempt.ending);
+  json["exit_status"] = attempt.exit_status;
+}
+
+std::size_t how_many(const crew::RunRecord& record, Standing standing) {
+  return static_cast<std::size_t>(
+      std::ranges::count(record.agents, standing, &AgentRecord::standing));
+}
+
+std::string cell(std::string_view text, std::size_t columns) {
+  return padded(cut(text, columns), columns);
+}
+
+// What it holds, in short: "src/api.c +2".
+std::string held_text(const AgentRecord& agent) {
+  if (agent.locks.empty()) return "";
+  const std::size_t more = agent.locks.size() - 1;
+  const std::string rest = more == 0 ? "" : " +" + std::to_string(more);
+  return cut(agent.locks.front(), kHeldColumns - width(rest)) + rest;
+}
+
+std::size_t name_room(std::size_t columns) {
+  return columns == 0 ? kNameColumns : std::min(kNameColumns, columns / 3);
+}
+
+struct Mark {
+  const char* sign;
+  Style style;
+};
+
+Mark mark_of(Standing standing) {
+  switch (standing) {
+    case Standing::kDone:
+      return {"✓", Style::kGreen};
+    case Standing::kFailed:
+      return {"✗", Style::kRed};
+    case Standing::kRunning:
+      return {"●", Style::kGreen};
+    case Standing::kSkipped:
+      return {"–", Style::kYellow};
+    case Standing::kStopped:
+      return {"■", Style::kYellow};
+    case Standing::kPending:
+    case Standing::kWaiting:
+      return {"○", Style::kDim};
+  }
+  return {" ", Style::kPlain};
+}
+
+std::int64_t worked_ms(const AgentRecord& agent) {
+  std::int64_t total = 0;
+  for (const crew::Attempt& attempt : agent.attempts) {
+    if (attempt.started_ms != 0 && attempt.ended_ms != 0) {
+      total += attempt.ended_ms - attempt.started_ms;
+    }
+  }
+  return total;
+}
+
+// To the second: nobody reads milliseconds of a crew.
+std::string seconds(std::int64_t ms) {
+  return format_duration(std::max<std::int64_t>(0, ms) / 1000 * 1000);
+}
+
+}  // namespace
+
+bool CrewView::is_drawn() const {
+  return out_.options().out_is_terminal && !out_.json() && !out_.quiet() && out_.options().draws;
+}
+
+void CrewView::told(const CrewEvent& event) {
+  if (out_.json()) {
+    service::Json json{{"event", event_name(event.what)},
+                       {"at", format_time(clock_.now().wall_ms)}};
+    json["agent"] = event.agent == nullptr ? service::Json() : service::Json(event.agent->id);
+    if (event.what == CrewEvent::What::kWaiting && !event.agent->waits.empty()) {
+      json["for"] = crew::wait_name(event.agent->waits.back().what);
+    }
+    add_attempt(json, event);
+    json["text"] = event.text;
+    out_.object(json);
+    return;
+  }
+  // Who waits for its own kind is seen in the picture and in the report.
+  if (event.what == CrewEvent::What::kWaiting) {
+    const Wait::For what = event.agent->waits.back().what;
+    if (is_drawn() || (what != Wait::For::kLock && what != Wait::For::kPause)) return;
+  }
+  clear();
+  const std::string time = format_time(clock_.now().wall_ms).substr(11, 8) + "  ";
+  Line line{{time, Style::kDim}};
+  if (event.agent != nullptr) line.push_back({event.agent->id + "  ", Style::kBold});
+  const bool bad = event.what == CrewEvent::What::kEnded &&
+                   event.agent->attempts.back().ending != crew::Ending::kDone;
+  const std::string text =
+      event.what == CrewEvent::What::kWaiting ? wait_text(event.agent->waits.back()) : event.text;
+  const bool skipped = event.what == CrewEvent::What::kSkipped;
+  line.push_back({(skipped ? "is skipped: " : "") + text, bad ? Style::kRed : Style::kPlain});
+  out_.line(line);
+  out_.flush();
+  drawn_ms_ = 0;  // the picture was taken away for the line: it is back at the next look
+}
+
+Line CrewView::headline(const crew::RunRecord& record, std::size_t columns) const {
+  const std::size_t all = record.agents.size();
+  const std::size_t done = how_many(record, Standing::kDone);
+  const std::size_t failed = how_many(record, Standing::kFailed);
+  const std::size_t skipped = how_many(record, Standing::kSkipped);
+  const std::size_t over = done + failed + skipped;
+  const std::size_t whole = std::min(kBarColumns, columns / 5);
+  const std::size_t filled = all == 0 ? whole : over * whole / all;
+  std::string bar;
+  for (std::size_t i = 0; i < whole; ++i) bar += i < filled ? "█" : "░";
+  std::string text = "  " + std::to_string(done) + "/" + std::to_string(all) + " done, " +
+                     std::to_string(how_many(record, Standing::kRunning)) + " running";
+  if (failed > 0) text += ", " + std::to_string(failed) + " failed";
+  if (skipped > 0) text += ", " + std::to_string(skipped) + " skipped";
+  text += "  " + seconds(clock_.now().wall_ms - record.started_ms);
+  const std::size_t rest = whole + width(text) + 2;
+  const std::size_t room = columns > rest + 4 ? columns - rest : 8;
+  return {{cut(title_, room) + "  ", Style::kBold},
+          {bar, failed > 0 ? Style::kYellow : Style::kGreen},
+          {text}};
+}
+
+Line CrewView::agent_line(const AgentRecord& agent, std::size_t name_width) const {
+  const Mark mark = mark_of(agent.standing);
+  Line line{{std::string(mark.sign) + " ", mark.style}, {cell(agent.id, name_width) + "  "}};
+  if (agent.standing == Standing::kRunning) {
+    const std::string since = seconds(clock_.now().wall_ms - foreman_->running_since(agent));
+    line.push_back({cell(since, 7), Style::kBold});
+    line.push_back({cell(held_text(agent), kHeldColumns) + "  "});
+    line.push_back({foreman_->last_line(agent), Style::kDim});
+  } else if (!agent.waits.empty() && agent.waits.back().end_ms == 0) {
+    line.push_back({wait_text(agent.waits.back()), Style::kDim});
+  } else {
+    line.push_back({"asks for its locks", Style::kDim});
+  }
+  return line;
+}
+
+void CrewView::look() {
+  if (!is_drawn() || foreman_ == nullptr) return;
+  const std::int64_t now = clock_.now().wall_ms;
+  if (now - drawn_ms_ < kRedrawMs) return;
+  drawn_ms_ = now;
+  clear();
+  const crew::RunRecord& record = foreman_->record();
+  const std::size_t columns = terminal_columns(out_.options().out, out_.options().columns);
+  const std::size_t rows = terminal_rows(out_.options().out);
+  const std::size_t room = rows > 5 ? rows - 4 : 1;
+  std::vector<const AgentRecord*> shown;
+  for (const Standing standing : {Standing::kRunning, Standing::kWaiting}) {
+    for (const AgentRecord& agent : record.agents) {
+      if (agent.standing == standing) shown.push_back(&agent);
+    }
+  }
+  std::size_t name_width = 8;
+  for (const AgentRecord* const agent : shown) {
+    name_width = std::max(name_width, std::min(name_room(columns), width(agent->id)));
+  }
+  out_.line(fit(headline(record, columns), columns));
+  lines_ = 1;
+  for (std::size_t i = 0; i < shown.size() && i < room; ++i, ++lines_) {
+    out_.line(fit(agent_line(*shown[i], name_width), columns));
+  }
+  if (shown.size() > room) {
+    out_.line({{"  and " + std::to_string(shown.size() - room) + " more", Style::kDim}});
+    ++lines_;
+  }
+  out_.flush();
+}
+
+void CrewView::clear() {
+  if (lines_ == 0) return;
+  std::fprintf(out_.options().out, "\x1b[%zuA\r\x1b[J", lines_);
+  std::fflush(out_.options().out);
+  lines_ = 0;
+}
+
+std::string why_text(const AgentRecord& agent) {
+  constexpr std::string_view kFailed = "failed: ";
+  if (agent.standing == Standing::kStopped && agent.attempts.empty()) return "it had not started";
+  if (agent.standing != Standing::kFailed || !agent.why.starts_with(kFailed)) return agent.why;
+  return agent.why.substr(kFailed.size());
+}
+
+void show_outcome(Output& out, const crew::RunRecord& record) {
+  if (out.json()) return;
+  std::size_t name_width = 5;
+  for (const AgentRecord& agent : record.agents) {
+    name_width = std::max(name_width, std::min(name_room(out.columns()), width(agent.id)));
+  }
+  for (const AgentRecord& agent : record.agents) {
+    const Mark mark = mark_of(agent.standing);
+    Line line{{std::string(mark.sign) + " ", mark.style},
+              {cell(agent.id, name_width) + "  "},
+              {cell(crew::standing_name(agent.standing), 9), mark.style}};
+    if (!agent.attempts.empty()) line.push_back({cell(seconds(worked_ms(agent)), 8)});
+    if (agent.attempts.size() > 1) {
+      line.push_back({std::to_string(agent.attempts.size()) + " attempts  "});
+    }
+    if (agent.standing != Standing::kDone) line.push_back({why_text(agent), Style::kDim});
+    out.line(fit(std::move(line), out.columns()));
+  }
+}
+
+}  // namespace lockkeeper::cli

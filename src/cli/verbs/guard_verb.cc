@@ -1,0 +1,199 @@
+// `guard`: the directory lock of the document, around a command. It keeps the document's habits:
+// `[LOCK]` lines, exit 1 when held, 130 and 143 on signals.
+#include <unistd.h>
+
+#include <climits>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/verbs/run_verb.h"
+#include "cli/verbs/verbs.h"
+#include "dialect/dirlock/guard.h"
+#include "realm/disk_path.h"
+#include "service/run.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using dialect::dirlock::Guard;
+using dialect::dirlock::GuardRequest;
+using LockLine = dialect::dirlock::Line;
+using dialect::dirlock::LockRecord;
+using dialect::dirlock::Stream;
+using service::RunEvent;
+
+constexpr int kHeldStatus = 1;  // as the document has it
+
+// Written through at once: the command writes to the same streams.
+void say(Output& out, const LockLine& line) {
+  if (out.quiet()) return;
+  if (line.stream == Stream::kOut) {
+    out.text(line.text);
+  } else {
+    std::fputs((printable(line.text) + "\n").c_str(), out.options().err);
+  }
+  static_cast<void>(out.flush());
+}
+
+service::Json record_json(const LockRecord& record) {
+  service::Json json;
+  json["pid"] = record.pid;
+  json["cwd"] = record.cwd;
+  json["startTime"] = record.start_time;
+  json["hostname"] = record.hostname;
+  json["agents"] = record.agents;
+  return json;
+}
+
+int refuse(Output& out, const Guard& guard) {
+  const dialect::dirlock::Refused& refused = guard.refused();
+  if (!out.json()) return kHeldStatus;  // the lines have said it
+  service::Json json;
+  json["outcome"] = "held";
+  json["path"] = refused.path;
+  json["holder"] = refused.holder ? record_json(*refused.holder) : service::Json();
+  json["conflicts"] = service::Json::array();
+  for (const core::Conflict& conflict : refused.conflicts) {
+    json["conflicts"].push_back(service::conflict_json(conflict));
+  }
+  out.failed(refused.error, std::move(json));
+  return kHeldStatus;
+}
+
+// The lock could not be made or looked at.
+int fail_to_create(Output& out, const Error& error) {
+  if (out.json()) return out.failed(error);
+  std::fputs((printable(dialect::dirlock::failed_line(error.message).text) + "\n").c_str(),
+             out.options().err);
+  if (!error.hint.empty() && !out.quiet()) {
+    std::fputs(("   " + printable(error.hint) + "\n").c_str(), out.options().err);
+  }
+  return exit_status(error.code);
+}
+
+// As `run` tells it, but for what the document has words of its own for.
+void tell(Output& out, const RunEvent& event) {
+  if (event.what == RunEvent::What::kLost) {
+    say(out, dialect::dirlock::lost_line(event.message));
+  } else {
+    tell_run(out, event);
+  }
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    if (end > from) names.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  return names;
+}
+
+struct Options {
+  std::optional<std::string> stale_timeout;
+  std::optional<std::string> agents;
+  std::optional<std::string> cwd;
+};
+
+Result<GuardRequest> request_of(const VerbContext& context, const Options& options) {
+  GuardRequest request;
+  if (options.stale_timeout) {
+    auto minutes = dialect::dirlock::parse_minutes(*options.stale_timeout);
+    if (!minutes) {
+      minutes.error().message = "--stale-timeout " + minutes.error().message;
+      return fail(std::move(minutes.error()));
+    }
+    request.stale_timeout_ms = *minutes;
+    request.stale_timeout = *options.stale_timeout;
+  }
+  if (options.agents) request.agents = split_names(*options.agents);
+  for (const std::string& agent : request.agents) {
+    LK_CHECK(realm::check_agent_name(agent, "--agents"));
+  }
+  LK_ASSIGN(const service::Wanted here, context.wanted({}));
+  request.folder = here.base.folder;
+  if (options.cwd) {
+    if (options.cwd->empty())
+      return fail(Code::kUsage, "--cwd is empty", "name a folder: --cwd DIR");
+    request.folder = options.cwd->starts_with('/') ? *options.cwd
+                                                   : realm::join_path(request.folder, *options.cwd);
+  }
+  if (context.common().realm) {
+    return fail(Code::kUsage, "guard: the realm is that of the folder, --realm has no meaning",
+                "name the folder: --cwd DIR");
+  }
+  const auto store = realm::variable(context.runtime().env, "LOCKKEEPER_STORE");
+  request.store = context.common().store ? *context.common().store : store.value_or("");
+  return request;
+}
+
+service::Json ended_json(const Guard& guard, const service::RunResult& result, int status,
+                         std::int64_t held_ms) {
+  service::Json json;
+  json["outcome"] = result.lost ? "lost" : "ended";
+  json["path"] = guard.path();
+  json["lock"] = record_json(guard.record());
+  json["held_ms"] = held_ms;
+  json["exit_status"] = status;
+  return json;
+}
+
+}  // namespace
+
+int guard_verb(VerbContext& context) {
+  Options options;
+  service::RunCommand command;
+  Arguments& arguments = context.arguments();
+  arguments.command(command.argv, "what to run while the folder is held");
+  arguments.value("--stale-timeout", options.stale_timeout, "MINUTES",
+                  "when a lock counts as stale though its process lives\n(20); 0 clears any");
+  arguments.value("--agents", options.agents, "NAMES", "named in the lock, as a,b,c");
+  arguments.value("--cwd", options.cwd, "DIR", "the folder to hold, and to run in (here)");
+  arguments.offer(Arguments::Complete::kFolders);
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (command.argv.empty()) {
+    return out.failed(
+        {Code::kUsage, "guard needs a command after --", "lockkeeper guard -- COMMAND…"});
+  }
+  const auto request = request_of(context, options);
+  if (!request) return out.failed(request.error());
+  const auto who = context.identity(false);
+  if (!who) return out.failed(who.error());
+  auto under = service::under_from(context.runtime().env);
+  if (!under) return out.failed(under.error());
+  auto guard = Guard::open(context.runtime(), *who, std::move(*under), *request,
+                           [&](const LockLine& line) { say(out, line); });
+  if (!guard) return out.failed(guard.error());
+
+  if (options.cwd) command.folder = (*guard)->folder();
+  std::int64_t held_ms = 0;
+  bool lost = false;
+  service::Hold hold;
+  hold.take = [&]() -> Result<std::optional<service::AcquireResult>> {
+    LK_ASSIGN(const bool taken, (*guard)->take());
+    if (!taken) return std::nullopt;
+    service::AcquireResult result;
+    result.outcome = service::Ended::kGranted;
+    result.lease = (*guard)->lease();
+    return result;
+  };
+  hold.lost = [&] { return (*guard)->lost(); };
+  hold.give_back = [&] {
+    held_ms = context.now_wall_ms() - (*guard)->lease().acquired_wall_ms;
+    lost = !(*guard)->give_back();
+  };
+  auto result = service::run_holding((*guard)->locks(), command, hold,
+                                     [&](const RunEvent& event) { tell(out, event); });
+  if (!result) return fail_to_create(out, result.error());
+  if (!*result) return refuse(out, **guard);
+  service::RunResult& ran = **result;
+  ran.lost |= lost;
+  int status = ran.signal != 0 ? 128 + ran.signal : ran.exit_status;
+  if (ran.lost) status = exit_status(Code::kLost);
+  out.object(ended_json(**guard, ran, status, held_ms));
+  return status;
+}
+
+}  // namespace lockkeeper::cli

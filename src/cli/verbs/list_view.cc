@@ -1,0 +1,275 @@
+#include "cli/verbs/list_view.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "service/report.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using Row = std::vector<Span>;
+
+constexpr std::size_t kNarrowest = 8;  // no column is cut below this
+
+const char* mode_text(core::Mode mode) {
+  return mode == core::Mode::kShared ? "shared" : "exclusive";
+}
+
+// One unit is enough in a table: "2m", "58m", "3h".
+std::string rough(std::int64_t ms) {
+  const std::string text = format_duration(std::max<std::int64_t>(0, ms / 1000 * 1000));
+  return text.substr(0, text.find(' '));
+}
+
+std::string ends_in(const core::Lease& lease, std::int64_t now) {
+  if (lease.expires_wall_ms == kNoEnd) return "no end";
+  return rough(lease.expires_wall_ms - now + 999);  // up, as elsewhere
+}
+
+Span alive_span(const service::ListedLease& listed) {
+  if (listed.condition.over) return {listed.condition.cause, Style::kRed};
+  switch (listed.condition.alive) {
+    case core::Alive::kAlive:
+      return {"yes", Style::kGreen};
+    case core::Alive::kDead:
+      return {"no", Style::kRed};
+    case core::Alive::kUnknown:
+      return {"-"};
+  }
+  return {"-"};
+}
+
+Row header(std::initializer_list<const char*> names) {
+  Row row;
+  for (const char* const name : names) row.push_back({name, Style::kBold});
+  return row;
+}
+
+// Who stands in a waiter's way: the agent of the lease or request it is filed under.
+std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter) {
+  for (const service::ListedLease& listed : reply.leases) {
+    if (listed.lease.id == waiter.blocker) return listed.lease.owner.agent;
+  }
+  for (const core::Waiter& other : reply.waiters) {
+    if (other.request.id == waiter.blocker) return other.request.owner.agent;
+  }
+  return waiter.blocker.empty() ? "-" : waiter.blocker.text();
+}
+
+std::string details(const core::Lease& lease, bool with_fence) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "  " : ", ") + part; };
+  if (with_fence && !lease.foreign) add("fence " + std::to_string(lease.fence()));
+  if (!lease.owner.session.empty()) add("session " + lease.owner.session);
+  if (!lease.task.empty()) add("task " + lease.task);
+  if (!lease.reason.empty()) add(quote(lease.reason));
+  return text;
+}
+
+std::vector<Line> narrow_leases(const service::ListReply& reply, std::int64_t now,
+                                std::size_t columns) {
+  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SINCE", "ENDS IN", "ALIVE"})};
+  std::vector<std::string> below = {""};
+  for (const service::ListedLease& listed : reply.leases) {
+    const core::Lease& lease = listed.lease;
+    for (const core::Claim& claim : lease.claims) {
+      rows.push_back({{claim.resource.text()},
+                      {mode_text(claim.mode)},
+                      {lease.owner.agent},
+                      {rough(now - lease.acquired_wall_ms)},
+                      {ends_in(lease, now)},
+                      alive_span(listed)});
+      below.emplace_back();
+    }
+    if (!lease.claims.empty()) below.back() = details(lease, true);
+  }
+  std::vector<Line> lines;
+  std::vector<Line> table = table_lines(std::move(rows), columns);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    lines.push_back(std::move(table[i]));
+    if (!below[i].empty()) lines.push_back({{cut(printable(below[i]), columns), Style::kDim}});
+  }
+  return lines;
+}
+
+std::vector<Line> wide_leases(const service::ListReply& reply, std::int64_t now) {
+  std::vector<Row> rows = {header(
+      {"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS IN", "ALIVE", "FENCE", "REASON"})};
+  for (const service::ListedLease& listed : reply.leases) {
+    const core::Lease& lease = listed.lease;
+    for (const core::Claim& claim : lease.claims) {
+      rows.push_back({{claim.resource.text()},
+                      {mode_text(claim.mode)},
+                      {lease.owner.agent},
+                      {lease.owner.session.empty() ? "-" : lease.owner.session},
+                      {rough(now - lease.acquired_wall_ms)},
+                      {ends_in(lease, now)},
+                      alive_span(listed),
+                      {lease.foreign ? "-" : std::to_string(lease.fence())},
+                      {lease.reason.empty() ? "-" : lease.reason}});
+    }
+  }
+  return table_lines(std::move(rows), 0);
+}
+
+std::vector<Line> waiter_lines(const service::ListReply& reply, std::int64_t now,
+                               std::size_t columns) {
+  std::vector<Row> rows = {header({"WAITING FOR", "MODE", "AGENT", "SINCE", "BEHIND"})};
+  for (const core::Waiter& waiter : reply.waiters) {
+    for (const core::Claim& claim : waiter.request.claims) {
+      rows.push_back({{claim.resource.text()},
+                      {mode_text(claim.mode)},
+                      {waiter.request.owner.agent},
+                      {rough(now - waiter.request.acquired_wall_ms)},
+                      {blocker_text(reply, waiter)}});
+    }
+  }
+  return table_lines(std::move(rows), columns);
+}
+
+// --- tree
+// -----------------------------------------------------------------------------------------
+
+struct Node {
+  std::map<std::string, Node> below;
+  std::vector<Line> holders;
+};
+
+Line holder_line(const core::Lease& lease, core::Mode mode, std::int64_t now) {
+  std::string text = mode_text(mode);
+  text += ", " + service::end_text(lease, now);
+  if (!lease.reason.empty()) text += ", " + quote(lease.reason, 40);
+  return {{lease.owner.agent, Style::kBold}, {" " + text, Style::kDim}};
+}
+
+// Where a resource stands in the tree: folders by name, a glob's pattern part as one leaf.
+std::vector<std::string> tree_path(const key::Resource& resource) {
+  const std::string& text = resource.text();
+  if (!resource.is_path()) {
+    const std::size_t colon = text.find(':');
+    return {text.substr(0, colon + 1), text.substr(colon + 1)};
+  }
+  std::vector<std::string> path = {"./"};
+  if (text == "./") return path;
+  std::size_t begin = 0;
+  std::size_t literal = resource.literal().size();
+  while (begin < text.size()) {
+    const std::size_t slash = text.find('/', begin);
+    const bool rest = slash == std::string::npos || (resource.is_glob() && literal == 0);
+    path.push_back(text.substr(begin, rest ? std::string::npos : slash + 1 - begin));
+    if (rest) break;
+    begin = slash + 1;
+    if (literal > 0) --literal;
+  }
+  return path;
+}
+
+Node& place(Node& root, const key::Resource& resource) {
+  Node* node = &root;
+  for (const std::string& name : tree_path(resource)) node = &node->below[name];
+  return *node;
+}
+
+void draw(const Node& node, const std::string& indent, std::vector<Line>& lines) {
+  std::size_t left = node.below.size();
+  for (const auto& [name, child] : node.below) {
+    const bool last = --left == 0;
+    Line line = {{indent + (last ? "└── " : "├── ")}, {name}};
+    const std::string deeper = indent + (last ? "    " : "│   ");
+    const std::string pad(3, ' ');
+    for (std::size_t i = 0; i < child.holders.size(); ++i) {
+      Line holder = child.holders[i];
+      if (i == 0) {
+        line.push_back({pad});
+      } else {
+        lines.push_back(std::move(line));
+        const bool more = !child.below.empty();
+        line = {{deeper + (more ? "│" : " ") + std::string(width(name) + 2, ' ')}};
+      }
+      line.insert(line.end(), holder.begin(), holder.end());
+    }
+    lines.push_back(std::move(line));
+    draw(child, deeper, lines);
+  }
+}
+
+}  // namespace
+
+std::vector<Line> table_lines(std::vector<std::vector<Span>> rows, std::size_t columns) {
+  std::vector<std::size_t> widths;
+  for (Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i].text = printable(row[i].text);
+      widths[i] = std::max(widths[i], width(row[i].text));
+    }
+  }
+  std::size_t total = widths.empty() ? 0 : 2 * (widths.size() - 1);
+  for (const std::size_t one : widths) total += one;
+  while (columns > 0 && total > columns) {
+    const auto widest = std::ranges::max_element(widths);
+    if (*widest <= kNarrowest) break;
+    --*widest;
+    --total;
+  }
+  std::vector<Line> lines;
+  for (Row& row : rows) {
+    Line line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::string text = cut(row[i].text, widths[i]);
+      const std::size_t taken = width(text);
+      line.push_back({std::move(text), row[i].style});
+      if (i + 1 < row.size()) line.push_back({std::string(widths[i] - taken + 2, ' ')});
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<Line> list_lines(const service::ListReply& reply, std::int64_t now_wall_ms,
+                             std::size_t columns) {
+  std::vector<Line> lines;
+  if (!reply.leases.empty()) {
+    lines =
+        columns > 0 ? narrow_leases(reply, now_wall_ms, columns) : wide_leases(reply, now_wall_ms);
+  }
+  if (reply.waiters.empty()) return lines;
+  if (!lines.empty()) lines.push_back({});
+  for (Line& line : waiter_lines(reply, now_wall_ms, columns)) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_wall_ms) {
+  Node root;
+  for (const service::ListedLease& listed : reply.leases) {
+    for (const core::Claim& claim : listed.lease.claims) {
+      Line line = holder_line(listed.lease, claim.mode, now_wall_ms);
+      if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
+      place(root, claim.resource).holders.push_back(std::move(line));
+    }
+  }
+  for (const core::Waiter& waiter : reply.waiters) {
+    for (const core::Claim& claim : waiter.request.claims) {
+      place(root, claim.resource)
+          .holders.push_back({{waiter.request.owner.agent, Style::kYellow},
+                              {std::string(" waits (") + mode_text(claim.mode) + ") behind " +
+                                   blocker_text(reply, waiter),
+                               Style::kDim}});
+    }
+  }
+  std::vector<Line> lines;
+  for (const auto& [name, node] : root.below) {
+    Line line = {{name, Style::kBold}};
+    for (const Line& holder : node.holders) {
+      line.push_back({"   "});
+      line.insert(line.end(), holder.begin(), holder.end());
+    }
+    lines.push_back(std::move(line));
+    draw(node, "", lines);
+  }
+  return lines;
+}
+
+}  // namespace lockkeeper::cli

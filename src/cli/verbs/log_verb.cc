@@ -1,0 +1,142 @@
+// `log`: the realm's history, from any point on, and further as it is made.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/signals.h"
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+constexpr int kFollowEveryMs = 200;
+
+// A number of the history, a moment, or how long ago.
+Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
+                        service::LogCommand& command) {
+  const bool digits =
+      !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (digits && text.size() <= 19) {
+    for (const char c : text) {
+      command.since_seq = command.since_seq * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    return {};
+  }
+  if (const auto ago = parse_duration_ms(text)) {
+    command.since_wall_ms = now_wall_ms - *ago;
+    return {};
+  }
+  const auto moment = parse_time(text);
+  if (!moment) {
+    return fail(Code::kInvalidInput,
+                "--since " + quote(text) + " is no number of the log, no time and no duration",
+                "write --since 41, --since 10m or --since 2026-01-17T15:30:00Z");
+  }
+  command.since_wall_ms = *moment;
+  return {};
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  constexpr std::size_t kShown = 3;
+  std::string all;
+  for (std::size_t i = 0; i < texts.size() && i < kShown; ++i)
+    all += (i > 0 ? ", " : "") + texts[i];
+  if (texts.size() > kShown) all += " and " + std::to_string(texts.size() - kShown) + " more";
+  return all;
+}
+
+Line event_line(const core::Event& event, std::size_t columns) {
+  std::string time = format_time(event.at_wall_ms);  // 2026-01-17T15:30:00.000Z
+  time = columns > 0 ? time.substr(11, 8) : time;
+  std::string rest = joined(event.resources);
+  if (!event.cause.empty() && event.cause != event.what) rest += " (" + event.cause + ")";
+  if (!event.by.agent.empty()) rest += " by " + event.by.agent;
+  if (!event.reason.empty()) rest += " " + quote(event.reason);
+  constexpr std::size_t kEventColumns = 10;
+  constexpr std::size_t kAgentColumns = 12;
+  const std::string what = padded(printable(event.what), kEventColumns);
+  const std::string agent = padded(printable(event.owner.agent), kAgentColumns);
+  const std::size_t before = time.size() + width(what) + width(agent) + 6;
+  if (columns > before) rest = cut(printable(rest), columns - before);
+  return {{time + "  ", Style::kDim}, {what + "  "}, {agent + "  ", Style::kBold}, {rest}};
+}
+
+void show(Output& out, const core::Event& event) {
+  if (out.json()) {
+    out.object(service::event_json(event));
+  } else {
+    out.line(event_line(event, out.columns()));
+  }
+}
+
+// Filters would hide how far the history was read, so the newest number is asked for apart.
+Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& command) {
+  service::LogCommand any;
+  any.since_seq = command.since_seq;
+  LK_ASSIGN(const std::vector<core::Event> all, locks.log(any));
+  if (all.empty()) return {};
+  const std::uint64_t newest = all.back().seq;
+  LK_ASSIGN(const std::vector<core::Event> wanted, locks.log(command));
+  for (const core::Event& event : wanted) {
+    if (event.seq <= newest) show(out, event);
+  }
+  command.since_seq = newest;
+  return {};
+}
+
+int follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
+  const SignalWatch signals;
+  constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools tell nobody
+  int looks = 0;
+  for (;;) {
+    // What cannot be looked at is said by the verbs that it stops.
+    if (looks-- == 0) {
+      static_cast<void>(locks.look_at_layouts());
+      looks = kLooksApart;
+    }
+    if (auto shown = show_new(context.out(), locks, command); !shown) {
+      return context.out().failed(shown.error());
+    }
+    if (!context.out().flush()) return exit_status(Code::kFailed);
+    if (signals.signal() != 0) return signals.exit_status();
+    signals.sleep_ms(kFollowEveryMs);
+  }
+}
+
+}  // namespace
+
+int log_verb(VerbContext& context) {
+  std::optional<std::string> since, agent, under;
+  bool following = false;
+  Arguments& arguments = context.arguments();
+  arguments.value(
+      "--since", since, "SEQ|TIME",
+      "after that number of the log; or since a time,\n2026-01-17T15:30:00Z or 10m ago");
+  arguments.value("--agent", agent, "NAME", "only what this agent did or met");
+  arguments.offer(Arguments::Complete::kAgents);
+  arguments.value("--under", under, "PATH", "only what overlaps this path, glob or key");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--follow", following, "go on as it happens, until interrupted");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  service::LogCommand command;
+  if (since) {
+    auto read = read_since(*since, context.now_wall_ms(), command);
+    if (!read) return out.failed(read.error());
+  }
+  command.agent = agent.value_or("");
+  std::vector<std::string> places;
+  if (under) places.push_back(*under);
+  auto wanted = context.wanted(places);
+  if (!wanted) return out.failed(wanted.error());
+  command.under = std::move(*wanted);
+  auto open = context.open(places);
+  if (!open) return out.failed(open.error());
+  if (following) return follow(context, (*open)->locks, std::move(command));
+  const auto events = (*open)->locks.log(command);
+  if (!events) return out.failed(events.error());
+  for (const core::Event& event : *events) show(out, event);
+  return 0;
+}
+
+}  // namespace lockkeeper::cli

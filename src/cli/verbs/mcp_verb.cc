@@ -1,0 +1,24 @@
+// `mcp`: the lock tools for coding agents. Declares its flags, then calls CliEnvironment::mcp.
+#include "base/assert.h"
+#include "cli/context.h"
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+
+int mcp_verb(VerbContext& context) {
+  McpOptions options;
+  Arguments& arguments = context.arguments();
+  arguments.value("--http", options.http, "ADDRESS:PORT",
+                  "serve Streamable HTTP there instead of stdin and stdout");
+  arguments.value("--token-file", options.token_file, "FILE",
+                  "HTTP clients must know what it says; made if missing");
+  arguments.flag("--no-auth", options.no_auth, "let every HTTP client in; on loopback only");
+  arguments.values("--dialect", options.dialects, "NAME",
+                   "add the tools of another protocol; may be given twice");
+  arguments.offer(std::vector<std::string>{"coordmcp", "coordinator"});
+  if (const auto status = context.parse()) return *status;
+  LOCKKEEPER_ASSERT(context.environment().mcp);
+  return context.environment().mcp(context, options);
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,202 @@
+// `pause`, `resume` and `gate`: stop the line, go on, and look whether one may.
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/verbs/verbs.h"
+#include "service/pause.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+constexpr std::int64_t kPauseMs = 2 * 3'600'000;  // as the document's example has it
+
+// The one word that these verbs take.
+Result<std::string> feature_of(const std::vector<std::string>& words, std::string_view verb) {
+  if (words.size() == 1 && !words.front().empty()) return words.front();
+  return fail(Code::kUsage, std::string(verb) + " needs one feature",
+              "lockkeeper " + std::string(verb) + " FEATURE");
+}
+
+service::Wanted wanted(const std::string& feature) {
+  service::Wanted wanted;
+  wanted.texts = {service::pause_key(feature)};
+  wanted.base.kind = realm::Base::kRoot;
+  return wanted;
+}
+
+Result<std::int64_t> pause_length(const std::optional<std::string>& ttl,
+                                  const realm::Settings& settings) {
+  if (ttl) return parse_duration_ms(*ttl, {.allow_none = true});
+  const std::int64_t longest = settings.lease_longest_ms.value;
+  return longest == kNoEnd ? kPauseMs : std::min(kPauseMs, longest);
+}
+
+std::string gate_command(const VerbContext& context, const std::string& feature,
+                         const char* how_long) {
+  return "lockkeeper gate " + shell_quote(feature) + " --wait" + how_long +
+         context.repeated_flags();
+}
+
+// A pause in shared mode may have been one of several: then work does not go on yet.
+int print_resumed(VerbContext& context, service::Locks& locks, const std::string& key,
+                  service::Json json) {
+  Output& out = context.out();
+  const auto gate = service::look_at_gate(locks, key);
+  if (!gate) return out.failed(gate.error());
+  json["key"] = key;
+  json["resumed"] = gate->open();
+  out.object(json);
+  out.text(gate->open() ? "resumed: " + key : "ended: your pause of " + key);
+  if (!gate->open()) out.note(service::paused_text(*gate, context.now_wall_ms()));
+  return 0;
+}
+
+// Another's pause, ended on its word: on record, as `break` does.
+int break_pause(VerbContext& context, service::Locks& locks, const std::string& feature,
+                const std::string& reason) {
+  service::BreakCommand command;
+  command.wanted = wanted(feature);
+  command.reason = reason;
+  const auto broken = locks.break_leases(command);
+  if (!broken) return context.out().failed(broken.error());
+  return print_resumed(context, locks, service::pause_key(feature),
+                       service::leases_json("broken", *broken));
+}
+
+}  // namespace
+
+int pause_verb(VerbContext& context) {
+  std::vector<std::string> words;
+  std::optional<std::string> reason, ttl;
+  Arguments& arguments = context.arguments();
+  arguments.words("FEATURE", words, "its id, such as FEAT-123");
+  arguments.value("--reason", reason, "TEXT", "why; told to all who wait");
+  arguments.value("--ttl", ttl, "DURATION", "how long at most: 2h if not said; none");
+  if (const auto status = context.parse_some(words, "a feature")) return *status;
+  Output& out = context.out();
+  const auto feature = feature_of(words, "pause");
+  if (!feature) return out.failed(feature.error());
+  if (!reason || reason->empty()) {
+    return out.failed(
+        {Code::kUsage, "pause needs a reason: it is told to all who wait", "add --reason TEXT"});
+  }
+  auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  service::AcquireCommand command;
+  command.wanted = wanted(*feature);
+  command.reason = *reason;
+  const auto length = pause_length(ttl, (*open)->table.settings());
+  if (!length) return out.failed(length.error());
+  command.ttl_ms = *length;
+  const auto result = (*open)->locks.acquire(command);
+  if (!result) return out.failed(result.error());
+  for (const core::LostLease& lost : result->lost) out.warning(service::lost_text(lost));
+  for (const std::string& warning : result->warnings) out.warning(warning);
+  service::Json json = service::acquire_json(*result);
+  if (service::outcome_status(result->outcome) == 0) {
+    const std::string key = result->lease.claims.front().resource.text();
+    out.object(json);
+    out.text("paused: " + key + " is held by " + service::owner_text(result->lease.owner) + ", " +
+             service::end_text(result->lease, context.now_wall_ms()));
+    return 0;
+  }
+  Error error = service::refusal(*result, {command.wanted.texts, "", context.now_wall_ms()});
+  error.hint =
+      "it is paused already; wait until it is resumed: " + gate_command(context, *feature, "");
+  return out.failed(error, std::move(json));
+}
+
+int resume_verb(VerbContext& context) {
+  std::vector<std::string> words;
+  std::optional<std::string> reason;
+  Arguments& arguments = context.arguments();
+  arguments.words("FEATURE", words, "its id, such as FEAT-123");
+  arguments.value("--reason", reason, "TEXT", "ends another's pause, too; goes on record");
+  if (const auto status = context.parse_some(words, "a feature")) return *status;
+  Output& out = context.out();
+  const auto feature = feature_of(words, "resume");
+  if (!feature) return out.failed(feature.error());
+  auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  service::ReleaseCommand command;
+  command.wanted = wanted(*feature);
+  const auto reply = (*open)->locks.release(command);
+  if (!reply) return out.failed(reply.error());
+  if (!reply->not_owner.empty() && reason && !reason->empty()) {
+    return break_pause(context, (*open)->locks, *feature, *reason);
+  }
+  service::Json json = service::release_json(*reply);
+  if (!reply->released.empty()) {
+    return print_resumed(context, (*open)->locks, reply->released.front(), std::move(json));
+  }
+  std::optional<Error> error = service::release_error(*reply, false);
+  json["resumed"] = false;
+  if (reply->not_owner.empty()) {
+    error = Error{Code::kNotFound, reply->not_held.front() + " is not held: nothing was paused",
+                  "see: lockkeeper list"};
+  } else {
+    error->hint = "to end another's pause on record: lockkeeper resume " + shell_quote(*feature) +
+                  " --reason TEXT" + context.repeated_flags();
+  }
+  return out.failed(*error, std::move(json));
+}
+
+int gate_verb(VerbContext& context) {
+  std::vector<std::string> words;
+  std::optional<std::string> wait;
+  Arguments& arguments = context.arguments();
+  arguments.words("FEATURE", words, "its id, such as FEAT-123");
+  arguments.optional_value("--wait", wait, "DURATION",
+                           "wait while it is paused; without a value, for ever");
+  if (const auto status = context.parse_some(words, "a feature")) return *status;
+  Output& out = context.out();
+  const auto feature = feature_of(words, "gate");
+  if (!feature) return out.failed(feature.error());
+  service::PassGate how;
+  how.feature = *feature;
+  if (wait && wait->empty()) {
+    how.wait_ms = service::kWaitForEver;
+  } else if (wait) {
+    auto length = parse_duration_ms(*wait);
+    if (!length) {
+      return out.failed(
+          {length.error().code, "--wait: " + length.error().message, length.error().hint});
+    }
+    how.wait_ms = *length;
+  }
+  auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  std::optional<SignalWatch> signals;
+  Progress progress(out, *context.runtime().clock);
+  if (how.wait_ms) signals.emplace();
+  how.on_wait = [&](const service::WaitProgress& waits) {
+    progress.show(waits);
+    return signals->signal() == 0;
+  };
+  const auto passed = service::pass_gate((*open)->locks, how);
+  progress.clear();
+  if (!passed) return out.failed(passed.error());
+  service::Json json = service::gate_json(passed->gate);
+  if (passed->outcome == service::Ended::kGranted) {
+    out.object(json);
+    out.text(passed->gate.mine ? "paused by you" : "open");
+    return 0;
+  }
+  Error error{Code::kHeld, service::paused_text(passed->gate, context.now_wall_ms()),
+              "stop, and wait until it is resumed: " + gate_command(context, *feature, "")};
+  if (passed->outcome == service::Ended::kTimeout) {
+    error.code = Code::kTimeout;
+    const std::int64_t seconds_ms = passed->waited_ms / 1000 * 1000;
+    const std::string after = seconds_ms > 0 ? " after " + format_duration(seconds_ms) : "";
+    error.message = "still shut" + after + ": " + error.message;
+  } else if (passed->outcome == service::Ended::kInterrupted) {
+    error.code = Code::kFailed;
+    error.message = "interrupted: " + error.message;
+  }
+  const int status = out.failed(error, std::move(json));
+  return passed->outcome == service::Ended::kInterrupted ? signals->exit_status() : status;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,21 @@
+#include "cli/verbs/plan_input.h"
+
+#include "base/fd.h"
+#include "yaml/document.h"
+
+namespace lockkeeper::cli {
+
+Result<std::string> read_plan_text(const std::string& file) {
+  auto text = read_file(file, yaml::DocumentLimits().bytes);
+  if (text) return text;
+  Error& error = text.error();
+  if (error.code == Code::kFailed) error.code = Code::kInvalidInput;
+  if (error.hint.empty()) {
+    error.hint = error.code == Code::kNotFound        ? "name a file that is there"
+                 : error.code == Code::kLimitExceeded ? "divide the plan into several"
+                                                      : "name a readable file with a plan";
+  }
+  return text;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,329 @@
+// `plan`: what keeps the agents of a plan apart, in how many rounds they can run, and what to
+// change.
+#include <sys/stat.h>
+
+#include <climits>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/verbs/plan_input.h"
+#include "cli/verbs/plan_view.h"
+#include "cli/verbs/verbs.h"
+#include "plan/drawings.h"
+#include "plan/edit.h"
+#include "plan/findings_report.h"
+#include "realm/children.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using service::Json;
+
+constexpr std::uint64_t kJobsMax = 1'000'000;
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<std::string> jobs, timeline, graph, apply, output;
+  bool locks_only = false;
+  bool mermaid = false;
+  bool in_place = false;
+};
+
+void declare(Arguments& arguments, Options& options) {
+  arguments.words("FILE", options.files, "work packages or scopes, YAML or JSON");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--jobs", options.jobs, "N", "at most so many agents at once");
+  arguments.flag("--locks-only", options.locks_only,
+                 "leave aside what two may write and neither locks");
+  arguments.value("--timeline", options.timeline, "SVG", "draw who works when into this file");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--graph", options.graph, "SVG", "draw rounds, dependencies and conflicts");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--mermaid", options.mermaid, "the graph as a Mermaid flowchart on stdout");
+  arguments.value(
+      "--apply", options.apply, "N",
+      "the plan with resolution N, on stdout unless\n--output or --in-place says where");
+  arguments.value("--output", options.output, "NEW", "write the changed plan to this file");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--in-place", options.in_place, "change FILE itself");
+}
+
+std::optional<Error> check(const Options& options) {
+  const auto usage = [](const std::string& message) {
+    return Error{Code::kUsage, "plan: " + message, "see: lockkeeper plan --help"};
+  };
+  if (options.files.size() != 1) return usage("one FILE at a time");
+  const bool writes = options.output || options.in_place;
+  if (writes && !options.apply) return usage("--output and --in-place go with --apply N");
+  if (options.output && options.in_place)
+    return usage("--output and --in-place exclude each other");
+  if (options.apply && (options.mermaid || options.timeline || options.graph)) {
+    return usage("--apply stands alone; draw the new plan afterwards");
+  }
+  return std::nullopt;
+}
+
+struct Surroundings {
+  plan::LoadOptions load;
+  std::string root;  // empty: no realm
+};
+
+// The realm's own prefixes and purposes, where there is one; a plan can be made anywhere.
+Result<Surroundings> surroundings(const VerbContext& context) {
+  Surroundings around;
+  around.load.opaque_keys = true;
+  const auto realm = context.realm({});
+  if (!realm) return around;
+  LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
+  around.load.keys = settings.key_rules(*realm);
+  around.load.keys.strict = false;
+  around.root = realm->root;
+  return around;
+}
+
+plan::ProposeOptions propose_options(const Surroundings& around,
+                                     const plan::AnalysisOptions& analysis) {
+  plan::ProposeOptions options;
+  options.analysis = analysis;
+  options.keys = around.load.keys;
+  options.children = [](const std::string&) { return std::nullopt; };
+  if (!around.root.empty()) options.children = realm::children_on_disk(around.root);
+  return options;
+}
+
+Result<void> think(Planned& planned, const Surroundings& around) {
+  LK_ASSIGN(planned.analysis, plan::analyse(planned.loaded.plan, planned.options));
+  LK_ASSIGN(planned.worth, plan::is_locking_worth_it(planned.loaded.plan, planned.analysis));
+  LK_ASSIGN(planned.proposals, plan::propose(planned.loaded.plan, planned.analysis,
+                                             propose_options(around, planned.options)));
+  return {};
+}
+
+// Bytes as they are, for a file or another program; at a terminal nothing may move the cursor.
+void print_raw(Output& out, const std::string& text) {
+  if (out.quiet()) return;
+  if (out.options().out_is_terminal) return out.text(text);
+  std::fwrite(text.data(), 1, text.size(), out.options().out);
+}
+
+Result<void> write_file(const std::string& path, std::string_view content) {
+  struct stat known{};
+  const bool there = ::stat(path.c_str(), &known) == 0;
+  char physical[PATH_MAX];
+  // Through a symlink: the link stays.
+  const std::string target = ::realpath(path.c_str(), physical) != nullptr ? physical : path;
+  if (there && !S_ISREG(known.st_mode)) {
+    return fail(Code::kInvalidInput, quote(path) + " is no file", "name a file");
+  }
+  if (auto written = replace_file_durably(target, content); !written) {
+    const std::string& why = written.error().message;  // names the temporary file, too
+    return fail(Code::kFailed,
+                "cannot write " + quote(path) + why.substr(std::min(why.rfind(": "), why.size())),
+                "name a file in a folder that can be written");
+  }
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::chmod(target.c_str(), there ? known.st_mode & 07777 : 0666 & ~mask);
+  return {};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat one{}, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+Result<void> draw(Output& out, const Options& options, const Planned& planned) {
+  const plan::Plan& plan = planned.loaded.plan;
+  const std::string title = plan.feature.empty() ? planned.file : plan.feature;
+  const auto put = [&](const std::string& path, const std::string& svg) -> Result<void> {
+    if (path == "-") {
+      print_raw(out, svg);
+      return {};
+    }
+    if (same_file(path, planned.file)) {
+      return fail(Code::kUsage, quote(path) + " is the plan itself", "name another file");
+    }
+    LK_CHECK(write_file(path, svg));
+    out.note("drew " + path);
+    return {};
+  };
+  if (options.timeline) {
+    LK_CHECK(put(*options.timeline,
+                 draw::timeline_svg(plan::timeline_picture(plan, planned.analysis, title))));
+  }
+  if (options.graph) {
+    LK_CHECK(put(*options.graph, plan::graph_svg(plan, planned.analysis, title)));
+  }
+  return {};
+}
+
+// Does stdout carry what a program is going to read?
+bool prints_data(const Options& options) {
+  return options.mermaid || options.apply || options.timeline == "-" || options.graph == "-";
+}
+
+int unusable(Output& out, const Options& options, const Planned& planned) {
+  Json json = {{"file", planned.file}, {"findings", Json::array()}};
+  for (const plan::Finding& finding : planned.loaded.findings) {
+    json["findings"].push_back(plan::finding_json(finding));
+  }
+  if (!prints_data(options)) {
+    for (const Line& line : finding_lines(planned.file, planned.loaded.findings, out.columns())) {
+      out.line(line);
+    }
+  }
+  return out.failed(
+      {Code::kInvalidInput, planned.file + " cannot be planned",
+       "correct what was found; more: lockkeeper validate " + shell_quote(planned.file)},
+      std::move(json));
+}
+
+// Does the pair of that conflict still meet, by the names of its jobs?
+Result<bool> conflict_stays(const plan::Plan& before, const plan::Conflict& conflict,
+                            const plan::Plan& after, plan::ConflictOptions options) {
+  const auto find = [&](std::size_t job) {
+    return std::ranges::find(after.jobs, before.jobs[job].id, &plan::Job::id);
+  };
+  const auto a = find(conflict.a);
+  const auto b = find(conflict.b);
+  if (a == after.jobs.end() || b == after.jobs.end()) return false;  // merged
+  const plan::Closure closure(plan::needs_of(after));
+  const auto number = [&](auto job) { return static_cast<std::size_t>(job - after.jobs.begin()); };
+  if (closure.ordered(number(a), number(b))) return false;
+  LK_ASSIGN(const std::optional<plan::Meeting> meeting, plan::meeting_of(*a, *b, options));
+  return meeting.has_value();
+}
+
+struct Applied {
+  const plan::Proposal* proposal = nullptr;
+  yaml::Rewritten written;
+  plan::Cost before, after;
+};
+
+Result<Applied> apply(const Options& options, const Planned& planned, const std::string& text,
+                      const Surroundings& around) {
+  LK_ASSIGN(const std::uint64_t number, parse_number(*options.apply, "--apply", kJobsMax));
+  Applied applied;
+  const auto& list = planned.proposals.list;
+  if (number > list.size()) {
+    return fail(Code::kNotFound,
+                "there is no resolution " + std::to_string(number) + "; " +
+                    (list.empty() ? "the plan has no conflict to resolve"
+                                  : "they go from 1 to " + std::to_string(list.size())),
+                "see them: lockkeeper plan " + shell_quote(planned.file));
+  }
+  applied.proposal = &list[number - 1];
+  LK_ASSIGN(applied.written, plan::apply_change(text, planned.loaded.plan, applied.proposal->change,
+                                                around.load.keys));
+  const plan::Loaded again = plan::load_plan(applied.written.text, around.load);
+  const plan::Conflict& conflict = planned.analysis.conflicts.listed[applied.proposal->conflict];
+  if (!again.usable()) {
+    return fail(Code::kFailed, "the changed plan could not be read again", "nothing was written");
+  }
+  LK_ASSIGN(const bool stays,
+            conflict_stays(planned.loaded.plan, conflict, again.plan, planned.options.conflicts));
+  if (stays) {
+    return fail(Code::kFailed, "the conflict would still be there", "nothing was written");
+  }
+  LK_ASSIGN(const plan::Analysis after, plan::analyse(again.plan, planned.options));
+  applied.before = planned.analysis.cost;
+  applied.after = after.cost;
+  return applied;
+}
+
+int show_applied(Output& out, const Options& options, const Planned& planned,
+                 const Applied& applied) {
+  const std::optional<std::string> target = options.in_place ? planned.file : options.output;
+  if (target) {
+    if (!options.in_place && same_file(*target, planned.file)) {
+      return out.failed({Code::kUsage, quote(*target) + " is the plan itself",
+                         "say --in-place if it is to be changed"});
+    }
+    if (auto written = write_file(*target, applied.written.text); !written) {
+      return out.failed(written.error());
+    }
+  }
+  const std::string words = plan::resolution_text(applied.proposal->resolution);
+  Json json = {{"file", planned.file}, {"applied", applied.proposal->number}};
+  json["resolution"] = plan::resolution_name(applied.proposal->resolution.kind);
+  json["summary"] = words;
+  json["output"] = target ? Json(*target) : Json();
+  json["before"] = cost_json(applied.before);
+  json["after"] = cost_json(applied.after);
+  json["comments_kept"] = !applied.written.whole;
+  if (!target) json["text"] = applied.written.text;
+  out.object(json);
+  if (out.json()) return 0;
+  if (!target) print_raw(out, applied.written.text);
+  if (applied.written.whole) {
+    out.warning(
+        "the change could not be made in place: the plan was written anew, without its "
+        "comments");
+  }
+  out.note((target ? "wrote " + *target + ": " : "") + words + ": " +
+           std::to_string(applied.before.rounds) + " → " + std::to_string(applied.after.rounds) +
+           " rounds, " + minutes_text(applied.before.minutes) + " → " +
+           minutes_text(applied.after.minutes));
+  return 0;
+}
+
+int show(Output& out, const Options& options, const Planned& planned) {
+  const bool drawn = options.timeline == "-" || options.graph == "-";
+  if (auto done = draw(out, options, planned); !done) return out.failed(done.error());
+  if (options.mermaid) {
+    const std::string text = plan::mermaid(planned.loaded.plan, planned.analysis);
+    if (out.json()) {
+      out.object({{"file", planned.file}, {"mermaid", text}});
+    } else {
+      print_raw(out, text);
+    }
+    return 0;
+  }
+  if (drawn) return 0;
+  out.object(plan_json(planned));
+  if (out.json()) return 0;
+  for (const Line& line : plan_lines(planned, out.columns())) out.line(line);
+  const auto& findings = planned.loaded.findings;
+  if (!findings.empty()) {
+    out.note(std::to_string(findings.size()) +
+             (findings.size() == 1 ? " name was" : " names were") +
+             " taken as written; see: lockkeeper validate " + shell_quote(planned.file));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int plan_verb(VerbContext& context) {
+  Options options;
+  declare(context.arguments(), options);
+  if (const auto status = context.parse_some(options.files, "a file")) return *status;
+  Output& out = context.out();
+  if (const auto error = check(options)) return out.failed(*error);
+  Planned planned;
+  planned.file = options.files.front();
+  planned.options.conflicts.locks_only = options.locks_only;
+  if (options.jobs) {
+    const auto jobs = parse_number(*options.jobs, "--jobs", kJobsMax);
+    if (!jobs) return out.failed(jobs.error());
+    planned.options.jobs = *jobs;
+  }
+  const auto around = surroundings(context);
+  if (!around) return out.failed(around.error());
+  const auto text = read_plan_text(planned.file);
+  if (!text) return out.failed(text.error());
+  planned.loaded = plan::load_plan(*text, around->load);
+  if (!planned.loaded.usable()) return unusable(out, options, planned);
+  if (auto thought = think(planned, *around); !thought) {
+    return out.failed(thought.error());
+  }
+  if (!options.apply) return show(out, options, planned);
+  const auto applied = apply(options, planned, *text, *around);
+  if (!applied) return out.failed(applied.error());
+  return show_applied(out, options, planned, *applied);
+}
+
+}  // namespace lockkeeper::cli

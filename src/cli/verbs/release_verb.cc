@@ -1,0 +1,118 @@
+// `release` and `renew`: what an owner does with the leases it has.
+#include <nlohmann/json.hpp>
+
+#include "cli/verbs/mail.h"
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// What was asked for is not there: perhaps because it was taken away, and then its owner must hear
+// of it now. Best effort: the answer itself does not depend on it.
+std::vector<core::LostLease> lost_notices(OpenLocks& open) {
+  std::vector<core::LostLease> lost;
+  const auto done = open.table.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(lost, table.take_lost_notices(open.locks.owner()));
+    return false;
+  });
+  if (!done) lost.clear();
+  return lost;
+}
+
+std::string released_text(const core::ReleaseReply& reply) {
+  std::string text;
+  const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
+  for (const std::string& key : reply.released) add("released " + key);
+  if (reply.released.empty()) add("nothing to release");
+  return text;
+}
+
+void tell_rest(Output& out, const core::ReleaseReply& reply) {
+  for (const std::string& key : reply.not_held) out.note(key + " was not held by you");
+  for (const auto& [key, owner] : reply.not_owner) {
+    out.note(key + " is held by " + service::owner_text(owner));
+  }
+}
+
+}  // namespace
+
+int release_verb(VerbContext& context) {
+  service::ReleaseCommand command;
+  std::vector<std::string> resources;
+  std::optional<std::string> task;
+  bool literal = false;
+  Arguments& arguments = context.arguments();
+  arguments.words("RESOURCE…", resources, "what to give back, each exactly as it was taken");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.values("--lease", command.lease_ids, "ID", "a whole lease; may be repeated");
+  arguments.value("--task", task, "ID", "all your leases of that task");
+  arguments.flag("--all", command.all, "all your leases");
+  arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  command.task = task.value_or("");
+  auto wanted = context.wanted(resources);
+  if (!wanted) return out.failed(wanted.error());
+  command.wanted = std::move(*wanted);
+  if (literal) command.wanted.syntax = key::Syntax::kLiteral;
+  auto open = context.open(resources);
+  if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
+  const auto reply = (*open)->locks.release(command);
+  if (!reply) return out.failed(reply.error());
+  service::Json json = service::release_json(*reply);
+  tell_messages(context, **open, json);
+  if (!reply->not_held.empty()) {
+    for (const core::LostLease& lost : lost_notices(**open)) {
+      out.warning(service::lost_text(lost));
+      json["lost"].push_back(service::lost_json(lost));
+    }
+  }
+  const std::optional<Error> error = service::release_error(*reply, command.all);
+  if (!error || !reply->released.empty()) out.text(released_text(*reply));
+  if (error) return out.failed(*error, std::move(json));
+  tell_rest(out, *reply);
+  out.object(json);
+  return 0;
+}
+
+int renew_verb(VerbContext& context) {
+  service::RenewCommand command;
+  std::vector<std::string> resources;
+  std::optional<std::string> ttl;
+  Arguments& arguments = context.arguments();
+  arguments.words("RESOURCE…", resources, "the leases that hold these");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.values("--lease", command.lease_ids, "ID", "a lease; may be repeated");
+  arguments.flag("--all", command.all, "all your leases");
+  arguments.value("--ttl", ttl, "DURATION",
+                  "from now on; never shortens. Else each one's own length");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (ttl) {
+    auto length = parse_duration_ms(*ttl, {.allow_none = true});
+    if (!length) return out.failed(length.error());
+    command.ttl_ms = *length;
+  }
+  auto wanted = context.wanted(resources);
+  if (!wanted) return out.failed(wanted.error());
+  command.wanted = std::move(*wanted);
+  auto open = context.open(resources);
+  if (!open) return out.failed(open.error());
+  expect_messages(context, **open);
+  const auto renewed = (*open)->locks.renew(command);
+  if (!renewed) return out.failed(renewed.error());
+  service::Json json = service::leases_json("renewed", *renewed);
+  tell_messages(context, **open, json);
+  out.object(json);
+  for (const core::Lease& lease : *renewed) {
+    for (const core::Claim& claim : lease.claims) {
+      out.text("renewed " + claim.resource.text() + ", " +
+               service::end_text(lease, context.now_wall_ms()));
+    }
+  }
+  if (renewed->empty()) out.text("nothing to renew");
+  return 0;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,234 @@
+#include "cli/verbs/run_verb.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/verbs/acquire_options.h"
+#include "cli/verbs/mail.h"
+#include "service/pause.h"
+#include "service/run.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using service::RunEvent;
+
+// --status-fd: run's own report, one object per line; stdout belongs to the command.
+class StatusReport {
+ public:
+  explicit StatusReport(std::optional<int> fd) : fd_(fd) {}
+
+  void write(const service::Json& json) const {
+    if (!fd_) return;
+    const std::string line = service::dump(json) + "\n";
+    // Who reads it may be gone; the command goes on all the same.
+    static_cast<void>(!::write(*fd_, line.data(), line.size()));
+  }
+
+  void event(const RunEvent& event) const {
+    service::Json json;
+    switch (event.what) {
+      case RunEvent::What::kGranted:
+        json = service::acquire_json(event.acquired);
+        break;
+      case RunEvent::What::kPaused:
+        json["paused"] = event.message;
+        break;
+      case RunEvent::What::kResumed:
+        json["resumed"] = event.message;
+        break;
+      case RunEvent::What::kStarted:
+        json["started"]["pid"] = event.pid;
+        break;
+      case RunEvent::What::kRenewTrouble:
+        json["trouble"] = event.message;
+        break;
+      case RunEvent::What::kMessage:
+        json["message"] = event.message;
+        break;
+      case RunEvent::What::kLost:
+        json["lost"] = event.message;
+        break;
+      case RunEvent::What::kEnded:
+        json["ended"]["exit_status"] = event.exit_status;
+        if (!event.message.empty()) json["ended"]["message"] = event.message;
+        break;
+    }
+    write(json);
+  }
+
+ private:
+  std::optional<int> fd_;
+};
+
+Result<std::optional<int>> status_descriptor(const std::optional<std::string>& text) {
+  if (!text) return std::optional<int>();
+  constexpr std::uint64_t kDescriptorMax = 1'000'000;
+  LK_ASSIGN(const std::uint64_t number, parse_number(*text, "--status-fd", kDescriptorMax));
+  const int fd = static_cast<int>(number);
+  if (::fcntl(fd, F_GETFD) < 0) {
+    return fail(Code::kInvalidInput, "--status-fd " + *text + " is not open",
+                "open it, as in: lockkeeper run --status-fd 3 … 3>report.json");
+  }
+  // The report is ours: whoever reads it must see its end when we are gone, not when the command
+  // and all that it has started are. The standard streams are the command's in any case.
+  if (fd > STDERR_FILENO) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return std::optional<int>(fd);
+}
+
+// --feature, else LOCKKEEPER_FEATURE. A name that no feature has is refused before anything is
+// done.
+Result<std::string> feature_of(const VerbContext& context, const std::optional<std::string>& flag) {
+  const auto& env = context.runtime().env;
+  const std::string feature =
+      flag ? *flag : realm::variable(env, "LOCKKEEPER_FEATURE").value_or("");
+  if (!flag && feature.empty()) return feature;
+  if (auto parsed = key::parse(service::pause_key(feature), {}); !parsed) {
+    return fail(Code::kInvalidInput,
+                std::string(flag ? "--feature" : "LOCKKEEPER_FEATURE") + " " + quote(feature, 60) +
+                    ": " + parsed.error().message,
+                parsed.error().hint);
+  }
+  return feature;
+}
+
+// Not granted, or shut out by the gate.
+Error refusal_of(const VerbContext& context, const service::RunResult& result,
+                 const AcquireOptions& options, const std::string& feature) {
+  Error error = service::refusal(result.acquired, asked(context, options));
+  if (!result.at_gate || result.acquired.conflicts.empty()) return error;
+  service::Gate gate{service::pause_key(feature), result.acquired.conflicts, false};
+  const std::string text = service::paused_text(gate, context.now_wall_ms());
+  if (result.acquired.outcome == service::Ended::kInterrupted) {
+    error.message = "interrupted; nothing was started: " + text;
+  } else {
+    error.message = "nothing was started: " + text;
+  }
+  error.hint = "wait until it is resumed: lockkeeper gate " + shell_quote(feature) + " --wait" +
+               context.repeated_flags();
+  return error;
+}
+
+// What was written to the caller before; what comes while the command runs is for its own calls.
+void tell_mail(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+  service::Json messages;
+  tell_messages(context, open, messages);
+  if (!messages.empty()) report.write(messages);
+  open.locks.take_messages_along(false);
+}
+
+// The end of a run whose lease was granted.
+int status_of(Output& out, const service::RunResult& result, bool keep_going) {
+  if (result.lost && (!keep_going || !result.started)) return exit_status(Code::kLost);
+  if (result.signal == 0) return result.exit_status;
+  out.note(result.started ? "interrupted while paused; the command had ended with status " +
+                                std::to_string(result.exit_status)
+                          : "interrupted while paused; nothing was started");
+  return 128 + result.signal;
+}
+
+}  // namespace
+
+void tell_run(Output& out, const RunEvent& event) {
+  switch (event.what) {
+    case RunEvent::What::kGranted:
+      for (const auto& lost : event.acquired.lost) out.warning(service::lost_text(lost));
+      for (const std::string& warning : event.acquired.warnings) out.warning(warning);
+      break;
+    case RunEvent::What::kRenewTrouble:
+      out.warning(event.message);
+      break;
+    case RunEvent::What::kMessage:
+      out.warning("message from " + event.message);
+      break;
+    case RunEvent::What::kLost:
+      out.warning("the lock is lost: " + event.message);
+      break;
+    case RunEvent::What::kEnded:
+      if (!event.message.empty()) out.note(event.message);
+      break;
+    case RunEvent::What::kPaused:
+      out.note(event.message + "; waiting");
+      break;
+    case RunEvent::What::kResumed:
+    case RunEvent::What::kStarted:
+      break;
+  }
+}
+
+int run_verb(VerbContext& context) {
+  AcquireOptions options;
+  service::RunCommand command;
+  std::optional<std::string> status_fd, feature;
+  declare_acquire(context.arguments(), options, false);
+  context.arguments().command(command.argv, "what to run while the lock is held");
+  context.arguments().flag("--keep-going", command.keep_going,
+                           "let the command go on if the lock is lost");
+  context.arguments().value("--status-fd", status_fd, "N",
+                            "write run's own report, as JSON lines, to this descriptor");
+  context.arguments().value("--feature", feature, "ID",
+                            "wait while this feature is paused, before it starts and\nbefore it "
+                            "ends (else LOCKKEEPER_FEATURE)");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (command.argv.empty()) {
+    return out.failed(
+        {Code::kUsage, "run needs a command after --", "lockkeeper run RESOURCE… -- COMMAND…"});
+  }
+  const auto fd = status_descriptor(status_fd);
+  if (!fd) return out.failed(fd.error());
+  if (auto read = read_resources(context, options); !read) return out.failed(read.error());
+  auto acquire = acquire_command(context, options);
+  if (!acquire) return out.failed(acquire.error());
+  command.acquire = std::move(*acquire);
+  auto heeded = feature_of(context, feature);
+  if (!heeded) return out.failed(heeded.error());
+  command.feature = std::move(*heeded);
+  auto open = context.open(options.resources, true);
+  if (!open) return out.failed(open.error());
+
+  const StatusReport report(*fd);
+  std::optional<SignalWatch> signals;
+  std::optional<Progress> progress;
+  int signal_status = 0;
+  // Before it asks: a signal must find a handler as soon as there is a waiter to take back.
+  if (command.acquire.wait_ms || !command.feature.empty()) signals.emplace();
+  command.acquire.on_wait = [&](const service::WaitProgress& wait) {
+    if (!progress) progress.emplace(out, *context.runtime().clock);
+    progress->show(wait);
+    if (signals->signal() != 0) signal_status = signals->exit_status();
+    return signal_status == 0;
+  };
+  command.given_up = [&] {
+    progress.reset();
+    if (signals && signals->signal() != 0) signal_status = signals->exit_status();
+    signals.reset();
+    return signal_status != 0;
+  };
+  expect_messages(context, **open);
+  const auto watch = [&](const RunEvent& event) {
+    tell_run(out, event);
+    report.event(event);
+    if (event.what == RunEvent::What::kGranted) tell_mail(context, **open, report);
+  };
+  const auto result = service::run((*open)->locks, command, watch);
+  progress.reset();
+  if (!result) return out.failed(result.error());
+  const service::Ended outcome = result->acquired.outcome;
+  if (service::outcome_status(outcome) != 0) {
+    service::Json json = service::acquire_json(result->acquired);
+    tell_messages(context, **open, json);
+    report.write(json);
+    out.failed(refusal_of(context, *result, options, command.feature), json);
+    return signal_status != 0 ? signal_status : service::outcome_status(outcome);
+  }
+  return status_of(out, *result, command.keep_going);
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,28 @@
+// For tests alone: what a command prints.
+#pragma once
+
+#include "base/captured_stream.h"
+#include "cli/cli.h"
+#include "cli/testing.h"
+#include "cli/verbs/verbs.h"
+
+namespace lockkeeper::cli {
+
+// What a command says that needs no store. It must succeed, without a word on stderr.
+inline std::string said(const std::vector<std::string>& words) {
+  layout::Runtime runtime;
+  runtime.env = [](const char*) { return std::nullopt; };
+  const CapturedStream out, err;
+  CliEnvironment environment;
+  environment.runtime = &runtime;
+  environment.verbs = all_verbs();
+  environment.out = out.get();
+  environment.err = err.get();
+  std::vector<const char*> arguments = {"lockkeeper"};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  EXPECT_EQ(run_cli(static_cast<int>(arguments.size()), arguments.data(), environment), 0);
+  EXPECT_EQ(err.text(), "");
+  return out.text();
+}
+
+}  // namespace lockkeeper::cli

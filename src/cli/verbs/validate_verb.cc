@@ -1,0 +1,173 @@
+// `validate`: what is wrong with a plan, before anybody starts on it.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+#include "cli/verbs/plan_input.h"
+#include "cli/verbs/verbs.h"
+#include "plan/findings_report.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using plan::FileReport;
+using plan::Finding;
+using plan::Severity;
+
+// The realm's own prefixes and purposes, where there is one; a plan can be checked anywhere.
+Result<plan::ValidateOptions> options_for(const VerbContext& context, bool strict) {
+  plan::ValidateOptions options;
+  options.strict = strict;
+  const auto realm = context.realm({});
+  if (!realm) return options;
+  LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
+  options.keys = settings.key_rules(*realm);
+  options.keys.strict = false;  // ours are warnings until --strict says otherwise
+  return options;
+}
+
+// Broken at the terminal's edge, all of it indented.
+void show_text(Output& out, const std::string& text, std::size_t indent) {
+  const std::size_t columns = out.columns() > indent + 20 ? out.columns() - indent : 0;
+  std::string lines = wrap(text, columns);
+  const std::string blank(indent, ' ');
+  for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += indent + 1) {
+    lines.insert(at + 1, blank);
+  }
+  out.text(blank + lines);
+}
+
+std::string place_of(const FileReport& report, const Finding& finding) {
+  if (finding.place.line == 0) return report.file;
+  return report.file + ":" + std::to_string(finding.place.line) + ":" +
+         std::to_string(finding.place.column);
+}
+
+// Those of one rule. What they all advise is said once, below them.
+void show_group(Output& out, const FileReport& report, const std::vector<const Finding*>& group) {
+  const std::string& hint = group.front()->hint;
+  const bool same = group.size() > 1 && std::ranges::all_of(group, [&](const Finding* each) {
+                      return each->hint == hint;
+                    });
+  for (const Finding* const finding : group) {
+    const bool error = finding->severity == Severity::kError;
+    Line line = {{"  " + place_of(report, *finding) + ": "},
+                 {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}};
+    if (out.columns() == 0) {  // one line for grep and editors
+      line.push_back({": " + finding->message});
+      out.line(line);
+    } else {
+      line.push_back({"  " + finding->package, Style::kDim});
+      out.line(fit(line, out.columns()));
+      show_text(out, finding->message, 4);
+    }
+    if (!same && !finding->hint.empty()) show_text(out, "→ " + finding->hint, 4);
+  }
+  if (same && !hint.empty()) show_text(out, "→ " + hint, 2);
+}
+
+void show_findings(Output& out, const FileReport& report) {
+  std::map<std::string, std::vector<const Finding*>> by_rule;
+  for (const Finding& finding : report.result.findings) by_rule[finding.rule].push_back(&finding);
+  for (const plan::Rule& rule : plan::rules()) {
+    const auto group = by_rule.find(rule.name);
+    if (group == by_rule.end()) continue;
+    out.line(fit({{rule.name, Style::kBold}, {std::string("  ") + rule.summary, Style::kDim}},
+                 out.columns()));
+    show_group(out, report, group->second);
+  }
+}
+
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+void show_summary(Output& out, const FileReport& report) {
+  const plan::Validated& result = report.result;
+  const std::size_t errors = result.count(Severity::kError);
+  const std::size_t warnings = result.count(Severity::kWarning);
+  Line line = {{report.file + ": " +
+                counted(result.packages, result.plan.scopes ? "agent" : "package") + ", " +
+                counted(result.locks + result.keys, "lock") + ": "}};
+  if (errors + warnings == 0) line.push_back({"nothing found", Style::kGreen});
+  if (errors > 0) line.push_back({counted(errors, "error"), Style::kRed});
+  if (errors > 0 && warnings > 0) line.push_back({", "});
+  if (warnings > 0) line.push_back({counted(warnings, "warning"), Style::kYellow});
+  out.line(line);
+}
+
+// Every file is looked at, whatever is wrong with another.
+struct Looked {
+  std::vector<FileReport> reports;
+  std::optional<Error> unreadable;  // the first that could not be read
+  bool valid = true;
+};
+
+Looked look_at(Output& out, const std::vector<std::string>& files,
+               const plan::ValidateOptions& options) {
+  Looked looked;
+  for (const std::string& file : files) {
+    const auto text = read_plan_text(file);
+    if (text) {
+      looked.reports.push_back({file, plan::validate(*text, options)});
+      looked.valid &= looked.reports.back().result.count(Severity::kError) == 0;
+      continue;
+    }
+    if (looked.unreadable) {
+      out.warning(text.error().message);
+    } else {
+      looked.unreadable = text.error();
+    }
+    looked.valid = false;
+  }
+  return looked;
+}
+
+// For programs, beside the findings: people have the summary.
+Error found(const Looked& looked) {
+  std::size_t errors = 0;
+  for (const FileReport& report : looked.reports) errors += report.result.count(Severity::kError);
+  return {Code::kInvalidInput,
+          counted(errors, "error") + " in " + counted(looked.reports.size(), "file"),
+          "correct what the findings name"};
+}
+
+}  // namespace
+
+int validate_verb(VerbContext& context) {
+  std::vector<std::string> files;
+  bool strict = false;
+  bool sarif = false;
+  Arguments& arguments = context.arguments();
+  arguments.words("FILE…", files, "work packages or scopes, YAML or JSON");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--strict", strict, "warnings are errors");
+  arguments.flag("--sarif", sarif, "SARIF 2.1.0 on stdout, for code hosts");
+  if (const auto status = context.parse_some(files, "a file")) return *status;
+  Output& out = context.out();
+  const auto options = options_for(context, strict);
+  if (!options) return out.failed(options.error());
+  const Looked looked = look_at(out, files, *options);
+  const int status = looked.valid ? 0 : exit_status(Code::kInvalidInput);
+  if (sarif) {
+    out.data(plan::sarif_json(looked.reports, LOCKKEEPER_VERSION));
+    if (!looked.unreadable) return status;
+    out.warning(looked.unreadable->message);
+    return exit_status(looked.unreadable->code);
+  }
+  service::Json json = {{"valid", looked.valid}, {"files", service::Json::array()}};
+  for (const FileReport& report : looked.reports) {
+    json["files"].push_back(plan::report_json(report));
+    if (out.json()) continue;
+    show_findings(out, report);
+    show_summary(out, report);
+  }
+  if (looked.unreadable) return out.failed(*looked.unreadable, std::move(json));
+  if (!looked.valid) json["error"] = service::error_json(found(looked));
+  out.object(json);
+  return status;
+}
+
+}  // namespace lockkeeper::cli

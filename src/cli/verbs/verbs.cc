@@ -1,0 +1,169 @@
+#include "cli/verbs/verbs.h"
+
+#include "cli/verbs/doctor_verb.h"
+#include "cli/verbs/run_verb.h"
+#include "demo/demo_verb.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// In the order in which a person meets them.
+constexpr Verb kVerbs[] = {
+    {"acquire", "Take resources, all or nothing",
+     "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
+     "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
+     "  lockkeeper acquire src/a.py --wait=10m      wait in the queue, at most so long\n"
+     "  lockkeeper acquire docs/ --mode shared      others may hold it shared, too\n"
+     "  lockkeeper acquire db:migration-slot --attach $$   ends with this shell\n",
+     acquire_verb},
+    {"release", "Give back what you hold",
+     "  lockkeeper release src/auth/login.py\n"
+     "  lockkeeper release --all\n"
+     "  lockkeeper release --task T-17\n",
+     release_verb},
+    {"renew", "Make your leases last longer",
+     "  lockkeeper renew src/auth/login.py --ttl 2h\n"
+     "  lockkeeper renew --all\n",
+     renew_verb},
+    {"check", "Is it free, or yours? Changes nothing",
+     "  lockkeeper check src/auth/login.py && edit src/auth/login.py\n"
+     "  lockkeeper check --held src/auth/login.py     only if you hold it\n"
+     "  lockkeeper check src/a.py --fence \"$FENCE\"    is that lease still current?\n",
+     check_verb},
+    {"list", "Who holds what, and who waits",
+     "  lockkeeper list\n"
+     "  lockkeeper list --tree\n"
+     "  lockkeeper list --under src/auth/ --json\n"
+     "  lockkeeper list --all-realms\n",
+     list_verb},
+    {"run", "Hold resources while a command runs",
+     "  lockkeeper run src/auth/ -- claude -p \"mend the login\"\n"
+     "  lockkeeper run --wait db:migration-slot -- make migrate\n"
+     "  lockkeeper run --feature FEAT-123 src/ -- make      heed its pause\n",
+     run_verb},
+    {"guard", "Hold a folder while a command runs: agent-dir locks",
+     "  lockkeeper guard -- yarn github-workflows-agent --all\n"
+     "  lockkeeper guard --agents plan,implement --stale-timeout 20 -- ./agents.sh\n"
+     "  lockkeeper guard --cwd ~/app --stale-timeout 0 -- make   clears any lock there\n",
+     guard_verb},
+    {"break", "End another's lease, on record",
+     "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
+     "  lockkeeper break --agent frontend --dead --reason \"crashed\"\n"
+     "  lockkeeper break --lease ID --reason \"taking over\"\n",
+     break_verb},
+    {"log", "What happened: grants, releases, expiries, breaks",
+     "  lockkeeper log --since 10m\n"
+     "  lockkeeper log --under src/auth/ --follow\n"
+     "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
+     log_verb},
+    {"message", "A note to a lock's holder, who sees it at its next command",
+     "  lockkeeper message send backend \"may I have src/a.py at noon?\" --type question\n"
+     "  lockkeeper message send --holder src/a.py \"I wait for this one\"\n"
+     "  lockkeeper message list --all\n"
+     "  lockkeeper message read           show what is unread, and mark it as read\n",
+     message_verb},
+    {"layout", "The lock files of other tools that are read and written",
+     "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
+     "  lockkeeper layout list\n"
+     "  lockkeeper layout ignore out/locks/broken.lock\n"
+     "  lockkeeper layout remove mkdir-1a2b3c4d\n",
+     layout_verb},
+    {"adopt", "Make another tool's lock yours",
+     "  lockkeeper adopt spec/.locks/files/src__a.py\n"
+     "  lockkeeper adopt src/a.py --reason \"its agent is gone\"\n",
+     adopt_verb},
+    {"pause", "Stop all work on a feature",
+     "  lockkeeper pause FEAT-123 --reason \"the contract changes\"\n"
+     "  lockkeeper pause FEAT-123 --reason \"plan revision\" --ttl 30m\n",
+     pause_verb},
+    {"resume", "Let work on a feature go on",
+     "  lockkeeper resume FEAT-123\n"
+     "  lockkeeper resume FEAT-123 --reason \"its lead is gone\"   another's pause\n",
+     resume_verb},
+    {"gate", "May work on a feature go on? Takes nothing",
+     "  lockkeeper gate FEAT-123 || exit\n"
+     "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most so long\n",
+     gate_verb},
+    {"ports", "Four ports for a session's services",
+     "  lockkeeper ports allocate backend-1 >ports.env && . ./ports.env\n"
+     "  lockkeeper ports release backend-1\n"
+     "  lockkeeper ports status\n",
+     ports_verb},
+    {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
+     "  lockkeeper coordinator acquire src/users.py --reason \"JWT\" --ttl-minutes 60\n"
+     "  lockkeeper coordinator release src/users.py\n"
+     "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n",
+     coordinator_verb},
+    {"task", "Task and file locks as folders, for scripts that take them by mkdir",
+     "  lockkeeper task acquire T-17 --file src/a.py   ACQUIRED, or BUSY and exit 75\n"
+     "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n"
+     "  lockkeeper task release T-17\n"
+     "  lockkeeper task list\n"
+     "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n",
+     task_verb},
+    {"coordmcp", "CoordMCP's tools, over the same locks",
+     "  lockkeeper coordmcp lock_files --agent-id A --project-id P --file src/a.py \\\n"
+     "    --reason JWT\n"
+     "  lockkeeper coordmcp lock_files --wait=10m --args \\\n"
+     "    '{\"agent_id\":\"A\",\"project_id\":\"P\",\"files\":[\"src/a.py\"],\"reason\":\"JWT\"}'\n"
+     "  lockkeeper coordmcp get_locked_files --project-id P\n"
+     "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
+     coordmcp_verb},
+    {"workflow", "Run a plan's agents side by side, or handle a workflow's lock files",
+     "  lockkeeper workflow run plan.yaml --jobs 4\n"
+     "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for all without one\n"
+     "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
+     "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n"
+     "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n"
+     "  lockkeeper workflow status --output out\n"
+     "  lockkeeper workflow unlock --output out --agent frontend\n"
+     "  lockkeeper workflow clean --output out      the workflow is over\n",
+     workflow_verb},
+    {"validate", "What is wrong with a plan, before anybody starts on it",
+     "  lockkeeper validate work-packages.yaml\n"
+     "  lockkeeper validate --strict plans/*.yaml\n"
+     "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
+     validate_verb},
+    {"plan", "Conflicts, rounds and timeline of a plan, and what to change",
+     "  lockkeeper plan work-packages.yaml\n"
+     "  lockkeeper plan scopes.yaml --jobs 4        four agents at most\n"
+     "  lockkeeper plan plan.yaml --graph graph.svg --timeline time.svg\n"
+     "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
+     "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
+     plan_verb},
+    {"mcp", "Serve the lock tools to coding agents (MCP)",
+     "  lockkeeper mcp                      started by a client, say by\n"
+     "                                      claude mcp add lock -- lockkeeper mcp\n"
+     "  lockkeeper mcp --http 127.0.0.1:7420\n"
+     "  lockkeeper mcp --dialect coordmcp\n",
+     mcp_verb},
+    {"config", "The settings in force, and where each comes from",
+     "  lockkeeper config show\n"
+     "  lockkeeper config show --json\n",
+     config_verb},
+    {"doctor", "Explain and mend a damaged store",
+     "  lockkeeper doctor\n"
+     "  lockkeeper doctor --repair\n",
+     doctor_verb},
+    {"purge", "End what is over, forget what is old",
+     "  lockkeeper purge\n"
+     "  lockkeeper purge --history    forget all events\n"
+     "  lockkeeper purge --store      remove the store, if nothing is held\n",
+     purge_verb},
+    {"completion", "Tab completion for your shell",
+     "  lockkeeper completion bash > /etc/bash_completion.d/lockkeeper\n"
+     "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n"
+     "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
+     completion_verb},
+    {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n",
+     demo::demo_verb},
+};
+
+}  // namespace
+
+std::span<const Verb> all_verbs() {
+  return kVerbs;
+}
+
+}  // namespace lockkeeper::cli

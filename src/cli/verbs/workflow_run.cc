@@ -1,0 +1,320 @@
+#include "cli/verbs/workflow_run.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/random.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "cli/verbs/crew_view.h"
+#include "crew/keeper.h"
+#include "crew/report/report.h"
+#include "plan/plan_file.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using crew::Standing;
+
+constexpr std::size_t kPlanBytesMax = 64U << 20;
+constexpr std::size_t kOrdersBytesMax = 64U << 20;
+constexpr std::uint64_t kJobsMax = 1'000;
+constexpr std::uint64_t kDraws = 1'000'000'000;
+constexpr const char* kDefaultFolder = ".workflow";
+
+// Everything a run needs to know before it begins.
+struct Prepared {
+  std::unique_ptr<OpenLocks> open;
+  plan::Plan plan;
+  std::string digest;
+  std::string output;  // physical
+  crew::ForemanOptions foreman;
+};
+
+std::string file_stem(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+Error unusable(const std::string& file, const std::vector<plan::Finding>& findings) {
+  const auto first = std::ranges::find(findings, plan::Severity::kError, &plan::Finding::severity);
+  const auto errors =
+      std::ranges::count(findings, plan::Severity::kError, &plan::Finding::severity);
+  std::string where = file;
+  if (first->place.line != 0) where += ":" + std::to_string(first->place.line);
+  std::string message = where + ": " + first->message;
+  if (errors > 1) message += " (and " + std::to_string(errors - 1) + " more)";
+  return {Code::kInvalidInput, message, "see: lockkeeper validate " + shell_quote(file)};
+}
+
+Result<plan::Plan> load(const OpenLocks& open, const std::string& file, const std::string& text) {
+  plan::LoadOptions options;
+  options.keys = open.table.settings().key_rules(open.table.realm());
+  plan::Loaded loaded = plan::load_plan(text, options);
+  if (!loaded.usable()) return fail(unusable(file, loaded.findings));
+  if (loaded.plan.jobs.empty()) {
+    return fail(Code::kInvalidInput, file + " has no agents to run",
+                "see: lockkeeper validate " + shell_quote(file));
+  }
+  return std::move(loaded.plan);
+}
+
+Result<void> check_commands(const plan::Plan& plan, const WorkflowRunOptions& options) {
+  if (!options.command.empty()) return {};
+  for (const plan::Job& job : plan.jobs) {
+    if (!job.command.empty()) continue;
+    return fail(Code::kInvalidInput, quote(job.id) + " has no command in " + options.file,
+                "give one for all who have none: lockkeeper workflow run " +
+                    shell_quote(options.file) + " -- COMMAND…");
+  }
+  return {};
+}
+
+// Made if it is not there; physical.
+Result<std::string> output_folder(const VerbContext& context, const realm::Realm& realm,
+                                  const WorkflowRunOptions& options, const plan::Plan& plan) {
+  std::string path;
+  if (options.output) {
+    path = *options.output;
+    if (path.empty() || path.find('\0') != std::string::npos) {
+      return fail(Code::kInvalidInput, "--output is no folder's name", "name one: --output DIR");
+    }
+    if (!path.starts_with('/')) {
+      LK_ASSIGN(const service::Wanted here, context.wanted({}));
+      path = here.base.folder + "/" + path;
+    }
+  } else {
+    const std::string name = plan.feature.empty() ? file_stem(options.file) : plan.feature;
+    path = realm.root + "/" + kDefaultFolder + "/" + crew::file_name_for(name);
+  }
+  if (auto made = make_folders(path, 0777); !made) {
+    made.error().message = "--output: " + made.error().message;
+    return fail(std::move(made.error()));
+  }
+  char physical[PATH_MAX];
+  if (::realpath(path.c_str(), physical) == nullptr) {
+    return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
+  }
+  // What lies in it is no agent's work and git's to ignore: it must not be the repository.
+  const std::string folder = std::string(physical) == "/" ? "" : physical;
+  if ((realm.root + "/").starts_with(folder + "/")) {
+    return fail(Code::kInvalidInput,
+                "--output " + quote(physical) + " holds all of " + quote(realm.root),
+                "name a folder of its own: --output DIR");
+  }
+  return std::string(physical);
+}
+
+Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOptions& foreman) {
+  if (options.jobs) {
+    LK_ASSIGN(const std::uint64_t jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
+    foreman.jobs = jobs;
+  }
+  if (options.grace) {
+    auto grace = parse_duration_ms(*options.grace, {});
+    if (!grace) {
+      grace.error().message = "--grace: " + grace.error().message;
+      return fail(std::move(grace.error()));
+    }
+    foreman.grace_ms = *grace;
+  }
+  return {};
+}
+
+std::vector<std::string> keeper_program(const VerbContext& context, const OpenLocks& open) {
+  std::vector<std::string> words{"/proc/self/exe", "workflow", "keep", "--realm",
+                                 open.table.realm().root};
+  if (context.common().store) {
+    words.push_back("--store");
+    words.push_back(*context.common().store);
+  }
+  return words;
+}
+
+Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options) {
+  Prepared run;
+  LK_CHECK(read_numbers(options, run.foreman));
+  LK_ASSIGN(run.open, context.open(std::vector<std::string>{}));
+  auto text = read_file(options.file, kPlanBytesMax);
+  if (!text) {
+    if (text.error().code == Code::kNotFound) text.error().hint = "name a file that is there";
+    return fail(std::move(text.error()));
+  }
+  LK_ASSIGN(run.plan, load(*run.open, options.file, *text));
+  LK_CHECK(check_commands(run.plan, options));
+  run.digest = sha256_hex(*text);
+  const realm::Realm& realm = run.open->table.realm();
+  LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
+  run.foreman.command = options.command;
+  run.foreman.strict_scope = options.strict_scope;
+  run.foreman.look_at_changes = !options.no_scope_check;
+  run.foreman.folder = realm.root;
+  run.foreman.keeper = keeper_program(context, *run.open);
+  return run;
+}
+
+crew::NewRun new_run(const VerbContext& context, const Prepared& run,
+                     const WorkflowRunOptions& options) {
+  crew::NewRun fresh;
+  fresh.record.started_ms = context.now_wall_ms();
+  const std::string time = format_time(fresh.record.started_ms);
+  fresh.record.id = time.substr(0, 10) + "T" + time.substr(11, 2) + time.substr(14, 2) +
+                    time.substr(17, 2) + "-" + std::to_string(::getpid());
+  fresh.record.plan = options.file;
+  fresh.record.feature = run.plan.feature;
+  fresh.record.realm = run.open->table.realm().root;
+  fresh.record.jobs = run.foreman.jobs;
+  fresh.head.plan_digest = run.digest;
+  const std::string& session = run.open->locks.owner().session;
+  // Two runs in two containers may have one process number and one second.
+  SystemRandom random;
+  fresh.head.session = (session.empty() ? "" : session + "/") + fresh.record.id + "-" +
+                       std::to_string(random_below(random, kDraws));
+  return fresh;
+}
+
+std::string again(const VerbContext& context, const WorkflowRunOptions& options) {
+  std::string text = "lockkeeper workflow run " + shell_quote(options.file) + " --resume";
+  if (options.output) text += " --output " + shell_quote(*options.output);
+  if (options.jobs) text += " --jobs " + shell_quote(*options.jobs);
+  if (options.strict_scope) text += " --strict-scope";
+  text += context.repeated_flags();
+  if (!options.command.empty()) text += " --";
+  for (const std::string& word : options.command) text += " " + shell_quote(word);
+  return text;
+}
+
+// The three files for people; a report that cannot be written is no reason to forget the run.
+Result<void> write_reports(const crew::Folder& output, const crew::RunRecord& record) {
+  LK_CHECK(output.write("report.json", service::dump(crew::record_json(record)) + "\n"));
+  LK_CHECK(output.write("report.md", crew::record_markdown(record)));
+  return output.write("timeline.svg", crew::record_svg(record));
+}
+
+std::size_t count(const crew::RunRecord& record, Standing standing) {
+  return static_cast<std::size_t>(
+      std::ranges::count(record.agents, standing, &crew::AgentRecord::standing));
+}
+
+std::string last_log(const crew::Folder& output, const crew::AgentRecord& agent) {
+  return output.path_of(std::string(crew::kAgentsName) + "/" + crew::file_name_for(agent.id) + "/" +
+                        std::to_string(agent.attempts.back().number) + "/" + crew::kLogName);
+}
+
+std::optional<Error> trouble(const crew::RunRecord& record, const crew::Folder& output,
+                             const std::string& go_on) {
+  const std::size_t failed = count(record, Standing::kFailed);
+  const std::size_t skipped = count(record, Standing::kSkipped);
+  const std::size_t stopped = count(record, Standing::kStopped);
+  if (failed + skipped + stopped == 0) return std::nullopt;
+  const std::string all = std::to_string(record.agents.size());
+  if (failed == 0) {
+    return Error{Code::kFailed,
+                 "the run was stopped: " + std::to_string(count(record, Standing::kDone)) + " of " +
+                     all + " agents are done",
+                 "go on: " + go_on};
+  }
+  const auto first =
+      std::ranges::find(record.agents, Standing::kFailed, &crew::AgentRecord::standing);
+  std::string text = std::to_string(failed) + " of " + all + " agents failed: " + first->id;
+  if (!first->why.empty()) text += " (" + why_text(*first) + ")";
+  if (failed > 1) text += ", …";
+  if (skipped > 0) text += "; " + std::to_string(skipped) + " skipped";
+  return Error{Code::kFailed, text,
+               "read " + shell_quote(last_log(output, *first)) + ", then: " + go_on};
+}
+
+int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::OpenRun& run,
+          const crew::Foreman& foreman) {
+  Output& out = context.out();
+  crew::RunRecord record = foreman.record();
+  const bool over = record.ended_ms != 0;
+  if (!over) record.ended_ms = context.now_wall_ms();
+  const auto written = write_reports(run.output, record);
+  show_outcome(out, record);
+  service::Json json = crew::record_json(record);
+  json["event"] = "report";
+  json["output"] = run.output.path();
+  if (written) {
+    out.note("report: " + run.output.path_of("report.md"));
+  } else {
+    out.warning("the report cannot be written: " + written.error().message);
+  }
+  auto error = trouble(record, run.output, again(context, options));
+  if (!error && !written) error = written.error();
+  if (!error) {
+    out.object(json);
+    return 0;
+  }
+  const int status = out.failed(*error, std::move(json));
+  return foreman.signal() != 0 ? 128 + foreman.signal() : status;
+}
+
+}  // namespace
+
+int workflow_run(VerbContext& context, const WorkflowRunOptions& options) {
+  Output& out = context.out();
+  auto prepared = prepare(context, options);
+  if (!prepared) return out.failed(prepared.error());
+  const crew::Beginning beginning = options.resume    ? crew::Beginning::kResume
+                                    : options.restart ? crew::Beginning::kRestart
+                                                      : crew::Beginning::kFresh;
+  auto run = crew::open_run(prepared->output, beginning, new_run(context, *prepared, options));
+  if (!run) return out.failed(run.error());
+  // Who resumes and says nothing means what was said before.
+  if (options.jobs) {
+    run->told.record.jobs = prepared->foreman.jobs;
+  } else {
+    prepared->foreman.jobs = run->told.record.jobs;
+  }
+  const std::string title =
+      prepared->plan.feature.empty() ? file_stem(options.file) : prepared->plan.feature;
+  CrewView view(out, *context.runtime().clock, title);
+  crew::Foreman foreman(
+      prepared->open->locks, prepared->plan, *run, prepared->foreman,
+      {[&](const crew::CrewEvent& event) { view.told(event); }, [&] { view.look(); }});
+  view.watch(foreman);
+  const auto done = foreman.run();
+  view.clear();
+  if (!done) return out.failed(done.error());
+  return ended(context, options, *run, foreman);
+}
+
+int workflow_keep(VerbContext& context, const std::string& folder) {
+  Output& out = context.out();
+  int kind = 0;
+  socklen_t size = sizeof kind;
+  const bool is_channel = ::getsockopt(crew::kChannelFd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
+                          kind == SOCK_SEQPACKET;
+  if (!is_channel) {
+    return out.failed({Code::kUsage, "workflow keep is started by workflow run alone",
+                       "see: lockkeeper workflow --help"});
+  }
+  ::fcntl(crew::kChannelFd, F_SETFD, FD_CLOEXEC);
+  crew::Channel channel{Fd(crew::kChannelFd)};
+  const auto refuse = [&](const Error& error) {
+    channel.send({{"say", "refused"}, {"message", error.message}});
+    return out.failed(error);
+  };
+  const auto attempt = crew::Folder::open(folder);
+  if (!attempt) return refuse(attempt.error());
+  const auto text = attempt->read(crew::kOrdersName, kOrdersBytesMax);
+  if (!text) return refuse(text.error());
+  const auto orders = crew::orders_from(text->value_or(""));
+  if (!orders) return refuse(orders.error());
+  context.act_as(orders->agent);
+  context.act_in(orders->session);
+  auto open = context.open(std::vector<std::string>{}, false);
+  if (!open) return refuse(open.error());
+  return crew::keep((*open)->locks, *orders, *attempt, std::move(channel));
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,203 @@
+#include "crew/changes/git_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// From the absolute folders of PATH alone: "." would let the repository bring its own git.
+Result<std::string> find_git() {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    if (!folder.starts_with('/')) continue;
+    std::string program = std::string(folder) + "/git";
+    if (::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return fail(Code::kFailed, "git is not installed");
+}
+
+std::string parent_of(const std::string& folder) {
+  const std::size_t slash = folder.find_last_of('/');
+  return slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
+}
+
+// Nothing is inherited but what says where the user's own configuration is: it decides what is
+// ignored and which repositories are safe.
+std::vector<std::string> environment_for(
+    const std::string& root, const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::vector<std::string> made = {
+      "LC_ALL=C",
+      "GIT_CEILING_DIRECTORIES=" + parent_of(root),
+      "GIT_OPTIONAL_LOCKS=0",
+      "GIT_TERMINAL_PROMPT=0",
+      "GIT_NO_LAZY_FETCH=1",
+      "GIT_ALLOW_PROTOCOL=none",
+      "GIT_CONFIG_COUNT=" + std::to_string(settings.size()),
+  };
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    made.push_back("GIT_CONFIG_KEY_" + std::to_string(i) + "=" + settings[i].first);
+    made.push_back("GIT_CONFIG_VALUE_" + std::to_string(i) + "=" + settings[i].second);
+  }
+  for (const char* name : {"PATH", "HOME", "XDG_CONFIG_HOME"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      made.push_back(std::string(name) + "=" + value);
+    }
+  }
+  return made;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> made;
+  made.reserve(words.size() + 1);
+  for (std::string& word : words) made.push_back(word.data());
+  made.push_back(nullptr);
+  return made;
+}
+
+struct Child {
+  pid_t pid = -1;
+  Fd answer;
+};
+
+// In a process group of its own: Ctrl-C at the terminal is for us to handle, not for git.
+Result<Child> spawn(const std::string& program, std::vector<std::string> words,
+                    std::vector<std::string> environment) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
+  Fd reading(pipe[0]);
+  const Fd writing(pipe[1]);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, writing.get(), 1);
+  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  Child child;
+  const int error = ::posix_spawn(&child.pid, program.c_str(), &files, &attributes,
+                                  pointers(words).data(), pointers(environment).data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return fail(errno_error(error, program, Code::kFailed));
+  child.answer = std::move(reading);
+  return child;
+}
+
+// Until the end of the file, the limit, or the end of our patience.
+Result<std::string> read_answer(const Fd& from, const GitLimits& limits) {
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(limits.patience_ms);
+  std::string answer;
+  std::vector<char> buffer(64U << 10);
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    if (left.count() <= 0) {
+      return fail(Code::kTimeout,
+                  "git did not answer for " + std::to_string(limits.patience_ms / 1000) + " s");
+    }
+    pollfd waiting{from.get(), POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return fail(errno_error(errno, "poll", Code::kFailed));
+    if (ready <= 0) continue;
+    const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(errno_error(errno, "git's answer", Code::kFailed));
+    if (count == 0) return answer;
+    answer.append(buffer.data(), static_cast<std::size_t>(count));
+    if (answer.size() > limits.answer_bytes) {
+      return fail(Code::kLimitExceeded,
+                  "git's answer is longer than " + std::to_string(limits.answer_bytes) + " bytes");
+    }
+  }
+}
+
+// The exit status; -1: killed, or nobody knows.
+int reap(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+Result<std::string> GitReader::ask(const std::vector<std::string>& words) const {
+  std::vector<std::string> all = {"git", "-C", root_, "--no-pager"};
+  all.insert(all.end(), words.begin(), words.end());
+  LK_ASSIGN(const Child child, spawn(program_, std::move(all), environment_for(root_, settings_)));
+  Result<std::string> answer = read_answer(child.answer, limits_);
+  if (!answer) ::kill(-child.pid, SIGKILL);
+  const int status = reap(child.pid);
+  if (answer && status != 0) {
+    return fail(Code::kFailed,
+                "git " + words.front() + " failed in " + quote(root_) +
+                    (status < 0 ? "" : " with exit status " + std::to_string(status)));
+  }
+  return answer;
+}
+
+Result<GitReader> GitReader::open(const std::string& root, GitLimits limits) {
+  LK_ASSIGN(std::string program, find_git());
+  GitReader reader(std::move(program), root, limits);
+  reader.settings_ = {{"core.fsmonitor", "false"},
+                      {"core.hooksPath", "/dev/null"},
+                      {"core.untrackedCache", "false"},
+                      {"protocol.allow", "never"}};
+  // A filter is a program, too, and git runs it to see whether a touched file is unchanged. There
+  // is no switch for all of them.
+  LK_ASSIGN(const std::string listed, reader.ask({"config", "-z", "--name-only", "--list"}));
+  constexpr std::string_view kFilter = "filter.";
+  std::set<std::string> filters;
+  for (const std::string& name : split_at_nul(listed)) {
+    const std::size_t dot = name.find_last_of('.');
+    if (name.starts_with(kFilter) && dot >= kFilter.size()) filters.insert(name.substr(0, dot));
+  }
+  for (const std::string& filter : filters) {
+    for (const char* program_key : {".clean", ".smudge", ".process"}) {
+      reader.settings_.emplace_back(filter + program_key, "");
+    }
+    reader.settings_.emplace_back(filter + ".required", "false");
+  }
+  return reader;
+}
+
+std::vector<std::string> split_at_nul(const std::string& answer) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < answer.size();) {
+    const std::size_t end = std::min(answer.find('\0', at), answer.size());
+    parts.push_back(answer.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace lockkeeper::crew

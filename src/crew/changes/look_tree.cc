@@ -1,0 +1,267 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "crew/changes/changes.h"
+#include "crew/changes/file_digest.h"
+#include "crew/changes/git_reader.h"
+#include "realm/git_folder.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr const char* kStoreFolder = ".lockkeeper/";
+constexpr std::size_t kNestingMax = 32;
+
+std::int64_t wall_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+// From the root, with one slash at the end.
+std::set<std::string> folders_left_out(const std::string& root,
+                                       const std::vector<std::string>& leave_out) {
+  std::set<std::string> made = {kStoreFolder};
+  for (std::string_view folder : leave_out) {
+    if (folder.starts_with(root + "/")) folder.remove_prefix(root.size() + 1);
+    if (folder.starts_with("./")) folder.remove_prefix(2);
+    while (folder.ends_with('/')) folder.remove_suffix(1);
+    if (!folder.empty() && !folder.starts_with('/')) made.insert(std::string(folder) + "/");
+  }
+  return made;
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+bool is_gone(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
+}
+
+class Looker {
+ public:
+  Looker(std::string root, const std::vector<std::string>& leave_out)
+      : root_(std::move(root)), left_out_(folders_left_out(root_, leave_out)) {}
+
+  Result<Tree> look() {
+    tree_.looked_ns = wall_ns();
+    top_ = Fd(::open((root_ + "/").c_str(), O_DIRECTORY | O_CLOEXEC));
+    if (!top_) return fail(errno_error(errno, root_, Code::kFailed));
+    LK_ASSIGN(tree_.by_git, look_by_git("", 0));
+    if (!tree_.by_git) LK_CHECK(walk(""));
+    add_digests();
+    return std::move(tree_);
+  }
+
+ private:
+  bool is_left_out(std::string_view path) const {
+    return std::ranges::any_of(left_out_,
+                               [&](const std::string& folder) { return path.starts_with(folder); });
+  }
+  Result<void> add(const std::string& path, const struct stat& found, bool dirty);
+  Result<bool> look_by_git(const std::string& prefix, std::size_t depth);
+  Result<void> take_status(const std::string& prefix, const std::string& status, std::size_t depth);
+  Result<void> take_name(std::string path, bool dirty, std::size_t depth);
+  Result<void> look_inside(const std::string& prefix, std::size_t depth);
+  Result<void> walk(const std::string& from);
+  Result<void> walk_one(const std::string& path, std::vector<std::string>& open);
+  void add_digests();
+  int folder_of(std::string_view path);
+
+  std::string root_;
+  std::set<std::string> left_out_;
+  Fd top_;
+  std::string parent_ = "/";  // the folder that was last opened by folder_of: none yet
+  Fd parent_fd_;
+  Tree tree_;
+};
+
+// The folder that a file lies in, opened; -1: it is gone, or behind a symlink. Names come in order,
+// so that the last one is often the next one.
+int Looker::folder_of(std::string_view path) {
+  const std::string_view folder = path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+  if (folder != parent_) {
+    parent_ = folder;
+    parent_fd_ = open_below(top_.get(), folder);
+  }
+  return parent_fd_.get();
+}
+
+Result<void> Looker::add(const std::string& path, const struct stat& found, bool dirty) {
+  FileState& state = tree_.files[path];
+  dirty = dirty || state.dirty;
+  state = file_state(found);
+  state.dirty = dirty;
+  if (tree_.files.size() > kTreeFilesMax) {
+    return fail(Code::kLimitExceeded,
+                quote(root_) + " has more than " + std::to_string(kTreeFilesMax) + " files");
+  }
+  return {};
+}
+
+// --- by git ------------------------------------------------------------
+
+// False: it is no repository, or git cannot be asked.
+Result<bool> Looker::look_by_git(const std::string& prefix, std::size_t depth) {
+  std::string folder = root_ + "/" + prefix;
+  if (folder.size() > 1) folder.pop_back();
+  const Result<bool> begins = realm::git_begins_at(folder);
+  if (!begins || !*begins) return false;
+  const Result<GitReader> git = GitReader::open(folder);
+  if (!git) return false;
+  // -v: what the index was told to look away from is not taken on trust.
+  const Result<std::string> names = git->ask({"ls-files", "-z", "-c", "-v"});
+  if (!names) {
+    if (names.error().code != Code::kFailed) return fail(names.error());
+    return false;
+  }
+  const Result<std::string> status = git->ask(
+      {"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
+       "--ignored=no", "--no-renames", "--ignore-submodules=all"});
+  if (!status) {
+    if (status.error().code != Code::kFailed) return fail(status.error());
+    return false;
+  }
+  for (const std::string& line : split_at_nul(*names)) {
+    if (line.size() > 2) LK_CHECK(take_name(prefix + line.substr(2), line[0] != 'H', depth));
+  }
+  LK_CHECK(take_status(prefix, *status, depth));
+  return true;
+}
+
+// The path of a line `1 XY … path`: behind so many blanks.
+std::string_view after_fields(std::string_view line, std::size_t fields) {
+  for (; fields > 0 && !line.empty(); --fields) {
+    line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+  }
+  return line;
+}
+
+Result<void> Looker::take_status(const std::string& prefix, const std::string& status,
+                                 std::size_t depth) {
+  constexpr std::string_view kHead = "# branch.oid ";
+  constexpr std::size_t kFieldsChanged = 8;
+  constexpr std::size_t kFieldsUnmerged = 10;
+  std::string head;
+  for (const std::string& line : split_at_nul(status)) {
+    if (line.starts_with(kHead)) {
+      head = line.substr(kHead.size());
+      if (head.starts_with('(')) head.clear();  // "(initial)"
+    } else if (line.starts_with("1 ")) {
+      LK_CHECK(take_name(prefix + std::string(after_fields(line, kFieldsChanged)), true, depth));
+    } else if (line.starts_with("u ")) {
+      LK_CHECK(take_name(prefix + std::string(after_fields(line, kFieldsUnmerged)), true, depth));
+    } else if (line.starts_with("? ")) {
+      LK_CHECK(take_name(prefix + line.substr(2), true, depth));
+    }
+  }
+  if (prefix.empty()) {
+    tree_.head = head;
+  } else {
+    tree_.nested[prefix] = head;
+  }
+  return {};
+}
+
+// What is named and is a folder is a repository of its own.
+Result<void> Looker::take_name(std::string path, bool dirty, std::size_t depth) {
+  if (is_left_out(path)) return {};
+  if (path.ends_with('/')) path.pop_back();
+  const int folder = folder_of(path);
+  struct stat found{};
+  if (folder < 0 || ::fstatat(folder, name_of(path).c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    return {};
+  }
+  if (S_ISDIR(found.st_mode)) return look_inside(path + "/", depth);
+  return add(path, found, dirty);
+}
+
+Result<void> Looker::look_inside(const std::string& prefix, std::size_t depth) {
+  if (is_left_out(prefix) || tree_.nested.contains(prefix)) return {};
+  if (depth >= kNestingMax) {
+    return fail(Code::kLimitExceeded, "repositories inside one another, more than " +
+                                          std::to_string(kNestingMax) + " deep, at " +
+                                          quote(prefix));
+  }
+  tree_.nested[prefix] = {};
+  LK_ASSIGN(const bool by_git, look_by_git(prefix, depth + 1));
+  if (by_git) return {};
+  return walk(prefix);
+}
+
+// --- by walking ------------------------------------------------------------
+
+Result<void> Looker::walk(const std::string& from) {
+  std::vector<std::string> open = {from};
+  while (!open.empty()) {
+    const std::string path = std::move(open.back());
+    open.pop_back();
+    LK_CHECK(walk_one(path, open));
+  }
+  return {};
+}
+
+Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>& open) {
+  const Fd found_folder = open_below(top_.get(), path);
+  Fd opened;
+  if (found_folder) {
+    opened = Fd(::openat(found_folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  const Folder folder(opened ? ::fdopendir(opened.get()) : nullptr);
+  if (!folder) {
+    if (is_gone(errno)) return {};
+    return fail(errno_error(errno, quote(root_ + "/" + path), Code::kFailed));
+  }
+  const int here = opened.release();  // it is the folder's now
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name == "." || name == ".." || name == ".git") continue;
+    struct stat found{};
+    if (::fstatat(here, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISDIR(found.st_mode)) {
+      if (!is_left_out(path + name)) LK_CHECK(add(path + name, found, true));
+    } else if (!is_left_out(path + name + "/")) {
+      open.push_back(path + name + "/");
+    }
+  }
+  if (errno != 0) return fail(errno_error(errno, quote(root_ + "/" + path), Code::kFailed));
+  return {};
+}
+
+// What git has no opinion on, and what is too young to be told by its times.
+void Looker::add_digests() {
+  std::uint64_t left = kDigestTotalBytesMax;
+  for (auto& [path, state] : tree_.files) {
+    if (!(tree_.by_git && state.dirty) && !is_young(tree_, state)) continue;
+    if (state.size > std::min(left, kDigestFileBytesMax)) continue;
+    left -= state.size;
+    const int folder = folder_of(path);
+    if (folder >= 0) state.digest = file_digest(folder, name_of(path));
+  }
+}
+
+}  // namespace
+
+Result<Tree> look_at_tree(const std::string& root, const std::vector<std::string>& leave_out) {
+  std::string folder = root;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return Looker(folder == "/" ? "" : folder, leave_out).look();
+}
+
+}  // namespace lockkeeper::crew

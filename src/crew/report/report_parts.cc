@@ -1,0 +1,121 @@
+#include "crew/report/report_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+const char* bare_words(Ending ending) {
+  switch (ending) {
+    case Ending::kNone:
+      return "is still at work";
+    case Ending::kDone:
+      return "is done";
+    case Ending::kFailed:
+      return "failed";
+    case Ending::kTimedOut:
+      return "ran out of time";
+    case Ending::kLost:
+      return "lost its locks and was stopped";
+    case Ending::kUnstarted:
+      return "could not be started";
+    case Ending::kDied:
+      return "ended, nobody knows how";
+    case Ending::kStopped:
+      return "was stopped with the run";
+    case Ending::kStrayed:
+      return "left its scope";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::int64_t last_moment(const RunRecord& record) {
+  std::int64_t last = std::max(record.started_ms, record.ended_ms);
+  for (const AgentRecord& agent : record.agents) {
+    for (const Attempt& one : agent.attempts) last = std::max({last, one.started_ms, one.ended_ms});
+    for (const Wait& one : agent.waits) last = std::max({last, one.begin_ms, one.end_ms});
+  }
+  return last;
+}
+
+std::int64_t length_ms(std::int64_t begin_ms, std::int64_t end_ms, std::int64_t now_ms) {
+  return std::max<std::int64_t>(0, (end_ms == 0 ? now_ms : end_ms) - begin_ms);
+}
+
+std::int64_t worked_ms(const AgentRecord& agent, std::int64_t now_ms) {
+  std::int64_t sum = 0;
+  for (const Attempt& one : agent.attempts) {
+    if (one.started_ms != 0) sum += length_ms(one.started_ms, one.ended_ms, now_ms);
+  }
+  return sum;
+}
+
+std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  times.reserve(agent.waits.size());
+  for (const Wait& one : agent.waits) {
+    times.emplace_back(one.begin_ms, one.begin_ms + length_ms(one.begin_ms, one.end_ms, now_ms));
+  }
+  std::ranges::sort(times);
+  std::int64_t sum = 0;
+  std::int64_t until = 0;
+  for (const auto& [begin, end] : times) {
+    sum += std::max<std::int64_t>(0, end - std::max(begin, until));
+    until = std::max(until, end);
+  }
+  return sum;
+}
+
+std::size_t count_of(const RunRecord& record, Standing standing) {
+  return static_cast<std::size_t>(
+      std::count_if(record.agents.begin(), record.agents.end(),
+                    [&](const AgentRecord& agent) { return agent.standing == standing; }));
+}
+
+std::string short_time(std::int64_t ms) {
+  constexpr std::int64_t kSecond = 1000;
+  constexpr std::int64_t kMinute = 60 * kSecond;
+  if (ms < kSecond || ms >= kMinute) return format_duration(std::max<std::int64_t>(0, ms));
+  const std::int64_t tenths = ms / 100;
+  std::string out = std::to_string(tenths / 10);
+  if (tenths % 10 != 0) out += "." + std::to_string(tenths % 10);
+  return out + "s";
+}
+
+std::string ending_words(const Attempt& attempt) {
+  std::string words = bare_words(attempt.ending);
+  if (!attempt.why.empty()) {
+    words += ": " + attempt.why;
+  } else if (attempt.ending == Ending::kFailed) {
+    words += ": exit status " + std::to_string(attempt.exit_status);
+  }
+  return words;
+}
+
+std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words) {
+  switch (wait.what) {
+    case Wait::For::kNeed:
+      return name(wait.on) + ", which it needs";
+    case Wait::For::kAgent:
+      return name(wait.on) + ", which had what it wants";
+    case Wait::For::kJob:
+      return "a place: " + (jobs == 0 ? "as many as allowed" : counted(jobs, "agent", "agents")) +
+             " ran";
+    case Wait::For::kLock:
+      return "somebody outside the plan" + (wait.on.empty() ? "" : ": " + words(wait.on));
+    case Wait::For::kPause:
+      return "the feature's pause" + (wait.on.empty() ? "" : ": " + words(wait.on));
+  }
+  return "";
+}
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,37 @@
+// What the reports share: sums over a record, and its times in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "crew/record/record.h"
+
+namespace lockkeeper::crew {
+
+// The last moment that the record knows of: its end, or that of anything in it.
+std::int64_t last_moment(const RunRecord& record);
+
+// How long it took; what has not ended lasts until `now_ms`. Never negative.
+std::int64_t length_ms(std::int64_t begin_ms, std::int64_t end_ms, std::int64_t now_ms);
+
+std::int64_t worked_ms(const AgentRecord& agent, std::int64_t now_ms);
+std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms);  // overlaps count once
+
+std::size_t count_of(const RunRecord& record, Standing standing);
+
+// "4.2s", "300ms", "1h 5m": short, for tables.
+std::string short_time(std::int64_t ms);
+
+// "failed: exit status 3", "ran out of time: stopped after 2h", …
+std::string ending_words(const Attempt& attempt);
+
+// What an agent waited for: "wp-a, which it needs". Names, and words of others, are dressed for
+// where they go.
+using Dress = std::string (*)(std::string_view);
+std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words);
+
+// "1 file", "3 files".
+std::string counted(std::size_t count, const char* one, const char* many);
+
+}  // namespace lockkeeper::crew

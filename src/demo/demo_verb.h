@@ -1,0 +1,10 @@
+// `demo`: several agents share a repository, end to end, in a temporary folder.
+#pragma once
+
+#include "cli/context.h"
+
+namespace lockkeeper::demo {
+
+int demo_verb(cli::VerbContext& context);
+
+}  // namespace lockkeeper::demo

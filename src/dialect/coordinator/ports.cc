@@ -1,0 +1,289 @@
+#include "dialect/coordinator/ports.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/sha256.h"
+#include "base/text.h"
+#include "core/browse.h"
+#include "dialect/coordinator/coordinator.h"
+#include "realm/config_schema.h"
+#include "realm/identity.h"
+
+namespace lockkeeper::dialect::coordinator {
+namespace {
+
+constexpr std::string_view kKeyPrefix = "port:";
+constexpr std::int64_t kTtlMinutesMax = 100 * 366 * 24 * 60;
+constexpr std::size_t kSessionBytesMax = 250;  // as it is filed; below the table's own limit
+constexpr std::size_t kProjectDigits = 8;
+
+// A variable of the original; what the settings say where it is not set.
+Result<std::uint64_t> number_of(const realm::Environment& env, const char* name,
+                                std::uint64_t setting, std::uint64_t low, std::uint64_t high) {
+  const std::optional<std::string> text = realm::variable(env, name);
+  if (!text) return setting;
+  std::uint64_t value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, value);
+  if (error == std::errc() && rest == end && value >= low && value <= high) return value;
+  return fail(Code::kInvalidConfig,
+              std::string(name) + " is " + quote(*text, 60) + ", expected a whole number from " +
+                  std::to_string(low) + " to " + std::to_string(high),
+              "correct the variable, or unset it");
+}
+
+// In a session of the table '/' would make a subagent, which shares what its parent holds.
+Result<core::Owner> owner_of(const std::string& session) {
+  LK_CHECK(realm::check_agent_name(session, "session"));
+  std::string filed;
+  for (const char c : session) {
+    if (c == '%') {
+      filed += "%25";
+    } else if (c == '/') {
+      filed += "%2F";
+    } else {
+      filed += c;
+    }
+  }
+  if (filed.size() > kSessionBytesMax) {
+    return fail(Code::kInvalidInput,
+                "session " + quote(session, 60) + ": too long with so many '/' and '%'",
+                "use a short name such as backend-1");
+  }
+  return core::Owner{std::string(kPortsAgent), filed};
+}
+
+std::string session_of(const core::Owner& owner) {
+  std::string session;
+  for (std::size_t i = 0; i < owner.session.size(); ++i) {
+    const std::string_view rest = std::string_view(owner.session).substr(i);
+    if (rest.starts_with("%25") || rest.starts_with("%2F")) {
+      session += rest.starts_with("%25") ? '%' : '/';
+      i += 2;
+    } else {
+      session += rest.front();
+    }
+  }
+  return session;
+}
+
+Result<std::vector<core::Claim>> claims_of(std::uint64_t first) {
+  std::vector<core::Claim> claims;
+  for (std::uint64_t port = first; port < first + realm::kPortsOfSession; ++port) {
+    // Not parsed: natively `port:` is no known prefix, so that nobody else can hold these.
+    LK_ASSIGN(key::Resource resource,
+              key::restore(std::string(kKeyPrefix) + std::to_string(port), key::Kind::kLogical));
+    claims.push_back({std::move(resource), core::Mode::kExclusive, 0});
+  }
+  return claims;
+}
+
+// nullopt: no lease of ours.
+std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
+  if (lease.foreign || lease.owner.agent != kPortsAgent) return std::nullopt;
+  if (lease.claims.size() != realm::kPortsOfSession) return std::nullopt;
+  PortAllocation ports{session_of(lease.owner), UINT64_MAX, lease.acquired_wall_ms,
+                       lease.expires_wall_ms};
+  for (const core::Claim& claim : lease.claims) {
+    const std::string& text = claim.resource.text();
+    std::uint64_t port = 0;
+    if (!text.starts_with(kKeyPrefix)) return std::nullopt;
+    std::from_chars(text.data() + kKeyPrefix.size(), text.data() + text.size(), port);
+    ports.first = std::min(ports.first, port);
+  }
+  return ports;
+}
+
+Result<std::optional<core::LeaseId>> current(core::Table& table, const core::Owner& owner) {
+  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    if (lease == nullptr || !allocation_of(*lease)) continue;
+    LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
+    if (!now.over) return id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<PortRange> port_range(const realm::Settings& settings, const realm::Environment& env) {
+  PortRange range;
+  LK_ASSIGN(range.base,
+            number_of(env, "PORT_ALLOC_BASE", settings.ports_base.value, realm::kPortLowest,
+                      realm::kPortHighest - realm::kPortsOfSession + 1));
+  LK_ASSIGN(range.range, number_of(env, "PORT_ALLOC_RANGE", settings.ports_range.value,
+                                   realm::kPortsOfSession, realm::kPortHighest));
+  LK_ASSIGN(range.sessions, number_of(env, "PORT_ALLOC_MAX_SESSIONS", settings.ports_sessions.value,
+                                      1, realm::kPortSessionsMax));
+  LK_ASSIGN(const std::uint64_t minutes,
+            number_of(env, "PORT_ALLOC_TTL_MINUTES", 0, 1, kTtlMinutesMax));
+  range.ttl_ms =
+      minutes == 0 ? settings.ports_ttl_ms.value : static_cast<std::int64_t>(minutes) * kMinuteMs;
+  const std::uint64_t last =
+      range.base + (range.sessions - 1) * range.range + realm::kPortsOfSession - 1;
+  if (last > realm::kPortHighest) {
+    return fail(Code::kInvalidConfig,
+                "ports for " + std::to_string(range.sessions) + " sessions from " +
+                    std::to_string(range.base) + " on, " + std::to_string(range.range) +
+                    " apart, would go up to " + std::to_string(last) + "; the last port is " +
+                    std::to_string(realm::kPortHighest),
+                "lower ports.base, ports.range or ports.sessions (or their PORT_ALLOC_ variables)");
+  }
+  return range;
+}
+
+std::string PortAllocation::compose_project_name() const {
+  return "ac-" + sha256_hex(session).substr(0, kProjectDigits);
+}
+
+std::string PortAllocation::env_snippet() const {
+  const auto port = [&](std::uint64_t at) { return std::to_string(first + at); };
+  return "export AGENT_COORDINATOR_DB_PORT=" + port(0) +
+         "\nexport AGENT_COORDINATOR_REST_PORT=" + port(1) +
+         "\nexport AGENT_COORDINATOR_REALTIME_PORT=" + port(2) + "\nexport API_PORT=" + port(3) +
+         "\nexport COMPOSE_PROJECT_NAME=" + compose_project_name() +
+         "\nexport SUPABASE_URL=http://localhost:" + port(1);
+}
+
+// What one allocation has found out so far. Listeners are looked for between transactions, so that
+// nobody waits at the table for it.
+struct Ports::Search {
+  std::set<std::uint64_t> silent;     // first ports of slots without a listener
+  std::set<std::uint64_t> listening;  // and of those with one
+  std::optional<PortAllocation> found;
+  std::optional<std::uint64_t> ask;  // look at this slot, then come again
+};
+
+Result<bool> Ports::take(core::Table& table, const core::Owner& owner, const PortRange& range,
+                         Search& search) {
+  search.found.reset();
+  search.ask.reset();
+  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table, owner));
+  if (own) {
+    LK_ASSIGN(const std::vector<core::Lease> renewed, table.renew(owner, {*own}, range.ttl_ms, {}));
+    search.found = allocation_of(renewed.front());
+    return false;
+  }
+  core::AcquireRequest request;
+  request.owner = owner;
+  request.ttl_ms = range.ttl_ms;
+  request.reason = "ports of a session";
+  for (std::uint64_t slot = 0; slot < range.sessions; ++slot) {
+    const std::uint64_t first = range.base + slot * range.range;
+    if (search.listening.contains(first)) continue;
+    LK_ASSIGN(request.claims, claims_of(first));
+    LK_ASSIGN(const core::CheckReply look, table.check(request, 0));
+    if (!look.free) continue;
+    if (!search.silent.contains(first)) {
+      search.ask = first;
+      return false;
+    }
+    LK_ASSIGN(const core::AcquireReply reply, table.acquire(request));
+    if (reply.again) return true;
+    if (reply.outcome == core::Outcome::kGranted) {
+      search.found = allocation_of(reply.lease);
+      return false;
+    }
+  }
+  return false;
+}
+
+Result<std::optional<PortAllocation>> Ports::allocate(const std::string& session,
+                                                      const PortRange& range) {
+  LK_ASSIGN(const core::Owner owner, owner_of(session));
+  Search search;
+  for (;;) {
+    LK_CHECK(table_.write([&](core::Table& table) { return take(table, owner, range, search); }));
+    if (search.found || !search.ask) return search.found;
+    bool heard = false;
+    for (std::uint64_t port = *search.ask; port < *search.ask + realm::kPortsOfSession; ++port) {
+      heard = heard || may_have_listener_(static_cast<std::uint16_t>(port));
+    }
+    (heard ? search.listening : search.silent).insert(*search.ask);
+  }
+}
+
+Result<bool> Ports::release(const std::string& session) {
+  LK_ASSIGN(const core::Owner owner, owner_of(session));
+  LK_ASSIGN(const bool there, table_.read([](core::Table&) -> Result<void> { return {}; }));
+  if (!there) return false;
+  bool released = false;
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const std::optional<core::LeaseId> own, current(table, owner));
+    released = own.has_value();
+    if (!own) return false;
+    LK_ASSIGN(const core::ReleaseReply reply, table.release_leases(owner, {*own}));
+    return reply.again;
+  }));
+  return released;
+}
+
+Result<std::vector<PortAllocation>> Ports::status() {
+  std::vector<PortAllocation> all;
+  std::string from;
+  do {
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(core::LeasePage page, core::lease_page(table.state(), from));
+      for (const core::Lease& lease : page.leases) {
+        std::optional<PortAllocation> ports = allocation_of(lease);
+        if (!ports) continue;
+        LK_ASSIGN(const core::Condition now, condition(table.state(), lease));
+        if (!now.over) all.push_back(std::move(*ports));
+      }
+      from = page.next;
+      return {};
+    }));
+  } while (!from.empty());
+  std::ranges::sort(all, {}, &PortAllocation::first);
+  return all;
+}
+
+Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& runtime) {
+  LK_ASSIGN(realm::Realm realm, realm::machine_realm(runtime.env));
+  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
+  // The quota is for agents; how many sessions may have ports is a setting of its own.
+  settings.resources_per_agent.value = realm::kResourcesPerAgentMax;
+  settings.resources_per_request.value = realm::kResourcesPerRequestMax;
+  return std::make_unique<layout::LockTable>(runtime, std::move(realm), std::move(settings));
+}
+
+service::Json allocation_json(const PortAllocation& ports) {
+  service::Json json;
+  constexpr std::array<const char*, realm::kPortsOfSession> kNames = {"db_port", "rest_port",
+                                                                      "realtime_port", "api_port"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) json[kNames[i]] = ports.first + i;
+  json["compose_project_name"] = ports.compose_project_name();
+  return json;
+}
+
+service::Json allocate_json(const std::optional<PortAllocation>& ports) {
+  service::Json json;
+  json["success"] = ports.has_value();
+  if (!ports) {
+    json["error"] = "no_ports_available";
+    return json;
+  }
+  json["session_id"] = ports->session;
+  json["allocation"] = allocation_json(*ports);
+  json["env_snippet"] = ports->env_snippet();
+  json["expires_at"] = format_time(ports->expires_wall_ms);
+  return json;
+}
+
+service::Json status_json(const PortAllocation& ports, std::int64_t now_wall_ms) {
+  service::Json json;
+  json["session_id"] = ports.session;
+  json["allocation"] = allocation_json(ports);
+  json["allocated_at"] = format_time(ports.allocated_wall_ms);
+  json["expires_at"] = format_time(ports.expires_wall_ms);
+  const std::int64_t left = std::max<std::int64_t>(0, ports.expires_wall_ms - now_wall_ms);
+  json["remaining_ttl_minutes"] = (left + kMinuteMs - 1) / kMinuteMs;
+  return json;
+}
+
+}  // namespace lockkeeper::dialect::coordinator

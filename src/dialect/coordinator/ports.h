@@ -1,0 +1,82 @@
+// Ports for the services that one session starts: the coordinator's allocate_ports. Each session
+// gets a slot of four neighbouring ports (database, REST, realtime, API), always the lowest one
+// that is free.
+//
+// An allocation is an ordinary lease in the machine realm, on one key `port:N` for each port: no
+// two processes of the user get the same port, whatever repository they are in and whatever range
+// their settings say; it ends by its length, and stands in `list` and in the history. Other users,
+// and programs that never ask, are met by looking for a listener before a slot is given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layout/lock_table.h"
+#include "service/report.h"
+
+namespace lockkeeper::dialect::coordinator {
+
+// The owner of every allocation; its session is the one that has the ports.
+inline constexpr std::string_view kPortsAgent = "lockkeeper-ports";
+
+struct PortRange {
+  std::uint64_t base = 0;
+  std::uint64_t range = 0;  // from one slot's first port to the next one's
+  std::uint64_t sessions = 0;
+  std::int64_t ttl_ms = 0;
+};
+
+// PORT_ALLOC_BASE, PORT_ALLOC_RANGE, PORT_ALLOC_MAX_SESSIONS and PORT_ALLOC_TTL_MINUTES, else the
+// settings. invalid_config if a value is out of bounds or the last slot is beyond port 65535.
+Result<PortRange> port_range(const realm::Settings& settings, const realm::Environment& env);
+
+struct PortAllocation {
+  std::string session;
+  std::uint64_t first = 0;  // db; then rest, realtime, api
+  std::int64_t allocated_wall_ms = 0;
+  std::int64_t expires_wall_ms = 0;
+  std::string compose_project_name() const;  // "ac-" and eight digits of the session's SHA-256
+  // Lines of shell that export the ports under the original's names.
+  std::string env_snippet() const;
+};
+
+class Ports {
+ public:
+  // `machine` must outlive it; `may_have_listener` is host::may_have_listener but for tests.
+  Ports(layout::LockTable& machine, std::function<bool(std::uint16_t)> may_have_listener)
+      : table_(machine), may_have_listener_(std::move(may_have_listener)) {}
+
+  // The session's ports, from now on for their full length; those it has if it has some, whatever
+  // range they are of. nullopt: no_ports_available. invalid_input for a session that is no name.
+  Result<std::optional<PortAllocation>> allocate(const std::string& session,
+                                                 const PortRange& range);
+  // False: it had none.
+  Result<bool> release(const std::string& session);
+  // All, in the order of their ports; creates nothing.
+  Result<std::vector<PortAllocation>> status();
+
+ private:
+  struct Search;
+  Result<bool> take(core::Table& table, const core::Owner& owner, const PortRange& range,
+                    Search& search);
+
+  layout::LockTable& table_;
+  const std::function<bool(std::uint16_t)> may_have_listener_;
+};
+
+// The machine realm's table, with room for the ports of every session. Opens no store yet.
+Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& runtime);
+
+// {"db_port","rest_port","realtime_port","api_port","compose_project_name"}
+service::Json allocation_json(const PortAllocation& ports);
+// allocate_ports: {"success","session_id","allocation","env_snippet","expires_at"}, or success
+// false with "error": "no_ports_available".
+service::Json allocate_json(const std::optional<PortAllocation>& ports);
+// One entry of ports_status, with "remaining_ttl_minutes".
+service::Json status_json(const PortAllocation& ports, std::int64_t now_wall_ms);
+
+}  // namespace lockkeeper::dialect::coordinator

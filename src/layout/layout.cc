@@ -1,0 +1,31 @@
+#include "layout/layout.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace lockkeeper::layout {
+
+bool Layout::ignores(const std::string& source) const {
+  return std::ranges::any_of(entry_.ignored, [&](const std::string& path) {
+    return path == source || path.ends_with("/" + source);
+  });
+}
+
+bool Seen::is_over(const std::string& artefact, const std::string& identity) const {
+  return std::ranges::any_of(over, [&](const Over& each) {
+    return each.artefact == artefact && each.identity == identity;
+  });
+}
+
+bool Seen::shows(const std::string& artefact, const std::string& identity) const {
+  return is_over(artefact, identity) || std::ranges::any_of(sightings, [&](const Sighting& each) {
+           return each.lock.artefact == artefact && each.identity == identity;
+         });
+}
+
+std::string source_of(const std::string& artefact) {
+  return artefact.substr(0, artefact.find('#'));
+}
+
+}  // namespace lockkeeper::layout

@@ -1,0 +1,209 @@
+#include "layout/lock_table.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/random.h"
+#include "host/process.h"
+
+namespace lockkeeper::layout {
+namespace {
+
+constexpr int kAttemptsMax = 64;
+constexpr int kCommitsMax = 10'000;  // of one piece of work that asks for more
+constexpr int kTicketRandomBits = 20;
+
+std::atomic<std::uint64_t> g_forks = 0;  // between the first process and this one
+
+// The numbers below 2^20 in an order without a pattern: who draws every second one meets them all
+// the same in every residue. Each line maps them one to one.
+std::uint64_t shuffled(std::uint64_t place) {
+  constexpr std::uint64_t kMask = (1U << kTicketRandomBits) - 1;
+  std::uint64_t x = place & kMask;
+  x ^= x >> 11U;
+  x = x * 0x9E375U & kMask;
+  x ^= x >> 9U;
+  x = x * 0xC2B2DU & kMask;
+  return x ^ x >> 10U;
+}
+
+core::Alive to_core(host::Alive alive) {
+  switch (alive) {
+    case host::Alive::kAlive:
+      return core::Alive::kAlive;
+    case host::Alive::kDead:
+      return core::Alive::kDead;
+    case host::Alive::kUnknown:
+      return core::Alive::kUnknown;
+  }
+  return core::Alive::kUnknown;
+}
+
+}  // namespace
+
+LockTable::LockTable(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
+    : runtime_(runtime), realm_(std::move(realm)), settings_(std::move(settings)) {}
+
+std::string LockTable::file(const char* name) const {
+  return realm_.store_folder + "/" + name;
+}
+
+Result<kv::Store*> LockTable::store(bool create) {
+  const std::lock_guard lock(mutex_);
+  if (store_) return store_.get();
+  LK_ASSIGN(const realm::StoreState state, realm::look_at_store(realm_));
+  // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
+  // deleted one, by the copy of its epoch.
+  if (state == realm::StoreState::kAbsent && create) LK_CHECK(realm::create_store_folder(realm_));
+  auto opened = runtime_.open_store({realm_, settings_.durability.value, create});
+  if (!opened) {
+    // The folder is there and the store is not: a crash between the two, or nothing locked yet.
+    if (!create && opened.error().code == Code::kNotFound) return nullptr;
+    return fail(std::move(opened.error()));
+  }
+  store_ = std::move(*opened);
+  return store_.get();
+}
+
+core::Context LockTable::context(const kv::Store& store) {
+  core::Context context;
+  context.now = runtime_.clock->now();
+  context.epoch = store.epoch();
+  context.ticket = ticket_at(context.now.wall_ms);
+  context.prober = this;
+  context.limits.claims_per_agent = settings_.resources_per_agent.value;
+  context.limits.claims_per_request = settings_.resources_per_request.value;
+  context.limits.events_kept = settings_.events_kept.value;
+  return context;
+}
+
+std::uint64_t LockTable::new_ticket() {
+  return ticket_at(runtime_.clock->now().wall_ms);
+}
+
+// The kernel's generator begins a sequence, which a forked child must not go on with: a call into
+// the kernel for each ticket is a hundredth of a lease's cost. No number of it comes twice in a
+// million, so that no lease has the id of one that ended in the same millisecond.
+std::uint64_t LockTable::ticket_bits() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
+  static_cast<void>(registered);
+  const std::uint64_t life = g_forks.load(std::memory_order_relaxed) + 1;
+  if (bits_of_.load(std::memory_order_relaxed) != life) {
+    bits_ = runtime_.random->next();
+    bits_of_ = life;
+  }
+  return shuffled(bits_.fetch_add(1));
+}
+
+std::uint64_t LockTable::ticket_at(std::int64_t wall_ms) {
+  const auto wall = static_cast<std::uint64_t>(wall_ms);
+  return wall << kTicketRandomBits | ticket_bits();
+}
+
+Result<kv::Version> LockTable::write(const Work& work, const std::function<void()>& committed) {
+  LK_ASSIGN(kv::Store* const store, this->store(true));
+  int attempts = 0;
+  for (int commits = 0; commits < kCommitsMax;) {
+    bool again = false;
+    std::vector<std::uint64_t> words;
+    kv::CommitResult done;
+    {
+      LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kWrite));
+      // The time is taken inside the transaction, so that it agrees with the order of commits.
+      core::Table table(*txn, context(*store));
+      LK_ASSIGN(again, work(table));
+      LK_ASSIGN(done, txn->commit());
+      words = table.wake();
+    }
+    if (done.fate == kv::Fate::kConflict) {
+      if (++attempts == kAttemptsMax) {
+        return fail(Code::kStoreBusy,
+                    "others changed the table " + std::to_string(kAttemptsMax) +
+                        " times while this was being decided",
+                    "try again");
+      }
+      const auto jitter = runtime_.random->next() % static_cast<std::uint64_t>(attempts * 2 + 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(jitter));
+      continue;
+    }
+    wake(words);
+    if (committed) committed();
+    ++commits;
+    attempts = 0;
+    if (!again) return done.version;
+  }
+  return fail(Code::kLimitExceeded, "more than " + std::to_string(kCommitsMax) + " commits needed");
+}
+
+Result<bool> LockTable::read(const Look& look) {
+  LK_ASSIGN(kv::Store* const store, this->store(false));
+  if (store == nullptr) return false;
+  LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kRead));
+  core::Table table(*txn, context(*store));
+  LK_CHECK(look(table));
+  return true;
+}
+
+void LockTable::wake(const std::vector<std::uint64_t>& words) {
+  if (words.empty()) return;
+  auto board = this->board();
+  if (!board) return;  // a wake is a hint: waiters look again every second
+  for (const std::uint64_t word : words) (*board)->wake(word);
+}
+
+Result<host::WakeBoard*> LockTable::board() {
+  const std::lock_guard lock(mutex_);
+  if (!board_) {
+    LK_ASSIGN(host::WakeBoard opened, host::WakeBoard::open(file("wake"), realm_.file_mode));
+    board_.emplace(std::move(opened));
+  }
+  return &*board_;
+}
+
+Result<void> LockTable::open_live_slots() const {
+  if (slots_ && slots_->check_identity()) return {};
+  LK_ASSIGN(host::LiveSlots opened,
+            host::LiveSlots::open(file("live"), *runtime_.random, realm_.file_mode));
+  slots_.emplace(std::move(opened));
+  return {};
+}
+
+Result<host::LiveSlot> LockTable::take_slot() {
+  LK_CHECK(store(true));  // the slots' file lies in its folder
+  const std::lock_guard lock(mutex_);
+  LK_CHECK(open_live_slots());
+  return slots_->take();
+}
+
+Result<core::Attachment> LockTable::own_slot() {
+  LK_CHECK(store(true));
+  const std::lock_guard lock(mutex_);
+  if (!own_slot_) {
+    LK_CHECK(open_live_slots());
+    LK_ASSIGN(host::LiveSlot slot, slots_->take());
+    own_slot_.emplace(std::move(slot));
+  }
+  core::Attachment attachment;
+  attachment.slot = own_slot_->offset();
+  return attachment;
+}
+
+core::Alive LockTable::probe(const core::Attachment& attachment) const {
+  if (attachment.slot != 0) {
+    const std::lock_guard lock(mutex_);
+    if (!slots_ && !open_live_slots()) return core::Alive::kUnknown;
+    return to_core(slots_->alive(attachment.slot));
+  }
+  if (attachment.pid == 0) return core::Alive::kUnknown;
+  host::ProcessId process;
+  process.pid_namespace = attachment.pid_namespace;
+  process.pid = static_cast<int>(attachment.pid);
+  process.start_ticks = attachment.start_ticks;
+  return to_core(host::alive(process));
+}
+
+}  // namespace lockkeeper::layout

@@ -1,0 +1,33 @@
+// What main hands down: the clock, randomness, the environment and the choice of a store. The
+// service never picks a backend itself, so that a test or an embedder can bring another.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "kv/store.h"
+#include "layout/layout.h"
+#include "realm/config.h"
+#include "realm/environment.h"
+#include "realm/realm.h"
+
+namespace lockkeeper::layout {
+
+struct StoreRequest {
+  const realm::Realm& realm;
+  realm::Durability durability;
+  bool create;  // false: an absent store is not_found and nothing is created
+};
+
+struct Runtime {
+  const Clock* clock = nullptr;
+  Random* random = nullptr;
+  realm::Environment env;
+  std::function<Result<std::unique_ptr<kv::Store>>(const StoreRequest&)> open_store;
+  LayoutKinds layout_kinds;  // the tools whose locks we can read and write
+};
+
+}  // namespace lockkeeper::layout

@@ -1,0 +1,157 @@
+#include "mcp/http/http_headers.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+
+namespace lockkeeper::mcp {
+namespace {
+
+constexpr std::string_view kBegin = "=?base64?";
+constexpr std::string_view kEnd = "?=";
+
+int base64_value(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  return c == '/' ? 63 : -1;
+}
+
+// By the book: whole groups of four, padded, and nothing behind the padding.
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::size_t padding = 0;
+  while (padding < 2 && text.ends_with('=')) {
+    text.remove_suffix(1);
+    ++padding;
+  }
+  std::string out;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int value = base64_value(c);
+    if (value < 0) return std::nullopt;
+    bits = bits << 6 | static_cast<unsigned>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xffU);
+  }
+  const bool clean = (bits & ((1U << count) - 1)) == 0;
+  return clean ? std::optional(out) : std::nullopt;
+}
+
+std::optional<RpcError> mismatch(std::string message) {
+  return RpcError{code::kHeaderMismatch, std::move(message), nullptr};
+}
+
+// The header must be there and say exactly this.
+std::optional<RpcError> must_say(const http::Request& request, const std::string& name,
+                                 const std::string& wanted) {
+  const std::string* const header = request.header(name);
+  if (header == nullptr) return mismatch("the header " + name + " is missing");
+  if (request.count(name) != 1) return mismatch("the header " + name + " is given twice");
+  const auto said = decode_header(*header);
+  if (!said) return mismatch("the header " + name + " is not base64 as it says");
+  if (*said == wanted) return std::nullopt;
+  return mismatch("the header " + name + " says " + quote(*said) + ", the body " + quote(wanted));
+}
+
+bool same_number(std::string_view said, const Json& value) {
+  double number = 0;
+  const char* const end = said.data() + said.size();
+  const auto [rest, error] = std::from_chars(said.data(), end, number);
+  return error == std::errc() && rest == end && !said.empty() && Json(number) == value;
+}
+
+std::optional<RpcError> parameter_mismatch(const http::Request& request, const std::string& suffix,
+                                           const Json* value) {
+  const std::string name = "Mcp-Param-" + suffix;
+  const std::string* const header = request.header(name);
+  if (value == nullptr || value->is_null()) {
+    if (header == nullptr) return std::nullopt;
+    return mismatch("the header " + name + " is given, its argument is not");
+  }
+  if (value->is_string()) return must_say(request, name, value->get<std::string>());
+  const bool number = value->is_number() && header != nullptr && request.count(name) == 1;
+  if (number && same_number(*header, *value)) return std::nullopt;
+  return must_say(request, name, value->dump());
+}
+
+std::optional<RpcError> parameters_mismatch(const http::Request& request, const Json& params,
+                                            const Tool& tool) {
+  static const Json kNone = Json::object();
+  const auto properties = tool.input_schema.find("properties");
+  if (properties == tool.input_schema.end() || !properties->is_object()) return std::nullopt;
+  const auto found = params.find("arguments");
+  const Json& arguments = found != params.end() && found->is_object() ? *found : kNone;
+  for (const auto& [key, schema] : properties->items()) {
+    if (!schema.is_object() || !schema.contains("x-mcp-header")) continue;
+    const Json& suffix = schema["x-mcp-header"];
+    if (!suffix.is_string()) continue;
+    const auto value = arguments.find(key);
+    const Json* const given = value == arguments.end() ? nullptr : &*value;
+    if (auto error = parameter_mismatch(request, suffix.get<std::string>(), given)) return error;
+  }
+  return std::nullopt;
+}
+
+// "text/event-stream;q=0.9" as its type.
+std::string_view type_of(std::string_view part) {
+  return http::trimmed(part.substr(0, part.find(';')));
+}
+
+}  // namespace
+
+std::optional<std::string> decode_header(std::string_view value) {
+  const bool wrapped = value.size() >= kBegin.size() + kEnd.size() && value.starts_with(kBegin) &&
+                       value.ends_with(kEnd);
+  if (!wrapped) return std::string(value);
+  value.remove_prefix(kBegin.size());
+  value.remove_suffix(kEnd.size());
+  return from_base64(value);
+}
+
+bool accepts(const http::Request& request, std::string_view type) {
+  const std::string_view family = type.substr(0, type.find('/'));
+  bool asked = false;
+  for (const auto& [name, value] : request.headers) {
+    if (!http::same_ignoring_case(name, "Accept")) continue;
+    asked = true;
+    for (std::string_view rest = value; !rest.empty();) {
+      const auto comma = rest.find(',');
+      const std::string_view part = type_of(rest.substr(0, comma));
+      if (part == "*/*" || http::same_ignoring_case(part, type) ||
+          http::same_ignoring_case(part, std::string(family) + "/*")) {
+        return true;
+      }
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  return !asked;
+}
+
+bool is_json(const http::Request& request) {
+  const std::string* const type = request.header("Content-Type");
+  return type != nullptr && http::same_ignoring_case(type_of(*type), "application/json");
+}
+
+std::optional<RpcError> header_mismatch(const http::Request& request, const Incoming& message,
+                                        const Catalogue& catalogue) {
+  if (auto error = must_say(request, "Mcp-Method", message.method)) return error;
+  const bool named = message.method == "tools/call" || message.method == "prompts/get";
+  const char* const key = named ? "name" : "uri";
+  if (!named && message.method != "resources/read") return std::nullopt;
+  const auto value = message.params.find(key);
+  // The session says what is wrong with it.
+  if (value == message.params.end() || !value->is_string()) return std::nullopt;
+  const std::string name = value->get<std::string>();
+  if (auto error = must_say(request, "Mcp-Name", name)) return error;
+  if (message.method != "tools/call") return std::nullopt;
+  const Tool* const tool = catalogue.tool(name);
+  return tool == nullptr ? std::nullopt : parameters_mismatch(request, message.params, *tool);
+}
+
+}  // namespace lockkeeper::mcp

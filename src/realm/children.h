@@ -1,0 +1,18 @@
+// What the disk knows about a folder that a plan wants to divide.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockkeeper::realm {
+
+// Names of a folder's children; folders end in '/'. nullopt: the folder is not there, cannot be
+// read, or has too many children to be divided name by name.
+using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
+
+// The children below `root`, without `.git` and our own store. Never follows a symlink.
+Children children_on_disk(std::string root);
+
+}  // namespace lockkeeper::realm

@@ -1,0 +1,275 @@
+#include "realm/config.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "realm/config_schema.h"
+#include "realm/disk_path.h"
+#include "realm/policy.h"
+#include "realm/resolve.h"
+
+namespace lockkeeper::realm {
+namespace {
+
+std::string code_of(int error) {
+  return errno_error(error, "").message.substr(2);
+}
+
+// nullopt: there is no such file. A pipe in its place must not make every command hang, and a
+// symlink in a repository must not make us print a line of some other file.
+Result<std::optional<std::string>> config_text(const std::string& file, bool follow) {
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
+  const Fd fd(::open(file.c_str(), flags));
+  const std::string hint = "correct or remove the file";
+  if (!fd) {
+    const int error = errno;
+    if (error == ENOENT || error == ENOTDIR) return std::nullopt;
+    if (error == ELOOP) {
+      return fail(Code::kInvalidConfig, file + ": a symlink; this file must be a real one", hint);
+    }
+    return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(error), hint);
+  }
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return fail(Code::kInvalidConfig, file + ": not a regular file", hint);
+  }
+  std::string text;
+  char buffer[16384];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n == 0) return text;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(errno), hint);
+    }
+    text.append(buffer, static_cast<std::size_t>(n));
+    if (text.size() > kConfigBytesMax) {
+      return fail(Code::kInvalidConfig,
+                  file + ": larger than " + std::to_string(kConfigBytesMax) + " bytes", hint);
+    }
+  }
+}
+
+struct ConfigFile {
+  std::string path;
+  bool follow = false;
+};
+
+// Lowest precedence first, so that each one overrides those before it.
+std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env) {
+  std::vector<ConfigFile> files;
+  if (const auto user = xdg_folder(env, "XDG_CONFIG_HOME", ".config")) {
+    files.push_back({join_path(*user, "lockkeeper/config.toml"), true});
+  }
+  if (!realm.machine) files.push_back({join_path(realm.root, kRepositoryConfigName), false});
+  files.push_back({join_path(realm.store_folder, kLocalConfigName), false});
+  return files;
+}
+
+// A default longer than the longest is an error where one file says both. Where two files do, the
+// narrower bound holds: a user's taste must not make a repository unusable.
+Result<void> reconcile(Settings& settings) {
+  auto& length = settings.lease_default_ms;
+  const auto& longest = settings.lease_longest_ms;
+  const auto& endless = settings.lease_endless;
+  if (length.value == kNoEnd && !endless.value) {
+    if (length.origin.file == endless.origin.file) {
+      return fail(config_error(length.origin, "lease.default", "\"none\"",
+                               "a length, because lease.endless is false"));
+    }
+    length = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
+  }
+  const bool too_long =
+      longest.value != kNoEnd && length.value != kNoEnd && length.value > longest.value;
+  if (!too_long) return {};
+  if (!length.origin.file.empty() && length.origin.file == longest.origin.file) {
+    return fail(config_error(length.origin, "lease.default", format_duration(length.value),
+                             "at most lease.longest, which is " + format_duration(longest.value)));
+  }
+  length = longest;
+  return {};
+}
+
+// Requests come with symlinks resolved and existing names taken literally, so a rule must be read
+// in the same way or it would not meet them. What the disk cannot tell stays as written.
+Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
+  ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
+  for (const auto& path : raw.paths) {
+    auto parsed = key::parse(path.value, rules);
+    if (!parsed) {
+      return fail(Code::kInvalidConfig,
+                  path.origin.text() + ": protect.paths: " + parsed.error().message,
+                  parsed.error().hint);
+    }
+    if (auto on_disk = resolver.resolve(path.value)) parsed = std::move(on_disk);
+    rule.paths.push_back(std::move(parsed->resource));
+  }
+  return rule;
+}
+
+std::string toml_duration(std::int64_t ms) {
+  if (ms == kNoEnd) return "\"none\"";
+  if (ms == 0) return "\"0\"";
+  struct Unit {
+    std::int64_t ms;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 5> kUnits = {
+      {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}, {1, "ms"}}};
+  std::string text;
+  for (const Unit& unit : kUnits) {
+    if (ms >= unit.ms) text += std::to_string(ms / unit.ms) + unit.name;
+    ms %= unit.ms;
+  }
+  return "\"" + text + "\"";
+}
+
+std::string toml_flag(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string rule_text(const ProtectRule& rule) {
+  std::vector<std::string> paths;
+  for (const key::Resource& path : rule.paths) paths.push_back(path.text());
+  std::string text = "paths = " + toml_list(paths) + ", agents = " + toml_list(rule.agents);
+  if (!rule.reason.empty()) text += ", reason = " + quote(rule.reason, kReasonBytesMax);
+  return text;
+}
+
+}  // namespace
+
+std::string Origin::text() const {
+  if (file.empty()) return "default";
+  return line == 0 ? file : file + ":" + std::to_string(line);
+}
+
+key::Rules Settings::key_rules(const Realm& realm) const {
+  key::Rules rules;
+  rules.fold_case = realm.ignore_case;
+  rules.extra_prefixes = key_prefixes.value;
+  if (realm.machine) rules.extra_prefixes.emplace_back("dir");  // the folders that guards hold
+  rules.feature_purposes = feature_purposes.value;
+  rules.strict = keys_strict.value;
+  return rules;
+}
+
+Result<Settings> load_settings(const Realm& realm, const Environment& env) {
+  Settings settings;
+  RawRules raw;
+  for (const ConfigFile& file : config_files(realm, env)) {
+    auto text = config_text(file.path, file.follow);
+    if (!text) {
+      // Somebody else's store is somebody else's, not a bad setting.
+      const auto store = look_at_store(realm);
+      return fail(store ? std::move(text.error()) : store.error());
+    }
+    if (!*text) continue;
+    auto applied = apply_config(**text, file.path, settings, raw);
+    if (!applied) return fail(std::move(applied.error()));
+    settings.files.insert(settings.files.begin(), file.path);
+  }
+  if (auto done = reconcile(settings); !done) return fail(std::move(done.error()));
+  const key::Rules rules = settings.key_rules(realm);
+  Resolver resolver(realm, rules, {Base::kRoot, {}}, env);
+  for (const RawProtect& one : raw.protect) {
+    LK_ASSIGN(ProtectRule rule, parse_rule(one, rules, resolver));
+    settings.protect.push_back(std::move(rule));
+  }
+  for (const RawPolicy& one : raw.policy) {
+    LK_ASSIGN(PolicyRule rule, parse_policy(one, rules, resolver));
+    settings.policy.push_back(std::move(rule));
+  }
+  return settings;
+}
+
+Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms) {
+  const std::int64_t ms = asked_ms.value_or(settings.lease_default_ms.value);
+  const auto& longest = settings.lease_longest_ms;
+  if (ms == kNoEnd) {
+    if (settings.lease_endless.value) return ms;
+    return fail(Code::kOperationNotPermitted,
+                "a lease without end is not allowed here (lease.endless, " +
+                    settings.lease_endless.origin.text() + ")",
+                "ask for a length, such as --ttl 1h, and renew it");
+  }
+  if (ms <= 0) {
+    return fail(Code::kInvalidInput, "a lease of " + std::to_string(ms) + " ms would end at once",
+                "ask for a length above 0, such as --ttl 20m");
+  }
+  if (longest.value != kNoEnd && ms > longest.value) {
+    return fail(Code::kLimitExceeded,
+                "a lease of " + format_duration(ms) + " is longer than lease.longest, " +
+                    format_duration(longest.value) + " (" + longest.origin.text() + ")",
+                "ask for at most that and renew it, or use --ttl none where it is allowed");
+  }
+  return ms;
+}
+
+Result<void> check_allowed(const Settings& settings, std::string_view agent,
+                           const key::Resource& resource) {
+  for (const ProtectRule& rule : settings.protect) {
+    if (std::ranges::find(rule.agents, agent) != rule.agents.end()) continue;
+    for (const key::Resource& path : rule.paths) {
+      auto common = key::overlap(path, resource);
+      if (!common) return fail(std::move(common.error()));
+      if (!*common) continue;
+      std::string message = quote(resource.text()) + " is protected by " + quote(path.text()) +
+                            " (" + rule.origin.text() + ")";
+      if (!rule.reason.empty()) message += ": " + quote(rule.reason, kReasonBytesMax);
+      const std::string hint = rule.agents.empty()
+                                   ? "nobody may lock it; leave it as it is, or ask the owner of "
+                                     "that rule"
+                                   : "only these agents may lock it: " + toml_list(rule.agents);
+      return fail(Code::kOperationNotPermitted, std::move(message), hint);
+    }
+  }
+  return check_policy(settings.policy, agent, resource);
+}
+
+std::vector<SettingRow> settings_rows(const Settings& s) {
+  const auto number = [](const Setting<std::uint64_t>& n) { return std::to_string(n.value); };
+  std::vector<SettingRow> rows = {
+      {"lease.default", toml_duration(s.lease_default_ms.value), s.lease_default_ms.origin.text()},
+      {"lease.longest", toml_duration(s.lease_longest_ms.value), s.lease_longest_ms.origin.text()},
+      {"lease.endless", toml_flag(s.lease_endless.value), s.lease_endless.origin.text()},
+      {"lease.orphan_grace", toml_duration(s.orphan_grace_ms.value),
+       s.orphan_grace_ms.origin.text()},
+      {"limits.resources_per_agent", number(s.resources_per_agent),
+       s.resources_per_agent.origin.text()},
+      {"limits.resources_per_request", number(s.resources_per_request),
+       s.resources_per_request.origin.text()},
+      {"keys.prefixes", toml_list(s.key_prefixes.value), s.key_prefixes.origin.text()},
+      {"keys.feature_purposes", toml_list(s.feature_purposes.value),
+       s.feature_purposes.origin.text()},
+      {"keys.strict", toml_flag(s.keys_strict.value), s.keys_strict.origin.text()},
+      {"store.durability", s.durability.value == Durability::kFull ? "\"full\"" : "\"process\"",
+       s.durability.origin.text()},
+      {"events.kept", number(s.events_kept), s.events_kept.origin.text()},
+      {"ports.base", number(s.ports_base), s.ports_base.origin.text()},
+      {"ports.range", number(s.ports_range), s.ports_range.origin.text()},
+      {"ports.sessions", number(s.ports_sessions), s.ports_sessions.origin.text()},
+      {"ports.ttl", toml_duration(s.ports_ttl_ms.value), s.ports_ttl_ms.origin.text()},
+  };
+  for (const ProtectRule& rule : s.protect) {
+    rows.push_back({"protect", rule_text(rule), rule.origin.text()});
+  }
+  for (const PolicyRule& rule : s.policy) {
+    rows.push_back({"policy", policy_text(rule), rule.origin.text()});
+  }
+  for (const LayoutSetting& layout : s.layouts) {
+    std::string text = "kind = " + quote(layout.kind) + ", root = " + quote(layout.root);
+    if (!layout.mode.empty()) text += ", mode = " + quote(layout.mode);
+    for (const auto& [name, value] : layout.options) text += ", " + name + " = " + quote(value);
+    rows.push_back({"layout", text, layout.origin.text()});
+  }
+  return rows;
+}
+
+}  // namespace lockkeeper::realm

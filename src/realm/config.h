@@ -1,0 +1,130 @@
+// By which rules: the realm's settings, read from three files and checked.
+//
+// Precedence: the local file beside the store, then the repository's lockkeeper.toml, then the
+// user's, then the defaults. A value is taken whole from the first file that has it; [[protect]]
+// and [[policy]] rules of all files apply together, because a later file must not lift an earlier
+// one's protection.
+//
+// The repository's file is content that others may change: every value is bounded, the file is
+// limited in size, and a symlink in its place is refused. docs/reference/config.md lists the keys.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "key/resource.h"
+#include "realm/environment.h"
+#include "realm/realm.h"
+
+namespace lockkeeper::realm {
+
+inline constexpr std::string_view kRepositoryConfigName = "lockkeeper.toml";  // in the root
+inline constexpr std::string_view kLocalConfigName = "config.toml";           // beside the store
+inline constexpr std::size_t kConfigBytesMax = 256 * 1024;
+
+// Where a value comes from. No file: the built-in default.
+struct Origin {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string text() const;  // "default" or "path/lockkeeper.toml:3"
+};
+
+template <class T>
+struct Setting {
+  T value{};
+  Origin origin;
+};
+
+enum class Durability { kFull, kProcess };
+
+// Nobody but `agents` may lock what overlaps `paths`.
+struct ProtectRule {
+  std::vector<key::Resource> paths;
+  std::vector<std::string> agents;  // empty: nobody
+  std::string reason;               // may be empty
+  Origin origin;
+};
+
+// A path or key as natively written; in the namespaces that have no globs a text, in which `*`
+// stands for any characters and `?` for one.
+struct PolicyPattern {
+  std::string text;
+  std::optional<key::Resource> resource;  // none: `text` is matched against the whole key
+};
+
+// What some agents may lock: service/policy.h says how the rules work together.
+struct PolicyRule {
+  std::vector<std::string> agents;  // names, with `*` and `?`; empty: everybody
+  bool lists = false;               // allow or prefixes is there: nothing else may be locked
+  std::vector<PolicyPattern> allow;
+  std::vector<std::string> prefixes;
+  std::vector<PolicyPattern> deny;
+  std::string reason;  // may be empty
+  Origin origin;
+};
+
+// [[layout]]: files through which another tool's locks are seen (service/layout.h).
+struct LayoutSetting {
+  std::string kind;
+  std::string root;  // relative: from the realm's root
+  std::string mode;  // off read both
+  std::map<std::string, std::string> options;
+  Origin origin;
+};
+
+struct Settings {
+  Setting<std::int64_t> lease_default_ms{3'600'000, {}};    // kNoEnd: none
+  Setting<std::int64_t> lease_longest_ms{604'800'000, {}};  // kNoEnd: no bound
+  Setting<bool> lease_endless{true, {}};                    // is `--ttl none` allowed?
+  Setting<std::int64_t> orphan_grace_ms{30'000, {}};
+  Setting<std::uint64_t> resources_per_agent{10'000, {}};
+  Setting<std::uint64_t> resources_per_request{10'000, {}};
+  Setting<std::vector<std::string>> key_prefixes;
+  Setting<std::vector<std::string>> feature_purposes{{"pause"}, {}};  // always has "pause"
+  Setting<bool> keys_strict{false, {}};
+  Setting<Durability> durability{Durability::kFull, {}};
+  Setting<std::uint64_t> events_kept{100'000, {}};
+  Setting<std::uint64_t> ports_base{10'000, {}};
+  Setting<std::uint64_t> ports_range{100, {}};  // from one session's ports to the next one's
+  Setting<std::uint64_t> ports_sessions{20, {}};
+  Setting<std::int64_t> ports_ttl_ms{7'200'000, {}};
+  std::vector<ProtectRule> protect;
+  std::vector<PolicyRule> policy;
+  std::vector<LayoutSetting> layouts;  // of all files together
+  std::vector<std::string> files;      // the ones that were read, highest precedence first
+
+  // What the key parser is to know about this realm.
+  key::Rules key_rules(const Realm& realm) const;
+};
+
+// Reads and checks the files. Three failed opens when there is none.
+// invalid_config names file, line, key, value and what was expected; an unknown key comes with the
+// nearest known one. A file that is there but cannot be read is invalid_config too: rules that
+// cannot be seen must not be taken as absent (I10).
+Result<Settings> load_settings(const Realm& realm, const Environment& env);
+
+// The length of a lease that asked for `asked_ms` (kNoEnd: none; nullopt: nothing asked).
+// invalid_input if not above 0; limit_exceeded beyond lease.longest; operation_not_permitted for an
+// endless one where lease.endless is false. The last two name the setting's origin.
+Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms);
+
+// May this agent lock this, by [[protect]] and [[policy]]? operation_not_permitted names the rule's
+// pattern, file, line, reason.
+Result<void> check_allowed(const Settings& settings, std::string_view agent,
+                           const key::Resource& resource);
+
+// One row of `config show`.
+struct SettingRow {
+  std::string name;    // "lease.default"
+  std::string value;   // as one would write it in TOML
+  std::string origin;  // Origin::text()
+};
+std::vector<SettingRow> settings_rows(const Settings& settings);
+
+}  // namespace lockkeeper::realm

@@ -1,0 +1,75 @@
+// The keys of a config file and their bounds: one file's text into Settings. The only place that
+// knows TOML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "realm/config.h"
+
+namespace lockkeeper::realm {
+
+// Bounds of every value, because a repository's file is content that others may change.
+inline constexpr std::int64_t kLeaseMsMin = 1'000;
+inline constexpr std::int64_t kOrphanGraceMsMax = 24 * 3'600'000;
+inline constexpr std::uint64_t kResourcesPerAgentMax = 1'000'000;
+inline constexpr std::uint64_t kResourcesPerRequestMax = 10'000;
+inline constexpr std::uint64_t kEventsKeptMin = 100;
+inline constexpr std::uint64_t kEventsKeptMax = 10'000'000;
+inline constexpr std::size_t kPrefixesMax = 64;
+inline constexpr std::size_t kPurposesMax = 256;
+inline constexpr std::size_t kWordBytesMax = 64;       // a prefix, a purpose
+inline constexpr std::size_t kProtectRulesMax = 64;    // of one file
+inline constexpr std::size_t kProtectPathsMax = 256;   // of all rules of one file together
+inline constexpr std::size_t kProtectAgentsMax = 256;  // of one rule
+inline constexpr std::size_t kReasonBytesMax = 500;
+inline constexpr std::size_t kPolicyRulesMax = 64;      // of one file
+inline constexpr std::size_t kPolicyPatternsMax = 256;  // of all rules of one file together
+inline constexpr std::size_t kPolicyAgentsMax = 256;    // of one rule
+inline constexpr std::uint64_t kPortLowest = 1024;      // below it only root may listen
+inline constexpr std::uint64_t kPortHighest = 65535;
+inline constexpr std::uint64_t kPortsOfSession = 4;
+inline constexpr std::uint64_t kPortSessionsMax = 1'000;
+
+struct RawText {
+  std::string value;
+  Origin origin;
+};
+
+// Rules as written; their paths are parsed when all files' prefixes are known.
+struct RawProtect {
+  std::vector<RawText> paths;
+  std::vector<std::string> agents;
+  std::string reason;
+  Origin origin;
+};
+
+struct RawPolicy {
+  std::vector<std::string> agents;
+  bool lists = false;
+  std::vector<RawText> allow, prefixes, deny;
+  std::string reason;
+  Origin origin;
+};
+
+struct RawRules {
+  std::vector<RawProtect> protect;
+  std::vector<RawPolicy> policy;
+};
+
+// Overrides in `settings` what the text sets, and adds its rules to `rules`. invalid_config names
+// file, line, key, value and what was expected; both outputs are then in an unspecified state.
+Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
+                          RawRules& rules);
+
+// ["a", "b"]
+std::string toml_list(const std::vector<std::string>& values);
+
+// invalid_config at a place: "FILE:LINE: KEY is VALUE, expected …".
+Error config_error(const Origin& origin, std::string_view key, std::string_view value,
+                   std::string_view expected);
+
+}  // namespace lockkeeper::realm

@@ -1,0 +1,252 @@
+#include "realm/realm.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "key/resource.h"
+#include "realm/disk_path.h"
+#include "realm/git_folder.h"
+
+namespace lockkeeper::realm {
+namespace {
+
+std::string_view last_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// "/home/u/shop/.git" is the repository "shop", "/srv/shop.git" is "shop.git".
+std::string name_of_repository(const std::string& common_dir) {
+  const std::string_view last = last_name(common_dir);
+  const bool hidden = last.starts_with(".") && common_dir.size() > last.size() + 1;
+  return std::string(hidden ? last_name(parent_path(common_dir)) : last);
+}
+
+// Root must not leave a store that the repository's owner cannot use.
+Result<void> set_owner(Realm& realm, const std::string& of_folder) {
+  struct stat info{};
+  if (::stat(of_folder.c_str(), &info) != 0) {
+    return fail(errno_error(errno, "cannot look at " + of_folder));
+  }
+  if (::geteuid() == 0 && info.st_uid != 0) {
+    realm.owner_uid = info.st_uid;
+    realm.owner_gid = info.st_gid;
+  } else if (realm.shared && info.st_gid != ::getegid()) {
+    realm.owner_gid = info.st_gid;
+  }
+  return {};
+}
+
+Result<Realm> git_realm(const std::string& folder, const GitFolder& git, const Environment& env) {
+  Realm realm;
+  realm.root = git.worktree.empty() ? folder : git.worktree;
+  realm.in_git = true;
+  realm.bare = git.bare;
+  realm.ignore_case = git.ignore_case;
+  realm.common_dir = git.common_dir;
+  realm.store_folder = join_path(git.common_dir, kGitStoreName);
+  realm.name = name_of_repository(git.common_dir);
+  if (git.shared) {
+    realm.shared = true;
+    realm.file_mode = *git.shared;
+    // A folder can be entered by whoever may read it, and hands its group on, as git's do.
+    realm.folder_mode = 02000 | *git.shared | ((*git.shared & 0444) >> 2);
+  }
+  realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
+  if (auto done = set_owner(realm, git.common_dir); !done) return fail(std::move(done.error()));
+  return realm;
+}
+
+Result<Realm> plain_realm(const std::string& root, const Environment& env) {
+  Realm realm;
+  realm.root = root;
+  realm.store_folder = join_path(root, kPlainStoreName);
+  realm.name = root == "/" ? "/" : std::string(last_name(root));
+  realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
+  if (auto done = set_owner(realm, root); !done) return fail(std::move(done.error()));
+  return realm;
+}
+
+Result<bool> has_plain_store(const std::string& folder) {
+  struct stat info{};
+  const std::string path = join_path(folder, kPlainStoreName);
+  if (::lstat(path.c_str(), &info) == 0) return true;
+  const int error = errno;
+  if (error == ENOENT || error == ENOTDIR) return false;
+  return fail(errno_error(error, "cannot look at " + path));
+}
+
+// What lies in a `.git` folder belongs to the worktree that has it, also the submodules' own
+// repositories below .git/modules.
+std::string out_of_dot_git(const std::string& folder) {
+  const auto at = (folder + "/").find("/.git/");
+  if (at == std::string::npos) return folder;
+  return at == 0 ? "/" : folder.substr(0, at);
+}
+
+// The nearest ancestor with `.lockkeeper/`; empty if there is none.
+Result<std::string> nearest_plain_root(const std::string& start) {
+  for (std::string folder = start;; folder = parent_path(folder)) {
+    const auto plain = has_plain_store(folder);
+    if (!plain) return fail(plain.error());
+    if (*plain) return folder;
+    if (folder == "/") return std::string();
+  }
+}
+
+// From an existing physical folder upwards. A repository wins over any `.lockkeeper/` inside it.
+// nullopt: neither is found.
+Result<std::optional<Realm>> nearest_realm(const std::string& start, const Environment& env) {
+  for (std::string folder = out_of_dot_git(start);; folder = parent_path(folder)) {
+    auto git = git_at(folder);
+    if (!git) return fail(std::move(git.error()));
+    if (*git) {
+      auto realm = git_realm(folder, **git, env);
+      if (!realm) return fail(std::move(realm.error()));
+      return std::move(*realm);
+    }
+    if (folder == "/") break;
+  }
+  auto root = nearest_plain_root(start);
+  if (!root) return fail(std::move(root.error()));
+  if (root->empty()) return std::nullopt;
+  auto realm = plain_realm(*root, env);
+  if (!realm) return fail(std::move(realm.error()));
+  return std::move(*realm);
+}
+
+Result<Realm> realm_from_folder(const std::string& folder, const Environment& env) {
+  auto found = nearest_realm(folder, env);
+  if (!found) return fail(std::move(found.error()));
+  if (*found) return std::move(**found);
+  return plain_realm(folder, env);
+}
+
+Result<std::string> current_folder(const std::string& given) {
+  char path[PATH_MAX];
+  if (given.empty()) {
+    // The kernel says "(unreachable)…" for a folder outside this process's root.
+    if (::getcwd(path, sizeof path) != nullptr && path[0] == '/') return std::string(path);
+    return fail(Code::kInvalidInput, "the current folder cannot be found: it was removed or moved",
+                "cd to a folder that exists, or name one with --realm");
+  }
+  if (given.front() == '/' && ::realpath(given.c_str(), path) != nullptr) return std::string(path);
+  return fail(Code::kInvalidInput, "the current folder " + quote(given) + " cannot be used",
+              "cd to a folder that exists, or name one with --realm");
+}
+
+Result<std::string> explicit_folder(const std::string& named, const std::string& cwd) {
+  const std::string hint = "name an existing folder: --realm DIR, or LOCKKEEPER_REALM=DIR";
+  if (named.find('\0') != std::string::npos || named.size() >= PATH_MAX) {
+    return fail(Code::kInvalidInput, "realm " + quote(named) + ": not a path", hint);
+  }
+  auto place = walk_disk(cwd, named, Patterns::kNone);
+  if (!place) return fail(Code::kInvalidInput, "realm " + place.error().message, hint);
+  if (place->type == DiskPath::Type::kFolder) return std::move(place->path);
+  const bool missing = place->type == DiskPath::Type::kMissing;
+  return fail(Code::kInvalidInput,
+              "realm " + quote(named) + (missing ? ": no such folder" : ": not a folder"), hint);
+}
+
+// Where the first path among the resources leads; nullopt if none does. A path that cannot be
+// walked decides nothing: the resolver will say what is wrong with it.
+std::optional<std::string> named_place(const FindRealm& request, const std::string& cwd) {
+  for (const std::string& text : request.resources) {
+    if (text.empty() || text.find('\0') != std::string::npos || key::looks_logical(text)) continue;
+    if (text.size() > PATH_MAX) return std::nullopt;
+    auto place = walk_disk(cwd, text, Patterns::kUnlessThere);
+    if (!place) return std::nullopt;
+    return std::move(place->existing_folder);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string epoch_copy_for(const std::string& store_folder, const Environment& env) {
+  const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  if (!state) return {};
+  std::string bytes;
+  append_be64(bytes, hash64(store_folder));
+  return join_path(*state, "lockkeeper/epochs/" + to_hex(bytes));
+}
+
+bool Realm::contains(std::string_view path) const {
+  if (root == "/") return path.starts_with('/');
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+Result<Realm> find_realm(const FindRealm& request) {
+  std::string start;
+  if (request.explicit_dir.starts_with('/')) {
+    start = "/";  // a current folder that is gone does not matter then
+  } else {
+    auto cwd = current_folder(request.cwd);
+    if (!cwd) return fail(std::move(cwd.error()));
+    start = std::move(*cwd);
+  }
+  if (!request.explicit_dir.empty()) {
+    auto folder = explicit_folder(request.explicit_dir, start);
+    if (!folder) return fail(std::move(folder.error()));
+    return realm_from_folder(*folder, request.env);
+  }
+  if (const auto place = named_place(request, start)) {
+    auto found = nearest_realm(*place, request.env);
+    if (!found) return fail(std::move(found.error()));
+    if (*found) return std::move(**found);
+  }
+  return realm_from_folder(start, request.env);
+}
+
+Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
+  const std::string hint = "name the realm's folder with --realm DIR";
+  if (!absolute_path.starts_with('/') || absolute_path.find('\0') != std::string_view::npos) {
+    return fail(Code::kInvalidInput, quote(absolute_path) + ": not an absolute path", hint);
+  }
+  auto place = walk_disk("/", absolute_path, Patterns::kNone);
+  if (!place) return fail(std::move(place.error()));
+  auto found = nearest_realm(place->existing_folder, env);
+  if (!found) return fail(std::move(found.error()));
+  if (*found) return std::move(**found);
+  return fail(Code::kNotFound,
+              quote(absolute_path) + " lies in no git repository and below no folder with " +
+                  std::string(kPlainStoreName) + "/",
+              hint);
+}
+
+Result<Realm> machine_realm(const Environment& env) {
+  const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  if (!state) {
+    return fail(Code::kInvalidInput,
+                "the machine realm has no place: neither XDG_STATE_HOME nor HOME is set",
+                "set HOME, or XDG_STATE_HOME to an absolute path");
+  }
+  Realm realm;
+  realm.root = "/";
+  realm.machine = true;
+  realm.name = "machine";
+  realm.store_folder = join_path(*state, "lockkeeper");
+  realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
+  return realm;
+}
+
+Result<bool> begins_realm(const std::string& folder, const Realm& outer) {
+  if (outer.machine) return false;
+  auto git = git_begins_at(folder);
+  if (!git || *git) return git;
+  if (outer.in_git) return false;
+  return has_plain_store(folder);
+}
+
+Error crossing_error(std::string_view typed, const Realm& asked, const Realm& belongs) {
+  return Error{Code::kInvalidInput,
+               quote(typed) + " belongs to the realm " + belongs.root + ", this request to " +
+                   asked.root + "; a request cannot cross realms",
+               "ask for it separately, with --realm " + shell_quote(belongs.root)};
+}
+
+}  // namespace lockkeeper::realm

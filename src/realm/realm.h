@@ -1,0 +1,107 @@
+// Where: which set of locks a folder or a path belongs to, and where its store lies.
+//
+// A path belongs to its innermost worktree or repository. All worktrees of one repository are one
+// realm with one store, `<git-common-dir>/lockkeeper/`. A submodule is a realm of its own. Without
+// git the realm is the nearest ancestor that has `.lockkeeper/`, else the starting folder itself.
+// docs/concepts/realms.md has the rules and their reasons.
+//
+// Git is never started and GIT_DIR and its like are ignored: two processes that disagree about the
+// environment must still agree about the lock table.
+//
+// Thread safety: plain values and free functions; safe to call from any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "realm/environment.h"
+
+namespace lockkeeper::realm {
+
+inline constexpr std::string_view kPlainStoreName = ".lockkeeper";  // without git, in the root
+inline constexpr std::string_view kGitStoreName = "lockkeeper";     // in the git common dir
+
+struct Realm {
+  std::string root;          // absolute, physical: the worktree's root, the plain root or "/"
+  std::string store_folder;  // absolute, physical but for its last name, which need not exist
+  std::string name;          // for people: "myrepo", "machine"
+  bool in_git = false;
+  bool bare = false;         // a repository without a worktree here; root is then its own folder
+  bool machine = false;      // the machine realm: root is "/", no repository splits it
+  bool ignore_case = false;  // core.ignorecase
+  std::string common_dir;    // physical git common dir; empty without git
+
+  // How the store's folder and files are to be created (core.sharedRepository; 0700 and 0600 else).
+  mode_t folder_mode = 0700;
+  mode_t file_mode = 0600;
+  bool shared = false;  // core.sharedRepository lets other users in
+  std::optional<uid_t>
+      owner_uid;  // set if root must give what it creates to the repository's owner
+  std::optional<gid_t> owner_gid;
+
+  // The copy of the epoch outside the store's folder; empty if neither XDG_STATE_HOME nor HOME
+  // says where a copy could live.
+  std::string epoch_copy;
+
+  // Is the absolute physical path the root or below it? Says nothing about repositories nested in
+  // between: realm_of() does.
+  bool contains(std::string_view path) const;
+
+  // Are the two the same set of locks? True for two worktrees of one repository.
+  bool same_table(const Realm& other) const { return store_folder == other.store_folder; }
+};
+
+struct FindRealm {
+  std::string explicit_dir;            // --realm, else LOCKKEEPER_REALM; empty: find it
+  std::vector<std::string> resources;  // as typed; the first one that is a path decides
+  std::string cwd;                     // absolute; empty: the process's own
+  Environment env;                     // for HOME and XDG_STATE_HOME; REQUIRES: callable
+};
+
+// The realm for a command. An explicit folder is looked up from there upwards like a current
+// folder. A named path may not exist yet. If the named path lies in no repository and below no
+// `.lockkeeper/`, the current folder decides (and the resolver then refuses the path with the
+// reason). Creates nothing.
+// Errors: invalid_input (no such explicit folder, current folder gone), store_unavailable (a broken
+// .git file or repository), invalid_config (a bad value in git's config).
+Result<Realm> find_realm(const FindRealm& request);
+
+// The realm of one absolute path, existing or not, symlinks resolved: its innermost worktree,
+// repository or folder with `.lockkeeper/`. not_found if it lies in none.
+Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
+
+// The per-user realm for what belongs to the machine (ports, guards): $XDG_STATE_HOME/lockkeeper or
+// ~/.local/state/lockkeeper. invalid_input without either variable.
+Result<Realm> machine_realm(const Environment& env);
+
+// Does a folder (absolute, physical, below the root of `outer`) begin a realm or a worktree of its
+// own, so that what lies below it is not named from that root? Cheap: up to three stat calls where
+// the answer is no. "Cannot tell" is an error.
+Result<bool> begins_realm(const std::string& folder, const Realm& outer);
+
+// Where the copy of that store's epoch lives, named by a hash of the path: two stores of one user
+// must not share one. Empty if neither XDG_STATE_HOME nor HOME is set.
+std::string epoch_copy_for(const std::string& store_folder, const Environment& env);
+
+enum class StoreState { kAbsent, kPresent };
+
+// Looks at the store's folder without creating or opening anything. kAbsent is the only "nothing is
+// locked". store_unavailable if it is a symlink, no folder, or another user's (named, with what
+// to do); root may use anybody's.
+Result<StoreState> look_at_store(const Realm& realm);
+
+// Makes the store's folder with its mode and owner, in one step that never shows a half-made folder
+// to others; succeeds if it is there already and look_at_store() likes it. store_unavailable with
+// the reason on a read-only repository, no_space on a full disk.
+Result<void> create_store_folder(const Realm& realm);
+
+// The refusal for a request whose paths belong to two realms: invalid_input, naming both and
+// --realm.
+Error crossing_error(std::string_view typed, const Realm& asked, const Realm& belongs);
+
+}  // namespace lockkeeper::realm

@@ -1,0 +1,239 @@
+#include "realm/resolve.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace lockkeeper::realm {
+namespace {
+
+constexpr std::string_view kEscapable = "*?[]{},!^-\\";
+
+// A backslash that does not take a pattern character for itself comes from another system.
+bool has_foreign_backslash(std::string_view text, key::Syntax syntax) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') continue;
+    if (syntax == key::Syntax::kLiteral || i + 1 == text.size()) return true;
+    if (kEscapable.find(text[++i]) == std::string_view::npos) return true;
+  }
+  return false;
+}
+
+std::string with_slashes(std::string_view text) {
+  std::string result(text);
+  std::ranges::replace(result, '\\', '/');
+  return result;
+}
+
+// A literal path as the beginning of a pattern.
+std::string escaped(std::string_view path) {
+  std::string result;
+  for (const char c : path) {
+    if (std::string_view("*?[]{}\\").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+bool first_name_has_colon(std::string_view text) {
+  return text.substr(0, text.find('/')).find(':') != std::string_view::npos;
+}
+
+// "./" in front of what could be read as a logical key: a path was meant.
+std::string as_path(std::string_view text) {
+  return text.find(':') == std::string_view::npos ? std::string(text) : "./" + std::string(text);
+}
+
+Result<void> check_text(std::string_view text) {
+  const std::string example = "name a path such as src/a.py, a folder as src/, or a key as api:…";
+  if (text.empty()) {
+    return fail(Code::kInvalidResource, "\"\" is empty: a resource needs a name", example);
+  }
+  if (text.size() > kTypedBytesMax) {
+    return fail(Code::kLimitExceeded,
+                quote(text, 40) + ": " + std::to_string(text.size()) +
+                    " bytes; a resource is written in at most " + std::to_string(kTypedBytesMax),
+                example);
+  }
+  if (text.find('\0') != std::string_view::npos) {
+    return fail(Code::kInvalidResource, quote(text) + ": a name holds no NUL", example);
+  }
+  if (!is_valid_utf8(text)) {
+    return fail(Code::kInvalidResource, quote(text) + ": not UTF-8",
+                "rename the file, or lock its folder instead");
+  }
+  return {};
+}
+
+Patterns patterns_for(key::Syntax syntax) {
+  switch (syntax) {
+    case key::Syntax::kLiteral:
+      return Patterns::kNone;
+    case key::Syntax::kGlob:
+      return Patterns::kAlways;
+    case key::Syntax::kAuto:
+      break;
+  }
+  return Patterns::kUnlessThere;
+}
+
+// `path` without `root` and the '/' between them; "" for the root itself.
+std::string below(const std::string& root, const std::string& path) {
+  if (path.size() == root.size()) return {};
+  return path.substr(root == "/" ? 1 : root.size() + 1);
+}
+
+}  // namespace
+
+Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
+                   ResolveOptions options)
+    : realm_(std::move(realm)),
+      rules_(std::move(rules)),
+      base_(std::move(base)),
+      env_(std::move(env)),
+      options_(options) {}
+
+Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax) {
+  if (auto checked = check_text(text); !checked) return fail(std::move(checked.error()));
+  if (syntax != key::Syntax::kLiteral && first_name_has_colon(text)) {
+    return key::parse(text, rules_, syntax);  // a logical key, or refused with its "./" form
+  }
+  std::string path(text);
+  if (options_.convert_backslash) {
+    path = with_slashes(path);
+  } else if (has_foreign_backslash(path, syntax)) {
+    const std::string corrected = with_slashes(path);
+    return fail(Code::kInvalidResource, quote(path) + ": a path is written with '/', not '\\'",
+                "write " + quote(corrected));
+  }
+  return resolve_path(path, syntax);
+}
+
+Result<key::Parsed> Resolver::resolve_path(const std::string& text, key::Syntax syntax) {
+  auto place = walk(text, syntax);
+  if (!place) return fail(std::move(place.error()));
+  if (!place->pattern.empty()) return resolve_pattern(*place, text, syntax);
+  auto named = name(*place, text);
+  if (!named) return fail(std::move(named.error()));
+  const std::string& rest = named->rest;
+  if (place->type == DiskPath::Type::kOther && place->folder_written) {
+    std::string corrected = text;
+    while (corrected.ends_with('/') || corrected.ends_with("/.")) corrected.pop_back();
+    return fail(Code::kInvalidResource, quote(text) + ": a file, but written like a folder",
+                "write " + quote(corrected));
+  }
+  const bool folder = place->type == DiskPath::Type::kFolder || place->folder_written;
+  const std::string canonical = rest.empty() ? "./" : as_path(rest) + (folder ? "/" : "");
+  return key::parse(canonical, rules_, key::Syntax::kLiteral);
+}
+
+Result<key::Parsed> Resolver::resolve_pattern(const DiskPath& place, const std::string& text,
+                                              key::Syntax syntax) {
+  auto named = name(place, text);
+  if (!named) return fail(std::move(named.error()));
+  const std::string& rest = named->rest;
+  const std::string lead = rest.empty() ? "" : escaped(rest) + "/";
+  // kGlob where the only escapes are ours: key warns of those that a user may not have meant.
+  const bool escapes_typed = place.pattern.find('\\') != std::string::npos;
+  auto parsed = key::parse(as_path(lead + place.pattern), rules_,
+                           escapes_typed ? syntax : key::Syntax::kGlob);
+  if (!parsed || parsed->resource.is_glob()) return parsed;
+  // Only escapes: a plain path after all, whose last names have not been looked up yet.
+  auto plain = resolve_path(join_path(named->root, parsed->resource.text()), key::Syntax::kLiteral);
+  if (plain) plain->warnings = std::move(parsed->warnings);
+  return plain;
+}
+
+Result<DiskPath> Resolver::walk(const std::string& text, key::Syntax syntax) {
+  const Patterns patterns = patterns_for(syntax);
+  if (text.front() != '/') {
+    auto base = base_folder();
+    if (!base) return fail(std::move(base.error()));
+    return walk_disk(*base, text, patterns);
+  }
+  // The root is physical, so an absolute path that begins with it needs no walk down to it.
+  const bool below_root = realm_.root != "/" && realm_.contains(text);
+  if (!below_root || text.size() <= realm_.root.size() + 1) return walk_disk("/", text, patterns);
+  const auto start = text.find_first_not_of('/', realm_.root.size());
+  if (start == std::string::npos) return walk_disk("/", text, patterns);
+  return walk_disk(realm_.root, std::string_view(text).substr(start), patterns);
+}
+
+Result<std::string> Resolver::base_folder() {
+  if (!base_folder_.empty()) return base_folder_;
+  base_folder_ = realm_.root;
+  if (base_.kind == Base::kRoot) return base_folder_;
+  char physical[PATH_MAX];
+  const bool usable = base_.folder.starts_with('/') &&
+                      base_.folder.find('\0') == std::string::npos &&
+                      ::realpath(base_.folder.c_str(), physical) != nullptr;
+  if (!usable) {
+    base_folder_.clear();
+    return fail(Code::kInvalidInput, "the current folder " + quote(base_.folder) + " is gone",
+                "cd to a folder that exists, or write absolute paths");
+  }
+  // From outside a realm that was named (`--realm`) a relative path could only be refused, so the
+  // root is meant. Where the path itself led to the realm, it is what was typed: `sub/x` beside the
+  // submodule is `x` in it.
+  const std::string folder(physical);
+  if (!base_.realm_named || realm_.contains(folder)) {
+    base_folder_ = folder;
+  } else if (const auto other = realm_of(folder, env_); other && other->same_table(realm_)) {
+    base_folder_ = folder;
+  }
+  return base_folder_;
+}
+
+Result<bool> Resolver::split_below_root(const std::string& folder) {
+  // From the root down, so that each folder is asked once however many paths lie in it.
+  for (std::size_t end = realm_.root.size();;) {
+    if (end >= folder.size()) return false;
+    end = std::min(folder.find('/', end + 1), folder.size());
+    const std::string part = folder.substr(0, end);
+    if (part.ends_with("/.git")) return false;  // what is in there is this worktree's
+    auto known = splits_.find(part);
+    if (known == splits_.end()) {
+      auto begins = begins_realm(part, realm_);
+      if (!begins) return begins;
+      known = splits_.emplace(part, *begins).first;
+    }
+    if (known->second) return true;
+  }
+}
+
+Result<Resolver::Named> Resolver::name(const DiskPath& place, std::string_view typed) {
+  const std::string& store = realm_.store_folder;
+  if (place.path.starts_with(store) &&
+      (place.path.size() == store.size() || place.path[store.size()] == '/')) {
+    return fail(Code::kInvalidResource, quote(typed) + ": Lockkeeper's own store cannot be locked",
+                "name what you are going to change");
+  }
+  if (realm_.machine) return Named{realm_.root, below(realm_.root, place.path)};
+  if (realm_.contains(place.path)) {
+    const auto split = split_below_root(place.existing_folder);
+    if (!split) return fail(split.error());
+    if (!*split) return Named{realm_.root, below(realm_.root, place.path)};
+  }
+  auto other = realm_of(place.path, env_);
+  if (!other) {
+    if (other.error().code == Code::kNotFound) return fail(outside(place, typed));
+    return fail(std::move(other.error()));
+  }
+  if (!other->same_table(realm_)) return fail(crossing_error(typed, realm_, *other));
+  if (!other->contains(place.path)) return fail(outside(place, typed));
+  return Named{other->root, below(other->root, place.path)};
+}
+
+Error Resolver::outside(const DiskPath& place, std::string_view typed) const {
+  std::string how = quote(typed);
+  if (!place.link.empty()) {
+    how += ": the symlink " + quote(place.link) + " leads to " + quote(place.path) + ", which";
+  }
+  return Error{Code::kInvalidResource, how + " is outside the realm's root " + realm_.root,
+               "name a path below it, or the folder that it is in: --realm " +
+                   shell_quote(place.existing_folder)};
+}
+
+}  // namespace lockkeeper::realm

@@ -1,0 +1,130 @@
+// Values written as YAML and JSON.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "yaml/rewrite.h"
+
+namespace lockkeeper::yaml {
+namespace {
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
+// Nothing but letters, digits and what paths and ids have: safe without quotes, wherever it stands.
+bool is_plain(const std::string& text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_harmless = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '/' || c == '.';
+  };
+  if (text.empty() || !is_letter(text.front())) return false;
+  if (!std::ranges::all_of(text, is_harmless)) return false;
+  for (const char* const word : {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}) {
+    if (std::ranges::equal(text, std::string_view(word),
+                           [](char a, char b) { return (a | 0x20) == b; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string scalar_text(const Node& node, bool json) {
+  switch (node.kind) {
+    case Node::Kind::kText:
+      return !json && is_plain(node.text) ? node.text : quoted(node.text);
+    case Node::Kind::kNull:
+      return "null";
+    default:
+      return node.text;
+  }
+}
+
+std::string key_text(const std::string& key, bool json) {
+  return !json && is_plain(key) ? key : quoted(key);
+}
+
+bool is_empty(const Node& node) {
+  return (node.is_list() && node.list.empty()) || (node.is_map() && node.entries.empty());
+}
+
+// Lines as they are, under a '|'; only where every one of them comes back as it was.
+bool fits_literal(const std::string& text) {
+  if (text.find('\n') == std::string::npos || text.front() == ' ' || text.front() == '\n') {
+    return false;
+  }
+  if (text.ends_with("\n\n") || text == "\n") return false;
+  return std::ranges::none_of(text, [](char c) {
+    return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f);
+  });
+}
+
+std::string literal_text(const std::string& text, std::size_t indent) {
+  const bool ended = text.ends_with('\n');
+  std::string out = ended ? "|" : "|-";
+  std::string_view rest = text;
+  if (ended) rest.remove_suffix(1);
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    out += "\n";
+    if (!line.empty()) out += std::string(indent, ' ') + std::string(line);
+    if (end != std::string_view::npos) rest.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+std::string json_lines(const Node& node, std::size_t indent) {
+  const std::string margin(indent + 2, ' ');
+  std::string out(1, node.is_list() ? '[' : '{');
+  bool first = true;
+  const auto next = [&] {
+    out += (first ? "\n" : ",\n") + margin;
+    first = false;
+  };
+  for (const Node& each : node.list) {
+    next();
+    out += block_text(each, indent + 2, true);
+  }
+  for (const Node::Entry& each : node.entries) {
+    next();
+    out += quoted(each.key) + ": " + block_text(each.value, indent + 2, true);
+  }
+  return out + "\n" + std::string(indent, ' ') + (node.is_list() ? "]" : "}");
+}
+
+std::string yaml_lines(const Node& node, std::size_t indent) {
+  const std::string margin = "\n" + std::string(indent, ' ');
+  std::string out;
+  for (const Node& each : node.list) {
+    out += (out.empty() ? "" : margin) + "- " + block_text(each, indent + 2, false);
+  }
+  for (const Node::Entry& each : node.entries) {
+    out += (out.empty() ? "" : margin) + key_text(each.key, false) + ":";
+    const bool below = (each.value.is_list() || each.value.is_map()) && !is_empty(each.value);
+    out += below ? "\n" + std::string(indent + 2, ' ') : " ";
+    out += block_text(each.value, indent + 2, false);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string flow_text(const Node& node, bool json) {
+  if (!node.is_list() && !node.is_map()) return scalar_text(node, json);
+  std::string out;
+  for (const Node& each : node.list) out += (out.empty() ? "" : ", ") + flow_text(each, json);
+  for (const Node::Entry& each : node.entries) {
+    out +=
+        (out.empty() ? "" : ", ") + key_text(each.key, json) + ": " + flow_text(each.value, json);
+  }
+  return node.is_list() ? "[" + out + "]" : "{" + out + "}";
+}
+
+std::string block_text(const Node& node, std::size_t indent, bool json) {
+  const bool many = (node.is_list() || node.is_map()) && !is_empty(node);
+  if (many) return json ? json_lines(node, indent) : yaml_lines(node, indent);
+  if (!json && node.is_text() && fits_literal(node.text)) return literal_text(node.text, indent);
+  return flow_text(node, json);
+}
+
+}  // namespace lockkeeper::yaml
