@@ -1,0 +1,87 @@
+// The pages on their own: links lead somewhere, lines are wrapped, nothing outside is cited.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "docs/pages.h"
+
+namespace lockkeeper::docs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kColumns = 100;
+
+// Characters, not bytes.
+std::size_t width(const std::string& text) {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0U) != 0x80 ? 1 : 0;
+  return count;
+}
+
+// Every target of a Markdown link of the page, with its line; code is not read.
+std::vector<std::pair<int, std::string>> links(const Page& page) {
+  static const std::regex kCode("`[^`]*`");
+  static const std::regex kLink(R"(\]\(([^)\s]+)\)|src(?:set)?="([^"]+)\")");
+  std::vector<std::pair<int, std::string>> found;
+  for (const Line& line : page.lines) {
+    if (line.code) continue;
+    const std::string text = std::regex_replace(line.text, kCode, "");
+    for (std::sregex_iterator at(text.begin(), text.end(), kLink), end; at != end; ++at) {
+      found.emplace_back(line.number, (*at)[1].matched ? (*at)[1].str() : (*at)[2].str());
+    }
+  }
+  return found;
+}
+
+TEST(Pages, AreFound) {
+  const std::vector<Page> pages = all_pages();
+  EXPECT_GT(pages.size(), 30U);
+  EXPECT_FALSE(read_page("README.md").lines.empty());
+}
+
+TEST(Pages, EveryLinkLeadsToAFileAndItsHeading) {
+  const fs::path root = LOCKKEEPER_SOURCE_DIR;
+  int count = 0;
+  for (const Page& page : all_pages()) {
+    for (const auto& [number, link] : links(page)) {
+      if (link.starts_with("http://") || link.starts_with("https://")) continue;
+      ++count;
+      const std::size_t hash = link.find('#');
+      const std::string file = link.substr(0, hash);
+      const fs::path target = file.empty()
+                                  ? fs::path(page.path)
+                                  : (fs::path(page.path).parent_path() / file).lexically_normal();
+      EXPECT_TRUE(fs::exists(root / target)) << page.path << ":" << number << ": " << link;
+      if (hash == std::string::npos || !fs::exists(root / target)) continue;
+      const std::set<std::string> known = anchors(read_page(target.string()));
+      EXPECT_TRUE(known.contains(link.substr(hash + 1)))
+          << page.path << ":" << number << ": " << link;
+    }
+  }
+  EXPECT_GT(count, 100);
+}
+
+TEST(Pages, ProseIsWrapped) {
+  for (const Page& page : all_pages()) {
+    for (const Line& line : page.lines) {
+      if (line.code || line.text.starts_with("|")) continue;
+      EXPECT_LE(width(line.text), kColumns) << page.path << ":" << line.number;
+    }
+  }
+}
+
+TEST(Pages, NothingOutsideThisRepositoryIsCited) {
+  static const std::regex kOutside(
+      R"(\bseed 00\d|\bdesign section|\bDESIGN\b|\bCONTRACT\b|\bADR-\d|\bissue \d|/work/|/home/[a-z]+/work)",
+      std::regex::icase);
+  for (const Page& page : all_pages()) {
+    for (const Line& line : page.lines) {
+      EXPECT_FALSE(std::regex_search(line.text, kOutside)) << page.path << ":" << line.number;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::docs
