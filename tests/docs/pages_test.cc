@@ -63,6 +63,24 @@ TEST(Pages, EveryLinkLeadsToAFileAndItsHeading) {
   EXPECT_GT(count, 100);
 }
 
+// "src/a.py" is an example; what ends like a source of ours must be there.
+TEST(Pages, EverySourceFileThatIsNamedExists) {
+  static const std::regex kSource(
+      R"(`((?:src|tests|include|bench|cmake)/[a-z0-9_/.-]+\.(?:h|cc|cmake|mjs|md|json|spec)))");
+  int count = 0;
+  for (const Page& page : all_pages()) {
+    for (const Line& line : page.lines) {
+      for (std::sregex_iterator at(line.text.begin(), line.text.end(), kSource), end; at != end;
+           ++at) {
+        ++count;
+        EXPECT_TRUE(fs::exists(fs::path(LOCKKEEPER_SOURCE_DIR) / (*at)[1].str()))
+            << page.path << ":" << line.number << ": " << (*at)[1];
+      }
+    }
+  }
+  EXPECT_GT(count, 20);
+}
+
 TEST(Pages, ProseIsWrapped) {
   for (const Page& page : all_pages()) {
     for (const Line& line : page.lines) {
