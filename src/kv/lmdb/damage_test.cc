@@ -51,6 +51,18 @@ TEST_F(DamageTest, F15_I10_DeletedFolderInALivingRepositoryIsLostState) {
   EXPECT_GT(fence(*store, put_row(*store, "a", "1")), last_fence_);
 }
 
+// Two at once need two seats at the gate. The second one's is opened by a name that is gone.
+TEST_F(DamageTest, A14_F15_I10_DeletedWhileAnotherReadsIsLostStateNotANewStore) {
+  make();
+  auto store = open_store(place_.options());
+  const auto first = must(store->begin(Access::kRead));
+  fs::remove_all(place_.folder.file("store"));
+  const auto second = store->begin(Access::kRead);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kStoreCorrupt) << second.error().message;
+  EXPECT_THAT(second.error().message, HasSubstr("lost state"));
+}
+
 TEST_F(DamageTest, F15_TruncatedToHalfKeepsWhatIsReadable) {
   make();
   // Cut inside the pages in use, not in the reserve behind them.

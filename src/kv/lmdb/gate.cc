@@ -191,13 +191,13 @@ Result<std::unique_ptr<Gate::Seat>> Gate::take_seat() {
     }
   }
   auto fd = open_plain(path_, read_only_, nullptr);
-  if (!fd) return fail(std::move(fd.error()));
+  if (!fd && fd.error().code != Code::kNotFound) return fail(std::move(fd.error()));
   auto seat = std::make_unique<Seat>();
-  seat->fd = std::move(*fd);
+  if (fd) seat->fd = std::move(*fd);
   struct stat st{};
-  if (::fstat(seat->fd.get(), &st) != 0 || st.st_ino != identity_.inode) {
-    // The file was replaced. A passage of the opened one leads nowhere (it is not in_place()), but
-    // the caller has to get there to find out.
+  if (!fd || ::fstat(seat->fd.get(), &st) != 0 || st.st_ino != identity_.inode) {
+    // The file was deleted or replaced. A passage of the opened one leads nowhere (it is not
+    // in_place()), but the caller has to get there to find out.
     const std::string opened = "/proc/self/fd/" + std::to_string(watch_.get());
     seat->fd = Fd(::open(opened.c_str(), (read_only_ ? O_RDONLY : O_RDWR) | O_CLOEXEC));
     if (!seat->fd) return fail(errno_error(errno, path_));

@@ -343,6 +343,17 @@ TEST_F(GateTest, L1_ChildOfADeadHolderDoesNotKeepTheGate) {
   go.say();
 }
 
+// A passage of a deleted gate leads nowhere, whether or not a seat is left over from before.
+TEST_F(GateTest, A14_F15_DeletedIsNoticedByWhoeverNeedsASeatOfItsOwn) {
+  auto gate = open();
+  const auto first = must(gate->enter(Access::kRead));
+  EXPECT_TRUE(first.in_place());
+  ASSERT_EQ(::unlink(path().c_str()), 0);
+  const auto second = gate->enter(Access::kRead);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(second->in_place());
+}
+
 TEST_F(GateTest, F15_TruncatedOrReplacedIsNoticedWithoutASignal) {
   auto gate = open();
   EXPECT_TRUE(must(gate->enter(Access::kRead)).in_place());
