@@ -27,11 +27,11 @@ Result<void> take(core::Table& table, const core::AcquireRequest& wanted, Place:
   lease.id = core::make_id(wanted.owner, context.ticket);
   lease.owner = wanted.owner;
   lease.claims = wanted.claims;
-  lease.ttl_ms = wanted.ttl_ms;
-  lease.deadline_mono_ms = context.now.mono_ms + wanted.ttl_ms;
+  lease.terms.ttl_ms = wanted.terms.ttl_ms;
+  lease.deadline_mono_ms = context.now.mono_ms + wanted.terms.ttl_ms;
   lease.due_mono_ms = lease.deadline_mono_ms;
   lease.acquired_wall_ms = context.now.wall_ms;
-  lease.expires_wall_ms = context.now.wall_ms + wanted.ttl_ms;
+  lease.expires_wall_ms = context.now.wall_ms + wanted.terms.ttl_ms;
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
   return table.state().add_lease(lease);
@@ -140,7 +140,7 @@ core::AcquireRequest ask_for(const std::vector<std::string>& texts, const std::s
   for (const std::string& text : texts) {
     wanted.claims.push_back({must(key::parse(text, {})).resource, core::Mode::kExclusive, 0});
   }
-  wanted.ttl_ms = kLeaseMs;
+  wanted.terms.ttl_ms = kLeaseMs;
   return wanted;
 }
 
@@ -162,7 +162,7 @@ void verbs_pair(service::Locks& locks, const std::string& path) {
   service::AcquireCommand acquire;
   acquire.wanted.texts = {path};
   const service::AcquireResult got = must(locks.acquire(acquire));
-  LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
+  LOCKKEEPER_ASSERT(got.outcome == core::Outcome::kGranted);
   service::ReleaseCommand release;
   release.wanted = acquire.wanted;
   LOCKKEEPER_ASSERT(must(locks.release(release)).released.size() == 1);

@@ -19,7 +19,7 @@ void take_it(service::Locks& locks, Bound bound) {
     command.attachment = must(locks.table().own_slot());
   }
   const service::AcquireResult got = must(locks.acquire(command));
-  LOCKKEEPER_ASSERT(got.outcome == service::Ended::kGranted);
+  LOCKKEEPER_ASSERT(got.outcome == core::Outcome::kGranted);
 }
 
 void free_it(service::Locks& locks) {

@@ -28,14 +28,14 @@ Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
                     limits.claims_per_request, "ask for a folder or a pattern instead");
   }
   if (request.owner.agent.empty()) return fail(Code::kInvalidInput, "the agent has no name");
-  for (const std::string* name :
-       {&request.owner.agent, &request.owner.session, &request.request_id, &request.agent_type}) {
+  for (const std::string* name : {&request.owner.agent, &request.owner.session,
+                                  &request.terms.request_id, &request.terms.agent_type}) {
     if (name->size() > limits.name_bytes) {
       return too_much("a name of " + std::to_string(name->size()) + " bytes", limits.name_bytes,
                       "use a shorter agent, session, request id or agent type");
     }
   }
-  for (const std::string* text : {&request.reason, &request.task}) {
+  for (const std::string* text : {&request.terms.reason, &request.terms.task}) {
     if (text->size() > limits.text_bytes) {
       return too_much("a reason or task of " + std::to_string(text->size()) + " bytes",
                       limits.text_bytes, "shorten it");
@@ -52,8 +52,8 @@ std::uint64_t digest(const AcquireRequest& request) {
     out.number(static_cast<std::uint64_t>(claim.resource.kind()));
     out.text(claim.resource.text());
   }
-  out.signed_number(request.ttl_ms);
-  out.text(request.task);
+  out.signed_number(request.terms.ttl_ms);
+  out.text(request.terms.task);
   return hash64(out.take());
 }
 
@@ -167,14 +167,14 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
 }
 
 Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request) {
-  if (request.request_id.empty()) return std::nullopt;
+  if (request.terms.request_id.empty()) return std::nullopt;
   LK_ASSIGN(const std::optional<kv::Row> row,
-            state_.txn().get(request_key(request.owner, request.request_id)));
+            state_.txn().get(request_key(request.owner, request.terms.request_id)));
   if (!row) return std::nullopt;
   LK_ASSIGN(const RememberedRequest known, decode_request(row->value));
-  if (known.request_id != request.request_id || known.arguments != digest(request)) {
+  if (known.request_id != request.terms.request_id || known.arguments != digest(request)) {
     return fail(Code::kInvalidInput,
-                "request id " + request.request_id + " was used before with other arguments",
+                "request id " + request.terms.request_id + " was used before with other arguments",
                 "use a new request id");
   }
   LK_ASSIGN(const Lease* held, state_.lease(known.lease));
@@ -182,7 +182,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
     LK_ASSIGN(const Condition now, condition(state_, *held));
     if (!now.over && held->confirm_by_mono_ms == 0) {
       // Under another request's id the lease was there before: this request renewed it.
-      const bool renewal = held->request_id != request.request_id;
+      const bool renewal = held->terms.request_id != request.terms.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
       reply.replayed = reply.stood = true;
       if (!is_orphan(*held, now)) return reply;
@@ -201,7 +201,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
   }
   LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(known.lease));
   if (held == nullptr && !waiter) {
-    return fail(Code::kLost, "the lease of request " + request.request_id + " has ended",
+    return fail(Code::kLost, "the lease of request " + request.terms.request_id + " has ended",
                 "ask again with a new request id");
   }
   LK_ASSIGN(AcquireReply reply, waiter ? resume(request, *waiter) : poll(known.lease));
@@ -226,20 +226,13 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.id = make_id(request.owner, context_.ticket);
   lease.owner = request.owner;
   lease.claims = request.claims;
-  lease.reason = request.reason;
-  lease.task = request.task;
-  lease.agent_type = request.agent_type;
-  lease.ttl_ms = request.ttl_ms;
+  lease.terms = request.terms;
   lease.attachment = request.attachment;
   lease.then = request.attachment;
-  lease.orphan_grace_ms = request.orphan_grace_ms;
-  lease.request_id = request.request_id;
-  lease.layout = request.layout;
-  lease.artefact = request.artefact;
   lease.acquired_wall_ms = context_.now.wall_ms;
   lease.epoch = context_.epoch.id;
   lease.fence_offset = context_.epoch.fence_offset;
-  LK_CHECK(extend(lease, request.ttl_ms));
+  LK_CHECK(extend(lease, request.terms.ttl_ms));
   if (request.under.empty()) return lease;
   LK_ASSIGN(const Lease* parent, state_.lease(request.under));
   bool current = parent != nullptr && parent->fence() == request.under_fence;
@@ -263,13 +256,13 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
 // Sets the end to ttl from now, unless it is later already.
 Result<void> Table::extend(Lease& lease, std::int64_t ttl_ms) {
   if (ttl_ms == kNoEnd) {
-    lease.ttl_ms = kNoEnd;
+    lease.terms.ttl_ms = kNoEnd;
     lease.deadline_mono_ms = kNoEnd;
     lease.expires_wall_ms = kNoEnd;
   } else if (lease.deadline_mono_ms == kNoEnd ||
              lease.deadline_mono_ms < context_.now.mono_ms + ttl_ms) {
     // Only then: a reboot starts the length anew, and a shorter one would end it early (I6).
-    lease.ttl_ms = ttl_ms;
+    lease.terms.ttl_ms = ttl_ms;
     lease.deadline_mono_ms = context_.now.mono_ms + ttl_ms;
     lease.expires_wall_ms = context_.now.wall_ms + ttl_ms;
   }
@@ -311,11 +304,11 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     LK_ASSIGN(const Condition now, condition_confirmed(state_, *own));
     if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
     LK_ASSIGN(std::vector<Lease> renewed,
-              renew(request.owner, {id}, request.ttl_ms, request.attachment));
+              renew(request.owner, {id}, request.terms.ttl_ms, request.attachment));
     LK_CHECK(remember_request(request, id));
-    if (!request.request_id.empty()) {
+    if (!request.terms.request_id.empty()) {
       // The lease ends under its first request's id; this one looks for itself whether it has.
-      const std::string key = request_key(request.owner, request.request_id);
+      const std::string key = request_key(request.owner, request.terms.request_id);
       LK_CHECK(state_.file_due(context_.now.mono_ms + context_.limits.remember_ms, Due::kRequest,
                                key.substr(1)));
     }
@@ -350,9 +343,9 @@ Result<bool> Table::check_quota(const Lease& lease) {
 }
 
 Result<void> Table::remember_request(const AcquireRequest& request, const LeaseId& id) {
-  if (request.request_id.empty()) return {};
-  return state_.txn().put(request_key(request.owner, request.request_id),
-                          encode_request({request.request_id, digest(request), id}));
+  if (request.terms.request_id.empty()) return {};
+  return state_.txn().put(request_key(request.owner, request.terms.request_id),
+                          encode_request({request.terms.request_id, digest(request), id}));
 }
 
 Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
@@ -363,16 +356,7 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
   LK_CHECK(state_.add_lease(lease));
   ++context_.ticket;
   LK_CHECK(remember_request(request, lease.id));
-  Event event;
-  event.what = "granted";
-  event.owner = lease.owner;
-  event.resources = resource_texts(lease);
-  event.lease = lease.id;
-  event.reason = lease.reason;
-  event.task = lease.task;
-  event.fence_is_version = true;
-  event.fence_offset = lease.fence_offset;
-  LK_CHECK(state_.append(std::move(event)));
+  LK_CHECK(state_.append(Event::granted(lease)));
   LK_CHECK(settler_.settle());
   LK_ASSIGN(const bool any_waiters, state_.any_waiters());
   if (any_waiters) LK_CHECK(settler_.wake_waiting(lease));
@@ -389,12 +373,7 @@ Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
     LK_CHECK(state_.txn().put(key, ""));
     LK_CHECK(
         state_.file_due(context_.now.mono_ms + kRefusalWindowMs, Due::kRefusal, key.substr(1)));
-    Event event;
-    event.what = "refused";
-    event.owner = draft.owner;
-    event.resources = resource_texts(draft);
-    event.reason = draft.reason;
-    event.cause = "held";
+    Event event = Event::refused(draft, "held");
     event.by = findings.conflicts.front().holder.owner;
     LK_CHECK(state_.append(std::move(event)));
   }
@@ -410,13 +389,7 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, draft, findings.conflicts));
   if (cycle) {
-    Event event;
-    event.what = "refused";
-    event.owner = draft.owner;
-    event.resources = resource_texts(draft);
-    event.reason = draft.reason;
-    event.cause = "deadlock";
-    LK_CHECK(state_.append(std::move(event)));
+    LK_CHECK(state_.append(Event::refused(draft, "deadlock")));
     return answer(Outcome::kDeadlock, std::move(draft), std::move(findings.conflicts),
                   std::move(*cycle));
   }
@@ -426,14 +399,7 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
   waiter.request.attachment = request.waiting_process;
   LK_CHECK(state_.add_waiter(waiter));
   LK_CHECK(remember_request(request, waiter.request.id));
-  Event event;
-  event.what = "queued";
-  event.owner = waiter.request.owner;
-  event.resources = resource_texts(waiter.request);
-  event.lease = waiter.request.id;
-  event.reason = waiter.request.reason;
-  event.task = waiter.request.task;
-  LK_CHECK(state_.append(std::move(event)));
+  LK_CHECK(state_.append(Event::of_request(waiter.request, "queued")));
   return answer(Outcome::kQueued, std::move(waiter.request), std::move(findings.conflicts), {},
                 before + 1);
 }
@@ -445,7 +411,7 @@ Result<AcquireReply> Table::confirm(const Lease& lease) {
     confirmed.attachment = lease.then;
     // The length counts from here: the handoff's own deadline only bridged the confirmation.
     confirmed.deadline_mono_ms = kNoEnd;
-    LK_CHECK(extend(confirmed, lease.ttl_ms));
+    LK_CHECK(extend(confirmed, lease.terms.ttl_ms));
     LK_CHECK(state_.change_lease(lease, confirmed));
   }
   return answer(Outcome::kGranted, std::move(confirmed));

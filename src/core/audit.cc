@@ -89,8 +89,8 @@ class Audit {
 
   void expect_rows(Holding holding, const Lease& lease) {
     for (const Claim& claim : lease.claims) {
-      expect(claim_key(holding, claim.mode, Place(claim.resource), lease.id, claim.slot), lease.id,
-             "claim");
+      expect(claim_key(holding, claim.mode, key::Place(claim.resource), lease.id, claim.slot),
+             lease.id, "claim");
     }
     if (!lease.parent.empty()) expect(child_key(lease.parent, lease.id), lease.id, "child");
     if (lease.claims.empty()) say(name_of(lease.id) + " claims nothing");
@@ -152,7 +152,7 @@ class Audit {
   // so it is enough that each looks upwards.
   Result<void> exclusion(const Lease& lease) {
     for (const Claim& claim : lease.claims) {
-      const Place place(claim.resource);
+      const key::Place place(claim.resource);
       const std::string_view whole = place.space_and_segments;
       std::vector<std::size_t> ends = place.ancestor_ends;
       ends.push_back(whole.size());

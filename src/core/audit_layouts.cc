@@ -52,7 +52,7 @@ class LayoutAudit {
       if (!lease || (!lease->foreign && lease->shown.empty())) return true;
       Seen seen{lease->foreign, "", lease->shown};
       if (lease->foreign) {
-        seen.known_key = known_foreign_key(lease->layout, foreign_artefact(*lease));
+        seen.known_key = known_foreign_key(lease->terms.layout, foreign_artefact(*lease));
         expected_known_.insert(seen.known_key);
       }
       for (const std::string& place : lease->shown) expected_shown_.insert(shown_key(place, id));

@@ -23,7 +23,7 @@ class Audit : public testing::Test {
   Audit() {
     realm_.auditing = false;
     AcquireRequest request = realm_.ask(kAnn, {x("src/"), s("docs/a")});
-    request.request_id = "r1";
+    request.terms.request_id = "r1";
     held_ = realm_.granted(request);
     AcquireRequest inner = realm_.ask(kBob, {x("src/a")});
     inner.under = held_.id;
@@ -130,10 +130,10 @@ TEST_F(Audit, I1TwoLeasesOnOneName) {
   intruder.owner = {"eve", ""};
   intruder.id = make_id(intruder.owner, 99);
   intruder.claims = {x("src/*")};
-  intruder.request_id.clear();
+  intruder.terms.request_id.clear();
   put(lease_key(intruder.id), encode_lease(intruder));
-  put(claim_key(Holding::kLease, Mode::kExclusive, Place(intruder.claims[0].resource), intruder.id,
-                intruder.claims[0].slot),
+  put(claim_key(Holding::kLease, Mode::kExclusive, key::Place(intruder.claims[0].resource),
+                intruder.id, intruder.claims[0].slot),
       encode_claim(intruder.claims[0].resource));
   put(due_key(intruder.epoch, intruder.due_mono_ms, Due::kLease, intruder.id.bytes), "");
   RecordWriter one;

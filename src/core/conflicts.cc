@@ -213,12 +213,12 @@ bool is_orphan(const Lease& lease, const Condition& now) {
 }
 
 bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
-  return orphan.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
+  return orphan.terms.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
 }
 
 std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
-  if (lease.epoch == epoch.id || lease.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
-  return epoch.start_mono_ms + lease.ttl_ms;
+  if (lease.epoch == epoch.id || lease.terms.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
+  return epoch.start_mono_ms + lease.terms.ttl_ms;
 }
 
 static Result<bool> parent_over(State& state, const Lease& child) {
@@ -247,7 +247,7 @@ Result<Condition> condition(State& state, const Lease& lease) {
   const std::int64_t deadline = effective_deadline(lease, context.epoch);
   if (deadline != kNoEnd && now > deadline) return over("expired");
   // A handoff whose process died before confirming it has nobody to reclaim it.
-  const std::int64_t grace = unconfirmed ? 0 : lease.orphan_grace_ms;
+  const std::int64_t grace = unconfirmed ? 0 : lease.terms.orphan_grace_ms;
   if (result.alive == Alive::kDead && grace == 0) return over("died");
   if (lease.orphaned_mono_ms != 0) {
     // The death was recorded by somebody who could see it; that holds for those who cannot.

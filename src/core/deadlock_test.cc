@@ -292,7 +292,7 @@ TEST_P(Rule06, L5WhoCanNoLongerPassAnotherClosesTheRing) {
   for (const bool run_out : {false, true}) {
     Realm realm(GetParam());
     AcquireRequest reads = Realm::ask(kAnn, {s("b")});
-    reads.ttl_ms = 3;
+    reads.terms.ttl_ms = 3;
     realm.granted(reads);
     realm.granted(kBob, {x("c")});
     realm.granted(kDan, {x("a")});

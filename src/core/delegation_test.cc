@@ -106,7 +106,7 @@ TEST_P(Rule11, AChildEndsWithItsParent) {
 TEST_P(Rule11, AChildOfAnOverParentCountsForNobody) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   AcquireRequest request = inside(parent, kBob, {x("src/a")});
-  request.ttl_ms = kNoEnd;
+  request.terms.ttl_ms = kNoEnd;
   const Lease child = realm_.granted(request);
   realm_.pass(60'001);
   EXPECT_TRUE(realm_.check(realm_.ask(kCat, {x("src/a")}))->free);

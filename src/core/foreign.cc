@@ -67,23 +67,23 @@ std::string cut(std::string text, std::size_t most) {
 Lease lease_for(const ForeignLock& lock, const Context& context) {
   Lease lease;
   lease.foreign = true;
-  lease.layout = lock.layout;
-  lease.artefact = lock.artefact + '\0' + lock.path;
+  lease.terms.layout = lock.layout;
+  lease.terms.artefact = lock.artefact + '\0' + lock.path;
   lease.owner = lock.owner;
   lease.claims = lock.claims;
   for (std::size_t i = 0; i < lease.claims.size(); ++i) {
     lease.claims[i].slot = static_cast<std::uint16_t>(i);
   }
-  lease.reason = cut(lock.reason, context.limits.text_bytes);
-  lease.task = cut(lock.task, context.limits.text_bytes);
+  lease.terms.reason = cut(lock.reason, context.limits.text_bytes);
+  lease.terms.task = cut(lock.task, context.limits.text_bytes);
   lease.acquired_wall_ms = lock.since_wall_ms;
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
-  lease.ttl_ms = kNoEnd;
+  lease.terms.ttl_ms = kNoEnd;
   if (lock.expires_wall_ms != kNoEnd) {
     // Its own end is a wall-clock time; each look compares again.
-    lease.ttl_ms = std::max<std::int64_t>(0, lock.expires_wall_ms - context.now.wall_ms);
-    lease.deadline_mono_ms = context.now.mono_ms + lease.ttl_ms;
+    lease.terms.ttl_ms = std::max<std::int64_t>(0, lock.expires_wall_ms - context.now.wall_ms);
+    lease.deadline_mono_ms = context.now.mono_ms + lease.terms.ttl_ms;
     lease.expires_wall_ms = lock.expires_wall_ms;
   }
   lease.due_mono_ms = due_of(lease);
@@ -91,15 +91,9 @@ Lease lease_for(const ForeignLock& lock, const Context& context) {
 }
 
 Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& conflict) {
-  Event event;
-  event.what = "foreign_conflict";
-  event.owner = conflict.holder.owner;
+  Event event = Event::of(conflict.holder, {"foreign_conflict", layout_kind(foreign.terms.layout),
+                                            foreign_path(foreign), foreign.owner});
   event.resources = {conflict.held.resource.text()};
-  event.lease = conflict.holder.id;
-  event.fence = conflict.holder.created == 0 ? 0 : conflict.holder.fence();
-  event.cause = layout_kind(foreign.layout);
-  event.reason = foreign_path(foreign);
-  event.by = foreign.owner;
   LK_CHECK(state.append(std::move(event)));
   Message message;
   message.from.agent = "lockkeeper";
@@ -136,12 +130,12 @@ std::string known_foreign_key(std::string_view layout, std::string_view artefact
 }
 
 std::string foreign_artefact(const Lease& lease) {
-  return lease.artefact.substr(0, lease.artefact.find('\0'));
+  return lease.terms.artefact.substr(0, lease.terms.artefact.find('\0'));
 }
 
 std::string foreign_path(const Lease& lease) {
-  const std::size_t end = lease.artefact.find('\0');
-  return end == std::string::npos ? lease.artefact : lease.artefact.substr(end + 1);
+  const std::size_t end = lease.terms.artefact.find('\0');
+  return end == std::string::npos ? lease.terms.artefact : lease.terms.artefact.substr(end + 1);
 }
 
 std::string layout_kind(std::string_view layout) {
@@ -186,15 +180,8 @@ Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& loc
   LK_CHECK(state.add_lease(lease));
   LK_CHECK(state.txn().put(known_key(lock.layout, lock.artefact),
                            encode_known({lock.layout, lock.artefact, lease.id, lock.stamp})));
-  Event event;
-  event.what = known ? "foreign_changed" : "foreign_seen";
-  event.owner = lease.owner;
-  event.resources = resource_texts(lease);
-  event.lease = lease.id;
-  event.cause = layout_kind(lock.layout);
-  event.reason = lock.path;
-  event.task = lease.task;
-  LK_CHECK(state.append(std::move(event)));
+  const char* const what = known ? "foreign_changed" : "foreign_seen";
+  LK_CHECK(state.append(Event::of(lease, {what, layout_kind(lock.layout), lock.path, {}})));
   std::vector<Conflict> ours;
   for (Conflict& conflict : findings.conflicts) {
     if (conflict.holder.foreign) continue;
@@ -230,12 +217,12 @@ Conflict conflict_with(const ForeignLock& lock, const Claim& requested, const Cl
   conflict.held = held;
   conflict.witness = std::move(witness);
   conflict.holder.foreign = true;
-  conflict.holder.layout = lock.layout;
-  conflict.holder.artefact = lock.artefact + '\0' + lock.path;
+  conflict.holder.terms.layout = lock.layout;
+  conflict.holder.terms.artefact = lock.artefact + '\0' + lock.path;
   conflict.holder.owner = lock.owner;
   conflict.holder.claims = lock.claims;
-  conflict.holder.reason = lock.reason;
-  conflict.holder.task = lock.task;
+  conflict.holder.terms.reason = lock.reason;
+  conflict.holder.terms.task = lock.task;
   conflict.holder.acquired_wall_ms = lock.since_wall_ms;
   conflict.holder.expires_wall_ms = lock.expires_wall_ms;
   return conflict;
@@ -246,16 +233,16 @@ Result<void> withdraw(Table& table, const LeaseId& id, const ForeignLock& first)
   LK_ASSIGN(const Lease* found, state.lease(id));
   if (found == nullptr) return {};
   Lease lease = *found;
-  if (!lease.request_id.empty()) {
+  if (!lease.terms.request_id.empty()) {
     // Nobody was told of a grant, so the same request may be asked again: like a refusal, it is not
     // remembered.
-    const std::string key = request_key(lease.owner, lease.request_id);
+    const std::string key = request_key(lease.owner, lease.terms.request_id);
     LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
     if (row) {
       LK_ASSIGN(const RememberedRequest known, decode_request(row->value));
       if (known.lease == id) LK_CHECK(state.txn().erase(key));
     }
-    lease.request_id.clear();
+    lease.terms.request_id.clear();
   }
   LK_CHECK(
       table.settler().end(lease, {"withdrawn", "foreign_first", first.path, first.owner}, false));

@@ -71,7 +71,7 @@ TEST_P(ForeignLocks, TheyRefuseWithTheirOwnerAndEnd) {
   EXPECT_EQ(holder.owner.agent, "worker");
   EXPECT_EQ(foreign_path(holder), "/repo/spec/.locks/files/a");
   EXPECT_EQ(foreign_artefact(holder), "files/a");
-  EXPECT_EQ(layout_kind(holder.layout), "mkdir");
+  EXPECT_EQ(layout_kind(holder.terms.layout), "mkdir");
   end("a");
   EXPECT_FALSE(known("a"));
   realm_.granted(kAnn, {x("a")});

@@ -213,8 +213,8 @@ TEST_P(Rule02, AnOverLeaseOfItsOwnerPassesNobody) {
 
 TEST_P(Rule03, EveryConflictIsListedWithAllThatIsKnownOfIt) {
   AcquireRequest first = realm_.ask(kAnn, {x("src/")});
-  first.reason = "JWT";
-  first.task = "T1";
+  first.terms.reason = "JWT";
+  first.terms.task = "T1";
   first.attachment = process(7);
   const Lease ann = realm_.granted(first);
   const Lease bob = realm_.granted(kBob, {s("docs/a"), s("docs/b")});
@@ -229,8 +229,8 @@ TEST_P(Rule03, EveryConflictIsListedWithAllThatIsKnownOfIt) {
     EXPECT_EQ(conflict.held.mode, Mode::kExclusive);
     EXPECT_EQ(conflict.witness, "src/a.c");
     EXPECT_EQ(conflict.holder.id, ann.id);
-    EXPECT_EQ(conflict.holder.reason, "JWT");
-    EXPECT_EQ(conflict.holder.task, "T1");
+    EXPECT_EQ(conflict.holder.terms.reason, "JWT");
+    EXPECT_EQ(conflict.holder.terms.task, "T1");
     EXPECT_EQ(conflict.holder.fence(), ann.fence());
     EXPECT_EQ(conflict.holder.acquired_wall_ms, realm_.now().wall_ms);
     EXPECT_EQ(conflict.holder.expires_wall_ms, realm_.now().wall_ms + 60'000);
@@ -359,9 +359,9 @@ TEST_P(Rule04, AnythingElseIsANewLeaseWithAllThatWasAsked) {
 
 TEST_P(Rule04, I6RenewalNeverShortens) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.ttl_ms = 3'600'000;
+  request.terms.ttl_ms = 3'600'000;
   const Lease first = realm_.granted(request);
-  request.ttl_ms = 1'000;
+  request.terms.ttl_ms = 1'000;
   EXPECT_EQ(realm_.acquire(request)->lease.deadline_mono_ms, first.deadline_mono_ms);
   EXPECT_EQ(realm_.renew(kAnn, first.id, 5)->front().deadline_mono_ms, first.deadline_mono_ms);
   realm_.pass(3'600'000);
@@ -370,7 +370,7 @@ TEST_P(Rule04, I6RenewalNeverShortens) {
 
 TEST_P(Rule04, I6AShorterRenewalDoesNotShortenTheLengthAfterAReboot) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.ttl_ms = 3'600'000;
+  request.terms.ttl_ms = 3'600'000;
   const Lease first = realm_.granted(request);
   ASSERT_TRUE(realm_.renew(kAnn, first.id, 1'000));
   realm_.reboot();

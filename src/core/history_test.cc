@@ -106,7 +106,7 @@ TEST_P(Rule13, L8RefusalsAreCoalesced) {
 
 TEST_P(Rule13, L8NothingIsLeftOfWhatWasRememberedOnceItsTimeIsOver) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.request_id = "r";
+  request.terms.request_id = "r";
   realm_.granted(request);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
   realm_.pass(60'001);
@@ -142,7 +142,7 @@ TEST_P(Rule13, BreakOnlyExpiredLeavesTheLiving) {
 TEST_P(Rule13, I10BreakOnlyDeadLeavesTheLivingAndTheUnknown) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
   request.attachment = process(7);
-  request.orphan_grace_ms = 30'000;
+  request.terms.orphan_grace_ms = 30'000;
   const Lease lease = realm_.granted(request);
   const Lease detached = realm_.granted(kAnn, {x("b")});
   const BreakRequest how{.by = kBob, .reason = "tidy", .only_dead = true};
@@ -182,7 +182,7 @@ TEST_P(Rule13, I7EveryWayOfLosingIsToldWithItsCause) {
   mortal.attachment = process(7);
   realm_.granted(mortal);
   AcquireRequest brief = realm_.ask(kAnn, {x("brief")});
-  brief.ttl_ms = 10;
+  brief.terms.ttl_ms = 10;
   realm_.granted(brief);
   const Lease parent = realm_.granted(kBob, {x("sub/")});
   AcquireRequest inner = realm_.ask(kAnn, {x("sub/a")});
@@ -211,7 +211,7 @@ TEST_P(Rule13, I7ALongRecordOfOldLossesDoesNotHideANewOne) {
   realm_.auditing = false;
   for (int i = 0; i < 130; ++i) {
     AcquireRequest brief = realm_.ask(kAnn, {x("a")});
-    brief.ttl_ms = 1;
+    brief.terms.ttl_ms = 1;
     realm_.granted(brief);
     realm_.pass(2);
   }

@@ -19,8 +19,8 @@ class Life : public OnBothFlavours {
                  std::int64_t grace_ms = 0) {
     AcquireRequest request = realm_.ask(owner, std::move(claims));
     request.attachment = process(slot);
-    request.orphan_grace_ms = grace_ms;
-    request.ttl_ms = 3'600'000;
+    request.terms.orphan_grace_ms = grace_ms;
+    request.terms.ttl_ms = 3'600'000;
     return realm_.granted(request);
   }
   bool is_free(std::string_view text) { return realm_.check(realm_.ask(kCat, {x(text)}))->free; }
@@ -233,7 +233,7 @@ TEST_P(Rule09, I6TheWallClockDecidesNothing) {
 
 TEST_P(Rule09, AnEndlessLeaseNeverEndsByTime) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.ttl_ms = kNoEnd;
+  request.terms.ttl_ms = kNoEnd;
   const Lease lease = realm_.granted(request);
   EXPECT_EQ(lease.expires_wall_ms, kNoEnd);
   realm_.pass(kLongestDurationMs);

@@ -165,17 +165,17 @@ TEST_P(Rule14, L8NamesAndTexts) {
   expect_limit(realm_.ask({name, ""}, {x("a")}), "a name of 257 bytes; the limit is 256");
   expect_limit(realm_.ask({"ann", name}, {x("a")}), "a name of 257 bytes");
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.request_id = name;
+  request.terms.request_id = name;
   expect_limit(request, "a name of 257 bytes");
   request = realm_.ask(kAnn, {x("a")});
-  request.reason = text;
+  request.terms.reason = text;
   expect_limit(request, "a reason or task of 4097 bytes; the limit is 4096");
   request = realm_.ask(kAnn, {x("a")});
-  request.task = text;
+  request.terms.task = text;
   expect_limit(request, "a reason or task of 4097 bytes");
   request = realm_.ask({name.substr(1), name.substr(1)}, {x("a")});
-  request.request_id = name.substr(1);
-  request.reason = request.task = text.substr(1);
+  request.terms.request_id = name.substr(1);
+  request.terms.reason = request.terms.task = text.substr(1);
   realm_.granted(request);  // the limits themselves are allowed
 }
 

@@ -94,11 +94,8 @@ Result<Mended> mend(kv::Txn& txn, const Context& context) {
   for (const auto& [id, resources] : kept.claimed) {
     mended.locks_lost.insert(mended.locks_lost.end(), resources.begin(), resources.end());
   }
-  Event event;
-  event.what = "repaired";
-  event.owner.agent = "lockkeeper";
+  Event event = Event::of_program("repaired", "doctor");
   event.resources = mended.locks_lost;
-  event.cause = "doctor";
   LK_CHECK(state.append(std::move(event)));
   return mended;
 }

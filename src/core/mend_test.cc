@@ -49,7 +49,7 @@ class Mend : public testing::Test {
 
 TEST_F(Mend, I5LeasesKeepTheirFencesWhateverElseIsGone) {
   AcquireRequest request = realm_.ask(kAnn, {x("src/"), s("docs/a")});
-  request.request_id = "r1";
+  request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
   realm_.queued(kBob, {x("docs/")});
   for (const char kind : std::string("xsXSbfgcw")) erase_all(kind);
@@ -84,7 +84,7 @@ TEST_F(Mend, I10ALeaseThatCannotBeReadIsNamedByWhatItHeld) {
 
 TEST_F(Mend, RememberedRequestsAreStillForgottenInTime) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.request_id = "r1";
+  request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
   ASSERT_TRUE(realm_.release(kAnn, held.id));
   erase_all('f');

@@ -202,7 +202,7 @@ TEST_P(Rule05, L6AHandoffUnconfirmedForTenSecondsIsWithdrawn) {
 TEST_P(Rule05, L6AHandoffToAProcessThatThenDiedGoesOnAtOnce) {
   realm_.granted(kAnn, {x("a")});
   AcquireRequest doomed = realm_.wait(kBob, {x("a")});
-  doomed.orphan_grace_ms = 30'000;  // of the lease, which it never confirmed
+  doomed.terms.orphan_grace_ms = 30'000;  // of the lease, which it never confirmed
   realm_.queued(doomed);
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
   realm_.kill(doomed.waiting_process.slot);
@@ -212,7 +212,7 @@ TEST_P(Rule05, L6AHandoffToAProcessThatThenDiedGoesOnAtOnce) {
 TEST_P(Rule05, I6TheLengthOfAConfirmedHandoffCountsFromItsConfirmation) {
   realm_.granted(kAnn, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});
-  request.ttl_ms = 2'000;
+  request.terms.ttl_ms = 2'000;
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
   realm_.pass(9'000);  // its length alone would be over by now
@@ -403,14 +403,14 @@ TEST_P(Rule05, WhatAQuotaCheckClearsAwayIsHandedOver) {
   // Enough that ended before ann's leases to keep the sweep of one acquire busy.
   for (int i = 0; i < 6; ++i) {
     AcquireRequest brief = realm_.ask(kDan, {x("brief" + std::to_string(i))});
-    brief.ttl_ms = 1'000;
+    brief.terms.ttl_ms = 1'000;
     realm_.granted(brief);
   }
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kAnn, {x("b")});
   const Lease waiting = realm_.queued(kBob, {x("b")});
   AcquireRequest endless = realm_.ask(kCat, {x("c")});
-  endless.ttl_ms = kNoEnd;
+  endless.terms.ttl_ms = kNoEnd;
   realm_.granted(endless);
   realm_.pass(60'001);
   realm_.limits.claims_per_agent = 2;

@@ -28,26 +28,9 @@ Result<void> take_over_rows(State& former, State& state) {
 
 Result<void> record_end(State& state, const Lease& lease) {
   if (lease.foreign) return {};  // it is seen again where it is still there
-  Event event;
-  event.what = "ended";
-  event.cause = "reboot";
-  event.owner = lease.owner;
-  event.resources = resource_texts(lease);
-  event.lease = lease.id;
-  event.fence = lease.fence();
-  event.reason = lease.reason;
-  event.task = lease.task;
-  LK_CHECK(state.append(std::move(event)));
-  LostLease lost;
-  lost.owner = lease.owner;
-  lost.resources = resource_texts(lease);
-  lost.cause = "reboot";
-  lost.fence = lease.fence();
-  lost.at_wall_ms = state.context().now.wall_ms;
-  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost)));
-  const Context& context = state.context();
-  return state.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
-                        lease.id.bytes);
+  const EndedBy reboot{"ended", "reboot", "", {}};
+  LK_CHECK(state.append(Event::of(lease, reboot)));
+  return remember_lost(state, lease, reboot);
 }
 
 }  // namespace
@@ -73,10 +56,7 @@ Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context
     from = page.next;
   } while (!from.empty());
   if (beyond == 0) return {};
-  Event event;
-  event.what = "ended";
-  event.cause = "reboot";
-  event.owner.agent = "lockkeeper";
+  Event event = Event::of_program("ended", "reboot");
   event.reason = "and " + std::to_string(beyond) + " more leases";
   return state.append(std::move(event));
 }

@@ -82,22 +82,22 @@ void write_lease(RecordWriter& out, const Lease& lease) {
     out.number(claim.slot);
     write_resource(out, claim.resource);
   }
-  out.text(lease.reason);
-  out.text(lease.task);
-  out.signed_number(lease.ttl_ms);
+  out.text(lease.terms.reason);
+  out.text(lease.terms.task);
+  out.signed_number(lease.terms.ttl_ms);
   out.signed_number(lease.deadline_mono_ms);
   out.signed_number(lease.acquired_wall_ms);
   out.signed_number(lease.expires_wall_ms);
   write_attachment(out, lease.attachment);
   write_attachment(out, lease.then);
-  out.signed_number(lease.orphan_grace_ms);
+  out.signed_number(lease.terms.orphan_grace_ms);
   out.signed_number(lease.orphaned_mono_ms);
   out.signed_number(lease.confirm_by_mono_ms);
   out.signed_number(lease.due_mono_ms);
   out.number(lease.epoch);
   out.signed_number(lease.fence_offset);
   out.text(lease.parent.bytes);
-  out.text(lease.request_id);
+  out.text(lease.terms.request_id);
   out.number(lease.overtook ? 1 : 0);
 }
 
@@ -113,22 +113,22 @@ Result<Lease> read_lease(RecordReader& in) {
     lease.claims.push_back(
         {std::move(resource), static_cast<Mode>(mode), static_cast<std::uint16_t>(slot)});
   }
-  lease.reason = in.text();
-  lease.task = in.text();
-  lease.ttl_ms = in.signed_number();
+  lease.terms.reason = in.text();
+  lease.terms.task = in.text();
+  lease.terms.ttl_ms = in.signed_number();
   lease.deadline_mono_ms = in.signed_number();
   lease.acquired_wall_ms = in.signed_number();
   lease.expires_wall_ms = in.signed_number();
   lease.attachment = read_attachment(in);
   lease.then = read_attachment(in);
-  lease.orphan_grace_ms = in.signed_number();
+  lease.terms.orphan_grace_ms = in.signed_number();
   lease.orphaned_mono_ms = in.signed_number();
   lease.confirm_by_mono_ms = in.signed_number();
   lease.due_mono_ms = in.signed_number();
   lease.epoch = in.number();
   lease.fence_offset = in.signed_number();
   LK_ASSIGN(lease.parent, read_id(in));
-  lease.request_id = in.text();
+  lease.terms.request_id = in.text();
   lease.overtook = in.number() != 0;
   return lease;
 }
@@ -136,17 +136,17 @@ Result<Lease> read_lease(RecordReader& in) {
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
-  const bool plain =
-      !lease.foreign && lease.layout.empty() && lease.shown.empty() && lease.agent_type.empty();
+  const bool plain = !lease.foreign && lease.terms.layout.empty() && lease.shown.empty() &&
+                     lease.terms.agent_type.empty();
   RecordWriter out;
   out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, lease);
   if (plain) return out.take();
   out.number(lease.foreign ? 1 : 0);
-  out.text(lease.layout);
-  out.text(lease.artefact);
+  out.text(lease.terms.layout);
+  out.text(lease.terms.artefact);
   write_texts(out, lease.shown);
-  out.text(lease.agent_type);
+  out.text(lease.terms.agent_type);
   return out.take();
 }
 
@@ -157,10 +157,10 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
   LK_ASSIGN(Lease lease, read_lease(in));
   if (format == kLayoutFormat) {
     lease.foreign = in.number() != 0;
-    lease.layout = in.text();
-    lease.artefact = in.text();
+    lease.terms.layout = in.text();
+    lease.terms.artefact = in.text();
     lease.shown = read_texts(in);
-    lease.agent_type = in.text();
+    lease.terms.agent_type = in.text();
   }
   if (!in.at_end()) return damaged("lease");
   lease.id = id;
@@ -169,14 +169,14 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 }
 
 std::string encode_waiter(const Waiter& waiter) {
-  const bool plain = waiter.request.layout.empty() && waiter.request.agent_type.empty();
+  const bool plain = waiter.request.terms.layout.empty() && waiter.request.terms.agent_type.empty();
   RecordWriter out;
   out.number(plain ? kFormat : kLayoutFormat);
   write_lease(out, waiter.request);
   if (!plain) {
-    out.text(waiter.request.layout);
-    out.text(waiter.request.artefact);
-    out.text(waiter.request.agent_type);
+    out.text(waiter.request.terms.layout);
+    out.text(waiter.request.terms.artefact);
+    out.text(waiter.request.terms.agent_type);
   }
   out.text(waiter.blocker.bytes);
   out.number(waiter.alone ? 1 : 0);
@@ -191,9 +191,9 @@ Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Vers
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
   if (format == kLayoutFormat) {
-    waiter.request.layout = in.text();
-    waiter.request.artefact = in.text();
-    waiter.request.agent_type = in.text();
+    waiter.request.terms.layout = in.text();
+    waiter.request.terms.artefact = in.text();
+    waiter.request.terms.agent_type = in.text();
   }
   LK_ASSIGN(waiter.blocker, read_id(in));
   waiter.alone = in.number() != 0;
@@ -279,6 +279,72 @@ Result<LostLease> decode_lost(const LeaseId& id, std::string_view value) {
   lost.told = in.number() != 0;
   if (!in.at_end()) return damaged("lost lease");
   return lost;
+}
+
+std::vector<std::string> resource_texts(const Lease& lease) {
+  std::vector<std::string> texts;
+  texts.reserve(lease.claims.size());
+  for (const Claim& claim : lease.claims) texts.push_back(claim.resource.text());
+  return texts;
+}
+
+Event Event::of_request(const Lease& request, std::string what, std::string cause) {
+  Event event;
+  event.what = std::move(what);
+  event.cause = std::move(cause);
+  event.owner = request.owner;
+  event.resources = resource_texts(request);
+  event.lease = request.id;
+  event.reason = request.terms.reason;
+  event.task = request.terms.task;
+  return event;
+}
+
+Event Event::of(const Lease& lease, std::string what) {
+  Event event = of_request(lease, std::move(what));
+  event.fence = lease.created == 0 ? 0 : lease.fence();
+  return event;
+}
+
+Event Event::of(const Lease& lease, const EndedBy& how) {
+  Event event = of(lease, how.event);
+  event.cause = how.cause;
+  if (!how.reason.empty()) event.reason = how.reason;
+  event.by = how.by;
+  return event;
+}
+
+Event Event::granted(const Lease& lease) {
+  Event event = of_request(lease, "granted");
+  event.fence_is_version = true;
+  event.fence_offset = lease.fence_offset;
+  return event;
+}
+
+Event Event::refused(const Lease& request, std::string cause) {
+  Event event = of_request(request, "refused", std::move(cause));
+  event.lease = {};
+  event.task.clear();
+  return event;
+}
+
+Event Event::unseen(Owner owner, std::vector<std::string> resources, const EndedBy& how) {
+  Event event;
+  event.what = how.event;
+  event.owner = std::move(owner);
+  event.resources = std::move(resources);
+  event.cause = how.cause;
+  event.reason = how.reason;
+  event.by = how.by;
+  return event;
+}
+
+Event Event::of_program(std::string what, std::string cause) {
+  Event event;
+  event.what = std::move(what);
+  event.cause = std::move(cause);
+  event.owner.agent = "lockkeeper";
+  return event;
 }
 
 std::string encode_event(const Event& event) {

@@ -50,6 +50,14 @@ struct LostLease {
 std::string encode_lost(const LostLease& lost);
 Result<LostLease> decode_lost(const LeaseId& id, std::string_view value);
 
+// How something ended, or what else happened to it, as the history tells it.
+struct EndedBy {
+  std::string event;  // released expired broken died …
+  std::string cause;
+  std::string reason;
+  Owner by;
+};
+
 // One line of the realm's history. `fence` is absolute, or 0 with `fence_is_version`: then it is
 // the version of the commit that wrote the event plus `fence_offset`.
 struct Event {
@@ -66,7 +74,23 @@ struct Event {
   std::string reason;
   Owner by;  // who did it, if not the owner
   std::string task;
+
+  // Events are built here and nowhere else. Of a lease: all that it says of itself, and its fence
+  // if it has one yet. `how` may give another reason than the lease's own.
+  static Event of(const Lease& lease, std::string what);
+  static Event of(const Lease& lease, const EndedBy& how);
+  // Of a lease that this commit grants: its version is the fence.
+  static Event granted(const Lease& lease);
+  // Of a request in the queue, which has no fence; of one that was refused, which has no id either.
+  static Event of_request(const Lease& request, std::string what, std::string cause = {});
+  static Event refused(const Lease& request, std::string cause);
+  // Of a lock that never was in the table.
+  static Event unseen(Owner owner, std::vector<std::string> resources, const EndedBy& how);
+  // Of the program itself.
+  static Event of_program(std::string what, std::string cause);
 };
+// What a lease claims, as people read it.
+std::vector<std::string> resource_texts(const Lease& lease);
 inline constexpr std::uint64_t kEventsPerVersion = 4096;
 std::string encode_event(const Event& event);
 Result<Event> decode_event(std::string_view key, std::string_view value);

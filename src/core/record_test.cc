@@ -18,22 +18,22 @@ Lease full_lease() {
   for (std::size_t i = 0; i < lease.claims.size(); ++i) {
     lease.claims[i].slot = static_cast<std::uint16_t>(i * 9'000);
   }
-  lease.reason = std::string("why\0not", 7);
-  lease.task = "T-1";
-  lease.ttl_ms = kNoEnd;
+  lease.terms.reason = std::string("why\0not", 7);
+  lease.terms.task = "T-1";
+  lease.terms.ttl_ms = kNoEnd;
   lease.deadline_mono_ms = 123'456'789;
   lease.acquired_wall_ms = -5;
   lease.expires_wall_ms = INT64_MAX;
   lease.attachment = {.slot = UINT64_MAX, .pid_namespace = 3, .pid = -4, .start_ticks = 5};
   lease.then = {.slot = 6, .pid_namespace = 7, .pid = 8, .start_ticks = 9};
-  lease.orphan_grace_ms = 30'000;
+  lease.terms.orphan_grace_ms = 30'000;
   lease.orphaned_mono_ms = 11;
   lease.confirm_by_mono_ms = 12;
   lease.due_mono_ms = 13;
   lease.epoch = 14;
   lease.fence_offset = -15;
   lease.parent = make_id({"p", ""}, 1);
-  lease.request_id = "r";
+  lease.terms.request_id = "r";
   lease.overtook = true;
   return lease;
 }
@@ -43,7 +43,7 @@ void expect_same(const Lease& a, const Lease& b) {
   EXPECT_EQ(a.owner, b.owner);
   EXPECT_EQ(a.claims, b.claims);
   for (std::size_t i = 0; i < a.claims.size(); ++i) EXPECT_EQ(a.claims[i].slot, b.claims[i].slot);
-  EXPECT_EQ(a.reason, b.reason);
+  EXPECT_EQ(a.terms.reason, b.terms.reason);
   EXPECT_EQ(a.deadline_mono_ms, b.deadline_mono_ms);
   EXPECT_EQ(a.attachment, b.attachment);
   EXPECT_EQ(a.then, b.then);
@@ -74,15 +74,15 @@ TEST(Record, AWaiterComesBackWhole) {
 
 TEST(Record, TheAgentsTypeComesBackWithLeaseAndWaiter) {
   Lease lease = full_lease();
-  lease.agent_type = "claude_code";
+  lease.terms.agent_type = "claude_code";
   const auto back = decode_lease(lease.id, encode_lease(lease), 99);
   ASSERT_TRUE(back.has_value());
   expect_same(lease, *back);
-  EXPECT_EQ(back->agent_type, "claude_code");
+  EXPECT_EQ(back->terms.agent_type, "claude_code");
   const Waiter waiter{lease, make_id({"b", ""}, 2), true, 42};
   const auto waits = decode_waiter(waiter.request.id, encode_waiter(waiter), 7);
   ASSERT_TRUE(waits.has_value());
-  EXPECT_EQ(waits->request.agent_type, "claude_code");
+  EXPECT_EQ(waits->request.terms.agent_type, "claude_code");
   EXPECT_EQ(waits->wake, 42U);
 }
 

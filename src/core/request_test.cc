@@ -13,7 +13,7 @@ constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
 class Rule12 : public OnBothFlavours {
  protected:
   AcquireRequest named(AcquireRequest request, std::string id) {
-    request.request_id = std::move(id);
+    request.terms.request_id = std::move(id);
     return request;
   }
   std::size_t remembered() {
@@ -62,9 +62,9 @@ TEST_P(Rule12, TheScopeIsTheOwner) {
 TEST_P(Rule12, OtherArgumentsUnderTheSameIdAreAnError) {
   realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
   AcquireRequest length = named(realm_.ask(kAnn, {x("a")}), "r1");
-  length.ttl_ms = 1;
+  length.terms.ttl_ms = 1;
   AcquireRequest task = named(realm_.ask(kAnn, {x("a")}), "r1");
-  task.task = "T";
+  task.terms.task = "T";
   for (const AcquireRequest& other :
        {named(realm_.ask(kAnn, {x("b")}), "r1"), named(realm_.ask(kAnn, {s("a")}), "r1"),
         named(realm_.ask(kAnn, {x("a"), x("b")}), "r1"), length, task}) {
@@ -242,7 +242,7 @@ TEST_P(Rule12, L8TheIdOfARenewalIsForgottenToo) {
 
 TEST_P(Rule12, L8TheIdOfARenewalIsKnownAsLongAsItsLease) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
-  request.ttl_ms = 10 * kDayMs;
+  request.terms.ttl_ms = 10 * kDayMs;
   realm_.granted(request);
   ASSERT_EQ(realm_.outcome(named(request, "r1")), Outcome::kRenewed);
   for (int day = 0; day < 9; ++day) {

@@ -39,19 +39,6 @@ char claim_letter(Holding holding, Mode mode) {
 
 }  // namespace
 
-Place::Place(const key::Resource& resource) {
-  space_and_segments.reserve(
-      std::min(kPlaceBytesMax, resource.space().size() + 1 + resource.text().size()));
-  space_and_segments.append(resource.space());
-  ancestor_ends.reserve(resource.literal().size());
-  for (const std::string& segment : resource.literal()) {
-    if (space_and_segments.size() + 1 + segment.size() > kPlaceBytesMax) break;
-    ancestor_ends.push_back(space_and_segments.size());
-    space_and_segments.push_back('\1');
-    space_and_segments.append(segment);
-  }
-}
-
 std::string owner_tag(const Owner& owner) {
   std::string out;
   append_be32(out, tag(owner.agent));
@@ -89,7 +76,7 @@ std::string waiter_key(const LeaseId& id) {
   return with_letter('w', id.bytes);
 }
 
-std::string claim_key(Holding holding, Mode mode, const Place& place, const LeaseId& id,
+std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot) {
   LOCKKEEPER_ASSERT(id.bytes.size() == kIdBytes);
   std::string key;

@@ -21,9 +21,8 @@
 // store's own ledger behind the events, and then the due rows, whose times are inverted so that the
 // newest lease's stands first.
 //
-// A place is where a resource is filed: its space, then each literal segment behind a byte 1, then
-// a byte 0. Control characters cannot occur in either, so "this place and all below" is one range
-// and "exactly this place" another, and a folder's claims stand right before those below it.
+// A place (key/place.h) ends with a byte 0 here, so "this place and all below" is one range and
+// "exactly this place" another, and a folder's claims stand right before those below it.
 #pragma once
 
 #include <string>
@@ -31,22 +30,12 @@
 #include <vector>
 
 #include "core/types.h"
+#include "key/place.h"
 #include "kv/store.h"
 
 namespace lockkeeper::core {
 
-// Longer literal parts are filed at the ancestor that fits: found all the same, decided by
-// overlap().
-inline constexpr std::size_t kPlaceBytesMax = 400;
-
 enum class Holding : char { kLease = 'l', kWaiter = 'w' };
-
-// The segments under which a resource is filed, and the ranges that can hold what overlaps it.
-struct Place {
-  explicit Place(const key::Resource& resource);
-  std::string space_and_segments;          // without the final 0
-  std::vector<std::size_t> ancestor_ends;  // prefixes of it that are strict ancestors, root first
-};
 
 std::string owner_tag(const Owner& owner);  // 8 bytes
 LeaseId make_id(const Owner& owner, std::uint64_t ticket);
@@ -54,7 +43,7 @@ LeaseId make_id(const Owner& owner, std::uint64_t ticket);
 std::string lease_key(const LeaseId& id);
 std::string counter_key(const Owner& owner);
 std::string waiter_key(const LeaseId& id);
-std::string claim_key(Holding holding, Mode mode, const Place& place, const LeaseId& id,
+std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot);
 std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter);
 std::string child_key(const LeaseId& parent, const LeaseId& child);

@@ -12,26 +12,13 @@ bool in(const kv::Range& range, const std::string& key) {
 }
 
 std::string claim_row(std::string_view text, std::uint64_t ticket = 1) {
-  return claim_key(Holding::kLease, Mode::kExclusive, Place(resource(text)),
+  return claim_key(Holding::kLease, Mode::kExclusive, key::Place(resource(text)),
                    make_id({"ann", ""}, ticket), 0);
 }
 
-TEST(Place, IsTheSpaceAndTheLiteralSegments) {
-  const Place place(resource("src/core/a.h"));
-  EXPECT_EQ(place.space_and_segments, "/\1src\1core\1a.h");
-  EXPECT_EQ(place.ancestor_ends, (std::vector<std::size_t>{1, 5, 10}));
-  EXPECT_EQ(Place(resource("src/")).space_and_segments, "/\1src");
-  EXPECT_EQ(Place(resource("src/*.h")).space_and_segments, "/\1src");
-  EXPECT_EQ(Place(resource("**/a")).space_and_segments, "/");
-  EXPECT_TRUE(Place(resource("./")).ancestor_ends.empty());
-}
-
-TEST(Place, ALongPathIsFiledAtTheAncestorThatFits) {
+TEST(Rows, AClaimOnALongPathFitsAKey) {
   std::string path;
   for (int i = 0; i < 10; ++i) path += std::string(60, static_cast<char>('a' + i)) + "/";
-  const Place place(resource(path + "file"));
-  EXPECT_LE(place.space_and_segments.size(), kPlaceBytesMax);
-  EXPECT_EQ(place.ancestor_ends.size(), 6U);
   EXPECT_LE(claim_row(path + "file").size(), kv::kKeyBytesMax);
 }
 
@@ -53,7 +40,7 @@ TEST(Rows, TheRangeOfAPlaceHoldsItAndTheOneBelowHoldsItsSubtree) {
 }
 
 TEST(Rows, ModesAndHoldingsLieApart) {
-  const Place place(resource("a"));
+  const key::Place place(resource("a"));
   const LeaseId id = make_id({"ann", ""}, 1);
   kv::Range range;
   set_claim_range(range, Holding::kLease, Mode::kExclusive, "/", true);
@@ -73,7 +60,7 @@ TEST(Rows, AClaimsKeyKnowsItsLease) {
   const LeaseId id = make_id({"ann", "s"}, 0x0102030405060708U);
   for (const std::uint16_t slot : {std::uint16_t{0}, std::uint16_t{0xffff}}) {
     const std::string key =
-        claim_key(Holding::kLease, Mode::kShared, Place(resource("a/b")), id, slot);
+        claim_key(Holding::kLease, Mode::kShared, key::Place(resource("a/b")), id, slot);
     EXPECT_EQ(id_in_claim_key(key), id);
   }
 }

@@ -16,25 +16,7 @@ constexpr std::size_t kGuardsPerFollower = 8;
 // Comparing costs claims times claims; beyond this the queue is looked at instead.
 constexpr std::size_t kClaimPairsCompared = 20'000;
 
-Event event_of(const Lease& lease, std::string what) {
-  Event event;
-  event.what = std::move(what);
-  event.owner = lease.owner;
-  event.resources = resource_texts(lease);
-  event.lease = lease.id;
-  event.task = lease.task;
-  event.reason = lease.reason;
-  return event;
-}
-
 }  // namespace
-
-std::vector<std::string> resource_texts(const Lease& lease) {
-  std::vector<std::string> texts;
-  texts.reserve(lease.claims.size());
-  for (const Claim& claim : lease.claims) texts.push_back(claim.resource.text());
-  return texts;
-}
 
 void carry_over(Lease& lease, const Context& context) {
   if (lease.epoch == context.epoch.id) return;
@@ -51,7 +33,7 @@ std::int64_t due_of(const Lease& lease) {
     if (due == kNoEnd || other < due) due = other;
   };
   if (lease.confirm_by_mono_ms != 0) sooner(lease.confirm_by_mono_ms);
-  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.orphan_grace_ms);
+  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.terms.orphan_grace_ms);
   return due;
 }
 
@@ -85,7 +67,8 @@ bool Settler::room_left() const {
          left.writes > 2 * kRowsPerStep && left.guards > kGuardsPerStep;
 }
 
-Result<void> Settler::remember_lost(const Lease& lease, const EndedBy& how) {
+Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how) {
+  const Context& context = state.context();
   LostLease lost;
   lost.owner = lease.owner;
   lost.resources = resource_texts(lease);
@@ -93,27 +76,21 @@ Result<void> Settler::remember_lost(const Lease& lease, const EndedBy& how) {
   lost.reason = how.reason;
   lost.by = how.by;
   lost.fence = lease.created == 0 ? 0 : lease.fence();
-  lost.at_wall_ms = state_.context().now.wall_ms;
-  LK_CHECK(state_.txn().put(lost_key(lease.id), encode_lost(lost)));
-  const Context& context = state_.context();
-  return state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
-                         lease.id.bytes);
+  lost.at_wall_ms = context.now.wall_ms;
+  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost)));
+  return state.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
+                        lease.id.bytes);
 }
 
 Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
   // The caller's may be the one that goes away.
   const Lease lease = ending;  // NOLINT(performance-unnecessary-copy-initialization)
   LK_CHECK(state_.remove_lease(lease));
-  Event event = event_of(lease, how.event);
-  event.fence = lease.created == 0 ? 0 : lease.fence();
-  event.cause = how.cause;
-  if (!how.reason.empty()) event.reason = how.reason;
-  event.by = how.by;
-  LK_CHECK(state_.append(std::move(event)));
-  if (lost) LK_CHECK(remember_lost(lease, how));
-  if (!lease.request_id.empty()) {
+  LK_CHECK(state_.append(Event::of(lease, how)));
+  if (lost) LK_CHECK(remember_lost(state_, lease, how));
+  if (!lease.terms.request_id.empty()) {
     const Context& context = state_.context();
-    const std::string key = request_key(lease.owner, lease.request_id);
+    const std::string key = request_key(lease.owner, lease.terms.request_id);
     LK_CHECK(state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kRequest,
                              key.substr(1), true));
   }
@@ -157,11 +134,10 @@ Result<void> Settler::end_over(const Lease& lease, const Condition& condition) {
 Result<void> Settler::drop(const Waiter& waiter, const std::string& event,
                            const std::string& cause) {
   LK_CHECK(state_.remove_waiter(waiter));
-  Event line = event_of(waiter.request, event);
-  line.cause = cause;
-  LK_CHECK(state_.append(std::move(line)));
-  if (!waiter.request.request_id.empty()) {
-    LK_CHECK(state_.txn().erase(request_key(waiter.request.owner, waiter.request.request_id)));
+  LK_CHECK(state_.append(Event::of_request(waiter.request, event, cause)));
+  if (!waiter.request.terms.request_id.empty()) {
+    LK_CHECK(
+        state_.txn().erase(request_key(waiter.request.owner, waiter.request.terms.request_id)));
   }
   wake_.push_back(waiter.wake);
   ++ends_;
@@ -183,10 +159,7 @@ Result<bool> Settler::reap(const LeaseId& id) {
   orphan.orphaned_mono_ms = state_.context().now.mono_ms;
   orphan.due_mono_ms = due_of(orphan);
   LK_CHECK(state_.change_lease(lease, orphan));
-  Event event = event_of(lease, "orphaned");
-  event.fence = lease.created == 0 ? 0 : lease.fence();
-  event.cause = "died";
-  LK_CHECK(state_.append(std::move(event)));
+  LK_CHECK(state_.append(Event::of(lease, {"orphaned", "died", "", {}})));
   return true;
 }
 
@@ -207,17 +180,15 @@ Result<void> Settler::grant(const Waiter& waiter) {
   lease.fence_offset = context.epoch.fence_offset;
   lease.acquired_wall_ms = context.now.wall_ms;
   lease.confirm_by_mono_ms = context.now.mono_ms + context.limits.confirm_ms;
-  if (lease.ttl_ms != kNoEnd) {
+  if (lease.terms.ttl_ms != kNoEnd) {
     lease.deadline_mono_ms =
-        context.now.mono_ms + std::max(lease.ttl_ms, context.limits.confirm_ms);
-    lease.expires_wall_ms = context.now.wall_ms + lease.ttl_ms;
+        context.now.mono_ms + std::max(lease.terms.ttl_ms, context.limits.confirm_ms);
+    lease.expires_wall_ms = context.now.wall_ms + lease.terms.ttl_ms;
   }
   lease.due_mono_ms = due_of(lease);
   LK_CHECK(state_.add_lease(lease));
-  Event event = event_of(lease, "granted");
+  Event event = Event::granted(lease);
   event.cause = "handoff";
-  event.fence_is_version = true;
-  event.fence_offset = lease.fence_offset;
   LK_CHECK(state_.append(std::move(event)));
   wake_.push_back(waiter.wake);
   ++grants_;

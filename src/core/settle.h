@@ -15,13 +15,6 @@
 
 namespace lockkeeper::core {
 
-struct EndedBy {
-  std::string event;  // released expired broken died … as in the history
-  std::string cause;
-  std::string reason;
-  Owner by;
-};
-
 class Settler {
  public:
   explicit Settler(State& state) : state_(state) {}
@@ -81,7 +74,6 @@ class Settler {
   Result<void> look_at_due(const std::string& key);
   Result<void> look_at_due_lease(const DueRow& due, const std::string& key);
   Result<void> forget(const DueRow& due, const std::string& key, bool final);
-  Result<void> remember_lost(const Lease& lease, const EndedBy& how);
   Result<void> continue_later(const Ended& ended);
 
   State& state_;
@@ -91,6 +83,9 @@ class Settler {
   std::size_t grants_ = 0;
   std::size_t ends_ = 0;
 };
+
+// Kept for a day, so that whoever held it can be told.
+Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how);
 
 // When the table must look at this lease again, from its other times.
 std::int64_t due_of(const Lease& lease);
@@ -105,7 +100,5 @@ struct Blocker {
   bool alone = false;
 };
 Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts);
-
-std::vector<std::string> resource_texts(const Lease& lease);
 
 }  // namespace lockkeeper::core

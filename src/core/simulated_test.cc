@@ -85,7 +85,7 @@ TEST_P(Simulated, Rule05AWaiterWhoseWayIsClearedByItsOwnPollIsGranted) {
 TEST_P(Simulated, Rule12ARequestAskedAgainAfterARebootWaitsAsALivingOne) {
   const Lease held = realm_.granted(kAnn, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});
-  request.request_id = "r";
+  request.terms.request_id = "r";
   const Lease waiting = realm_.queued(request);
   realm_.reboot();
   request.waiting_process = process(77);
@@ -199,7 +199,7 @@ TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
 TEST_P(Simulated, Rule09AHandoffThatWasNotConfirmedBeforeAReboot) {
   realm_.granted(kAnn, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});  // a detached lease, once confirmed
-  request.request_id = "r1";
+  request.terms.request_id = "r1";
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
   ASSERT_TRUE(realm_.holds(waiting.id));

@@ -42,7 +42,7 @@ Result<std::optional<Waiter>> State::waiter(const LeaseId& id) {
   return waiter;
 }
 
-const Place& State::place_of(const key::Resource& resource) {
+const key::Place& State::place_of(const key::Resource& resource) {
   if (!place_ || !(placed_ == resource)) {
     placed_ = resource;
     place_.emplace(resource);
@@ -123,7 +123,7 @@ Result<void> State::remove_claim(const Lease& before, std::size_t index, Lease& 
   LOCKKEEPER_ASSERT(index < before.claims.size() && before.claims.size() > 1);
   const Claim& claim = before.claims[index];
   LK_CHECK(txn_.erase(
-      claim_key(Holding::kLease, claim.mode, Place(claim.resource), before.id, claim.slot)));
+      claim_key(Holding::kLease, claim.mode, key::Place(claim.resource), before.id, claim.slot)));
   LK_CHECK(count_claims(before.owner, -1));
   after = before;
   after.claims.erase(after.claims.begin() + static_cast<std::ptrdiff_t>(index));
@@ -311,7 +311,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
     if (failed) return fail(error);
     return {};
   };
-  const Place& place = place_of(resource);
+  const key::Place& place = place_of(resource);
   const std::string_view whole = place.space_and_segments;
   // A letter, the place, the mark behind it and an owner's tag: no probe makes them longer.
   range.from.reserve(whole.size() + 10);

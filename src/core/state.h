@@ -81,7 +81,7 @@ class State {
  private:
   // Where guards are not counted nobody else can write meanwhile: a peek is as good as a promise.
   bool alone() const { return txn_.left().guards == SIZE_MAX; }
-  const Place& place_of(const key::Resource& resource);
+  const key::Place& place_of(const key::Resource& resource);
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
   Result<void> count_claims(const Owner& owner, std::int64_t change);
   Result<std::vector<LeaseId>> owned(char letter, const Owner& owner);
@@ -95,7 +95,7 @@ class State {
   std::optional<bool> any_waiters_;
   // Of the resource looked at last: a claim is looked for in both modes and then put.
   key::Resource placed_;
-  std::optional<Place> place_;
+  std::optional<key::Place> place_;
   kv::Range range_;  // scratch
 };
 

@@ -19,64 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "core/deadlock.h"
+#include "core/requests.h"
 #include "core/settle.h"
 
 namespace lockkeeper::core {
-
-struct AcquireRequest {
-  Owner owner;
-  std::vector<Claim> claims;
-  std::string reason;
-  std::string task;
-  std::string agent_type;
-  std::int64_t ttl_ms = 0;  // kNoEnd: never ends by time
-  Attachment attachment;    // of the lease, once granted (and confirmed)
-  std::int64_t orphan_grace_ms = 0;
-  std::string request_id;  // empty: none (rule 12)
-  std::string layout;      // taken through this layout (core/foreign.h), as this artefact of it
-  std::string artefact;
-  LeaseId under;  // a lease it works under (rule 11), with its fence
-  std::uint64_t under_fence = 0;
-  bool wait = false;
-  Attachment waiting_process;  // REQUIRED with wait: waiters are attached
-  std::uint64_t wake = 0;
-};
-
-enum class Outcome { kGranted, kRenewed, kHeld, kQueued, kDeadlock };
-
-struct AcquireReply {
-  Outcome outcome = Outcome::kHeld;
-  Lease lease;                           // granted, renewed; queued: the request with its id
-  std::vector<Conflict> conflicts;       // held, queued, deadlock
-  std::vector<CycleStep> cycle;          // deadlock
-  std::size_t position = 0;              // queued: how many requests stand before it, plus one
-  bool replayed = false, stood = false;  // an earlier request with this id was asked; was granted
-  bool again = false;                    // not decided yet: commit what was cleared away, ask again
-  void stamp(kv::Version version);
-};
-
-struct ReleaseReply {
-  std::vector<std::string> released;
-  std::vector<std::string> not_held;
-  std::vector<std::pair<std::string, Owner>> not_owner;
-  bool again = false;  // more to do than one commit takes: commit, then call again
-};
-
-struct CheckReply {
-  bool free = false;           // nothing of others stands against it
-  bool mine = false;           // leases on its side (rule 11) cover all of it in sufficient mode
-  bool fence_current = false;  // a live lease with the asked fence covers all of it
-  std::vector<Conflict> conflicts;
-};
-
-struct BreakRequest {
-  Owner by;
-  std::string reason;
-  bool only_expired = false;
-  bool only_dead = false;
-  std::string cause = {};  // one word, on record; empty: the reason says it all
-};
 
 class Table {
  public:

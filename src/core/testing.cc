@@ -59,7 +59,7 @@ AcquireRequest Realm::ask(Owner owner, std::vector<Claim> claims) {
   AcquireRequest request;
   request.owner = std::move(owner);
   request.claims = std::move(claims);
-  request.ttl_ms = 60'000;
+  request.terms.ttl_ms = 60'000;
   return request;
 }
 

@@ -73,33 +73,39 @@ inline std::uint64_t fence_of(kv::Version version, std::int64_t offset) {
   return version + static_cast<std::uint64_t>(offset);
 }
 
+// What whoever asks for a lease says about it, and the lease keeps. One struct for the command, the
+// request and the lease, so that no field can be forgotten on the way.
+struct Terms {
+  std::string reason;
+  std::string task;
+  std::string agent_type;            // what its owner calls itself ("claude_code"), or empty
+  std::int64_t ttl_ms = 0;           // kNoEnd: never ends by time
+  std::int64_t orphan_grace_ms = 0;  // how long it outlives its processes
+  std::string request_id;            // empty: none (rule 12)
+  std::string layout;    // it was seen in this one, or taken through it (core/foreign.h); or empty
+  std::string artefact;  // its name there
+};
+
 // One grant: claims held by one owner, all or nothing.
 struct Lease {
   LeaseId id;
   Owner owner;
   std::vector<Claim> claims;
-  std::string reason;
-  std::string task;
-  std::string agent_type;                  // what its owner calls itself ("claude_code"), or empty
-  std::int64_t ttl_ms = 0;                 // kNoEnd: never ends by time
+  Terms terms;
   std::int64_t deadline_mono_ms = kNoEnd;  // on the boot of `epoch`
   std::int64_t acquired_wall_ms = 0;       // display only, as is the next
   std::int64_t expires_wall_ms = kNoEnd;
   Attachment attachment;
   Attachment then;                      // what it is bound to once its handoff is confirmed
-  std::int64_t orphan_grace_ms = 0;     // how long it outlives its processes
   std::int64_t orphaned_mono_ms = 0;    // when their death was recorded; 0: not orphaned
   std::int64_t confirm_by_mono_ms = 0;  // a handoff not yet confirmed; 0: confirmed
   std::int64_t due_mono_ms = kNoEnd;    // when the table must look at it again; filed in the index
   std::uint64_t epoch = 0;
   std::int64_t fence_offset = 0;
-  LeaseId parent;  // it ends with this one (rule 11); empty: none
-  std::string request_id;
+  LeaseId parent;         // it ends with this one (rule 11); empty: none
   bool overtook = false;  // it passed earlier waiters, as rule 2 allows
   // Layouts (core/foreign.h). `foreign`: another tool's lock, with no owner of ours and no fence.
   bool foreign = false;
-  std::string layout;              // it was seen in this one, or taken through it; empty: natively
-  std::string artefact;            // its name there
   std::vector<std::string> shown;  // where it is shown to other tools
   kv::Version created = 0;         // of its row; 0 until the commit
 

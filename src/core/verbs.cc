@@ -64,7 +64,7 @@ Result<Cover> cover_of(State& state, const Claim& claim, const Lease& wanted,
 
 Result<std::vector<LeaseId>> Table::holders_of(const key::Resource& resource) {
   std::vector<LeaseId> ids;
-  const Place place(resource);
+  const key::Place place(resource);
   for (const Mode mode : {Mode::kExclusive, Mode::kShared}) {
     std::vector<std::pair<LeaseId, std::string>> rows;
     LK_CHECK(state_.txn().scan(
@@ -111,13 +111,8 @@ Result<ReleaseReply> Table::release(const Owner& owner,
       Lease rest;
       LK_CHECK(
           state_.remove_claim(lease, static_cast<std::size_t>(claim - lease.claims.begin()), rest));
-      Event event;
-      event.what = "released";
-      event.cause = "part";
-      event.owner = owner;
+      Event event = Event::of(lease, {"released", "part", "", {}});
       event.resources = {resource.text()};
-      event.lease = lease.id;
-      event.fence = lease.fence();
       LK_CHECK(state_.append(std::move(event)));
       settler_.shrunk(lease.id);
     }
@@ -183,16 +178,10 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
     if (reclaim) {
       after.attachment = attachment;
       after.orphaned_mono_ms = 0;
-      Event event;
-      event.what = "reclaimed";
-      event.owner = owner;
-      event.resources = resource_texts(before);
-      event.lease = id;
-      event.fence = before.fence();
-      LK_CHECK(state_.append(std::move(event)));
+      LK_CHECK(state_.append(Event::of(before, "reclaimed")));
     }
-    const bool endless = before.ttl_ms == kNoEnd;
-    LK_CHECK(extend(after, endless ? kNoEnd : ttl_ms.value_or(before.ttl_ms)));
+    const bool endless = before.terms.ttl_ms == kNoEnd;
+    LK_CHECK(extend(after, endless ? kNoEnd : ttl_ms.value_or(before.terms.ttl_ms)));
     LK_CHECK(state_.change_lease(before, after));
     renewed.push_back(std::move(after));
   }

@@ -110,7 +110,7 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
   for (const service::ListedLease& each : held->leases) {
     if (list.size() == kNeighboursMax) break;
     if (each.condition.over || each.lease.owner.session.starts_with(ours)) continue;
-    Neighbour neighbour{each.lease.owner.agent, {}, each.lease.reason};
+    Neighbour neighbour{each.lease.owner.agent, {}, each.lease.terms.reason};
     for (const core::Claim& claim : each.lease.claims) {
       neighbour.resources.push_back(claim.resource.text());
     }

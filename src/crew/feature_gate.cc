@@ -19,7 +19,7 @@ FeatureGate::Look FeatureGate::look() {
   std::string why = "feature " + feature_ + " is paused";
   for (const core::Conflict& other : gate->others) {
     why += (&other == &gate->others.front() ? " by " : ", ") + other.holder.owner.agent;
-    if (!other.holder.reason.empty()) why += " (" + other.holder.reason + ")";
+    if (!other.holder.terms.reason.empty()) why += " (" + other.holder.terms.reason + ")";
   }
   return {true, false, std::move(why)};
 }

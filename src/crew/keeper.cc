@@ -44,7 +44,8 @@ std::string holder_of(const core::Conflict& conflict) {
   if (conflict.waiting) {
     text = owner.agent + " is before it in the queue for " + conflict.held.resource.text();
   }
-  return conflict.holder.reason.empty() ? text : text + " (" + conflict.holder.reason + ")";
+  return conflict.holder.terms.reason.empty() ? text
+                                              : text + " (" + conflict.holder.terms.reason + ")";
 }
 
 // What an exit status alone does not say; empty: nothing.
@@ -84,8 +85,8 @@ class Keeper {
     command_.acquire.wanted.texts = orders_.locks;
     command_.acquire.ttl_ms = orders_.ttl_ms;
     command_.acquire.wait_ms = service::kWaitForEver;
-    command_.acquire.reason = orders_.reason;
-    command_.acquire.task = orders_.task;
+    command_.acquire.terms.reason = orders_.reason;
+    command_.acquire.terms.task = orders_.task;
     command_.acquire.on_wait = [this](const service::WaitProgress& wait) { return waiting(wait); };
     command_.given_up = [] { return asked_to_end != 0; };
     command_.argv = orders_.argv;
@@ -284,7 +285,7 @@ class Keeper {
       channel_.send({{"say", "ended"}, {"attempt", attempt_json(attempt_)}});
       return 0;
     }
-    if (result.acquired.outcome == service::Ended::kInterrupted || result.signal != 0) {
+    if (result.acquired.outcome == core::Outcome::kInterrupted || result.signal != 0) {
       channel_.send({{"say", "left"}});
       return 0;
     }

@@ -53,26 +53,27 @@ Conflict to_conflict(const core::Conflict& from) {
   conflict.session = holder.owner.session;
   conflict.lease_id = holder.id.text();
   conflict.fence = from.waiting ? 0 : holder.fence();
-  conflict.reason = holder.reason;
-  conflict.task = holder.task;
+  conflict.reason = holder.terms.reason;
+  conflict.task = holder.terms.task;
   conflict.since = time_point(holder.acquired_wall_ms);
   if (holder.expires_wall_ms != kNoEnd) conflict.until = time_point(holder.expires_wall_ms);
   conflict.alive = to_alive(from.alive);
   return conflict;
 }
 
-Refusal::Why to_why(service::Ended outcome) {
+Refusal::Why to_why(core::Outcome outcome) {
   switch (outcome) {
-    case service::Ended::kHeld:
+    case core::Outcome::kHeld:
+    case core::Outcome::kQueued:
       return Refusal::Why::kHeld;
-    case service::Ended::kTimeout:
+    case core::Outcome::kTimeout:
       return Refusal::Why::kTimeout;
-    case service::Ended::kDeadlock:
+    case core::Outcome::kDeadlock:
       return Refusal::Why::kDeadlock;
-    case service::Ended::kInterrupted:
+    case core::Outcome::kInterrupted:
       return Refusal::Why::kCancelled;
-    case service::Ended::kGranted:
-    case service::Ended::kRenewed:
+    case core::Outcome::kGranted:
+    case core::Outcome::kRenewed:
       break;
   }
   LOCKKEEPER_ASSERT(!"a grant is no refusal");
@@ -88,9 +89,9 @@ Result<service::AcquireCommand> to_command(const std::vector<std::string>& resou
       options.mode == Mode::kShared ? core::Mode::kShared : core::Mode::kExclusive;
   LK_ASSIGN(command.ttl_ms, duration(options.length, kNoEnd, "the length"));
   LK_ASSIGN(command.wait_ms, duration(options.wait, service::kWaitForEver, "the wait"));
-  command.reason = options.reason;
-  command.task = options.task;
-  command.request_id = options.request_id;
+  command.terms.reason = options.reason;
+  command.terms.task = options.task;
+  command.terms.request_id = options.request_id;
   return command;
 }
 

@@ -22,7 +22,10 @@ struct Share {
 
 struct Entry {
   explicit Entry(const core::Lease& lease)
-      : id(lease.id), id_text(lease.id.text()), fence(lease.fence()), length_ms(lease.ttl_ms) {
+      : id(lease.id),
+        id_text(lease.id.text()),
+        fence(lease.fence()),
+        length_ms(lease.terms.ttl_ms) {
     for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
   }
 

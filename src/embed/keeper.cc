@@ -80,7 +80,7 @@ std::shared_ptr<Entry> Keeper::keep(const service::AcquireResult& granted,
                                     const std::shared_ptr<Share>& share) {
   const std::lock_guard lock(mutex_);
   const core::LeaseId& id = granted.lease.id;
-  const bool renewed = granted.outcome == service::Ended::kRenewed;
+  const bool renewed = granted.outcome == core::Outcome::kRenewed;
   // What another thread has borrowed may have ended since; who joins it must look for itself.
   if (const auto found = entries_.find(id);
       renewed && found != entries_.end() && found->second->borrowed) {
@@ -135,7 +135,8 @@ void Keeper::acknowledge(Entry& entry, const core::Lease& lease) {
   // Endless by now: asked for so again, or renewed so by another process in this owner's name.
   const bool endless = lease.deadline_mono_ms == kNoEnd;
   const std::int64_t now = now_ms();
-  const std::int64_t at = endless ? now : std::min(now, lease.deadline_mono_ms - lease.ttl_ms);
+  const std::int64_t at =
+      endless ? now : std::min(now, lease.deadline_mono_ms - lease.terms.ttl_ms);
   if (at > entry.acknowledged_ms.load()) entry.acknowledged_ms = at;
   entry.next_renewal_ms = entry.acknowledged_ms.load() + entry.length_ms / 3;
   entry.trouble.clear();

@@ -182,7 +182,7 @@ Result<void> Mirror::look(const std::vector<key::Resource>* wanted, bool spare) 
 Result<bool> Mirror::verify(const std::vector<core::Conflict>& conflicts) {
   std::set<std::pair<Layout*, std::string>> sources;
   for (const core::Conflict& conflict : conflicts) {
-    Layout* const layout = find(conflict.holder.layout);
+    Layout* const layout = find(conflict.holder.terms.layout);
     if (layout == nullptr || conflict.waiting || sources.size() == kVerifiedMax) continue;
     sources.emplace(layout, source_of(core::foreign_artefact(conflict.holder)));
   }
@@ -390,8 +390,8 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
     for (const core::KnownForeign& gone : found.gone) ended.insert(gone.lease);
     for (const core::Shown& missing : found.missing) {
       LK_ASSIGN(const core::Lease* lease, table->state().lease(missing.lease));
-      const bool through = lease != nullptr && lease->layout == missing.layout &&
-                           lease->artefact == missing.artefact;
+      const bool through = lease != nullptr && lease->terms.layout == missing.layout &&
+                           lease->terms.artefact == missing.artefact;
       if (!through) continue;
       LK_ASSIGN(const bool removed, is_removed(missing));
       if (removed) ended.insert(missing.lease);
@@ -400,8 +400,8 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
       const core::Lease& holder = conflict.holder;
       // As it is now it is looked at below.
       const bool changed =
-          holder.foreign &&
-          found.sources.contains({find(holder.layout), source_of(core::foreign_artefact(holder))});
+          holder.foreign && found.sources.contains({find(holder.terms.layout),
+                                                    source_of(core::foreign_artefact(holder))});
       return changed || ended.contains(holder.id);
     });
   }

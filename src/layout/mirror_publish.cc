@@ -18,15 +18,8 @@ constexpr std::size_t kUnshownAtOnce = 64;
 
 Result<void> append_event(core::Table& table, const core::Lease& lease, const char* what,
                           std::string reason) {
-  core::Event event;
-  event.what = what;
-  event.owner = lease.owner;
-  event.resources = core::resource_texts(lease);
-  event.lease = lease.id;
-  event.fence = lease.fence();
-  event.cause = "artefact_removed";
-  event.reason = std::move(reason);
-  return table.state().append(std::move(event));
+  return table.state().append(
+      core::Event::of(lease, core::EndedBy{what, "artefact_removed", std::move(reason), {}}));
 }
 
 Error with_layout(Error error, const Layout& layout) {
@@ -254,7 +247,7 @@ Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& l
     for (const core::Conflict& conflict : reply.conflicts) {
       if (!conflict.holder.foreign || first) continue;
       first.emplace();
-      first->layout = conflict.holder.layout;
+      first->layout = conflict.holder.terms.layout;
       first->path = core::foreign_path(conflict.holder);
       first->owner = conflict.holder.owner;
     }
@@ -449,7 +442,7 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
     LK_ASSIGN(const core::Lease* found, table.state().lease(shown.lease));
     if (found == nullptr) return false;
     const core::Lease lease = *found;
-    if (!prepared && lease.layout == shown.layout && lease.artefact == shown.artefact) {
+    if (!prepared && lease.terms.layout == shown.layout && lease.terms.artefact == shown.artefact) {
       const std::string path = layout->entry().root + "/" + shown.artefact;
       LK_CHECK(table.settler().end(lease, {"released", "artefact_removed", path, {}}, true));
       LK_CHECK(table.settler().settle());
@@ -507,7 +500,7 @@ Result<void> Mirror::show_existing() {
 }
 
 Result<void> Mirror::remove_foreign(const core::Lease& lease) {
-  Layout* const layout = find(lease.layout);
+  Layout* const layout = find(lease.terms.layout);
   const std::string artefact = core::foreign_artefact(lease);
   if (layout == nullptr) return {};
   LK_ASSIGN(const Fd held, lock());

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/rows.h"
+#include "key/place.h"
 
 namespace lockkeeper::plan {
 
 void PlaceIndex::add(const key::Resource& resource, std::size_t number) {
-  filed_.emplace_back(core::Place(resource).space_and_segments, number);
+  filed_.emplace_back(key::Place(resource).space_and_segments, number);
 }
 
 void PlaceIndex::sort() {
@@ -15,14 +15,14 @@ void PlaceIndex::sort() {
 }
 
 bool PlaceIndex::above(const key::Resource& resource, const Each& each) const {
-  const core::Place place(resource);
+  const key::Place place(resource);
   return std::ranges::all_of(place.ancestor_ends, [&](std::size_t end) {
     return at(std::string_view(place.space_and_segments).substr(0, end), each);
   });
 }
 
 bool PlaceIndex::beside(const key::Resource& resource, const Each& each) const {
-  return at(core::Place(resource).space_and_segments, each);
+  return at(key::Place(resource).space_and_segments, each);
 }
 
 bool PlaceIndex::at(std::string_view place, const Each& each) const {

@@ -24,24 +24,9 @@ void add_lost(std::vector<core::LostLease>& to, std::vector<core::LostLease> fro
   for (core::LostLease& lost : from) to.push_back(std::move(lost));
 }
 
-Ended ended(core::Outcome outcome) {
-  switch (outcome) {
-    case core::Outcome::kGranted:
-      return Ended::kGranted;
-    case core::Outcome::kRenewed:
-      return Ended::kRenewed;
-    case core::Outcome::kDeadlock:
-      return Ended::kDeadlock;
-    case core::Outcome::kHeld:
-    case core::Outcome::kQueued:
-      return Ended::kHeld;
-  }
-  return Ended::kHeld;
-}
-
 void take(AcquireResult& result, core::AcquireReply reply) {
   result.stood = reply.stood || reply.outcome == core::Outcome::kRenewed;
-  result.outcome = ended(reply.outcome);
+  result.outcome = reply.outcome;
   result.lease = std::move(reply.lease);
   result.conflicts = std::move(reply.conflicts);
   result.cycle = std::move(reply.cycle);
@@ -77,20 +62,14 @@ Result<core::AcquireRequest> Locks::request(const AcquireCommand& command,
     LK_CHECK(realm::check_allowed(table_.settings(), owner_.agent, resource));
     request.claims.push_back({std::move(resource), command.wanted.mode, 0});
   }
-  LK_ASSIGN(request.ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
-  request.reason = command.reason;
-  request.task = command.task;
-  request.agent_type = command.agent_type;
-  request.request_id = command.request_id;
-  request.orphan_grace_ms = command.orphan_grace_ms;
+  request.terms = command.terms;
+  LK_ASSIGN(request.terms.ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
   request.attachment = command.attachment;
   if (command.attach_pid) {
     LK_ASSIGN(request.attachment, attachment_of(*command.attach_pid));
   }
   request.under = under_.lease;
   request.under_fence = under_.fence;
-  request.layout = command.through.layout;
-  request.artefact = command.through.artefact;
   return request;
 }
 
@@ -145,7 +124,7 @@ Result<AcquireResult> Locks::acquire_once(const AcquireCommand& command,
   }
   const bool timed_out = command.wait_ms == 0 && reply.outcome == core::Outcome::kHeld;
   take(result, std::move(reply));
-  if (timed_out) result.outcome = Ended::kTimeout;
+  if (timed_out) result.outcome = core::Outcome::kTimeout;
   return result;
 }
 
@@ -219,7 +198,7 @@ Result<void> Locks::show_in_new_layouts(layout::Mirror& mirror, const core::Leas
 
 // After the commit. False: the grant was taken back, because another tool was there first.
 Result<bool> Locks::show(layout::Mirror& mirror, AcquireResult& result) {
-  if (result.outcome == Ended::kGranted || result.outcome == Ended::kRenewed) {
+  if (result.outcome == core::Outcome::kGranted || result.outcome == core::Outcome::kRenewed) {
     auto ready = show_in_new_layouts(mirror, result.lease.id);
     auto first = ready ? mirror.publish(result.lease, !result.stood)
                        : Result<std::optional<core::ForeignLock>>(fail(ready.error()));
@@ -258,7 +237,7 @@ Result<AcquireResult> Locks::wait(const AcquireCommand& command, AcquireResult r
                                   layout::Mirror* mirror) {
   LK_ASSIGN(Waited waited, Waiting(table_, command, std::move(queued), word, mirror).run());
   take(result, std::move(waited.reply));
-  if (result.outcome == Ended::kHeld && waited.left) result.outcome = *waited.left;
+  if (result.outcome == core::Outcome::kHeld && waited.left) result.outcome = *waited.left;
   result.waited_ms = waited.ms;
   return result;
 }
@@ -349,7 +328,7 @@ Result<bool> Locks::decide_together(const std::vector<Member>& members,
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (version) replies[i].stamp(*version);
     take(results[i], std::move(replies[i]));
-    if (!version) results[i].outcome = Ended::kHeld;
+    if (!version) results[i].outcome = core::Outcome::kHeld;
   }
   return all;
 }

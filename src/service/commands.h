@@ -25,8 +25,6 @@ struct Wanted {
 
 inline constexpr std::int64_t kWaitForEver = -1;
 
-enum class Ended { kGranted, kRenewed, kHeld, kTimeout, kDeadlock, kInterrupted };
-
 // How a wait stands, for a person who watches.
 struct WaitProgress {
   const std::vector<core::Conflict>& conflicts;
@@ -34,26 +32,17 @@ struct WaitProgress {
   std::int64_t waited_ms;
 };
 
-// A dialect's lease: taken through a layout, and shown there under a name of the dialect's choice.
-struct Through {
-  std::string layout;  // its id, from use_layout(); empty: natively
-  std::string artefact;
-};
-
 struct AcquireCommand {
   Wanted wanted;
+  // All but its ttl, which the realm's rules decide from the one below. A dialect's lease is taken
+  // through the layout named here, and shown there under the artefact of the dialect's choice.
+  core::Terms terms;
   std::optional<std::int64_t> ttl_ms;   // kNoEnd: endless; nullopt: the realm's default
   std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForEver
-  std::string reason;
-  std::string task;
-  std::string agent_type;  // what the asker calls itself ("claude_code"); told to whom it blocks
-  std::string request_id;
   std::optional<int> attach_pid;
   core::Attachment attachment;  // instead of attach_pid, for those who hold a slot; they wait by it
   // The word of the wake board to sleep on, for who wants to wake it up; 0: one of its own.
   std::uint64_t wake = 0;
-  std::int64_t orphan_grace_ms = 0;
-  Through through;
   // Own leases that end in the commit that grants this one: a scope that changes.
   std::vector<core::LeaseId> replaces;
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
@@ -61,7 +50,7 @@ struct AcquireCommand {
 };
 
 struct AcquireResult {
-  Ended outcome = Ended::kHeld;
+  core::Outcome outcome = core::Outcome::kHeld;
   core::Lease lease;   // granted, renewed
   bool stood = false;  // its holder had it before: it is not taken back
   std::vector<core::Conflict> conflicts;

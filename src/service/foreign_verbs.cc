@@ -25,12 +25,12 @@ Result<std::vector<core::Lease>> Locks::break_foreign(const BreakCommand& comman
       if (found != nullptr) lease = *found;
       return {};
     }));
-    layout::Layout* const layout = lease ? mirror.find(lease->layout) : nullptr;
+    layout::Layout* const layout = lease ? mirror.find(lease->terms.layout) : nullptr;
     if (layout == nullptr) continue;
     const std::string name = core::foreign_artefact(*lease);
     LK_CHECK(mirror.remove_foreign(*lease));
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-      LK_CHECK(core::end_foreign(table, {lease->layout, name, id, 0},
+      LK_CHECK(core::end_foreign(table, {lease->terms.layout, name, id, 0},
                                  {"broken", "foreign", command.reason, owner_}));
       return false;
     }));
@@ -69,7 +69,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   for (const core::Claim& claim : adopted->claims) {
     LK_CHECK(realm::check_allowed(table_.settings(), owner_.agent, claim.resource));
   }
-  layout::Layout* const layout = mirror.find(adopted->layout);
+  layout::Layout* const layout = mirror.find(adopted->terms.layout);
   const std::string name = core::foreign_artefact(*adopted);
   LK_ASSIGN(const layout::Seen seen, layout->look_at(layout::source_of(name)));
   const auto there = std::ranges::find(
@@ -79,15 +79,15 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
                 "ask for it: lockkeeper acquire");
   }
   request.claims = adopted->claims;
-  request.layout = layout->id();
-  request.artefact = name;
-  if (request.reason.empty()) request.reason = adopted->reason;
-  if (request.task.empty()) request.task = adopted->task;
+  request.terms.layout = layout->id();
+  request.terms.artefact = name;
+  if (request.terms.reason.empty()) request.terms.reason = adopted->terms.reason;
+  if (request.terms.task.empty()) request.terms.task = adopted->terms.task;
   core::AcquireReply reply;
   LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
     mirror.discard_prepared();
     LK_CHECK(core::end_foreign(table, {layout->id(), name, adopted->id, 0},
-                               {"ended", "adopted", request.reason, owner_}));
+                               {"ended", "adopted", request.terms.reason, owner_}));
     // Its source was read before; if it stays another's after all, it must be read again.
     LK_CHECK(core::put_layout_stamps(table.state(), layout->id(), ""));
     LK_ASSIGN(reply, table.acquire(request));
@@ -101,7 +101,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   }));
   reply.stamp(version);
   mirror.may_replace(layout->id(), name, there->identity);
-  result.outcome = Ended::kGranted;
+  result.outcome = core::Outcome::kGranted;
   result.lease = reply.lease;
   LK_ASSIGN(const bool stands, show(mirror, result));
   if (!stands) {

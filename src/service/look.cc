@@ -39,7 +39,7 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   if (!resolved.resources.empty()) under = resolved.resources.front();
   const auto wanted = [&](const core::Lease& lease) -> Result<bool> {
     if (!command.agent.empty() && lease.owner.agent != command.agent) return false;
-    if (!command.task.empty() && lease.task != command.task) return false;
+    if (!command.task.empty() && lease.terms.task != command.task) return false;
     return overlaps(under, lease);
   };
   std::string from;

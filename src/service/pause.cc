@@ -80,18 +80,18 @@ Result<Passed> pass_gate(Locks& locks, const PassGate& how) {
       passed.gate = std::move(*gate);
       seen = now;
       if (passed.gate.open()) {
-        passed.outcome = Ended::kGranted;
+        passed.outcome = core::Outcome::kGranted;
         return passed;
       }
     }
     if (!how.wait_ms) return passed;
     const bool ever = *how.wait_ms == kWaitForEver;
     if (!ever && passed.waited_ms >= *how.wait_ms) {
-      passed.outcome = Ended::kTimeout;
+      passed.outcome = core::Outcome::kTimeout;
       return passed;
     }
     if (how.on_wait && !how.on_wait({passed.gate.others, 0, passed.waited_ms})) {
-      passed.outcome = Ended::kInterrupted;
+      passed.outcome = core::Outcome::kInterrupted;
       return passed;
     }
     const std::int64_t left = ever ? kGateLookMs : *how.wait_ms - passed.waited_ms;

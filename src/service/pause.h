@@ -43,7 +43,7 @@ struct PassGate {
 };
 
 struct Passed {
-  Ended outcome = Ended::kHeld;  // kGranted: it is open
+  core::Outcome outcome = core::Outcome::kHeld;  // kGranted: it is open
   Gate gate;
   std::int64_t waited_ms = 0;
 };

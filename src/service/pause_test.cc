@@ -22,7 +22,7 @@ class Pause : public testing::Test {
     command.wanted.texts = {key};
     command.wanted.mode = mode;
     command.ttl_ms = ttl_ms;
-    command.reason = "contract bump";
+    command.terms.reason = "contract bump";
     const auto result = locks.acquire(command);
     ASSERT_TRUE(result) << result.error().message;
     ASSERT_EQ(outcome_status(result->outcome), 0);
@@ -89,21 +89,21 @@ TEST_F(Pause, AWaitEndsWithThePauseWithTimeOrWithTheAskersWill) {
   Locks locks(*table_, {"w", ""});
   auto passed = pass_gate(locks, {"F-1", std::nullopt, {}});
   ASSERT_TRUE(passed);
-  EXPECT_EQ(passed->outcome, Ended::kHeld);
+  EXPECT_EQ(passed->outcome, core::Outcome::kHeld);
   passed = pass_gate(locks, {"F-1", 10, {}});
   ASSERT_TRUE(passed);
-  EXPECT_EQ(passed->outcome, Ended::kTimeout);
+  EXPECT_EQ(passed->outcome, core::Outcome::kTimeout);
   EXPECT_FALSE(passed->gate.open());
   passed = pass_gate(locks, {"F-1", kWaitForEver, [](const WaitProgress&) { return false; }});
   ASSERT_TRUE(passed);
-  EXPECT_EQ(passed->outcome, Ended::kInterrupted);
+  EXPECT_EQ(passed->outcome, core::Outcome::kInterrupted);
   passed = pass_gate(locks, {"F-1", kWaitForEver, [&](const WaitProgress& wait) {
                                EXPECT_EQ(wait.conflicts.size(), 1U);
                                realm_.clock.ahead_ms += 61'000;
                                return true;
                              }});
   ASSERT_TRUE(passed);
-  EXPECT_EQ(passed->outcome, Ended::kGranted);
+  EXPECT_EQ(passed->outcome, core::Outcome::kGranted);
 }
 
 TEST_F(Pause, NamesThatNoFeatureHas) {

@@ -35,7 +35,7 @@ class RemoveStore : public testing::Test {
     AcquireCommand command;
     command.wanted.texts = {"src/a.py"};
     const auto result = locks.acquire(command);
-    EXPECT_TRUE(result && result->outcome == Ended::kGranted);
+    EXPECT_TRUE(result && result->outcome == core::Outcome::kGranted);
     return result ? result->lease : core::Lease{};
   }
 

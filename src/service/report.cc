@@ -138,7 +138,7 @@ std::string dump(const Json& json) {
 }
 
 Json foreign_json(const core::Lease& lease) {
-  return {{"kind", core::layout_kind(lease.layout)}, {"path", core::foreign_path(lease)}};
+  return {{"kind", core::layout_kind(lease.terms.layout)}, {"path", core::foreign_path(lease)}};
 }
 
 Json lease_json(const core::Lease& lease) {
@@ -152,8 +152,8 @@ Json lease_json(const core::Lease& lease) {
   json["agent"] = lease.owner.agent;
   json["session"] = text_or_null(lease.owner.session);
   json["resources"] = std::move(resources);
-  json["reason"] = text_or_null(lease.reason);
-  json["task"] = text_or_null(lease.task);
+  json["reason"] = text_or_null(lease.terms.reason);
+  json["task"] = text_or_null(lease.terms.task);
   json["acquired_at"] = format_time(lease.acquired_wall_ms);
   json["expires_at"] = time_or_null(lease.expires_wall_ms);
   json["attached"] = lease.attachment.attached();
@@ -170,7 +170,7 @@ Json conflict_json(const core::Conflict& conflict) {
   json["mode"] = mode_name(conflict.held.mode);
   json["agent"] = holder.owner.agent;
   json["session"] = text_or_null(holder.owner.session);
-  json["reason"] = text_or_null(holder.reason);
+  json["reason"] = text_or_null(holder.terms.reason);
   json["acquired_at"] = format_time(holder.acquired_wall_ms);
   json["expires_at"] = conflict.waiting ? Json() : time_or_null(holder.expires_wall_ms);
   json["fence"] = conflict.waiting || holder.foreign ? Json() : Json(holder.fence());
@@ -225,7 +225,7 @@ Json acquire_json(const AcquireResult& result) {
       json["conflicts"].push_back(conflict_json(conflict));
     }
   }
-  if (result.outcome == Ended::kDeadlock) {
+  if (result.outcome == core::Outcome::kDeadlock) {
     json["cycle"] = Json::array();
     for (const core::CycleStep& step : result.cycle) {
       json["cycle"].push_back({{"agent", step.owner.agent},
@@ -298,37 +298,40 @@ Json leases_json(const char* name, const std::vector<core::Lease>& leases) {
   return json;
 }
 
-const char* outcome_name(Ended outcome) {
+const char* outcome_name(core::Outcome outcome) {
   switch (outcome) {
-    case Ended::kGranted:
+    case core::Outcome::kGranted:
       return "granted";
-    case Ended::kRenewed:
+    case core::Outcome::kRenewed:
       return "renewed";
-    case Ended::kHeld:
+    case core::Outcome::kHeld:
       return "held";
-    case Ended::kTimeout:
+    case core::Outcome::kQueued:
+      return "queued";
+    case core::Outcome::kTimeout:
       return "timeout";
-    case Ended::kDeadlock:
+    case core::Outcome::kDeadlock:
       return "deadlock";
-    case Ended::kInterrupted:
+    case core::Outcome::kInterrupted:
       return "interrupted";
   }
   return "held";
 }
 
-int outcome_status(Ended outcome) {
+int outcome_status(core::Outcome outcome) {
   constexpr int kInterruptedStatus = 130;  // as the shell has it for SIGINT
   switch (outcome) {
-    case Ended::kGranted:
-    case Ended::kRenewed:
+    case core::Outcome::kGranted:
+    case core::Outcome::kRenewed:
       return 0;
-    case Ended::kHeld:
+    case core::Outcome::kHeld:
+    case core::Outcome::kQueued:
       return exit_status(Code::kHeld);
-    case Ended::kTimeout:
+    case core::Outcome::kTimeout:
       return exit_status(Code::kTimeout);
-    case Ended::kDeadlock:
+    case core::Outcome::kDeadlock:
       return exit_status(Code::kDeadlock);
-    case Ended::kInterrupted:
+    case core::Outcome::kInterrupted:
       return kInterruptedStatus;
   }
   return exit_status(Code::kFailed);
@@ -353,9 +356,10 @@ Error refusal(const AcquireResult& result, const Asked& asked) {
   const std::string waited =
       format_duration(waited_ms < 1000 ? waited_ms : waited_ms / 1000 * 1000);
   switch (result.outcome) {
-    case Ended::kHeld:
+    case core::Outcome::kHeld:
+    case core::Outcome::kQueued:
       return held_error(result.conflicts, asked);
-    case Ended::kTimeout: {
+    case core::Outcome::kTimeout: {
       Error error = held_error(result.conflicts, asked);
       std::string place;
       if (result.position > 1) place = " at position " + std::to_string(result.position);
@@ -366,13 +370,13 @@ Error refusal(const AcquireResult& result, const Asked& asked) {
       error.hint = "work on something else, or wait longer: " + wait_command(asked, "30m");
       return error;
     }
-    case Ended::kDeadlock:
+    case core::Outcome::kDeadlock:
       return deadlock_error(result, asked);
-    case Ended::kInterrupted:
+    case core::Outcome::kInterrupted:
       return {Code::kFailed, "interrupted after " + waited + "; left the queue, nothing is held",
               wait_command(asked, "10m")};
-    case Ended::kGranted:
-    case Ended::kRenewed:
+    case core::Outcome::kGranted:
+    case core::Outcome::kRenewed:
       break;
   }
   LOCKKEEPER_ASSERT(!"a grant is no refusal");
@@ -412,9 +416,10 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
   if (!conflict.waiting) text += " " + until_text(holder, now_wall_ms);
   if (conflict.alive == core::Alive::kAlive) text += ", process alive";
   if (conflict.alive == core::Alive::kDead) text += ", process gone";
-  if (!holder.reason.empty()) text += ", reason " + quote(holder.reason, kReasonBytesTold);
+  if (!holder.terms.reason.empty())
+    text += ", reason " + quote(holder.terms.reason, kReasonBytesTold);
   if (holder.foreign) {
-    text += ", by the " + core::layout_kind(holder.layout) + " lock " +
+    text += ", by the " + core::layout_kind(holder.terms.layout) + " lock " +
             quote(core::foreign_path(holder), kPathBytesTold);
   }
   return text;

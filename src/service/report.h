@@ -35,10 +35,10 @@ Json list_json(const ListReply& reply);
 Json leases_json(const char* name, const std::vector<core::Lease>& leases);  // {"renewed":[…]}
 
 // "granted", "renewed", "held", "timeout", "deadlock", "interrupted".
-const char* outcome_name(Ended outcome);
+const char* outcome_name(core::Outcome outcome);
 
 // 0, 0, 75, 124, 76, 130.
-int outcome_status(Ended outcome);
+int outcome_status(core::Outcome outcome);
 
 // How the request was made, so that the hint can repeat it.
 struct Asked {

@@ -34,7 +34,7 @@ core::Conflict conflict(const std::string& requested, const core::Lease& holder)
   return conflict;
 }
 
-AcquireResult result(Ended outcome, std::vector<core::Conflict> conflicts = {}) {
+AcquireResult result(core::Outcome outcome, std::vector<core::Conflict> conflicts = {}) {
   AcquireResult result;
   result.outcome = outcome;
   result.conflicts = std::move(conflicts);
@@ -45,7 +45,7 @@ const Asked kAsked{{"src/a.py"}, " --agent me", kNow, false};
 
 TEST(Report, a_lease_has_the_fields_of_the_contract_in_order) {
   core::Lease granted = lease("backend", "src/a.py");
-  granted.reason = "JWT";
+  granted.terms.reason = "JWT";
   EXPECT_EQ(dump(lease_json(granted)),
             R"({"id":"01010101010101010101010101010101","fence":40,"agent":"backend",)"
             R"("session":null,"resources":[{"key":"src/a.py","mode":"exclusive"}],)"
@@ -78,10 +78,10 @@ TEST(Report, a_conflict_with_a_lease_and_with_a_waiter) {
 }
 
 TEST(Report, I9_every_outcome_has_its_word_and_its_exit_status) {
-  const std::tuple<Ended, const char*, int> rows[] = {
-      {Ended::kGranted, "granted", 0},    {Ended::kRenewed, "renewed", 0},
-      {Ended::kHeld, "held", 75},         {Ended::kTimeout, "timeout", 124},
-      {Ended::kDeadlock, "deadlock", 76}, {Ended::kInterrupted, "interrupted", 130},
+  const std::tuple<core::Outcome, const char*, int> rows[] = {
+      {core::Outcome::kGranted, "granted", 0},    {core::Outcome::kRenewed, "renewed", 0},
+      {core::Outcome::kHeld, "held", 75},         {core::Outcome::kTimeout, "timeout", 124},
+      {core::Outcome::kDeadlock, "deadlock", 76}, {core::Outcome::kInterrupted, "interrupted", 130},
   };
   for (const auto& [outcome, name, status] : rows) {
     EXPECT_STREQ(outcome_name(outcome), name);
@@ -93,10 +93,10 @@ TEST(Report, I9_every_outcome_has_its_word_and_its_exit_status) {
 TEST(Report, held_says_who_since_when_until_when_why_and_what_to_do) {
   core::Lease holder = lease("frontend", "src/");
   holder.owner.session = "s1";
-  holder.reason = "new\nlogin";
+  holder.terms.reason = "new\nlogin";
   core::Conflict with = conflict("src/a.py", holder);
   with.alive = core::Alive::kAlive;
-  const Error error = refusal(result(Ended::kHeld, {with}), kAsked);
+  const Error error = refusal(result(core::Outcome::kHeld, {with}), kAsked);
   EXPECT_EQ(error.code, Code::kHeld);
   EXPECT_EQ(error.message,
             "src/a.py is held by frontend (session s1), exclusive on src/, since "
@@ -115,7 +115,7 @@ TEST(Report, one_holder_is_told_once_and_many_are_counted) {
     conflicts.push_back(conflict("src/a.py", holder));
     conflicts.push_back(conflict("src/b.py", holder));
   }
-  const Error error = refusal(result(Ended::kHeld, conflicts), kAsked);
+  const Error error = refusal(result(core::Outcome::kHeld, conflicts), kAsked);
   EXPECT_NE(error.message.find("agent2"), std::string::npos);
   EXPECT_EQ(error.message.find("agent3"), std::string::npos);
   EXPECT_NE(error.message.find("; and 2 more"), std::string::npos) << error.message;
@@ -124,13 +124,13 @@ TEST(Report, one_holder_is_told_once_and_many_are_counted) {
 TEST(Report, an_orphan_is_waited_for) {
   core::Conflict with = conflict("src/a.py", lease("frontend", "src/"));
   with.alive = core::Alive::kDead;
-  const Error error = refusal(result(Ended::kHeld, {with}), kAsked);
+  const Error error = refusal(result(core::Outcome::kHeld, {with}), kAsked);
   EXPECT_NE(error.message.find("process gone"), std::string::npos);
   EXPECT_NE(error.hint.find("after its grace"), std::string::npos);
 }
 
 TEST(Report, timeout_has_the_place_in_the_queue) {
-  AcquireResult late = result(Ended::kTimeout, {conflict("src/a.py", lease("x", "src/"))});
+  AcquireResult late = result(core::Outcome::kTimeout, {conflict("src/a.py", lease("x", "src/"))});
   late.waited_ms = 90'000;
   late.position = 3;
   const Error error = refusal(late, kAsked);
@@ -140,7 +140,7 @@ TEST(Report, timeout_has_the_place_in_the_queue) {
 }
 
 TEST(Report, L5_deadlock_shows_the_cycle_and_what_to_release) {
-  AcquireResult stuck = result(Ended::kDeadlock);
+  AcquireResult stuck = result(core::Outcome::kDeadlock);
   stuck.cycle = {{{"me", ""}, {"src/a.py"}}, {{"frontend", "s"}, {"my file.py"}}};
   const Error error = refusal(stuck, kAsked);
   EXPECT_EQ(error.code, Code::kDeadlock);
@@ -159,7 +159,7 @@ TEST(Report, a_long_request_is_not_repeated_in_the_hint) {
   Asked many = kAsked;
   many.resources.assign(6, "x");
   const Error error =
-      refusal(result(Ended::kHeld, {conflict("src/a.py", lease("x", "src/"))}), many);
+      refusal(result(core::Outcome::kHeld, {conflict("src/a.py", lease("x", "src/"))}), many);
   EXPECT_NE(error.hint.find("the same command with --wait=10m"), std::string::npos);
 }
 
@@ -189,7 +189,7 @@ TEST(Report, I7_what_was_lost_is_in_the_reply_and_in_words) {
   EXPECT_EQ(lost_text(lost),
             "your lease on a, b, c, … (fence 39) was lost at 2026-01-17T15:30:00Z: broken by lead, "
             "reason \"hangs\"");
-  AcquireResult granted = result(Ended::kGranted);
+  AcquireResult granted = result(core::Outcome::kGranted);
   EXPECT_FALSE(acquire_json(granted).contains("lost"));
   granted.lost.push_back(lost);
   EXPECT_EQ(acquire_json(granted)["lost"][0]["cause"], "broken");
@@ -197,7 +197,7 @@ TEST(Report, I7_what_was_lost_is_in_the_reply_and_in_words) {
 
 TEST(Report, names_that_are_not_utf8_never_throw) {
   core::Lease odd = lease("\xff\xfe", "src/a.py");
-  odd.reason = "\xc3";
+  odd.terms.reason = "\xc3";
   EXPECT_NO_THROW(EXPECT_NE(dump(lease_json(odd)).find("\xef\xbf\xbd"), std::string::npos));
 }
 

@@ -215,7 +215,7 @@ class Watch {
       : locks_(locks), command_(command), result_(result), report_(report), hold_(hold) {
     const core::Lease& lease = result_.acquired.lease;
     acknowledged_ = now();
-    next_renewal_ = lease.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.ttl_ms / 3;
+    next_renewal_ = lease.terms.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.terms.ttl_ms / 3;
     if (command_.stage != nullptr) watched_ = command_.stage->watched;
   }
 
@@ -281,7 +281,8 @@ class Watch {
       if (current && !*current) lose("the lease is no longer current");
     }
     // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
-    const bool silent = lease.ttl_ms != kNoEnd && now() - acknowledged_ > lease.ttl_ms / 3 * 2;
+    const bool silent =
+        lease.terms.ttl_ms != kNoEnd && now() - acknowledged_ > lease.terms.ttl_ms / 3 * 2;
     if (!result_.lost && silent) lose("the lease could not be renewed in time");
   }
 
@@ -356,7 +357,7 @@ class Watch {
     const auto renewed = locks_.renew(command);
     if (renewed) {
       acknowledged_ = now();
-      next_renewal_ = now() + lease.ttl_ms / 3;
+      next_renewal_ = now() + lease.terms.ttl_ms / 3;
       return;
     }
     const Code code = renewed.error().code;
@@ -364,7 +365,7 @@ class Watch {
       lose(renewed.error().message);
       return;
     }
-    next_renewal_ = now() + std::min(kLookEveryMs, lease.ttl_ms / 9);
+    next_renewal_ = now() + std::min(kLookEveryMs, lease.terms.ttl_ms / 9);
     report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0,
              "renewing failed: " + renewed.error().message});
   }
@@ -416,7 +417,7 @@ Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& ac
   LK_ASSIGN(
       Passed passed,
       pass_gate(locks, {command.feature, acquire.wait_ms.value_or(kWaitForEver), acquire.on_wait}));
-  result.at_gate = passed.outcome != Ended::kGranted;
+  result.at_gate = passed.outcome != core::Outcome::kGranted;
   if (result.at_gate) {
     result.acquired.outcome = passed.outcome;
     result.acquired.conflicts = std::move(passed.gate.others);
@@ -444,7 +445,7 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
   };
   if (stage != nullptr && stage->may_start) {
     LK_ASSIGN(const bool wanted, stage->may_start(keep));
-    if (!wanted && !result.lost) result.acquired.outcome = Ended::kInterrupted;
+    if (!wanted && !result.lost) result.acquired.outcome = core::Outcome::kInterrupted;
     if (!wanted || result.lost) return {};
   }
   const auto env = child_environment(locks, lease, locks.table().realm(), command);
@@ -476,12 +477,12 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
   LK_ASSIGN(const host::LiveSlot slot, locks.table().take_slot());
   acquire.attachment.slot = slot.offset();
   LK_ASSIGN(result.acquired, locks.acquire(acquire));
-  const bool granted = result.acquired.outcome == Ended::kGranted;
-  if (!granted && result.acquired.outcome != Ended::kRenewed) return result;
+  const bool granted = result.acquired.outcome == core::Outcome::kGranted;
+  if (!granted && result.acquired.outcome != core::Outcome::kRenewed) return result;
   const core::Lease& lease = result.acquired.lease;
   if (command.given_up && command.given_up()) {
     if (granted) static_cast<void>(give_back(locks, lease));  // else it ends with this process
-    result.acquired.outcome = Ended::kInterrupted;
+    result.acquired.outcome = core::Outcome::kInterrupted;
     return result;
   }
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});

@@ -187,7 +187,8 @@ Result<void> Locks::release_by_id(const ReleaseCommand& command,
       LK_ASSIGN(const std::vector<core::LeaseId> own, table.state().leases_of(owner_));
       for (const core::LeaseId& id : own) {
         LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-        if (command.all || (lease != nullptr && lease->task == command.task)) ids.push_back(id);
+        if (command.all || (lease != nullptr && lease->terms.task == command.task))
+          ids.push_back(id);
       }
     }
     LK_ASSIGN(now, table.release_leases(owner_, ids));

@@ -39,7 +39,7 @@ Waiting::Waiting(layout::LockTable& table, const AcquireCommand& command, core::
 Result<Waited> Waiting::run() {
   auto board = table_.board();
   if (!board) {
-    (void)leave(Ended::kInterrupted);
+    (void)leave(core::Outcome::kInterrupted);
     return fail(std::move(board.error()));
   }
   for (;;) {
@@ -47,7 +47,7 @@ Result<Waited> Waiting::run() {
     const std::uint32_t seen = (*board)->read(word_);
     LK_ASSIGN(const bool queued, look());
     if (!queued) return Waited{std::move(reply_), std::nullopt, now_ms() - began_ms_};
-    LK_ASSIGN(const std::optional<Ended> leaves, sleep(**board, seen));
+    LK_ASSIGN(const std::optional<core::Outcome> leaves, sleep(**board, seen));
     if (leaves) return leave(*leaves);
   }
 }
@@ -68,7 +68,7 @@ Result<bool> Waiting::look_at_layouts() {
   auto looked = mirror_->tick();
   if (looked) return true;
   if (patient(looked.error())) return false;
-  const auto left = leave(Ended::kInterrupted);
+  const auto left = leave(core::Outcome::kInterrupted);
   if (left && left->reply.outcome == core::Outcome::kGranted) {
     // Handed to it before it could leave: nobody would know of it.
     core::ForeignLock unknown;
@@ -96,7 +96,7 @@ Result<bool> Waiting::look() {
   }
   if (patient(version.error())) return true;
   // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).
-  auto left = leave(Ended::kInterrupted);
+  auto left = leave(core::Outcome::kInterrupted);
   if (left && left->reply.outcome == core::Outcome::kGranted) {
     reply_ = std::move(left->reply);
     return false;
@@ -104,8 +104,8 @@ Result<bool> Waiting::look() {
   return fail(std::move(version.error()));
 }
 
-Result<Waited> Waiting::leave(Ended why) {
-  const char* const cause = why == Ended::kTimeout ? "timeout" : "interrupted";
+Result<Waited> Waiting::leave(core::Outcome why) {
+  const char* const cause = why == core::Outcome::kTimeout ? "timeout" : "interrupted";
   LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.cancel(id_, cause));
     LK_CHECK(record(table));
@@ -179,18 +179,18 @@ bool Waiting::stands_behind(const core::LeaseId& ahead) {
 }
 
 // Nothing: it is time to look. Otherwise why to leave.
-Result<std::optional<Ended>> Waiting::sleep(host::WakeBoard& board, std::uint32_t seen) {
+Result<std::optional<core::Outcome>> Waiting::sleep(host::WakeBoard& board, std::uint32_t seen) {
   const Vigil watched = vigil();
   std::int64_t look_by = now_ms() + watched.look_ms;
   for (;;) {
     const std::int64_t now = now_ms();
     const std::int64_t waited = now - began_ms_;
     if (command_.on_wait && !command_.on_wait({reply_.conflicts, reply_.position, waited})) {
-      return Ended::kInterrupted;
+      return core::Outcome::kInterrupted;
     }
     std::int64_t ms = std::min(sleep_ms(watched, now), look_by - now);
     if (*command_.wait_ms != kWaitForEver) {
-      if (waited >= *command_.wait_ms) return Ended::kTimeout;
+      if (waited >= *command_.wait_ms) return core::Outcome::kTimeout;
       ms = std::min(ms, *command_.wait_ms - waited);
     }
     const host::Woken woken = board.wait(word_, seen, std::max<std::int64_t>(1, ms));

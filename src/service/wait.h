@@ -17,8 +17,8 @@ class Mirror;
 namespace lockkeeper::service {
 
 struct Waited {
-  core::AcquireReply reply;   // the last look's, stamped
-  std::optional<Ended> left;  // why it left the queue itself (timeout, interrupted)
+  core::AcquireReply reply;           // the last look's, stamped
+  std::optional<core::Outcome> left;  // why it left the queue itself (timeout, interrupted)
   std::int64_t ms = 0;
 };
 
@@ -52,8 +52,8 @@ class Waiting {
   Result<bool> look_at_layouts();
   bool patient(const Error& error) const;
   Result<void> record(core::Table& table) const;
-  Result<std::optional<Ended>> sleep(host::WakeBoard& board, std::uint32_t seen);
-  Result<Waited> leave(Ended why);
+  Result<std::optional<core::Outcome>> sleep(host::WakeBoard& board, std::uint32_t seen);
+  Result<Waited> leave(core::Outcome why);
 
   layout::LockTable& table_;
   const AcquireCommand& command_;

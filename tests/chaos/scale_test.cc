@@ -28,8 +28,8 @@
 namespace lockkeeper::chaos {
 namespace {
 
+using core::Outcome;
 using service::AcquireCommand;
-using service::Ended;
 using service::Locks;
 using testing::HasSubstr;
 
@@ -112,7 +112,7 @@ class Scale : public testing::Test {
         while (!got && got.error().code == Code::kStoreBusy) {
           got = locks.acquire(wish({folder + std::to_string(i) + ".c"}));
         }
-        if (!got || got->outcome != Ended::kGranted) return 1;
+        if (!got || got->outcome != Outcome::kGranted) return 1;
       }
     }
     return 0;
@@ -128,7 +128,7 @@ class Scale : public testing::Test {
         AcquireCommand command = wish({kHot});
         command.wait_ms = service::kWaitForEver;
         const auto got = locks.acquire(command);
-        if (!got || got->outcome != Ended::kGranted) {
+        if (!got || got->outcome != Outcome::kGranted) {
           ++arrivals_->failed;
           return;
         }
@@ -181,7 +181,7 @@ TEST_F(Scale, F30_L4_L8_ManySessionsLocksAndWaiters) {
   const auto mine = table();
   Locks holder(*mine, {"holder", "h"});
   const auto hot = holder.acquire(wish({kHot}));
-  ASSERT_TRUE(hot && hot->outcome == Ended::kGranted);
+  ASSERT_TRUE(hot && hot->outcome == Outcome::kGranted);
 
   auto began = std::chrono::steady_clock::now();
   in_processes([&](std::size_t i) { return hold_locks(i, sessions, kLocksEach); });
@@ -235,14 +235,14 @@ TEST_F(Scale, F30_L8_LimitsAreNamed) {
   EXPECT_EQ(refused.error().code, Code::kLimitExceeded);
   EXPECT_THAT(refused.error().message, HasSubstr("10000")) << refused.error().message;
   const auto granted = big.acquire(wish(texts));
-  ASSERT_TRUE(granted && granted->outcome == Ended::kGranted);
+  ASSERT_TRUE(granted && granted->outcome == Outcome::kGranted);
   EXPECT_EQ(granted->lease.claims.size(), texts.size());
   const auto over = big.acquire(wish({"other"}));
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().code, Code::kLimitExceeded);
   EXPECT_THAT(over.error().message, HasSubstr("10000")) << over.error().message;
   Locks other(*mine, {"other", "o"});
-  EXPECT_EQ(other.acquire(wish({"other"}))->outcome, Ended::kGranted);
+  EXPECT_EQ(other.acquire(wish({"other"}))->outcome, Outcome::kGranted);
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ std::string text_of(const AcquireReply& reply) {
       }
       return "deadlock: " + joined(steps, ", ");
     }
+    case Outcome::kTimeout:  // the table itself never says these
+    case Outcome::kInterrupted:
+      break;
   }
   return "?";
 }
@@ -184,7 +187,7 @@ class Player {
       } else if (word == "attached") {
         request.attachment = process;
       } else if (word == "for" || word == "grace") {
-        (word == "for" ? request.ttl_ms : request.orphan_grace_ms) = duration(words.at(++i));
+        (word == "for" ? request.terms.ttl_ms : request.terms.orphan_grace_ms) = duration(words.at(++i));
       } else if (word == "under") {
         const std::string& parent = words.at(++i);
         request.under = ids_[parent];

@@ -19,10 +19,10 @@ namespace lockkeeper::layouts {
 namespace {
 
 namespace fs = std::filesystem;
+using core::Outcome;
 using layout::Layout;
 using service::AcquireCommand;
 using service::AcquireResult;
-using service::Ended;
 using service::Locks;
 using stage::exists;
 using stage::read_text;
@@ -172,7 +172,7 @@ TEST_F(Between, I1_WhoeverMakesTheFolderFirstHasIt) {
   };
   const auto result = of("ann").acquire(wish({"a.c", "b.c"}));
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->outcome, Ended::kHeld);
+  EXPECT_EQ(result->outcome, Outcome::kHeld);
   ASSERT_THAT(result->conflicts, SizeIs(1));
   EXPECT_EQ(result->conflicts[0].holder.owner.agent, "bash");
   EXPECT_TRUE(result->conflicts[0].holder.foreign);
@@ -188,7 +188,7 @@ TEST_F(Between, I1_AToolThatChecksAndThenWritesIsSeenAfterwards) {
   };
   const auto result = of("ann").acquire(wish({"a.c"}));
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->outcome, Ended::kHeld);
+  EXPECT_EQ(result->outcome, Outcome::kHeld);
   ASSERT_THAT(result->conflicts, SizeIs(1));
   EXPECT_EQ(result->conflicts[0].holder.owner.agent, "builder");
   EXPECT_THAT(ours(), IsEmpty());
@@ -211,7 +211,7 @@ TEST_F(Between, AForeignLockThatOnlyPassedByCostsOneAttempt) {
   };
   const auto result = of("ann").acquire(command);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->outcome, Ended::kGranted);
+  EXPECT_EQ(result->outcome, Outcome::kGranted);
   EXPECT_THAT(read_text(lock_of("a.c") + "/owner"), HasSubstr("agent: ann"));
   EXPECT_THAT(ours(), SizeIs(1));
 }
@@ -234,7 +234,7 @@ TEST_F(Between, I2_TogetherAllAreGrantedAndShown) {
   const auto results =
       of("boss").acquire_together({{{"ann", ""}, wish({"a.c"})}, {{"bob", ""}, wish({"b.c"})}});
   ASSERT_TRUE(results) << results.error().message;
-  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Ended::kGranted);
+  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Outcome::kGranted);
   EXPECT_THAT(read_text(lock_of("a.c") + "/owner"), HasSubstr("agent: ann"));
   EXPECT_THAT(read_text(lock_of("b.c") + "/owner"), HasSubstr("agent: bob"));
   EXPECT_THAT(files_of("bob"), SizeIs(2));
@@ -245,7 +245,7 @@ TEST_F(Between, I2_TogetherNoneIsGrantedWhereAnotherToolHoldsOne) {
   const auto results =
       of("boss").acquire_together({{{"ann", ""}, wish({"a.c"})}, {{"bob", ""}, wish({"b.c"})}});
   ASSERT_TRUE(results) << results.error().message;
-  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Ended::kHeld);
+  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Outcome::kHeld);
   EXPECT_THAT((*results)[0].conflicts, IsEmpty());
   ASSERT_THAT((*results)[1].conflicts, SizeIs(1));
   EXPECT_EQ((*results)[1].conflicts[0].holder.owner.agent, "bash");
@@ -260,7 +260,7 @@ TEST_F(Between, I2_TogetherNoneIsGrantedWhereAnotherToolComesFirst) {
   const auto results =
       of("boss").acquire_together({{{"ann", ""}, wish({"a.c"})}, {{"bob", ""}, wish({"b.c"})}});
   ASSERT_TRUE(results) << results.error().message;
-  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Ended::kHeld);
+  for (const AcquireResult& result : *results) EXPECT_EQ(result.outcome, Outcome::kHeld);
   EXPECT_THAT(ours(), IsEmpty());
   EXPECT_THAT(files_of("ann"), IsEmpty());
   EXPECT_EQ(read_text(lock_of("b.c") + "/owner"), "agent: bash\n");

@@ -117,7 +117,7 @@ class LibraryDoor final : public Door {
     call.told.word = service::outcome_name(result->outcome);
     for (const core::LostLease& lost : result->lost) call.told.lost.push_back(lost.id.text());
     if (service::outcome_status(result->outcome) == 0) return take(call, result->lease);
-    if (result->outcome == service::Ended::kHeld) call.told.by = owners(result->conflicts);
+    if (result->outcome == core::Outcome::kHeld) call.told.by = owners(result->conflicts);
   }
 
   static void take(Call& call, const core::Lease& lease) {

@@ -85,7 +85,7 @@ Op Episode::choose(Actor& actor) {
     Op op = *actor.retry;
     if (chance(90)) actor.retry.reset();
     if (chance(15)) op.request.wait = !op.request.wait;
-    if (chance(6)) op.request.ttl_ms = 12'345;  // other arguments
+    if (chance(6)) op.request.terms.ttl_ms = 12'345;  // other arguments
     return op;
   }
   if (!actor.waiting.empty() && chance(45)) {
@@ -97,7 +97,7 @@ Op Episode::choose(Actor& actor) {
   if (dice < 60) {
     Op op = choose_acquire(actor);
     op.kind = Kind::kCheck;
-    op.request.request_id.clear();
+    op.request.terms.request_id.clear();
     if (!seen_.empty() && chance(60)) op.fence = seen_[below(seen_.size())].fence;
     return op;
   }
@@ -153,16 +153,16 @@ Op Episode::choose_acquire(Actor& actor) {
     request.claims.push_back({world_.resource(static_cast<int>(resource)), mode});
   }
   const std::int64_t lengths[] = {0, 40, 800, 5'000, 15'000, 60'000, kNoEnd};
-  request.ttl_ms = lengths[1 + below(6)];
-  if (chance(3)) request.ttl_ms = 0;
-  if (request.ttl_ms == kNoEnd && chance(60)) request.ttl_ms = 30'000;
+  request.terms.ttl_ms = lengths[1 + below(6)];
+  if (chance(3)) request.terms.ttl_ms = 0;
+  if (request.terms.ttl_ms == kNoEnd && chance(60)) request.terms.ttl_ms = 30'000;
   request.attachment = some_attachment(actor);
-  if (request.attachment.attached() && chance(40)) request.orphan_grace_ms = 3'000;
-  if (chance(35)) request.request_id = "r" + std::to_string(++request_ids_);
+  if (request.attachment.attached() && chance(40)) request.terms.orphan_grace_ms = 3'000;
+  if (chance(35)) request.terms.request_id = "r" + std::to_string(++request_ids_);
   const bool nests = options_.seed % 8 < 2;
   if (!seen_.empty() && chance(nests ? 30 : 15)) {
     const Held& held = nests ? deepest() : seen_[below(seen_.size())];
-    if (nests) request.ttl_ms = 60'000;
+    if (nests) request.terms.ttl_ms = 60'000;
     request.under = held.id;
     request.under_fence = held.fence + (chance(8) ? 1 : 0);
   }
@@ -170,7 +170,7 @@ Op Episode::choose_acquire(Actor& actor) {
   use_process(actor, request);
   if (!request.attachment.attached()) return op;
   if (chance(50)) request.attachment = some_attachment(actor);
-  if (!request.attachment.attached()) request.orphan_grace_ms = 0;
+  if (!request.attachment.attached()) request.terms.orphan_grace_ms = 0;
   return op;
 }
 
@@ -212,7 +212,7 @@ void Episode::learn(Actor& actor, const Op& op, const Answer& answer) {
     return;
   }
   std::erase(actor.waiting, id);
-  if (op.kind == Kind::kAcquire && !op.request.request_id.empty() &&
+  if (op.kind == Kind::kAcquire && !op.request.terms.request_id.empty() &&
       &actor == actors_.front().get()) {
     last_named_ = op;
     last_named_->request.under = {};
@@ -224,7 +224,7 @@ void Episode::learn(Actor& actor, const Op& op, const Answer& answer) {
   seen_.push_back(actor.leases.back());
   if (actor.leases.size() > 6) actor.leases.erase(actor.leases.begin());
   // The caller never got the answer, although we did: it asks again (F7).
-  if (faults_ && op.kind == Kind::kAcquire && !op.request.request_id.empty() && chance(20)) {
+  if (faults_ && op.kind == Kind::kAcquire && !op.request.terms.request_id.empty() && chance(20)) {
     actor.retry = op;
   }
 }
@@ -233,7 +233,7 @@ void Episode::learn_error(Actor& actor, const Op& op, Code code) {
   const bool maybe = code == Code::kUnknown || code == Code::kStoreUnavailable ||
                      code == Code::kNoSpace || code == Code::kStoreBusy;
   if (maybe) {
-    if (op.kind == Kind::kAcquire && !op.request.request_id.empty()) actor.retry = op;
+    if (op.kind == Kind::kAcquire && !op.request.terms.request_id.empty()) actor.retry = op;
     return;
   }
   // Its request is too large for this store: it leaves the queue.

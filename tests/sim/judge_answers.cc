@@ -36,11 +36,12 @@ std::string Judge::describe(const Op& op) {
   for (const int resource : op.resources) text += " #" + std::to_string(resource);
   for (const LeaseId& id : op.ids) text += " " + id.text();
   if (op.request.wait) text += " wait[" + name_of(op.request.waiting_process) + "]";
-  if (!op.request.request_id.empty()) text += " id=" + op.request.request_id;
+  if (!op.request.terms.request_id.empty()) text += " id=" + op.request.terms.request_id;
   if (!op.request.under.empty()) text += " under=" + op.request.under.text();
   if (op.kind == Kind::kAcquire) {
-    text += " ttl=" + std::to_string(op.request.ttl_ms) + " at[" + name_of(op.request.attachment) +
-            "] grace=" + std::to_string(op.request.orphan_grace_ms);
+    text += " ttl=" + std::to_string(op.request.terms.ttl_ms) + " at[" +
+            name_of(op.request.attachment) +
+            "] grace=" + std::to_string(op.request.terms.orphan_grace_ms);
   }
   return text;
 }
@@ -77,13 +78,13 @@ Entry Judge::entry_of(const Op& op, const core::Lease& lease) const {
   entry.id = lease.id;
   entry.owner = op.owner;
   entry.wants = wants_of(op.request.claims);
-  entry.ttl_ms = op.request.ttl_ms;
+  entry.ttl_ms = op.request.terms.ttl_ms;
   entry.deadline = entry.ttl_ms == kNoEnd ? kNoEnd : model_.now + entry.ttl_ms;
   entry.attachment = op.request.attachment;
   entry.then = op.request.attachment;
-  entry.grace_ms = op.request.orphan_grace_ms;
+  entry.grace_ms = op.request.terms.orphan_grace_ms;
   entry.parent = lease.parent;
-  entry.request_id = op.request.request_id;
+  entry.request_id = op.request.terms.request_id;
   return entry;
 }
 
@@ -116,7 +117,7 @@ void Judge::check_parent(const Op& op, const Entry& entry, const core::Prober& v
 }
 
 std::string Judge::arguments_of(const core::AcquireRequest& request) const {
-  std::string text = std::to_string(request.ttl_ms) + "|" + request.task;
+  std::string text = std::to_string(request.terms.ttl_ms) + "|" + request.terms.task;
   for (const Want& want : wants_of(request.claims)) {
     text += "|" + std::to_string(want.resource) + "," + std::to_string(static_cast<int>(want.mode));
   }
@@ -124,18 +125,18 @@ std::string Judge::arguments_of(const core::AcquireRequest& request) const {
 }
 
 void Judge::remember(const Op& op, const LeaseId& id, bool renewal) {
-  if (op.request.request_id.empty()) return;
-  known_[{key_of(op.owner), op.request.request_id}] = {arguments_of(op.request), id, std::nullopt,
-                                                       renewal};
+  if (op.request.terms.request_id.empty()) return;
+  known_[{key_of(op.owner), op.request.terms.request_id}] = {arguments_of(op.request), id,
+                                                             std::nullopt, renewal};
 }
 
 // I8: the same request again has the effect and the answer of one.
 void Judge::check_replay(const Op& op, const AcquireReply& reply) {
-  if (op.request.request_id.empty()) {
+  if (op.request.terms.request_id.empty()) {
     require(!reply.replayed, "I8: a replay without a request id");
     return;
   }
-  const auto known = known_.find({key_of(op.owner), op.request.request_id});
+  const auto known = known_.find({key_of(op.owner), op.request.terms.request_id});
   if (known == known_.end()) {
     require(!reply.replayed, "I8: a replay of what was never asked");
     return;
@@ -234,6 +235,9 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
       require(lease == model_.leases.end() && waiter == model_.waiters.end(),
               "I9: refused as deadlock, and granted or queued all the same");
       break;
+    case Outcome::kTimeout:
+    case Outcome::kInterrupted:
+      fail("the table says what only somebody who waits can say");
   }
 }
 
@@ -423,7 +427,7 @@ void Judge::compare(const core::Lease& lease) const {
     fail("I2: claims" + name);
   if (lease.fence() != entry.fence || lease.created != entry.created) fail("I3: fence" + name);
   if (lease.parent != entry.parent) fail("parent" + name);
-  if (lease.ttl_ms != entry.ttl_ms) fail("I6: length" + name);
+  if (lease.terms.ttl_ms != entry.ttl_ms) fail("I6: length" + name);
   const std::int64_t deadline = core::effective_deadline(lease, model_.epoch);
   if (deadline != entry.deadline) {
     fail("I6: deadline " + std::to_string(deadline) + " instead of " +
@@ -454,8 +458,8 @@ void Judge::compare(const core::Waiter& waiter) const {
 
 void Judge::refused_acquire(const Op& op, const Error& error, const core::Prober& view) const {
   const core::AcquireRequest& request = op.request;
-  const auto known = known_.find({key_of(op.owner), request.request_id});
-  const bool replay = !request.request_id.empty() && known != known_.end();
+  const auto known = known_.find({key_of(op.owner), request.terms.request_id});
+  const bool replay = !request.terms.request_id.empty() && known != known_.end();
   if (error.code == Code::kInvalidInput) {
     require(replay && known->second.arguments != arguments_of(request),
             "I8: refused the same arguments");

@@ -348,7 +348,8 @@ void Judge::cancelled(const Done& done, const Event& event) {
   } else {
     const bool asked = op.kind == Kind::kCancel && op.ids.front() == event.lease;
     const bool replaced = op.kind == Kind::kAcquire && !op.request.wait &&
-                          op.owner == waiter.owner && op.request.request_id == waiter.request_id;
+                          op.owner == waiter.owner &&
+                          op.request.terms.request_id == waiter.request_id;
     require(asked || (replaced && event.cause == "replaced"), "cancelled without being asked");
     probe(asked ? "cancelled" : "replay that no longer waits");
   }
@@ -435,7 +436,8 @@ void Judge::renewed(const Done& done, const core::Lease& renewed) {
   }
   std::int64_t ttl_ms = lease.ttl_ms;
   if (by_verb) ttl_ms = op.ttl_ms.value_or(ttl_ms);
-  if (!by_verb && !std::get<core::AcquireReply>(done.answer).replayed) ttl_ms = op.request.ttl_ms;
+  if (!by_verb && !std::get<core::AcquireReply>(done.answer).replayed)
+    ttl_ms = op.request.terms.ttl_ms;
   if (lease.ttl_ms == kNoEnd || ttl_ms == kNoEnd) {
     lease.ttl_ms = kNoEnd;
     lease.deadline = kNoEnd;

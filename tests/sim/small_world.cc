@@ -113,10 +113,10 @@ class Play {
     for (const int resource : step.resources) {
       request.claims.push_back({watch_.world.resource(resource), step.mode});
     }
-    request.ttl_ms = step.brief ? kBriefMs : kLongMs;
+    request.terms.ttl_ms = step.brief ? kBriefMs : kLongMs;
     if (step.attached) request.attachment = Processes::by_slot(actor.process);
-    if (step.grace) request.orphan_grace_ms = kGraceMs;
-    request.request_id = "r" + std::to_string(++requests_);
+    if (step.grace) request.terms.orphan_grace_ms = kGraceMs;
+    request.terms.request_id = "r" + std::to_string(++requests_);
     request.wait = step.wait;
     request.waiting_process = Processes::by_slot(actor.process);
     request.wake = ++words_;
@@ -162,7 +162,7 @@ class Play {
       case Step::Kind::kCheck: {
         Op op = ask(actor, step);
         op.kind = Op::Kind::kCheck;
-        op.request.request_id.clear();
+        op.request.terms.request_id.clear();
         return op;
       }
       case Step::Kind::kMaintain: {

@@ -104,9 +104,9 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
   } else if (options.wait) {
     LK_ASSIGN(command.wait_ms, duration(*options.wait, "--wait", {}));
   }
-  command.reason = options.reason.value_or("");
-  command.task = options.task.value_or("");
-  command.request_id = options.request_id.value_or("");
+  command.terms.reason = options.reason.value_or("");
+  command.terms.task = options.task.value_or("");
+  command.terms.request_id = options.request_id.value_or("");
   if (options.attach) {
     LK_ASSIGN(const std::uint64_t pid, parse_number(*options.attach, "--attach", INT_MAX));
     command.attach_pid = static_cast<int>(pid);

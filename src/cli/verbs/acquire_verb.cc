@@ -45,9 +45,9 @@ Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
   auto result = locks.acquire(command);
   if (signals.signal() == 0) return result;
   signal_status = signals.exit_status();
-  if (result && result->outcome == service::Ended::kGranted) {
+  if (result && result->outcome == core::Outcome::kGranted) {
     give_back(locks, result->lease);
-    result->outcome = service::Ended::kInterrupted;
+    result->outcome = core::Outcome::kInterrupted;
   }
   return result;
 }

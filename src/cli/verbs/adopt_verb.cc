@@ -22,7 +22,7 @@ int adopt_verb(VerbContext& context) {
                        "adopt them one after the other"});
   }
   service::AcquireCommand how;
-  how.reason = reason.value_or("");
+  how.terms.reason = reason.value_or("");
   if (ttl) {
     auto ms = parse_duration_ms(*ttl, {.allow_none = true});
     if (!ms) return out.failed(ms.error());

@@ -175,7 +175,7 @@ int guard_verb(VerbContext& context) {
     LK_ASSIGN(const bool taken, (*guard)->take());
     if (!taken) return std::nullopt;
     service::AcquireResult result;
-    result.outcome = service::Ended::kGranted;
+    result.outcome = core::Outcome::kGranted;
     result.lease = (*guard)->lease();
     return result;
   };

@@ -63,8 +63,8 @@ std::string details(const core::Lease& lease, bool with_fence) {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "  " : ", ") + part; };
   if (with_fence && !lease.foreign) add("fence " + std::to_string(lease.fence()));
   if (!lease.owner.session.empty()) add("session " + lease.owner.session);
-  if (!lease.task.empty()) add("task " + lease.task);
-  if (!lease.reason.empty()) add(quote(lease.reason));
+  if (!lease.terms.task.empty()) add("task " + lease.terms.task);
+  if (!lease.terms.reason.empty()) add(quote(lease.terms.reason));
   return text;
 }
 
@@ -108,7 +108,7 @@ std::vector<Line> wide_leases(const service::ListReply& reply, std::int64_t now)
                       {ends_in(lease, now)},
                       alive_span(listed),
                       {lease.foreign ? "-" : std::to_string(lease.fence())},
-                      {lease.reason.empty() ? "-" : lease.reason}});
+                      {lease.terms.reason.empty() ? "-" : lease.terms.reason}});
     }
   }
   return table_lines(std::move(rows), 0);
@@ -140,7 +140,7 @@ struct Node {
 Line holder_line(const core::Lease& lease, core::Mode mode, std::int64_t now) {
   std::string text = mode_text(mode);
   text += ", " + service::end_text(lease, now);
-  if (!lease.reason.empty()) text += ", " + quote(lease.reason, 40);
+  if (!lease.terms.reason.empty()) text += ", " + quote(lease.terms.reason, 40);
   return {{lease.owner.agent, Style::kBold}, {" " + text, Style::kDim}};
 }
 

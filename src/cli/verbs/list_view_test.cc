@@ -21,7 +21,7 @@ std::string plain(const std::vector<Line>& lines) {
 service::ListReply sample() {
   service::ListReply reply;
   core::Lease backend = lease_of("backend", {"src/a.py", "src/auth/"});
-  backend.reason = "JWT";
+  backend.terms.reason = "JWT";
   core::Condition alive;
   alive.alive = core::Alive::kAlive;
   reply.leases.push_back({backend, alive});
@@ -40,7 +40,7 @@ service::ListReply sample() {
 TEST(ListView, at_a_terminal_every_line_fits) {
   service::ListReply reply = sample();
   reply.leases[0].lease.owner.agent = std::string(100, 'n');
-  reply.leases[0].lease.reason = std::string(300, 'r');
+  reply.leases[0].lease.terms.reason = std::string(300, 'r');
   reply.leases[1].lease.claims[0].resource = resource("docs/" + std::string(200, 'x') + "/*.md");
   for (const Line& line : list_lines(reply, kTestNow, 80)) {
     std::size_t columns = 0;
@@ -65,7 +65,7 @@ TEST(ListView, terminal_shows_all_that_matters) {
 
 TEST(ListView, pipe_has_one_row_per_resource_and_nothing_is_cut) {
   service::ListReply reply = sample();
-  reply.leases[0].lease.reason = std::string(300, 'r');
+  reply.leases[0].lease.terms.reason = std::string(300, 'r');
   const std::string text = plain(list_lines(reply, kTestNow, 0));
   EXPECT_NE(text.find(std::string(300, 'r')), std::string::npos);
   EXPECT_NE(text.find("SESSION"), std::string::npos);

@@ -86,7 +86,7 @@ int pause_verb(VerbContext& context) {
   if (!open) return out.failed(open.error());
   service::AcquireCommand command;
   command.wanted = wanted(*feature);
-  command.reason = *reason;
+  command.terms.reason = *reason;
   const auto length = pause_length(ttl, (*open)->table.settings());
   if (!length) return out.failed(length.error());
   command.ttl_ms = *length;
@@ -179,24 +179,24 @@ int gate_verb(VerbContext& context) {
   progress.clear();
   if (!passed) return out.failed(passed.error());
   service::Json json = service::gate_json(passed->gate);
-  if (passed->outcome == service::Ended::kGranted) {
+  if (passed->outcome == core::Outcome::kGranted) {
     out.object(json);
     out.text(passed->gate.mine ? "paused by you" : "open");
     return 0;
   }
   Error error{Code::kHeld, service::paused_text(passed->gate, context.now_wall_ms()),
               "stop, and wait until it is resumed: " + gate_command(context, *feature, "")};
-  if (passed->outcome == service::Ended::kTimeout) {
+  if (passed->outcome == core::Outcome::kTimeout) {
     error.code = Code::kTimeout;
     const std::int64_t seconds_ms = passed->waited_ms / 1000 * 1000;
     const std::string after = seconds_ms > 0 ? " after " + format_duration(seconds_ms) : "";
     error.message = "still shut" + after + ": " + error.message;
-  } else if (passed->outcome == service::Ended::kInterrupted) {
+  } else if (passed->outcome == core::Outcome::kInterrupted) {
     error.code = Code::kFailed;
     error.message = "interrupted: " + error.message;
   }
   const int status = out.failed(error, std::move(json));
-  return passed->outcome == service::Ended::kInterrupted ? signals->exit_status() : status;
+  return passed->outcome == core::Outcome::kInterrupted ? signals->exit_status() : status;
 }
 
 }  // namespace lockkeeper::cli

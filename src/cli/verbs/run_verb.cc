@@ -105,7 +105,7 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
   if (!result.at_gate || result.acquired.conflicts.empty()) return error;
   service::Gate gate{service::pause_key(feature), result.acquired.conflicts, false};
   const std::string text = service::paused_text(gate, context.now_wall_ms());
-  if (result.acquired.outcome == service::Ended::kInterrupted) {
+  if (result.acquired.outcome == core::Outcome::kInterrupted) {
     error.message = "interrupted; nothing was started: " + text;
   } else {
     error.message = "nothing was started: " + text;
@@ -220,7 +220,7 @@ int run_verb(VerbContext& context) {
   const auto result = service::run((*open)->locks, command, watch);
   progress.reset();
   if (!result) return out.failed(result.error());
-  const service::Ended outcome = result->acquired.outcome;
+  const core::Outcome outcome = result->acquired.outcome;
   if (service::outcome_status(outcome) != 0) {
     service::Json json = service::acquire_json(result->acquired);
     tell_messages(context, **open, json);

@@ -215,7 +215,7 @@ Error refusal(const VerbContext& context, const workflow::Locked& locked,
   service::Asked asked;
   asked.now_wall_ms = context.now_wall_ms();
   Error error = service::held_error(locked.result.conflicts, asked);
-  if (locked.result.outcome != service::Ended::kHeld) {
+  if (locked.result.outcome != core::Outcome::kHeld) {
     return service::refusal(locked.result, asked);
   }
   if (!locked.name_taken) {

@@ -103,7 +103,7 @@ std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   const core::Lease& lease = locked.result.lease;
   std::vector<std::string> resources;
   for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
-  const bool renewed = locked.result.outcome == service::Ended::kRenewed;
+  const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
   return (renewed ? "renewed " : "locked ") + listed(resources) + " for " + locked.agent + ", " +
          service::end_text(lease, now_wall_ms) + "\nfile " + locked.path + "\nfence " +
          std::to_string(lease.fence());

@@ -25,7 +25,7 @@ constexpr std::array<KnownAgent, 6> kKnownAgents = {{{"claude-code", "claude_cod
 
 // What was taken natively has no type, but the original never leaves it out.
 std::string type_of(const core::Lease& lease) {
-  if (!lease.agent_type.empty()) return lease.agent_type;
+  if (!lease.terms.agent_type.empty()) return lease.terms.agent_type;
   const auto* const known = std::ranges::find(kKnownAgents, lease.owner.agent, &KnownAgent::name);
   return known == kKnownAgents.end() || lease.foreign ? "unknown" : std::string(known->type);
 }
@@ -38,7 +38,7 @@ Lock lock_of(const core::Lease& lease, const core::Claim& claim, const core::Own
   lock.session_id = lease.owner.session;
   lock.locked_at_ms = lease.acquired_wall_ms;
   lock.expires_at_ms = lease.expires_wall_ms;
-  lock.reason = lease.reason;
+  lock.reason = lease.terms.reason;
   lock.mode = claim.mode;
   lock.fence = lease.foreign ? 0 : lease.fence();
   if (lease.foreign) lock.foreign_path = core::foreign_path(lease);
@@ -152,14 +152,14 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
   service::AcquireCommand command;
   command.wanted = wanted({request.file_path});
   command.ttl_ms = ttl_ms(request, locks_.table().settings());
-  command.reason = request.reason;
-  command.agent_type = agent_type_;
+  command.terms.reason = request.reason;
+  command.terms.agent_type = agent_type_;
   auto granted = locks_.acquire(command);
   if (!granted) return refused(reason_of(granted.error()), std::move(granted.error()));
   AcquireResult result;
   if (service::outcome_status(granted->outcome) == 0) {
     result.success = true;
-    result.action = granted->outcome == service::Ended::kRenewed ? "refreshed" : "acquired";
+    result.action = granted->outcome == core::Outcome::kRenewed ? "refreshed" : "acquired";
     result.file_path = granted->lease.claims.front().resource.text();
     result.expires_at_ms = granted->lease.expires_wall_ms;
     result.fence = granted->lease.fence();

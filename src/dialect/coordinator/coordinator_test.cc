@@ -44,10 +44,10 @@ class CoordinatorTest : public testing::Test {
     service::AcquireCommand command;
     command.wanted.texts = {resource};
     command.wanted.mode = mode;
-    command.reason = "native";
+    command.terms.reason = "native";
     const auto result = locks.acquire(command);
     ASSERT_TRUE(result) << result.error().message;
-    ASSERT_EQ(result->outcome, service::Ended::kGranted);
+    ASSERT_EQ(result->outcome, core::Outcome::kGranted);
   }
   std::vector<std::string> names(const Json& json) {
     std::vector<std::string> keys;

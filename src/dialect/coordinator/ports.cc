@@ -171,8 +171,8 @@ Result<bool> Ports::take(core::Table& table, const core::Owner& owner, const Por
   }
   core::AcquireRequest request;
   request.owner = owner;
-  request.ttl_ms = range.ttl_ms;
-  request.reason = "ports of a session";
+  request.terms.ttl_ms = range.ttl_ms;
+  request.terms.reason = "ports of a session";
   for (std::uint64_t slot = 0; slot < range.sessions; ++slot) {
     const std::uint64_t first = range.base + slot * range.range;
     if (search.listening.contains(first)) continue;

@@ -22,7 +22,7 @@ Json local_or_null(std::int64_t wall_ms) {
 
 // When its holder thinks it will be done; for who did not say, its end.
 Json expected_unlock(const core::Lease& lease) {
-  if (const std::optional<Told> told = told_in(lease.task)) {
+  if (const std::optional<Told> told = told_in(lease.terms.task)) {
     return local_or_null(lease.acquired_wall_ms + told->minutes * kMinuteMs);
   }
   return local_or_null(lease.expires_wall_ms);
@@ -39,7 +39,7 @@ Json conflict_json(const std::string& file, const core::Conflict& conflict) {
   put_both(json, "file", "file_path", file);
   json["locked_by"] = holder.foreign ? holder.owner.agent : holder_name(holder.owner);
   json["locked_at"] = local_or_null(holder.acquired_wall_ms);
-  json["reason"] = holder.reason;
+  json["reason"] = holder.terms.reason;
   put_both(json, "expected_unlock", "expected_unlock_time", expected_unlock(holder));
   if (conflict.waiting) json["waiting"] = true;
   return json;
@@ -304,8 +304,8 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
     command.ttl_ms = config_.timeout_ms;
     command.wait_ms = call.wait_ms;
     command.on_wait = call.on_wait;
-    command.reason = call.reason;
-    command.task = task_text(call.project_id, call.expected_duration_minutes);
+    command.terms.reason = call.reason;
+    command.terms.task = task_text(call.project_id, call.expected_duration_minutes);
     LK_ASSIGN(const service::AcquireResult result, locks.acquire(command));
     if (service::outcome_status(result.outcome) != 0) {
       reply = not_granted(asked, result);
@@ -313,7 +313,7 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
       return reply;
     }
     LK_ASSIGN(own, own_leases(who));
-    if (count_files(own) > config_.max_locks && result.outcome == service::Ended::kGranted) {
+    if (count_files(own) > config_.max_locks && result.outcome == core::Outcome::kGranted) {
       service::ReleaseCommand release;  // another call of this agent's came between
       release.lease_ids = {result.lease.id.text()};
       LK_CHECK(locks.release(release));
@@ -331,11 +331,11 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
 
 Reply Calls::not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result) {
   Reply reply = refused(asked, result.conflicts);
-  if (result.outcome == service::Ended::kTimeout) {
+  if (result.outcome == core::Outcome::kTimeout) {
     reply.json["waited_ms"] = result.waited_ms;
     reply.failure = Code::kTimeout;
   }
-  if (result.outcome == service::Ended::kDeadlock) {
+  if (result.outcome == core::Outcome::kDeadlock) {
     reply.json["error"] =
         "Files locked by other agents who wait for yours: waiting would never end";
     reply.json["hint"] = "unlock_files what you hold, then lock_files all of it at once";
@@ -413,7 +413,7 @@ Result<Reply> Calls::do_list(const std::string& project_id) {
       Json item;
       put_both(item, "file", "file_path", claim.resource.text());
       item["locked_at"] = local_or_null(lease.acquired_wall_ms);
-      item["reason"] = lease.reason;
+      item["reason"] = lease.terms.reason;
       put_both(item, "expected_unlock", "expected_unlock_time", expected_unlock(lease));
       item["priority"] = 0;
       item["lock_scope"] = scope_of(claim.resource);

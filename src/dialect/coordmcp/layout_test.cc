@@ -63,7 +63,7 @@ class CoordLayoutTest : public testing::Test {
     core::Lease lease;
     lease.id = *core::LeaseId::from_text(std::string(31, '0') + std::to_string(number));
     lease.owner = {agent, ""};
-    lease.reason = "mine";
+    lease.terms.reason = "mine";
     lease.acquired_wall_ms = clock_.now().wall_ms;
     lease.expires_wall_ms = lease.acquired_wall_ms + kHourMs;
     for (const std::string& text : texts) {
@@ -489,7 +489,7 @@ TEST_F(CoordLayoutTest, WhatALeaseKeepsOfLockFiles) {
     EXPECT_FALSE(told_in(task)) << task;
   }
   core::Lease ours = lease({"a"});
-  ours.task = task_text("demo", 90);
+  ours.terms.task = task_text("demo", 90);
   show(ours);
   EXPECT_EQ(json("agents/ann/locked_files.json")["locks"]["a"]["expected_duration_minutes"], 90);
 }

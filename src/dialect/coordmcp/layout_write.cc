@@ -77,7 +77,7 @@ std::string CoordLayout::identity(const core::Lease& lease, const std::string&) 
 std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place& place) const {
   Entry entry;
   entry.locked_by = holder_name(lease.owner);
-  entry.reason = lease.reason;
+  entry.reason = lease.terms.reason;
   std::int64_t since = lease.acquired_wall_ms;
   if (lease.expires_wall_ms == kNoEnd) {
     since += kForEverMs;  // there is no other way to say so to its reader
@@ -89,7 +89,7 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
         static_cast<int>((lease.expires_wall_ms - lease.acquired_wall_ms) / kMinuteMs);
   }
   entry.locked_at = LocalTime{since / 1000, mark_of(lease.id)};
-  if (const std::optional<Told> told = told_in(lease.task)) {
+  if (const std::optional<Told> told = told_in(lease.terms.task)) {
     entry.expected_minutes = told->minutes;
     entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + told->minutes * kMinuteMs);
   }

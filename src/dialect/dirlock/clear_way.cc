@@ -102,7 +102,7 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
     return clear(found);
   }
   // What shows a native lease is no guard's: these rules are not for it, and the table refuses.
-  const auto native = [&](const core::Lease& lease) { return lease.layout != entry_.id(); };
+  const auto native = [&](const core::Lease& lease) { return lease.terms.layout != entry_.id(); };
   if (std::ranges::any_of(ours, native)) return Step::kDone;
   if (judged.verdict == Verdict::kForced) {
     say_(forced_line());
@@ -179,14 +179,9 @@ Result<void> Guard::record_break(const LockRecord& record) {
       LK_CHECK(core::end_foreign(table, *known, how));
       return false;
     }
-    core::Event event;  // the table has never seen it; its end is on record all the same
-    event.what = how.event;
-    event.owner = {std::to_string(record.pid) + "@" + record.hostname, record.start_time};
-    event.resources = {request_.folder};
-    event.cause = how.cause;
-    event.reason = how.reason;
-    event.by = by;
-    LK_CHECK(table.state().append(std::move(event)));
+    // The table has never seen it; its end is on record all the same.
+    core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
+    LK_CHECK(table.state().append(core::Event::unseen(std::move(holder), {request_.folder}, how)));
     return false;
   };
   LK_CHECK(place.table.write(work));
@@ -205,13 +200,13 @@ Result<Guard::Step> Guard::judge_conflicts(Place& place,
   for (const core::Conflict& conflict : conflicts) {
     const core::Lease& holder = conflict.holder;
     // Somebody was faster: the file says who.
-    if (holder.foreign && core::layout_kind(holder.layout) == kKind &&
+    if (holder.foreign && core::layout_kind(holder.terms.layout) == kKind &&
         core::foreign_path(holder) == path_) {
       return Step::kAgain;
     }
     const bool same = !conflict.waiting && holder.attachment.pid != 0 &&
                       (conflict.held.resource.text() == key ||
-                       (holder.layout == entry_.id() && holder.artefact == name_));
+                       (holder.terms.layout == entry_.id() && holder.terms.artefact == name_));
     const std::int64_t age_ms = wall_ms() - holder.acquired_wall_ms;
     const bool over = request_.stale_timeout_ms == 0 || age_ms > request_.stale_timeout_ms;
     if (!same) return refuse(conflicts);
@@ -223,7 +218,7 @@ Result<Guard::Step> Guard::judge_conflicts(Place& place,
       record.cwd = request_.folder;
       record.start_time = format_time(holder.acquired_wall_ms);
       record.hostname = here(*runtime_.clock).hostname;
-      record.agents = {holder.task.empty() ? holder.owner.agent : holder.task};
+      record.agents = {holder.terms.task.empty() ? holder.owner.agent : holder.terms.task};
       LK_ASSIGN(const Step refused, refuse(record));
       refused_.conflicts = conflicts;
       return refused;

@@ -130,14 +130,13 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
   command.wanted.base.kind = realm::Base::kRoot;
   if (resource.starts_with('/')) command.wanted.syntax = key::Syntax::kLiteral;
   command.attach_pid = ::getpid();
-  command.reason = "directory lock";
+  command.terms.reason = "directory lock";
   for (const std::string& agent : request_.agents) {
-    command.task += (command.task.empty() ? "" : ",") + agent;
+    command.terms.task += (command.terms.task.empty() ? "" : ",") + agent;
   }
   if (shown) {
-    LK_ASSIGN(command.through.layout,
-              layout::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
-    command.through.artefact = name_;
+    LK_ASSIGN(command.terms.layout, layout::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
+    command.terms.artefact = name_;
   }
   auto asked = place.locks.acquire(command);
   // Others came and went in the lock file's place while this was decided: look who is there now.
@@ -148,7 +147,7 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
     return judge_conflicts(place, result.conflicts);
   }
   const std::int64_t now = mono_ms();
-  const std::int64_t length = result.lease.ttl_ms;
+  const std::int64_t length = result.lease.terms.ttl_ms;
   leases_.push_back(
       {&place, std::move(result.lease), now, length == kNoEnd ? INT64_MAX : now + length / 3});
   return Step::kDone;
@@ -186,7 +185,7 @@ std::optional<std::string> Guard::lost_lease(Held& held) {
   const auto current = locks.is_current(held.lease.id, held.lease.fence());
   if (current && !*current) return "its lease was ended; see: lockkeeper log";
   const std::int64_t now = mono_ms();
-  const std::int64_t length = held.lease.ttl_ms;
+  const std::int64_t length = held.lease.terms.ttl_ms;
   if (length == kNoEnd) return std::nullopt;
   if (now >= held.next_renewal_ms) {
     service::RenewCommand command;

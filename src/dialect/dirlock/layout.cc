@@ -56,7 +56,7 @@ std::uint64_t stamp_with(const FileStamp& file, Verdict verdict) {
 
 std::vector<std::string> agents_of(const core::Lease& lease) {
   std::vector<std::string> agents;
-  std::string_view left = lease.task;
+  std::string_view left = lease.terms.task;
   while (!left.empty()) {
     const std::size_t end = std::min(left.find(','), left.size());
     if (end > 0) agents.emplace_back(left.substr(0, end));
@@ -319,9 +319,9 @@ bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& a
 
 layout::Showing DirLockLayout::showing(const core::Lease& lease) const {
   layout::Showing showing;
-  const bool through = lease.layout == id();
+  const bool through = lease.terms.layout == id();
   if (through) {
-    showing.artefacts.push_back(lease.artefact);
+    showing.artefacts.push_back(lease.terms.artefact);
     return showing;
   }
   // A native `dir:` is a guard's in some repository, and shown from there.

@@ -280,8 +280,8 @@ TEST_F(DirLock, OnlyOneFolderBoundToAProcessIsShown) {
   ++elsewhere.attachment.pid_namespace;
   EXPECT_TRUE(unshown(elsewhere));
   // Taken through it: under the name it was taken by.
-  mine.layout = made->id();
-  mine.artefact = "agent-dir-x.lock";
+  mine.terms.layout = made->id();
+  mine.terms.artefact = "agent-dir-x.lock";
   EXPECT_EQ(made->showing(mine).artefacts, std::vector<std::string>{"agent-dir-x.lock"});
 }
 
@@ -294,7 +294,7 @@ TEST_F(DirLock, AMachinesOwnFolderLockIsShownWhereItWasTaken) {
 TEST_F(DirLock, OursAppearsWholeAndIsSeenAsOurs) {
   const auto made = layout(realm_);
   core::Lease mine = lease("src/");
-  mine.task = "a,b";
+  mine.terms.task = "a,b";
   const std::string name = lock_name(repository_.at("repo/src"));
   ASSERT_TRUE(made->prepare(mine, name));
   EXPECT_TRUE(*made->is_prepared(mine.id, name));

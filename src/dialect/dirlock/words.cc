@@ -106,7 +106,7 @@ std::vector<Line> conflict_lines(const core::Conflict& conflict, std::int64_t no
   std::vector<Line> lines = {warning("Lock held by " + service::owner_text(holder.owner) + " " +
                                      since_text(holder.acquired_wall_ms, now_ms))};
   lines.push_back(detail("Holds: " + conflict.held.resource.text()));
-  if (!holder.reason.empty()) lines.push_back(detail("Reason: " + holder.reason));
+  if (!holder.terms.reason.empty()) lines.push_back(detail("Reason: " + holder.terms.reason));
   if (holder.foreign) {
     lines.push_back(detail("Lock file: " + core::foreign_path(holder)));
   } else {

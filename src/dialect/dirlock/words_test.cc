@@ -71,7 +71,7 @@ TEST(Words, AnotherKindOfLock) {
   core::Conflict conflict;
   conflict.holder.owner = {"frontend", "4f2a"};
   conflict.holder.acquired_wall_ms = at("2026-02-08T10:05:00Z");
-  conflict.holder.reason = "JWT";
+  conflict.holder.terms.reason = "JWT";
   conflict.holder.id = core::LeaseId{std::string(16, '\x11')};
   conflict.held.resource = key::parse("src/a.py", {})->resource;
   const std::vector<Line> lines = conflict_lines(conflict, at("2026-02-08T10:07:00Z"));
@@ -84,7 +84,7 @@ TEST(Words, AnotherKindOfLock) {
   expect(lines[3], Stream::kErr,
          "   To end it: lockkeeper break --lease 11111111111111111111111111111111 --reason WHY");
   conflict.holder.foreign = true;
-  conflict.holder.artefact = std::string("a.lock\0/x/locks/a.lock", 22);
+  conflict.holder.terms.artefact = std::string("a.lock\0/x/locks/a.lock", 22);
   EXPECT_EQ(conflict_lines(conflict, 0).back().text, "   Lock file: /x/locks/a.lock");
 }
 

@@ -101,13 +101,13 @@ std::optional<std::string> MkdirLayout::artefact_of(const key::Resource& resourc
 }
 
 layout::Showing MkdirLayout::showing(const core::Lease& lease) const {
-  const bool through = lease.layout == id() && !lease.artefact.empty();
+  const bool through = lease.terms.layout == id() && !lease.terms.artefact.empty();
   layout::Showing showing;
-  if (through) showing.artefacts.push_back(lease.artefact);
+  if (through) showing.artefacts.push_back(lease.terms.artefact);
   std::set<std::string> known(showing.artefacts.begin(), showing.artefacts.end());
   for (const core::Claim& claim : lease.claims) {
     const std::optional<std::string> artefact = artefact_of(claim.resource);
-    const bool chosen = through && artefact == lease.artefact;
+    const bool chosen = through && artefact == lease.terms.artefact;
     // The document locks no folders: its scripts would not look at such a name.
     const bool shown = artefact && (chosen || claim.resource.kind() != key::Kind::kFolder);
     if (shown) {
@@ -120,7 +120,7 @@ layout::Showing MkdirLayout::showing(const core::Lease& lease) const {
 }
 
 std::string MkdirLayout::identity(const core::Lease& lease, const std::string&) const {
-  return owner_text(lease.owner.agent, lease.task, lease.acquired_wall_ms);
+  return owner_text(lease.owner.agent, lease.terms.task, lease.acquired_wall_ms);
 }
 
 std::vector<key::Resource> MkdirLayout::resolved(const std::vector<std::string>& paths) const {

@@ -52,7 +52,7 @@ class MkdirLayoutTest : public testing::Test {
     core::Lease lease;
     lease.id = *core::LeaseId::from_text(std::string(30, '0') + "0" + std::to_string(number));
     lease.owner = {agent, "s"};
-    lease.task = "T-1";
+    lease.terms.task = "T-1";
     lease.acquired_wall_ms = 1'768'663'800'123;
     lease.claims.push_back({resource(text), core::Mode::kExclusive, 0});
     return lease;
@@ -298,8 +298,8 @@ TEST_F(MkdirLayoutTest, ShowsFilesAndTasksAndSaysWhatItCannotShow) {
   EXPECT_EQ(showing.unmirrored.size(), 4U);
   EXPECT_THAT(showing.unmirrored, Contains("docs/"));
   core::Lease folder = lease("docs/");
-  folder.layout = layout_->id();
-  folder.artefact = "files/docs";
+  folder.terms.layout = layout_->id();
+  folder.terms.artefact = "files/docs";
   EXPECT_THAT(layout_->showing(folder).artefacts, ElementsAre("files/docs"));
   EXPECT_THAT(layout_->showing(folder).unmirrored, IsEmpty());
 }

@@ -93,7 +93,7 @@ std::string report_line(const std::string& task, const core::Conflict& conflict,
   if (!json) {
     std::string line = local_time(now_wall_ms) + " task " + task + ": " + file + " is held by " +
                        service::owner_text(holder.owner);
-    if (!holder.task.empty()) line += " for task " + holder.task;
+    if (!holder.terms.task.empty()) line += " for task " + holder.terms.task;
     return line + " since " + local_time(holder.acquired_wall_ms) + "\n";
   }
   service::Json object;
@@ -104,7 +104,7 @@ std::string report_line(const std::string& task, const core::Conflict& conflict,
       {"agent", holder.owner.agent},
       {"session",
        holder.owner.session.empty() ? service::Json() : service::Json(holder.owner.session)},
-      {"task", holder.task.empty() ? service::Json() : service::Json(holder.task)},
+      {"task", holder.terms.task.empty() ? service::Json() : service::Json(holder.terms.task)},
       {"since", format_time(holder.acquired_wall_ms)},
       {"foreign", holder.foreign}};
   return service::dump(object) + "\n";

@@ -74,7 +74,7 @@ TEST_F(MkdirRoot, TheReportNamesTaskFileAndHolder) {
   core::Conflict conflict;
   conflict.requested.resource = key::parse("src/a.py", {})->resource;
   conflict.holder.owner = {"bob", "s1"};
-  conflict.holder.task = "T-1";
+  conflict.holder.terms.task = "T-1";
   const std::string line = report_line("T-2", conflict, 0, false);
   EXPECT_THAT(line,
               HasSubstr(" task T-2: src/a.py is held by bob (session s1) for task T-1 since"));

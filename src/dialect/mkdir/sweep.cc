@@ -10,9 +10,9 @@ TaskLock lock_of(const core::Lease& lease, const std::string& artefact, const Mk
   TaskLock lock;
   lock.name = artefact;
   lock.owner = lease.owner;
-  lock.task = lease.task;
+  lock.task = lease.terms.task;
   lock.since_wall_ms = lease.acquired_wall_ms;
-  lock.native = lease.layout != layout.id();
+  lock.native = lease.terms.layout != layout.id();
   lock.lease = lease.id;
   for (const core::Claim& claim : lease.claims) {
     if (layout.artefact_of(claim.resource) == artefact) {
@@ -38,7 +38,7 @@ bool is_among(const std::vector<core::LeaseId>& ids, const core::LeaseId& id) {
 }
 
 std::string artefact_name(const core::Lease& lease) {
-  return lease.artefact.substr(0, lease.artefact.find('\0'));
+  return lease.terms.artefact.substr(0, lease.terms.artefact.find('\0'));
 }
 
 }  // namespace
@@ -71,10 +71,10 @@ Result<std::vector<TaskLock>> Tasks::list() {
 
 // What is to be freed, of what the table knows.
 bool Tasks::is_swept(const core::Lease& lease, const SweepRequest& request) const {
-  const bool here = lease.layout == layout_.id();
+  const bool here = lease.terms.layout == layout_.id();
   if (request.what != Sweep::kReturned)
     return here && (request.what == Sweep::kAll || !lease.foreign);
-  if (lease.task == request.task) return here || !lease.foreign;
+  if (lease.terms.task == request.task) return here || !lease.foreign;
   // Killed before it wrote whose it is: the folder's name says it.
   return here && lease.foreign && artefact_name(lease) == "tasks/" + encoded(request.task);
 }
@@ -105,7 +105,7 @@ Result<SweepReply> Tasks::sweep(const SweepRequest& request) {
   std::size_t here = 0;
   for (const service::ListedLease& listed : all.leases) {
     const core::Lease& lease = listed.lease;
-    if (lease.layout == layout_.id()) ++here;
+    if (lease.terms.layout == layout_.id()) ++here;
     if (!is_swept(lease, request)) continue;
     const bool mine = request.what == Sweep::kReturned && lease.held_by(locks_.owner());
     (lease.foreign ? foreign : mine ? own : others).push_back(lease.id);
@@ -123,7 +123,7 @@ Result<SweepReply> Tasks::sweep(const SweepRequest& request) {
   for (const service::ListedLease& listed : all.leases) {
     const auto freed = [&](const core::Lease& lease) { return lease.id == listed.lease.id; };
     const bool gone = is_among(own, listed.lease.id) || std::ranges::any_of(reply.broken, freed);
-    if (gone && listed.lease.layout == layout_.id()) --here;
+    if (gone && listed.lease.terms.layout == layout_.id()) --here;
   }
   reply.kept = here;
   return reply;

@@ -145,7 +145,7 @@ Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& req
         if (lease == nullptr || !lease->held_by(locks_.owner())) continue;
         LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
         if (now.over) continue;
-        const bool other_task = !lease->layout.empty() && lease->task != request.task;
+        const bool other_task = !lease->terms.layout.empty() && lease->terms.task != request.task;
         const core::Claim exclusive{wish.resource, core::Mode::kExclusive, 0};
         if (wish.resource.is_path() && !other_task) {
           const bool whole = std::ranges::find(lease->claims, exclusive) != lease->claims.end();
@@ -174,10 +174,11 @@ service::Member Tasks::member(const Wish& wish, const TaskRequest& request) cons
     command.wanted.convert_backslash = true;
   }
   command.ttl_ms = kNoEnd;
-  command.task = request.task;
-  command.reason = request.reason;
+  command.terms.task = request.task;
+  command.terms.reason = request.reason;
   command.attach_pid = request.attach_pid;
-  command.through = {layout_.id(), wish.artefact};
+  command.terms.layout = layout_.id();
+  command.terms.artefact = wish.artefact;
   return member;
 }
 
@@ -200,10 +201,10 @@ Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, Ta
     reply.warnings.insert(reply.warnings.end(), result.warnings.begin(), result.warnings.end());
     reply.lost.insert(reply.lost.end(), result.lost.begin(), result.lost.end());
     reply.conflicts.insert(reply.conflicts.end(), result.conflicts.begin(), result.conflicts.end());
-    if (result.outcome == service::Ended::kGranted) {
+    if (result.outcome == core::Outcome::kGranted) {
       taken.push_back(result.lease.id.text());
       reply.leases.push_back(result.lease);
-    } else if (result.outcome == service::Ended::kRenewed) {
+    } else if (result.outcome == core::Outcome::kRenewed) {
       // The same owner took it since we looked: one of the two is second.
       reply.conflicts.push_back(conflict_with(result.lease, wishes[i].resource));
       reply.acquired = false;

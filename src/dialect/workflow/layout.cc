@@ -301,8 +301,8 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
 layout::Showing WorkflowLayout::showing(const core::Lease& lease) const {
   layout::Showing showing;
   const LockFile lock = lock_file_of(lease, &showing.unmirrored);
-  if (lease.layout == id()) {
-    showing.artefacts = {lease.artefact};
+  if (lease.terms.layout == id()) {
+    showing.artefacts = {lease.terms.artefact};
   } else if (!lock.files.empty() || !lock.directories.empty()) {
     // An OUTPUT that is gone is a workflow that is over: it is not made again for others' leases.
     if (::access(entry().root.c_str(), F_OK) == 0) {

@@ -79,8 +79,8 @@ class WorkflowFolder : public testing::Test {
     }
     lease.acquired_wall_ms = clock_.wall_ms;
     lease.expires_wall_ms = clock_.wall_ms + kHour;
-    lease.layout = entry_.id();
-    lease.artefact = artefact_of(lock_name(agent));
+    lease.terms.layout = entry_.id();
+    lease.terms.artefact = artefact_of(lock_name(agent));
     return lease;
   }
   // As the engine shows it.
@@ -264,7 +264,7 @@ TEST_F(WorkflowFolder, AHalfWrittenFileIsReadAgain) {
 
 TEST_F(WorkflowFolder, GoldenOursAppearsWhole) {
   core::Lease ours = lease("frontend-developer", {"src/a.ts", "lib/"});
-  ours.reason = "tables";
+  ours.terms.reason = "tables";
   show(ours);
   EXPECT_THAT(listed(), ElementsAre("frontend-developer.lock"));
   EXPECT_EQ(text_of("frontend-developer.lock"), render(lock_file_of(ours)));
@@ -352,7 +352,7 @@ TEST_F(WorkflowFolder, RenewalShowsTheNewEndAndMakesTheFileYounger) {
 TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
   for (const bool through : {true, false}) {
     core::Lease ours = lease("a", {"src/a.ts", "src/b.ts"});
-    if (!through) ours.layout.clear();
+    if (!through) ours.terms.layout.clear();
     const std::string artefact = layout().showing(ours).artefacts.at(0);
     const std::string identity = layout().identity(ours, artefact);
     show(ours);
@@ -423,8 +423,8 @@ TEST_F(WorkflowFolder, WhatACrashSetAsideIsClearedOrPutBack) {
 
 TEST_F(WorkflowFolder, OtherLeasesAreShownUnderNamesOfTheirOwn) {
   core::Lease native = lease("backend", {"src/a.ts", "src/**/*.h", "api:GET /v1/x"});
-  native.layout.clear();
-  native.artefact.clear();
+  native.terms.layout.clear();
+  native.terms.artefact.clear();
   const layout::Showing showing = layout().showing(native);
   EXPECT_THAT(showing.artefacts, ElementsAre("locks/backend.lk-1a2b3c4d.lock"));
   EXPECT_THAT(showing.unmirrored, ElementsAre("src/**/*.h", "api:GET /v1/x"));
@@ -436,7 +436,7 @@ TEST_F(WorkflowFolder, OtherLeasesAreShownUnderNamesOfTheirOwn) {
 
 TEST_F(WorkflowFolder, AnOutputThatIsGoneIsNotMadeAgain) {
   core::Lease native = lease("backend", {"src/a.ts", "lib/"});
-  native.layout.clear();
+  native.terms.layout.clear();
   fs::remove_all(files_.at("repo/out"));
   EXPECT_TRUE(layout().showing(native).artefacts.empty());
   EXPECT_THAT(layout().showing(native).unmirrored, ElementsAre("src/a.ts", "lib/"));

@@ -199,7 +199,7 @@ LockFile lock_file_of(const core::Lease& lease, std::vector<std::string>* unmirr
   LockFile lock;
   lock.agent = lease.owner.agent;
   lock.locked_at_ms = lease.acquired_wall_ms;
-  lock.task_description = lease.reason;
+  lock.task_description = lease.terms.reason;
   lock.expires_at_ms = lease.expires_wall_ms == kNoEnd ? kFarFutureMs : lease.expires_wall_ms;
   for (const core::Claim& claim : lease.claims) {
     const key::Resource& resource = claim.resource;

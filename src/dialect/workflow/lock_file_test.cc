@@ -63,7 +63,7 @@ TEST(LockFile, ReadsTheDocumentsExample) {
 
 TEST(LockFile, GoldenWholeFile) {
   core::Lease lease = lease_of({"src/shared/Button.tsx", "src/components/Asset/", "api:GET /v1/x"});
-  lease.reason = "Implement \"asset\" table";
+  lease.terms.reason = "Implement \"asset\" table";
   std::vector<std::string> unmirrored;
   EXPECT_EQ(render(lock_file_of(lease, &unmirrored)), R"({
   "agent": "frontend-developer",

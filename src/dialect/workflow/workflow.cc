@@ -14,7 +14,7 @@
 namespace lockkeeper::dialect::workflow {
 namespace {
 
-using service::Ended;
+using core::Outcome;
 
 std::vector<std::string> texts_of(const Request& request) {
   std::vector<std::string> texts = request.files;
@@ -57,7 +57,7 @@ std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts
   for (const core::Conflict& conflict : conflicts) {
     plan::Scope& scope = holders[conflict.holder.id];
     scope.agent = conflict.holder.owner.agent;
-    scope.task_description = conflict.holder.reason;
+    scope.task_description = conflict.holder.terms.reason;
     for (const key::Resource& resource : resources_of(conflict.holder)) {
       scope.resources.push_back(resource);
     }
@@ -140,7 +140,7 @@ Result<void> Workflow::stand_in_table(Standing& standing) {
       LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
       if (now.over) continue;
       standing.lease = each.lease;
-      standing.through = lease->layout == layout_.id();
+      standing.through = lease->terms.layout == layout_.id();
       standing.resources = resources_of(*lease);
       standing.expired = false;
     }
@@ -189,9 +189,10 @@ service::AcquireCommand Workflow::command(const Request& request) const {
   service::AcquireCommand command;
   command.wanted = wanted(texts_of(request));
   command.ttl_ms = request.ttl_ms.value_or(kDefaultTtlMs);
-  command.reason = request.task_description;
-  command.task = request.task;
-  command.through = {layout_.id(), artefact_of(lock_name(request.agent))};
+  command.terms.reason = request.task_description;
+  command.terms.task = request.task;
+  command.terms.layout = layout_.id();
+  command.terms.artefact = artefact_of(lock_name(request.agent));
   return command;
 }
 
@@ -208,10 +209,10 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
     }));
   } else {
     conflict.holder.foreign = true;
-    conflict.holder.layout = layout_.id();
-    conflict.holder.artefact = artefact_of(standing.name) + '\0' + standing.path;
+    conflict.holder.terms.layout = layout_.id();
+    conflict.holder.terms.artefact = artefact_of(standing.name) + '\0' + standing.path;
     conflict.holder.owner = {standing.file->agent, session_of(entry_)};
-    conflict.holder.reason = standing.file->task_description;
+    conflict.holder.terms.reason = standing.file->task_description;
     conflict.holder.acquired_wall_ms = standing.file->locked_at_ms;
     conflict.holder.expires_wall_ms = standing.file->expires_at_ms;
     for (const key::Resource& resource : standing.resources) {
@@ -220,7 +221,7 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
   }
   if (!ours.empty()) conflict.requested.resource = ours.front();
   if (!standing.resources.empty()) conflict.held.resource = standing.resources.front();
-  locked.result.outcome = Ended::kHeld;
+  locked.result.outcome = Outcome::kHeld;
   locked.result.conflicts = {std::move(conflict)};
   return locked;
 }
@@ -243,7 +244,7 @@ Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease)
   service::Locks locks = locks_of(request.agent);
   LK_ASSIGN(const std::vector<core::Lease> renewed, locks.renew(command));
   Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
-  locked.result.outcome = Ended::kRenewed;
+  locked.result.outcome = Outcome::kRenewed;
   locked.result.lease = renewed.empty() ? lease : renewed.front();
   return locked;
 }
@@ -334,7 +335,7 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
   for (std::size_t i = 0; i < members.size(); ++i) {
     Locked& reply = replies[places[i]];
     const service::AcquireCommand& asked = members[i].command;
-    LK_ASSIGN(reply, explained(std::move(reply), asked.wanted.texts, asked.reason));
+    LK_ASSIGN(reply, explained(std::move(reply), asked.wanted.texts, asked.terms.reason));
   }
   return replies;
 }
@@ -346,10 +347,11 @@ Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked
   const core::Lease& own = locked.result.lease;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const std::vector<core::Shown> shown,
-              core::shown_as(table.state(), own.layout, own.artefact));
+              core::shown_as(table.state(), own.terms.layout, own.terms.artefact));
     for (const core::Shown& each : shown) {
       LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
-      if (lease == nullptr || lease->id == own.id || lease->layout != own.layout) continue;
+      if (lease == nullptr || lease->id == own.id || lease->terms.layout != own.terms.layout)
+        continue;
       LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
       const bool before = std::pair(lease->created, lease->id) < std::pair(own.created, own.id);
       if (!now.over && before) older = *lease;
@@ -368,7 +370,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     if (service::outcome_status(reply.result.outcome) != 0) return false;
     LK_ASSIGN(std::optional<core::Lease> first, older_namesake(reply));
     // Asked for exactly the same a moment later: that is the other's lease, renewed.
-    const bool renewed = reply.result.outcome == Ended::kRenewed && !may_renew;
+    const bool renewed = reply.result.outcome == Outcome::kRenewed && !may_renew;
     if (renewed) first = reply.result.lease;
     if (!first) continue;
     late = true;
@@ -384,7 +386,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     conflict.holder = std::move(*first);
     reply.name_taken = true;
     reply.result = {};
-    reply.result.outcome = Ended::kHeld;
+    reply.result.outcome = Outcome::kHeld;
     reply.result.conflicts = {std::move(conflict)};
   }
   if (!late) return false;
@@ -396,7 +398,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     command.lease_ids = {reply.result.lease.id.text()};
     LK_CHECK(locks.release(command));
     reply.result = {};
-    reply.result.outcome = Ended::kHeld;
+    reply.result.outcome = Outcome::kHeld;
   }
   return true;
 }
@@ -404,7 +406,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
 // A refusal with its overlapping pairs and what can be done about them.
 Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>& texts,
                                    const std::string& task_description) {
-  if (locked.result.outcome != Ended::kHeld) return locked;
+  if (locked.result.outcome != Outcome::kHeld) return locked;
   std::erase_if(locked.result.warnings, [](const std::string& warning) {
     return warning.starts_with("Overwriting expired lock");  // it was not
   });

@@ -62,7 +62,8 @@ Result<Locked> Workflow::update(const Update& update) {
                     shell_quote(entry_.root) + " --agent " + shell_quote(update.agent));
   }
   LK_CHECK(use());
-  Request request{update.agent, texts, {}, lease->reason, lease->task, lease->ttl_ms};
+  Request request{update.agent,       texts, {}, lease->terms.reason, lease->terms.task,
+                  lease->terms.ttl_ms};
   if (update.ttl_ms) request.ttl_ms = update.ttl_ms;
   service::AcquireCommand asked = command(request);
   asked.replaces = {lease->id};
@@ -111,16 +112,10 @@ Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
       LK_CHECK(core::end_foreign(table, *known, how));
       return false;
     }
-    core::Event event;
-    event.what = how.event;
-    event.owner = {agent, session_of(entry_)};
-    for (const key::Resource& resource : standing.resources) {
-      event.resources.push_back(resource.text());
-    }
-    event.cause = how.cause;
-    event.reason = how.reason;
-    event.by = how.by;
-    LK_CHECK(table.state().append(std::move(event)));
+    std::vector<std::string> resources;
+    for (const key::Resource& resource : standing.resources) resources.push_back(resource.text());
+    LK_CHECK(table.state().append(
+        core::Event::unseen({agent, session_of(entry_)}, std::move(resources), how)));
     return false;
   }));
   return Unlocked{agent, standing.path, standing.expired ? HowEnded::kOver : HowEnded::kBroken};

@@ -14,7 +14,7 @@ Result<std::vector<core::LeaseId>> orphans(core::Table& table, const core::Owner
   LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
   for (const core::LeaseId& id : ids) {
     LK_ASSIGN(const core::Lease* const lease, table.state().lease(id));
-    if (lease == nullptr || lease->orphan_grace_ms == 0 || !lease->held_by(owner)) continue;
+    if (lease == nullptr || lease->terms.orphan_grace_ms == 0 || !lease->held_by(owner)) continue;
     LK_ASSIGN(const core::Condition now, core::condition(table.state(), *lease));
     if (!now.over && core::is_orphan(*lease, now)) found.push_back(id);
   }

@@ -137,10 +137,10 @@ Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json&
   service::AcquireCommand& command = request.command;
   command.wanted.texts = text_arguments(arguments, "resources");
   if (text_argument(arguments, "mode") == "shared") command.wanted.mode = core::Mode::kShared;
-  command.reason = text_argument(arguments, "reason");
+  command.terms.reason = text_argument(arguments, "reason");
   LK_ASSIGN(command.ttl_ms, ttl_of(arguments));
   LK_ASSIGN(command.attachment, table_.own_slot());
-  command.orphan_grace_ms = table_.settings().orphan_grace_ms.value;
+  command.terms.orphan_grace_ms = table_.settings().orphan_grace_ms.value;
   return request;
 }
 
@@ -156,9 +156,9 @@ Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& 
       LK_ASSIGN(service::AcquireResult result, locks.acquire(request.command));
       result.lost.insert(result.lost.begin(), first.lost.begin(), first.lost.end());
       // Its owner hears of it only now.
-      if (again && is_grant(result)) result.outcome = service::Ended::kGranted;
+      if (again && is_grant(result)) result.outcome = core::Outcome::kGranted;
       WaitingRoom::Waited now{false, false, result, 0, {}};
-      if (wait_ms == 0 || result.outcome != service::Ended::kHeld) return now;
+      if (wait_ms == 0 || result.outcome != core::Outcome::kHeld) return now;
       first = std::move(result);
     }
     LK_ASSIGN(WaitingRoom::Waited waited, waiting_.wait(request, wait_ms, call));
@@ -176,11 +176,11 @@ Said LockServer::refused(const service::AcquireResult& result) const {
   said.json = service::acquire_json(result);
   put_conflicts(said.json, result.conflicts);
   said.message = lost_note(result.lost);
-  if (result.outcome == service::Ended::kDeadlock) {
+  if (result.outcome == core::Outcome::kDeadlock) {
     said.message += deadlock_text(result, now_wall_ms()) +
                     ". Next: lock_release what you hold, then ask for all of it in one "
                     "lock_acquire";
-  } else if (result.outcome == service::Ended::kInterrupted) {
+  } else if (result.outcome == core::Outcome::kInterrupted) {
     said.message += "Left the queue; nothing of it is locked. Next: lock_acquire if you want it";
   } else {
     said.message += "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
@@ -193,7 +193,7 @@ Said LockServer::refused(const service::AcquireResult& result) const {
 Said LockServer::granted(const service::AcquireResult& result) const {
   Said said;
   said.json = service::acquire_json(result);
-  const bool renewed = result.outcome == service::Ended::kRenewed;
+  const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
   said.message = lost_note(result.lost) + (renewed ? "You hold " : "Locked ") +
                  joined(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
@@ -220,7 +220,7 @@ Said LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int6
     release.lease_ids = {result.lease.id.text()};
     const auto released = locks_of(request.owner).release(release);
     service::AcquireResult left;
-    left.outcome = service::Ended::kInterrupted;
+    left.outcome = core::Outcome::kInterrupted;
     if (released) return refused(left);
   }
   return granted(result);

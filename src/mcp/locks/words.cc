@@ -158,7 +158,8 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   text += shared ? ", shared" : ", exclusive";
   text += ", since " + format_time(lease.acquired_wall_ms) + ", " +
           service::end_text(lease, now_wall_ms) + life_text(listed.condition.alive, lease);
-  if (!lease.reason.empty()) text += ", reason " + quote(lease.reason, kReasonBytesTold);
+  if (!lease.terms.reason.empty())
+    text += ", reason " + quote(lease.terms.reason, kReasonBytesTold);
   if (lease.foreign) text += ", by another tool's lock " + quote(core::foreign_path(lease));
   return text;
 }
