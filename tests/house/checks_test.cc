@@ -58,6 +58,7 @@ TEST(Includes, arrows_up_and_sideways_are_found) {
            {"src/cli/a.h", "\"cli/verbs/a.h\""},
            {"src/realm/a.h", "\"core/types.h\""},
            {"src/plan/a.h", "\"service/a.h\""},
+           {"src/plan/a.h", "\"core/types.h\""},
            {"src/core/a_test.cc", "\"service/a.h\""}}) {
     EXPECT_EQ(includes(path, target).size(), 1U) << path << " " << target;
   }

@@ -28,7 +28,7 @@ const Plan& plan() {
     // Plans know no lock table: they are text, thought through and drawn.
     rooms["yaml"] = {"base"};
     rooms["draw"] = {"key", "base"};
-    rooms["plan"] = {"yaml", "draw", "core", "key", "base"};
+    rooms["plan"] = {"yaml", "draw", "key", "base"};
     const Rooms plans = {"plan", "yaml", "draw"};
     const Rooms dialects = {"dialect/workflow", "dialect/coordinator", "dialect/coordmcp",
                             "dialect/dirlock", "dialect/mkdir"};
