@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/captured_stream.h"
 #include "cli/progress.h"
 #include "cli/testing.h"
 
