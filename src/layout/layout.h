@@ -89,6 +89,14 @@ struct Unmirrored {
 enum class Published { kDone, kTaken };         // kTaken: another's is there
 enum class Removed { kDone, kGone, kForeign };  // kForeign: it is another's now, and left alone
 
+// What publish() may touch, as the table has it.
+struct PublishTerms {
+  std::vector<std::string> replaces;  // identities of ours that may make way
+  // Other artefacts of the lease with its identity in the table: a kind whose source holds many may
+  // write them in the same step, and no others.
+  std::vector<std::string> along;
+};
+
 class Layout {
  public:
   explicit Layout(LayoutEntry entry) : entry_(std::move(entry)), id_(entry_.id()) {}
@@ -115,10 +123,10 @@ class Layout {
 
   // Writing is in two steps, so that after a crash "not yet published" can be told from "removed by
   // another": prepare() writes beside, publish() makes it appear whole, in one step, and never
-  // replaces anything but an artefact with one of the identities in `ours`.
+  // replaces anything but an artefact with one of the identities in `terms`.
   virtual Result<void> prepare(const core::Lease& lease, const std::string& artefact) = 0;
   virtual Result<Published> publish(const core::Lease& lease, const std::string& artefact,
-                                    const std::vector<std::string>& ours) = 0;
+                                    const PublishTerms& terms) = 0;
   virtual Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) = 0;
   virtual Result<void> discard(const core::LeaseId& lease, const std::string& artefact) = 0;
   // The lease was renewed: its new end is shown, and the file is younger. Nothing if it is not

@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shown.h"
 #include "layout/layout.h"
 #include "layout/lock_table.h"
+#include "layout/shown_rows.h"
 
 namespace lockkeeper::layout {
 
@@ -32,8 +32,6 @@ class Mirror {
   // False: the realm has no layouts, and nothing below need be called.
   Result<bool> open();
   Result<bool> open_to_write(), open(std::vector<LayoutEntry> entries);  // settled_layouts()
-  // True: layouts were registered or removed since, so record() once more what is granted.
-  Result<bool> reopen();
   bool any() const { return !layouts_.empty(); }
   Layout* find(std::string_view id) const;
 
@@ -55,11 +53,13 @@ class Mirror {
   Result<void> record(core::Table& table, const core::LeaseId& id);
   // An artefact of another tool that the recorded lease takes over, as it is now.
   void may_replace(const std::string& layout, const std::string& artefact, std::string identity);
-  // What record() prepared for a commit that did not come.
-  void discard_prepared();
-  // After the commit. nullopt: shown everywhere. Else another tool was first: what was published is
-  // taken back, and the lease must be withdrawn. `fresh`: nobody was told of this lease yet, so it
-  // is looked once more who was first.
+  // What record() prepared for a commit that did not come. What did come has a row and is left
+  // alone: others may be about to publish it. Within a transaction; outside of any.
+  Result<void> discard_unrecorded(core::State& state);
+  void discard_unrecorded();
+  // After the commit. nullopt: shown everywhere. Else another tool was first, and the lease must be
+  // withdrawn and cleaned up after. `fresh`: nobody was told of this lease yet, so it is looked
+  // once more who was first.
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, bool fresh);
   // Ends the lease, because this one was first; who was first is brought into the table with it.
   Result<void> withdraw(const core::LeaseId& id, const core::ForeignLock& first);
@@ -95,19 +95,16 @@ class Mirror {
   struct Planned {
     Layout* layout = nullptr;
     std::string artefact;
-    std::string identity;
-    std::vector<std::string> ours;  // identities of ended leases that may be replaced
-    bool shared = false;            // another live lease of ours is shown by it
-    bool earlier = false;           // recorded by a commit before, which stands
     core::LeaseId lease;
+    std::string replaces;  // identity of another tool's artefact that it takes over
   };
   struct View {  // what one look saw, by name
     std::map<std::string_view, const Sighting*> sightings;
     std::set<std::string_view> sources, ours;
   };
-  // Looks of one transaction.
-  using Relooked = std::map<std::pair<Layout*, std::string>, Seen>;
+  using Relooked = std::map<std::pair<Layout*, std::string>, Seen>;  // in one transaction
 
+  Result<bool> reopen();  // true: layouts were registered or removed since
   Result<void> look(const std::vector<key::Resource>* wanted, bool spare);
   Result<void> add_look(Layout& layout, const Interest& interest, bool spare = false);
   Result<Changes> changes(core::State& state);
@@ -122,10 +119,13 @@ class Mirror {
   Result<void> put_stamps(core::State& state, const Looked& looked);
   Result<void> settle_missing(const core::Shown& shown);
   Result<std::optional<core::ForeignLock>> publish_all(const core::Lease& lease);
+  void plan(Planned plan);
+  Result<std::vector<Standing>> standings(const core::Lease& lease);
   Result<std::optional<core::ForeignLock>> publish_one(const core::Lease& lease,
-                                                       const Planned& plan);
-  Result<Published> show_anew(Layout& layout, const std::string& artefact,
-                              const core::Lease& lease);
+                                                       const Planned& plan,
+                                                       const Standing& standing);
+  static Result<Published> show_anew(Layout& layout, const std::string& artefact,
+                                     const core::Lease& lease, const PublishTerms& terms);
   Result<bool> is_shown(Layout& layout, const std::string& artefact);
   Result<std::vector<core::Shown>> remove_ended();
   Result<void> forget(const std::vector<core::Shown>& gone);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "core/browse.h"
@@ -25,12 +27,6 @@ Result<void> append_event(core::Table& table, const core::Lease& lease, const ch
 Error with_layout(Error error, const Layout& layout) {
   if (error.hint.empty()) error.hint = "or give it up: lockkeeper layout remove " + layout.id();
   return error;
-}
-
-// The artefact of a row "layout 0 artefact" of Lease::shown.
-std::pair<std::string, std::string> split_place(const std::string& place) {
-  const std::size_t end = place.find('\0');
-  return {place.substr(0, end), end == std::string::npos ? "" : place.substr(end + 1)};
 }
 
 }  // namespace
@@ -71,28 +67,27 @@ Result<void> Mirror::record(core::Table& table, const core::LeaseId& id) {
     if (layout->entry().mode != LayoutMode::kBoth) continue;
     const Showing showing = layout->showing(lease);
     for (const std::string& artefact : showing.artefacts) {
-      Planned plan{layout.get(), artefact, layout->identity(lease, artefact), {}, false, false, id};
+      core::Shown row{layout->id(), artefact, id, layout->identity(lease, artefact), true};
       LK_ASSIGN(const std::vector<core::Shown> others,
                 core::shown_as(table.state(), layout->id(), artefact));
       bool own = false;
+      bool shared = false;
       for (const core::Shown& other : others) {
         own |= other.lease == id;
         if (other.lease == id) continue;
         LK_ASSIGN(const bool shows, still_shows(table.state(), *layout, other));
-        plan.shared |= shows;
-        if (shows) plan.identity = other.identity;
-        if (!shows) plan.ours.push_back(other.identity);
+        shared |= shows;
+        if (shows) row.identity = other.identity;
       }
       if (own) {
         // Recorded before, by one who may have died before it was published.
         LK_ASSIGN(const bool prepared, layout->is_prepared(id, artefact));
-        plan.earlier = true;
-        if (prepared) planned_.push_back(std::move(plan));
+        if (prepared) plan({layout.get(), artefact, id, {}});
         continue;
       }
-      rows.push_back({layout->id(), artefact, id, plan.identity, true});
-      planned_.push_back(plan);
-      if (plan.shared) continue;
+      rows.push_back(std::move(row));
+      plan({layout.get(), artefact, id, {}});
+      if (shared) continue;
       if (auto prepared = layout->prepare(lease, artefact); !prepared) {
         return fail(with_layout(std::move(prepared.error()), *layout));
       }
@@ -102,18 +97,37 @@ Result<void> Mirror::record(core::Table& table, const core::LeaseId& id) {
   return core::record_shown(table.state(), id, rows);
 }
 
+// Layouts that were opened again plan the same once more.
+void Mirror::plan(Planned plan) {
+  std::erase_if(planned_, [&](const Planned& before) {
+    return before.lease == plan.lease && before.artefact == plan.artefact &&
+           before.layout->id() == plan.layout->id();
+  });
+  planned_.push_back(std::move(plan));
+}
+
 void Mirror::may_replace(const std::string& layout, const std::string& artefact,
                          std::string identity) {
   for (Planned& plan : planned_) {
-    if (plan.layout->id() == layout && plan.artefact == artefact) plan.ours.push_back(identity);
+    if (plan.layout->id() == layout && plan.artefact == artefact) plan.replaces = identity;
   }
 }
 
-void Mirror::discard_prepared() {
+Result<void> Mirror::discard_unrecorded(core::State& state) {
   for (const Planned& plan : planned_) {
-    if (plan.shared || plan.earlier) continue;
-    static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
+    LK_ASSIGN(const bool recorded,
+              is_recorded(state, plan.layout->id(), plan.artefact, plan.lease));
+    if (!recorded) static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
   }
+  planned_.clear();
+  return {};
+}
+
+// If it cannot be told what is recorded, nothing is discarded.
+void Mirror::discard_unrecorded() {
+  if (planned_.empty()) return;
+  static_cast<void>(
+      table_.read([&](core::Table& table) { return discard_unrecorded(table.state()); }));
   planned_.clear();
 }
 
@@ -140,54 +154,46 @@ Result<bool> Mirror::is_shown(Layout& layout, const std::string& artefact) {
   return ours;
 }
 
-// REQUIRES: lock(); the lease is recorded as shown there. Shows it by its own words, for all others
-// that are shown by the same artefact, too.
+// REQUIRES: lock(), and the turn, taken under it.
 Result<Published> Mirror::show_anew(Layout& layout, const std::string& artefact,
-                                    const core::Lease& lease) {
+                                    const core::Lease& lease, const PublishTerms& terms) {
   LK_CHECK(layout.prepare(lease, artefact));
-  const std::string identity = layout.identity(lease, artefact);
-  std::vector<std::string> ours;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    ours = {identity};
-    LK_ASSIGN(const std::vector<core::Shown> rows,
-              core::shown_as(table.state(), layout.id(), artefact));
-    for (const core::Shown& row : rows) {
-      ours.push_back(row.identity);
-      if (!row.live || row.identity == identity) continue;
-      LK_CHECK(core::show_as(table.state(), row, identity));
-    }
-    return false;
-  }));
-  const auto published = layout.publish(lease, artefact, ours);
-  LK_CHECK(layout.discard(lease.id, artefact));
-  return published;
+  return layout.publish(lease, artefact, terms);
 }
 
 // REQUIRES: lock().
 Result<std::optional<core::ForeignLock>> Mirror::publish_one(const core::Lease& lease,
-                                                             const Planned& plan) {
+                                                             const Planned& plan,
+                                                             const Standing& standing) {
   Layout& layout = *plan.layout;
   Result<Published> published = Published::kTaken;
-  if (!plan.shared) {
-    std::vector<std::string> ours = plan.ours;
-    ours.push_back(plan.identity);
-    published = layout.publish(lease, plan.artefact, ours);
+  PublishTerms terms = standing.terms;
+  if (!plan.replaces.empty()) terms.replaces.push_back(plan.replaces);
+  if (standing.by_itself) {
+    published = layout.publish(lease, plan.artefact, terms);
     if (published && *published == Published::kDone) return std::nullopt;
   }
-  // Another of ours may have shown it, or may still be about to.
-  LK_ASSIGN(const bool shown, is_shown(layout, plan.artefact));
-  if (shown) {
-    LK_CHECK(layout.discard(plan.lease, plan.artefact));
-    return std::nullopt;
-  }
+  LK_ASSIGN(std::optional<Sighting> there, who_is_there(layout, plan.artefact));
   LK_ASSIGN(const bool prepared, layout.is_prepared(plan.lease, plan.artefact));
-  if (plan.shared || (!published && !prepared)) {
-    published = show_anew(layout, plan.artefact, lease);
+  if (!standing.by_itself || !prepared) {
+    // Another of ours shows it, or has done so in our stead, or what was prepared is gone.
+    Turn turn;
+    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+      LK_ASSIGN(turn, take_turn(table.state(), layout, plan.artefact, lease, there));
+      return false;
+    }));
+    if (turn.what == Turn::kEnded) return std::nullopt;  // what is prepared goes with its row
+    if (turn.what == Turn::kShown) {
+      LK_CHECK(layout.discard(plan.lease, plan.artefact));
+      return std::nullopt;
+    }
+    if (!plan.replaces.empty()) turn.terms.replaces.push_back(plan.replaces);
+    published = show_anew(layout, plan.artefact, lease, turn.terms);
     if (published && *published == Published::kDone) return std::nullopt;
+    LK_ASSIGN(there, who_is_there(layout, plan.artefact));
   }
   if (!published) return fail(with_layout(std::move(published.error()), layout));
-  LK_ASSIGN(std::optional<Sighting> first, who_is_there(layout, plan.artefact));
-  if (first) return std::move(first->lock);
+  if (there) return std::move(there->lock);
   // It went away again before it could be seen: unknown, but it was there first.
   core::ForeignLock unknown;
   unknown.layout = layout.id();
@@ -197,27 +203,58 @@ Result<std::optional<core::ForeignLock>> Mirror::publish_one(const core::Lease& 
   return unknown;
 }
 
-Result<std::optional<core::ForeignLock>> Mirror::publish_all(const core::Lease& lease) {
-  if (planned_.empty()) return std::nullopt;
-  LK_ASSIGN(const Fd held, lock());
-  // Whoever ended the lease meanwhile took its rows away: what would appear now would be nobody's.
-  std::set<std::string> recorded;
+// REQUIRES: lock(). What the table says of each plan of the lease. Whoever ended the lease
+// meanwhile took its rows away: what would appear now would be nobody's.
+Result<std::vector<Standing>> Mirror::standings(const core::Lease& lease) {
+  std::vector<Standing> all(planned_.size());
+  std::map<std::pair<Layout*, std::string>, std::vector<std::string>> together;
+  const auto source = [](const Planned& plan) {
+    return std::pair(plan.layout, source_of(plan.artefact));
+  };
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const core::Lease* now, table.state().lease(lease.id));
-    if (now != nullptr) recorded.insert(now->shown.begin(), now->shown.end());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Planned& plan = planned_[i];
+      if (plan.lease != lease.id) continue;
+      LK_ASSIGN(all[i], standing_of(table.state(), *plan.layout, plan.artefact, lease));
+      if (all[i].row && all[i].by_itself) together[source(plan)].push_back(plan.artefact);
+    }
     return {};
   }));
-  std::vector<core::Shown> nowhere;  // in layouts that were removed meanwhile
-  for (const Planned& plan : planned_) {
-    if (plan.lease != lease.id) continue;
-    const std::string& id = plan.layout->id();
-    const bool removed = find(id) == nullptr;
-    if (removed) nowhere.push_back({id, plan.artefact, plan.lease, plan.identity, true});
-    if (removed || !recorded.contains(id + '\0' + plan.artefact)) {
-      static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
-      continue;
+  // The first of a source takes the others along.
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].terms.along = std::exchange(together[source(planned_[i])], {});
+  }
+  return all;
+}
+
+Result<std::optional<core::ForeignLock>> Mirror::publish_all(const core::Lease& lease) {
+  // A layout that was registered or removed after ours were read: either whoever did that has seen
+  // this lease, or it is seen here, where nobody can take away what is being published.
+  std::optional<Fd> held;
+  for (;;) {
+    if (!held && !planned_.empty()) {
+      LK_ASSIGN(held, lock());
     }
-    LK_ASSIGN(std::optional<core::ForeignLock> first, publish_one(lease, plan));
+    LK_ASSIGN(const bool changed, reopen());
+    if (!changed) break;
+    LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+      LK_CHECK(record(table, lease.id));
+      return false;
+    }));
+  }
+  if (planned_.empty()) return std::nullopt;
+  LK_ASSIGN(const std::vector<Standing> all, standings(lease));
+  std::vector<core::Shown> nowhere;  // in layouts that were removed meanwhile
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    const Planned& plan = planned_[i];
+    if (plan.lease != lease.id) continue;
+    const bool removed = find(plan.layout->id()) == nullptr;
+    if (removed || !all[i].row) static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
+    if (removed && all[i].row && plan.layout->remove(plan.artefact, all[i].row->identity)) {
+      nowhere.push_back(*all[i].row);
+    }
+    if (removed || !all[i].row) continue;
+    LK_ASSIGN(std::optional<core::ForeignLock> first, publish_one(lease, plan, all[i]));
     if (first) return first;
   }
   if (!nowhere.empty()) LK_CHECK(forget(nowhere));
@@ -259,13 +296,7 @@ Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& l
 Result<std::optional<core::ForeignLock>> Mirror::publish(const core::Lease& lease, bool fresh) {
   auto first = publish_all(lease);
   if (first && !*first && fresh) first = look_after(lease);
-  const bool all = first && !*first;
-  if (!all) {
-    for (const Planned& plan : planned_) {
-      if (plan.shared || plan.earlier || plan.lease != lease.id) continue;
-      static_cast<void>(plan.layout->discard(plan.lease, plan.artefact));
-    }
-  }
+  // What is prepared and not published has a row: clean() takes both away when the lease has ended.
   std::erase_if(planned_, [&](const Planned& plan) { return plan.lease == lease.id; });
   return first;
 }
@@ -354,6 +385,7 @@ Result<std::vector<core::Shown>> Mirror::remove_ended() {
     core::Shown shown;
     bool needed = false;  // a live lease is shown by just this
     core::LeaseId next;   // a live lease is shown in its place, or is about to be
+    bool alone = true;    // what is prepared is for nothing else of the lease
   };
   std::vector<std::string> layouts;
   for (const auto* const some : {&layouts_, &off_}) {
@@ -364,7 +396,11 @@ Result<std::vector<core::Shown>> Mirror::remove_ended() {
     LK_ASSIGN(const std::vector<core::Shown> ended,
               core::to_unshow(table.state(), kUnshownAtOnce, &layouts));
     for (const core::Shown& one : ended) {
-      Leftover each{one, false, {}};
+      Leftover each{one, false, {}, true};
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(one.lease));
+      if (lease != nullptr) {
+        each.alone = !shows_source(*lease, one.layout, source_of(one.artefact));
+      }
       LK_ASSIGN(const std::vector<core::Shown> rows,
                 core::shown_as(table.state(), one.layout, one.artefact));
       for (const core::Shown& row : rows) {
@@ -379,7 +415,9 @@ Result<std::vector<core::Shown>> Mirror::remove_ended() {
   std::vector<core::Shown> done;
   for (const Leftover& one : all) {
     Layout* const layout = find_to_remove(one.shown.layout);
-    static_cast<void>(layout->discard(one.shown.lease, one.shown.artefact));
+    if (one.alone) {
+      static_cast<void>(layout->discard(one.shown.lease, one.shown.artefact));
+    }
     if (!one.needed) {
       // Who comes next changes it for its own in one step: no gap for another tool.
       const auto coming = one.next.empty() ? Result<bool>(false)
@@ -428,6 +466,7 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
   LK_ASSIGN(const Seen seen, layout->look_at(source_of(shown.artefact)));
   LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, shown.artefact));
   std::optional<core::Lease> again;
+  Turn turn;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     again.reset();
     LK_ASSIGN(const std::vector<core::Shown> rows,
@@ -458,16 +497,18 @@ Result<void> Mirror::settle_missing(const core::Shown& shown) {
       LK_CHECK(core::forget_shown(table.state(), *row));  // its layout's root is gone, say
       return false;
     }
+    LK_ASSIGN(turn, take_turn(table.state(), *layout, shown.artefact, lease, there));
+    if (turn.what != Turn::kPublish) return false;
     if (!prepared) LK_CHECK(append_event(table, lease, "shown_again", shown.artefact));
     again = lease;
     return false;
   }));
   if (!again) return {};
-  LK_ASSIGN(const Published published, show_anew(*layout, shown.artefact, *again));
+  LK_ASSIGN(const Published published, show_anew(*layout, shown.artefact, *again, turn.terms));
   // Another was first. Whoever is about to publish it will see that for itself; without what it has
   // prepared the next one who looks would take it for removed, and it would answer for nothing.
-  if (!prepared || published == Published::kDone) return {};
-  return layout->prepare(*again, shown.artefact);
+  if (prepared || published == Published::kDone) return {};
+  return layout->discard(shown.lease, shown.artefact);
 }
 
 Result<void> Mirror::show_existing() {
@@ -486,7 +527,7 @@ Result<void> Mirror::show_existing() {
   for (const core::LeaseId& id : ids) {
     std::optional<core::Lease> lease;
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-      discard_prepared();
+      LK_CHECK(discard_unrecorded(table.state()));
       LK_CHECK(record(table, id));
       LK_ASSIGN(const core::Lease* found, table.state().lease(id));
       lease = found == nullptr ? std::nullopt : std::optional(*found);

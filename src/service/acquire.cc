@@ -92,7 +92,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   AcquireCommand left = command;
   for (int tries = 0; tries < kForeignFirstMax; ++tries) {
     auto decided = acquire_once(left, request, result, &mirror);
-    if (!decided) mirror.discard_prepared();
+    if (!decided) mirror.discard_unrecorded();
     LK_ASSIGN(AcquireResult once, std::move(decided));
     const std::int64_t waited = result.waited_ms + once.waited_ms;
     LK_ASSIGN(const bool stands, show(mirror, once));
@@ -134,7 +134,7 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
   core::AcquireReply reply;
   std::vector<core::LostLease> lost;
   const auto ask = [&](core::Table& table) -> Result<bool> {
-    mirror->discard_prepared();
+    LK_CHECK(mirror->discard_unrecorded(table.state()));
     LK_ASSIGN(const bool more, mirror->apply(table));
     if (more) return true;
     LK_ASSIGN(reply, table.acquire(request));
@@ -148,7 +148,7 @@ Result<core::AcquireReply> Locks::decide(const AcquireCommand& command,
   for (int tries = 0;; ++tries) {
     auto version = write(ask, committed);
     if (!version) {
-      mirror->discard_prepared();
+      mirror->discard_unrecorded();
       return fail(std::move(version.error()));
     }
     reply.stamp(*version);
@@ -184,24 +184,10 @@ Result<void> Locks::granted_in(core::Table& table, const AcquireCommand& command
   return mirror->record(table, reply.lease.id);
 }
 
-// A layout that was registered after ours were read: either who registered it has seen this lease,
-// or it is seen here.
-Result<void> Locks::show_in_new_layouts(layout::Mirror& mirror, const core::LeaseId& id) {
-  LK_ASSIGN(const bool changed, mirror.reopen());
-  if (!changed) return {};
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(mirror.record(table, id));
-    return false;
-  }));
-  return {};
-}
-
 // After the commit. False: the grant was taken back, because another tool was there first.
 Result<bool> Locks::show(layout::Mirror& mirror, AcquireResult& result) {
   if (result.outcome == core::Outcome::kGranted || result.outcome == core::Outcome::kRenewed) {
-    auto ready = show_in_new_layouts(mirror, result.lease.id);
-    auto first = ready ? mirror.publish(result.lease, !result.stood)
-                       : Result<std::optional<core::ForeignLock>>(fail(ready.error()));
+    auto first = mirror.publish(result.lease, !result.stood);
     const bool stands = first && !*first;
     if (stands && !mirror.any()) return true;
     // What its holder was told before is not taken back: that another tool came later is on record.
@@ -295,7 +281,6 @@ Result<bool> Locks::show_together(layout::Mirror& mirror, std::vector<AcquireRes
   for (const AcquireResult& result : results) {
     if (!result.stood) LK_CHECK(mirror.withdraw(result.lease.id, nobody("another of the batch")));
   }
-  mirror.discard_prepared();
   static_cast<void>(mirror.clean());
   if (trouble) return fail(std::move(*trouble));
   return false;
@@ -308,7 +293,7 @@ Result<bool> Locks::decide_together(const std::vector<Member>& members,
   std::vector<core::AcquireReply> replies;
   bool all = true;
   const auto version = table_.write([&](core::Table& table) -> Result<bool> {
-    mirror.discard_prepared();
+    LK_CHECK(mirror.discard_unrecorded(table.state()));
     replies.clear();
     all = true;
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -323,7 +308,7 @@ Result<bool> Locks::decide_together(const std::vector<Member>& members,
     if (!all) return fail(Code::kHeld, "");
     return false;
   });
-  if (!version) mirror.discard_prepared();
+  if (!version) mirror.discard_unrecorded();
   if (!version && version.error().code != Code::kHeld) return fail(version.error());
   for (std::size_t i = 0; i < replies.size(); ++i) {
     if (version) replies[i].stamp(*version);

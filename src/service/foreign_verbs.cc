@@ -6,6 +6,25 @@
 #include "service/locks.h"
 
 namespace lockkeeper::service {
+namespace {
+
+// The lock of another tool that is meant: by the path of its artefact, or by what it holds.
+std::optional<core::Lease> foreign_named(const ListReply& all, const Wanted& wanted,
+                                         const key::Resource* resource) {
+  const std::string& typed = wanted.texts.front();
+  for (const ListedLease& listed : all.leases) {
+    const core::Lease& lease = listed.lease;
+    if (!lease.foreign) continue;
+    const std::string path = core::foreign_path(lease);
+    if (path == typed || path == wanted.base.folder + "/" + typed) return lease;
+    const auto is_named = [&](const core::Claim& claim) { return claim.resource == *resource; };
+    if (resource != nullptr && std::ranges::any_of(lease.claims, is_named)) return lease;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<void> Locks::look_at_layouts() {
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
@@ -45,23 +64,11 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   if (mirrored) LK_CHECK(mirror.tick());
   AcquireResult result;
   LK_ASSIGN(core::AcquireRequest request, this->request(how, result));
-  std::optional<core::Lease> adopted;
-  const auto is_meant = [&](const core::Lease& lease, const key::Resource* resource) {
-    if (!lease.foreign) return false;
-    const std::string path = core::foreign_path(lease);
-    const std::string& typed = wanted.texts.front();
-    if (path == typed || path == wanted.base.folder + "/" + typed) return true;
-    return resource != nullptr && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
-             return claim.resource == *resource;
-           });
-  };
   LK_ASSIGN(const ListReply all, list({}));
   const auto resolved = resolve(wanted);
   const key::Resource* const named =
       resolved && !resolved->resources.empty() ? &resolved->resources.front() : nullptr;
-  for (const ListedLease& listed : all.leases) {
-    if (!adopted && is_meant(listed.lease, named)) adopted = listed.lease;
-  }
+  const std::optional<core::Lease> adopted = foreign_named(all, wanted, named);
   if (!adopted) {
     return fail(Code::kNotFound, "no other tool's lock is at " + quote(wanted.texts.front()),
                 "name its artefact or what it holds; see: lockkeeper list");
@@ -84,8 +91,8 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   if (request.terms.reason.empty()) request.terms.reason = adopted->terms.reason;
   if (request.terms.task.empty()) request.terms.task = adopted->terms.task;
   core::AcquireReply reply;
-  LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
-    mirror.discard_prepared();
+  const auto version = table_.write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(mirror.discard_unrecorded(table.state()));
     LK_CHECK(core::end_foreign(table, {layout->id(), name, adopted->id, 0},
                                {"ended", "adopted", request.terms.reason, owner_}));
     // Its source was read before; if it stays another's after all, it must be read again.
@@ -98,8 +105,12 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
     }
     LK_CHECK(mirror.record(table, reply.lease.id));
     return false;
-  }));
-  reply.stamp(version);
+  });
+  if (!version) {
+    mirror.discard_unrecorded();
+    return fail(version.error());
+  }
+  reply.stamp(*version);
   mirror.may_replace(layout->id(), name, there->identity);
   result.outcome = core::Outcome::kGranted;
   result.lease = reply.lease;

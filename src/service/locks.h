@@ -85,7 +85,6 @@ class Locks {
                                std::vector<AcquireResult>& results, layout::Mirror& mirror);
   Result<bool> show_together(layout::Mirror& mirror, std::vector<AcquireResult>& results);
   Result<bool> look_again(layout::Mirror& mirror, const std::vector<core::Conflict>& conflicts);
-  Result<void> show_in_new_layouts(layout::Mirror& mirror, const core::LeaseId& id);
   Result<void> granted_in(core::Table& table, const AcquireCommand& command,
                           const core::AcquireReply& reply, layout::Mirror* mirror) const;
   Result<bool> show(layout::Mirror& mirror, AcquireResult& result);

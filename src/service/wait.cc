@@ -55,7 +55,7 @@ Result<Waited> Waiting::run() {
 // A grant that this look found: in the same commit it is recorded how it is shown.
 Result<void> Waiting::record(core::Table& table) const {
   if (reply_.outcome != core::Outcome::kGranted) return {};
-  mirror_->discard_prepared();
+  LK_CHECK(mirror_->discard_unrecorded(table.state()));
   return mirror_->record(table, id_);
 }
 
@@ -75,7 +75,6 @@ Result<bool> Waiting::look_at_layouts() {
     unknown.path = looked.error().message;
     unknown.owner.agent = "lockkeeper";
     static_cast<void>(mirror_->withdraw(id_, unknown));
-    mirror_->discard_prepared();
     static_cast<void>(mirror_->clean());
   }
   return fail(std::move(looked.error()));

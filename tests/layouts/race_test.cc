@@ -57,9 +57,9 @@ class Interrupted final : public Layout {
     return inner_->prepare(lease, artefact);
   }
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                    const std::vector<std::string>& ours) override {
+                                     const layout::PublishTerms& terms) override {
     if (hook_) hook_(artefact);
-    return inner_->publish(lease, artefact, ours);
+    return inner_->publish(lease, artefact, terms);
   }
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override {
     return inner_->is_prepared(lease, artefact);

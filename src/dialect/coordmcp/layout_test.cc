@@ -91,7 +91,7 @@ class CoordLayoutTest : public testing::Test {
       EXPECT_TRUE(*layout_->is_prepared(lease.id, artefact));
     }
     for (const std::string& artefact : artefacts) {
-      const auto done = layout_->publish(lease, artefact, ours);
+      const auto done = layout_->publish(lease, artefact, {ours, artefacts});
       EXPECT_TRUE(done) << (done ? "" : done.error().message);
       if (!done || *done == Published::kTaken) last = Published::kTaken;
     }
@@ -295,9 +295,9 @@ TEST_F(CoordLayoutTest, OneOfOursMayFollowAnother) {
   show(first);
   const core::Lease second = lease({"a"}, "bob", 2);
   EXPECT_EQ(*layout_->publish(second, kProject + "#" + in_repo("a"), {}), Published::kTaken);
-  EXPECT_EQ(
-      *layout_->publish(second, kProject + "#" + in_repo("a"), {layout_->identity(first, "")}),
-      Published::kDone);
+  EXPECT_EQ(*layout_->publish(second, kProject + "#" + in_repo("a"),
+                              {{layout_->identity(first, "")}, {}}),
+            Published::kDone);
   EXPECT_EQ(json(kProject)["locks"][in_repo("a")]["locked_by"], "bob");
   EXPECT_EQ(*layout_->remove(kProject + "#" + in_repo("a"), layout_->identity(first, "")),
             Removed::kForeign);
@@ -311,10 +311,22 @@ TEST_F(CoordLayoutTest, ManyFilesAreWrittenAtOnce) {
   const std::vector<std::string> artefacts = layout_->showing(ours).artefacts;
   EXPECT_THAT(artefacts, SizeIs(200));
   for (const std::string& artefact : artefacts) ASSERT_TRUE(layout_->prepare(ours, artefact));
-  EXPECT_EQ(*layout_->publish(ours, artefacts[0], {}), Published::kDone);
+  EXPECT_EQ(*layout_->publish(ours, artefacts[0], {{}, artefacts}), Published::kDone);
   EXPECT_EQ(json(kProject)["locks"].size(), 100U);
   EXPECT_FALSE(*layout_->is_prepared(ours.id, artefacts[0]));
   EXPECT_TRUE(*layout_->is_prepared(ours.id, artefacts[1]));  // the agent's file
+}
+
+// What else the lease holds may be shown by another of ours, in whose words the table has it.
+TEST_F(CoordLayoutTest, A15_NothingIsWrittenThatTheTableHasInOtherWords) {
+  const core::Lease ours = lease({"a", "b", "c"});
+  const std::string a = kProject + "#" + in_repo("a");
+  const std::string b = kProject + "#" + in_repo("b");
+  ASSERT_TRUE(layout_->prepare(ours, a));
+  EXPECT_EQ(*layout_->publish(ours, a, {{}, {a, b}}), Published::kDone);
+  EXPECT_TRUE(json(kProject)["locks"].contains(in_repo("a")));
+  EXPECT_TRUE(json(kProject)["locks"].contains(in_repo("b")));
+  EXPECT_FALSE(json(kProject)["locks"].contains(in_repo("c")));
 }
 
 TEST_F(CoordLayoutTest, SessionsAndNamesThatAreNoFolder) {

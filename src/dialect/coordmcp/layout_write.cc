@@ -1,5 +1,6 @@
 // Writing: how our leases stand in CoordMCP's files.
 #include <algorithm>
+#include <set>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -143,13 +144,17 @@ Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change
   return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
 }
 
-// All entries of the lease in this file at once: a file of a thousand entries is written once for a
-// lease of a hundred. So one marker is enough, and it goes now.
+// With what may go along at once: a file of a thousand entries is written once for a lease of a
+// hundred. So one marker is enough, and it goes now.
 Result<Published> CoordLayout::publish(const core::Lease& lease, const std::string& artefact,
-                                       const std::vector<std::string>& ours) {
+                                       const service::PublishTerms& terms) {
   LK_ASSIGN(const Place place, place_of(artefact));
   const std::string own = identity(lease, artefact);
-  const std::vector<Entry> wanted = entries_of(lease, place);
+  const std::set<std::string_view> along(terms.along.begin(), terms.along.end());
+  std::vector<Entry> wanted = entries_of(lease, place);
+  std::erase_if(wanted, [&](const Entry& entry) {
+    return entry.key != place.key && !along.contains(place.source + "#" + entry.key);
+  });
   bool collides = false;
   const auto change = [&](LockFile& file) {
     collides = false;
@@ -158,8 +163,9 @@ Result<Published> CoordLayout::publish(const core::Lease& lease, const std::stri
     for (const Entry& entry : wanted) {
       const Entry* const there = file.find(entry.key);
       if (there != nullptr && there->identity() == own) continue;
-      const bool others = there != nullptr && !expired(*there) &&
-                          std::ranges::find(ours, there->identity()) == ours.end();
+      const bool others =
+          there != nullptr && !expired(*there) &&
+          std::ranges::find(terms.replaces, there->identity()) == terms.replaces.end();
       if (others && entry.key == place.key) {
         taken = true;
         collides = elsewhere(*there);

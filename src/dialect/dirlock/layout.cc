@@ -374,8 +374,8 @@ Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string&
 }
 
 Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
-                                                 const std::string& artefact,
-                                                 const std::vector<std::string>& ours) {
+                                                  const std::string& artefact,
+                                                  const layout::PublishTerms& terms) {
   LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::open(entry().root, ""));
   constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
   for (int tries = 0; tries < kTriesMax; ++tries) {
@@ -383,6 +383,7 @@ Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
     if (done) return layout::Published::kDone;
     LK_ASSIGN(const std::optional<FoundLock> found, read_lock(folder, artefact));
     if (!found) continue;
+    const std::vector<std::string>& ours = terms.replaces;
     if (!found->record || std::ranges::find(ours, found->record->identity()) == ours.end()) break;
     LK_CHECK(clear_lock(entry().root, artefact, found->bytes));
   }

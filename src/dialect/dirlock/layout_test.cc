@@ -324,8 +324,8 @@ TEST_F(DirLock, I1_AnothersIsNeverReplaced) {
   const std::string name = put(dead);
   ASSERT_TRUE(made->prepare(mine, name));
   EXPECT_EQ(*made->publish(mine, name, {}), Published::kTaken);
-  EXPECT_EQ(*made->publish(mine, name, {"1@x"}), Published::kTaken);
-  EXPECT_EQ(*made->publish(mine, name, {dead.identity()}), Published::kDone);
+  EXPECT_EQ(*made->publish(mine, name, {{"1@x"}, {}}), Published::kTaken);
+  EXPECT_EQ(*made->publish(mine, name, {{dead.identity()}, {}}), Published::kDone);
   EXPECT_EQ(*made->remove(name, ""), Removed::kDone);
   EXPECT_EQ(*made->remove(name, ""), Removed::kGone);
   ASSERT_TRUE(made->prepare(mine, name));

@@ -370,7 +370,7 @@ TEST_F(MkdirLayoutTest, ReplacesOneOfOursInOneStepAndKnowsItsOwn) {
   const core::Lease first = lease("a", "ann", 1);
   const core::Lease second = lease("a", "bob", 2);
   ASSERT_EQ(layout_->publish(first, "files/a", {}), Published::kDone);
-  ASSERT_EQ(layout_->publish(second, "files/a", {layout_->identity(first, "files/a")}),
+  ASSERT_EQ(layout_->publish(second, "files/a", {{layout_->identity(first, "files/a")}, {}}),
             Published::kDone);
   EXPECT_THAT(owner_of("files/a"), HasSubstr("agent: bob"));
   ASSERT_EQ(layout_->publish(second, "files/a", {}), Published::kDone);

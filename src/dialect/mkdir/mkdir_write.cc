@@ -48,7 +48,7 @@ Result<ArtefactFolder> MkdirLayout::create(std::string_view below) const {
 Result<void> MkdirLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const ArtefactFolder locks, create(""));
   const std::string name = prepared_name(lease.id, artefact);
-  LK_CHECK(locks.remove(name));
+  LK_CHECK(take_away(locks, name));
   LK_CHECK(locks.make_folder(name));
   LK_ASSIGN(const std::optional<ArtefactFolder> inner, locks.folder(name));
   if (!inner) {
@@ -70,7 +70,26 @@ Result<bool> MkdirLayout::is_prepared(const core::LeaseId& lease, const std::str
 Result<void> MkdirLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
   if (!locks) return {};
-  return locks->remove(prepared_name(lease, artefact));
+  return take_away(*locks, prepared_name(lease, artefact));
+}
+
+// A folder cannot be emptied and removed in one step. Moved aside first it is nobody's but ours:
+// removed under its name, it could lose its owner file after another of ours has published it.
+Result<void> MkdirLayout::take_away(const ArtefactFolder& locks, const std::string& name) {
+  LK_ASSIGN(const std::optional<FileStamp> there, locks.stamp(name));
+  if (!there) return {};
+  const std::string aside = new_aside();
+  const auto moved = locks.rename_new(name, aside);
+  if (!moved) {
+    LK_ASSIGN(const std::optional<FileStamp> still, locks.stamp(name));
+    return still ? fail(moved.error()) : Result<void>();
+  }
+  return locks.remove(aside);
+}
+
+std::string MkdirLayout::new_aside() {
+  return std::string(kAside) + std::to_string(context_.clock.now().wall_ms) + "-" +
+         std::to_string(::getpid()) + "-" + std::to_string(++asides_);
 }
 
 Result<std::optional<std::string>> MkdirLayout::identity_at(const ArtefactFolder& folder,
@@ -85,15 +104,15 @@ Result<std::optional<std::string>> MkdirLayout::identity_at(const ArtefactFolder
 }
 
 Result<layout::Published> MkdirLayout::publish(const core::Lease& lease,
-                                               const std::string& artefact,
-                                               const std::vector<std::string>& ours) {
+                                                const std::string& artefact,
+                                                const layout::PublishTerms& terms) {
   LK_ASSIGN(const Place place, place_of(artefact));
   const std::string prepared = prepared_name(lease.id, artefact);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     LK_ASSIGN(const bool ready, is_prepared(lease.id, artefact));
     if (!ready) LK_CHECK(prepare(lease, artefact));
     LK_ASSIGN(const std::optional<layout::Published> done,
-              publish_once(lease, place, prepared, ours));
+              publish_once(lease, place, prepared, terms.replaces));
     if (done) return *done;
   }
   return fail(Code::kStoreUnavailable, quote(path_of(place)) + " comes and goes",
@@ -151,8 +170,7 @@ Result<layout::Removed> MkdirLayout::remove_from(const ArtefactFolder& group, co
   if (!there) return Removed::kGone;
   if (!identity.empty() && *there != identity) return Removed::kForeign;
   LK_ASSIGN(const ArtefactFolder locks, create(""));
-  const std::string aside = std::string(kAside) + std::to_string(context_.clock.now().wall_ms) +
-                            "-" + std::to_string(::getpid()) + "-" + std::to_string(++asides_);
+  const std::string aside = new_aside();
   const auto moved = group.rename_new(place.name, locks, aside);
   if (!moved || !*moved) {
     LK_ASSIGN(const std::optional<FileStamp> still, group.stamp(place.name));
@@ -189,7 +207,7 @@ Result<std::size_t> MkdirLayout::tidy() {
       if (there) since_ms = there->mtime_ms;
     }
     if (now_ms - since_ms < kLeftMs) continue;
-    LK_CHECK(locks->remove(name));
+    LK_CHECK(name.starts_with(kPrepared) ? take_away(*locks, name) : locks->remove(name));
     ++removed;
   }
   return removed;

@@ -344,7 +344,7 @@ Result<void> WorkflowLayout::discard(const core::LeaseId& lease, const std::stri
 }
 
 Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::string& artefact,
-                                          const std::vector<std::string>& ours) {
+                                          const service::PublishTerms& terms) {
   LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
   const std::string name = file_name_of(artefact);
   const std::string prepared = beside(name, lease.id, kPrepared);
@@ -355,7 +355,7 @@ Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::s
               is_replaceable(locks, name, {identity(lease, artefact)}, name, false));
     return done ? Published::kDone : Published::kTaken;
   }
-  return replace(locks, prepared, name, ours, true);
+  return replace(locks, prepared, name, terms.replaces, true);
 }
 
 // May what stands there make way: is it ours, or past its own end (the document lets a new lock

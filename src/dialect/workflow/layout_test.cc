@@ -89,7 +89,7 @@ class WorkflowFolder : public testing::Test {
     WorkflowLayout layout = this->layout();
     for (const std::string& artefact : layout.showing(lease).artefacts) {
       ASSERT_TRUE(layout.prepare(lease, artefact));
-      const auto published = layout.publish(lease, artefact, ours);
+      const auto published = layout.publish(lease, artefact, {ours, {}});
       ASSERT_TRUE(published) << published.error().message;
       EXPECT_EQ(*published, expected);
     }
