@@ -6,6 +6,7 @@
 #include "core/mend.h"
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
+#include "layout/check.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::app {
@@ -30,6 +31,7 @@ class Doctor {
     look_at_settings(*realm);
     look_at_identity();
     look_at_store(*realm, repair);
+    if (!first_) look_at_layouts();
     return finish();
   }
 
@@ -147,6 +149,22 @@ class Doctor {
     for (const std::string& problem : *problems) {
       bad("table", {Code::kStoreCorrupt, problem, "run: lockkeeper doctor --repair"});
     }
+  }
+
+  // What shows our leases to other tools must have the identity that the table has for it: else we
+  // would take it for theirs.
+  void look_at_layouts() {
+    auto open = context_.open(std::vector<std::string>{});
+    if (!open) return bad("layouts", open.error());
+    const auto found = layout::check_layouts((*open)->table);
+    if (!found) return bad("layouts", found.error());
+    if (!*found) return;
+    for (const layout::LayoutDisagreement& one : **found) {
+      bad("layouts", {Code::kStoreCorrupt, one.message,
+                      "let it be shown again, or recorded as the other tool's: "
+                      "lockkeeper layout list"});
+    }
+    if ((*found)->empty()) good("layouts", "what shows our leases agrees with the table");
   }
 
   core::Context table_context(const kv::Store& store) const {

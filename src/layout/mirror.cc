@@ -128,6 +128,12 @@ Layout* Mirror::find(std::string_view id) const {
   return nullptr;
 }
 
+std::vector<Layout*> Mirror::layouts() const {
+  std::vector<Layout*> all;
+  for (const std::unique_ptr<Layout>& layout : layouts_) all.push_back(layout.get());
+  return all;
+}
+
 Layout* Mirror::find_to_remove(std::string_view id) const {
   for (const std::unique_ptr<Layout>& layout : off_) {
     if (layout->id() == id) return layout.get();

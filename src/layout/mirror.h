@@ -34,6 +34,7 @@ class Mirror {
   Result<bool> open_to_write(), open(std::vector<LayoutEntry> entries);  // settled_layouts()
   bool any() const { return !layouts_.empty(); }
   Layout* find(std::string_view id) const;
+  std::vector<Layout*> layouts() const;
 
   // Looks at what could overlap these (`spare`: a whole look follows in publish()); at everything.
   Result<void> look(const std::vector<core::Claim>& wanted, bool spare = false);
@@ -132,7 +133,6 @@ class Mirror {
   Result<bool> still_shows(core::State& state, Layout& layout, const core::Shown& shown);
   Result<std::optional<core::ForeignLock>> look_after(const core::Lease& lease);
   static Result<std::optional<Sighting>> who_is_there(Layout& layout, const std::string& artefact);
-  Result<Fd> lock() const;
   Layout* find_to_remove(std::string_view id) const;  // `off` ones too
 
   LockTable& table_;

@@ -1,21 +1,16 @@
 // Writing: from the table onto the disk.
-#include <sys/file.h>
-
 #include <algorithm>
-#include <chrono>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
 #include "core/browse.h"
+#include "layout/lock.h"
 #include "layout/mirror.h"
 
 namespace lockkeeper::layout {
 namespace {
 
-constexpr std::string_view kLockName = "layouts.lock";  // beside the store
-constexpr int kLockTries = 2'000;
 constexpr std::size_t kUnshownAtOnce = 64;
 
 Result<void> append_event(core::Table& table, const core::Lease& lease, const char* what,
@@ -30,19 +25,6 @@ Error with_layout(Error error, const Layout& layout) {
 }
 
 }  // namespace
-
-// Of our own processes one at a time writes into layouts. Whoever stands still in here makes the
-// others wait, for as long as the store itself would.
-Result<Fd> Mirror::lock() const {
-  const std::string path = table_.realm().store_folder + "/" + std::string(kLockName);
-  LK_ASSIGN(Fd fd, open_or_create(path, table_.realm().file_mode));
-  for (int tries = 0; tries < kLockTries; ++tries) {
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return fail(Code::kStoreBusy, "another process writes into the layouts and does not end",
-              "see who holds " + quote(path) + ": lslocks");
-}
 
 // Of a lease that was shown by it: a part that was given back since is not.
 Result<bool> Mirror::still_shows(core::State& state, Layout& layout, const core::Shown& shown) {
@@ -139,7 +121,7 @@ Result<std::optional<Sighting>> Mirror::who_is_there(Layout& layout, const std::
   return std::nullopt;
 }
 
-// REQUIRES: lock(). Does what stands there show one of ours?
+// REQUIRES: lock_layouts(). Does what stands there show one of ours?
 Result<bool> Mirror::is_shown(Layout& layout, const std::string& artefact) {
   LK_ASSIGN(const std::optional<Sighting> there, who_is_there(layout, artefact));
   if (!there) return false;
@@ -154,14 +136,14 @@ Result<bool> Mirror::is_shown(Layout& layout, const std::string& artefact) {
   return ours;
 }
 
-// REQUIRES: lock(), and the turn, taken under it.
+// REQUIRES: lock_layouts(), and the turn, taken under it.
 Result<Published> Mirror::show_anew(Layout& layout, const std::string& artefact,
                                     const core::Lease& lease, const PublishTerms& terms) {
   LK_CHECK(layout.prepare(lease, artefact));
   return layout.publish(lease, artefact, terms);
 }
 
-// REQUIRES: lock().
+// REQUIRES: lock_layouts().
 Result<std::optional<core::ForeignLock>> Mirror::publish_one(const core::Lease& lease,
                                                              const Planned& plan,
                                                              const Standing& standing) {
@@ -203,7 +185,7 @@ Result<std::optional<core::ForeignLock>> Mirror::publish_one(const core::Lease& 
   return unknown;
 }
 
-// REQUIRES: lock(). What the table says of each plan of the lease. Whoever ended the lease
+// REQUIRES: lock_layouts(). What the table says of each plan of the lease. Whoever ended the lease
 // meanwhile took its rows away: what would appear now would be nobody's.
 Result<std::vector<Standing>> Mirror::standings(const core::Lease& lease) {
   std::vector<Standing> all(planned_.size());
@@ -233,7 +215,7 @@ Result<std::optional<core::ForeignLock>> Mirror::publish_all(const core::Lease& 
   std::optional<Fd> held;
   for (;;) {
     if (!held && !planned_.empty()) {
-      LK_ASSIGN(held, lock());
+      LK_ASSIGN(held, lock_layouts(table_.realm()));
     }
     LK_ASSIGN(const bool changed, reopen());
     if (!changed) break;
@@ -368,7 +350,7 @@ Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
   const bool any =
       std::ranges::any_of(renewed, [](const core::Lease& lease) { return !lease.shown.empty(); });
   if (!any) return {};
-  LK_ASSIGN(const Fd held, lock());
+  LK_ASSIGN(const Fd held, lock_layouts(table_.realm()));
   for (const core::Lease& lease : renewed) {
     for (const std::string& place : lease.shown) {
       const auto [id, artefact] = split_place(place);
@@ -379,7 +361,7 @@ Result<void> Mirror::refresh(const std::vector<core::Lease>& renewed) {
   return {};
 }
 
-// REQUIRES: lock(). What the rows say in here stays so for what is on the disk.
+// REQUIRES: lock_layouts(). What the rows say in here stays so for what is on the disk.
 Result<std::vector<core::Shown>> Mirror::remove_ended() {
   struct Leftover {
     core::Shown shown;
@@ -439,7 +421,7 @@ Result<void> Mirror::clean() {
       return {};
     }));
     if (!any) return {};
-    const Result<Fd> held = lock();
+    const Result<Fd> held = lock_layouts(table_.realm());
     // What ended is ended: whoever comes next takes its artefacts away.
     if (!held && held.error().code == Code::kStoreBusy) return {};
     if (!held) return fail(held.error());
@@ -459,7 +441,8 @@ Result<void> Mirror::settle_missing() {
 Result<void> Mirror::settle_missing(const core::Shown& shown) {
   Layout* const layout = find(shown.layout);
   if (layout == nullptr) return {};
-  const Result<Fd> held = lock();  // who publishes or removes it now is done then
+  const Result<Fd> held =
+      lock_layouts(table_.realm());  // who publishes or removes it now is done then
   if (!held && held.error().code == Code::kStoreBusy) return {};  // the next look finds it again
   if (!held) return fail(held.error());
   LK_ASSIGN(const bool prepared, layout->is_prepared(shown.lease, shown.artefact));
@@ -544,7 +527,7 @@ Result<void> Mirror::remove_foreign(const core::Lease& lease) {
   Layout* const layout = find(lease.terms.layout);
   const std::string artefact = core::foreign_artefact(lease);
   if (layout == nullptr) return {};
-  LK_ASSIGN(const Fd held, lock());
+  LK_ASSIGN(const Fd held, lock_layouts(table_.realm()));
   LK_ASSIGN(const bool ours, is_shown(*layout, artefact));
   if (ours) return {};
   LK_ASSIGN(const std::optional<Sighting> there, who_is_there(*layout, artefact));
@@ -555,7 +538,7 @@ Result<void> Mirror::remove_foreign(const core::Lease& lease) {
 Result<void> Mirror::hide(const std::string& id, Trouble trouble) {
   Layout* const layout = find_to_remove(id);
   if (layout == nullptr) return {};
-  LK_ASSIGN(const Fd held, lock());
+  LK_ASSIGN(const Fd held, lock_layouts(table_.realm()));
   std::vector<core::Shown> shown;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(shown, core::all_shown(table.state(), id));

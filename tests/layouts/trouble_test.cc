@@ -255,5 +255,27 @@ TEST_F(Trouble, I10_AFolderThatMayNotBeWrittenGrantsNothing) {
   ASSERT_EQ(::chmod((stage_.repo() + "/spec").c_str(), 0755), 0);
 }
 
+// What the table has as ours and what stands there: compared, told, and healed by the next look.
+TEST_F(Trouble, A15_TheDoctorComparesArtefactsWithTheirRows) {
+  stage_.add_both();
+  const std::string lease = stage_.expect(0, "ann", {"acquire", "a.c"}).lease();
+  stage_.healthy();
+  const std::string ours = read_text(stage_.mkdir_lock("a.c") + "/owner");
+  write_text(stage_.mkdir_lock("a.c") + "/owner", "agent: mallory\ntask: -\n");
+  Answer sick = stage_.expect(69, "", {"doctor"});
+  EXPECT_THAT(sick.out, HasSubstr("files/a.c"));
+  EXPECT_THAT(sick.out, HasSubstr(lease));
+  EXPECT_THAT(sick.out, HasSubstr("mallory"));
+  write_text(stage_.mkdir_lock("a.c") + "/owner", ours);
+  stage_.healthy();
+  stage_.bash_drops("a.c");
+  sick = stage_.expect(69, "", {"doctor"});
+  EXPECT_THAT(sick.out, HasSubstr("files/a.c\\\" is missing"));
+  stage_.expect(0, "", {"layout", "list"});
+  stage_.healthy();
+  stage_.expect(0, "ann", {"release", "a.c"});
+  stage_.healthy();
+}
+
 }  // namespace
 }  // namespace lockkeeper::layouts

@@ -58,7 +58,7 @@ class CoordLayout final : public layout::Layout {
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const layout::PublishTerms& terms) override;
+                                    const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;

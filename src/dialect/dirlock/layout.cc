@@ -374,8 +374,8 @@ Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string&
 }
 
 Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
-                                                  const std::string& artefact,
-                                                  const layout::PublishTerms& terms) {
+                                                 const std::string& artefact,
+                                                 const layout::PublishTerms& terms) {
   LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::open(entry().root, ""));
   constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
   for (int tries = 0; tries < kTriesMax; ++tries) {

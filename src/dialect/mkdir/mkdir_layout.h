@@ -39,7 +39,7 @@ class MkdirLayout final : public layout::Layout {
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const layout::PublishTerms& terms) override;
+                                    const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   // These locks show no end and are never judged by age.
@@ -88,7 +88,7 @@ class MkdirLayout final : public layout::Layout {
                       const layout::Interest& interest);
   void add_sources(const key::Resource& resource, std::set<std::string>& sources) const;
   Result<layout::Removed> remove_from(const ArtefactFolder& group, const Place& place,
-                                       const std::string& identity);
+                                      const std::string& identity);
   Result<void> take_away(const ArtefactFolder& locks, const std::string& name);
   std::string new_aside();
   Result<std::optional<std::string>> identity_at(const ArtefactFolder& folder,

@@ -104,8 +104,8 @@ Result<std::optional<std::string>> MkdirLayout::identity_at(const ArtefactFolder
 }
 
 Result<layout::Published> MkdirLayout::publish(const core::Lease& lease,
-                                                const std::string& artefact,
-                                                const layout::PublishTerms& terms) {
+                                               const std::string& artefact,
+                                               const layout::PublishTerms& terms) {
   LK_ASSIGN(const Place place, place_of(artefact));
   const std::string prepared = prepared_name(lease.id, artefact);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

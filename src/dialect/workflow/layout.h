@@ -50,7 +50,7 @@ class WorkflowLayout final : public layout::Layout {
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const layout::PublishTerms& terms) override;
+                                    const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;

@@ -1,0 +1,82 @@
+#include "layout/check.h"
+
+#include <map>
+
+#include "base/text.h"
+#include "core/shown.h"
+#include "layout/lock.h"
+#include "layout/mirror.h"
+
+namespace lockkeeper::layout {
+namespace {
+
+// A row and the lease it shows.
+struct Recorded {
+  core::Shown row;
+  core::Owner owner;
+};
+
+Result<std::vector<Recorded>> live_rows(LockTable& table, const std::string& layout) {
+  std::vector<Recorded> found;
+  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+    LK_ASSIGN(std::vector<core::Shown> rows, core::all_shown(open.state(), layout));
+    for (core::Shown& row : rows) {
+      LK_ASSIGN(const core::Lease* lease, open.state().lease(row.lease));
+      if (row.live && lease != nullptr) found.push_back({std::move(row), lease->owner});
+    }
+    return {};
+  }));
+  return found;
+}
+
+std::optional<Sighting> sighted(const Seen& seen, const std::string& artefact) {
+  for (const Sighting& sighting : seen.sightings) {
+    if (sighting.lock.artefact == artefact) return sighting;
+  }
+  return std::nullopt;
+}
+
+// Nothing: they agree.
+Result<std::optional<LayoutDisagreement>> compare(Layout& layout, const Recorded& recorded,
+                                                  const Seen& seen) {
+  const core::Shown& row = recorded.row;
+  if (seen.shows(row.artefact, row.identity)) return std::nullopt;
+  LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
+  if (prepared) return std::nullopt;
+  const std::string path = layout.entry().root + "/" + row.artefact;
+  const std::string whose = "lease " + row.lease.text() + " of " + quote(recorded.owner.agent);
+  const std::optional<Sighting> there = sighted(seen, row.artefact);
+  if (!there) return LayoutDisagreement{path, quote(path) + " is missing; it should show " + whose};
+  return LayoutDisagreement{path, quote(path) + " should show " + whose + " and shows a lock of " +
+                                      quote(there->lock.owner.agent)};
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& table) {
+  Mirror mirror(table);
+  LK_CHECK(mirror.open());
+  bool any = false;
+  for (const Layout* const layout : mirror.layouts()) {
+    LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
+    any |= !rows.empty();
+  }
+  if (!any) return std::nullopt;
+  std::vector<LayoutDisagreement> all;
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // nobody is halfway now
+  for (Layout* const layout : mirror.layouts()) {
+    LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
+    std::map<std::string, Seen> sources;
+    for (const Recorded& recorded : rows) {
+      const auto [at, unseen] = sources.try_emplace(source_of(recorded.row.artefact));
+      if (unseen) {
+        LK_ASSIGN(at->second, layout->look_at(at->first));
+      }
+      LK_ASSIGN(std::optional<LayoutDisagreement> found, compare(*layout, recorded, at->second));
+      if (found) all.push_back(std::move(*found));
+    }
+  }
+  return all;
+}
+
+}  // namespace lockkeeper::layout
