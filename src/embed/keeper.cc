@@ -6,6 +6,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::embed {
@@ -301,27 +302,16 @@ void Keeper::renew_failed(Entry& entry, const Error& error) {
 void Keeper::look(const Entries& all) {
   for (std::size_t from = 0; from < all.size(); from += kAtOnce) {
     std::vector<std::pair<std::shared_ptr<Entry>, std::string>> gone;
-    const auto looked = locks_.table().read([&](core::Table& table) -> Result<void> {
-      for (std::size_t i = from; i < std::min(all.size(), from + kAtOnce); ++i) {
-        LK_ASSIGN(std::optional<std::string> why, how_it_ended(table, *all[i]));
-        if (why) gone.emplace_back(all[i], std::move(*why));
-      }
-      return {};
-    });
-    if (!looked) return;
+    std::vector<service::LeaseAndFence> asked;
+    const std::size_t end = std::min(all.size(), from + kAtOnce);
+    for (std::size_t i = from; i < end; ++i) asked.push_back({all[i]->id, all[i]->fence});
+    auto ended = service::how_they_ended(locks_.table(), asked);
+    if (!ended) return;
+    for (std::size_t i = 0; i < ended->size(); ++i) {
+      if ((*ended)[i]) gone.emplace_back(all[from + i], std::move(*(*ended)[i]));
+    }
     for (auto& [entry, why] : gone) lose(entry, std::move(why));
   }
-}
-
-Result<std::optional<std::string>> Keeper::how_it_ended(core::Table& table, const Entry& entry) {
-  LK_ASSIGN(const core::Lease* lease, table.state().lease(entry.id));
-  if (lease == nullptr) {
-    LK_ASSIGN(const std::optional<core::LostLease> lost, table.lost(entry.id));
-    return lost ? service::lost_text(*lost) : "there is no lease " + entry.id_text + " any more";
-  }
-  LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-  if (lease->fence() == entry.fence && !now.over) return std::nullopt;
-  return "lease " + entry.id_text + " has ended" + (now.over ? " (" + now.cause + ")" : "");
 }
 
 void Keeper::release_pending() {

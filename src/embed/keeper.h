@@ -81,7 +81,6 @@ class Keeper {
   Result<void> renew_at_once(const Entries& due);
   void renew_failed(Entry& entry, const Error& error);
   void look(const Entries& all);
-  static Result<std::optional<std::string>> how_it_ended(core::Table& table, const Entry& entry);
   void release_pending();
 
   void watch_loop();

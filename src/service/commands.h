@@ -14,9 +14,10 @@
 
 namespace lockkeeper::service {
 
-// Resources as typed, and how to read them.
+// Resources as typed and how to read them, or as they are.
 struct Wanted {
   std::vector<std::string> texts;
+  std::vector<key::Resource> resources;  // canonical: taken as they are
   realm::Base base;
   key::Syntax syntax = key::Syntax::kAuto;
   bool convert_backslash = false;

@@ -60,6 +60,14 @@ class Locks {
   void take_messages_along(bool wanted = true) { along_ = wanted; }
   Result<core::Told> messages();
 
+  // Leases that the owner lost and was not told of yet; they count as told now. The replies of
+  // acquire carry them, too.
+  Result<std::vector<core::LostLease>> take_lost_notices();
+  // Binds what earlier processes of this session left behind to a living one (rule 8), where that
+  // is possible. `settle`: what is due ends first, and losses are told.
+  Result<void> reclaim(const core::Attachment& attachment);
+  Result<std::vector<core::LostLease>> settle(const core::Attachment& attachment);
+
   // Is this lease current: alive, not over, with this fence? (I4)
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
 

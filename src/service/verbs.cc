@@ -139,6 +139,8 @@ Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
     resolved.resources.push_back(std::move(parsed.resource));
     for (std::string& warning : parsed.warnings) resolved.warnings.push_back(std::move(warning));
   }
+  resolved.resources.insert(resolved.resources.end(), wanted.resources.begin(),
+                            wanted.resources.end());
   return resolved;
 }
 
@@ -343,6 +345,15 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
                 "break takes the key exactly as held; see: lockkeeper list");
   }
   return broken;
+}
+
+Result<std::vector<core::LostLease>> Locks::take_lost_notices() {
+  std::vector<core::LostLease> lost;
+  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(lost, table.take_lost_notices(owner_));
+    return false;
+  }));
+  return lost;
 }
 
 Result<bool> Locks::is_current(const core::LeaseId& id, std::uint64_t fence) {

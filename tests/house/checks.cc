@@ -167,6 +167,22 @@ std::string without_preprocessor(const std::string& code) {
   return out;
 }
 
+bool is_product(const File& file) {
+  return is_source(file.path) && is_below_src(file.path) && !is_test_file(file.path);
+}
+
+void find_words(const File& file, const std::regex& words, std::vector<Violation>& out) {
+  const std::string code = without_preprocessor(code_only(file.text));
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(code)) {
+    ++number;
+    std::match_results<std::string_view::const_iterator> match;
+    if (!std::regex_search(line.begin(), line.end(), match, words)) continue;
+    const auto& word = match[1].matched ? match[1] : match[match.size() - 1];
+    out.push_back({file.path, number, "uses " + word.str()});
+  }
+}
+
 std::vector<Function> functions_of(const File& file) {
   std::vector<Function> found;
   std::size_t line = 1;
@@ -264,23 +280,22 @@ std::vector<Violation> check_includes(const std::vector<File>& files) {
 std::vector<Violation> check_purity(const std::vector<File>& files) {
   std::vector<Violation> out;
   for (const File& file : files) {
-    if (!is_source(file.path) || !is_below_src(file.path) || is_test_file(file.path)) continue;
-    if (!is_pure(room_of_file(file.path))) continue;
+    if (!is_product(file) || !is_pure(room_of_file(file.path))) continue;
     for (const Include& include : includes_of(file)) {
       if (is_impure_header(include.target)) {
         out.push_back({file.path, include.line, "includes " + include.target});
       }
     }
-    const std::string code = without_preprocessor(code_only(file.text));
-    std::size_t number = 0;
-    for (const std::string_view line : lines_of(code)) {
-      ++number;
-      std::match_results<std::string_view::const_iterator> match;
-      if (std::regex_search(line.begin(), line.end(), match, impure_words())) {
-        out.push_back(
-            {file.path, number, "uses " + (match[1].matched ? match[1] : match[3]).str()});
-      }
-    }
+    find_words(file, impure_words(), out);
+  }
+  return out;
+}
+
+std::vector<Violation> check_doors(const std::vector<File>& files) {
+  static const std::regex kWords(R"(\b(core::Table|core::State|core::Settler|kv::Txn)\b)");
+  std::vector<Violation> out;
+  for (const File& file : files) {
+    if (is_product(file) && is_door(room_of_file(file.path))) find_words(file, kWords, out);
   }
   return out;
 }

@@ -35,6 +35,9 @@ std::vector<Violation> check_includes(const std::vector<File>& files);
 // The clock, randomness, pids, files and sleeping in rooms that must be given them.
 std::vector<Violation> check_purity(const std::vector<File>& files);
 
+// Transactions and the table itself in rooms that must go through the service.
+std::vector<Violation> check_doors(const std::vector<File>& files);
+
 // `files` are sources and CMakeLists.txt. Each room's LINKS are of the plan, its NAME is its
 // folder's, and what its sources include is linked, directly or through what is.
 std::vector<Violation> check_links(const std::vector<File>& files);

@@ -223,6 +223,18 @@ TEST(Plan, has_every_folder_of_the_design) {
   EXPECT_EQ(room_of("keyboard/a.h"), "");
 }
 
+TEST(Doors, the_table_is_reached_through_the_service) {
+  const auto found = [](const std::string& path, const std::string& code) {
+    return check_doors({{path, code}}).size();
+  };
+  EXPECT_EQ(found("src/cli/verbs/a.cc", "void f(core::Table& table);"), 1U);
+  EXPECT_EQ(found("src/dialect/mkdir/a.cc", "kv::Txn& txn = open();"), 1U);
+  EXPECT_EQ(found("src/embed/a.cc", "core::State& state;"), 1U);
+  EXPECT_EQ(found("src/mcp/locks/a.cc", "core::Lease lease;  // core::Table is below"), 0U);
+  EXPECT_EQ(found("src/service/a.cc", "void f(core::Table& table);"), 0U);
+  EXPECT_EQ(found("src/cli/a_test.cc", "void f(core::Table& table);"), 0U);
+}
+
 TEST(Plan, has_no_cycle) {
   for (const std::string& room : all_rooms()) {
     for (const std::string& below : allowed_rooms(room, false)) {

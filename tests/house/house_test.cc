@@ -66,6 +66,10 @@ TEST(House, core_and_key_never_ask_for_time_chance_processes_or_files) {
   expect_none(check_purity(repository()));
 }
 
+TEST(House, doors_never_see_a_transaction) {
+  expect_none(check_doors(repository()));
+}
+
 TEST(House, public_headers_need_only_the_standard_library) {
   expect_none(check_public_headers(repository()));
 }

@@ -91,6 +91,10 @@ bool is_pure(const std::string& room) {
   return room == "core" || room == "key";
 }
 
+bool is_door(const std::string& room) {
+  return allowed_rooms(room, false).contains("service") && room != "app" && room != "wiring";
+}
+
 std::string cmake_name(std::string room) {
   std::ranges::replace(room, '/', '_');
   return room;

@@ -1,5 +1,5 @@
-// The plan of the house: which folder of src/ may include which (DESIGN section 2). A room that is
-// not in the plan is an error, so that a new folder is a decision and not an accident.
+// The plan of the house: which folder of src/ may include which. A room that is not in the plan is
+// an error, so that a new folder is a decision and not an accident.
 #pragma once
 
 #include <set>
@@ -21,6 +21,9 @@ std::set<std::string> allowed_rooms(const std::string& room, bool is_test);
 
 // Rooms that are given the time, random numbers and process ids, and never ask for them.
 bool is_pure(const std::string& room);
+
+// Rooms that reach the lock table only through the service: they never see a transaction.
+bool is_door(const std::string& room);
 
 // "kv_lmdb" is the CMake name of "kv/lmdb".
 std::string cmake_name(std::string room);

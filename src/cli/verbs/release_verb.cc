@@ -7,18 +7,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-// What was asked for is not there: perhaps because it was taken away, and then its owner must hear
-// of it now. Best effort: the answer itself does not depend on it.
-std::vector<core::LostLease> lost_notices(OpenLocks& open) {
-  std::vector<core::LostLease> lost;
-  const auto done = open.table.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(lost, table.take_lost_notices(open.locks.owner()));
-    return false;
-  });
-  if (!done) lost.clear();
-  return lost;
-}
-
 std::string released_text(const core::ReleaseReply& reply) {
   std::string text;
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
@@ -62,8 +50,10 @@ int release_verb(VerbContext& context) {
   if (!reply) return out.failed(reply.error());
   service::Json json = service::release_json(*reply);
   tell_messages(context, **open, json);
+  // What was asked for is not there: perhaps it was taken away, and then its owner must hear of it.
   if (!reply->not_held.empty()) {
-    for (const core::LostLease& lost : lost_notices(**open)) {
+    const auto losses = (*open)->locks.take_lost_notices();
+    for (const core::LostLease& lost : losses.value_or(std::vector<core::LostLease>())) {
       out.warning(service::lost_text(lost));
       json["lost"].push_back(service::lost_json(lost));
     }

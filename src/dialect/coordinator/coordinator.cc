@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/foreign.h"
 #include "realm/resolve.h"
+#include "service/questions.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
@@ -95,14 +96,9 @@ std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) 
   return longest == kNoEnd ? usual : std::min(usual, longest);
 }
 
+// Best effort: what cannot be told now is told another time.
 std::vector<core::LostLease> lost_notices(service::Locks& locks) {
-  std::vector<core::LostLease> lost;
-  const auto done = locks.table().write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(lost, table.take_lost_notices(locks.owner()));
-    return false;
-  });
-  if (!done) lost.clear();  // told another time
-  return lost;
+  return locks.take_lost_notices().value_or(std::vector<core::LostLease>());
 }
 
 void newest_first(std::vector<Lock>& locks) {
@@ -239,24 +235,12 @@ Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(text));
     resources.push_back(std::move(parsed.resource));
   }
-  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
-    std::vector<core::State::Hit> hits;
-    for (const key::Resource& resource : resources) {
-      core::State::Look where;
-      for (const core::Mode mode : {core::Mode::kExclusive, core::Mode::kShared}) {
-        where.mode = mode;
-        LK_CHECK(rows.state().overlapping(
-            resource, where, [&](core::State::Hit hit) { hits.push_back(std::move(hit)); }));
-      }
-    }
-    for (const core::State::Hit& hit : hits) {
-      LK_ASSIGN(const core::Lease* lease, rows.state().lease(hit.id));
-      if (lease == nullptr || !seen.emplace(hit.id, hit.resource.text()).second) continue;
-      LK_ASSIGN(const core::Condition now, condition(rows.state(), *lease));
-      if (!now.over) locks.push_back(lock_of(*lease, {hit.resource, hit.mode, 0}, locks_.owner()));
-    }
-    return {};
-  }));
+  LK_ASSIGN(const std::vector<service::OverlappingClaim> held,
+            service::overlapping_claims(table, resources));
+  for (const service::OverlappingClaim& one : held) {
+    if (!seen.emplace(one.lease.id, one.claim.resource.text()).second) continue;
+    locks.push_back(lock_of(one.lease, one.claim, locks_.owner()));
+  }
   return locks;
 }
 

@@ -8,10 +8,11 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "core/browse.h"
 #include "dialect/coordinator/coordinator.h"
 #include "realm/config_schema.h"
 #include "realm/identity.h"
+#include "service/locks.h"
+#include "service/questions.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
@@ -71,15 +72,15 @@ std::string session_of(const core::Owner& owner) {
   return session;
 }
 
-Result<std::vector<core::Claim>> claims_of(std::uint64_t first) {
-  std::vector<core::Claim> claims;
+Result<std::vector<key::Resource>> ports_from(std::uint64_t first) {
+  std::vector<key::Resource> ports;
   for (std::uint64_t port = first; port < first + realm::kPortsOfSession; ++port) {
-    // Not parsed: natively `port:` is no known prefix, so that nobody else can hold these.
+    // Not parsed: natively `port:` is not a known prefix, so nobody else can hold these.
     LK_ASSIGN(key::Resource resource,
               key::restore(std::string(kKeyPrefix) + std::to_string(port), key::Kind::kLogical));
-    claims.push_back({std::move(resource), core::Mode::kExclusive, 0});
+    ports.push_back(std::move(resource));
   }
-  return claims;
+  return ports;
 }
 
 // nullopt: no lease of ours.
@@ -98,13 +99,11 @@ std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
   return ports;
 }
 
-Result<std::optional<core::LeaseId>> current(core::Table& table, const core::Owner& owner) {
-  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
-  for (const core::LeaseId& id : ids) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-    if (lease == nullptr || !allocation_of(*lease)) continue;
-    LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-    if (!now.over) return id;
+// The session's own allocation; nullopt: it has none.
+Result<std::optional<core::LeaseId>> current(layout::LockTable& table, const core::Owner& owner) {
+  LK_ASSIGN(const std::vector<service::ListedLease> own, service::leases_of(table, owner));
+  for (const auto& [lease, now] : own) {
+    if (!now.over && allocation_of(lease)) return lease.id;
   }
   return std::nullopt;
 }
@@ -150,95 +149,62 @@ std::string PortAllocation::env_snippet() const {
          "\nexport SUPABASE_URL=http://localhost:" + port(1);
 }
 
-// What one allocation has found out so far. Listeners are looked for between transactions, so that
-// nobody waits at the table for it.
-struct Ports::Search {
-  std::set<std::uint64_t> silent;     // first ports of slots without a listener
-  std::set<std::uint64_t> listening;  // and of those with one
-  std::optional<PortAllocation> found;
-  std::optional<std::uint64_t> ask;  // look at this slot, then come again
-};
-
-Result<bool> Ports::take(core::Table& table, const core::Owner& owner, const PortRange& range,
-                         Search& search) {
-  search.found.reset();
-  search.ask.reset();
-  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table, owner));
-  if (own) {
-    LK_ASSIGN(const std::vector<core::Lease> renewed, table.renew(owner, {*own}, range.ttl_ms, {}));
-    search.found = allocation_of(renewed.front());
-    return false;
+bool Ports::may_be_used(std::uint64_t first) const {
+  for (std::uint64_t port = first; port < first + realm::kPortsOfSession; ++port) {
+    if (may_have_listener_(static_cast<std::uint16_t>(port))) return false;
   }
-  core::AcquireRequest request;
-  request.owner = owner;
-  request.terms.ttl_ms = range.ttl_ms;
-  request.terms.reason = "ports of a session";
-  for (std::uint64_t slot = 0; slot < range.sessions; ++slot) {
-    const std::uint64_t first = range.base + slot * range.range;
-    if (search.listening.contains(first)) continue;
-    LK_ASSIGN(request.claims, claims_of(first));
-    LK_ASSIGN(const core::CheckReply look, table.check(request, 0));
-    if (!look.free) continue;
-    if (!search.silent.contains(first)) {
-      search.ask = first;
-      return false;
-    }
-    LK_ASSIGN(const core::AcquireReply reply, table.acquire(request));
-    if (reply.again) return true;
-    if (reply.outcome == core::Outcome::kGranted) {
-      search.found = allocation_of(reply.lease);
-      return false;
-    }
-  }
-  return false;
+  return true;
 }
 
+// Two calls for one session at once are one owner: the second renews what the first was given.
 Result<std::optional<PortAllocation>> Ports::allocate(const std::string& session,
                                                       const PortRange& range) {
   LK_ASSIGN(const core::Owner owner, owner_of(session));
-  Search search;
-  for (;;) {
-    LK_CHECK(table_.write([&](core::Table& table) { return take(table, owner, range, search); }));
-    if (search.found || !search.ask) return search.found;
-    bool heard = false;
-    for (std::uint64_t port = *search.ask; port < *search.ask + realm::kPortsOfSession; ++port) {
-      heard = heard || may_have_listener_(static_cast<std::uint16_t>(port));
-    }
-    (heard ? search.listening : search.silent).insert(*search.ask);
+  service::Locks locks(table_, owner);
+  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table_, owner));
+  if (own) {
+    service::RenewCommand renew;
+    renew.lease_ids = {own->text()};
+    renew.ttl_ms = range.ttl_ms;
+    LK_ASSIGN(const std::vector<core::Lease> renewed, locks.renew(renew));
+    return allocation_of(renewed.front());
   }
+  for (std::uint64_t slot = 0; slot < range.sessions; ++slot) {
+    const std::uint64_t first = range.base + slot * range.range;
+    service::CheckCommand check;
+    LK_ASSIGN(check.wanted.resources, ports_from(first));
+    LK_ASSIGN(const core::CheckReply look, locks.check(check));
+    if (!look.free || !may_be_used(first)) continue;
+    service::AcquireCommand acquire;
+    acquire.wanted = check.wanted;
+    acquire.ttl_ms = range.ttl_ms;
+    acquire.terms.reason = "ports of a session";
+    LK_ASSIGN(const service::AcquireResult result, locks.acquire(acquire));
+    if (service::outcome_status(result.outcome) == 0) return allocation_of(result.lease);
+  }
+  return std::nullopt;
 }
 
 Result<bool> Ports::release(const std::string& session) {
   LK_ASSIGN(const core::Owner owner, owner_of(session));
-  LK_ASSIGN(const bool there, table_.read([](core::Table&) -> Result<void> { return {}; }));
-  if (!there) return false;
-  bool released = false;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(const std::optional<core::LeaseId> own, current(table, owner));
-    released = own.has_value();
-    if (!own) return false;
-    LK_ASSIGN(const core::ReleaseReply reply, table.release_leases(owner, {*own}));
-    return reply.again;
-  }));
-  return released;
+  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table_, owner));
+  if (!own) return false;
+  service::ReleaseCommand release;
+  release.lease_ids = {own->text()};
+  LK_CHECK(service::Locks(table_, owner).release(release));
+  return true;
 }
 
 Result<std::vector<PortAllocation>> Ports::status() {
   std::vector<PortAllocation> all;
-  std::string from;
-  do {
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(core::LeasePage page, core::lease_page(table.state(), from));
-      for (const core::Lease& lease : page.leases) {
-        std::optional<PortAllocation> ports = allocation_of(lease);
-        if (!ports) continue;
-        LK_ASSIGN(const core::Condition now, condition(table.state(), lease));
-        if (!now.over) all.push_back(std::move(*ports));
-      }
-      from = page.next;
-      return {};
-    }));
-  } while (!from.empty());
+  service::ListCommand ours;
+  ours.agent = kPortsAgent;
+  LK_ASSIGN(const service::ListReply reply,
+            service::Locks(table_, {std::string(kPortsAgent), ""}).list(ours));
+  for (const auto& [lease, now] : reply.leases) {
+    std::optional<PortAllocation> ports = allocation_of(lease);
+    if (ports && !now.over) all.push_back(std::move(*ports));
+  }
   std::ranges::sort(all, {}, &PortAllocation::first);
   return all;
 }
@@ -249,6 +215,9 @@ Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& 
   // The quota is for agents; how many sessions may have ports is a setting of its own.
   settings.resources_per_agent.value = realm::kResourcesPerAgentMax;
   settings.resources_per_request.value = realm::kResourcesPerRequestMax;
+  settings.lease_longest_ms.value = kNoEnd;
+  settings.policy.clear();
+  settings.protect.clear();
   return std::make_unique<layout::LockTable>(runtime, std::move(realm), std::move(settings));
 }
 

@@ -60,9 +60,7 @@ class Ports {
   Result<std::vector<PortAllocation>> status();
 
  private:
-  struct Search;
-  Result<bool> take(core::Table& table, const core::Owner& owner, const PortRange& range,
-                    Search& search);
+  bool may_be_used(std::uint64_t first) const;  // nobody listens on the four ports
 
   layout::LockTable& table_;
   const std::function<bool(std::uint16_t)> may_have_listener_;

@@ -4,8 +4,9 @@
 
 #include "base/text.h"
 #include "core/foreign.h"
-#include "core/shown.h"
 #include "dialect/dirlock/guard.h"
+#include "layout/artefact_rows.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -123,17 +124,12 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
 
 // The live leases of ours that this lock file shows.
 Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
+  LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
+            layout::leases_mirrored_as(shown_place().table, entry_.id(), name_));
   std::vector<core::Lease> leases;
-  LK_CHECK(shown_place().table.read([&](core::Table& table) -> Result<void> {
-    leases.clear();
-    LK_ASSIGN(const auto ours, core::shown_as(table.state(), entry_.id(), name_));
-    for (const core::Shown& each : ours) {
-      if (!each.live || each.identity != record.identity()) continue;
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
-      if (lease != nullptr) leases.push_back(*lease);
-    }
-    return {};
-  }));
+  for (const layout::MirroredLease& each : mirrored) {
+    if (each.live && each.identity == record.identity()) leases.push_back(each.lease);
+  }
   return leases;
 }
 
@@ -153,39 +149,26 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
   LK_CHECK(end(shown_place()));
   if (!repository_) return {};
   command.lease_ids.clear();
-  LK_CHECK(machine_->table.read([&](core::Table& table) -> Result<void> {
-    const key::Rules rules = machine_->table.settings().key_rules(machine_->table.realm());
-    LK_ASSIGN(const key::Parsed parsed, key::parse("dir:" + request_.folder, rules));
-    LK_ASSIGN(const auto holders, table.holders_of(parsed.resource));
-    for (const core::LeaseId& id : holders) {
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-      if (lease != nullptr && lease->attachment.pid == record.pid) {
-        command.lease_ids.push_back(id.text());
-      }
+  layout::LockTable& machine = machine_->table;
+  LK_ASSIGN(const key::Parsed parsed,
+            key::parse("dir:" + request_.folder, machine.settings().key_rules(machine.realm())));
+  LK_ASSIGN(const std::vector<service::ListedLease> holders,
+            service::holders_of(machine, {&parsed.resource, 1}));
+  for (const service::ListedLease& each : holders) {
+    if (each.lease.attachment.pid == record.pid) {
+      command.lease_ids.push_back(each.lease.id.text());
     }
-    return {};
-  }));
+  }
   return end(*machine_);
 }
 
 // Another tool's lock was cleared although its holder may live.
 Result<void> Guard::record_break(const LockRecord& record) {
   Place& place = shown_place();
-  const core::Owner& by = place.locks.owner();
-  const auto work = [&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(const auto known, core::known_foreign(table.state(), entry_.id(), name_));
-    const core::EndedBy how{"broken", kCause, broken_reason(request_), by};
-    if (known) {
-      LK_CHECK(core::end_foreign(table, *known, how));
-      return false;
-    }
-    // The table has never seen it; its end is on record all the same.
-    core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
-    LK_CHECK(table.state().append(core::Event::unseen(std::move(holder), {request_.folder}, how)));
-    return false;
-  };
-  LK_CHECK(place.table.write(work));
-  return {};
+  core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
+  return layout::record_removed_foreign(
+      place.table, {entry_.id(), name_, std::move(holder), {request_.folder}},
+      {"broken", kCause, broken_reason(request_), place.locks.owner()});
 }
 
 // Refused by the table. Another guard's lease on just this folder obeys the rules, too: it may have

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "layout/registry.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::mkdir {
@@ -110,22 +111,19 @@ Result<void> Tasks::refuse_collision(const std::vector<Wish>& earlier, const Wis
     if (other == wish.resource) continue;
     return fail(collision(name, text, other.text(), "the latter exists"));
   }
-  std::optional<Error> held;
-  LK_CHECK(locks_.table().read([&](core::Table& table) -> Result<void> {
-    for (const key::Resource& other : layout_.possible_paths(name)) {
-      if (other == wish.resource) continue;
-      LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(other));
-      for (const core::LeaseId& id : ids) {
-        LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-        // Another tool's lock of that name stands for both: that is BUSY.
-        if (lease == nullptr || lease->foreign) continue;
-        held = collision(name, text, other.text(),
-                         "the latter is held by " + service::owner_text(lease->owner));
-      }
+  std::vector<key::Resource> others = layout_.possible_paths(name);
+  std::erase(others, wish.resource);
+  LK_ASSIGN(const std::vector<service::ListedLease> holders,
+            service::holders_of(locks_.table(), others));
+  for (const service::ListedLease& one : holders) {
+    // Another tool's lock of that name stands for both: that is BUSY.
+    if (one.lease.foreign) continue;
+    for (const core::Claim& claim : one.lease.claims) {
+      if (std::ranges::find(others, claim.resource) == others.end()) continue;
+      return fail(collision(name, text, claim.resource.text(),
+                            "the latter is held by " + service::owner_text(one.lease.owner)));
     }
-    return {};
-  }));
-  if (held) return fail(std::move(*held));
+  }
   return {};
 }
 
@@ -136,30 +134,25 @@ Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& req
                                                           std::vector<core::Lease>& mine) {
   std::vector<core::Conflict> conflicts;
   std::vector<Wish> rest;
-  LK_CHECK(locks_.table().read([&](core::Table& table) -> Result<void> {
-    for (const Wish& wish : wishes) {
-      bool have = false;
-      LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(wish.resource));
-      for (const core::LeaseId& id : ids) {
-        LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-        if (lease == nullptr || !lease->held_by(locks_.owner())) continue;
-        LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-        if (now.over) continue;
-        const bool other_task = !lease->terms.layout.empty() && lease->terms.task != request.task;
-        const core::Claim exclusive{wish.resource, core::Mode::kExclusive, 0};
-        if (wish.resource.is_path() && !other_task) {
-          const bool whole = std::ranges::find(lease->claims, exclusive) != lease->claims.end();
-          if (whole) mine.push_back(*lease);
-          have |= whole;
-        } else {
-          conflicts.push_back(conflict_with(*lease, wish.resource));
-        }
+  for (const Wish& wish : wishes) {
+    bool have = false;
+    LK_ASSIGN(const std::vector<service::ListedLease> holders,
+              service::holders_of(locks_.table(), {&wish.resource, 1}));
+    for (const auto& [lease, now] : holders) {
+      if (now.over || !lease.held_by(locks_.owner())) continue;
+      const bool other_task = !lease.terms.layout.empty() && lease.terms.task != request.task;
+      const core::Claim exclusive{wish.resource, core::Mode::kExclusive, 0};
+      if (wish.resource.is_path() && !other_task) {
+        const bool whole = std::ranges::find(lease.claims, exclusive) != lease.claims.end();
+        if (whole) mine.push_back(lease);
+        have |= whole;
+      } else {
+        conflicts.push_back(conflict_with(lease, wish.resource));
       }
-      if (!have) rest.push_back(wish);
     }
-    wishes = rest;
-    return {};
-  }));
+    if (!have) rest.push_back(wish);
+  }
+  wishes = std::move(rest);
   return conflicts;
 }
 

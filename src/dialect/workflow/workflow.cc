@@ -6,9 +6,10 @@
 
 #include "base/text.h"
 #include "core/foreign.h"
-#include "core/shown.h"
+#include "layout/artefact_rows.h"
 #include "layout/registry.h"
 #include "realm/children.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::workflow {
@@ -129,23 +130,17 @@ Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::stri
 
 // The lease of ours that this file shows, if the table has one that is not over.
 Result<void> Workflow::stand_in_table(Standing& standing) {
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const std::vector<core::Shown> shown,
-              core::shown_as(table.state(), layout_.id(), artefact_of(standing.name)));
-    for (const core::Shown& each : shown) {
-      if (!standing.file) continue;
-      if (WorkflowLayout::identity_of(*standing.file, standing.name) != each.identity) continue;
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
-      if (lease == nullptr) continue;
-      LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-      if (now.over) continue;
-      standing.lease = each.lease;
-      standing.through = lease->terms.layout == layout_.id();
-      standing.resources = resources_of(*lease);
-      standing.expired = false;
-    }
-    return {};
-  }));
+  if (!standing.file) return {};
+  LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
+            layout::leases_mirrored_as(table_, layout_.id(), artefact_of(standing.name)));
+  for (const layout::MirroredLease& each : mirrored) {
+    if (each.over) continue;
+    if (WorkflowLayout::identity_of(*standing.file, standing.name) != each.identity) continue;
+    standing.lease = each.lease.id;
+    standing.through = each.lease.terms.layout == layout_.id();
+    standing.resources = resources_of(each.lease);
+    standing.expired = false;
+  }
   return {};
 }
 
@@ -172,14 +167,9 @@ Result<Standing> Workflow::standing(const std::string& name) {
 
 Result<std::optional<core::Lease>> Workflow::live_lease(const std::string& name) {
   LK_ASSIGN(const Standing now, standing(name));
-  std::optional<core::Lease> found;
-  if (!now.lease || !now.through) return found;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(*now.lease));
-    if (lease != nullptr) found = *lease;
-    return {};
-  }));
-  return found;
+  if (!now.lease || !now.through) return std::nullopt;
+  LK_ASSIGN(std::optional<service::ListedLease> found, service::find_lease(table_, *now.lease));
+  return found ? std::optional(std::move(found->lease)) : std::nullopt;
 }
 
 // --- lock
@@ -202,11 +192,9 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
   core::Conflict conflict;
   conflict.alive = core::Alive::kUnknown;
   if (standing.lease) {
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(*standing.lease));
-      if (lease != nullptr) conflict.holder = *lease;
-      return {};
-    }));
+    LK_ASSIGN(std::optional<service::ListedLease> found,
+              service::find_lease(table_, *standing.lease));
+    if (found) conflict.holder = std::move(found->lease);
   } else {
     conflict.holder.foreign = true;
     conflict.holder.terms.layout = layout_.id();
@@ -345,19 +333,13 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
 Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked) {
   std::optional<core::Lease> older;
   const core::Lease& own = locked.result.lease;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const std::vector<core::Shown> shown,
-              core::shown_as(table.state(), own.terms.layout, own.terms.artefact));
-    for (const core::Shown& each : shown) {
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(each.lease));
-      if (lease == nullptr || lease->id == own.id || lease->terms.layout != own.terms.layout)
-        continue;
-      LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-      const bool before = std::pair(lease->created, lease->id) < std::pair(own.created, own.id);
-      if (!now.over && before) older = *lease;
-    }
-    return {};
-  }));
+  LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
+            layout::leases_mirrored_as(table_, own.terms.layout, own.terms.artefact));
+  for (const layout::MirroredLease& each : mirrored) {
+    const core::Lease& lease = each.lease;
+    if (each.over || lease.id == own.id || lease.terms.layout != own.terms.layout) continue;
+    if (std::pair(lease.created, lease.id) < std::pair(own.created, own.id)) older = lease;
+  }
   return older;
 }
 

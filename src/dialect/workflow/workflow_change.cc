@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "core/foreign.h"
 #include "dialect/workflow/workflow.h"
+#include "layout/artefact_rows.h"
 #include "layout/registry.h"
+#include "service/questions.h"
 
 namespace lockkeeper::dialect::workflow {
 namespace {
@@ -77,13 +79,10 @@ Result<Locked> Workflow::update(const Update& update) {
 // ---------------------------------------------------------------------------------------
 
 Result<Unlocked> Workflow::end_lease(const Standing& standing) {
-  std::string agent;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(*standing.lease));
-    if (lease != nullptr) agent = lease->owner.agent;
-    return {};
-  }));
-  if (agent.empty()) return Unlocked{agent, standing.path, HowEnded::kOver};
+  LK_ASSIGN(const std::optional<service::ListedLease> found,
+            service::find_lease(table_, *standing.lease));
+  if (!found) return Unlocked{"", standing.path, HowEnded::kOver};
+  const std::string agent = found->lease.owner.agent;
   service::ReleaseCommand command;
   command.lease_ids = {standing.lease->text()};
   service::Locks locks = locks_of(agent);
@@ -104,20 +103,11 @@ Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
   const std::string agent =
       standing.file ? standing.file->agent
                     : standing.name.substr(0, standing.name.size() - kLockSuffix.size());
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    const core::EndedBy how{"broken", kKind, "workflow unlock of " + standing.path, by_};
-    LK_ASSIGN(const std::optional<core::KnownForeign> known,
-              core::known_foreign(table.state(), layout_.id(), artefact_of(standing.name)));
-    if (known) {
-      LK_CHECK(core::end_foreign(table, *known, how));
-      return false;
-    }
-    std::vector<std::string> resources;
-    for (const key::Resource& resource : standing.resources) resources.push_back(resource.text());
-    LK_CHECK(table.state().append(
-        core::Event::unseen({agent, session_of(entry_)}, std::move(resources), how)));
-    return false;
-  }));
+  layout::RemovedForeign ended{
+      layout_.id(), artefact_of(standing.name), {agent, session_of(entry_)}, {}};
+  for (const key::Resource& each : standing.resources) ended.resources.push_back(each.text());
+  LK_CHECK(layout::record_removed_foreign(
+      table_, ended, {"broken", kKind, "workflow unlock of " + standing.path, by_}));
   return Unlocked{agent, standing.path, standing.expired ? HowEnded::kOver : HowEnded::kBroken};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "mcp/locks/resources.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp {
@@ -97,7 +98,7 @@ void LockWatch::loop() {
       if (ending_) return;
     }
     if (!any_watched(uris)) continue;
-    const auto now = newest_event(locks_.table());
+    const auto now = service::newest_event(locks_.table());
     const bool moved = now && *now != newest;
     if (!moved && steady_ms() - looked_ms < kLookEveryMs) continue;
     if (now) newest = *now;

@@ -30,7 +30,6 @@ class Reclaim {
 
  private:
   bool looked_lately(const core::Owner& owner);
-  Result<bool> has_orphans(const core::Owner& owner);
 
   layout::LockTable& table_;
   std::mutex mutex_;  // protects what is below

@@ -4,6 +4,7 @@
 
 #include "core/record.h"
 #include "core/rows.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp {
@@ -39,7 +40,7 @@ std::string unescaped(std::string_view text) {
 // The history is long and only its end is wanted: from a guess on, which goes farther back until it
 // is far enough.
 Result<Json> last_events(service::Locks& locks) {
-  LK_ASSIGN(const std::uint64_t newest, newest_event(locks.table()));
+  LK_ASSIGN(const std::uint64_t newest, service::newest_event(locks.table()));
   std::vector<core::Event> events;
   for (std::uint64_t commits = kEventsShown;; commits *= 8) {
     const std::uint64_t span = commits * core::kEventsPerVersion;
@@ -57,22 +58,6 @@ Result<Json> last_events(service::Locks& locks) {
 }
 
 }  // namespace
-
-Result<std::uint64_t> newest_event(layout::LockTable& table) {
-  std::uint64_t newest = 0;
-  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
-    Result<core::Event> last = core::Event{};
-    LK_CHECK(
-        rows.state().txn().scan_back(kv::prefix_range(core::kEventPrefix), [&](const kv::Row& row) {
-          last = core::decode_event(row.key, row.value);
-          return false;
-        }));
-    if (!last) return fail(std::move(last.error()));
-    newest = last->seq;
-    return {};
-  }));
-  return newest;
-}
 
 std::vector<Resource> lock_resources() {
   const std::string json = "application/json";

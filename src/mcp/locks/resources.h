@@ -27,7 +27,4 @@ Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::stri
 // The same as an answer.
 std::optional<Answer> read_lock_resource(service::Locks& locks, const std::string& uri);
 
-// The number of the newest event; 0: there is none.
-Result<std::uint64_t> newest_event(layout::LockTable& table);
-
 }  // namespace lockkeeper::mcp

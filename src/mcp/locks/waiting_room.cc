@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp {
@@ -82,13 +83,9 @@ bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
 void WaitingRoom::give_back(const Seat& seat) {
   const core::Lease& granted = seat.result->lease;
   if (seat.result->stood) return;
-  bool untouched = false;
-  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const core::Lease* const lease, table.state().lease(granted.id));
-    untouched = lease != nullptr && lease->deadline_mono_ms == granted.deadline_mono_ms;
-    return {};
-  });
-  if (looked && !untouched) return;
+  const auto now = service::find_lease(table_, granted.id);
+  const bool untouched = now && *now && (*now)->lease.deadline_mono_ms == granted.deadline_mono_ms;
+  if (now && !untouched) return;
   service::ReleaseCommand release;
   release.lease_ids = {granted.id.text()};
   // If the store cannot be reached it ends by its length.
@@ -243,12 +240,10 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
 // The table knows of a grant before the seat does; so it is the table that is asked which they are.
 void WaitingRoom::told(const core::Owner& owner) {
   if (!knows(owner)) return;
+  const auto leases = service::leases_of(table_, owner);
+  if (!leases) return;
   std::vector<core::LeaseId> held;
-  const auto looked = table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(held, table.state().leases_of(owner));
-    return {};
-  });
-  if (!looked) return;
+  for (const service::ListedLease& each : *leases) held.push_back(each.lease.id);
   const std::lock_guard lock(mutex_);
   std::erase_if(seats_, [&](const auto& entry) {
     Seat& seat = *entry.second;
