@@ -147,7 +147,7 @@ Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change
 // With what may go along at once: a file of a thousand entries is written once for a lease of a
 // hundred. So one marker is enough, and it goes now.
 Result<Published> CoordLayout::publish(const core::Lease& lease, const std::string& artefact,
-                                       const service::PublishTerms& terms) {
+                                       const layout::PublishTerms& terms) {
   LK_ASSIGN(const Place place, place_of(artefact));
   const std::string own = identity(lease, artefact);
   const std::set<std::string_view> along(terms.along.begin(), terms.along.end());

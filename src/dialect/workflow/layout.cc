@@ -344,7 +344,7 @@ Result<void> WorkflowLayout::discard(const core::LeaseId& lease, const std::stri
 }
 
 Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::string& artefact,
-                                          const service::PublishTerms& terms) {
+                                          const layout::PublishTerms& terms) {
   LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
   const std::string name = file_name_of(artefact);
   const std::string prepared = beside(name, lease.id, kPrepared);
