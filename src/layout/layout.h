@@ -92,9 +92,7 @@ enum class Removed { kDone, kGone, kForeign };  // kForeign: it is another's now
 // What publish() may touch, as the table has it.
 struct PublishTerms {
   std::vector<std::string> replaces;  // identities of ours that may make way
-  // Other artefacts of the lease with its identity in the table: a kind whose source holds many may
-  // write them in the same step, and no others.
-  std::vector<std::string> along;
+  std::vector<std::string> along;     // the lease's other artefacts that may be written with it
 };
 
 class Layout {

@@ -63,8 +63,9 @@ class Locks {
   // Leases that the owner lost and was not told of yet; they count as told now. The replies of
   // acquire carry them, too.
   Result<std::vector<core::LostLease>> take_lost_notices();
-  // Binds what earlier processes of this session left behind to a living one (rule 8), where that
-  // is possible. `settle`: what is due ends first, and losses are told.
+  // Have earlier processes of this session left leases behind that it may still take back (rule 8)?
+  // reclaim() binds them to a living process; settle() first ends what is due, and tells losses.
+  Result<bool> has_orphans();
   Result<void> reclaim(const core::Attachment& attachment);
   Result<std::vector<core::LostLease>> settle(const core::Attachment& attachment);
 

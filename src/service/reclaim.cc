@@ -29,11 +29,14 @@ Result<void> reclaim_in(core::Table& table, const core::Owner& owner,
 
 }  // namespace
 
-Result<void> Locks::reclaim(const core::Attachment& attachment) {
+Result<bool> Locks::has_orphans() {
   LK_ASSIGN(const std::vector<ListedLease> own, leases_of(table_, owner_));
   bool any = false;
   for (const auto& [lease, now] : own) any |= is_orphan_of(owner_, lease, now);
-  if (!any) return {};
+  return any;
+}
+
+Result<void> Locks::reclaim(const core::Attachment& attachment) {
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_CHECK(reclaim_in(table, owner_, attachment));
     return false;

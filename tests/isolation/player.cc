@@ -187,7 +187,8 @@ class Player {
       } else if (word == "attached") {
         request.attachment = process;
       } else if (word == "for" || word == "grace") {
-        (word == "for" ? request.terms.ttl_ms : request.terms.orphan_grace_ms) = duration(words.at(++i));
+        std::int64_t& ms = word == "for" ? request.terms.ttl_ms : request.terms.orphan_grace_ms;
+        ms = duration(words.at(++i));
       } else if (word == "under") {
         const std::string& parent = words.at(++i);
         request.under = ids_[parent];

@@ -22,8 +22,11 @@ bool Reclaim::looked_lately(const core::Owner& owner) {
 
 void Reclaim::for_owner(const core::Owner& owner) {
   if (owner.session.empty() || looked_lately(owner)) return;
+  service::Locks locks(table_, owner);
+  const auto any = locks.has_orphans();
+  if (!any || !*any) return;
   const auto slot = table_.own_slot();
-  if (slot) static_cast<void>(service::Locks(table_, owner).reclaim(*slot));
+  if (slot) static_cast<void>(locks.reclaim(*slot));
 }
 
 void Reclaim::for_session(const std::string& session) {
