@@ -53,6 +53,7 @@ void Arguments::declare(Declared declared, Target target) {
   declared.common = common_;
   declared_.push_back(std::move(declared));
   targets_.push_back(target);
+  given_.push_back(false);
 }
 
 void Arguments::flag(std::string name, bool& target, std::string help, std::string brief) {
@@ -61,6 +62,12 @@ void Arguments::flag(std::string name, bool& target, std::string help, std::stri
 
 void Arguments::value(std::string name, std::optional<std::string>& target, std::string placeholder,
                       std::string help) {
+  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
+          &target);
+}
+
+void Arguments::required_value(std::string name, std::string& target, std::string placeholder,
+                               std::string help) {
   declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
           &target);
 }
@@ -80,14 +87,21 @@ void Arguments::optional_value(std::string name, std::optional<std::string>& tar
           &target);
 }
 
+void Arguments::word(std::string placeholder, std::string& target, std::string help) {
+  declare({.name = std::move(placeholder), .help = std::move(help)}, &target);
+}
+
+void Arguments::optional_word(std::string placeholder, std::optional<std::string>& target,
+                              std::string help) {
+  declare({.name = std::move(placeholder), .help = std::move(help)}, &target);
+}
+
 void Arguments::words(std::string placeholder, std::vector<std::string>& target, std::string help) {
-  words_ = &target;
-  declare({.name = std::move(placeholder), .help = std::move(help)}, std::monostate{});
+  declare({.name = std::move(placeholder), .help = std::move(help), .many = true}, &target);
 }
 
 void Arguments::command(std::vector<std::string>& target, std::string help) {
-  command_ = &target;
-  declare({.name = "-- COMMAND…", .help = std::move(help)}, std::monostate{});
+  declare({.name = "-- COMMAND…", .help = std::move(help)}, &target);
 }
 
 void Arguments::offer(std::vector<std::string> choices) {
@@ -97,8 +111,8 @@ void Arguments::offer(std::vector<std::string> choices) {
 
 std::optional<std::size_t> Arguments::find(std::string_view name) const {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
-    const bool is_flag = !std::holds_alternative<std::monostate>(targets_[i]);
-    if (is_flag && (declared_[i].name == name || declared_[i].brief == name)) return i;
+    if (!declared_[i].is_flag()) continue;
+    if (declared_[i].name == name || declared_[i].brief == name) return i;
   }
   return std::nullopt;
 }
@@ -106,9 +120,7 @@ std::optional<std::size_t> Arguments::find(std::string_view name) const {
 Error Arguments::unknown_flag(std::string_view name) const {
   std::vector<std::string_view> known;
   for (const Declared& declared : declared_) {
-    if (declared.name.starts_with("--") && !declared.name.starts_with("-- ")) {
-      known.push_back(declared.name);
-    }
+    if (declared.is_flag()) known.push_back(declared.name);
   }
   Error error{Code::kUsage, "unknown flag " + quote(name), std::string(kHelpHint)};
   if (const auto meant = nearest(name, known)) error.hint = "did you mean " + *meant + "?";
@@ -116,8 +128,11 @@ Error Arguments::unknown_flag(std::string_view name) const {
 }
 
 void Arguments::store(std::size_t index, std::string value) {
+  given_[index] = true;
   if (auto* const flag = std::get_if<bool*>(&targets_[index])) {
     **flag = true;
+  } else if (auto* const text = std::get_if<std::string*>(&targets_[index])) {
+    **text = std::move(value);
   } else if (auto* const one = std::get_if<std::optional<std::string>*>(&targets_[index])) {
     **one = std::move(value);
   } else if (auto* const many = std::get_if<std::vector<std::string>*>(&targets_[index])) {
@@ -155,7 +170,8 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
     const auto index = find(std::string{'-', cluster[i]});
     if (!index) {
       Error error{Code::kUsage, "unknown flag " + quote(cluster), std::string(kHelpHint)};
-      if (words_ != nullptr) error.hint = "a name that begins with '-' is written ./" + cluster;
+      if (std::ranges::any_of(declared_, &Declared::is_word))
+        error.hint = "a name that begins with '-' is written ./" + cluster;
       return fail(std::move(error));
     }
     store(*index, "");  // every brief flag of ours is a switch
@@ -163,35 +179,54 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
   return {};
 }
 
+Result<void> Arguments::take_word(const std::string& word, std::size_t& slot) {
+  while (slot < declared_.size() && !declared_[slot].is_word()) ++slot;
+  if (slot == declared_.size()) {
+    return fail(Code::kUsage, "unexpected argument " + quote(word), std::string(kHelpHint));
+  }
+  store(slot, word);
+  if (!declared_[slot].many) ++slot;
+  return {};
+}
+
+// Whatever goes into a plain string must be there.
+Result<void> Arguments::check_given() const {
+  for (std::size_t i = 0; i < declared_.size(); ++i) {
+    if (given_[i] || !std::holds_alternative<std::string*>(targets_[i])) continue;
+    const Declared& declared = declared_[i];
+    return fail(Code::kUsage,
+                declared.name + (declared.is_flag() ? " " + declared.value : "") + " is missing",
+                std::string(kHelpHint));
+  }
+  return {};
+}
+
 Result<void> Arguments::parse(const std::vector<std::string>& words) {
+  const auto command = std::ranges::find_if(declared_, &Declared::is_command);
+  std::size_t slot = 0;
   bool flags_over = false;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string& word = words[at];
-    if (!flags_over && word == "--") {
+    if (flags_over || !word.starts_with('-') || word.size() == 1) {
+      LK_CHECK(take_word(word, slot));
+    } else if (word == "--") {
       flags_over = true;
-      if (command_ == nullptr) continue;
-      command_->assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
-      return {};
-    }
-    if (!flags_over && word.starts_with("--")) {
+      if (command == declared_.end()) continue;
+      const auto index = static_cast<std::size_t>(command - declared_.begin());
+      while (++at < words.size()) store(index, words[at]);
+    } else if (word.starts_with("--")) {
       LK_CHECK(take_long(words, at));
-    } else if (!flags_over && word.starts_with('-') && word.size() > 1) {
-      LK_CHECK(take_brief(words, at));
-    } else if (words_ != nullptr) {
-      words_->push_back(word);
     } else {
-      return fail(Code::kUsage, "unexpected argument " + quote(word), std::string(kHelpHint));
+      LK_CHECK(take_brief(words, at));
     }
   }
-  return {};
+  return check_given();
 }
 
 std::string Arguments::usage(std::string_view verb) const {
   std::string text = "lockkeeper " + std::string(verb) + " [OPTIONS]";
   for (const Declared& declared : declared_) {
-    if (!declared.name.starts_with("--") || declared.name.starts_with("-- ")) {
-      text += " " + declared.name;
-    }
+    if (!declared.is_flag()) text += " " + declared.name;
   }
   return text;
 }

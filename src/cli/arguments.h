@@ -22,14 +22,21 @@ class Arguments {
 
   // One declared argument, for help and completion.
   struct Declared {
-    std::string name{};   // "--mode"; "RESOURCE" for words without a flag
+    std::string name{};   // "--mode"; "RESOURCE" for a word; "-- COMMAND…"
     std::string brief{};  // "-q", or empty
     std::string value{};  // "NAME"; empty for a flag
     std::string help{};
     bool value_optional = false;
     bool common = false;  // one that every verb has
+    bool many = false;    // all further words
     Complete complete = Complete::kNothing;
     std::vector<std::string> words{};  // what the value may be, if that is a short list
+
+    bool is_command() const { return name.starts_with("-- "); }
+    bool is_flag() const { return name.starts_with("--") && !is_command(); }
+    bool is_word() const { return !name.starts_with("--"); }
+    // "--mode VALUE": the value is the next word.
+    bool takes_next() const { return is_flag() && !value.empty() && !value_optional; }
   };
 
   // Each of these declares one argument and where its value goes. The targets must outlive parse();
@@ -37,12 +44,17 @@ class Arguments {
   void flag(std::string name, bool& target, std::string help, std::string brief = {});
   void value(std::string name, std::optional<std::string>& target, std::string placeholder,
              std::string help);
+  void required_value(std::string name, std::string& target, std::string placeholder,
+                      std::string help);
   void values(std::string name, std::vector<std::string>& target, std::string placeholder,
               std::string help);
   // Given without a value the target is "".
   void optional_value(std::string name, std::optional<std::string>& target, std::string placeholder,
                       std::string help);
-  // The words that belong to no flag. Without it such a word is a usage error.
+  // Words that belong to no flag, in the order of these calls: one that must be there, one that may
+  // be, all further ones. A word for which there is no place is a usage error.
+  void word(std::string placeholder, std::string& target, std::string help);
+  void optional_word(std::string placeholder, std::optional<std::string>& target, std::string help);
   void words(std::string placeholder, std::vector<std::string>& target, std::string help);
   // What follows `--`, kept apart from the words; for `run`.
   void command(std::vector<std::string>& target, std::string help);
@@ -56,10 +68,9 @@ class Arguments {
   // usage names the word that was not understood, with the nearest known one.
   Result<void> parse(const std::vector<std::string>& words);
 
-  // The place of a declared flag in declared().
+  // The place of a declared flag, by its long or short name, in declared().
   std::optional<std::size_t> find(std::string_view name) const;
   const std::vector<Declared>& declared() const { return declared_; }
-  bool takes_command() const { return command_ != nullptr; }
   // "lockkeeper acquire [OPTIONS] RESOURCE…"
   std::string usage(std::string_view verb) const;
   // The declared arguments in two columns, those of every verb last.
@@ -67,17 +78,18 @@ class Arguments {
 
  private:
   using Target =
-      std::variant<bool*, std::optional<std::string>*, std::vector<std::string>*, std::monostate>;
+      std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*>;
   void declare(Declared declared, Target target);
   Result<void> take_long(const std::vector<std::string>& words, std::size_t& at);
   Result<void> take_brief(const std::vector<std::string>& words, std::size_t& at);
+  Result<void> take_word(const std::string& word, std::size_t& slot);
+  Result<void> check_given() const;
   void store(std::size_t index, std::string value);
   Error unknown_flag(std::string_view name) const;
 
   std::vector<Declared> declared_;
   std::vector<Target> targets_;  // beside declared_
-  std::vector<std::string>* words_ = nullptr;
-  std::vector<std::string>* command_ = nullptr;
+  std::vector<bool> given_;      // beside declared_
   bool common_ = false;
 };
 

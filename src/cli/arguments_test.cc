@@ -79,7 +79,7 @@ TEST(Arguments, what_follows_two_dashes_is_the_command_where_there_is_one) {
   ASSERT_TRUE(s.arguments.parse({"a", "--", "make", "--", "-j2"}));
   EXPECT_EQ(s.words, (Words{"a"}));
   EXPECT_EQ(command, (Words{"make", "--", "-j2"}));
-  EXPECT_TRUE(s.arguments.takes_command());
+  EXPECT_TRUE(s.arguments.declared().back().is_command());
 }
 
 struct Bad {
@@ -100,6 +100,50 @@ TEST(Arguments, what_is_not_understood_is_usage_with_the_nearest_known_one) {
   for (const Bad& row : rows) {
     Sample s;
     const auto parsed = s.arguments.parse(row.words);
+    ASSERT_FALSE(parsed) << row.message;
+    EXPECT_EQ(parsed.error().code, Code::kUsage);
+    EXPECT_EQ(parsed.error().message, row.message);
+    EXPECT_EQ(parsed.error().hint, row.hint);
+  }
+}
+
+// KIND ROOT [NAME], as `layout add` and its like have them.
+struct Places {
+  Arguments arguments;
+  std::string kind, root, output;
+  std::optional<std::string> name;
+
+  Places() {
+    arguments.word("KIND", kind, "what");
+    arguments.required_value("--output", output, "DIR", "where to");
+    arguments.word("ROOT", root, "where");
+    arguments.optional_word("[NAME]", name, "who");
+  }
+};
+
+TEST(Arguments, each_word_has_its_place) {
+  Places p;
+  ASSERT_TRUE(p.arguments.parse({"mkdir", "--output", "out", "spec"}));
+  EXPECT_EQ(p.kind + " " + p.root + " " + p.output, "mkdir spec out");
+  EXPECT_EQ(p.name, std::nullopt);
+  Places q;
+  ASSERT_TRUE(q.arguments.parse({"--output=out", "--", "-x", "", "ann"}));
+  EXPECT_EQ(q.kind, "-x");
+  EXPECT_EQ(q.root, "");
+  EXPECT_EQ(q.name, "ann");
+  EXPECT_EQ(q.arguments.usage("layout add"), "lockkeeper layout add [OPTIONS] KIND ROOT [NAME]");
+}
+
+TEST(Arguments, what_must_be_there_is_asked_for_and_what_is_too_much_is_named) {
+  const Bad rows[] = {
+      {{}, "KIND is missing", "see: lockkeeper --help"},
+      {{"mkdir", "spec"}, "--output DIR is missing", "see: lockkeeper --help"},
+      {{"mkdir", "--output", "out"}, "ROOT is missing", "see: lockkeeper --help"},
+      {{"a", "b", "c", "d"}, "unexpected argument \"d\"", "see: lockkeeper --help"},
+  };
+  for (const Bad& row : rows) {
+    Places p;
+    const auto parsed = p.arguments.parse(row.words);
     ASSERT_FALSE(parsed) << row.message;
     EXPECT_EQ(parsed.error().code, Code::kUsage);
     EXPECT_EQ(parsed.error().message, row.message);

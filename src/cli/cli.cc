@@ -1,7 +1,6 @@
 #include "cli/cli.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -16,22 +15,28 @@ namespace {
 constexpr std::string_view kVersion = LOCKKEEPER_VERSION;
 
 // Flags of every verb that take a value from the next word: they may stand before the verb.
-constexpr std::array<std::string_view, 4> kCommonValues = {"--agent", "--session", "--realm",
-                                                           "--store"};
-
-// Where the verb stands: the first word that is no flag and no flag's value. words.size(): nowhere.
-std::size_t verb_place(const std::vector<std::string>& words) {
-  std::size_t at = 0;
-  while (at < words.size() && words[at].starts_with('-')) {
-    at += std::ranges::find(kCommonValues, words[at]) == kCommonValues.end() ? 1U : 2U;
-  }
-  return std::min(at, words.size());
+const std::vector<std::string>& common_values() {
+  static const std::vector<std::string> kNames = {"--agent", "--session", "--realm", "--store"};
+  return kNames;
 }
 
 // Null: there is none.
-const Verb* find_verb(const CliEnvironment& environment, std::string_view name) {
-  const auto found = std::ranges::find(environment.verbs, name, &Verb::name);
-  return found == environment.verbs.end() ? nullptr : &*found;
+const Verb* find_verb(std::span<const Verb> verbs, std::string_view name) {
+  const auto found = std::ranges::find(verbs, name, &Verb::name);
+  return found == verbs.end() ? nullptr : &*found;
+}
+
+// In two columns.
+std::string list(std::span<const Verb> verbs) {
+  std::size_t column = 0;
+  for (const Verb& verb : verbs) column = std::max(column, verb.name.size() + 2);
+  std::string text;
+  for (const Verb& verb : verbs) {
+    if (verb.summary.empty()) continue;
+    text += "  " + std::string(verb.name) + std::string(column - verb.name.size(), ' ') +
+            std::string(verb.summary) + "\n";
+  }
+  return text;
 }
 
 std::string overview(const CliEnvironment& environment) {
@@ -45,15 +50,16 @@ std::string overview(const CliEnvironment& environment) {
       "  lockkeeper release --all                              give everything back\n"
       "\n"
       "Verbs:\n";
-  for (const Verb& verb : environment.verbs) {
-    text += "  " + std::string(verb.name) + std::string(13 - verb.name.size(), ' ') +
-            std::string(verb.summary) + "\n";
-  }
+  text += list(environment.verbs);
   return text + "\nlockkeeper VERB --help shows examples and options. Short name: lk.\n";
 }
 
-bool has(const std::vector<std::string>& words, std::string_view word) {
+bool has(std::span<const std::string> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
+}
+
+std::span<const std::string> before_dashes(const std::vector<std::string>& words) {
+  return {words.begin(), std::ranges::find(words, "--")};
 }
 
 Output plain_output(const CliEnvironment& environment, bool json) {
@@ -83,22 +89,74 @@ int without_verb(const std::vector<std::string>& words, const CliEnvironment& en
   return exit_status(Code::kUsage);
 }
 
+// `above`: "lockkeeper" or "lockkeeper task".
+Error not_known(std::string message, std::string_view name, std::span<const Verb> known,
+                const std::string& above) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : known) {
+    if (!verb.summary.empty()) names.push_back(verb.name);
+  }
+  const auto meant = nearest(name, names);
+  return {Code::kUsage, std::move(message) + " " + quote(name),
+          meant ? "did you mean " + above + " " + *meant + "?" : "see: " + above + " --help"};
+}
+
 int unknown_verb(std::string_view name, bool json, const CliEnvironment& environment) {
-  std::vector<std::string_view> known;
-  for (const Verb& verb : environment.verbs) known.push_back(verb.name);
-  Error error{Code::kUsage, "unknown verb " + quote(name), "see: lockkeeper --help"};
-  if (const auto meant = nearest(name, known))
-    error.hint = "did you mean lockkeeper " + *meant + "?";
-  return plain_output(environment, json).failed(error);
+  return plain_output(environment, json)
+      .failed(not_known("unknown verb", name, environment.verbs, "lockkeeper"));
+}
+
+// A verb that has subcommands, without one of them: `name`, which may be empty, is none.
+int without_subcommand(const VerbShape& verb, std::span<const Verb> subcommands,
+                       const std::string& name, std::span<const std::string> words,
+                       const CliEnvironment& environment) {
+  const std::string above = "lockkeeper " + verb.name;
+  if (has(words, "--help") || has(words, "-h")) {
+    const std::string text = "Examples:\n" + verb.examples + "\n" + verb.summary +
+                             ".\n\nUsage: " + above + " SUBCOMMAND [OPTIONS]\n\nSubcommands:\n" +
+                             list(subcommands) + "\n" + above +
+                             " SUBCOMMAND --help shows examples and options.\n";
+    std::fputs(text.c_str(), environment.out);
+    return 0;
+  }
+  Output out = plain_output(environment, has(words, "--json"));
+  if (!name.empty()) {
+    return out.failed(not_known(verb.name + " has no subcommand", name, subcommands, above));
+  }
+  std::string names;
+  for (const VerbShape& each : verb.subcommands) {
+    if (!names.empty()) names += &each == &verb.subcommands.back() ? " or " : ", ";
+    names += each.name;
+  }
+  return out.failed(
+      {Code::kUsage, verb.name + " needs a subcommand: " + names, "see: " + above + " --help"});
+}
+
+int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {
+  if (verb.run != nullptr) {
+    VerbContext context(environment, verb, nullptr, std::move(words));
+    return verb.run(context);
+  }
+  const VerbShape shape = verb_shape(environment, verb);
+  const std::span<const Verb> subcommands = verb.subcommands();
+  const std::size_t at = first_word(words, shape.value_flags());
+  const std::string name = at == words.size() ? "" : words[at];
+  const Verb* const subcommand = find_verb(subcommands, name);
+  if (subcommand == nullptr) {
+    return without_subcommand(shape, subcommands, name, before_dashes(words), environment);
+  }
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  VerbContext context(environment, *subcommand, &verb, std::move(words));
+  return subcommand->run(context);
 }
 
 // `help --man [VERB]`, for the build: the manual page as roff.
 int print_manual(const std::vector<std::string>& words, const CliEnvironment& environment) {
-  const std::vector<VerbShape> shapes = verb_shapes(environment);
-  std::string page = manual_overview(shapes, kVersion);
+  const VerbShape program = program_shape(environment);
+  std::string page = manual_overview(program, kVersion);
   if (words.size() > 1) {
-    const auto shape = std::ranges::find(shapes, words[1], &VerbShape::name);
-    if (shape == shapes.end()) return unknown_verb(words[1], false, environment);
+    const auto shape = std::ranges::find(program.subcommands, words[1], &VerbShape::name);
+    if (shape == program.subcommands.end()) return unknown_verb(words[1], false, environment);
     page = manual_page(*shape, kVersion);
   }
   std::fputs(page.c_str(), environment.out);
@@ -106,25 +164,20 @@ int print_manual(const std::vector<std::string>& words, const CliEnvironment& en
 }
 
 int run_words(std::vector<std::string> words, const CliEnvironment& environment) {
-  const std::size_t at = verb_place(words);
+  const std::size_t at = first_word(words, common_values());
   if (at == words.size()) return without_verb(words, environment);
   std::string name = words[at];
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
-  if (name == "help" &&
-      find_verb(environment, name) == nullptr) {  // `help VERB`, as other tools have it
+  if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
+    // `help VERB [SUBCOMMAND]`, as other tools have it
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = words.front();
-    words = {"--help"};
+    words.front() = "--help";
   }
-  const Verb* const verb = find_verb(environment, name);
-  if (verb == nullptr) {
-    const auto end = std::ranges::find(words, "--");
-    const bool json = std::find(words.begin(), end, "--json") != end;
-    return unknown_verb(name, json, environment);
-  }
-  VerbContext context(environment, *verb, std::move(words));
-  return verb->run(context);
+  const Verb* const verb = find_verb(environment.verbs, name);
+  if (verb != nullptr) return run_verb(*verb, std::move(words), environment);
+  return unknown_verb(name, has(before_dashes(words), "--json"), environment);
 }
 
 }  // namespace

@@ -1,11 +1,5 @@
 #include "cli/completion.h"
 
-#include <algorithm>
-
-#include "base/text.h"
-#include "cli/context.h"
-#include "cli/verb.h"
-
 namespace lockkeeper::cli {
 namespace {
 
@@ -25,8 +19,18 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// --- bash
-// -----------------------------------------------------------------------------------------
+// What a command is called in the scripts: "" (the program), "task", "task acquire".
+std::string below(const std::string& line, const VerbShape& subcommand) {
+  return line + (line.empty() ? "" : " ") + subcommand.name;
+}
+
+std::string names_of(const std::vector<VerbShape>& verbs) {
+  std::vector<std::string> names;
+  for (const VerbShape& verb : verbs) names.push_back(verb.name);
+  return joined(names);
+}
+
+// --- bash ----------------------------------------------------------------------------------------
 
 std::string bash_reply(const Declared& declared) {
   switch (declared.complete) {
@@ -45,28 +49,54 @@ std::string bash_reply(const Declared& declared) {
   return "COMPREPLY=()";
 }
 
-std::string bash_verb(const VerbShape& verb) {
-  std::string text = "    " + verb.name + ")\n";
-  std::string values, flags, words;
-  for (const Declared& declared : verb.arguments) {
-    if (!is_flag(declared)) {
-      if (declared.complete != Complete::kNothing) words = bash_reply(declared);
-      continue;
-    }
+// How a line goes on behind a verb, and behind its subcommands.
+std::string bash_steps(const VerbShape& shape, const std::string& line) {
+  std::string text;
+  for (const VerbShape& each : shape.subcommands) {
+    text += "          '" + line + "/" + each.name + "') line='" + below(line, each) +
+            "' values='" + joined(each.value_flags()) + "' ;;\n";
+    text += bash_steps(each, below(line, each));
+  }
+  return text;
+}
+
+std::string bash_words(const VerbShape& shape) {
+  if (!shape.subcommands.empty()) {
+    return "        0) COMPREPLY=($(compgen -W '" + names_of(shape.subcommands) +
+           "' -- \"$cur\")) ;;\n";
+  }
+  std::string text;
+  int place = 0;
+  for (const Declared& declared : shape.arguments) {
+    if (!declared.is_word()) continue;
+    text += "        " + (declared.many ? "*" : std::to_string(place++)) + ") " +
+            bash_reply(declared) + " ;;\n";
+  }
+  return text;
+}
+
+std::string bash_cases(const VerbShape& shape, const std::string& line) {
+  std::string values, flags;
+  for (const Declared& declared : shape.arguments) {
+    if (!declared.is_flag()) continue;
     flags += (flags.empty() ? "" : " ") + declared.name;
     if (declared.value_optional) flags += " " + declared.name + "=";
-    if (declared.value.empty() || declared.value_optional) continue;
+    if (!declared.takes_next()) continue;
     values += "        " + declared.name + ") " + bash_reply(declared) + "; return ;;\n";
   }
+  std::string text = "    '" + line + "')\n";
   if (!values.empty()) text += "      case $prev in\n" + values + "      esac\n";
   text += "      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '" + flags +
           "' -- \"$cur\")); return; fi\n";
-  if (!words.empty()) text += "      " + words + "\n";
-  return text + "      ;;\n";
+  if (const std::string words = bash_words(shape); !words.empty()) {
+    text += "      case $place in\n" + words + "      esac\n";
+  }
+  text += "      ;;\n";
+  for (const VerbShape& each : shape.subcommands) text += bash_cases(each, below(line, each));
+  return text;
 }
 
-// --- zsh
-// ------------------------------------------------------------------------------------------
+// --- zsh -----------------------------------------------------------------------------------------
 
 // Inside single quotes, brackets and colons of a specification.
 std::string zsh_text(const std::string& text) {
@@ -110,33 +140,76 @@ std::string zsh_flag(const Declared& declared) {
   return text + (declared.value_optional ? "=-" + help + ":" : "=" + help) + value + "'";
 }
 
-std::string zsh_verb(const VerbShape& verb) {
+std::string zsh_leaf(const VerbShape& verb) {
   std::string text = "      " + verb.name + ")\n";
-  if (verb.takes_command) text += "        _lockkeeper_command && return\n";
+  if (verb.takes_command()) text += "        _lockkeeper_command && return\n";
   text += "        _arguments -s";
+  int place = 0;
   for (const Declared& declared : verb.arguments) {
-    if (declared.name.starts_with("-- ")) continue;  // by _lockkeeper_command
+    if (declared.is_command()) continue;  // by _lockkeeper_command
     text += " \\\n          ";
-    text += is_flag(declared) ? zsh_flag(declared)
-                              : "'*:" + zsh_text(declared.name) + ":" + zsh_action(declared) + "'";
+    if (declared.is_flag()) {
+      text += zsh_flag(declared);
+    } else {
+      text += "'" + (declared.many ? "*" : std::to_string(++place)) + ":" +
+              zsh_text(declared.name) + ":" + zsh_action(declared) + "'";
+    }
   }
   return text + "\n        ;;\n";
 }
 
-// The flags of every verb, which may stand before it.
-std::vector<Declared> common_flags(const std::vector<VerbShape>& verbs) {
-  std::vector<Declared> flags;
-  for (const VerbShape& verb : verbs) {
-    for (const Declared& declared : verb.arguments) {
-      const auto same = [&](const Declared& known) { return known.name == declared.name; };
-      if (declared.common && std::ranges::none_of(flags, same)) flags.push_back(declared);
+// A function for the program, and one for each verb with subcommands.
+std::string zsh_function(const VerbShape& shape, const std::string& name) {
+  std::string names, cases, flags, functions;
+  for (const Declared& flag : shape.arguments) flags += " \\\n    " + zsh_flag(flag);
+  for (const VerbShape& each : shape.subcommands) {
+    names += "    '" + each.name + ":" + zsh_text(each.summary) + "'\n";
+    if (each.subcommands.empty()) {
+      cases += zsh_leaf(each);
+      continue;
     }
+    const std::string function = name + "_" + each.name;
+    cases += "      " + each.name + ") " + function + " ;;\n";
+    functions += zsh_function(each, function);
   }
-  return flags;
+  return functions + name +
+         "() {\n"
+         "  local curcontext=$curcontext state line\n"
+         "  local -a names\n"
+         "  names=(\n" +
+         names +
+         "  )\n"
+         "  _arguments -C" +
+         flags +
+         " \\\n    '1: :->name' '*:: :->rest'\n"
+         "  case $state in\n"
+         "    name) _describe command names ;;\n"
+         "    rest)\n"
+         "      case $line[1] in\n" +
+         cases +
+         "      esac\n"
+         "      ;;\n"
+         "  esac\n"
+         "}\n";
 }
 
-// --- fish
-// -----------------------------------------------------------------------------------------
+constexpr std::string_view kZshFunctions =
+    "_lockkeeper_agents() {\n"
+    "  local -a agents\n"
+    "  agents=(${(f)\"$(lockkeeper completion agents 2>/dev/null)\"})\n"
+    "  compadd -a agents\n"
+    "}\n"
+    "# What follows `--` is completed as a command line of its own.\n"
+    "_lockkeeper_command() {\n"
+    "  local dashes=${words[(i)--]}\n"
+    "  (( dashes < CURRENT )) || return 1\n"
+    "  shift $dashes words\n"
+    "  (( CURRENT -= dashes ))\n"
+    "  _normal\n"
+    "  return 0\n"
+    "}\n";
+
+// --- fish ----------------------------------------------------------------------------------------
 
 std::string fish_quote(const std::string& text) {
   std::string out = "'";
@@ -170,164 +243,124 @@ std::string fish_flag(const Declared& declared) {
   return text + " -d " + fish_quote(declared.help) + "\n";
 }
 
-std::string fish_verb(const VerbShape& verb, const std::string& program) {
-  const std::string begin = "complete -c " + program + " -n ";
-  const std::string here = begin + "'__lockkeeper_verb_is " + verb.name + "'";
-  std::string text = begin + "'not __lockkeeper_verb' -f -a " + verb.name + " -d " +
-                     fish_quote(verb.summary) + "\n";
-  bool words = false;
-  for (const Declared& declared : verb.arguments) {
-    if (is_flag(declared)) {
-      text += here + fish_flag(declared);
-    } else if (declared.complete != Complete::kNothing) {
-      text += here + fish_action(declared) + "\n";
-      words = true;
-    }
-  }
-  if (!words) text += here + " -f\n";
-  if (verb.takes_command) {
-    text += begin + "'__lockkeeper_command_of " + verb.name +
-            "' -x -a '(complete -C (__lockkeeper_command))'\n";
+std::string fish_steps(const VerbShape& shape, const std::string& line) {
+  std::string text;
+  for (const VerbShape& each : shape.subcommands) {
+    text += "          case '" + line + "/" + each.name + "'\n            set line '" +
+            below(line, each) + "'\n            set values " + joined(each.value_flags()) + "\n";
+    text += fish_steps(each, below(line, each));
   }
   return text;
 }
 
-// Which verb the line has, and what follows `--`.
-constexpr std::string_view kFishFunctions =
-    "function __lockkeeper_words\n"
-    "  set -l words (commandline -opc)\n"
-    "  set -l at 2\n"
-    "  while test $at -le (count $words)\n"
-    "    switch $words[$at]\n"
-    "      case --agent --session --realm --store\n"
-    "        set at (math $at + 1)\n"
-    "      case '-*'\n"
-    "      case '*'\n"
-    "        string join \\n -- $words[$at..-1]\n"
-    "        return 0\n"
-    "    end\n"
-    "    set at (math $at + 1)\n"
-    "  end\n"
-    "  return 1\n"
-    "end\n"
-    "function __lockkeeper_verb\n"
-    "  __lockkeeper_words >/dev/null\n"
-    "end\n"
-    "function __lockkeeper_verb_is\n"
-    "  set -l words (__lockkeeper_words)\n"
-    "  and test \"$words[1]\" = $argv[1]\n"
-    "  and not contains -- -- $words\n"
-    "end\n"
-    "function __lockkeeper_command_of\n"
-    "  set -l words (__lockkeeper_words)\n"
-    "  and test \"$words[1]\" = $argv[1]\n"
-    "  and contains -- -- $words\n"
-    "end\n"
-    "function __lockkeeper_command\n"
-    "  set -l words (__lockkeeper_words)\n"
-    "  set -l at (contains -i -- -- $words)\n"
-    "  set -l words (string escape -- $words[(math $at + 1)..-1]) (commandline -ct)\n"
-    "  string join ' ' -- $words\n"
-    "end\n";
+std::string fish_rules(const VerbShape& shape, const std::string& line) {
+  const std::string begin = "complete -c lockkeeper -n ";
+  const std::string at = begin + "'__lockkeeper_at \"" + line + "\"";
+  const std::string anywhere = at + " -ge 0'";
+  std::string text = anywhere + " -f\n";
+  int place = 0;
+  for (const Declared& declared : shape.arguments) {
+    if (declared.is_flag()) text += anywhere + fish_flag(declared);
+    if (!declared.is_word()) continue;
+    text += at + (declared.many ? " -ge " : " -eq ") + std::to_string(place++) + "'" +
+            fish_action(declared) + "\n";
+  }
+  if (shape.takes_command()) {
+    text += begin + "'__lockkeeper_command_of \"" + line +
+            "\"' -x -a '(complete -C (__lockkeeper_command))'\n";
+  }
+  for (const VerbShape& each : shape.subcommands) {
+    text += at + " -eq 0' -a " + each.name + " -d " + fish_quote(each.summary) + "\n";
+    text += fish_rules(each, below(line, each));
+  }
+  return text;
+}
+
+// What the line has: the verb with its subcommand, how many words behind it, what follows `--`.
+std::string fish_functions(const VerbShape& program) {
+  return "function __lockkeeper_line\n"
+         "  set -l words (commandline -opc)\n"
+         "  set -l line ''\n"
+         "  set -l place 0\n"
+         "  set -l values " +
+         joined(program.value_flags()) +
+         "\n"
+         "  set -l at 2\n"
+         "  while test $at -le (count $words)\n"
+         "    set -l word $words[$at]\n"
+         "    switch $word\n"
+         "      case --\n"
+         "        break\n"
+         "      case '-*'\n"
+         "        contains -- $word $values; and set at (math $at + 1)\n"
+         "      case '*'\n"
+         "        switch \"$line/$word\"\n" +
+         fish_steps(program, "") +
+         "          case '*'\n"
+         "            set place (math $place + 1)\n"
+         "        end\n"
+         "    end\n"
+         "    set at (math $at + 1)\n"
+         "  end\n"
+         "  string join \\n -- \"$line\" $place $words[$at..-1]\n"
+         "end\n"
+         "function __lockkeeper_at\n"
+         "  set -l line (__lockkeeper_line)\n"
+         "  test \"$line[1]\" = $argv[1]; and test (count $line) -eq 2\n"
+         "  and test $line[2] $argv[2] $argv[3]\n"
+         "end\n"
+         "function __lockkeeper_command_of\n"
+         "  set -l line (__lockkeeper_line)\n"
+         "  test \"$line[1]\" = $argv[1]; and test (count $line) -gt 2\n"
+         "end\n"
+         "function __lockkeeper_command\n"
+         "  set -l line (__lockkeeper_line)\n"
+         "  set -l words (string escape -- $line[4..-1]) (commandline -ct)\n"
+         "  string join ' ' -- $words\n"
+         "end\n";
+}
 
 }  // namespace
 
-std::string bash_completion(const std::vector<VerbShape>& verbs) {
-  std::string names, cases;
-  for (const VerbShape& verb : verbs) {
-    names += (names.empty() ? "" : " ") + verb.name;
-    cases += bash_verb(verb);
-  }
+std::string bash_completion(const VerbShape& program) {
   return "# bash completion for lockkeeper; made by: lockkeeper completion bash\n"
          "_lockkeeper() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb= i\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "  local line= place=0 values='" +
+         joined(program.value_flags()) +
+         "' word i\n"
          "  COMPREPLY=()\n"
          "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    case ${COMP_WORDS[i]} in\n"
-         "      --agent | --session | --realm | --store) ((i++)) ;;\n"
-         "      -*) ;;\n"
-         "      *) verb=${COMP_WORDS[i]}; break ;;\n"
+         "    word=${COMP_WORDS[i]}\n"
+         "    case $word in\n"
+         "      --) compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+         "      -*) if [[ \" $values \" == *\" $word \"* ]]; then ((i++)); fi ;;\n"
+         "      *)\n"
+         "        case \"$line/$word\" in\n" +
+         bash_steps(program, "") +
+         "          *) ((place++)) ;;\n"
+         "        esac\n"
+         "        ;;\n"
          "    esac\n"
          "  done\n"
-         "  case $verb in\n"
-         "    '') COMPREPLY=($(compgen -W '" +
-         names + " --help --version' -- \"$cur\")) ;;\n" + cases +
+         "  case $line in\n" +
+         bash_cases(program, "") +
          "  esac\n"
          "}\n"
          "complete -F _lockkeeper lockkeeper lk\n";
 }
 
-std::string zsh_completion(const std::vector<VerbShape>& verbs) {
-  std::string names, cases, flags;
-  for (const Declared& flag : common_flags(verbs)) flags += " " + zsh_flag(flag) + " \\\n   ";
-  for (const VerbShape& verb : verbs) {
-    names += "    '" + verb.name + ":" + zsh_text(verb.summary) + "'\n";
-    cases += zsh_verb(verb);
-  }
+std::string zsh_completion(const VerbShape& program) {
   return "#compdef lockkeeper lk\n"
-         "# zsh completion for lockkeeper; made by: lockkeeper completion zsh\n"
-         "_lockkeeper_agents() {\n"
-         "  local -a agents\n"
-         "  agents=(${(f)\"$(lockkeeper completion agents 2>/dev/null)\"})\n"
-         "  compadd -a agents\n"
-         "}\n"
-         "# What follows `--` is completed as a command line of its own.\n"
-         "_lockkeeper_command() {\n"
-         "  local dashes=${words[(i)--]}\n"
-         "  (( dashes < CURRENT )) || return 1\n"
-         "  shift $dashes words\n"
-         "  (( CURRENT -= dashes ))\n"
-         "  _normal\n"
-         "  return 0\n"
-         "}\n"
-         "_lockkeeper() {\n"
-         "  local curcontext=$curcontext state line\n"
-         "  local -a verbs\n"
-         "  verbs=(\n" +
-         names +
-         "  )\n"
-         "  _arguments -C" +
-         flags +
-         " '--version[print the version]' \\\n"
-         "    '1: :->verb' '*:: :->rest'\n"
-         "  case $state in\n"
-         "    verb) _describe verb verbs ;;\n"
-         "    rest)\n"
-         "      case $line[1] in\n" +
-         cases +
-         "      esac\n"
-         "      ;;\n"
-         "  esac\n"
-         "}\n"
+         "# zsh completion for lockkeeper; made by: lockkeeper completion zsh\n" +
+         std::string(kZshFunctions) + zsh_function(program, "_lockkeeper") +
          "if [[ $funcstack[1] == _lockkeeper ]]; then _lockkeeper \"$@\"; else compdef _lockkeeper "
          "lockkeeper lk; fi\n";
 }
 
-std::string fish_completion(const std::vector<VerbShape>& verbs) {
-  std::string text = "# fish completion for lockkeeper; made by: lockkeeper completion fish\n";
-  text += kFishFunctions;
-  for (const char* const program : {"lockkeeper", "lk"}) {
-    const std::string begin = std::string("complete -c ") + program + " -n 'not __lockkeeper_verb'";
-    for (const Declared& flag : common_flags(verbs)) text += begin + fish_flag(flag);
-    text += begin + " -l version -d 'print the version'\n";
-    for (const VerbShape& verb : verbs) text += fish_verb(verb, program);
-  }
-  return text;
-}
-
-bool is_flag(const Arguments::Declared& declared) {
-  return declared.name.starts_with("--") && !declared.name.starts_with("-- ");
-}
-
-std::vector<VerbShape> verb_shapes(const CliEnvironment& environment) {
-  std::vector<VerbShape> all;
-  for (const Verb& verb : environment.verbs) {
-    VerbContext context(environment, verb, VerbContext::Describe{});
-    verb.run(context);  // stops at parse()
-    all.push_back({std::string(verb.name), std::string(verb.summary), std::string(verb.examples),
-                   context.arguments().declared(), context.arguments().takes_command()});
-  }
-  return all;
+std::string fish_completion(const VerbShape& program) {
+  return "# fish completion for lockkeeper; made by: lockkeeper completion fish\n" +
+         fish_functions(program) + fish_rules(program, "") + "complete -c lk -w lockkeeper\n";
 }
 
 }  // namespace lockkeeper::cli

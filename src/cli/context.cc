@@ -23,18 +23,28 @@ bool asks_for_json(const std::vector<std::string>& words) {
   return false;
 }
 
+std::string full_name(const Verb& verb, const Verb* above) {
+  return (above == nullptr ? "" : std::string(above->name) + " ") + std::string(verb.name);
+}
+
 }  // namespace
 
-VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb,
+VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
                          std::vector<std::string> words)
     : environment_(environment),
       verb_(verb),
+      name_(full_name(verb, above)),
       words_(std::move(words)),
       describing_(false),
       output_(output_options()) {}
 
-VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, Describe)
-    : environment_(environment), verb_(verb), describing_(true), output_(output_options()) {}
+VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
+                         Describe)
+    : environment_(environment),
+      verb_(verb),
+      name_(full_name(verb, above)),
+      describing_(true),
+      output_(output_options()) {}
 
 OutputOptions VerbContext::output_options() const {
   OutputOptions options;
@@ -76,18 +86,15 @@ std::optional<int> VerbContext::parse() {
   if (common_.help) {
     std::string text = "Examples:\n";
     text += verb_.examples;
-    text +=
-        "\n" + std::string(verb_.summary) + ".\n\nUsage: " + arguments_.usage(verb_.name) + "\n";
+    text += "\n" + std::string(verb_.summary) + ".\n\nUsage: " + arguments_.usage(name_) + "\n";
     text += arguments_.help();
     std::fputs(text.c_str(), environment_.out);
     return 0;
   }
   if (parsed) return std::nullopt;
   Error error = parsed.error();
-  error.message = std::string(verb_.name) + ": " + error.message;
-  if (error.hint.starts_with("see:")) {
-    error.hint = "see: lockkeeper " + std::string(verb_.name) + " --help";
-  }
+  error.message = name_ + ": " + error.message;
+  if (error.hint.starts_with("see:")) error.hint = "see: lockkeeper " + name_ + " --help";
   return output_.failed(error);
 }
 
@@ -95,8 +102,12 @@ std::optional<int> VerbContext::parse_some(const std::vector<std::string>& targe
                                            std::string_view what) {
   if (const auto status = parse()) return status;
   if (!target.empty()) return std::nullopt;
-  return output_.failed({Code::kUsage, std::string(verb_.name) + " needs " + std::string(what),
-                         "see: lockkeeper " + std::string(verb_.name) + " --help"});
+  return refuse_usage("needs " + std::string(what));
+}
+
+int VerbContext::refuse_usage(std::string_view message) {
+  return output_.failed(
+      {Code::kUsage, name_ + " " + std::string(message), "see: lockkeeper " + name_ + " --help"});
 }
 
 Result<realm::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {

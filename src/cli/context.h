@@ -50,20 +50,24 @@ struct OpenLocks {
 
 class VerbContext {
  public:
-  // `words`: the command line without program and verb. `environment` and `verb` must outlive it.
-  VerbContext(const CliEnvironment& environment, const Verb& verb, std::vector<std::string> words);
+  // `words`: the command line without program and verb. `above`: the verb whose subcommand this is,
+  // or null. All three must outlive it.
+  VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
+              std::vector<std::string> words);
 
   // For completion: a context whose parse() only lets the declarations be seen.
   struct Describe {};
-  VerbContext(const CliEnvironment& environment, const Verb& verb, Describe);
+  VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above, Describe);
 
   Arguments& arguments() { return arguments_; }
 
   // Parses what was declared. nullopt: go on. Else the exit status to return at once: help was
   // shown, or the words were refused as usage.
   std::optional<int> parse();
-  // As parse(), and at least one word must have been given for `target`.
+  // As parse(), and at least one word must have been given for `target`. Else: VERB needs `what`.
   std::optional<int> parse_some(const std::vector<std::string>& target, std::string_view what);
+  // Prints that the words make no sense, "task sweep " + message, and returns the exit status.
+  int refuse_usage(std::string_view message);
 
   const CommonOptions& common() const { return common_; }
   // For a verb whose own --agent turned out to name the caller.
@@ -101,6 +105,7 @@ class VerbContext {
 
   const CliEnvironment& environment_;
   const Verb& verb_;
+  const std::string name_;  // "acquire", "task acquire"
   const std::vector<std::string> words_;
   const bool describing_;
   CommonOptions common_;

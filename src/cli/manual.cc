@@ -62,7 +62,7 @@ std::string example(std::string_view text) {
 
 std::string argument(const Declared& declared) {
   std::string text = ".TP\n";
-  if (!is_flag(declared))
+  if (!declared.is_flag())
     return text + italic(declared.name) + "\n" + roff_text(declared.help) + "\n";
   if (!declared.brief.empty()) text += bold(declared.brief) + ", ";
   text += bold(declared.name);
@@ -74,12 +74,21 @@ std::string argument(const Declared& declared) {
   return text + "\n" + roff_text(declared.help) + "\n";
 }
 
-std::string arguments(const VerbShape& verb, bool common, const char* heading) {
+std::string arguments(const VerbShape& verb, bool common) {
   std::string text;
   for (const Declared& declared : verb.arguments) {
     if (declared.common == common) text += argument(declared);
   }
-  return text.empty() ? text : std::string(".SH ") + heading + "\n" + text;
+  return text;
+}
+
+// `name`: "lockkeeper task acquire".
+std::string synopsis(const std::string& name, const VerbShape& verb) {
+  std::string text = bold(name) + " [\\fIOPTIONS\\fR]";
+  for (const Declared& declared : verb.arguments) {
+    if (!declared.is_flag()) text += " " + italic(declared.name);
+  }
+  return text + "\n";
 }
 
 std::string exit_statuses() {
@@ -147,14 +156,14 @@ std::string roff_text(std::string_view text) {
   return out;
 }
 
-std::string manual_overview(const std::vector<VerbShape>& verbs, std::string_view version) {
+std::string manual_overview(const VerbShape& program, std::string_view version) {
   std::string text = title("lockkeeper", version);
   text +=
       ".SH NAME\nlockkeeper \\- locks for coding agents that share a repository\n"
       ".SH SYNOPSIS\n\\fBlockkeeper\\fR \\fIVERB\\fR [\\fIOPTIONS\\fR] [\\fIRESOURCE\\fR ...]\n";
   text += std::string(kIntroduction) + ".SH VERBS\n";
   std::string pages;
-  for (const VerbShape& verb : verbs) {
+  for (const VerbShape& verb : program.subcommands) {
     text += ".TP\n" + bold("lockkeeper-" + verb.name) + "(1)\n" + roff_text(verb.summary) + ".\n";
     pages += ",\n" + bold("lockkeeper-" + verb.name) + "(1)";
   }
@@ -163,17 +172,27 @@ std::string manual_overview(const std::vector<VerbShape>& verbs, std::string_vie
 }
 
 std::string manual_page(const VerbShape& verb, std::string_view version) {
-  const std::string name = "lockkeeper-" + verb.name;
-  std::string text = title(name, version);
-  text += ".SH NAME\n" + roff_text(name) + " \\- " + roff_text(small_first(verb.summary)) + "\n";
-  text += ".SH SYNOPSIS\n" + bold("lockkeeper " + verb.name) + " [\\fIOPTIONS\\fR]";
-  for (const Declared& declared : verb.arguments) {
-    if (!is_flag(declared)) text += " " + italic(declared.name);
+  const std::string page = "lockkeeper-" + verb.name;
+  const std::string name = "lockkeeper " + verb.name;
+  std::string text = title(page, version);
+  text += ".SH NAME\n" + roff_text(page) + " \\- " + roff_text(small_first(verb.summary)) + "\n";
+  text += ".SH SYNOPSIS\n";
+  if (verb.subcommands.empty()) text += synopsis(name, verb);
+  for (const VerbShape& each : verb.subcommands) {
+    text += synopsis(name + " " + each.name, each) + ".br\n";
   }
-  text += "\n.SH DESCRIPTION\n" + roff_text(verb.summary) + ".\n";
-  text += arguments(verb, false, "OPTIONS");
-  text += arguments(verb, true, "OPTIONS OF EVERY VERB");
-  text += ".SH EXAMPLES\n" + example(verb.examples);
+  text += ".SH DESCRIPTION\n" + roff_text(verb.summary) + ".\n";
+  if (!verb.subcommands.empty()) {
+    text += ".SH SUBCOMMANDS\n";
+  } else if (const std::string own = arguments(verb, false); !own.empty()) {
+    text += ".SH OPTIONS\n" + own;
+  }
+  for (const VerbShape& each : verb.subcommands) {
+    text += ".SS " + roff_text(each.name) + "\n" + roff_text(each.summary) + ".\n";
+    text += arguments(each, false) + ".PP\n" + example(each.examples);
+  }
+  text += ".SH OPTIONS OF EVERY VERB\n" + arguments(verb, true);
+  if (verb.subcommands.empty()) text += ".SH EXAMPLES\n" + example(verb.examples);
   return text + ".SH EXIT STATUS\nAs in " + bold("lockkeeper") + "(1).\n.SH SEE ALSO\n" +
          bold("lockkeeper") + "(1), " + bold("lockkeeper.toml") + "(5)\n";
 }

@@ -4,15 +4,14 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "cli/completion.h"
+#include "cli/shape.h"
 
 namespace lockkeeper::cli {
 
 // lockkeeper(1): the verbs, the files, the exit statuses.
-std::string manual_overview(const std::vector<VerbShape>& verbs, std::string_view version);
-// lockkeeper-VERB(1).
+std::string manual_overview(const VerbShape& program, std::string_view version);
+// lockkeeper-VERB(1), with its subcommands.
 std::string manual_page(const VerbShape& verb, std::string_view version);
 
 // Text as roff has it: nothing in it is taken as a request or an escape, and it is ASCII.

@@ -2,8 +2,10 @@
 //
 // A verb's function declares its arguments on the context, calls parse(), acts, and returns the
 // exit status. Help and completion run the same function up to parse(), so they cannot go stale.
+// A verb such as `task` has subcommands instead of a function; each is a verb again.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace lockkeeper::cli {
@@ -11,10 +13,20 @@ namespace lockkeeper::cli {
 class VerbContext;
 
 struct Verb {
+  using Run = int (*)(VerbContext&);
+  using Subcommands = std::span<const Verb> (*)();
+
+  constexpr Verb(std::string_view named, std::string_view one_line, std::string_view shell,
+                 Run does)
+      : name(named), summary(one_line), examples(shell), run(does) {}
+  constexpr Verb(std::string_view named, std::string_view one_line, Subcommands has)
+      : name(named), summary(one_line), subcommands(has) {}
+
   std::string_view name;
-  std::string_view summary;   // one line
-  std::string_view examples;  // lines of shell, shown first by --help
-  int (*run)(VerbContext&);
+  std::string_view summary;   // one line; a subcommand without one is shown nowhere
+  std::string_view examples;  // lines of shell, shown first by --help; else the first of each below
+  Run run = nullptr;          // null: it has subcommands
+  Subcommands subcommands = nullptr;
 };
 
 }  // namespace lockkeeper::cli

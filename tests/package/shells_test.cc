@@ -99,6 +99,25 @@ TEST_F(Shells, FishOffersVerbsFlagsValuesFilesAndAgents) {
   EXPECT_THAT(fish("lockkeeper run some_file -- l"), HasSubstr("ls"));
 }
 
+TEST_F(Shells, FishKnowsTheSubcommands) {
+  if (!has("fish")) GTEST_SKIP() << "no fish";
+  EXPECT_THAT(fish("lockkeeper task "), HasSubstr("acquire\tTake a task"));
+  EXPECT_THAT(fish("lockkeeper task "), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lk task --root some_folder sw"), HasSubstr("sweep\t"));
+  EXPECT_THAT(fish("lockkeeper workflow run some"), HasSubstr("some_file"));
+  EXPECT_THAT(fish("lockkeeper workflow run some"), Not(HasSubstr("status")));
+  EXPECT_THAT(fish("lockkeeper workflow run some_file some"), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper workflow run --"), HasSubstr("--jobs"));
+  EXPECT_THAT(fish("lockkeeper workflow run --"), Not(HasSubstr("--scopes")));
+  EXPECT_THAT(fish("lockkeeper workflow lock --"), HasSubstr("--scopes"));
+  EXPECT_THAT(fish("lockkeeper workflow run some_file -- l"), HasSubstr("ls"));
+  EXPECT_THAT(fish("lockkeeper layout add "), HasSubstr("mkdir"));
+  EXPECT_THAT(fish("lockkeeper layout add mkdir some"), HasSubstr("some_folder/"));
+  EXPECT_THAT(fish("lockkeeper layout add mkdir some"), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper task lock-file some"), Not(HasSubstr("some_file")));
+  EXPECT_THAT(fish("lockkeeper task lock-file T-1 a some"), HasSubstr("some_file"));
+}
+
 TEST_F(Shells, ZshOffersVerbsFlagsValuesFilesAndAgents) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   EXPECT_EQ(zsh("lockkeeper acq"), "<lockkeeper acquire >");
@@ -113,6 +132,23 @@ TEST_F(Shells, ZshOffersVerbsFlagsValuesFilesAndAgents) {
   EXPECT_EQ(zsh("lockkeeper completion f"), "<lockkeeper completion fish >");
   EXPECT_EQ(zsh("lockkeeper run some_fi"), "<lockkeeper run some_file >");
   EXPECT_EQ(zsh("lockkeeper run a -- ls some_fi"), "<lockkeeper run a -- ls some_file >");
+}
+
+TEST_F(Shells, ZshKnowsTheSubcommands) {
+  if (!has("zsh")) GTEST_SKIP() << "no zsh";
+  EXPECT_EQ(zsh("lockkeeper task acq"), "<lockkeeper task acquire >");
+  EXPECT_EQ(zsh("lk task --root some_folder sw"), "<lk task --root some_folder sweep >");
+  EXPECT_EQ(zsh("lockkeeper workflow run some_fi"), "<lockkeeper workflow run some_file >");
+  EXPECT_EQ(zsh("lockkeeper workflow run a some_fi"), "<lockkeeper workflow run a some_fi>");
+  EXPECT_EQ(zsh("lockkeeper workflow run --jo"), "<lockkeeper workflow run --jobs=>");
+  EXPECT_EQ(zsh("lockkeeper workflow run --sco"), "<lockkeeper workflow run --sco>");
+  EXPECT_EQ(zsh("lockkeeper workflow lock --sco"), "<lockkeeper workflow lock --scopes=>");
+  EXPECT_EQ(zsh("lockkeeper workflow run a -- ls some_fi"),
+            "<lockkeeper workflow run a -- ls some_file >");
+  EXPECT_EQ(zsh("lockkeeper layout add mk"), "<lockkeeper layout add mkdir >");
+  EXPECT_EQ(zsh("lockkeeper layout add mkdir some"), "<lockkeeper layout add mkdir some_folder/>");
+  EXPECT_EQ(zsh("lockkeeper task lock-file T-1 a some_fi"),
+            "<lockkeeper task lock-file T-1 a some_file >");
 }
 
 }  // namespace

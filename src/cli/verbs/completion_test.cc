@@ -23,7 +23,8 @@ std::string bash_offers(const std::string& words) {
   const std::string program =
       "source " + folder.file("script") + "; COMP_WORDS=(" + words +
       "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; cd " + folder.path() +
-      "; touch some_file; _lockkeeper; echo \"${COMPREPLY[*]}\" >" + folder.file("out");
+      "; touch some_file; mkdir some_folder; _lockkeeper; echo \"${COMPREPLY[*]}\" >" +
+      folder.file("out");
   const int status = std::system(("bash -c " + shell_quote(program)).c_str());
   EXPECT_EQ(status, 0);
   std::ifstream stream(folder.file("out"));
@@ -49,23 +50,28 @@ TEST(Completion, bash_offers_verbs_flags_values_and_files) {
   EXPECT_EQ(bash_offers("lockkeeper --agent x rel"), "release");
   EXPECT_EQ(bash_offers("lockkeeper acquire --req"), "--request-id");
   EXPECT_EQ(bash_offers("lockkeeper acquire --mode s"), "shared");
-  EXPECT_EQ(bash_offers("lockkeeper acquire some"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper acquire some_fi"), "some_file");
   EXPECT_EQ(bash_offers("lockkeeper completion f"), "fish");
+  EXPECT_EQ(bash_offers("lockkeeper run x -- some_fi"), "some_file");
 }
 
-TEST(Verbs, each_has_examples_a_summary_and_help_within_80_columns) {
-  for (const Verb& verb : all_verbs()) {
-    EXPECT_FALSE(verb.summary.empty());
-    EXPECT_LE(verb.name.size(), 11U);
-    const std::string name(verb.name);
-    const std::string help = said({name, "--help"});
-    EXPECT_TRUE(help.starts_with("Examples:\n  lockkeeper ")) << name;
-    std::size_t columns = 0;
-    for (const char c : help) {
-      columns = c == '\n' ? 0 : columns + ((c & '\xc0') != '\x80' ? 1U : 0U);
-      ASSERT_LE(columns, 80U) << name;
-    }
-  }
+TEST(Completion, bash_knows_the_subcommands_and_what_each_takes) {
+  EXPECT_EQ(bash_offers("lockkeeper task ''"), "acquire lock-file release list sweep");
+  EXPECT_EQ(bash_offers("lockkeeper task --root spec sw"), "sweep");
+  EXPECT_EQ(bash_offers("lockkeeper workflow run some_fi"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper workflow run some_file some"), "");
+  EXPECT_EQ(bash_offers("lockkeeper workflow run --jo"), "--jobs");
+  EXPECT_EQ(bash_offers("lockkeeper workflow run --sc"), "") << "that is of lock";
+  EXPECT_EQ(bash_offers("lockkeeper workflow lock --sc"), "--scopes");
+  EXPECT_EQ(bash_offers("lockkeeper workflow --output out run --jobs 4 some_fi"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper layout add m"), "mkdir");
+  EXPECT_EQ(bash_offers("lockkeeper layout add mkdir some"), "some_folder");
+  EXPECT_EQ(bash_offers("lockkeeper layout add --mode read mkdir some"), "some_folder");
+  EXPECT_EQ(bash_offers("lockkeeper task lock-file some"), "") << "a task, not a file";
+  EXPECT_EQ(bash_offers("lockkeeper task lock-file T-1 a some_fi"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper message send --type que"), "question");
+  EXPECT_EQ(bash_offers("lockkeeper completion ''"), "bash zsh fish");
+  EXPECT_EQ(bash_offers("lockkeeper nonsense ''"), "");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // `completion`: scripts for three shells, made from the verbs' own declarations.
 #include <set>
 
-#include "base/text.h"
 #include "cli/completion.h"
 #include "cli/verbs/verbs.h"
 
@@ -9,7 +8,8 @@ namespace lockkeeper::cli {
 namespace {
 
 // For the scripts: who holds or waits for anything here. Silent where that cannot be told.
-int print_agents(VerbContext& context) {
+int completion_agents(VerbContext& context) {
+  if (const auto status = context.parse()) return *status;
   auto open = context.open(std::vector<std::string>{});
   if (!open) return 0;
   const auto reply = (*open)->locks.list({});
@@ -21,26 +21,30 @@ int print_agents(VerbContext& context) {
   return 0;
 }
 
+template <std::string script(const VerbShape&)>
+int completion_script(VerbContext& context) {
+  if (const auto status = context.parse()) return *status;
+  const std::string text = script(program_shape(context.environment()));
+  std::fputs(text.c_str(), context.environment().out);
+  return 0;
+}
+
+constexpr Verb kCompletionSubcommands[] = {
+    {"bash", "A script for bash",
+     "  lockkeeper completion bash > /etc/bash_completion.d/lockkeeper\n",
+     completion_script<bash_completion>},
+    {"zsh", "A script for zsh", "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n",
+     completion_script<zsh_completion>},
+    {"fish", "A script for fish",
+     "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
+     completion_script<fish_completion>},
+    {"agents", {}, {}, completion_agents},
+};
+
 }  // namespace
 
-int completion_verb(VerbContext& context) {
-  std::vector<std::string> words;
-  context.arguments().words("SHELL", words, "bash, zsh or fish");
-  context.arguments().offer({"bash", "zsh", "fish"});
-  if (const auto status = context.parse_some(words, "a shell: bash, zsh or fish")) return *status;
-  const std::string& shell = words.front();
-  if (shell == "agents" && words.size() == 1) return print_agents(context);
-  using Script = std::string (*)(const std::vector<VerbShape>&);
-  const Script script = shell == "bash"   ? bash_completion
-                        : shell == "zsh"  ? zsh_completion
-                        : shell == "fish" ? fish_completion
-                                          : nullptr;
-  if (script == nullptr || words.size() > 1) {
-    return context.out().failed({Code::kUsage, "completion: unknown shell " + quote(words.back()),
-                                 "give one of bash, zsh, fish"});
-  }
-  std::fputs(script(verb_shapes(context.environment())).c_str(), context.environment().out);
-  return 0;
+std::span<const Verb> completion_subcommands() {
+  return kCompletionSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -1,22 +1,15 @@
 // `config show`: the settings in force, and where each comes from.
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
+namespace {
 
-int config_verb(VerbContext& context) {
-  std::vector<std::string> words;
-  context.arguments().words("show", words, "the one thing to do with it");
-  context.arguments().offer({"show"});
-  if (const auto status = context.parse_some(words, "a word: show")) return *status;
+int config_show(VerbContext& context) {
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (words != std::vector<std::string>{"show"}) {
-    return out.failed({Code::kUsage, "config: unknown word " + quote(words.back()),
-                       "the settings are changed in lockkeeper.toml; see: lockkeeper config show"});
-  }
   const auto realm = context.realm({});
   if (!realm) return out.failed(realm.error());
   const auto settings = realm::load_settings(*realm, context.runtime().env);
@@ -35,6 +28,19 @@ int config_verb(VerbContext& context) {
   out.text("realm  " + realm->root + "\nstore  " + realm->store_folder + "\n");
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;
+}
+
+constexpr Verb kConfigSubcommands[] = {
+    {"show", "The settings, and the line of lockkeeper.toml that sets each",
+     "  lockkeeper config show\n"
+     "  lockkeeper config show --json\n",
+     config_show},
+};
+
+}  // namespace
+
+std::span<const Verb> config_subcommands() {
+  return kConfigSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -1,4 +1,4 @@
-// `coordinator`: the operations of the coordinator (seed 001) by their own names and results.
+// `coordinator`: the operations of the coordinator by their own names and results.
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -13,21 +13,15 @@ namespace {
 namespace coordinator = dialect::coordinator;
 
 struct CoordinatorOptions {
-  std::vector<std::string> words;  // the operation, then paths
-  std::vector<std::string> file_paths;
+  std::vector<std::string> paths;
   std::optional<std::string> reason, ttl_minutes, agent_id, agent_type, session_id;
 };
 
-void declare(Arguments& arguments, CoordinatorOptions& options) {
-  arguments.words("acquire|release|check [FILE_PATH…]", options.words,
-                  "what to do; paths from the realm's root, or keys");
-  arguments.offer({"acquire", "release", "check"});
-  arguments.values("--file-path", options.file_paths, "PATH",
-                   "the same as a word; may be repeated");
+void declare(Arguments& arguments, CoordinatorOptions& options, std::string placeholder) {
+  arguments.words(std::move(placeholder), options.paths, "paths from the realm's root, or keys");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--reason", options.reason, "TEXT", "what others are told");
-  arguments.value("--ttl-minutes", options.ttl_minutes, "N",
-                  "1 to 480 (else LOCK_TTL_MINUTES, 120)");
+  arguments.values("--file-path", options.paths, "PATH", "the same as a word");
+  arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--agent-id", options.agent_id, "NAME", "the same as --agent (else AGENT_ID)");
   arguments.value("--session-id", options.session_id, "ID",
                   "the same as --session (else SESSION_ID)");
@@ -141,24 +135,9 @@ int check(VerbContext& context, coordinator::Coordinator& door,
   return 0;
 }
 
-}  // namespace
-
-int coordinator_verb(VerbContext& context) {
-  CoordinatorOptions options;
-  declare(context.arguments(), options);
-  const auto parsed = context.parse_some(options.words, "a word: acquire, release or check");
-  if (parsed) return *parsed;
+template <typename Act>
+int with_door(VerbContext& context, const CoordinatorOptions& options, const Act& act) {
   Output& out = context.out();
-  const std::string what = options.words.front();
-  std::vector<std::string> paths(options.words.begin() + 1, options.words.end());
-  paths.insert(paths.end(), options.file_paths.begin(), options.file_paths.end());
-  const bool known = what == "acquire" || what == "release" || what == "check";
-  if (!known || (what != "check" && paths.size() != 1)) {
-    return out.failed({Code::kUsage,
-                       known ? "coordinator " + what + " needs one file_path"
-                             : "coordinator: unknown word " + quote(what),
-                       "lockkeeper coordinator acquire|release FILE_PATH, or check [FILE_PATH…]"});
-  }
   if (auto named = name_caller(context, options); !named) {
     const auto refused = coordinator::refused("invalid_agent_id", named.error());
     return out.failed(named.error(), coordinator::to_json(refused));
@@ -169,9 +148,55 @@ int coordinator_verb(VerbContext& context) {
                                        : realm::variable(context.runtime().env, "AGENT_TYPE");
   coordinator::Coordinator door((*open)->locks,
                                 type.value_or(std::string(coordinator::kAgentTypeDefault)));
-  if (what == "acquire") return acquire(context, door, paths.front(), options);
-  if (what == "release") return release(context, door, paths.front());
-  return check(context, door, paths);
+  return act(door);
+}
+
+int coordinator_acquire(VerbContext& context) {
+  CoordinatorOptions options;
+  declare(context.arguments(), options, "FILE_PATH");
+  context.arguments().value("--reason", options.reason, "TEXT", "what others are told");
+  context.arguments().value("--ttl-minutes", options.ttl_minutes, "N",
+                            "1 to 480 (else LOCK_TTL_MINUTES, 120)");
+  if (const auto status = context.parse()) return *status;
+  if (options.paths.size() != 1) return context.refuse_usage("needs one FILE_PATH");
+  return with_door(context, options, [&](auto& door) {
+    return acquire(context, door, options.paths.front(), options);
+  });
+}
+
+int coordinator_release(VerbContext& context) {
+  CoordinatorOptions options;
+  declare(context.arguments(), options, "FILE_PATH");
+  if (const auto status = context.parse()) return *status;
+  if (options.paths.size() != 1) return context.refuse_usage("needs one FILE_PATH");
+  return with_door(context, options,
+                   [&](auto& door) { return release(context, door, options.paths.front()); });
+}
+
+int coordinator_check(VerbContext& context) {
+  CoordinatorOptions options;
+  declare(context.arguments(), options, "[FILE_PATH…]");
+  if (const auto status = context.parse()) return *status;
+  return with_door(context, options,
+                   [&](auto& door) { return check(context, door, options.paths); });
+}
+
+constexpr Verb kCoordinatorSubcommands[] = {
+    {"acquire", "acquire_lock: take one file",
+     "  lockkeeper coordinator acquire src/users.py --reason \"JWT\" --ttl-minutes 60\n",
+     coordinator_acquire},
+    {"release", "release_lock: give it back", "  lockkeeper coordinator release src/users.py\n",
+     coordinator_release},
+    {"check", "check_locks: who has what",
+     "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n"
+     "  lockkeeper coordinator check\n",
+     coordinator_check},
+};
+
+}  // namespace
+
+std::span<const Verb> coordinator_subcommands() {
+  return kCoordinatorSubcommands;
 }
 
 }  // namespace lockkeeper::cli

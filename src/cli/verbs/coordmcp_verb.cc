@@ -1,4 +1,4 @@
-// `coordmcp`: CoordMCP's tools (seed 002) by their own names. JSON out, always: its clients read
+// `coordmcp`: CoordMCP's tools by their own names. JSON out, always: its clients read
 // `success` and `error_type`; the exit status says the same as everywhere.
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -85,40 +85,60 @@ class ToolArguments {
 };
 
 struct CoordOptions {
-  std::vector<std::string> words, files;
+  std::vector<std::string> files;
   std::optional<std::string> args, agent_id, project_id, reason, minutes, wait, from, to, content,
       type, related_task, limit, message_id, workspace;
   bool unread_only = false;
 };
 
-void declare(Arguments& arguments, CoordOptions& options) {
-  arguments.words("TOOL", options.words,
-                  "lock_files, unlock_files, get_locked_files,\nget_free_files, "
-                  "cleanup_stale_locks, send_message,\nget_messages, mark_message_read");
-  arguments.offer({"lock_files", "unlock_files", "get_locked_files", "get_free_files",
-                   "cleanup_stale_locks", "send_message", "get_messages", "mark_message_read"});
-  arguments.value("--args", options.args, "JSON", "the tool's arguments as one object");
-  arguments.value("--agent-id", options.agent_id, "ID", "who asks; any id will do");
+// Of every tool.
+void declare_project(Arguments& arguments, CoordOptions& options) {
   arguments.value("--project-id", options.project_id, "ID", "the project");
+  arguments.value("--workspace-path", options.workspace, "DIR", "a folder of the project");
+  arguments.offer(Arguments::Complete::kFolders);
+  arguments.value("--args", options.args, "JSON", "the tool's arguments as one object");
+}
+
+void declare_agent(Arguments& arguments, CoordOptions& options) {
+  arguments.value("--agent-id", options.agent_id, "ID", "who asks; any id will do");
+  declare_project(arguments, options);
+}
+
+void declare_files(Arguments& arguments, CoordOptions& options) {
   arguments.values("--file", options.files, "PATH", "a file; may be repeated");
   arguments.offer(Arguments::Complete::kFiles);
+  declare_agent(arguments, options);
+}
+
+void declare_lock(Arguments& arguments, CoordOptions& options) {
+  declare_files(arguments, options);
   arguments.value("--reason", options.reason, "TEXT", "why the files are locked");
   arguments.value("--expected-duration-minutes", options.minutes, "N",
                   "told to others (60), never enforced");
   arguments.optional_value("--wait", options.wait, "DURATION",
-                           "lock_files: wait in the queue, at most so long");
-  arguments.value("--from-agent-id", options.from, "ID", "send_message: from whom");
-  arguments.value("--to-agent-id", options.to, "ID", "send_message: to whom, or broadcast");
-  arguments.value("--content", options.content, "TEXT", "send_message: the message");
+                           "wait in the queue, at most so long");
+}
+
+void declare_send(Arguments& arguments, CoordOptions& options) {
+  arguments.value("--from-agent-id", options.from, "ID", "from whom");
+  arguments.value("--to-agent-id", options.to, "ID", "to whom, or broadcast");
+  arguments.value("--content", options.content, "TEXT", "the message");
   arguments.value("--message-type", options.type, "TYPE",
                   "request, update (default), alert, question, review");
   arguments.offer({"request", "update", "alert", "question", "review"});
-  arguments.value("--related-task-id", options.related_task, "ID", "send_message: about what");
-  arguments.flag("--unread-only", options.unread_only, "get_messages: what was not read");
-  arguments.value("--limit", options.limit, "N", "get_messages: at most so many (50)");
-  arguments.value("--message-id", options.message_id, "ID", "mark_message_read: which one");
-  arguments.value("--workspace-path", options.workspace, "DIR", "a folder of the project");
-  arguments.offer(Arguments::Complete::kFolders);
+  arguments.value("--related-task-id", options.related_task, "ID", "about what");
+  declare_project(arguments, options);
+}
+
+void declare_messages(Arguments& arguments, CoordOptions& options) {
+  declare_agent(arguments, options);
+  arguments.flag("--unread-only", options.unread_only, "what was not read");
+  arguments.value("--limit", options.limit, "N", "at most so many (50)");
+}
+
+void declare_mark(Arguments& arguments, CoordOptions& options) {
+  declare_agent(arguments, options);
+  arguments.value("--message-id", options.message_id, "ID", "which one");
 }
 
 Json number_or_text(const std::string& text) {
@@ -210,59 +230,54 @@ Reply lock_files(Call& call) {
   return reply;
 }
 
-Reply dispatch(Call& call, const std::string& tool) {
+template <typename What, Reply (coordmcp::Calls::*method)(const What&)>
+Reply on_files(Call& call) {
+  const What what{call.arguments.text("agent_id", true), call.arguments.text("project_id", true),
+                  call.arguments.texts("files")};
+  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  return (call.calls.*method)(what);
+}
+
+template <Reply (coordmcp::Calls::*method)(const std::string&)>
+Reply on_project(Call& call) {
+  const std::string project = call.arguments.text("project_id", true);
+  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  return (call.calls.*method)(project);
+}
+
+Reply send_message(Call& call) {
   ToolArguments& arguments = call.arguments;
-  arguments.pass_over("project_name");
-  if (tool == "lock_files") return lock_files(call);
-  if (tool == "unlock_files" || tool == "get_free_files") {
-    const std::string agent = arguments.text("agent_id", true);
-    const std::string project = arguments.text("project_id", true);
-    const std::vector<std::string> files = arguments.texts("files");
-    if (const auto mistake = arguments.mistake()) return validation(*mistake);
-    if (tool == "unlock_files") return call.calls.unlock_files({agent, project, files});
-    return call.calls.get_free_files({agent, project, files});
-  }
-  if (tool == "get_locked_files" || tool == "cleanup_stale_locks") {
-    const std::string project = arguments.text("project_id", true);
-    if (const auto mistake = arguments.mistake()) return validation(*mistake);
-    if (tool == "get_locked_files") return call.calls.get_locked_files(project);
-    return call.calls.cleanup_stale_locks(project);
-  }
-  if (tool == "send_message") {
-    coordmcp::SendMessage send;
-    send.from_agent_id = arguments.text("from_agent_id", true);
-    send.to_agent_id = arguments.text("to_agent_id", true);
-    send.project_id = arguments.text("project_id", true);
-    send.content = arguments.text("content", true);
-    const std::string type = arguments.text("message_type");
-    if (!type.empty()) send.message_type = type;
-    send.related_task_id = arguments.text("related_task_id");
-    if (const auto mistake = arguments.mistake()) return validation(*mistake);
-    return call.calls.send_message(send);
-  }
-  const std::string agent = arguments.text("agent_id", true);
-  const std::string project = arguments.text("project_id");
-  if (tool == "get_messages") {
-    const bool unread_only = arguments.flag("unread_only");
-    const int limit = arguments.number("limit", 50);
-    if (const auto mistake = arguments.mistake()) return validation(*mistake);
-    return call.calls.get_messages({agent, project, unread_only, limit});
-  }
-  const std::string message = arguments.text("message_id", true);
+  coordmcp::SendMessage send;
+  send.from_agent_id = arguments.text("from_agent_id", true);
+  send.to_agent_id = arguments.text("to_agent_id", true);
+  send.project_id = arguments.text("project_id", true);
+  send.content = arguments.text("content", true);
+  const std::string type = arguments.text("message_type");
+  if (!type.empty()) send.message_type = type;
+  send.related_task_id = arguments.text("related_task_id");
   if (const auto mistake = arguments.mistake()) return validation(*mistake);
+  return call.calls.send_message(send);
+}
+
+Reply get_messages(Call& call) {
+  const std::string agent = call.arguments.text("agent_id", true);
+  const std::string project = call.arguments.text("project_id");
+  const bool unread_only = call.arguments.flag("unread_only");
+  const int limit = call.arguments.number("limit", 50);
+  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  return call.calls.get_messages({agent, project, unread_only, limit});
+}
+
+Reply mark_message_read(Call& call) {
+  const std::string agent = call.arguments.text("agent_id", true);
+  call.arguments.text("project_id");
+  const std::string message = call.arguments.text("message_id", true);
+  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
   return call.calls.mark_message_read(agent, message);
 }
 
-bool is_tool(const std::string& name) {
-  for (const char* const tool :
-       {"lock_files", "unlock_files", "get_locked_files", "get_free_files", "cleanup_stale_locks",
-        "send_message", "get_messages", "mark_message_read"}) {
-    if (name == tool) return true;
-  }
-  return false;
-}
-
-Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, int& signal_status) {
+Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, Reply (*tool)(Call&),
+                       int& signal_status) {
   LK_ASSIGN(Json object, arguments_of(options));
   LK_ASSIGN(const std::optional<std::int64_t> wait_ms, wait_of(object.value("wait", Json())));
   object.erase("wait");
@@ -278,30 +293,61 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, int& s
   coordmcp::Calls calls(table, std::move(config), context.common().session.value_or(""));
   ToolArguments arguments(std::move(object));
   Call call{context, calls, arguments, wait_ms};
-  Reply reply = dispatch(call, options.words.front());
+  arguments.pass_over("project_name");
+  Reply reply = tool(call);
   signal_status = call.signal_status;
   return reply;
 }
 
-}  // namespace
-
-int coordmcp_verb(VerbContext& context) {
+template <void declare(Arguments&, CoordOptions&), Reply tool(Call&)>
+int coordmcp_tool(VerbContext& context) {
   CoordOptions options;
   declare(context.arguments(), options);
-  if (const auto status = context.parse_some(options.words, "a tool, such as lock_files")) {
-    return *status;
-  }
-  if (options.words.size() != 1 || !is_tool(options.words.front())) {
-    return context.out().failed({Code::kUsage,
-                                 "coordmcp: there is no tool " + quote(options.words.back()),
-                                 "see: lockkeeper coordmcp --help"});
-  }
+  if (const auto status = context.parse()) return *status;
   int signal_status = 0;
-  const Reply reply = coordmcp::told(run_tool(context, options, signal_status));
+  const Reply reply = coordmcp::told(run_tool(context, options, tool, signal_status));
   const std::string line = service::dump(reply.json) + "\n";
   std::fputs(line.c_str(), context.environment().out);
   if (signal_status != 0) return signal_status;
   return reply.failure ? exit_status(*reply.failure) : 0;
+}
+
+constexpr Verb kCoordmcpSubcommands[] = {
+    {"lock_files", "Take files, all or nothing",
+     "  lockkeeper coordmcp lock_files --agent-id A --project-id P --file src/a.py \\\n"
+     "    --reason JWT\n"
+     "  lockkeeper coordmcp lock_files --wait=10m --args \\\n"
+     "    "
+     "'{\"agent_id\":\"A\",\"project_id\":\"P\",\"files\":[\"src/a.py\"],\"reason\":\"JWT\"}'\n",
+     coordmcp_tool<declare_lock, lock_files>},
+    {"unlock_files", "Give files back",
+     "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
+     coordmcp_tool<declare_files, on_files<coordmcp::UnlockFiles, &coordmcp::Calls::unlock_files>>},
+    {"get_locked_files", "Who has which file",
+     "  lockkeeper coordmcp get_locked_files --project-id P\n",
+     coordmcp_tool<declare_project, on_project<&coordmcp::Calls::get_locked_files>>},
+    {"get_free_files", "Which of these files can be had",
+     "  lockkeeper coordmcp get_free_files --agent-id A --project-id P --file src/a.py\n",
+     coordmcp_tool<declare_files, on_files<coordmcp::FreeFiles, &coordmcp::Calls::get_free_files>>},
+    {"cleanup_stale_locks", "End what is older than CoordMCP allows",
+     "  lockkeeper coordmcp cleanup_stale_locks --project-id P\n",
+     coordmcp_tool<declare_project, on_project<&coordmcp::Calls::cleanup_stale_locks>>},
+    {"send_message", "Write to an agent, or to all",
+     "  lockkeeper coordmcp send_message --from-agent-id A --to-agent-id B \\\n"
+     "    --project-id P --content \"may I have src/a.py?\"\n",
+     coordmcp_tool<declare_send, send_message>},
+    {"get_messages", "The messages for an agent",
+     "  lockkeeper coordmcp get_messages --agent-id A --unread-only\n",
+     coordmcp_tool<declare_messages, get_messages>},
+    {"mark_message_read", "Mark a message as read",
+     "  lockkeeper coordmcp mark_message_read --agent-id A --message-id ID\n",
+     coordmcp_tool<declare_mark, mark_message_read>},
+};
+
+}  // namespace
+
+std::span<const Verb> coordmcp_subcommands() {
+  return kCoordmcpSubcommands;
 }
 
 }  // namespace lockkeeper::cli

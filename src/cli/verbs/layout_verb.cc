@@ -14,10 +14,9 @@ namespace {
 using layout::LayoutEntry;
 
 struct LayoutWords {
-  std::vector<std::string> words;
+  std::string kind, root;
   std::optional<std::string> mode;
   std::vector<std::string> options;
-  bool again = false;
 };
 
 std::string absolute(const VerbContext& context, const std::string& path) {
@@ -35,8 +34,8 @@ std::string made_below(const std::string& kind) {
 
 Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& given) {
   LayoutEntry entry;
-  entry.kind = given.words[1];
-  entry.root = absolute(context, given.words[2]);
+  entry.kind = given.kind;
+  entry.root = absolute(context, given.root);
   const std::optional<layout::LayoutMode> mode = layout::layout_mode(given.mode.value_or("both"));
   if (!mode) {
     return fail(Code::kUsage, "--mode " + quote(*given.mode) + " is no mode",
@@ -54,12 +53,24 @@ Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& give
   return entry;
 }
 
-int add(VerbContext& context, layout::LockTable& table, const LayoutWords& given) {
+int layout_add(VerbContext& context) {
+  LayoutWords given;
+  Arguments& arguments = context.arguments();
+  arguments.word("KIND", given.kind, "mkdir, workflow, coordmcp or dirlock");
+  arguments.offer({"mkdir", "workflow", "coordmcp", "dirlock"});
+  arguments.word("ROOT", given.root, "the folder below which that tool has its locks");
+  arguments.offer(Arguments::Complete::kFolders);
+  arguments.value("--mode", given.mode, "MODE", "off, read (ours are not shown) or both");
+  arguments.offer({"off", "read", "both"});
+  arguments.values("--option", given.options, "NAME=VALUE", "of the kind; may be repeated");
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
+  const auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
   auto entry = entry_of(context, given);
   if (!entry) return out.failed(entry.error());
   const std::string below = made_below(entry->kind);
-  const auto id = layout::use_layout(table, {*entry, below});
+  const auto id = layout::use_layout((*open)->table, {*entry, below});
   if (!id) return out.failed(id.error());
   out.object({{"added", *id}});
   out.text("added " + *id + "\nEvery lock of this realm is now seen by that tool, and its by us.");
@@ -82,9 +93,12 @@ service::Json report_json(const layout::LayoutReport& report) {
   return json;
 }
 
-int list(VerbContext& context, layout::LockTable& table) {
+int layout_list(VerbContext& context) {
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto reports = layout::layout_reports(table);
+  const auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  const auto reports = layout::layout_reports((*open)->table);
   if (!reports) return out.failed(reports.error());
   service::Json json = {{"layouts", service::Json::array()}};
   std::vector<std::vector<Span>> rows = {{{"LAYOUT", Style::kBold},
@@ -123,9 +137,18 @@ std::string in_its_folder(const std::string& path) {
 }
 
 // Of the layout below whose root the path lies; of several the innermost.
-int ignore(VerbContext& context, layout::LockTable& table, const LayoutWords& given) {
+int layout_ignore(VerbContext& context) {
+  std::string typed;
+  bool again = false;
+  context.arguments().word("PATH", typed, "a lock file to pass over");
+  context.arguments().offer(Arguments::Complete::kFiles);
+  context.arguments().flag("--again", again, "look at it again");
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const std::string path = in_its_folder(absolute(context, given.words[1]));
+  const auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  layout::LockTable& table = (*open)->table;
+  const std::string path = in_its_folder(absolute(context, typed));
   const auto all = layout::load_layouts(table.realm(), table.settings());
   if (!all) return out.failed(all.error());
   const LayoutEntry* innermost = nullptr;
@@ -138,51 +161,46 @@ int ignore(VerbContext& context, layout::LockTable& table, const LayoutWords& gi
     return out.failed({Code::kNotFound, quote(path) + " lies below no layout's root",
                        "see the roots: lockkeeper layout list"});
   }
-  const auto done = layout::ignore_source(table, innermost->id(), path, !given.again);
+  const auto done = layout::ignore_source(table, innermost->id(), path, !again);
   if (!done) return out.failed(done.error());
-  out.object({{given.again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
-  out.text(std::string(given.again ? "looking again at " : "passing over ") + path);
+  out.object({{again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
+  out.text(std::string(again ? "looking again at " : "passing over ") + path);
   return 0;
 }
 
-Result<void> check_words(const std::vector<std::string>& words) {
-  const std::string& what = words.front();
-  const std::size_t expected = what == "add" ? 3 : what == "list" ? 1 : 2;
-  if (what != "add" && what != "remove" && what != "list" && what != "ignore") {
-    return fail(Code::kUsage, "layout: unknown word " + quote(what),
-                "write add, remove, list or ignore");
-  }
-  if (words.size() == expected) return {};
-  return fail(Code::kUsage, "layout " + what + ": wrong number of words",
-              "see: lockkeeper layout --help");
+int layout_remove(VerbContext& context) {
+  std::string id;
+  context.arguments().word("ID", id, "as layout list shows it");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  const auto open = context.open(std::vector<std::string>());
+  if (!open) return out.failed(open.error());
+  const auto removed = layout::remove_layout((*open)->table, id);
+  if (!removed) return out.failed(removed.error());
+  out.object({{"removed", id}});
+  out.text("removed " + id);
+  return 0;
 }
+
+constexpr Verb kLayoutSubcommands[] = {
+    {"add", "Read and write another tool's lock files from now on",
+     "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
+     "  lockkeeper layout add workflow out --mode read\n",
+     layout_add},
+    {"remove", "No longer read and write them", "  lockkeeper layout remove mkdir-1a2b3c4d\n",
+     layout_remove},
+    {"list", "Which layouts there are, and what they hold", "  lockkeeper layout list\n",
+     layout_list},
+    {"ignore", "Pass over a lock file that cannot be read",
+     "  lockkeeper layout ignore out/locks/broken.lock\n"
+     "  lockkeeper layout ignore out/locks/broken.lock --again\n",
+     layout_ignore},
+};
 
 }  // namespace
 
-int layout_verb(VerbContext& context) {
-  LayoutWords given;
-  Arguments& arguments = context.arguments();
-  arguments.words("add KIND ROOT|remove ID|list|ignore PATH", given.words,
-                  "KIND: mkdir, workflow, coordmcp, dirlock;\nPATH: a lock file to pass over");
-  arguments.offer({"add", "remove", "list", "ignore"});
-  arguments.value("--mode", given.mode, "MODE", "off, read (ours are not shown) or both");
-  arguments.values("--option", given.options, "NAME=VALUE", "of the kind; may be repeated");
-  arguments.flag("--again", given.again, "with ignore: look at it again");
-  if (const auto status = context.parse_some(given.words, "what to do")) return *status;
-  Output& out = context.out();
-  if (auto fine = check_words(given.words); !fine) return out.failed(fine.error());
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  layout::LockTable& table = (*open)->table;
-  const std::string& what = given.words.front();
-  if (what == "add") return add(context, table, given);
-  if (what == "list") return list(context, table);
-  if (what == "ignore") return ignore(context, table, given);
-  const auto removed = layout::remove_layout(table, given.words[1]);
-  if (!removed) return out.failed(removed.error());
-  out.object({{"removed", given.words[1]}});
-  out.text("removed " + given.words[1]);
-  return 0;
+std::span<const Verb> layout_subcommands() {
+  return kLayoutSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -22,16 +22,28 @@ TEST(Manual, every_verb_and_every_flag_is_in_it) {
   CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = all_verbs();
-  const std::vector<VerbShape> shapes = verb_shapes(environment);
-  ASSERT_EQ(shapes.size(), all_verbs().size());
-  for (const VerbShape& shape : shapes) {
-    EXPECT_THAT(overview, HasSubstr(roff_text("lockkeeper-" + shape.name)));
-    const std::string own = said({"help", "--man", shape.name});
-    for (const Arguments::Declared& declared : shape.arguments) {
-      EXPECT_THAT(own, HasSubstr(roff_text(declared.name))) << shape.name;
-      EXPECT_THAT(own, HasSubstr(roff_text(declared.help))) << shape.name;
+  const VerbShape program = program_shape(environment);
+  ASSERT_EQ(program.subcommands.size(), all_verbs().size());
+  for (const VerbShape& verb : program.subcommands) {
+    EXPECT_THAT(overview, HasSubstr(roff_text("lockkeeper-" + verb.name)));
+    const std::string page = said({"help", "--man", verb.name});
+    std::vector<VerbShape> all = verb.subcommands;
+    if (all.empty()) all = {verb};
+    for (const VerbShape& each : all) {
+      EXPECT_THAT(page, HasSubstr(roff_text(each.summary))) << verb.name;
+      for (const Arguments::Declared& declared : each.arguments) {
+        EXPECT_THAT(page, HasSubstr(roff_text(declared.name))) << verb.name << " " << each.name;
+        EXPECT_THAT(page, HasSubstr(roff_text(declared.help))) << verb.name << " " << each.name;
+      }
     }
   }
+}
+
+TEST(Manual, a_subcommand_has_a_synopsis_and_a_section) {
+  const std::string page = said({"help", "--man", "layout"});
+  EXPECT_THAT(page, HasSubstr("\\fBlockkeeper layout add\\fR [\\fIOPTIONS\\fR] "
+                              "\\fIKIND\\fR \\fIROOT\\fR\n"));
+  EXPECT_THAT(page, HasSubstr("\n.SS ignore\nPass over"));
 }
 
 }  // namespace

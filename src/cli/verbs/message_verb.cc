@@ -8,17 +8,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-struct MessageOptions {
-  std::vector<std::string> words;
-  std::optional<std::string> type, task, holder;
-  bool all = false;
-  bool sent = false;
-};
-
-Error usage(std::string message) {
-  return {Code::kUsage, "message " + std::move(message), "see: lockkeeper message --help"};
-}
-
 // "ann@4f2a" is session 4f2a of ann; "ann@" is the agent itself, whatever signs its name has.
 core::Owner receiver(const std::string& text) {
   const std::size_t at = text.rfind('@');
@@ -30,23 +19,35 @@ std::string receiver_text(const core::Message& message) {
   return message.to_everybody() ? "everybody" : service::owner_text(message.to);
 }
 
-int send(VerbContext& context, const MessageOptions& options) {
+int message_send(VerbContext& context) {
+  std::vector<std::string> text, resources;
+  std::optional<std::string> type, task, holder;
+  bool all = false;
+  Arguments& arguments = context.arguments();
+  arguments.words("[AGENT[@SESSION]] TEXT…", text,
+                  "the receiver, unless --holder or --all names it;\nthen the message");
+  arguments.offer(Arguments::Complete::kAgents);
+  arguments.value("--holder", holder, "RESOURCE", "to whoever holds it");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.flag("--all", all, "to everybody");
+  arguments.value("--type", type, "TYPE", "update (default), request, alert, question or\nreview");
+  arguments.offer({"update", "request", "alert", "question", "review"});
+  arguments.value("--task", task, "ID", "what it is about");
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::SendCommand command;
-  command.type = options.type.value_or(command.type);
-  command.task = options.task.value_or("");
-  std::vector<std::string> text(options.words.begin() + 1, options.words.end());
-  std::vector<std::string> resources;
-  if (options.holder) {
-    if (options.all) return out.failed(usage("send takes --holder or --all, not both"));
-    resources = {*options.holder};
+  command.type = type.value_or(command.type);
+  command.task = task.value_or("");
+  if (holder) {
+    if (all) return context.refuse_usage("takes --holder or --all, not both");
+    resources = {*holder};
     auto wanted = context.wanted(resources);
     if (!wanted) return out.failed(wanted.error());
     command.to_holders_of = std::move(*wanted);
-  } else if (!options.all) {
-    if (text.empty()) return out.failed(usage("send needs a receiver: AGENT, --holder or --all"));
+  } else if (!all) {
+    if (text.empty()) return context.refuse_usage("needs a receiver: AGENT, --holder or --all");
     command.to = receiver(text.front());
-    if (command.to.agent.empty()) return out.failed(usage("send: the receiver's name is empty"));
+    if (command.to.agent.empty()) return context.refuse_usage("needs a receiver that has a name");
     text.erase(text.begin());
   }
   for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
@@ -76,30 +77,34 @@ void show(VerbContext& context, const char* name, const std::vector<core::Messag
   }
 }
 
-int list(VerbContext& context, const MessageOptions& options) {
+int message_list(VerbContext& context) {
+  bool all = false, sent = false;
+  context.arguments().flag("--all", all, "what was read, too");
+  context.arguments().flag("--sent", sent, "what you sent, and whether it was read");
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (options.words.size() > 1) return out.failed(usage("list takes no further word"));
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
   service::Messages messages((*open)->table, (*open)->locks.owner());
-  const auto found = options.sent ? messages.sent() : messages.list(!options.all);
+  const auto found = sent ? messages.sent() : messages.list(!all);
   if (!found) return out.failed(found.error());
-  show(context, "messages", *found, options.sent);
+  show(context, "messages", *found, sent);
   if (found->empty()) {
-    out.text(options.sent  ? "nothing that you sent is kept"
-             : options.all ? "no message for " + (*open)->locks.owner().agent
-                           : "no unread message for " + (*open)->locks.owner().agent);
+    out.text(sent  ? "nothing that you sent is kept"
+             : all ? "no message for " + (*open)->locks.owner().agent
+                   : "no unread message for " + (*open)->locks.owner().agent);
   }
   return 0;
 }
 
-int read(VerbContext& context, const MessageOptions& options) {
-  Output& out = context.out();
+int message_read(VerbContext& context) {
   service::ReadCommand command;
-  command.ids.assign(options.words.begin() + 1, options.words.end());
-  if (options.all && !command.ids.empty()) {
-    return out.failed(usage("read takes ids or --all, not both"));
-  }
+  bool all = false;
+  context.arguments().words("[ID…]", command.ids, "which messages (else all that are unread)");
+  context.arguments().flag("--all", all, "all that are unread");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
   const auto found = service::Messages((*open)->table, (*open)->locks.owner()).read(command);
@@ -113,31 +118,26 @@ int read(VerbContext& context, const MessageOptions& options) {
   return 0;
 }
 
+constexpr Verb kMessageSubcommands[] = {
+    {"send", "Write to an agent, to a lock's holder or to everybody",
+     "  lockkeeper message send backend \"may I have src/a.py at noon?\" --type question\n"
+     "  lockkeeper message send --holder src/a.py \"I wait for this one\"\n"
+     "  lockkeeper message send --all \"rebase, please\" --type alert\n",
+     message_send},
+    {"list", "Show your messages without marking them as read",
+     "  lockkeeper message list --all\n"
+     "  lockkeeper message list --sent\n",
+     message_list},
+    {"read", "Show what is unread, and mark it as read",
+     "  lockkeeper message read\n"
+     "  lockkeeper message read 0123456789abcdef\n",
+     message_read},
+};
+
 }  // namespace
 
-int message_verb(VerbContext& context) {
-  MessageOptions options;
-  Arguments& arguments = context.arguments();
-  arguments.words("send|list|read", options.words,
-                  "send AGENT[@SESSION] TEXT…, list, or read [ID…]");
-  arguments.offer({"send", "list", "read"});
-  arguments.value("--holder", options.holder, "RESOURCE", "send: to whoever holds it");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--type", options.type, "TYPE",
-                  "send: update (default), request, alert,\nquestion or review");
-  arguments.offer({"update", "request", "alert", "question", "review"});
-  arguments.value("--task", options.task, "ID", "send: what it is about");
-  arguments.flag("--all", options.all,
-                 "send: to everybody. list: what was read, too.\nread: all that is unread");
-  arguments.flag("--sent", options.sent, "list: what you sent, and whether it was read");
-  if (const auto status = context.parse_some(options.words, "a word: send, list or read")) {
-    return *status;
-  }
-  const std::string& what = options.words.front();
-  if (what == "send") return send(context, options);
-  if (what == "list") return list(context, options);
-  if (what == "read") return read(context, options);
-  return context.out().failed(usage("knows send, list and read, not " + quote(what)));
+std::span<const Verb> message_subcommands() {
+  return kMessageSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -48,8 +48,8 @@ int release(VerbContext& context, dialect::coordinator::Ports& ports, const std:
   return 0;
 }
 
-int status(VerbContext& context, dialect::coordinator::Ports& ports,
-           const std::optional<std::string>& session) {
+int show_ports(VerbContext& context, dialect::coordinator::Ports& ports,
+               const std::optional<std::string>& session) {
   Output& out = context.out();
   auto all = ports.status();
   if (!all) return out.failed(all.error());
@@ -89,32 +89,50 @@ int status(VerbContext& context, dialect::coordinator::Ports& ports,
   return 0;
 }
 
+template <typename Act>
+int with_ports(VerbContext& context, const Act& act) {
+  auto table = dialect::coordinator::machine_table(context.runtime());
+  if (!table) return context.out().failed(table.error());
+  dialect::coordinator::Ports ports(**table, host::may_have_listener);
+  return act(ports);
+}
+
+int ports_allocate(VerbContext& context) {
+  std::string session;
+  context.arguments().word("SESSION", session, "who gets them");
+  if (const auto status = context.parse()) return *status;
+  return with_ports(context, [&](auto& ports) { return allocate(context, ports, session); });
+}
+
+int ports_release(VerbContext& context) {
+  std::string session;
+  context.arguments().word("SESSION", session, "whose ports are over");
+  if (const auto status = context.parse()) return *status;
+  return with_ports(context, [&](auto& ports) { return release(context, ports, session); });
+}
+
+int ports_status(VerbContext& context) {
+  std::optional<std::string> session;
+  context.arguments().optional_word("[SESSION]", session, "only its ports");
+  if (const auto status = context.parse()) return *status;
+  return with_ports(context, [&](auto& ports) { return show_ports(context, ports, session); });
+}
+
+constexpr Verb kPortsSubcommands[] = {
+    {"allocate", "Take four ports that no other session has",
+     "  lockkeeper ports allocate backend-1 >ports.env && . ./ports.env\n", ports_allocate},
+    {"release", "Give a session's ports back", "  lockkeeper ports release backend-1\n",
+     ports_release},
+    {"status", "Which session has which ports",
+     "  lockkeeper ports status\n"
+     "  lockkeeper ports status backend-1\n",
+     ports_status},
+};
+
 }  // namespace
 
-int ports_verb(VerbContext& context) {
-  std::vector<std::string> words;
-  context.arguments().words("allocate|release|status [SESSION]", words,
-                            "what to do, and for which session");
-  context.arguments().offer({"allocate", "release", "status"});
-  if (const auto status = context.parse_some(words, "a word: allocate, release or status")) {
-    return *status;
-  }
-  Output& out = context.out();
-  const std::string what = words.front();
-  const bool known = what == "allocate" || what == "release" || what == "status";
-  if (!known || words.size() > 2 || (words.size() == 1 && what != "status")) {
-    return out.failed(
-        {Code::kUsage,
-         known ? "ports " + what + " needs one session" : "ports: unknown word " + quote(what),
-         "lockkeeper ports allocate|release|status SESSION"});
-  }
-  auto table = dialect::coordinator::machine_table(context.runtime());
-  if (!table) return out.failed(table.error());
-  dialect::coordinator::Ports ports(**table, host::may_have_listener);
-  if (what == "allocate") return allocate(context, ports, words[1]);
-  if (what == "release") return release(context, ports, words[1]);
-  return status(context, ports,
-                words.size() == 2 ? std::optional<std::string>(words[1]) : std::nullopt);
+std::span<const Verb> ports_subcommands() {
+  return kPortsSubcommands;
 }
 
 }  // namespace lockkeeper::cli

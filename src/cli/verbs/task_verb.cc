@@ -1,4 +1,4 @@
-// `task`: the locks of the mkdir protocol (seed 004), with its own words on stdout: ACQUIRED, BUSY.
+// `task`: the locks of the mkdir protocol, with its own words on stdout: ACQUIRED, BUSY.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -13,15 +13,9 @@ namespace {
 using dialect::mkdir::Tasks;
 
 struct TaskOptions {
-  std::vector<std::string> words, files;
-  std::optional<std::string> retry, report, reason, attach, root, returned;
-  bool dead = false;
-  bool all = false;
+  dialect::mkdir::TaskRequest request;
+  std::optional<std::string> retry, report, reason, attach, root;
 };
-
-Error task_usage(std::string message) {
-  return {Code::kUsage, "task " + std::move(message), "see: lockkeeper task --help"};
-}
 
 // The realm's locks and the protocol's folder in it.
 struct OpenTasks {
@@ -29,33 +23,19 @@ struct OpenTasks {
   std::unique_ptr<Tasks> tasks;
 };
 
-Result<OpenTasks> open_tasks(VerbContext& context, const TaskOptions& options) {
+Result<OpenTasks> open_tasks(VerbContext& context, const std::optional<std::string>& root_flag) {
   OpenTasks opened;
   LK_ASSIGN(opened.open, context.open(std::vector<std::string>()));
   LK_ASSIGN(const service::Wanted here, context.wanted({}));
   const layout::LockTable& table = opened.open->table;
   LK_ASSIGN(std::string root, dialect::mkdir::find_root(table.realm(), table.settings(),
-                                                        here.base.folder, options.root));
+                                                        here.base.folder, root_flag));
   opened.tasks = std::make_unique<Tasks>(opened.open->locks, std::move(root));
   return opened;
 }
 
-Result<dialect::mkdir::TaskRequest> read_request(const TaskOptions& options) {
-  dialect::mkdir::TaskRequest request;
-  request.take_task = options.words.front() == "acquire";
-  if (options.words.size() < 2)
-    return fail(task_usage(options.words.front() + " needs a task's id"));
-  request.task = options.words[1];
-  request.files = options.files;
-  const std::vector<std::string> more(options.words.begin() + 2, options.words.end());
-  if (request.take_task && !more.empty()) {
-    return fail(task_usage("acquire takes one task; a file is named by --file, not as " +
-                           quote(more.front())));
-  }
-  request.files.insert(request.files.end(), more.begin(), more.end());
-  if (!request.take_task && request.files.empty()) {
-    return fail(task_usage("lock-file needs a task's id and at least one file"));
-  }
+Result<void> read_request(TaskOptions& options) {
+  dialect::mkdir::TaskRequest& request = options.request;
   if (options.retry) {
     LK_ASSIGN(request.retry_ms, parse_duration_ms(*options.retry));
   }
@@ -64,17 +44,16 @@ Result<dialect::mkdir::TaskRequest> read_request(const TaskOptions& options) {
     request.attach_pid = static_cast<int>(pid);
   }
   request.reason = options.reason.value_or("");
-  return request;
+  return {};
 }
 
 // Appends to the completion report. A report that cannot be written changes no answer.
 void report(VerbContext& context, const TaskOptions& options,
-            const dialect::mkdir::TaskRequest& request, const dialect::mkdir::TaskReply& reply,
-            service::Json& json) {
+            const dialect::mkdir::TaskReply& reply, service::Json& json) {
   if (!options.report) return;
   std::string text;
   for (const core::Conflict& conflict : reply.conflicts) {
-    text += dialect::mkdir::report_line(request.task, conflict, context.now_wall_ms(),
+    text += dialect::mkdir::report_line(options.request.task, conflict, context.now_wall_ms(),
                                         context.common().json);
   }
   const auto written = dialect::mkdir::append_report(*options.report, text);
@@ -83,8 +62,7 @@ void report(VerbContext& context, const TaskOptions& options,
   json["warnings"].push_back(written.error().message);
 }
 
-int busy(VerbContext& context, const TaskOptions& options,
-         const dialect::mkdir::TaskRequest& request, const dialect::mkdir::TaskReply& reply,
+int busy(VerbContext& context, const TaskOptions& options, const dialect::mkdir::TaskReply& reply,
          service::Json json) {
   Output& out = context.out();
   json["conflicts"] = service::Json::array();
@@ -92,7 +70,7 @@ int busy(VerbContext& context, const TaskOptions& options,
     json["conflicts"].push_back(service::conflict_json(conflict));
   }
   json["released"] = reply.released;
-  report(context, options, request, reply, json);
+  report(context, options, reply, json);
   out.text("BUSY");
   for (const std::string& key : reply.released) out.note("released " + key);
   Error error = service::held_error(reply.conflicts, {{}, {}, context.now_wall_ms(), false});
@@ -101,17 +79,16 @@ int busy(VerbContext& context, const TaskOptions& options,
   return out.failed(error, std::move(json));
 }
 
-int acquire(VerbContext& context, const TaskOptions& options) {
+int take_locks(VerbContext& context, TaskOptions options) {
   Output& out = context.out();
-  const auto request = read_request(options);
-  if (!request) return out.failed(request.error());
-  const auto opened = open_tasks(context, options);
+  if (auto read = read_request(options); !read) return out.failed(read.error());
+  const auto opened = open_tasks(context, options.root);
   if (!opened) return out.failed(opened.error());
-  const auto reply = opened->tasks->acquire(*request);
+  const auto reply = opened->tasks->acquire(options.request);
   if (!reply) return out.failed(reply.error());
   service::Json json;
   json["outcome"] = reply->acquired ? "granted" : "held";
-  json["task"] = request->task;
+  json["task"] = options.request.task;
   for (const core::LostLease& lost : reply->lost) {
     out.warning(service::lost_text(lost));
     json["lost"].push_back(service::lost_json(lost));
@@ -120,19 +97,62 @@ int acquire(VerbContext& context, const TaskOptions& options) {
     out.warning(warning);
     json["warnings"].push_back(warning);
   }
-  if (!reply->acquired) return busy(context, options, *request, *reply, std::move(json));
+  if (!reply->acquired) return busy(context, options, *reply, std::move(json));
   json.update(service::leases_json("leases", reply->leases));
   out.object(json);
   out.text("ACQUIRED");
   return 0;
 }
 
-int release(VerbContext& context, const TaskOptions& options) {
+void declare_root(Arguments& arguments, std::optional<std::string>& root) {
+  arguments.value("--root", root, "DIR",
+                  "the folder that holds .locks (else the nearest\nspec/ upwards)");
+  arguments.offer(Arguments::Complete::kFolders);
+}
+
+void declare_taking(Arguments& arguments, TaskOptions& options, const char* file_help) {
+  arguments.values("--file", options.request.files, "FILE", file_help);
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--retry", options.retry, "DURATION",
+                  "how long to ask again for a file that is held (5s)");
+  arguments.value("--report", options.report, "FILE", "append what was held, and by whom");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--reason", options.reason, "TEXT", "what for; shown to whoever is refused");
+  arguments.value("--attach", options.attach, "PID", "free them when that process ends");
+  declare_root(arguments, options.root);
+}
+
+int task_acquire(VerbContext& context) {
+  TaskOptions options;
+  options.request.take_task = true;
+  context.arguments().word("TASK", options.request.task, "the task's id");
+  declare_taking(context.arguments(), options, "lock this file, too; may be repeated");
+  if (const auto status = context.parse()) return *status;
+  return take_locks(context, std::move(options));
+}
+
+int task_lock_file(VerbContext& context) {
+  TaskOptions options;
+  options.request.take_task = false;
+  context.arguments().word("TASK", options.request.task, "the task's id");
+  context.arguments().words("FILE…", options.request.files, "what to lock for it");
+  context.arguments().offer(Arguments::Complete::kFiles);
+  declare_taking(context.arguments(), options, "the same as FILE; may be repeated");
+  if (const auto status = context.parse()) return *status;
+  if (options.request.files.empty()) return context.refuse_usage("needs at least one file");
+  return take_locks(context, std::move(options));
+}
+
+int task_release(VerbContext& context) {
+  std::string task;
+  std::optional<std::string> root;
+  context.arguments().word("TASK", task, "the task's id");
+  declare_root(context.arguments(), root);
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (options.words.size() != 2) return out.failed(task_usage("release takes one task's id"));
-  const auto opened = open_tasks(context, options);
+  const auto opened = open_tasks(context, root);
   if (!opened) return out.failed(opened.error());
-  const auto reply = opened->tasks->release(options.words[1]);
+  const auto reply = opened->tasks->release(task);
   if (!reply) return out.failed(reply.error());
   out.object(service::release_json(*reply));
   for (const std::string& key : reply->released) out.text("released " + key);
@@ -155,10 +175,12 @@ service::Json lock_json(const dialect::mkdir::TaskLock& lock) {
           {"lease", or_null(lock.lease.empty() ? "" : lock.lease.text())}};
 }
 
-int list(VerbContext& context, const TaskOptions& options) {
+int task_list(VerbContext& context) {
+  std::optional<std::string> root;
+  declare_root(context.arguments(), root);
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (options.words.size() > 1) return out.failed(task_usage("list takes no further word"));
-  const auto opened = open_tasks(context, options);
+  const auto opened = open_tasks(context, root);
   if (!opened) return out.failed(opened.error());
   const auto locks = opened->tasks->list();
   if (!locks) return out.failed(locks.error());
@@ -188,16 +210,23 @@ int list(VerbContext& context, const TaskOptions& options) {
   return 0;
 }
 
-int sweep(VerbContext& context, const TaskOptions& options) {
+int task_sweep(VerbContext& context) {
+  std::optional<std::string> returned, root;
+  bool dead = false, all = false;
+  Arguments& arguments = context.arguments();
+  arguments.value("--returned", returned, "TASK", "free what this task holds");
+  arguments.flag("--dead", dead, "only what belongs to processes that are gone;\nthe default");
+  arguments.flag("--all", all, "everything taken this way, also of the living");
+  declare_root(arguments, root);
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (options.words.size() > 1) return out.failed(task_usage("sweep takes no further word"));
-  dialect::mkdir::SweepRequest request;
-  if ((options.returned ? 1 : 0) + (options.dead ? 1 : 0) + (options.all ? 1 : 0) > 1) {
-    return out.failed(task_usage("sweep takes one of --returned, --dead and --all"));
+  if ((returned ? 1 : 0) + (dead ? 1 : 0) + (all ? 1 : 0) > 1) {
+    return context.refuse_usage("takes one of --returned, --dead and --all");
   }
-  if (options.returned) request = {dialect::mkdir::Sweep::kReturned, *options.returned};
-  if (options.all) request.what = dialect::mkdir::Sweep::kAll;
-  const auto opened = open_tasks(context, options);
+  dialect::mkdir::SweepRequest request;
+  if (returned) request = {dialect::mkdir::Sweep::kReturned, *returned};
+  if (all) request.what = dialect::mkdir::Sweep::kAll;
+  const auto opened = open_tasks(context, root);
   if (!opened) return out.failed(opened.error());
   const auto reply = opened->tasks->sweep(request);
   if (!reply) return out.failed(reply.error());
@@ -216,39 +245,28 @@ int sweep(VerbContext& context, const TaskOptions& options) {
   return 0;
 }
 
+constexpr Verb kTaskSubcommands[] = {
+    {"acquire", "Take a task, and files with it",
+     "  lockkeeper task acquire T-17 --file src/a.py   ACQUIRED, or BUSY and exit 75\n"
+     "  lockkeeper task acquire T-17 --attach $$       freed when this shell ends\n",
+     task_acquire},
+    {"lock-file", "Lock more files for a task that was taken",
+     "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n", task_lock_file},
+    {"release", "Give back a task and its files", "  lockkeeper task release T-17\n", task_release},
+    {"list", "Who holds which task and which file",
+     "  lockkeeper task list\n"
+     "  lockkeeper task list --root spec\n",
+     task_list},
+    {"sweep", "Free what was left behind",
+     "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n"
+     "  lockkeeper task sweep                   what dead processes left\n",
+     task_sweep},
+};
+
 }  // namespace
 
-int task_verb(VerbContext& context) {
-  TaskOptions options;
-  Arguments& arguments = context.arguments();
-  arguments.words("WORD [T] [FILE…]", options.words,
-                  "acquire, lock-file, release, list or sweep; then the task's id");
-  arguments.offer({"acquire", "lock-file", "release", "list", "sweep"});
-  arguments.values("--file", options.files, "FILE", "lock this file, too; may be repeated");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--retry", options.retry, "DURATION",
-                  "how long to ask again for a file that is held (5s)");
-  arguments.value("--report", options.report, "FILE", "append what was held, and by whom");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--reason", options.reason, "TEXT", "what for; shown to whoever is refused");
-  arguments.value("--attach", options.attach, "PID", "free them when that process ends");
-  arguments.value("--root", options.root, "DIR",
-                  "the folder that holds .locks (else the nearest\nspec/ upwards)");
-  arguments.offer(Arguments::Complete::kFolders);
-  arguments.value("--returned", options.returned, "T", "sweep: free what this task holds");
-  arguments.flag("--dead", options.dead,
-                 "sweep: only what belongs to processes that are gone;\nthe default");
-  arguments.flag("--all", options.all, "sweep: everything taken this way, also of the living");
-  if (const auto status =
-          context.parse_some(options.words, "a word: acquire, lock-file, release, list, sweep")) {
-    return *status;
-  }
-  const std::string& word = options.words.front();
-  if (word == "acquire" || word == "lock-file") return acquire(context, options);
-  if (word == "release") return release(context, options);
-  if (word == "list") return list(context, options);
-  if (word == "sweep") return sweep(context, options);
-  return context.out().failed(task_usage("has no word " + quote(word)));
+std::span<const Verb> task_subcommands() {
+  return kTaskSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -8,8 +8,13 @@
 
 namespace lockkeeper::cli {
 
-// What a command says that needs no store. It must succeed, without a word on stderr.
-inline std::string said(const std::vector<std::string>& words) {
+struct Answer {
+  int status = 0;
+  std::string out, err;
+};
+
+// Of a command that needs no store.
+inline Answer answer(const std::vector<std::string>& words) {
   layout::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
   const CapturedStream out, err;
@@ -20,9 +25,16 @@ inline std::string said(const std::vector<std::string>& words) {
   environment.err = err.get();
   std::vector<const char*> arguments = {"lockkeeper"};
   for (const std::string& word : words) arguments.push_back(word.c_str());
-  EXPECT_EQ(run_cli(static_cast<int>(arguments.size()), arguments.data(), environment), 0);
-  EXPECT_EQ(err.text(), "");
-  return out.text();
+  const int status = run_cli(static_cast<int>(arguments.size()), arguments.data(), environment);
+  return {status, out.text(), err.text()};
+}
+
+// What such a command says. It must succeed, without a word on stderr.
+inline std::string said(const std::vector<std::string>& words) {
+  const Answer got = answer(words);
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(got.err, "");
+  return got.out;
 }
 
 }  // namespace lockkeeper::cli

@@ -56,18 +56,8 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log --under src/auth/ --follow\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb},
-    {"message", "A note to a lock's holder, who sees it at its next command",
-     "  lockkeeper message send backend \"may I have src/a.py at noon?\" --type question\n"
-     "  lockkeeper message send --holder src/a.py \"I wait for this one\"\n"
-     "  lockkeeper message list --all\n"
-     "  lockkeeper message read           show what is unread, and mark it as read\n",
-     message_verb},
-    {"layout", "The lock files of other tools that are read and written",
-     "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
-     "  lockkeeper layout list\n"
-     "  lockkeeper layout ignore out/locks/broken.lock\n"
-     "  lockkeeper layout remove mkdir-1a2b3c4d\n",
-     layout_verb},
+    {"message", "A note to a lock's holder, who sees it at its next command", message_subcommands},
+    {"layout", "The lock files of other tools that are read and written", layout_subcommands},
     {"adopt", "Make another tool's lock yours",
      "  lockkeeper adopt spec/.locks/files/src__a.py\n"
      "  lockkeeper adopt src/a.py --reason \"its agent is gone\"\n",
@@ -84,42 +74,14 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper gate FEAT-123 || exit\n"
      "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most so long\n",
      gate_verb},
-    {"ports", "Four ports for a session's services",
-     "  lockkeeper ports allocate backend-1 >ports.env && . ./ports.env\n"
-     "  lockkeeper ports release backend-1\n"
-     "  lockkeeper ports status\n",
-     ports_verb},
+    {"ports", "Four ports for a session's services", ports_subcommands},
     {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
-     "  lockkeeper coordinator acquire src/users.py --reason \"JWT\" --ttl-minutes 60\n"
-     "  lockkeeper coordinator release src/users.py\n"
-     "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n",
-     coordinator_verb},
+     coordinator_subcommands},
     {"task", "Task and file locks as folders, for scripts that take them by mkdir",
-     "  lockkeeper task acquire T-17 --file src/a.py   ACQUIRED, or BUSY and exit 75\n"
-     "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n"
-     "  lockkeeper task release T-17\n"
-     "  lockkeeper task list\n"
-     "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n",
-     task_verb},
-    {"coordmcp", "CoordMCP's tools, over the same locks",
-     "  lockkeeper coordmcp lock_files --agent-id A --project-id P --file src/a.py \\\n"
-     "    --reason JWT\n"
-     "  lockkeeper coordmcp lock_files --wait=10m --args \\\n"
-     "    '{\"agent_id\":\"A\",\"project_id\":\"P\",\"files\":[\"src/a.py\"],\"reason\":\"JWT\"}'\n"
-     "  lockkeeper coordmcp get_locked_files --project-id P\n"
-     "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
-     coordmcp_verb},
+     task_subcommands},
+    {"coordmcp", "CoordMCP's tools, over the same locks", coordmcp_subcommands},
     {"workflow", "Run a plan's agents side by side, or handle a workflow's lock files",
-     "  lockkeeper workflow run plan.yaml --jobs 4\n"
-     "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
-     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for all without one\n"
-     "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
-     "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n"
-     "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n"
-     "  lockkeeper workflow status --output out\n"
-     "  lockkeeper workflow unlock --output out --agent frontend\n"
-     "  lockkeeper workflow clean --output out      the workflow is over\n",
-     workflow_verb},
+     workflow_subcommands},
     {"validate", "What is wrong with a plan, before anybody starts on it",
      "  lockkeeper validate work-packages.yaml\n"
      "  lockkeeper validate --strict plans/*.yaml\n"
@@ -138,10 +100,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
-    {"config", "The settings in force, and where each comes from",
-     "  lockkeeper config show\n"
-     "  lockkeeper config show --json\n",
-     config_verb},
+    {"config", "The settings in force, and where each comes from", config_subcommands},
     {"doctor", "Explain and mend a damaged store",
      "  lockkeeper doctor\n"
      "  lockkeeper doctor --repair\n",
@@ -151,11 +110,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper purge --history    forget all events\n"
      "  lockkeeper purge --store      remove the store, if nothing is held\n",
      purge_verb},
-    {"completion", "Tab completion for your shell",
-     "  lockkeeper completion bash > /etc/bash_completion.d/lockkeeper\n"
-     "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n"
-     "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
-     completion_verb},
+    {"completion", "Tab completion for your shell", completion_subcommands},
     {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n",
      demo::demo_verb},
 };

@@ -29,6 +29,34 @@ constexpr std::uint64_t kJobsMax = 1'000;
 constexpr std::uint64_t kDraws = 1'000'000'000;
 constexpr const char* kDefaultFolder = ".workflow";
 
+struct WorkflowRunOptions {
+  std::string file;
+  std::optional<std::string> output;
+  std::optional<std::string> jobs;
+  std::optional<std::string> grace;
+  std::vector<std::string> command;
+  bool resume = false;
+  bool restart = false;
+  bool strict_scope = false;
+  bool no_scope_check = false;
+};
+
+void declare(Arguments& arguments, WorkflowRunOptions& options) {
+  arguments.word("FILE", options.file, "the plan");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.value("--output", options.output, "DIR", "where logs, state and the report go");
+  arguments.offer(Arguments::Complete::kFolders);
+  arguments.value("--jobs", options.jobs, "N", "at most so many agents at once");
+  arguments.flag("--resume", options.resume, "go on after Ctrl-C, a crash or a failure");
+  arguments.flag("--restart", options.restart, "begin again; what is there is kept in earlier/");
+  arguments.flag("--strict-scope", options.strict_scope,
+                 "a change outside its scope fails an agent");
+  arguments.flag("--no-scope-check", options.no_scope_check, "do not look for what agents change");
+  arguments.value("--grace", options.grace, "DURATION",
+                  "between asking an agent to end and killing it\n(default 10s)");
+  arguments.command(options.command, "for agents that have no command in the plan");
+}
+
 // Everything a run needs to know before it begins.
 struct Prepared {
   std::unique_ptr<OpenLocks> open;
@@ -260,7 +288,17 @@ int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::O
 
 }  // namespace
 
-int workflow_run(VerbContext& context, const WorkflowRunOptions& options) {
+int workflow_run(VerbContext& context) {
+  WorkflowRunOptions options;
+  declare(context.arguments(), options);
+  if (const auto status = context.parse()) return *status;
+  if (context.common().agent) return context.refuse_usage("takes its agents from the plan");
+  if (options.resume && options.restart) {
+    return context.refuse_usage("takes --resume or --restart, not both");
+  }
+  if (options.strict_scope && options.no_scope_check) {
+    return context.refuse_usage("takes --strict-scope or --no-scope-check, not both");
+  }
   Output& out = context.out();
   auto prepared = prepare(context, options);
   if (!prepared) return out.failed(prepared.error());
@@ -288,16 +326,16 @@ int workflow_run(VerbContext& context, const WorkflowRunOptions& options) {
   return ended(context, options, *run, foreman);
 }
 
-int workflow_keep(VerbContext& context, const std::string& folder) {
+int workflow_keep(VerbContext& context) {
+  std::string folder;
+  context.arguments().word("FOLDER", folder, "the attempt's");
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   int kind = 0;
   socklen_t size = sizeof kind;
   const bool is_channel = ::getsockopt(crew::kChannelFd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
                           kind == SOCK_SEQPACKET;
-  if (!is_channel) {
-    return out.failed({Code::kUsage, "workflow keep is started by workflow run alone",
-                       "see: lockkeeper workflow --help"});
-  }
+  if (!is_channel) return context.refuse_usage("is started by workflow run alone");
   ::fcntl(crew::kChannelFd, F_SETFD, FD_CLOEXEC);
   crew::Channel channel{Fd(crew::kChannelFd)};
   const auto refuse = [&](const Error& error) {

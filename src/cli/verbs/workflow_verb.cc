@@ -19,115 +19,45 @@ namespace {
 namespace workflow = dialect::workflow;
 using service::Json;
 
-struct Options {
-  std::vector<std::string> words;
-  std::optional<std::string> output, agent, task_description, ttl, scopes;
-  std::vector<std::string> files, directories, add, remove;
+struct LockOptions {
+  std::string output;
+  std::optional<std::string> agent, task_description, ttl, scopes;
+  std::vector<std::string> files, directories;
   bool renew = false;
-  WorkflowRunOptions run;
 };
 
-constexpr std::string_view kWords[] = {"lock", "update", "unlock", "status", "clean", "run"};
-
-void declare(Arguments& arguments, Options& options) {
-  arguments.words("ACTION [FILE]", options.words,
-                  "run FILE, lock, update, unlock, status or clean;\nFILE is a plan");
-  arguments.offer({"lock", "update", "unlock", "status", "clean", "run"});
-  arguments.value("--output", options.output, "DIR", "the workflow's output folder");
+void declare_output(Arguments& arguments, std::string& output) {
+  arguments.required_value("--output", output, "DIR", "the workflow's output folder");
   arguments.offer(Arguments::Complete::kFolders);
+}
+
+void declare_agent(Arguments& arguments, std::string& agent) {
+  arguments.required_value("--agent", agent, "NAME", "whose lock: DIR/locks/NAME.lock");
+  arguments.offer(Arguments::Complete::kAgents);
+}
+
+void declare(Arguments& arguments, LockOptions& options) {
+  declare_output(arguments, options.output);
   arguments.value("--agent", options.agent, "NAME", "whose lock: DIR/locks/NAME.lock");
   arguments.offer(Arguments::Complete::kAgents);
   arguments.values("--file", options.files, "FILE",
-                   "lock: a file, from the repository's root; may be\nrepeated");
+                   "a file, from the repository's root; may be repeated");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--dir", options.directories, "DIR", "lock: a folder with all below it");
+  arguments.values("--dir", options.directories, "DIR", "a folder with all below it");
   arguments.offer(Arguments::Complete::kFolders);
   arguments.value("--task-description", options.task_description, "TEXT",
                   "what the agent is to do; others are told");
   arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
-  arguments.flag("--renew", options.renew, "lock: renew a live lock of that name");
+  arguments.flag("--renew", options.renew, "renew a live lock of that name");
   arguments.value("--scopes", options.scopes, "FILE",
-                  "lock: several agents, all or none, from JSON or YAML");
+                  "several agents, all or none, from JSON or YAML");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--add", options.add, "PATH", "update: also this; a folder ends in /");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--remove", options.remove, "PATH", "update: no longer this");
-  arguments.value("--jobs", options.run.jobs, "N", "run: at most so many agents at once");
-  arguments.flag("--resume", options.run.resume, "run: go on after Ctrl-C, a crash or a failure");
-  arguments.flag("--restart", options.run.restart,
-                 "run: begin again; what is there is kept in earlier/");
-  arguments.flag("--strict-scope", options.run.strict_scope,
-                 "run: a change outside its scope fails an agent");
-  arguments.flag("--no-scope-check", options.run.no_scope_check,
-                 "run: do not look for what agents change");
-  arguments.value("--grace", options.run.grace, "DURATION",
-                  "run: between asking an agent to end and killing\nit (default 10s)");
-  arguments.command(options.run.command, "run: for agents that have no command in the plan");
-}
-
-Error workflow_usage(const std::string& message) {
-  return {Code::kUsage, "workflow: " + message, "see: lockkeeper workflow --help"};
-}
-
-std::optional<Error> check_run(const Options& options) {
-  const WorkflowRunOptions& run = options.run;
-  if (options.words.size() != 2) return workflow_usage("run needs one plan: workflow run FILE");
-  if (options.agent || !options.files.empty() || !options.directories.empty() || options.scopes ||
-      !options.add.empty() || !options.remove.empty() || options.renew || options.ttl ||
-      options.task_description) {
-    return workflow_usage("run takes agents, files and tasks from the plan, not from options");
-  }
-  if (run.resume && run.restart) return workflow_usage("--resume or --restart, not both");
-  if (run.strict_scope && run.no_scope_check) {
-    return workflow_usage("--strict-scope or --no-scope-check, not both");
-  }
-  return std::nullopt;
-}
-
-// Which options make sense for which word.
-std::optional<Error> check(const Options& options) {
-  if (options.words.empty()) return workflow_usage("one word is needed: lock, update, unlock, …");
-  const std::string& word = options.words.front();
-  if (std::ranges::find(kWords, word) == std::end(kWords)) {
-    const auto guess = nearest(word, kWords);
-    return workflow_usage("unknown word " + quote(word) +
-                          (guess ? ", did you mean " + *guess + "?" : ""));
-  }
-  if (word == "run") return check_run(options);
-  if (options.words.size() != 1) return workflow_usage(word + " takes no word beside it");
-  const WorkflowRunOptions& run = options.run;
-  if (run.jobs || run.grace || run.resume || run.restart || run.strict_scope ||
-      run.no_scope_check || !run.command.empty()) {
-    return workflow_usage(
-        "--jobs, --grace, --resume, --restart, --strict-scope, --no-scope-check and a "
-        "command are for run");
-  }
-  const bool lock = word == "lock", update = word == "update", unlock = word == "unlock";
-  if (!options.output || options.output->empty())
-    return workflow_usage(word + " needs --output DIR");
-  const bool scoped = !options.files.empty() || !options.directories.empty();
-  const bool changes = !options.add.empty() || !options.remove.empty();
-  if (options.scopes && (!lock || options.agent || scoped || options.task_description)) {
-    return workflow_usage(
-        "--scopes stands alone with lock: it names agents, files and tasks itself");
-  }
-  if ((lock || update || unlock) && !options.agent && !options.scopes) {
-    return workflow_usage(word + " needs --agent NAME");
-  }
-  if (lock && options.agent) {
-    if (auto safe = workflow::check_lock_name(*options.agent); !safe) return safe.error();
-  }
-  if (!lock && (scoped || options.renew))
-    return workflow_usage("--file, --dir and --renew are for lock");
-  if (!update && changes) return workflow_usage("--add and --remove are for update");
-  if (!lock && options.task_description) return workflow_usage("--task-description is for lock");
-  if (!lock && !update && options.ttl) return workflow_usage("--ttl is for lock and update");
-  if (update && !changes && !options.ttl)
-    return workflow_usage("update needs --add PATH or --remove PATH");
-  return std::nullopt;
 }
 
 Result<std::string> absolute(const VerbContext& context, const std::string& path) {
+  if (path.empty()) {
+    return fail(Code::kUsage, "--output is empty", "name a folder: --output DIR");
+  }
   if (path.find('\0') != std::string::npos) {
     return fail(Code::kInvalidInput, "--output has a NUL in it", "name a folder: --output DIR");
   }
@@ -156,7 +86,21 @@ struct Session {
   std::string output;  // as typed, for hints
 };
 
-Result<std::vector<workflow::Request>> requests(const Options& options) {
+Result<Session> start(const VerbContext& context, const std::string& output, bool make) {
+  Session session;
+  session.output = output;
+  LK_ASSIGN(const std::string path, absolute(context, output));
+  LK_ASSIGN(realm::Realm realm, context.realm({path}));
+  LK_ASSIGN(std::string folder, output_folder(path, make));
+  if (folder.empty()) folder = path;  // nothing can be there
+  LK_ASSIGN(session.open, context.open(std::move(realm)));
+  LK_ASSIGN(service::Under under, service::under_from(context.runtime().env));
+  LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->table, std::move(folder),
+                                                   session.open->locks.owner(), std::move(under)));
+  return session;
+}
+
+Result<std::vector<workflow::Request>> requests(const LockOptions& options) {
   std::optional<std::int64_t> ttl_ms;
   if (options.ttl) {
     auto length = parse_duration_ms(*options.ttl, {.allow_none = true});
@@ -273,42 +217,86 @@ int print_locked(VerbContext& context, const std::vector<workflow::Locked>& repl
   return out.failed(error, std::move(json));
 }
 
-int lock(VerbContext& context, const Options& options, const Session& session) {
+int workflow_lock(VerbContext& context) {
+  LockOptions options;
+  declare(context.arguments(), options);
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  const bool scoped = !options.files.empty() || !options.directories.empty();
+  if (options.scopes && (options.agent || scoped || options.task_description)) {
+    return context.refuse_usage("takes agents, files and tasks from --scopes, or from other flags");
+  }
+  if (!options.agent && !options.scopes) {
+    return context.refuse_usage("needs --agent NAME or --scopes FILE");
+  }
+  if (options.agent) {
+    if (auto safe = workflow::check_lock_name(*options.agent); !safe)
+      return out.failed(safe.error());
+  }
+  const auto session = start(context, options.output, true);
+  if (!session) return out.failed(session.error());
   const auto wanted = requests(options);
-  if (!wanted) return context.out().failed(wanted.error());
-  const auto replies = session.flow->lock(*wanted, options.renew);
-  if (!replies) return context.out().failed(replies.error());
-  return print_locked(context, *replies, options.scopes, session.output);
+  if (!wanted) return out.failed(wanted.error());
+  const auto replies = session->flow->lock(*wanted, options.renew);
+  if (!replies) return out.failed(replies.error());
+  return print_locked(context, *replies, options.scopes, session->output);
 }
 
-int update(VerbContext& context, const Options& options, const Session& session) {
-  workflow::Update update{*options.agent, options.add, options.remove, std::nullopt};
-  if (options.ttl) {
-    const auto length = parse_duration_ms(*options.ttl, {.allow_none = true});
-    if (!length) return context.out().failed(length.error());
+int workflow_update(VerbContext& context) {
+  std::string output;
+  std::optional<std::string> ttl;
+  workflow::Update update;
+  Arguments& arguments = context.arguments();
+  declare_output(arguments, output);
+  declare_agent(arguments, update.agent);
+  arguments.values("--add", update.add, "PATH", "also this; a folder ends in /");
+  arguments.offer(Arguments::Complete::kFiles);
+  arguments.values("--remove", update.remove, "PATH", "no longer this");
+  arguments.value("--ttl", ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
+  if (const auto status = context.parse()) return *status;
+  Output& out = context.out();
+  if (update.add.empty() && update.remove.empty() && !ttl) {
+    return context.refuse_usage("needs --add PATH or --remove PATH");
+  }
+  const auto session = start(context, output, false);
+  if (!session) return out.failed(session.error());
+  if (ttl) {
+    const auto length = parse_duration_ms(*ttl, {.allow_none = true});
+    if (!length) return out.failed(length.error());
     update.ttl_ms = *length;
   }
-  const auto reply = session.flow->update(update);
-  if (!reply) return context.out().failed(reply.error());
-  return print_locked(context, {*reply}, std::nullopt, session.output);
+  const auto reply = session->flow->update(update);
+  if (!reply) return out.failed(reply.error());
+  return print_locked(context, {*reply}, std::nullopt, session->output);
 }
 
-int unlock(VerbContext& context, const Options& options, const Session& session) {
+int workflow_unlock(VerbContext& context) {
+  std::string output, agent;
+  declare_output(context.arguments(), output);
+  declare_agent(context.arguments(), agent);
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto unlocked = session.flow->unlock(*options.agent);
+  const auto session = start(context, output, false);
+  if (!session) return out.failed(session.error());
+  const auto unlocked = session->flow->unlock(agent);
   if (!unlocked) return out.failed(unlocked.error());
   out.object({{"unlocked", Json::array({unlocked_json(*unlocked)})}});
   out.text(unlocked_text(*unlocked));
   return 0;
 }
 
-int status(VerbContext& context, const Session& session) {
+int workflow_status(VerbContext& context) {
+  std::string output;
+  declare_output(context.arguments(), output);
+  if (const auto parsed = context.parse()) return *parsed;
   Output& out = context.out();
-  const auto status = session.flow->status();
+  const auto session = start(context, output, false);
+  if (!session) return out.failed(session.error());
+  const auto status = session->flow->status();
   if (!status) return out.failed(status.error());
-  Json json = status_json(*status, session.output);
+  Json json = status_json(*status, output);
   if (status->locks.empty()) {
-    out.text("no locks in " + session.output);
+    out.text("no locks in " + output);
   } else {
     for (const Line& line : status_lines(*status, out.columns())) {
       out.line(line);
@@ -322,9 +310,14 @@ int status(VerbContext& context, const Session& session) {
   return 0;
 }
 
-int clean(VerbContext& context, const Session& session) {
+int workflow_clean(VerbContext& context) {
+  std::string output;
+  declare_output(context.arguments(), output);
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto cleaned = session.flow->clean();
+  const auto session = start(context, output, false);
+  if (!session) return out.failed(session.error());
+  const auto cleaned = session->flow->clean();
   if (!cleaned) return out.failed(cleaned.error());
   Json json;
   json["unlocked"] = Json::array();
@@ -337,50 +330,38 @@ int clean(VerbContext& context, const Session& session) {
   for (const std::string& path : cleaned->left) {
     out.note(path + " is no lock of this workflow and was left");
   }
-  out.text(cleaned->folder_removed ? "removed " + session.flow->path_of("")
-                                   : "left " + session.flow->path_of(""));
+  out.text(cleaned->folder_removed ? "removed " + session->flow->path_of("")
+                                   : "left " + session->flow->path_of(""));
   out.object(json);
   return 0;
 }
 
-Result<Session> start(const VerbContext& context, const Options& options) {
-  Session session;
-  session.output = *options.output;
-  LK_ASSIGN(const std::string path, absolute(context, session.output));
-  LK_ASSIGN(realm::Realm realm, context.realm({path}));
-  LK_ASSIGN(std::string folder, output_folder(path, options.words.front() == "lock"));
-  if (folder.empty()) folder = path;  // nothing can be there
-  LK_ASSIGN(session.open, context.open(std::move(realm)));
-  LK_ASSIGN(service::Under under, service::under_from(context.runtime().env));
-  LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->table, std::move(folder),
-                                                   session.open->locks.owner(), std::move(under)));
-  return session;
-}
+constexpr Verb kWorkflowSubcommands[] = {
+    {"run", "Run a plan's agents side by side, each under its locks",
+     "  lockkeeper workflow run plan.yaml --jobs 4\n"
+     "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for all without one\n",
+     workflow_run},
+    {"lock", "Take an agent's scope, as a lock file",
+     "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
+     "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n",
+     workflow_lock},
+    {"update", "Change what a lock file covers",
+     "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n",
+     workflow_update},
+    {"unlock", "Give an agent's scope back",
+     "  lockkeeper workflow unlock --output out --agent frontend\n", workflow_unlock},
+    {"status", "Which lock files there are, and who waits for what",
+     "  lockkeeper workflow status --output out\n", workflow_status},
+    {"clean", "Unlock everything: the workflow is over",
+     "  lockkeeper workflow clean --output out\n", workflow_clean},
+    {"keep", {}, {}, workflow_keep},
+};
 
 }  // namespace
 
-int workflow_verb(VerbContext& context) {
-  Options options;
-  declare(context.arguments(), options);
-  if (const auto status = context.parse()) return *status;
-  Output& out = context.out();
-  if (options.words.size() == 2 && options.words.front() == "keep") {
-    return workflow_keep(context, options.words.back());
-  }
-  if (const auto error = check(options)) return out.failed(*error);
-  if (options.words.front() == "run") {
-    options.run.file = options.words.back();
-    options.run.output = options.output;
-    return workflow_run(context, options.run);
-  }
-  const auto session = start(context, options);
-  if (!session) return out.failed(session.error());
-  const std::string& word = options.words.front();
-  if (word == "lock") return lock(context, options, *session);
-  if (word == "update") return update(context, options, *session);
-  if (word == "unlock") return unlock(context, options, *session);
-  if (word == "status") return status(context, *session);
-  return clean(context, *session);
+std::span<const Verb> workflow_subcommands() {
+  return kWorkflowSubcommands;
 }
 
 }  // namespace lockkeeper::cli

@@ -1,0 +1,115 @@
+// What the command line itself does with verbs and their subcommands: choose, explain, refuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "cli/shape.h"
+#include "cli/verbs/testing.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr int kUsageStatus = 64;
+
+void expect_help(const std::vector<std::string>& words, const std::string& usage) {
+  std::vector<std::string> asked = words;
+  asked.emplace_back("--help");
+  const std::string help = said(asked);
+  EXPECT_THAT(help, AllOf(StartsWith("Examples:\n  lockkeeper "), HasSubstr("Usage: " + usage)));
+  std::size_t columns = 0;
+  for (const char c : help) {
+    columns = c == '\n' ? 0 : columns + ((c & '\xc0') != '\x80' ? 1U : 0U);
+    ASSERT_LE(columns, 80U) << usage;
+  }
+}
+
+TEST(Verbs, each_has_examples_a_summary_and_help_within_80_columns) {
+  for (const Verb& verb : all_verbs()) {
+    EXPECT_FALSE(verb.summary.empty());
+    EXPECT_LE(verb.name.size(), 11U);
+    const std::string name(verb.name);
+    if (verb.run != nullptr) {
+      expect_help({name}, "lockkeeper " + name + " [OPTIONS]");
+      continue;
+    }
+    expect_help({name}, "lockkeeper " + name + " SUBCOMMAND [OPTIONS]\n");
+    for (const Verb& subcommand : verb.subcommands()) {
+      if (subcommand.summary.empty()) continue;
+      const std::string below(subcommand.name);
+      EXPECT_THAT(said({name, "--help"}), HasSubstr("\n  " + below + "  "));
+      expect_help({name, below}, "lockkeeper " + name + " " + below + " [OPTIONS]");
+    }
+  }
+}
+
+TEST(Subcommands, help_is_had_in_every_order) {
+  const std::string help = said({"task", "acquire", "--help"});
+  EXPECT_THAT(help, AllOf(HasSubstr("Usage: lockkeeper task acquire [OPTIONS] TASK\n"),
+                          HasSubstr("--file FILE"), Not(HasSubstr("--returned"))));
+  EXPECT_EQ(said({"task", "--help", "acquire"}), help);
+  EXPECT_EQ(said({"--help", "task", "acquire"}), help);
+  EXPECT_EQ(said({"help", "task", "acquire"}), help);
+  EXPECT_EQ(said({"task", "--root", "sweep", "acquire", "-h"}), help) << "sweep is a folder here";
+  EXPECT_EQ(said({"help", "task"}), said({"task", "-h"}));
+}
+
+TEST(Subcommands, one_without_a_summary_is_shown_nowhere) {
+  for (const auto& [verb, hidden] : {std::pair("workflow", " keep"), {"completion", "agents"}}) {
+    EXPECT_THAT(said({verb, "--help"}), Not(HasSubstr(hidden)));
+    EXPECT_THAT(answer({verb}).err, Not(HasSubstr(hidden)));
+  }
+  EXPECT_THAT(answer({"workflow", "kep"}).err, Not(HasSubstr("did you mean")));
+}
+
+TEST(Subcommands, a_word_that_is_none_is_named_with_the_nearest) {
+  const Answer near = answer({"task", "aquire", "T-1"});
+  EXPECT_EQ(near.status, kUsageStatus);
+  EXPECT_EQ(near.err,
+            "lockkeeper: task has no subcommand \"aquire\"\n"
+            "  hint: did you mean lockkeeper task acquire?\n");
+  EXPECT_EQ(answer({"task", "--json", "grab"}).out,
+            "{\"error\":{\"code\":\"usage\",\"message\":\"task has no subcommand \\\"grab\\\"\","
+            "\"hint\":\"see: lockkeeper task --help\"}}\n");
+  EXPECT_EQ(answer({"layout"}).err,
+            "lockkeeper: layout needs a subcommand: add, remove, list or ignore\n"
+            "  hint: see: lockkeeper layout --help\n");
+}
+
+// Else a flag that stands before the subcommand could not be told from its value.
+TEST(Subcommands, a_flag_takes_a_value_in_all_of_a_verb_or_in_none) {
+  layout::Runtime runtime;
+  runtime.env = [](const char*) { return std::nullopt; };
+  CliEnvironment environment;
+  environment.runtime = &runtime;
+  for (const Verb& verb : all_verbs()) {
+    std::map<std::string, bool> takes_next;
+    for (const VerbShape& each : verb_shape(environment, verb).subcommands) {
+      for (const Arguments::Declared& flag : each.arguments) {
+        const auto known = takes_next.emplace(flag.name, flag.takes_next()).first;
+        EXPECT_EQ(known->second, flag.takes_next()) << verb.name << " " << flag.name;
+      }
+    }
+  }
+}
+
+TEST(Subcommands, a_flag_of_another_subcommand_is_not_known) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"workflow", "run", "plan.yaml", "--scopes", "x"},
+        {"workflow", "--scopes", "x", "run", "plan.yaml"},
+        {"workflow", "clean", "--output", "out", "--agent", "a", "--add", "x"},
+        {"task", "release", "T-1", "--file", "x"},
+        {"message", "list", "--holder", "x"}}) {
+    const Answer got = answer(words);
+    EXPECT_EQ(got.status, kUsageStatus);
+    EXPECT_THAT(got.err, HasSubstr("unknown flag"));
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::cli
