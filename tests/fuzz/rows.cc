@@ -2,13 +2,14 @@
 // places never share a range, and what is due is found in order.
 #include "core/rows.h"
 #include "fuzz.h"
+#include "key/place.h"
 
 namespace lockkeeper::fuzz {
 namespace {
 
 using core::Holding;
 using core::Mode;
-using core::Place;
+using key::Place;
 using key::Resource;
 
 bool contains(const kv::Range& range, std::string_view key) {
