@@ -179,7 +179,8 @@ std::string manual_page(const VerbShape& verb, std::string_view version) {
   text += ".SH SYNOPSIS\n";
   if (verb.subcommands.empty()) text += synopsis(name, verb);
   for (const VerbShape& each : verb.subcommands) {
-    text += synopsis(name + " " + each.name, each) + ".br\n";
+    if (&each != &verb.subcommands.front()) text += ".br\n";
+    text += synopsis(name + " " + each.name, each);
   }
   text += ".SH DESCRIPTION\n" + roff_text(verb.summary) + ".\n";
   if (!verb.subcommands.empty()) {
