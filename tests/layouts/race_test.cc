@@ -57,7 +57,7 @@ class Interrupted final : public Layout {
     return inner_->prepare(lease, artefact);
   }
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
-                                     const layout::PublishTerms& terms) override {
+                                    const layout::PublishTerms& terms) override {
     if (hook_) hook_(artefact);
     return inner_->publish(lease, artefact, terms);
   }
