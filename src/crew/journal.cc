@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "crew/record/record_json.h"
+#include "crew/record/whole_number.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -25,7 +26,7 @@ Json head_json(const RunRecord& record, const JournalHead& head) {
 
 Result<Told> head_from(const Json& json) {
   Told told;
-  if (json.value("lockkeeper_run", 0) != kFormat) {
+  if (!json.contains("lockkeeper_run") || json.at("lockkeeper_run") != kFormat) {
     return fail(Code::kInvalidInput, "it is not the journal of a run of this version");
   }
   told.record.id = json.at("id").get<std::string>();
@@ -34,8 +35,8 @@ Result<Told> head_from(const Json& json) {
   told.head.session = json.at("session").get<std::string>();
   told.record.feature = json.at("feature").get<std::string>();
   told.record.realm = json.at("realm").get<std::string>();
-  told.record.jobs = json.at("jobs").get<std::size_t>();
-  told.record.started_ms = json.at("started_ms").get<std::int64_t>();
+  told.record.jobs = whole_number<std::size_t>(json.at("jobs"));
+  told.record.started_ms = whole_number<std::int64_t>(json.at("started_ms"));
   return told;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "crew/record/whole_number.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -48,17 +49,17 @@ Change change_from(const Json& json) {
 
 Attempt read_attempt(const Json& json) {
   Attempt attempt;
-  attempt.number = json.at("attempt").get<std::size_t>();
+  attempt.number = whole_number<std::size_t>(json.at("attempt"));
   attempt.lease = json.at("lease").get<std::string>();
-  attempt.fence = json.at("fence").get<std::uint64_t>();
+  attempt.fence = whole_number<std::uint64_t>(json.at("fence"));
   attempt.started_ms = time_from(json.at("started_at"));
   attempt.ended_ms = time_from(json.at("ended_at"));
   attempt.ending =
       named(json.at("ending").get<std::string>(), ending_name, static_cast<int>(Ending::kStrayed));
-  attempt.exit_status = json.at("exit_status").get<int>();
+  attempt.exit_status = whole_number<int>(json.at("exit_status"));
   attempt.why = json.at("why").get<std::string>();
-  attempt.processes_ended = json.at("processes_ended").get<std::size_t>();
-  attempt.log_bytes = json.at("log_bytes").get<std::uint64_t>();
+  attempt.processes_ended = whole_number<std::size_t>(json.at("processes_ended"));
+  attempt.log_bytes = whole_number<std::uint64_t>(json.at("log_bytes"));
   attempt.log_cut = json.at("log_cut").get<bool>();
   for (const Json& each : json.at("changes")) attempt.changes.push_back(change_from(each));
   if (json.contains("changes_unknown")) {
@@ -84,7 +85,7 @@ AgentRecord read_agent(const Json& json) {
     agent.waits.push_back(std::move(wait));
   }
   for (const Json& each : json.at("attempts")) agent.attempts.push_back(read_attempt(each));
-  agent.forgiven = json.value("forgiven", std::size_t{0});
+  if (json.contains("forgiven")) agent.forgiven = whole_number<std::size_t>(json.at("forgiven"));
   return agent;
 }
 

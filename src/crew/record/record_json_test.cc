@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "crew/record/whole_number.h"
+
 namespace lockkeeper::crew {
 namespace {
 
@@ -95,6 +97,14 @@ TEST(RecordJson, BytesThatAreNoTextCanBeCarried) {
   attempt.changes = {{"\xc3(", Change::Kind::kAdded, true, {}}};
   EXPECT_NO_THROW(static_cast<void>(attempt_json(attempt).dump()));
   EXPECT_EQ(json_text("\u00e9"), "\u00e9");
+}
+
+TEST(RecordJson, NumbersThatDoNotFitAreRefused) {
+  for (const char* const number : {"118446744073709551616", "1.5", "-1", "\"7\"", "null"}) {
+    EXPECT_THROW(whole_number<std::uint64_t>(Json::parse(number)), std::invalid_argument) << number;
+  }
+  EXPECT_THROW(whole_number<int>(Json::parse("2147483648")), std::invalid_argument);
+  EXPECT_EQ(whole_number<int>(Json::parse("-7")), -7);
 }
 
 }  // namespace
