@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "crew/record/whole_number.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -82,19 +83,19 @@ Result<Orders> orders_from(const std::string& text) {
   try {
     const Json json = Json::parse(text);
     Orders orders;
-    orders.number = json.at("number").get<std::size_t>();
+    orders.number = whole_number<std::size_t>(json.at("number"));
     orders.agent = json.at("agent").get<std::string>();
     orders.session = json.at("session").get<std::string>();
     orders.locks = json.at("locks").get<std::vector<std::string>>();
-    orders.ttl_ms = json.at("ttl_ms").get<std::int64_t>();
+    orders.ttl_ms = whole_number<std::int64_t>(json.at("ttl_ms"));
     orders.reason = json.at("reason").get<std::string>();
     orders.task = json.at("task").get<std::string>();
     orders.feature = json.at("feature").get<std::string>();
     orders.argv = each(json.at("argv").get<std::vector<std::string>>(), text_as_bytes);
     orders.folder = text_as_bytes(json.at("folder").get<std::string>());
-    orders.timeout_ms = json.at("timeout_ms").get<std::int64_t>();
-    orders.grace_ms = json.at("grace_ms").get<std::int64_t>();
-    orders.log_bytes_max = json.at("log_bytes_max").get<std::uint64_t>();
+    orders.timeout_ms = whole_number<std::int64_t>(json.at("timeout_ms"));
+    orders.grace_ms = whole_number<std::int64_t>(json.at("grace_ms"));
+    orders.log_bytes_max = whole_number<std::uint64_t>(json.at("log_bytes_max"));
     orders.look_at_changes = json.at("look_at_changes").get<bool>();
     orders.leave_out = each(json.at("leave_out").get<std::vector<std::string>>(), text_as_bytes);
     for (const auto& [name, value] : json.at("environment").items()) {
