@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "core/history.h"
 #include "core/table.h"
 
 namespace lockkeeper::core {
@@ -14,7 +15,6 @@ constexpr std::uint64_t kTrimEvery = 64;
 constexpr std::uint64_t kTrimOftenEvery = 4;  // where a commit takes only a few rows
 constexpr std::size_t kTrimmedAtOnce = 256;
 constexpr std::size_t kParentDepthMax = 8;
-constexpr std::int64_t kRefusalWindowMs = 60'000;
 
 std::unexpected<Error> too_much(const std::string& what, std::size_t limit, std::string hint) {
   return fail(Code::kLimitExceeded, what + "; the limit is " + std::to_string(limit),
@@ -101,6 +101,12 @@ std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
   return ids.size();
 }
 
+std::unexpected<Error> beyond_the_store() {
+  return fail(Code::kLimitExceeded,
+              "granting this takes more guards than one commit of this store has",
+              "ask for fewer resources at a time");
+}
+
 std::unexpected<Error> parent_gone(const LeaseId& id) {
   return fail(Code::kLost, "the lease to work under, " + id.text() + ", has ended",
               "stop working on what it covered, then ask for a lease of your own");
@@ -137,6 +143,7 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   LK_ASSIGN(Lease lease, draft(request));
   if (settler_.worked() && !settler_.room_left()) return ask_again();
   for (;;) {
+    const State::Mark before = state_.mark();
     if (!lease.parent.empty()) {
       // Its process may have died since it was looked at, and it have been ended here.
       LK_ASSIGN(const Lease* parent, state_.lease(lease.parent));
@@ -144,6 +151,9 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
       if (parent == nullptr) lease.parent = {};
     }
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
+    // A grant depends on all that was looked at, a refusal on nothing, and a place in the queue on
+    // what stands before it, which is read again.
+    if (!findings.conflicts.empty()) state_.forget_reads(before);
     bool full = false;
     LK_ASSIGN(const bool reaped, reap_all(findings, full));
     if (full) return ask_again();
@@ -180,7 +190,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
   LK_ASSIGN(const Lease* held, state_.lease(known.lease));
   if (held != nullptr) {
     LK_ASSIGN(const Condition now, condition(state_, *held));
-    if (!now.over && held->confirm_by_mono_ms == 0) {
+    if (!now.over && is_confirmed(*held)) {
       // Under another request's id the lease was there before: this request renewed it.
       const bool renewal = held->terms.request_id != request.terms.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
@@ -193,7 +203,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
       return reply;
     }
   }
-  if (held != nullptr && held->confirm_by_mono_ms != 0) {
+  if (held != nullptr && !is_confirmed(*held)) {
     // A handoff that waits to be confirmed now belongs to the process that asks.
     Lease after = *held;
     after.then = request.attachment;
@@ -232,7 +242,7 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.acquired_wall_ms = context_.now.wall_ms;
   lease.epoch = context_.epoch.id;
   lease.fence_offset = context_.epoch.fence_offset;
-  LK_CHECK(extend(lease, request.terms.ttl_ms));
+  extend(lease, request.terms.ttl_ms, context_);
   if (request.under.empty()) return lease;
   LK_ASSIGN(const Lease* parent, state_.lease(request.under));
   bool current = parent != nullptr && parent->fence() == request.under_fence;
@@ -251,23 +261,6 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   }
   lease.parent = request.under;
   return lease;
-}
-
-// Sets the end to ttl from now, unless it is later already.
-Result<void> Table::extend(Lease& lease, std::int64_t ttl_ms) {
-  if (ttl_ms == kNoEnd) {
-    lease.terms.ttl_ms = kNoEnd;
-    lease.deadline_mono_ms = kNoEnd;
-    lease.expires_wall_ms = kNoEnd;
-  } else if (lease.deadline_mono_ms == kNoEnd ||
-             lease.deadline_mono_ms < context_.now.mono_ms + ttl_ms) {
-    // Only then: a reboot starts the length anew, and a shorter one would end it early (I6).
-    lease.terms.ttl_ms = ttl_ms;
-    lease.deadline_mono_ms = context_.now.mono_ms + ttl_ms;
-    lease.expires_wall_ms = context_.now.wall_ms + ttl_ms;
-  }
-  lease.due_mono_ms = due_of(lease);
-  return {};
 }
 
 // The dead and the expired are ended before anything is decided (rule 6).
@@ -309,8 +302,7 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     if (!request.terms.request_id.empty()) {
       // The lease ends under its first request's id; this one looks for itself whether it has.
       const std::string key = request_key(request.owner, request.terms.request_id);
-      LK_CHECK(state_.file_due(context_.now.mono_ms + context_.limits.remember_ms, Due::kRequest,
-                               key.substr(1)));
+      LK_CHECK(state_.file_due(remembered_until(context_), Due::kRequest, key.substr(1)));
     }
     return answer(Outcome::kRenewed, std::move(renewed.front()));
   }
@@ -370,9 +362,8 @@ Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
   const std::string key = refusal_key(draft.owner, wish);
   LK_ASSIGN(const std::optional<kv::Row> known, state_.txn().get(key, kv::Read::kPeek));
   if (!known) {
-    LK_CHECK(state_.txn().put(key, ""));
-    LK_CHECK(
-        state_.file_due(context_.now.mono_ms + kRefusalWindowMs, Due::kRefusal, key.substr(1)));
+    LK_CHECK(state_.txn().put(key, "", kRefusalWindowMs));
+    LK_CHECK(state_.file_due(refusal_until(context_), Due::kRefusal, key.substr(1)));
     Event event = Event::refused(draft, "held");
     event.by = findings.conflicts.front().holder.owner;
     LK_CHECK(state_.append(std::move(event)));
@@ -386,14 +377,17 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
     return too_much(std::to_string(before) + " requests are waiting for the same",
                     context_.limits.queue_length, "try again later, without --wait");
   }
+  const State::Mark walk = state_.mark();
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, draft, findings.conflicts));
   if (cycle) {
+    state_.forget_reads(walk);
     LK_CHECK(state_.append(Event::refused(draft, "deadlock")));
     return answer(Outcome::kDeadlock, std::move(draft), std::move(findings.conflicts),
                   std::move(*cycle));
   }
-  LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
+  LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
+  LK_CHECK(guard_blocker(state_, blocker.id));
   const bool alone = blocker.alone && !draft.overtook;
   Waiter waiter{std::move(draft), blocker.id, alone, request.wake};
   waiter.request.attachment = request.waiting_process;
@@ -406,12 +400,8 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
 
 Result<AcquireReply> Table::confirm(const Lease& lease) {
   Lease confirmed = lease;
-  if (lease.confirm_by_mono_ms != 0) {
-    confirmed.confirm_by_mono_ms = 0;
-    confirmed.attachment = lease.then;
-    // The length counts from here: the handoff's own deadline only bridged the confirmation.
-    confirmed.deadline_mono_ms = kNoEnd;
-    LK_CHECK(extend(confirmed, lease.terms.ttl_ms));
+  if (!is_confirmed(lease)) {
+    confirm_handoff(confirmed, context_);
     LK_CHECK(state_.change_lease(lease, confirmed));
   }
   return answer(Outcome::kGranted, std::move(confirmed));
@@ -420,9 +410,9 @@ Result<AcquireReply> Table::confirm(const Lease& lease) {
 Result<AcquireReply> Table::poll(const LeaseId& id) {
   LK_ASSIGN(const Lease* granted, state_.lease(id));
   if (granted == nullptr) {
-    LK_ASSIGN(const bool fits, settler_.consider(id, true));
+    LK_ASSIGN(const Considered considered, settler_.consider(id, true));
+    if (considered == Considered::kTooLarge) return beyond_the_store();
     LK_CHECK(settler_.settle());
-    static_cast<void>(fits);
     LK_ASSIGN(granted, state_.lease(id));
   }
   if (granted != nullptr) {
@@ -436,11 +426,12 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   if (!waiter) {
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
+  const State::Mark before = state_.mark();
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
   // Handing off may have cleared its way: by granting what it waited for to its own side.
   if (findings.conflicts.empty() && settler_.room_left()) return poll(id);
-  const std::size_t before = waiters_in(findings.conflicts);
+  const std::size_t ahead = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));
   if (cycle) {
@@ -449,7 +440,8 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
     return answer(Outcome::kDeadlock, waiter->request, std::move(findings.conflicts),
                   std::move(*cycle));
   }
-  return answer(Outcome::kQueued, waiter->request, std::move(findings.conflicts), {}, before + 1);
+  state_.forget_reads(before);  // nothing was decided
+  return answer(Outcome::kQueued, waiter->request, std::move(findings.conflicts), {}, ahead + 1);
 }
 
 Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) {
@@ -460,12 +452,13 @@ Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) 
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
   LK_CHECK(settler_.drop(*waiter, "cancelled", cause));
-  // Leaving must be possible also where the store's commit is too small to tell what is left.
-  auto findings = find_conflicts(state_, waiter->request, {true, waiter->request.created});
-  if (!findings && findings.error().code != Code::kLimitExceeded) return fail(findings.error());
+  // What it leaves behind is only told.
+  const State::Mark before = state_.mark();
+  LK_ASSIGN(Findings findings,
+            find_conflicts(state_, waiter->request, {true, waiter->request.created}));
+  state_.forget_reads(before);
   LK_CHECK(settler_.settle());
-  return answer(Outcome::kHeld, waiter->request,
-                findings ? std::move(findings->conflicts) : std::vector<Conflict>());
+  return answer(Outcome::kHeld, waiter->request, std::move(findings.conflicts));
 }
 
 }  // namespace lockkeeper::core

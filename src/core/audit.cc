@@ -23,7 +23,7 @@ struct Expected {
 class Audit {
  public:
   Audit(kv::Txn& txn, const Context& context, AuditScope scope)
-      : txn_(txn), context_(context), scope_(scope) {}
+      : txn_(txn), context_(context), scope_(scope), by_session_(txn.left().guards != SIZE_MAX) {}
 
   Result<std::vector<std::string>> run() {
     LK_CHECK(collect_due());
@@ -137,7 +137,7 @@ class Audit {
     expect(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), lease.id, "due");
     if (due_of(lease) != lease.due_mono_ms) say(name + " is not filed under its own due time");
     if (lease.epoch > context_.epoch.id) say(name + " is from an epoch to come");
-    if (!lease.foreign) counts_[std::string(lease.id.bytes.first(4))] += lease.claims.size();
+    if (!lease.foreign) count(lease);
     bool has_parent = true;
     if (!lease.parent.empty()) {
       LK_ASSIGN(has_parent, exists(lease_key(lease.parent)));
@@ -245,7 +245,7 @@ class Audit {
     const std::string name = "waiter " + request.id.text();
     expect_rows(Holding::kWaiter, request);
     expect(blocked_key(waiter.blocker, request.id), request.id, "blocked");
-    counts_[std::string(request.id.bytes.first(4))] += request.claims.size();
+    count(request);
     if (!request.attachment.attached()) say(name + " is bound to no process");
     LK_ASSIGN(const bool twice, exists(lease_key(request.id)));
     if (twice) say(name + " is a lease too");
@@ -344,6 +344,10 @@ class Audit {
           if (!claimed(row.key)) say("a due row points to no lease: " + to_hex(row.key));
           break;
         case Due::kLost:
+          // It may have vanished by itself by now.
+          if (is_past(*due, context_) || !is_of_this_boot(*due, context_)) break;
+          subjects.push_back(subject);
+          break;
         case Due::kRequest:
           subjects.push_back(subject);
           break;
@@ -362,31 +366,42 @@ class Audit {
     return {};
   }
 
+  // One counter for each agent, or one for each session: see counter_key().
   Result<void> counters() {
-    LK_CHECK(each({"l", "m"}, [&](const kv::Row& row) {
-      if (row.key.size() != 5) return true;
-      RecordReader in(row.value);
-      const std::uint64_t count = in.number();
-      const std::string agent(row.key.substr(1));
-      if (!in.at_end() || count != counts_[agent]) {
-        say("the counter of agent tag " + to_hex(agent) + " says " + std::to_string(count) +
-            " claims, its leases and waiters have " + std::to_string(counts_[agent]));
+    constexpr std::size_t kAgentCounterBytes = 5;
+    const char* const kind = by_session_ ? "session tag " : "agent tag ";
+    const auto look = [&](const kv::Row& row) {
+      if (row.key[0] == 'l' && row.key.size() != kAgentCounterBytes) return true;
+      const std::string tag(row.key.substr(1));
+      const auto count = decode_counter(row.value);
+      if (!count || *count != counts_[tag]) {
+        say("the counter of " + (kind + to_hex(tag)) + " says " +
+            std::to_string(count.value_or(0)) + " claims, its leases and waiters have " +
+            std::to_string(counts_[tag]));
       }
-      counts_.erase(agent);
+      counts_.erase(tag);
       return true;
-    }));
-    for (const auto& [agent, count] : counts_) {
-      say("agent tag " + to_hex(agent) + " has " + std::to_string(count) +
-          " claims and has no counter");
+    };
+    LK_CHECK(each({"l", "m"}, look));
+    LK_CHECK(each({"q", "r"}, look));
+    for (const auto& [tag, count] : counts_) {
+      say((kind + to_hex(tag)) + " has " + std::to_string(count) + " claims and has no counter");
     }
     return {};
   }
 
+  void count(const Lease& lease) {
+    counts_[std::string(lease.id.bytes.first(by_session_ ? 8 : 4))] += lease.claims.size();
+  }
+
   Result<void> history() {
-    return each(kv::prefix_range(kEventPrefix), [&](const kv::Row& row) {
-      if (!decode_event(row.key, row.value)) say("an event cannot be read: " + to_hex(row.key));
+    LK_CHECK(txn_.scan_appended(kEventPrefix, 0, [&](const kv::Appended& row) {
+      if (!decode_event(row)) say("an event cannot be read: " + to_hex(row.key));
       return true;
-    });
+    }));
+    LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(kHistoryKey, Read::kPeek));
+    if (row && !decode_history_count(row->value)) say("the count of events cannot be read");
+    return {};
   }
 
   kv::Txn& txn_;
@@ -396,7 +411,8 @@ class Audit {
   std::unordered_set<std::string> handoffs_;   // ids whose followers are still to be looked at
   std::unordered_set<std::string> to_forget_;  // keys of rows that a due row will take away
   std::unordered_map<std::uint64_t, Expected> expected_;
-  std::unordered_map<std::string, std::size_t> counts_;  // claims by agent tag
+  const bool by_session_;                                // how claims are counted
+  std::unordered_map<std::string, std::size_t> counts_;  // claims by tag
 };
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "core/browse.h"
 
-#include "base/bytes.h"
-
 namespace lockkeeper::core {
 namespace {
 
@@ -58,25 +56,6 @@ Result<WaiterPage> waiter_page(State& state, const std::string& from) {
     LK_ASSIGN(Waiter waiter,
               decode_waiter(LeaseId{std::string_view(row.key).substr(1)}, row.value, row.created));
     result.waiters.push_back(std::move(waiter));
-  }
-  return result;
-}
-
-Result<EventPage> event_page(State& state, std::uint64_t after, const std::string& from) {
-  EventPage result;
-  std::string start = from;
-  if (start.empty()) {
-    start = kEventPrefix;
-    const std::uint64_t first = after + 1;
-    append_be64(start, first / kEventsPerVersion);
-    const std::uint64_t index = first % kEventsPerVersion;
-    start.push_back(static_cast<char>(index >> 8));
-    start.push_back(static_cast<char>(index & 0xff));
-  }
-  LK_ASSIGN(const std::vector<RawRow> rows, page(state, from_on(kEventPrefix, start), result.next));
-  for (const RawRow& row : rows) {
-    LK_ASSIGN(Event event, decode_event(row.key, row.value));
-    result.events.push_back(std::move(event));
   }
   return result;
 }

@@ -23,11 +23,4 @@ struct WaiterPage {
 };
 Result<WaiterPage> waiter_page(State& state, const std::string& from);
 
-struct EventPage {
-  std::vector<Event> events;
-  std::string next;
-};
-// Events with a number greater than `after`, or from `from` on if that is not empty.
-Result<EventPage> event_page(State& state, std::uint64_t after, const std::string& from);
-
 }  // namespace lockkeeper::core

@@ -54,15 +54,16 @@ class Search {
   Result<std::vector<State::Hit>> hits(const Claim& claim, Holding holding, bool limited) {
     std::vector<State::Hit> found;
     const auto collect = [&](State::Hit hit) { found.push_back(std::move(hit)); };
-    const State::Look exclusive{holding, Mode::kExclusive, nullptr, limited};
-    LK_CHECK(state_.overlapping(claim.resource, exclusive, collect));
-    if (claim.mode == Mode::kExclusive) {
-      const State::Look shared{holding, Mode::kShared, nullptr, limited};
-      LK_CHECK(state_.overlapping(claim.resource, shared, collect));
-    } else if (holding == Holding::kLease) {
-      // Others' shared leases cannot matter to a shared request; the owner's own may cover it.
-      const State::Look own{holding, Mode::kShared, &request_.owner, limited};
-      LK_CHECK(state_.overlapping(claim.resource, own, collect));
+    State::Look look{.holding = holding, .limited = limited};
+    // Nobody can come into the queue before a request that is in it: what matters there are the
+    // earlier ones that are met, and those are read with a guard of their own.
+    if (holding == Holding::kWaiter && queue_.before != 0) look.read = kv::Read::kPeek;
+    LK_CHECK(state_.overlapping(claim.resource, look, collect));
+    look.mode = Mode::kShared;
+    // Others' shared leases cannot matter to a shared request; the owner's own may cover it.
+    if (claim.mode == Mode::kShared) look.only_of = &request_.owner;
+    if (claim.mode == Mode::kExclusive || holding == Holding::kLease) {
+      LK_CHECK(state_.overlapping(claim.resource, look, collect));
     }
     return found;
   }
@@ -206,77 +207,6 @@ bool is_subagent(const Owner& owner, const Owner& holder) {
 bool is_subagent(const Owner& owner) {
   const std::size_t slash = owner.session.find('/');
   return slash != std::string::npos && slash > 0 && slash + 1 < owner.session.size();
-}
-
-bool is_orphan(const Lease& lease, const Condition& now) {
-  return now.alive == Alive::kDead || (lease.orphaned_mono_ms != 0 && now.alive != Alive::kAlive);
-}
-
-bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
-  return orphan.terms.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
-}
-
-std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
-  if (lease.epoch == epoch.id || lease.terms.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
-  return epoch.start_mono_ms + lease.terms.ttl_ms;
-}
-
-static Result<bool> parent_over(State& state, const Lease& child) {
-  if (child.parent.empty()) return false;
-  LK_ASSIGN(const Lease* parent, state.lease(child.parent));
-  if (parent == nullptr) return true;
-  LK_ASSIGN(const Condition above, condition(state, *parent));
-  return above.over;
-}
-
-Result<Condition> condition(State& state, const Lease& lease) {
-  const Context& context = state.context();
-  const std::int64_t now = context.now.mono_ms;
-  const bool this_boot = lease.epoch == context.epoch.id;
-  LK_ASSIGN(const bool orphan_child, parent_over(state, lease));
-  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
-  Condition result;
-  if (lease.attachment.attached()) {
-    if (!this_boot) return Condition{true, "reboot", false, Alive::kDead};
-    result.alive = context.prober->probe(lease.attachment);
-  }
-  const auto over = [&](const char* cause) { return Condition{true, cause, false, result.alive}; };
-  // Strictly later: the clock counts whole milliseconds, and a lease never ends early (I6).
-  const bool unconfirmed = this_boot && lease.confirm_by_mono_ms != 0;
-  if (unconfirmed && now > lease.confirm_by_mono_ms) return over("unconfirmed");
-  const std::int64_t deadline = effective_deadline(lease, context.epoch);
-  if (deadline != kNoEnd && now > deadline) return over("expired");
-  // A handoff whose process died before confirming it has nobody to reclaim it.
-  const std::int64_t grace = unconfirmed ? 0 : lease.terms.orphan_grace_ms;
-  if (result.alive == Alive::kDead && grace == 0) return over("died");
-  if (lease.orphaned_mono_ms != 0) {
-    // The death was recorded by somebody who could see it; that holds for those who cannot.
-    const bool passed = now > lease.orphaned_mono_ms + grace;
-    if (passed && result.alive != Alive::kAlive) return over("died");
-  } else {
-    result.newly_orphaned = result.alive == Alive::kDead;
-  }
-  return result;
-}
-
-Result<Condition> condition_confirmed(State& state, const Lease& lease) {
-  // After a reboot nobody stands for the process that waited.
-  const bool this_boot = lease.epoch == state.context().epoch.id;
-  if (lease.confirm_by_mono_ms == 0 || !this_boot) return condition(state, lease);
-  Lease bound = lease;
-  bound.attachment = lease.then;
-  return condition(state, bound);
-}
-
-Result<Condition> condition(State& state, const Waiter& waiter) {
-  const Context& context = state.context();
-  if (waiter.request.epoch != context.epoch.id) {
-    return Condition{true, "reboot", false, Alive::kDead};
-  }
-  LK_ASSIGN(const bool orphan_child, parent_over(state, waiter.request));
-  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
-  const Alive alive = context.prober->probe(waiter.request.attachment);
-  return Condition{alive == Alive::kDead, alive == Alive::kDead ? "died" : "", false, alive};
 }
 
 Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue) {

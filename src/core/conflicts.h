@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/state.h"
+#include "core/condition.h"
 
 namespace lockkeeper::core {
 
@@ -18,31 +18,6 @@ struct Conflict {
   Lease holder;          // its claims only in the first of its conflicts: see `held`
   Alive alive = Alive::kUnknown;
 };
-
-// Is the lease over, and why? Nothing is written: over means that it counts for nobody any more and
-// must be ended before anything else is decided about what it holds.
-struct Condition {
-  bool over = false;
-  std::string cause;            // expired died reboot unconfirmed parent_ended
-  bool newly_orphaned = false;  // its processes are gone; the grace begins when that is recorded
-  Alive alive = Alive::kUnknown;
-};
-Result<Condition> condition(State& state, const Lease& lease);
-Result<Condition> condition(State& state, const Waiter& waiter);
-
-// Its processes are gone, as seen now or recorded before; it lives by its grace.
-bool is_orphan(const Lease& lease, const Condition& now);
-// May its owner have it back, bound to `attachment` (rule 8)? A run without a session cannot be
-// told from another one.
-bool may_reclaim(const Lease& orphan, const Attachment& attachment);
-
-// The condition it will be in once its handoff is confirmed: whoever asks for it stands for the
-// process that waited, and what counts is what it will be bound to.
-Result<Condition> condition_confirmed(State& state, const Lease& lease);
-
-// When the lease ends by time, on the current boot; kNoEnd: never. After a reboot a detached lease
-// has its full length again from the new epoch's start (rule 9).
-std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch);
 
 // Is `owner` a subagent of `holder`: a session "S/x" of the session "S"? Of anybody?
 bool is_subagent(const Owner& owner, const Owner& holder);

@@ -21,7 +21,7 @@ class Walk {
     LK_CHECK(find_goal());
     LK_ASSIGN(const bool awaited, anybody_can_wait_for_goal());
     if (!awaited) return std::nullopt;
-    LK_CHECK(step(request_.owner, conflicts));
+    LK_CHECK(first_step(conflicts));
     while (!found_ && !frontier_.empty()) {
       const Owner next = frontier_.front();
       frontier_.pop_front();
@@ -74,6 +74,16 @@ class Walk {
     const Lease& its = waiter.request;
     return plain_ && its.parent.empty() && its.created < request_.created &&
            its.claims == request_.claims;
+  }
+
+  // What stands in the request's own way was found by a search whose guards may be dropped. Here it
+  // is the first edge of a ring, which somebody else may be closing: it is looked at again,
+  // guarded.
+  Result<void> first_step(const std::vector<Conflict>& conflicts) {
+    if (state_.single_writer()) return step(request_.owner, conflicts);
+    const Queue queue{true, request_.created};
+    LK_ASSIGN(const Findings findings, find_conflicts(state_, request_, queue));
+    return step(request_.owner, findings.conflicts);
   }
 
   bool is_goal(const Owner& owner) const {

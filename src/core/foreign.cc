@@ -79,14 +79,8 @@ Lease lease_for(const ForeignLock& lock, const Context& context) {
   lease.acquired_wall_ms = lock.since_wall_ms;
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
-  lease.terms.ttl_ms = kNoEnd;
-  if (lock.expires_wall_ms != kNoEnd) {
-    // Its own end is a wall-clock time; each look compares again.
-    lease.terms.ttl_ms = std::max<std::int64_t>(0, lock.expires_wall_ms - context.now.wall_ms);
-    lease.deadline_mono_ms = context.now.mono_ms + lease.terms.ttl_ms;
-    lease.expires_wall_ms = lock.expires_wall_ms;
-  }
-  lease.due_mono_ms = due_of(lease);
+  // Its own end is a wall-clock time; each look compares again.
+  end_at_wall(lease, lock.expires_wall_ms, context);
   return lease;
 }
 

@@ -12,7 +12,7 @@ namespace lockkeeper::core {
 namespace {
 
 // The kinds of rows that are made anew; what is kept: leases, events, request ids, lost leases.
-constexpr std::string_view kDerived = "SXbcfgswx";
+constexpr std::string_view kDerived = "SXbcfgqstwx";
 constexpr std::size_t kLeaseKeyBytes = 17;
 
 struct Kept {
@@ -80,16 +80,15 @@ Result<Mended> mend(kv::Txn& txn, const Context& context) {
     // full length again (never early, I6); the dead stay behind and end as after a reboot.
     const bool attached = lease.attachment.attached();
     const bool dead = attached && context.prober->probe(lease.attachment) == Alive::kDead;
-    if (!attached) lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
-    if (!dead) lease.epoch = context.epoch.id;
+    if (!dead) bring_along(lease, context);
     lease.due_mono_ms = due_of(lease);
     LK_CHECK(state.restore_lease(lease));
     ++mended.leases;
   }
   LK_CHECK(keep_removable(state, kept.shown));
   for (const std::string& key : kept.remembered) {
-    LK_CHECK(state.file_due(context.now.mono_ms + context.limits.remember_ms,
-                            static_cast<Due>(key[0]), std::string_view(key).substr(1)));
+    LK_CHECK(state.file_due(remembered_until(context), static_cast<Due>(key[0]),
+                            std::string_view(key).substr(1)));
   }
   for (const auto& [id, resources] : kept.claimed) {
     mended.locks_lost.insert(mended.locks_lost.end(), resources.begin(), resources.end());

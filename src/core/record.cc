@@ -365,15 +365,11 @@ std::string encode_event(const Event& event) {
   return out.take();
 }
 
-Result<Event> decode_event(std::string_view key, std::string_view value) {
-  if (key.size() != kEventPrefix.size() + 10) return damaged("event");
-  const kv::Version version = read_be64(key.substr(kEventPrefix.size()));
-  const auto high = static_cast<unsigned char>(key[key.size() - 2]);
-  const auto low = static_cast<unsigned char>(key[key.size() - 1]);
-  RecordReader in(value);
-  if (in.number() != kFormat) return damaged("event");
+Result<Event> decode_event(const kv::Appended& row) {
+  RecordReader in(row.value);
+  if (row.number == 0 || in.number() != kFormat) return damaged("event");
   Event event;
-  event.seq = version * kEventsPerVersion + (std::uint64_t{high} << 8 | low);
+  event.seq = row.number;
   event.what = in.text();
   event.at_wall_ms = in.signed_number();
   event.owner = read_owner(in);
@@ -387,8 +383,39 @@ Result<Event> decode_event(std::string_view key, std::string_view value) {
   event.by = read_owner(in);
   event.task = in.text();
   if (!in.at_end()) return damaged("event");
-  if (event.fence_is_version) event.fence = fence_of(version, event.fence_offset);
+  if (event.fence_is_version) event.fence = fence_of(row.created, event.fence_offset);
   return event;
+}
+
+std::string encode_counter(std::size_t claims) {
+  RecordWriter out;
+  out.number(claims);
+  return out.take();
+}
+
+Result<std::size_t> decode_counter(std::string_view value) {
+  RecordReader in(value);
+  const std::uint64_t claims = in.number();
+  if (!in.at_end()) return damaged("counter");
+  return static_cast<std::size_t>(claims);
+}
+
+std::string encode_history_count(const HistoryCount& count) {
+  RecordWriter out;
+  out.number(kFormat);
+  out.number(count.counted_to);
+  out.number(count.events);
+  return out.take();
+}
+
+Result<HistoryCount> decode_history_count(std::string_view value) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("count of events");
+  HistoryCount count;
+  count.counted_to = in.number();
+  count.events = in.number();
+  if (!in.at_end()) return damaged("count of events");
+  return count;
 }
 
 }  // namespace lockkeeper::core

@@ -61,7 +61,7 @@ struct EndedBy {
 // One line of the realm's history. `fence` is absolute, or 0 with `fence_is_version`: then it is
 // the version of the commit that wrote the event plus `fence_offset`.
 struct Event {
-  std::uint64_t seq = 0;  // version × kEventsPerVersion + index; only when read
+  std::uint64_t seq = 0;  // the number of its row (kv::Appended); only when read
   std::string what;       // granted renewed released expired broken orphaned …
   std::int64_t at_wall_ms = 0;
   Owner owner;
@@ -91,8 +91,19 @@ struct Event {
 };
 // What a lease claims, as people read it.
 std::vector<std::string> resource_texts(const Lease& lease);
-inline constexpr std::uint64_t kEventsPerVersion = 4096;
 std::string encode_event(const Event& event);
-Result<Event> decode_event(std::string_view key, std::string_view value);
+Result<Event> decode_event(const kv::Appended& row);
+
+// How many claims, for the quota.
+std::string encode_counter(std::size_t claims);
+Result<std::size_t> decode_counter(std::string_view value);
+
+// How much of the history has been counted: for forgetting what is beyond Limits::events_kept.
+struct HistoryCount {
+  std::uint64_t counted_to = 0;  // the number of the last event that was
+  std::uint64_t events = 0;      // those up to it that are still there
+};
+std::string encode_history_count(const HistoryCount& count);
+Result<HistoryCount> decode_history_count(std::string_view value);
 
 }  // namespace lockkeeper::core

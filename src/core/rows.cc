@@ -72,6 +72,16 @@ std::string counter_key(const Owner& owner) {
   return key;
 }
 
+std::string session_counter_key(const Owner& owner) {
+  return with_letter('q', owner_tag(owner));
+}
+
+kv::Range session_counters(const Owner& owner) {
+  std::string agent(1, 'q');
+  append_be32(agent, tag(owner.agent));
+  return kv::prefix_range(agent);
+}
+
 std::string waiter_key(const LeaseId& id) {
   return with_letter('w', id.bytes);
 }

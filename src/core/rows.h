@@ -3,7 +3,8 @@
 // its agent's counter.
 //
 //   l <agent 4> <session 4> <ticket 8>          → Lease. An owner's leases lie together.
-//   l <agent 4>                                 → how many claims the agent holds (quota)
+//   l <agent 4>                                 → how many claims the agent has (quota), or
+//   q <agent 4> <session 4>                     → how many each of its sessions has
 //   w <id>                                      → Waiter, same id order
 //   x|s <place> <id> <slot 2>                   → claim of a lease, exclusive | shared
 //   X|S <place> <id> <slot 2>                   → claim of a waiter
@@ -13,7 +14,8 @@
 //   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
 //   d <id>                                      → leases that ended against their holder's will
 //   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
-//   e <version 8> <index 2>                     → events, appended
+//   e …                                         → events, appended (kv::Txn::append)
+//   t                                           → how much of the history was counted
 //   k o u y                                     → layouts: foreign.h
 //   m n <agent 4> <id 8>                        → messages, and those that are unread: message.h
 //
@@ -41,7 +43,12 @@ std::string owner_tag(const Owner& owner);  // 8 bytes
 LeaseId make_id(const Owner& owner, std::uint64_t ticket);
 
 std::string lease_key(const LeaseId& id);
+// Where writers are alone, an agent's claims are counted in one row. Elsewhere all sessions of an
+// agent would collide there, so each has a row of its own, and their sum is peeked at. A store has
+// the one or the other, as long as it lives.
 std::string counter_key(const Owner& owner);
+std::string session_counter_key(const Owner& owner);
+kv::Range session_counters(const Owner& owner);  // of all sessions of its agent
 std::string waiter_key(const LeaseId& id);
 std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot);
@@ -56,6 +63,7 @@ std::string short_name(std::string_view name);
 // What the short names of all names that begin with `prefix` begin with.
 std::string_view short_prefix(std::string_view prefix);
 inline constexpr std::string_view kEventPrefix = "e";
+inline constexpr std::string_view kHistoryKey = "t";
 
 // What a due row asks to look at.
 enum class Due : char { kHandoff = 'b', kLost = 'd', kRefusal = 'g', kLease = 'l', kRequest = 'r' };

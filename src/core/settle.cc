@@ -18,26 +18,7 @@ constexpr std::size_t kClaimPairsCompared = 20'000;
 
 }  // namespace
 
-void carry_over(Lease& lease, const Context& context) {
-  if (lease.epoch == context.epoch.id) return;
-  lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
-  lease.epoch = context.epoch.id;
-  if (lease.deadline_mono_ms != kNoEnd) {
-    lease.expires_wall_ms = context.now.wall_ms + lease.deadline_mono_ms - context.now.mono_ms;
-  }
-}
-
-std::int64_t due_of(const Lease& lease) {
-  std::int64_t due = lease.deadline_mono_ms;
-  const auto sooner = [&](std::int64_t other) {
-    if (due == kNoEnd || other < due) due = other;
-  };
-  if (lease.confirm_by_mono_ms != 0) sooner(lease.confirm_by_mono_ms);
-  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.terms.orphan_grace_ms);
-  return due;
-}
-
-Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts) {
+Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& conflicts) {
   LOCKKEEPER_ASSERT(!conflicts.empty());
   const Conflict* best = &conflicts.front();
   std::map<LeaseId, const Conflict*> waiters;
@@ -47,8 +28,9 @@ Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts) {
         conflict.waiting && (!best->waiting || conflict.holder.created > best->holder.created);
     if (later) best = &conflict;
   }
-  Blocker blocker{best->holder.id, true};
-  if (!best->waiting) return blocker;
+  // Where others write meanwhile somebody may have come in between, unseen.
+  Blocker blocker{best->holder.id, state.single_writer()};
+  if (!best->waiting || !blocker.alone) return blocker;
   std::size_t pairs = 0;
   for (const auto& [id, conflict] : waiters) {
     if (id == blocker.id) continue;
@@ -58,6 +40,12 @@ Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts) {
     if (!behind) return Blocker{blocker.id, false};
   }
   return blocker;
+}
+
+Result<void> guard_blocker(State& state, const LeaseId& id) {
+  LK_ASSIGN(const Lease* lease, state.lease(id));
+  if (lease == nullptr) LK_CHECK(state.waiter(id));
+  return {};
 }
 
 bool Settler::room_left() const {
@@ -77,9 +65,8 @@ Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how)
   lost.by = how.by;
   lost.fence = lease.created == 0 ? 0 : lease.fence();
   lost.at_wall_ms = context.now.wall_ms;
-  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost)));
-  return state.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kLost,
-                        lease.id.bytes);
+  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost), context.limits.remember_ms));
+  return state.file_due(remembered_until(context), Due::kLost, lease.id.bytes);
 }
 
 Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
@@ -89,10 +76,9 @@ Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
   LK_CHECK(state_.append(Event::of(lease, how)));
   if (lost) LK_CHECK(remember_lost(state_, lease, how));
   if (!lease.terms.request_id.empty()) {
-    const Context& context = state_.context();
     const std::string key = request_key(lease.owner, lease.terms.request_id);
-    LK_CHECK(state_.file_due(context.now.mono_ms + context.limits.remember_ms, Due::kRequest,
-                             key.substr(1), true));
+    LK_CHECK(
+        state_.file_due(remembered_until(state_.context()), Due::kRequest, key.substr(1), true));
   }
   ++ends_;
   LK_ASSIGN(const bool nobody, state_.nobody_under(lease.id));
@@ -146,28 +132,36 @@ Result<void> Settler::drop(const Waiter& waiter, const std::string& event,
 }
 
 Result<bool> Settler::reap(const LeaseId& id) {
+  const State::Mark before = state_.mark();
   LK_ASSIGN(const Lease* found, state_.lease(id));
   if (found == nullptr) return false;
   LK_ASSIGN(const Condition now, condition(state_, *found));
-  if (!now.over && !now.newly_orphaned) return false;
+  if (!now.over && !now.newly_orphaned) {
+    state_.forget_reads(before);  // nothing is decided about it
+    return false;
+  }
   const Lease lease = *found;
   if (now.over) {
     LK_CHECK(end_over(lease, now));
     return true;
   }
-  Lease orphan = lease;
-  orphan.orphaned_mono_ms = state_.context().now.mono_ms;
-  orphan.due_mono_ms = due_of(orphan);
-  LK_CHECK(state_.change_lease(lease, orphan));
+  Lease orphaned = lease;
+  orphan(orphaned, state_.context());
+  LK_CHECK(state_.change_lease(lease, orphaned));
   LK_CHECK(state_.append(Event::of(lease, {"orphaned", "died", "", {}})));
   return true;
 }
 
 Result<bool> Settler::reap_waiter(const LeaseId& id) {
+  const State::Mark before = state_.mark();
   LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
   if (!waiter) return false;
   LK_ASSIGN(const Condition now, condition(state_, *waiter));
-  if (now.over) LK_CHECK(drop(*waiter, "cancelled", now.cause));
+  if (now.over) {
+    LK_CHECK(drop(*waiter, "cancelled", now.cause));
+  } else {
+    state_.forget_reads(before);
+  }
   return now.over;
 }
 
@@ -179,13 +173,7 @@ Result<void> Settler::grant(const Waiter& waiter) {
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
   lease.acquired_wall_ms = context.now.wall_ms;
-  lease.confirm_by_mono_ms = context.now.mono_ms + context.limits.confirm_ms;
-  if (lease.terms.ttl_ms != kNoEnd) {
-    lease.deadline_mono_ms =
-        context.now.mono_ms + std::max(lease.terms.ttl_ms, context.limits.confirm_ms);
-    lease.expires_wall_ms = context.now.wall_ms + lease.terms.ttl_ms;
-  }
-  lease.due_mono_ms = due_of(lease);
+  hand_over(lease, context);
   LK_CHECK(state_.add_lease(lease));
   Event event = Event::granted(lease);
   event.cause = "handoff";
@@ -231,13 +219,26 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
   return {};
 }
 
-Result<bool> Settler::consider(const LeaseId& id, bool queue_matters) {
+Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
   for (;;) {
+    const State::Mark before = state_.mark();
     // Read again each time: ending a lease may have dropped this very waiter with its parent.
     LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
-    if (!waiter) return false;
+    if (!waiter) return Considered::kStays;
     LK_ASSIGN(const Findings findings,
               find_conflicts(state_, waiter->request, {queue_matters, waiter->request.created}));
+    Waiter filed = *waiter;
+    filed.request.overtook |= findings.overtook;
+    if (findings.conflicts.empty()) {
+      // A grant depends on all that was looked at.
+      if (state_.txn().left().guards == 0) {
+        state_.forget_reads(before);
+        return Considered::kTooLarge;
+      }
+      LK_CHECK(grant(filed));
+      return Considered::kGranted;
+    }
+    state_.forget_reads(before);
     bool reaped = false;
     for (const Conflict& conflict : findings.conflicts) {
       if (!room_left()) break;
@@ -246,20 +247,16 @@ Result<bool> Settler::consider(const LeaseId& id, bool queue_matters) {
       reaped |= gone;
     }
     if (reaped) continue;
-    Waiter filed = *waiter;
-    filed.request.overtook |= findings.overtook;
-    if (findings.conflicts.empty()) {
-      LK_CHECK(grant(filed));
-      return true;
-    }
-    LK_ASSIGN(const Blocker blocker, choose_blocker(findings.conflicts));
+    LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
     filed.blocker = blocker.id;
     filed.alone = blocker.alone && !filed.request.overtook;
     if (filed.blocker != waiter->blocker || filed.alone != waiter->alone ||
         filed.request.overtook != waiter->request.overtook) {
+      LK_CHECK(state_.waiter(id));  // guarded, as is the blocker
+      LK_CHECK(guard_blocker(state_, filed.blocker));
       LK_CHECK(state_.refile_waiter(*waiter, filed));
     }
-    return false;
+    return Considered::kStays;
   }
 }
 
@@ -282,14 +279,9 @@ Result<void> Settler::hand_off(const Ended& ended) {
     }
     LK_ASSIGN(const bool gone, reap_waiter(id));
     if (gone) continue;
-    // Read now: if the look at it takes all guards it could not be dropped any more.
-    if (state_.txn().left().guards != SIZE_MAX) {
-      LK_CHECK(state_.claims_counted(waiter->request.owner));
-    }
     // Those filed alone under something that was granted have nobody before them any more.
-    const Result<bool> fits = consider(id, !(ended.in_order && waiter->alone));
-    if (fits) continue;
-    if (fits.error().code != Code::kLimitExceeded) return fail(fits.error());
+    LK_ASSIGN(const Considered outcome, consider(id, !(ended.in_order && waiter->alone)));
+    if (outcome != Considered::kTooLarge) continue;
     // More to look at than this store's commit takes. With a commit of its own it may do; if even
     // that is too small it can never be decided, and must not stand in everybody's way.
     if (grants_ + ends_ == 0) LK_CHECK(drop(*waiter, "cancelled", "limit_exceeded"));
@@ -315,9 +307,7 @@ Result<void> Settler::settle() {
 
 Result<bool> Settler::sweep(std::size_t most) {
   std::vector<std::string> keys;
-  const Context& context = state_.context();
-  const kv::Range due = due_before(context.epoch.id, context.now.mono_ms);
-  LK_CHECK(state_.txn().scan_back(due, [&](const kv::Row& row) {
+  LK_CHECK(state_.txn().scan_back(due_now(state_.context()), [&](const kv::Row& row) {
     if (keys.size() == most) return false;
     keys.emplace_back(row.key);
     return true;
@@ -355,13 +345,9 @@ Result<void> Settler::look_at_due_lease(const DueRow& due, const std::string& ke
   if (found == nullptr) return state_.txn().erase(key);
   // Detached and from before a reboot: its full length again from the new epoch's start (rule 9).
   // Or an orphan whose process was found alive after all.
-  const Context& context = state_.context();
   const Lease before = *found;
   Lease after = before;
-  carry_over(after, context);
-  after.orphaned_mono_ms = 0;
-  after.confirm_by_mono_ms = 0;
-  after.due_mono_ms = due_of(after);
+  look_again(after, state_.context());
   return state_.change_lease(before, after);
 }
 
@@ -371,7 +357,7 @@ Result<void> Settler::forget(const DueRow& due, const std::string& key, bool fin
   LK_CHECK(state_.txn().erase(key));
   const Context& context = state_.context();
   const std::string subject = static_cast<char>(due.what) + std::string(due.subject);
-  const bool other_boot = due.epoch != context.epoch.id && due.what != Due::kRefusal;
+  const bool other_boot = !is_of_this_boot(due, context) && due.what != Due::kRefusal;
   const bool unsure = due.what == Due::kRequest && !final;
   if (!other_boot && !unsure) return state_.txn().erase(subject);
   if (unsure) {
@@ -381,8 +367,7 @@ Result<void> Settler::forget(const DueRow& due, const std::string& key, bool fin
     LK_ASSIGN(const Lease* lease, state_.lease(request.lease));
     final = lease == nullptr;
   }
-  return state_.file_due(context.now.mono_ms + context.limits.remember_ms, due.what, due.subject,
-                         final);
+  return state_.file_due(remembered_until(context), due.what, due.subject, final);
 }
 
 }  // namespace lockkeeper::core

@@ -15,6 +15,10 @@
 
 namespace lockkeeper::core {
 
+// What came of a look at a waiter. Too large: granting it takes more guards than this commit has
+// left; nothing was changed.
+enum class Considered : std::uint8_t { kGranted, kStays, kTooLarge };
+
 class Settler {
  public:
   explicit Settler(State& state) : state_(state) {}
@@ -48,8 +52,8 @@ class Settler {
   Result<void> settle();
 
   // Grants the waiter if nothing stands against it any more, else files it under what does.
-  // True if it was granted. `queue_matters`: earlier waiters may still stand before it.
-  Result<bool> consider(const LeaseId& id, bool queue_matters);
+  // `queue_matters`: earlier waiters may still stand before it.
+  Result<Considered> consider(const LeaseId& id, bool queue_matters);
 
   // Lets the owner's other requests look again, because it was granted this one.
   Result<void> wake_waiting(const Lease& granted);
@@ -87,18 +91,13 @@ class Settler {
 // Kept for a day, so that whoever held it can be told.
 Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how);
 
-// When the table must look at this lease again, from its other times.
-std::int64_t due_of(const Lease& lease);
-
-// Brings a lease of an earlier epoch into this one: its full length from the epoch's start (rule
-// 9).
-void carry_over(Lease& lease, const Context& context);
-
-// The claim to stand behind: the latest earlier waiter in the way, else a lease.
+// The claim to stand behind: the latest earlier waiter in the way, else a lease. It must be guarded
+// in the commit that files somebody there.
 struct Blocker {
   LeaseId id;
   bool alone = false;
 };
-Result<Blocker> choose_blocker(const std::vector<Conflict>& conflicts);
+Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& conflicts);
+Result<void> guard_blocker(State& state, const LeaseId& id);
 
 }  // namespace lockkeeper::core

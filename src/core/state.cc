@@ -32,7 +32,16 @@ Result<const Lease*> State::lease(const LeaseId& id) {
     LK_ASSIGN(lease, decode_lease(id, row->value, row->created));
   }
   const auto place = leases_.emplace(id, std::move(lease)).first;
+  if (!single_writer_) read_.push_back(id);
   return place->second ? &*place->second : nullptr;
+}
+
+void State::forget_reads(const Mark& since) {
+  if (single_writer_) return;
+  txn_.drop_guards(since.guards);
+  for (; read_.size() > since.leases; read_.pop_back()) leases_.erase(read_.back());
+  counters_.clear();
+  any_waiters_.reset();
 }
 
 Result<std::optional<Waiter>> State::waiter(const LeaseId& id) {
@@ -59,33 +68,45 @@ Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
   return {};
 }
 
-Result<std::size_t> State::claims_counted(const Owner& owner) {
-  const std::string key = counter_key(owner);
+Result<std::size_t> State::own_counter(const std::string& key) {
   const auto known = counters_.find(key);
   if (known != counters_.end()) return known->second;
   LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(key));
-  std::uint64_t count = 0;
+  std::size_t count = 0;
   if (row) {
-    RecordReader in(row->value);
-    count = in.number();
-    if (!in.at_end()) return fail(Code::kStoreCorrupt, "a counter in the store cannot be read");
+    LK_ASSIGN(count, decode_counter(row->value));
   }
-  counters_[key] = static_cast<std::size_t>(count);
-  return static_cast<std::size_t>(count);
+  counters_[key] = count;
+  return count;
+}
+
+Result<std::size_t> State::claims_counted(const Owner& owner) {
+  if (single_writer_) return own_counter(counter_key(owner));
+  const std::string own = session_counter_key(owner);
+  LK_ASSIGN(std::size_t sum, own_counter(own));
+  Result<void> readable;
+  const auto add = [&](const kv::Row& row) {
+    if (row.key == own) return true;
+    const auto count = decode_counter(row.value);
+    if (!count) readable = fail(count.error());
+    sum += count.value_or(0);
+    return count.has_value();
+  };
+  LK_CHECK(txn_.scan(session_counters(owner), add, kv::Read::kPeek));
+  LK_CHECK(readable);
+  return sum;
 }
 
 Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
-  LK_ASSIGN(const std::size_t before, claims_counted(owner));
+  const std::string key = single_writer_ ? counter_key(owner) : session_counter_key(owner);
+  LK_ASSIGN(const std::size_t before, own_counter(key));
   const std::int64_t after = static_cast<std::int64_t>(before) + change;
   if (after < 0) {
     return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is off");
   }
-  const std::string key = counter_key(owner);
   counters_[key] = static_cast<std::size_t>(after);
   if (after == 0) return txn_.erase(key);
-  RecordWriter out;
-  out.number(static_cast<std::uint64_t>(after));
-  return txn_.put(key, out.take());
+  return txn_.put(key, encode_counter(static_cast<std::size_t>(after)));
 }
 
 Result<void> State::add_lease(const Lease& lease) {
@@ -159,8 +180,10 @@ Result<void> State::add_waiter(const Waiter& waiter) {
 
 Result<void> State::refile_waiter(const Waiter& before, const Waiter& after) {
   LOCKKEEPER_ASSERT(!after.blocker.empty());
-  LK_CHECK(txn_.erase(blocked_key(before.blocker, before.request.id)));
-  LK_CHECK(txn_.put(blocked_key(after.blocker, after.request.id), ""));
+  if (before.blocker != after.blocker) {
+    LK_CHECK(txn_.erase(blocked_key(before.blocker, before.request.id)));
+    LK_CHECK(txn_.put(blocked_key(after.blocker, after.request.id), ""));
+  }
   return txn_.put(waiter_key(after.request.id), encode_waiter(after));
 }
 
@@ -232,7 +255,7 @@ Result<std::vector<LeaseId>> State::second_ids(char letter, const LeaseId& first
 }
 
 Result<bool> State::nobody_under(const LeaseId& blocker) {
-  if (!alone()) return false;
+  if (!single_writer_) return false;
   bool any = false;
   const kv::Txn::Visit see = [&](const kv::Row&) {
     any = true;
@@ -263,7 +286,7 @@ Result<bool> State::any_waiters() {
       },
       kv::Read::kPeek));
   // An empty queue is one guard instead of one for each ancestor of each path.
-  if (!any && !alone()) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
+  if (!any && !single_writer_) LK_CHECK(txn_.scan(range, [](const kv::Row&) { return false; }));
   any_waiters_ = any;
   return any;
 }
@@ -307,7 +330,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
       range.to = kv::end_of_prefix(range.from);
     }
     seen = 0;
-    LK_CHECK(txn_.scan(range, consider));
+    LK_CHECK(txn_.scan(range, consider, look.read));
     if (failed) return fail(error);
     return {};
   };

@@ -17,10 +17,23 @@ namespace lockkeeper::core {
 class State {
  public:
   // Both must outlive it.
-  State(kv::Txn& txn, const Context& context) : txn_(txn), context_(context) {}
+  State(kv::Txn& txn, const Context& context)
+      : txn_(txn), context_(context), single_writer_(txn.left().guards == SIZE_MAX) {}
 
   const Context& context() const { return context_; }
   kv::Txn& txn() { return txn_; }
+  // Where guards are not counted nobody else can write meanwhile: a peek is as good as a promise.
+  bool single_writer() const { return single_writer_; }
+
+  // A search reads far more than what is decided in the end depends on, and a commit takes only so
+  // many guards. What was read since a mark is forgotten, so that it counts no more, and what is
+  // needed of it is read again. Pointers to leases that were read since are void.
+  struct Mark {
+    kv::Txn::GuardMark guards = 0;
+    std::size_t leases = 0;
+  };
+  Mark mark() const { return {txn_.guard_mark(), read_.size()}; }
+  void forget_reads(const Mark& since);
 
   // nullopt: no such lease (waiter). Guarded. The pointer lives until that lease changes.
   Result<const Lease*> lease(const LeaseId& id);
@@ -49,7 +62,8 @@ class State {
                                            const LeaseId& after = {});
   // True: certainly nobody is filed under it, and nobody needs to look again. False: look.
   Result<bool> nobody_under(const LeaseId& blocker);
-  // Claims of the agent's leases and waiters, and whose claims those are (peeked at).
+  // Claims of the agent's leases and waiters (see counter_key), and whose claims those are, peeked
+  // at.
   Result<std::size_t> claims_counted(const Owner& owner);
   Result<std::vector<LeaseId>> ids_of_agent(Holding holding, const Owner& owner);
 
@@ -67,6 +81,7 @@ class State {
     Holding holding = Holding::kLease;
     Mode mode = Mode::kExclusive;
     const Owner* only_of = nullptr;
+    kv::Read read = kv::Read::kGuarded;
     bool limited = false;  // by rows_per_glob: for new requests alone, see find_conflicts()
   };
   Result<void> overlapping(const key::Resource& resource, Look look,
@@ -79,10 +94,9 @@ class State {
                         bool final = false);
 
  private:
-  // Where guards are not counted nobody else can write meanwhile: a peek is as good as a promise.
-  bool alone() const { return txn_.left().guards == SIZE_MAX; }
   const key::Place& place_of(const key::Resource& resource);
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
+  Result<std::size_t> own_counter(const std::string& key);
   Result<void> count_claims(const Owner& owner, std::int64_t change);
   Result<std::vector<LeaseId>> owned(char letter, const Owner& owner);
   Result<std::vector<LeaseId>> second_ids(char letter, const LeaseId& first, std::size_t most,
@@ -90,7 +104,9 @@ class State {
 
   kv::Txn& txn_;
   const Context& context_;
+  const bool single_writer_;
   std::map<LeaseId, std::optional<Lease>> leases_;  // read or written in this transaction
+  std::vector<LeaseId> read_;                       // those read, in order; only for marks
   std::map<std::string, std::size_t> counters_;     // likewise
   std::optional<bool> any_waiters_;
   // Of the resource looked at last: a claim is looked for in both modes and then put.

@@ -83,14 +83,10 @@ class Table {
   Result<AcquireReply> confirm(const Lease& lease);
   Result<bool> check_quota(const Lease& lease);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
-  Result<void> extend(Lease& lease, std::int64_t ttl_ms);
 
   Context context_;  // its ticket grows with each grant: one transaction may make several
   State state_;
   Settler settler_;
 };
-
-// Forgets history beyond Limits::events_kept; called now and then by maintain and acquire.
-Result<void> trim_history(State& state, std::size_t most);
 
 }  // namespace lockkeeper::core

@@ -4,6 +4,7 @@
 
 #include "core/audit.h"
 #include "core/browse.h"
+#include "core/history.h"
 
 namespace lockkeeper::core {
 
@@ -218,19 +219,12 @@ std::vector<Waiter> Realm::waiters() {
 }
 
 std::vector<Event> Realm::events() {
-  std::vector<Event> all;
   auto txn = store_->begin(kv::Access::kRead);
   const Context now = context(0);
   State state(**txn, now);
-  std::string from;
-  do {
-    auto page = event_page(state, 0, from);
-    EXPECT_TRUE(page.has_value());
-    if (!page) break;
-    from = page->next;
-    std::move(page->events.begin(), page->events.end(), std::back_inserter(all));
-  } while (!from.empty());
-  return all;
+  auto all = events_after(state, 0, SIZE_MAX);
+  EXPECT_TRUE(all.has_value());
+  return all ? *all : std::vector<Event>{};
 }
 
 std::vector<std::string> Realm::story() {

@@ -132,7 +132,7 @@ struct Limits {
   std::size_t name_bytes = 256;        // agent, session, request id
   std::size_t grants_per_commit = 32;
   std::size_t ends_per_commit = 1'000;
-  std::uint64_t events_kept = 100'000;  // commits of history
+  std::uint64_t events_kept = 100'000;  // of history
   std::int64_t confirm_ms = 10'000;
   std::int64_t remember_ms = std::int64_t{24} * 3600 * 1000;  // ended request ids and lost leases
 };

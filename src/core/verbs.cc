@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "core/history.h"
 #include "core/table.h"
 
 namespace lockkeeper::core {
@@ -161,8 +162,8 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
     LK_ASSIGN(const Condition now, condition_confirmed(state_, before));
     // A dead process's lease may be reclaimed by its own session while the grace lasts (rule 8).
     const bool orphan = is_orphan(before, now);
-    const bool reclaim = orphan && may_reclaim(before, attachment);
-    if (now.over || (orphan && !reclaim)) {
+    const bool given_back = orphan && may_reclaim(before, attachment);
+    if (now.over || (orphan && !given_back)) {
       return fail(Code::kLost,
                   "lease " + id.text() + " has ended (" +
                       (now.over ? now.cause : std::string("died")) + ")",
@@ -170,18 +171,14 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
     }
     Lease after = before;
     carry_over(after, context_);
-    if (before.confirm_by_mono_ms != 0) {
-      // Whoever renews a handoff knows of it; withdrawing it later would be early (I6).
-      after.confirm_by_mono_ms = 0;
-      after.attachment = before.then;
-    }
-    if (reclaim) {
-      after.attachment = attachment;
-      after.orphaned_mono_ms = 0;
+    // Whoever renews a handoff knows of it; withdrawing it later would be early (I6).
+    if (!is_confirmed(before)) keep_handoff(after);
+    if (given_back) {
+      reclaim(after, attachment);
       LK_CHECK(state_.append(Event::of(before, "reclaimed")));
     }
     const bool endless = before.terms.ttl_ms == kNoEnd;
-    LK_CHECK(extend(after, endless ? kNoEnd : ttl_ms.value_or(before.terms.ttl_ms)));
+    extend(after, endless ? kNoEnd : ttl_ms.value_or(before.terms.ttl_ms), context_);
     LK_CHECK(state_.change_lease(before, after));
     renewed.push_back(std::move(after));
   }
@@ -274,31 +271,9 @@ Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
   LK_CHECK(readable);
   for (LostLease& lost : notices) {
     lost.told = true;
-    LK_CHECK(state_.txn().put(lost_key(lost.id), encode_lost(lost)));
+    LK_CHECK(state_.txn().put(lost_key(lost.id), encode_lost(lost), context_.limits.remember_ms));
   }
   return notices;
-}
-
-Result<void> trim_history(State& state, std::size_t most) {
-  const kv::Range all = kv::prefix_range(kEventPrefix);
-  kv::Version newest = 0;
-  LK_CHECK(state.txn().scan_back(all, [&](const kv::Row& row) {
-    newest = row.created;
-    return false;
-  }));
-  const std::uint64_t kept = state.context().limits.events_kept;
-  std::vector<std::string> old;
-  const std::size_t room = std::min(most, state.txn().left().writes / 4);
-  LK_CHECK(state.txn().scan(
-      all,
-      [&](const kv::Row& row) {
-        const bool expired = row.created + kept < newest;
-        if (expired && old.size() < room) old.emplace_back(row.key);
-        return expired && old.size() < room;
-      },
-      kv::Read::kPeek));
-  for (const std::string& key : old) LK_CHECK(state.txn().erase(key));
-  return {};
 }
 
 }  // namespace lockkeeper::core

@@ -1,5 +1,6 @@
 // Looking at many: list and log, page by page so that nobody waits for a reader.
 #include "core/browse.h"
+#include "core/history.h"
 #include "service/locks.h"
 
 namespace lockkeeper::service {
@@ -80,21 +81,25 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   std::optional<key::Resource> under;
   if (!resolved.resources.empty()) under = resolved.resources.front();
   const key::Rules rules = table_.settings().key_rules(table_.realm());
-  std::string from;
-  do {
+  std::uint64_t after = command.since_seq;
+  bool more = true;
+  while (more && events.size() < command.most) {
+    more = false;
     LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(core::EventPage page, core::event_page(table.state(), command.since_seq, from));
-      for (core::Event& event : page.events) {
+      LK_ASSIGN(std::vector<core::Event> page,
+                core::events_after(table.state(), after, core::kPageRows));
+      more = page.size() == core::kPageRows;
+      for (core::Event& event : page) {
+        after = event.seq;
         const bool other_agent = !command.agent.empty() && event.owner.agent != command.agent &&
                                  event.by.agent != command.agent;
         if (other_agent || event.at_wall_ms < command.since_wall_ms) continue;
         LK_ASSIGN(const bool keep, overlaps(under, event, rules));
         if (keep && events.size() < command.most) events.push_back(std::move(event));
       }
-      from = page.next;
       return {};
     }));
-  } while (!from.empty() && events.size() < command.most);
+  }
   return events;
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/history.h"
 #include "core/table.h"
 #include "layout/lock_table.h"
 #include "service/report.h"
@@ -97,17 +98,19 @@ Result<std::vector<OverlappingClaim>> overlapping_claims(layout::LockTable& tabl
 Result<std::uint64_t> newest_event(layout::LockTable& table) {
   std::uint64_t newest = 0;
   LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
-    Result<core::Event> last = core::Event{};
-    LK_CHECK(
-        rows.state().txn().scan_back(kv::prefix_range(core::kEventPrefix), [&](const kv::Row& row) {
-          last = core::decode_event(row.key, row.value);
-          return false;
-        }));
-    if (!last) return fail(std::move(last.error()));
-    newest = last->seq;
+    LK_ASSIGN(newest, core::newest_event(rows.state()));
     return {};
   }));
   return newest;
+}
+
+Result<std::vector<core::Event>> last_events(layout::LockTable& table, std::size_t most) {
+  std::vector<core::Event> events;
+  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
+    LK_ASSIGN(events, core::last_events(rows.state(), most));
+    return {};
+  }));
+  return events;
 }
 
 Result<std::vector<std::optional<std::string>>> how_they_ended(

@@ -39,6 +39,9 @@ Result<std::vector<OverlappingClaim>> overlapping_claims(layout::LockTable& tabl
 // The number of the newest event; 0: there is none.
 Result<std::uint64_t> newest_event(layout::LockTable& table);
 
+// The newest ones, oldest first.
+Result<std::vector<core::Event>> last_events(layout::LockTable& table, std::size_t most);
+
 // Why the lease with this fence is no longer current, in words; nullopt: it is current.
 struct LeaseAndFence {
   core::LeaseId id;

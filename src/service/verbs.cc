@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "core/history.h"
 #include "layout/mirror.h"
 #include "service/locks.h"
 #include "service/report.h"
@@ -375,16 +376,8 @@ Result<void> Locks::purge(bool history) {
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(const bool again, table.maintain(kAtOnce));
     if (!history) return again;
-    std::vector<std::string> keys;
-    LK_CHECK(table.state().txn().scan(
-        kv::prefix_range(core::kEventPrefix),
-        [&](const kv::Row& row) {
-          keys.emplace_back(row.key);
-          return keys.size() < kAtOnce;
-        },
-        kv::Read::kPeek));
-    for (const std::string& key : keys) LK_CHECK(table.state().txn().erase(key));
-    return again || keys.size() == kAtOnce;
+    LK_ASSIGN(const bool more, core::forget_history(table.state(), kAtOnce));
+    return again || more;
   }));
   return {};
 }

@@ -14,10 +14,17 @@ namespace {
 class OpenedMemory final : public Opened {
  public:
   OpenedMemory(kv::Flavour flavour, kv::Version start)
-      : store_({.flavour = flavour, .start_version = start}) {}
+      : optimistic_(flavour == kv::Flavour::kOptimistic),
+        store_({.flavour = flavour, .start_version = start}) {}
   kv::Store& store() override { return store_; }
+  void pass(std::int64_t ms) override { store_.pass(ms); }
+  bool vanish() override {
+    if (optimistic_) store_.vanish([](std::string_view) { return true; });
+    return optimistic_;
+  }
 
  private:
+  const bool optimistic_;
   kv::MemoryStore store_;
 };
 

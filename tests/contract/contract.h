@@ -25,6 +25,9 @@ class Opened {
  public:
   virtual ~Opened() = default;
   virtual kv::Store& store() = 0;
+  // Moves the store's clock; takes away every row whose lifetime is over, if it has lifetimes.
+  virtual void pass(std::int64_t /*ms*/) {}
+  virtual bool vanish() { return false; }
 };
 
 struct Backend {
@@ -87,6 +90,8 @@ class Contract : public testing::TestWithParam<Backend> {
   Contract() : opened_(GetParam().open()) {}
 
   kv::Store& store() { return opened_->store(); }
+  void pass(std::int64_t ms) { opened_->pass(ms); }
+  bool vanish() { return opened_->vanish(); }  // whether this backend keeps lifetimes
   Tx read() { return {store(), kv::Access::kRead}; }
   Tx write() { return {store(), kv::Access::kWrite}; }
 

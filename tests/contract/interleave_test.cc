@@ -335,4 +335,48 @@ TEST_P(ContractOptimistic, ABlindEraseRemovesTheRowCreatedMeanwhile) {
   EXPECT_EQ(all(), Pairs{});
 }
 
+TEST_P(ContractOptimistic, ADroppedGuardDoesNotConflictAndOneFromBeforeTheMarkDoes) {
+  for (const bool before : {false, true}) {
+    SCOPED_TRACE(before);
+    fill({{"a", "1"}, {"b", "1"}});
+    Tx tx = write();
+    if (before) tx.get("a");
+    const auto mark = tx->guard_mark();
+    EXPECT_EQ(keys(tx.scan("a", "c")), "a b");
+    tx.get("absent");
+    tx->drop_guards(mark);
+    fill({{"a", "2"}, {"b", "2"}, {"absent", "2"}});
+    tx.put("out", "");
+    EXPECT_EQ(tx.commit().fate, before ? kv::Fate::kConflict : kv::Fate::kCommitted);
+    Tx eraser = write();
+    eraser.erase("absent");
+    eraser.committed();
+  }
+}
+
+TEST_P(ContractOptimistic, WhatVanishesIsAConflictForThoseWhoGuardIt) {
+  const auto put_brief = [&] {
+    Tx tx = write();
+    ASSERT_TRUE(tx->put("brief", "1", 10));
+    tx.committed();
+  };
+  put_brief();
+  Tx point = write();
+  EXPECT_EQ(point.get("brief"), "1");
+  Tx range = write();
+  EXPECT_EQ(keys(range.scan("a", "c")), "brief");
+  Tx peek = write();
+  EXPECT_EQ(peek.get("brief", kv::Read::kPeek), "1");
+  pass(11);
+  if (!vanish()) GTEST_SKIP() << "no lifetimes here";
+  EXPECT_EQ(peek.get("brief", kv::Read::kPeek), "1");  // its snapshot
+  for (Tx* const tx : {&point, &range, &peek}) tx->put("out", "");
+  EXPECT_EQ(point.commit().fate, kv::Fate::kConflict);
+  EXPECT_EQ(range.commit().fate, kv::Fate::kConflict);
+  EXPECT_EQ(peek.commit().fate, kv::Fate::kCommitted);
+  const kv::Version version = read().committed();
+  put_brief();
+  EXPECT_GT(read().row("brief")->created, version);
+}
+
 }  // namespace lockkeeper::contract

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/bytes.h"
-
 namespace lockkeeper::contract {
 
 class ModelTxn final : public kv::Txn {
@@ -49,9 +47,16 @@ class ModelTxn final : public kv::Txn {
     return {};
   }
 
-  Result<void> put(std::string_view key, std::string_view value) override {
+  GuardMark guard_mark() const override { return 0; }
+  void drop_guards(GuardMark) override {}
+
+  Result<void> put(std::string_view key, std::string_view value, kv::Lifetime) override {
     wrote_ = true;
-    auto& stored = own()[std::string(key)];
+    const auto [place, fresh] = own().try_emplace(std::string(key));
+    auto& stored = place->second;
+    // Erased before by this transaction: it is overwritten.
+    const auto before = store_.rows_.find(std::string(key));
+    if (fresh && before != store_.rows_.end()) stored.created = before->second.created;
     stored.value = value;
     stored.modified = 0;
     return {};
@@ -79,11 +84,8 @@ class ModelTxn final : public kv::Txn {
       if (stored.modified == 0) stored.modified = version;
     }
     for (std::size_t i = 0; i < appended_.size(); ++i) {
-      std::string key = appended_[i].first;
-      append_be64(key, version);
-      key.push_back(static_cast<char>(i >> 8));
-      key.push_back(static_cast<char>(i & 0xff));
-      own()[key] = {appended_[i].second, version, version};
+      own()[kv::appended_key(appended_[i].first, version, i)] = {appended_[i].second, version,
+                                                                 version};
     }
     store_.rows_ = std::move(own());
     return kv::CommitResult{kv::Fate::kCommitted, version};

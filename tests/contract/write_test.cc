@@ -64,30 +64,36 @@ TEST_P(ContractWrite, DeletingAndPuttingAgainIsANewRow) {
   EXPECT_EQ(tx.row("a")->modified, third);
 }
 
-TEST_P(ContractWrite, DeletingAndPuttingAgainInOneTransactionIsANewRow) {
-  fill({{"a", "1"}});
+TEST_P(ContractWrite, DeletingAndPuttingAgainInOneTransactionIsOverwriting) {
+  const kv::Version first = fill({{"a", "1"}});
   Tx tx = write();
   tx.erase("a");
   EXPECT_EQ(tx.get("a"), std::nullopt);
   tx.put("a", "2");
-  EXPECT_EQ(tx.row("a")->created, 0U);
+  EXPECT_EQ(tx.row("a")->created, first);
   EXPECT_EQ(tx.row("a")->modified, 0U);
   const kv::Version version = tx.committed();
   Tx after = read();
-  EXPECT_EQ(after.row("a")->created, version);
+  EXPECT_EQ(after.row("a")->created, first);
   EXPECT_EQ(after.row("a")->modified, version);
   EXPECT_EQ(after.get("a"), "2");
 }
 
-TEST_P(ContractWrite, OverwritingAfterDeletingAndPuttingIsStillANewRow) {
-  fill({{"a", "1"}});
+TEST_P(ContractWrite, OfManyWritesOfOneKeyTheLastOneCounts) {
+  const kv::Version first = fill({{"a", "1"}, {"b", "1"}});
   Tx tx = write();
-  tx.put("a", "2");
-  tx.erase("a");
-  tx.put("a", "3");
+  for (const char* const key : {"a", "b", "new", "gone"}) {
+    tx.put(key, "2");
+    tx.erase(key);
+    tx.put(key, "3");
+    tx.erase(key);
+  }
   tx.put("a", "4");
+  tx.put("new", "4");
   const kv::Version version = tx.committed();
-  EXPECT_EQ(read().row("a")->created, version);
+  EXPECT_EQ(all(), (Pairs{{"a", "4"}, {"new", "4"}}));
+  EXPECT_EQ(read().row("a")->created, first);
+  EXPECT_EQ(read().row("new")->created, version);
 }
 
 TEST_P(ContractWrite, AnOwnNewRowHasNoVersionYet) {
@@ -291,6 +297,100 @@ TEST_P(ContractWrite, I11AppendedRowsAreInCommitOrder) {
   std::vector<std::string> seen;
   for (const auto& [key, value] : all()) seen.push_back(value);
   EXPECT_EQ(seen, expected);
+}
+
+// Numbers and values of what was appended, as "number:value".
+std::string appended(Tx& tx, std::string_view prefix, std::uint64_t after, std::size_t most = 99) {
+  std::string found;
+  EXPECT_TRUE(tx->scan_appended(prefix, after, [&](const kv::Appended& row) {
+    found += std::to_string(row.number) + ":" + std::string(row.value) + " ";
+    return --most > 0;
+  }));
+  return found;
+}
+
+TEST_P(ContractWrite, I11AppendedRowsAreFoundByTheirNumbers) {
+  std::vector<std::uint64_t> numbers;
+  std::vector<kv::Version> versions;
+  for (const char* const values : {"ab", "c", "def"}) {
+    Tx tx = write();
+    for (const char* value = values; *value != '\0'; ++value) {
+      tx.append("e/", std::string(1, *value));
+      tx.append("other/", "x");
+    }
+    versions.push_back(tx.committed());
+  }
+  fill({{"d", "before"}, {"f", "behind"}});
+  Tx tx = read();
+  std::string values;
+  ASSERT_TRUE(tx->scan_appended("e/", 0, [&](const kv::Appended& row) {
+    EXPECT_GT(row.number, numbers.empty() ? 0 : numbers.back());
+    numbers.push_back(row.number);
+    values += row.value;
+    EXPECT_EQ(row.created, versions[values.size() <= 2 ? 0 : values.size() == 3 ? 1 : 2]);
+    EXPECT_EQ(tx.get(row.key, kv::Read::kPeek), row.value);
+    return true;
+  }));
+  EXPECT_EQ(values, "abcdef");
+  ASSERT_EQ(numbers.size(), 6U);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::string next =
+        i + 1 < 6 ? std::to_string(numbers[i + 1]) + ":" + values[i + 1] + " " : "";
+    EXPECT_EQ(appended(tx, "e/", numbers[i], 1), next);
+  }
+  EXPECT_EQ(appended(tx, "none/", 0), "");
+  std::string back;
+  ASSERT_TRUE(tx->scan_appended_back("e/", [&](const kv::Appended& row) {
+    back += row.value;
+    return back.size() < 4;
+  }));
+  EXPECT_EQ(back, "fedc");
+}
+
+TEST_P(ContractWrite, AnAppendedRowIsErasedByItsKeyAndItsNumberIsNotUsedAgain) {
+  const auto append = [&] {
+    Tx tx = write();
+    tx.append("e/", "v");
+    tx.committed();
+  };
+  append();
+  std::string key;
+  std::uint64_t number = 0;
+  {
+    Tx tx = write();
+    ASSERT_TRUE(tx->scan_appended("e/", 0, [&](const kv::Appended& row) {
+      key = row.key;
+      number = row.number;
+      return true;
+    }));
+    tx.erase(key);
+    tx.committed();
+  }
+  append();
+  Tx tx = read();
+  EXPECT_EQ(appended(tx, "e/", 0), appended(tx, "e/", number));
+}
+
+TEST_P(ContractWrite, ARowWithALifetimeIsThereUntilItIsOver) {
+  Tx tx = write();
+  ASSERT_TRUE(tx->put("short", "1", 1'000));
+  ASSERT_TRUE(tx->put("renewed", "1", 1'000));
+  ASSERT_TRUE(tx->put("lasting", "1", 1'000));
+  ASSERT_TRUE(tx->put("plain", "1"));
+  tx.committed();
+  pass(1'000);
+  vanish();
+  EXPECT_EQ(keys(all()), "lasting plain renewed short");  // never early
+  Tx again = write();
+  ASSERT_TRUE(again->put("renewed", "2", 1'000));
+  ASSERT_TRUE(again->put("lasting", "2"));
+  again.committed();
+  pass(1);
+  const bool gone = vanish();
+  EXPECT_EQ(keys(all()), gone ? "lasting plain renewed" : "lasting plain renewed short");
+  pass(1'000'000);
+  vanish();
+  EXPECT_EQ(keys(all()), gone ? "lasting plain" : "lasting plain renewed short");
 }
 
 TEST_P(ContractWrite, L8TheLongestAppendPrefixFitsAndOneMoreByteIsRefused) {

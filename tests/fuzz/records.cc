@@ -73,8 +73,8 @@ void run(Input input) {
     case 4:
       return check(bytes, [&](auto b) { return core::decode_lost(id, b); }, core::encode_lost);
     default: {
-      const std::string key = "e" + std::string(10, '\1');
-      return check(bytes, [&](auto b) { return core::decode_event(key, b); }, core::encode_event);
+      const auto decode = [](std::string_view b) { return core::decode_event({7, "e", b, 3}); };
+      return check(bytes, decode, core::encode_event);
     }
   }
 }

@@ -64,8 +64,20 @@ void Episode::safety() {
       actor->commands.pop_back();
     }
     step();
+    if (watch_.flavour != kv::Flavour::kOptimistic) continue;
+    if (chance(20)) arrive();
+    if (chance(5)) watch_.vanish([&] { return chance(50); });
   }
+  while (!sent_.empty()) arrive();
   step_ = kAfterwards;
+}
+
+void Episode::arrive() {
+  if (sent_.empty()) return;
+  Sent sent = std::move(sent_.front());
+  sent_.pop_front();
+  note(*sent.actor, sent.op, "arrives");
+  watch_.arrived(sent.open, sent.op, *sent.actor->view, *sent.actor->store);
 }
 
 void Episode::step() {
@@ -159,6 +171,8 @@ void Episode::make_plan(Actor& actor, bool faulty) {
                            Fault::kLoseReply, Fault::kLoseRequest, Fault::kDie,
                            Fault::kDieAfter,  Fault::kFail};
     plan.at_commit.kind = kinds[below(8)];
+    const bool late = watch_.flavour == kv::Flavour::kOptimistic && chance(20);
+    if (late) plan.at_commit.kind = Fault::kArriveLate;
     plan.at_commit.error = {chance(50) ? Code::kStoreUnavailable : Code::kNoSpace, "injected", ""};
   }
 }
@@ -200,9 +214,11 @@ bool Episode::attempt(Actor& actor, const Op& op) {
   }
   actor.version_at_commit = watch_.store().version();
   note(actor, op, "commits");
+  const std::size_t under_way = actor.store->under_way();
   const auto fate = watch_.finish(*open, op, *actor.view, actor.version_at_commit);
   if (!fate) {
     note(actor, op, "commit: " + fate.error().message);
+    if (actor.store->under_way() > under_way) sent_.push_back({&actor, op, std::move(*open)});
     learn_error(actor, op, fate.error().code);
     return false;
   }
@@ -253,7 +269,7 @@ void Episode::everything_is_forgotten() {
   auto txn = watch_.store().begin(kv::Access::kRead);
   if (!txn) throw Violation("cannot read the store");
   const auto read = (*txn)->scan({"\x01", "\x7f"}, [&](const kv::Row& row) {
-    if (!row.key.starts_with(core::kEventPrefix)) {
+    if (!row.key.starts_with(core::kEventPrefix) && row.key != core::kHistoryKey) {
       throw Violation("L8: a row is left for ever: " + to_hex(row.key));
     }
     return true;

@@ -6,6 +6,7 @@
 // everything live must complete (L9).
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +93,7 @@ class Episode {
   void make_plan(Actor& actor, bool first);
   kv::Decision decide(Actor& actor, const kv::CallInfo& info);
   void nest();
+  void arrive();  // the oldest of somebody's commits that are still under way
   void note(const Actor& actor, const Op& op, const std::string& outcome);
 
   std::uint64_t below(std::uint64_t bound) { return random_below(random_, bound); }
@@ -106,6 +108,13 @@ class Episode {
   Model& model_;
   Processes& processes_;
   std::vector<std::unique_ptr<Actor>> actors_;
+  // Commits that were sent, whose answers nobody waits for any more, and which are still under way.
+  struct Sent {
+    Actor* actor;
+    Op op;
+    Watch::Open open;
+  };
+  std::deque<Sent> sent_;
   std::optional<Op> last_named_;  // the last acquire of the first actor with a request id
   std::vector<Held> seen_;        // leases that anybody ever heard of, lately
   bool faults_ = true;

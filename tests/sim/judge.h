@@ -6,51 +6,12 @@
 
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "model.h"
+#include "op.h"
 
 namespace lockkeeper::sim {
-
-struct Op {
-  enum class Kind {
-    kAcquire,
-    kPoll,
-    kCancel,
-    kRelease,
-    kReleaseLeases,
-    kRenew,
-    kCheck,
-    kBreak,
-    kMaintain,
-    kNotices
-  };
-  Kind kind = Kind::kMaintain;
-  core::Owner owner;
-  core::AcquireRequest request;  // acquire, check
-  std::vector<int> resources;    // release
-  std::vector<core::LeaseId> ids;
-  std::optional<std::int64_t> ttl_ms;  // renew
-  core::Attachment attachment;         // renew
-  core::BreakRequest how;
-  std::uint64_t fence = 0;  // check
-  std::size_t most = 0;     // maintain
-};
-
-using Answer = std::variant<core::AcquireReply, core::ReleaseReply, std::vector<core::Lease>,
-                            core::CheckReply, bool, std::vector<core::LostLease>>;
-
-struct Done {
-  const Op& op;
-  const Answer& answer;
-  kv::Version version = 0;  // 0: it wrote nothing
-  std::vector<core::Event> events;
-  std::vector<std::uint64_t> wake;
-  const core::Prober& view;
-  bool strict = true;  // false: a process died, or what was only read is old
-  bool alone = true;   // nobody else committed meanwhile: what was peeked at is true, too
-};
 
 using Probes = std::map<std::string, std::uint64_t>;  // how often each rare thing was seen
 
@@ -62,6 +23,7 @@ class Judge {
   void committed(const Done& done);
   // The operation ended in an error; nothing was committed.
   void refused(const Op& op, const Error& error, const core::Prober& view, bool strict);
+  void refused(const TooLarge& what);
   void reboot(const kv::Epoch& epoch);
   void recreated(const kv::Epoch& epoch, const std::vector<core::Event>& events);
 
@@ -85,6 +47,7 @@ class Judge {
     core::Owner owner;
     bool told = false;
     std::int64_t forget_after = 0;
+    std::int64_t vanishes_ms = 0;  // its row may be gone then, on the store's clock
   };
   using RequestKey = std::pair<OwnerKey, std::string>;
   [[noreturn]] void fail(const std::string& what) const;
@@ -130,7 +93,8 @@ class Judge {
   std::vector<Want> wants_of(const std::vector<core::Claim>& claims) const;
   std::string arguments_of(const core::AcquireRequest& request) const;
   void remember(const Op& op, const core::LeaseId& id, bool renewal = false);
-  void check_quota(const core::Owner& owner) const;
+  void check_quota(const core::Owner& owner, bool sure) const;
+  bool is_sure(const Done& done) const { return done.strict && (done.alone || !budgeted_); }
   bool is_mine(const Entry& request, const Want& want, const core::Prober& view) const;
   void probe(const char* name) const { ++probes_[name]; }
 

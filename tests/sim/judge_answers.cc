@@ -206,9 +206,13 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
     case Outcome::kQueued: {
       if (waiter == model_.waiters.end()) fail("I9: queued, and does not wait");
       if (!done.strict) break;
-      check_conflicts(done, waiter->second, waiter->second.created, reply);
+      // Whoever joins the queue has made sure of this, whoever looks again has only looked.
       const auto blocks = model_.blocks(waiter->second, waiter->second.created, done.view);
-      require(!model_.closes_cycle(waiter->second, blocks, done.view), "L5: waits in a deadlock");
+      require(!model_.closes_cycle(waiter->second, blocks, done.view) ||
+                  (done.op.kind != Kind::kAcquire && !is_sure(done)),
+              "L5: waits in a deadlock");
+      if (!is_sure(done)) break;
+      check_conflicts(done, waiter->second, waiter->second.created, reply);
       std::set<LeaseId> before;
       for (const Block& block : blocks) {
         if (block.waiting) before.insert(block.id);
@@ -219,7 +223,7 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
     case Outcome::kHeld:
       require(lease == model_.leases.end() && waiter == model_.waiters.end(),
               "I9: refused, and granted or queued all the same");
-      if (done.strict && done.op.kind == Kind::kAcquire && !reply.replayed) {
+      if (is_sure(done) && done.op.kind == Kind::kAcquire && !reply.replayed) {
         const Entry entry = entry_of(done.op, reply.lease);
         check_parent(done.op, entry, done.view);
         check_conflicts(done, entry, 0, reply);
@@ -373,8 +377,9 @@ void Judge::check_notices(const Done& done, const std::vector<core::LostLease>& 
   }
   if (notices.size() >= 50 || !done.strict || !done.alone) return;
   for (const auto& [id, lost] : lost_) {
+    const bool gone = budgeted_ && model_.store_ms > lost.vanishes_ms;
     const bool due = lost.owner == done.op.owner && !lost.told && model_.now <= lost.forget_after;
-    if (due) fail("I7: not told that lease " + id.text() + " was lost");
+    if (due && !gone) fail("I7: not told that lease " + id.text() + " was lost");
   }
 }
 
@@ -498,6 +503,19 @@ bool Judge::may_be_lost(const LeaseId& id, const core::Prober& view) const {
   return !(waits ? model_.over_waiter(*entry, view) : model_.over_lease(*entry, view)).empty() ||
          (unbound && view.probe(entry->then) == core::Alive::kDead) ||
          (!waits && model_.is_orphan(*entry, view));
+}
+
+// A refusal depends on nothing, so no commit is too small for it.
+void Judge::refused(const TooLarge& what) {
+  current_ = &what.op;
+  require(budgeted_, "L8: a limit that is not there");
+  require(what.op.kind == Kind::kAcquire || what.op.kind == Kind::kPoll,
+          "L8: a limit in the way of what must always work");
+  const auto& reply = std::get<core::AcquireReply>(what.answer);
+  require(reply.outcome != core::Outcome::kHeld, "L8: refused, and the commit is too small for it");
+  require(what.op.kind != Kind::kPoll || reply.outcome != core::Outcome::kQueued,
+          "L8: it only looked, and the commit is too small for it");
+  probe("budget of the store");
 }
 
 void Judge::refused(const Op& op, const Error& error, const core::Prober& view, bool strict) {

@@ -48,7 +48,8 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
   if (ended != model_.leases.size()) fail("F11: a lease of before ended without a word");
   lost_.clear();  // what was to be told before is gone with the store
   for (const auto& [id, lease] : model_.leases) {
-    lost_[id] = {lease.owner, false, model_.now + limits_.remember_ms};
+    const std::int64_t keep = limits_.remember_ms;
+    lost_[id] = {lease.owner, false, model_.now + keep, model_.store_ms + keep};
   }
   model_.leases.clear();
   model_.waiters.clear();
@@ -77,8 +78,11 @@ void Judge::check_rings(const std::set<LeaseId>& looking, const core::Prober& vi
   fail("L5: a deadlock that nobody looks for:" + members);
 }
 
-void Judge::check_quota(const core::Owner& owner) const {
-  require(model_.claims_of_agent(owner.agent) <= limits_.claims_per_agent,
+// Where several commit at once, each of an agent's sessions is sure of its own claims alone.
+void Judge::check_quota(const core::Owner& owner, bool sure) const {
+  require(model_.claims_of(owner) <= limits_.claims_per_agent,
+          "L8: an owner has more than a limit");
+  require((budgeted_ && !sure) || model_.claims_of_agent(owner.agent) <= limits_.claims_per_agent,
           "L8: an agent has more than its limit");
 }
 
@@ -189,7 +193,7 @@ void Judge::granted(const Done& done, const Event& event) {
   check_fence(done, event);
   if (model_.leases.contains(entry.id)) fail("a lease was granted twice");
   model_.leases.emplace(entry.id, std::move(entry));
-  check_quota(done.op.owner);
+  check_quota(done.op.owner, done.alone);
 }
 
 void Judge::granted_to_waiter(const Done& done, const Event& event) {
@@ -220,7 +224,7 @@ void Judge::granted_to_waiter(const Done& done, const Event& event) {
   woken_[entry.id] = entry.wake;
   const core::Owner owner = entry.owner;
   model_.leases.emplace(entry.id, std::move(entry));
-  check_quota(owner);
+  check_quota(owner, false);
   probe("handoff");
   if (woken_.size() > 1) probe("several handoffs in one commit");
 }
@@ -231,7 +235,7 @@ void Judge::queued(const Done& done, const Event& event) {
   require(reply.outcome == core::Outcome::kQueued && event.lease == reply.lease.id,
           "I9: queued, and answered otherwise");
   Entry entry = entry_of(done.op, reply.lease);
-  if (done.strict) check_parent(done.op, entry, done.view);
+  if (is_sure(done)) check_parent(done.op, entry, done.view);
   entry.attachment = done.op.request.waiting_process;
   entry.wake = done.op.request.wake;
   const std::set<Block> blocks = model_.blocks(entry, 0, done.view);
@@ -242,7 +246,7 @@ void Judge::queued(const Done& done, const Event& event) {
   entry.created = done.version;
   remember(done.op, entry.id);
   model_.waiters.emplace(entry.id, std::move(entry));
-  check_quota(done.op.owner);
+  check_quota(done.op.owner, done.alone);
 }
 
 void Judge::released(const Done& done, const Event& event) {
@@ -367,12 +371,13 @@ void Judge::refusal(const Done& done, const Event& event) const {
     return;
   }
   require(reply.outcome == core::Outcome::kDeadlock, "I9: a deadlock, answered otherwise");
-  check_cycle(done, entry_of(done.op, reply.lease), reply);
+  if (is_sure(done)) check_cycle(done, entry_of(done.op, reply.lease), reply);
 }
 
 void Judge::remove_lease(const LeaseId& id, bool lost) {
   const std::int64_t forget_after = model_.now + limits_.remember_ms;
-  if (lost) lost_[id] = {model_.leases.at(id).owner, false, forget_after};
+  const std::int64_t vanishes_ms = model_.store_ms + limits_.remember_ms;
+  if (lost) lost_[id] = {model_.leases.at(id).owner, false, forget_after, vanishes_ms};
   for (auto& [key, known] : known_) {
     if (known.lease == id) known.forget_after = forget_after;
   }

@@ -224,4 +224,14 @@ std::size_t Model::claims_of_agent(const std::string& agent) const {
   return count;
 }
 
+std::size_t Model::claims_of(const core::Owner& owner) const {
+  std::size_t count = 0;
+  for (const auto* entries : {&leases, &waiters}) {
+    for (const auto& [id, entry] : *entries) {
+      if (entry.owner == owner) count += entry.wants.size();
+    }
+  }
+  return count;
+}
+
 }  // namespace lockkeeper::sim

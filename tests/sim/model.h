@@ -65,6 +65,7 @@ class Model {
   std::map<core::LeaseId, Entry> leases;
   std::map<core::LeaseId, Entry> waiters;
   std::int64_t now = 0;
+  std::int64_t store_ms = 0;  // the store's own clock, by which rows vanish; no reboot sets it back
   kv::Epoch epoch;
 
   // Attached leases and waiters are over; detached leases get their full length again (rule 9).
@@ -102,6 +103,7 @@ class Model {
 
   // Held and waited for.
   std::size_t claims_of_agent(const std::string& agent) const;
+  std::size_t claims_of(const core::Owner& owner) const;
 
  private:
   const Entry* lease(const core::LeaseId& id) const;

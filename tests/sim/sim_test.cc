@@ -68,6 +68,8 @@ std::string report(const World& world, const EpisodeOptions& options, const std:
 // Rare branches that the default run must have seen; a run that misses one proves less than it
 // says.
 const char* const kMustBeSeen[] = {
+    "a late commit arrived",
+    "a late commit came too late",
     "a page of followers",
     "a ring without an enqueue",
     "again",
@@ -148,6 +150,7 @@ const char* const kMustBeSeen[] = {
     "told of a lost lease",
     "unconfirmed withdrawn",
     "upgrade or own overlap",
+    "vanished",
     "waiter dropped with its parent",
     "waiter too large for the store",
     "wall clock jumped",

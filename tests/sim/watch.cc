@@ -1,6 +1,7 @@
 #include "watch.h"
 
-#include "base/bytes.h"
+#include <algorithm>
+
 #include "core/audit.h"
 #include "core/reboot.h"
 
@@ -48,6 +49,21 @@ Watch::Watch(const World& the_world, Probes& the_probes, kv::Flavour the_flavour
       store_(std::make_unique<kv::MemoryStore>(kv::MemoryOptions{the_flavour, kFirstEpoch, 0})) {
   model.epoch = epoch;
   model.now = epoch.start_mono_ms;
+  passed_to_ = model.now;
+}
+
+// The store's clock goes as fast as everybody's, and no reboot of ours sets it back.
+void Watch::pass() {
+  const std::int64_t ms = std::max<std::int64_t>(0, model.now - passed_to_);
+  store_->pass(ms);
+  model.store_ms += ms;
+  passed_to_ = model.now;
+}
+
+void Watch::vanish(const std::function<bool()>& chosen) {
+  pass();
+  const std::size_t gone = store_->vanish([&](std::string_view) { return chosen(); });
+  probes["vanished"] += gone;
 }
 
 core::Context Watch::context(const core::Prober& view) {
@@ -87,6 +103,7 @@ Result<Answer> Watch::call(core::Table& table, const Op& op) {
 }
 
 Result<Watch::Open> Watch::open(kv::Store& through, const Op& op, const core::Prober& view) {
+  pass();
   Open open;
   open.deaths = processes.deaths();
   open.begun = store_->version();
@@ -117,21 +134,36 @@ Result<Watch::Fate> Watch::finish(Open& open, const Op& op, const core::Prober& 
                                   const kv::Version& before) {
   const Result<kv::CommitResult> done = open.txn->commit();
   open.txn.reset();
+  LK_CHECK(settled(open, op, view, before, done));
+  const bool refused = done->fate == kv::Fate::kConflict;
+  if (refused) ++probes["refused commit"];
+  const auto* const acquired = std::get_if<core::AcquireReply>(&open.answer);
+  const bool again = acquired != nullptr && acquired->again;
+  return refused || again ? Fate::kTryAgain : Fate::kDone;
+}
+
+// What has come of a commit, whoever hears of it.
+Result<void> Watch::settled(Open& open, const Op& op, const core::Prober& view, kv::Version before,
+                            const Result<kv::CommitResult>& done) {
   const kv::Version version = store_->version();
   const bool applied = version > before;
-  const bool refused = done && done->fate == kv::Fate::kConflict;
-  auto* acquired = std::get_if<core::AcquireReply>(&open.answer);
-  if (applied || (done && !refused)) {
+  const bool committed = done && done->fate == kv::Fate::kCommitted;
+  auto* const acquired = std::get_if<core::AcquireReply>(&open.answer);
+  if (applied || committed) {
     if (acquired != nullptr) acquired->stamp(applied ? version : done->version);
     judge_commit(open, op, view, version, applied);
   }
-  if (!done) {
-    if (done.error().code == Code::kUnknown) ++probes[applied ? "reply lost" : "request lost"];
-    return fail(done.error());
-  }
-  if (refused) ++probes["refused commit"];
-  const bool again = acquired != nullptr && acquired->again;
-  return refused || again ? Fate::kTryAgain : Fate::kDone;
+  if (done) return {};
+  if (done.error().code == Code::kUnknown) ++probes[applied ? "reply lost" : "request lost"];
+  if (done.error().code == Code::kLimitExceeded) judge.refused(TooLarge{op, open.answer});
+  return fail(done.error());
+}
+
+void Watch::arrived(Open& open, const Op& op, const core::Prober& view, kv::FaultyStore& through) {
+  const kv::Version before = store_->version();
+  const Result<kv::CommitResult> done = through.arrive();
+  const bool applied = settled(open, op, view, before, done) && store_->version() > before;
+  ++probes[applied ? "a late commit arrived" : "a late commit came too late"];
 }
 
 void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv::Version version,
@@ -168,7 +200,9 @@ void Watch::reboot(const kv::Epoch& next) {
   store_->crash();
   epoch = next;
   store_->reopen(epoch);
+  pass();
   judge.reboot(epoch);
+  passed_to_ = model.now;
   ++probes["reboot"];
   note("reboot\n");
 }
@@ -179,6 +213,7 @@ void Watch::recreate(const kv::Epoch& next) {
   epoch = next;
   store_ = std::make_unique<kv::MemoryStore>(kv::MemoryOptions{flavour, epoch, 0});
   model.now = epoch.start_mono_ms;
+  passed_to_ = model.now;
   const View nobody(processes, 0);
   auto old_rows = former->begin(kv::Access::kRead);
   auto txn = store_->begin(kv::Access::kWrite);
@@ -189,30 +224,27 @@ void Watch::recreate(const kv::Epoch& next) {
   old_rows->reset();
   auto reader = store_->begin(kv::Access::kRead);
   if (!reader) throw Violation("cannot read the store");
+  history_.clear();
   judge.recreated(epoch, events_of(**reader, store_->version()));
   lease_rows_.clear();
   waiter_rows_.clear();
-  history_.clear();
   check_table(**reader, nobody);
   ++probes["store set aside at a reboot"];
   note("store set aside\n");
 }
 
 std::vector<Event> Watch::events_of(kv::Txn& txn, kv::Version version) {
-  std::string prefix(core::kEventPrefix);
-  append_be64(prefix, version);
   std::vector<Event> events;
-  const auto read = txn.scan(
-      kv::prefix_range(prefix),
-      [&](const kv::Row& row) {
-        auto event = core::decode_event(row.key, row.value);
-        if (!event) throw Violation("I10: an event cannot be read");
-        events.push_back(std::move(*event));
-        return true;
-      },
-      kv::Read::kPeek);
+  const std::uint64_t last = history_.empty() ? 0 : *history_.rbegin();
+  const auto read = txn.scan_appended(core::kEventPrefix, last, [&](const kv::Appended& row) {
+    auto event = core::decode_event(row);
+    if (!event) throw Violation("I10: an event cannot be read");
+    if (row.created != version) throw Violation("I11: an event appeared out of its turn");
+    history_.insert(event->seq);
+    events.push_back(std::move(*event));
+    return true;
+  });
   if (!read) throw Violation("cannot read the history");
-  if (!events.empty()) history_[version] = events.size();
   return events;
 }
 
@@ -307,29 +339,28 @@ void Watch::audit(kv::Txn& txn, const core::Prober& view, bool full) {
   for (const std::string& problem : *problems) throw Violation("audit: " + problem);
 }
 
-// I11, L8: what is not older than what is kept is there, each event once; the rest goes away.
+// I11, L8: the last ones are there, each once, and nothing that never was; the rest goes away.
 void Watch::check_history(kv::Txn& txn) {
-  std::map<kv::Version, std::size_t> there;
-  const auto read = txn.scan(
-      kv::prefix_range(core::kEventPrefix),
-      [&](const kv::Row& row) {
-        ++there[read_be64(row.key.substr(core::kEventPrefix.size()))];
-        return true;
-      },
-      kv::Read::kPeek);
+  std::set<std::uint64_t> there;
+  const auto read = txn.scan_appended(core::kEventPrefix, 0, [&](const kv::Appended& row) {
+    there.insert(row.number);
+    return true;
+  });
   if (!read) throw Violation("cannot read the history");
-  const kv::Version newest = history_.empty() ? 0 : history_.rbegin()->first;
-  for (auto commit = history_.begin(); commit != history_.end();) {
-    const auto found = there.find(commit->first);
-    const bool gone = found == there.end() || found->second != commit->second;
-    const bool old = commit->first + limits.events_kept < newest;
-    if (gone && !old) throw Violation("I11: the history has lost an event that is to be kept");
-    if (gone) ++probes["history trimmed"];
-    commit = gone ? history_.erase(commit) : std::next(commit);
+  std::uint64_t younger = 0;
+  for (auto number = history_.rbegin(); number != history_.rend(); ++number, ++younger) {
+    if (there.contains(*number)) continue;
+    if (younger < limits.events_kept) {
+      throw Violation("I11: the history has lost an event that is to be kept");
+    }
+    ++probes["history trimmed"];
   }
-  for (const auto& [version, count] : there) {
-    if (!history_.contains(version)) continue;
-    if (count != history_.at(version)) throw Violation("I11: an event appeared afterwards");
+  if (!std::ranges::includes(history_, there)) {
+    throw Violation("I11: an event appeared afterwards");
+  }
+  // The newest stays known: what comes next is behind it.
+  while (history_.size() > 1 && !there.contains(*history_.begin())) {
+    history_.erase(history_.begin());
   }
 }
 

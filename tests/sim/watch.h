@@ -3,12 +3,15 @@
 // decides what is called when, by whom, and what goes wrong.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "judge.h"
+#include "kv/memory/faulty_store.h"
 #include "kv/memory/memory_store.h"
 
 namespace lockkeeper::sim {
@@ -44,6 +47,12 @@ class Watch {
   Result<Fate> finish(Open& open, const Op& op, const core::Prober& view,
                       const kv::Version& before);
 
+  // The same for a commit that arrives now, long after it was sent; its answer reaches nobody.
+  void arrived(Open& open, const Op& op, const core::Prober& view, kv::FaultyStore& through);
+
+  // Rows whose lifetime is over go away, if they are chosen: as late as one likes.
+  void vanish(const std::function<bool()>& chosen);
+
   // A new boot: everything attached is over, fences go on growing (F11, F12).
   void reboot(const kv::Epoch& epoch);
   // The same where durability is `process`: the store is set aside, its leases end on record in a
@@ -78,12 +87,16 @@ class Watch {
   void check_history(kv::Txn& txn);
   void judge_commit(Open& open, const Op& op, const core::Prober& view, kv::Version version,
                     bool applied);
+  Result<void> settled(Open& open, const Op& op, const core::Prober& view, kv::Version before,
+                       const Result<kv::CommitResult>& done);
+  void pass();
 
   const Watching watching_;
   std::unique_ptr<kv::MemoryStore> store_;
   std::uint64_t ticket_ = 0;
+  std::int64_t passed_to_ = 0;  // the store's clock has followed the model's until then
   std::uint64_t checks_ = 0;
-  std::map<kv::Version, std::size_t> history_;  // how many events each commit appended
+  std::set<std::uint64_t> history_;  // the numbers of all events that may still be there
   // Decoded rows by key, with the version that wrote them; a row that did not change is not read
   // again.
   template <class T>

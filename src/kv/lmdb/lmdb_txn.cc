@@ -1,7 +1,6 @@
 #include "kv/lmdb/lmdb_txn.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -10,17 +9,8 @@
 namespace lockkeeper::kv::internal {
 namespace {
 
-constexpr std::size_t kAppendsMax = std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1;
-constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
-
-std::unexpected<Error> too_long(std::string_view what, std::size_t bytes, std::size_t max) {
-  return fail(Code::kLimitExceeded, "a " + std::string(what) + " of " + std::to_string(bytes) +
-                                        " bytes; at most " + std::to_string(max));
-}
-
-Result<void> check_lengths(std::string_view key, std::size_t key_bytes, std::size_t value_bytes) {
-  if (key_bytes > kKeyBytesMax) return too_long("key", key_bytes, kKeyBytesMax);
-  if (value_bytes > kValueBytesMax) return too_long("value", value_bytes, kValueBytesMax);
+Result<void> check_row(std::string_view key, std::size_t key_bytes, std::size_t value_bytes) {
+  LK_CHECK(check_lengths(key_bytes, value_bytes));
   if (key == kLedgerKey) return fail(Code::kInvalidInput, "a key that the store keeps for itself");
   return {};
 }
@@ -106,17 +96,15 @@ Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
   if (key.empty() || key.size() > kKeyBytesMax + kAppendTailBytes || key == kLedgerKey) {
     return std::nullopt;
   }
-  auto at = cursor(key);
-  if (!at) return fail(std::move(at.error()));
+  LK_ASSIGN(MDB_cursor* const at, cursor(key));
   // SET_KEY: the row's key is a view of the stored one, not of the caller's buffer.
   MDB_val wanted = to_val(key);
   MDB_val found{};
-  const int code = step(*at, wanted, found, MDB_SET_KEY);
+  const int code = step(at, wanted, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) return std::nullopt;
   if (code != 0) return fail(error(code, "read"));
-  auto row = to_row(to_view(wanted), to_view(found));
-  if (!row) return fail(std::move(row.error()));
-  return *row;
+  LK_ASSIGN(const Row row, to_row(to_view(wanted), to_view(found)));
+  return row;
 }
 
 Result<void> LmdbTxn::open(MDB_cursor*& cursor) {
@@ -129,7 +117,7 @@ Result<MDB_cursor*> LmdbTxn::cursor(std::string_view key) {
   if (visiting_ > 0) {
     while (inner_.size() < visiting_) {
       MDB_cursor* opened = nullptr;
-      if (auto ok = open(opened); !ok) return fail(std::move(ok.error()));
+      LK_CHECK(open(opened));
       inner_.push_back(opened);
     }
     return inner_[visiting_ - 1];
@@ -138,9 +126,7 @@ Result<MDB_cursor*> LmdbTxn::cursor(std::string_view key) {
   // stands behind it lie on one page.
   const std::size_t first = key.empty() ? 0 : static_cast<unsigned char>(key[0]);
   MDB_cursor*& kept = cursors_[(first + 1) / 2 % kCursors];
-  if (kept == nullptr) {
-    if (auto ok = open(kept); !ok) return fail(std::move(ok.error()));
-  }
+  if (kept == nullptr) LK_CHECK(open(kept));
   return kept;
 }
 
@@ -170,56 +156,42 @@ int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_o
 }
 
 Result<void> LmdbTxn::scan(const Range& range, const Visit& visit, Read) {
-  LOCKKEEPER_ASSERT(!ended_);
   if (range.from >= range.to || in_gap(range)) return {};
-  auto at = cursor(range.from);
-  if (!at) return fail(std::move(at.error()));
-  MDB_val key = to_val(bound(range.from));
-  MDB_val value{};
-  std::string_view last;
-  int code = step(*at, key, value, range.from.empty() ? MDB_FIRST : MDB_SET_RANGE);
-  if (code == MDB_NOTFOUND) note_gap(range, nullptr);
-  for (; code == 0; code = step(*at, key, value, MDB_NEXT)) {
-    const std::string_view found = to_view(key);
-    if (found >= range.to) {
-      if (last.data() == nullptr) note_gap(range, &key);
-      return {};
-    }
-    // Rows out of order mean a damaged page, and might otherwise go round for ever.
-    if (last.data() != nullptr && found <= last) return fail(damaged(found));
-    last = found;
-    if (found == kLedgerKey) continue;
-    auto row = to_row(found, to_view(value));
-    if (!row) return fail(std::move(row.error()));
-    ++visiting_;
-    const bool more = visit(*row);
-    --visiting_;
-    if (!more) return {};
-  }
-  if (code != MDB_NOTFOUND) return fail(error(code, "read"));
-  return {};
+  return walk(range, visit, true);
 }
 
 Result<void> LmdbTxn::scan_back(const Range& range, const Visit& visit) {
-  LOCKKEEPER_ASSERT(!ended_);
   if (range.from >= range.to) return {};
-  auto at = cursor(range.to);
-  if (!at) return fail(std::move(at.error()));
-  MDB_val key = to_val(bound(range.to));
+  return walk(range, visit, false);
+}
+
+Result<void> LmdbTxn::walk(const Range& range, const Visit& visit, bool forward) {
+  LOCKKEEPER_ASSERT(!ended_);
+  const std::string& start = forward ? range.from : range.to;
+  LK_ASSIGN(MDB_cursor* const at, cursor(start));
+  MDB_val key = to_val(bound(start));
   MDB_val value{};
   std::string_view last;
-  int code = step(*at, key, value, MDB_SET_RANGE);
-  code = step(*at, key, value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV);
-  for (; code == 0; code = step(*at, key, value, MDB_PREV)) {
+  int code = step(at, key, value, start.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  if (!forward) {
+    code = step(at, key, value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV);
+  } else if (code == MDB_NOTFOUND) {
+    note_gap(range, nullptr);
+  }
+  for (; code == 0; code = step(at, key, value, forward ? MDB_NEXT : MDB_PREV)) {
     const std::string_view found = to_view(key);
-    if (found < range.from) return {};
-    if (last.data() != nullptr && found >= last) return fail(damaged(found));
+    if (forward ? found >= range.to : found < range.from) {
+      if (forward && last.data() == nullptr) note_gap(range, &key);
+      return {};
+    }
+    // Rows out of order mean a damaged page, and might otherwise go round forever.
+    const bool in_order = last.data() == nullptr || (forward ? found > last : found < last);
+    if (!in_order) return fail(damaged(found));
     last = found;
     if (found == kLedgerKey) continue;
-    auto row = to_row(found, to_view(value));
-    if (!row) return fail(std::move(row.error()));
+    LK_ASSIGN(const Row row, to_row(found, to_view(value)));
     ++visiting_;
-    const bool more = visit(*row);
+    const bool more = visit(row);
     --visiting_;
     if (!more) return {};
   }
@@ -228,17 +200,15 @@ Result<void> LmdbTxn::scan_back(const Range& range, const Visit& visit) {
 }
 
 Result<void> LmdbTxn::guard_absent(std::string_view key) {
-  auto row = get(key, Read::kPeek);
-  if (!row) return fail(std::move(row.error()));
-  if (*row) broken_ = true;
+  LK_ASSIGN(const std::optional<Row> row, get(key, Read::kPeek));
+  if (row) broken_ = true;
   return {};
 }
 
 Result<void> LmdbTxn::guard_unchanged(std::string_view key, Version modified) {
   LOCKKEEPER_ASSERT(modified != 0);  // 0 is a row of this very transaction
-  auto row = get(key, Read::kPeek);
-  if (!row) return fail(std::move(row.error()));
-  if (!*row || (*row)->modified != modified) broken_ = true;
+  LK_ASSIGN(const std::optional<Row> row, get(key, Read::kPeek));
+  if (!row || row->modified != modified) broken_ = true;
   return {};
 }
 
@@ -252,16 +222,21 @@ Result<void> LmdbTxn::guard_empty(const Range& range) {
       Read::kPeek);
 }
 
+Version LmdbTxn::created_before(std::string_view key) const {
+  if (erased_.empty()) return version_;
+  const auto erased = erased_.find(hash64(key));
+  return erased == erased_.end() ? version_ : erased->second;
+}
+
 Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value) {
-  auto at = cursor(key);
-  if (!at) return fail(std::move(at.error()));
+  LK_ASSIGN(MDB_cursor* const at, cursor(key));
   if (gap_ && key >= gap_from_ && (gap_open_ || key < gap_to_)) gap_ = false;
   key_.assign(key);
-  std::uint64_t sum = write_record(record_, key_, version_, version_, value);
+  std::uint64_t sum = write_record(record_, key_, created_before(key_), version_, value);
   MDB_val where = to_val(key_);
   MDB_val what = to_val(record_);
   const auto put_with = [&](unsigned flags) {
-    return guarded([&] { return mdb_cursor_put(*at, &where, &what, flags); });
+    return guarded([&] { return mdb_cursor_put(at, &where, &what, flags); });
   };
   int code = put_with(MDB_NOOVERWRITE);
   if (code == MDB_KEYEXIST) {
@@ -307,11 +282,11 @@ Result<void> LmdbTxn::keep_room(std::size_t value_bytes) {
   return {};
 }
 
-Result<void> LmdbTxn::put(std::string_view key, std::string_view value) {
+Result<void> LmdbTxn::put(std::string_view key, std::string_view value, Lifetime) {
   LOCKKEEPER_ASSERT(!key.empty());
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
-  if (auto ok = check_lengths(key, key.size(), value.size()); !ok) return ok;
-  if (auto ok = keep_room(value.size()); !ok) return ok;
+  LK_CHECK(check_row(key, key.size(), value.size()));
+  LK_CHECK(keep_room(value.size()));
   wrote_ = true;
   auto ok = put_record(key, value);
   if (!ok) failed_ = ok.error();
@@ -321,14 +296,13 @@ Result<void> LmdbTxn::put(std::string_view key, std::string_view value) {
 Result<void> LmdbTxn::erase(std::string_view key) {
   LOCKKEEPER_ASSERT(!key.empty());
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
-  if (auto ok = check_lengths(key, key.size(), 0); !ok) return ok;
-  if (auto ok = keep_room(0); !ok) return ok;
-  auto at = cursor(key);
-  if (!at) return fail(std::move(at.error()));
+  LK_CHECK(check_row(key, key.size(), 0));
+  LK_CHECK(keep_room(0));
+  LK_ASSIGN(MDB_cursor* const at, cursor(key));
   key_.assign(key);
   MDB_val where = to_val(key_);
   MDB_val found{};
-  int code = step(*at, where, found, MDB_SET_KEY);
+  int code = step(at, where, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) return {};
   Record old;
   bool good = true;
@@ -336,13 +310,14 @@ Result<void> LmdbTxn::erase(std::string_view key) {
     demand_.erased_bytes += key.size() + found.mv_size;
     code = guarded([&] {
       good = read_record(key_, to_view(found), old);
-      return good ? mdb_cursor_del(*at, 0) : 0;
+      return good ? mdb_cursor_del(at, 0) : 0;
     });
   }
   if (code != 0 || !good) {
     failed_ = good ? error(code, "erase") : damaged(key);
     return fail(*failed_);
   }
+  if (old.created != version_) erased_.emplace(hash64(key_), old.created);
   wrote_ = true;
   ++demand_.writes;
   --rows_delta_;
@@ -352,13 +327,8 @@ Result<void> LmdbTxn::erase(std::string_view key) {
 
 Result<void> LmdbTxn::append(std::string_view prefix, std::string_view value) {
   LOCKKEEPER_ASSERT(!ended_ && access_ == Access::kWrite && visiting_ == 0);
-  if (auto ok = check_lengths(prefix, prefix.size() + kAppendTailBytes, value.size()); !ok) {
-    return ok;
-  }
-  if (appends_.size() == kAppendsMax) {
-    return fail(Code::kLimitExceeded,
-                "more than " + std::to_string(kAppendsMax) + " appended rows in one transaction");
-  }
+  LK_CHECK(check_row(prefix, prefix.size() + kAppendTailBytes, value.size()));
+  LK_CHECK(check_appends(appends_.size() + 1));
   appends_.push_back({std::string(prefix), std::string(value)});
   wrote_ = true;
   return {};
@@ -387,33 +357,27 @@ Result<void> LmdbTxn::restore(std::string_view key, const Record& record, bool d
 }
 
 Result<Ledger> LmdbTxn::ledger() {
-  auto at = cursor(kLedgerKey);
-  if (!at) return fail(std::move(at.error()));
+  LK_ASSIGN(MDB_cursor* const at, cursor(kLedgerKey));
   MDB_val where = to_val(kLedgerKey);
   MDB_val found{};
-  const int code = step(*at, where, found, MDB_SET_KEY);
+  const int code = step(at, where, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) {
     return fail(Code::kStoreCorrupt, env_->path() + ": not a lock store (it has no ledger)",
                 "run lockkeeper doctor");
   }
   if (code != 0) return fail(error(code, "read"));
-  auto row = to_row(kLedgerKey, to_view(found));
-  if (!row) return fail(std::move(row.error()));
+  LK_ASSIGN(const Row row, to_row(kLedgerKey, to_view(found)));
   Ledger ledger;
-  if (!read_ledger(row->value, ledger)) return fail(damaged(kLedgerKey));
-  ledger.modified = row->modified;
+  if (!read_ledger(row.value, ledger)) return fail(damaged(kLedgerKey));
+  ledger.modified = row.modified;
   return ledger;
 }
 
 Result<void> LmdbTxn::put_all() {
-  std::uint16_t index = 0;
+  std::size_t index = 0;
   for (const Append& append : appends_) {
-    std::string key = append.prefix;
-    append_be64(key, version_);
-    if (auto ok = keep_room(append.value.size()); !ok) return ok;
-    key.push_back(static_cast<char>(index >> 8));
-    key.push_back(static_cast<char>(index & 0xff));
-    if (auto ok = put_record(key, append.value); !ok) return ok;
+    LK_CHECK(keep_room(append.value.size()));
+    LK_CHECK(put_record(appended_key(append.prefix, version_, index), append.value));
     ++index;
   }
   return put_ledger();
@@ -422,23 +386,20 @@ Result<void> LmdbTxn::put_all() {
 Result<void> LmdbTxn::put_ledger() {
   Ledger now = ledger_;
   if (!first_) {
-    auto read = ledger();
-    if (!read) return fail(std::move(read.error()));
-    now = *read;
+    LK_ASSIGN(now, ledger());
   }
   now.rows += rows_delta_;
   now.digest += digest_delta_;
   now.epoch_id = epoch_.id;
   now.fence_offset = epoch_.fence_offset;
   if (schema_) now.schema = *schema_;
-  auto at = cursor(kLedgerKey);
-  if (!at) return fail(std::move(at.error()));
+  LK_ASSIGN(MDB_cursor* const at, cursor(kLedgerKey));
   write_record(record_, kLedgerKey, version_, version_, write_ledger(now));
   MDB_val where = to_val(kLedgerKey);
   MDB_val what = to_val(record_);
   // The cursor stands there, from reading it.
   const unsigned flags = first_ ? 0 : MDB_CURRENT;
-  const int code = guarded([&] { return mdb_cursor_put(*at, &where, &what, flags); });
+  const int code = guarded([&] { return mdb_cursor_put(at, &where, &what, flags); });
   if (code != 0) return fail(error(code, "write"));
   return {};
 }
@@ -455,8 +416,8 @@ Result<CommitResult> LmdbTxn::commit() {
   if (broken_) return CommitResult{Fate::kConflict, 0};
   if (access_ == Access::kRead) return CommitResult{Fate::kCommitted, version_};
   if (!wrote_) return CommitResult{Fate::kCommitted, version_ - 1};
-  if (auto ok = put_all(); !ok) return fail(std::move(ok.error()));
-  if (auto ok = host_->make_room(txn_, demand_); !ok) return fail(std::move(ok.error()));
+  LK_CHECK(put_all());
+  LK_CHECK(host_->make_room(txn_, demand_));
   return finish();
 }
 
@@ -466,7 +427,7 @@ Result<CommitResult> LmdbTxn::finish() {
   MDB_txn* const txn = std::exchange(txn_, nullptr);
   const int code = guarded([&] { return mdb_txn_commit(txn); });
   if (code == 0) {
-    if (auto ok = host_->committed(version_); !ok) return fail(std::move(ok.error()));
+    LK_CHECK(host_->committed(version_));
     return CommitResult{Fate::kCommitted, version_};
   }
   Error why = error(code, "commit");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "kv/lmdb/env.h"
@@ -64,7 +65,11 @@ class LmdbTxn final : public Txn {
   Result<void> guard_absent(std::string_view key) override;
   Result<void> guard_empty(const Range& range) override;
   Result<void> guard_unchanged(std::string_view key, Version modified) override;
-  Result<void> put(std::string_view key, std::string_view value) override;
+  // Writers are alone: what was read stays true, and there are no guards to count.
+  GuardMark guard_mark() const override { return 0; }
+  void drop_guards(GuardMark) override {}
+  // Lifetimes are not kept here: a row stays until it is erased.
+  Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override;
   Result<void> erase(std::string_view key) override;
   Result<void> append(std::string_view prefix, std::string_view value) override;
   Budget left() const override { return {}; }
@@ -96,6 +101,8 @@ class LmdbTxn final : public Txn {
   bool in_gap(const Range& range) const;
   void note_gap(const Range& range, const MDB_val* next);
   int step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op);
+  Result<void> walk(const Range& range, const Visit& visit, bool forward);
+  Version created_before(std::string_view key) const;
   Result<void> put_record(std::string_view key, std::string_view value);
   Result<void> put_ledger();
   Result<void> keep_room(std::size_t value_bytes);
@@ -127,6 +134,9 @@ class LmdbTxn final : public Txn {
   bool ended_ = false;
   std::optional<Error> failed_;  // a write that failed half-way: the commit must not happen
   std::vector<Append> appends_;
+  // Rows that it has erased, by the hash of their keys, and which version had created them: one
+  // that is put again was overwritten.
+  std::unordered_map<std::uint64_t, Version> erased_;
   Ledger ledger_;
   bool first_ = false;
   std::optional<std::uint32_t> schema_;

@@ -60,7 +60,7 @@ bool parse_meta(const char* page, std::uint64_t index, Meta& meta) {
   meta.rows = tree_at(page, 88);
   meta.last_page = at<std::uint64_t>(page, 136);
   meta.txn_id = at<std::uint64_t>(page, 144);
-  // 2^52 pages or transactions: no disk and no lifetime reaches it, a flipped bit does.
+  // 2^48 pages or transactions: no disk and no store reaches that many, a flipped bit does.
   if (meta.last_page < 1 || meta.last_page >> 48 != 0 || meta.txn_id >> 48 != 0) return false;
   return plausible(meta.free, meta.last_page, meta.page_bytes) &&
          plausible(meta.rows, meta.last_page, meta.page_bytes) && meta.rows.flags == 0;

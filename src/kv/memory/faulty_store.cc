@@ -25,7 +25,8 @@ std::unexpected<Error> fate_unknown() {
 }
 
 bool only_of_a_commit(Kind kind) {
-  return kind == Kind::kConflict || kind == Kind::kLoseReply || kind == Kind::kLoseRequest;
+  return kind == Kind::kConflict || kind == Kind::kLoseReply || kind == Kind::kLoseRequest ||
+         kind == Kind::kArriveLate;
 }
 
 }  // namespace
@@ -44,6 +45,13 @@ class FaultyTxn final : public Txn {
   Result<void> scan_back(const Range& range, const Visit& visit) override {
     return around<void>(Call::kScanBack, [&] { return inner_->scan_back(range, visit); });
   }
+  Result<void> scan_appended(std::string_view prefix, std::uint64_t after,
+                             const VisitAppended& visit) override {
+    return around<void>(Call::kScan, [&] { return inner_->scan_appended(prefix, after, visit); });
+  }
+  Result<void> scan_appended_back(std::string_view prefix, const VisitAppended& visit) override {
+    return around<void>(Call::kScanBack, [&] { return inner_->scan_appended_back(prefix, visit); });
+  }
   Result<void> guard_absent(std::string_view key) override {
     return around<void>(Call::kGuard, [&] { return inner_->guard_absent(key); });
   }
@@ -53,8 +61,12 @@ class FaultyTxn final : public Txn {
   Result<void> guard_unchanged(std::string_view key, Version modified) override {
     return around<void>(Call::kGuard, [&] { return inner_->guard_unchanged(key, modified); });
   }
-  Result<void> put(std::string_view key, std::string_view value) override {
-    return around<void>(Call::kPut, [&] { return inner_->put(key, value); });
+  GuardMark guard_mark() const override { return inner_ == nullptr ? 0 : inner_->guard_mark(); }
+  void drop_guards(GuardMark since) override {
+    if (inner_ != nullptr) inner_->drop_guards(since);
+  }
+  Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override {
+    return around<void>(Call::kPut, [&] { return inner_->put(key, value, lifetime); });
   }
   Result<void> erase(std::string_view key) override {
     return around<void>(Call::kErase, [&] { return inner_->erase(key); });
@@ -78,6 +90,9 @@ class FaultyTxn final : public Txn {
       case Kind::kFail:
         return fail(step.decision.error);
       case Kind::kLoseRequest:
+        return fate_unknown();
+      case Kind::kArriveLate:
+        store_.under_way_.push_back(std::move(inner_));
         return fate_unknown();
       case Kind::kConflict:
         if constexpr (std::is_same_v<T, CommitResult>) return CommitResult{Fate::kConflict, 0};
@@ -172,6 +187,13 @@ void FaultyStore::die(const CallInfo& info) {
   } else {
     crash();
   }
+}
+
+Result<CommitResult> FaultyStore::arrive() {
+  LOCKKEEPER_ASSERT(!under_way_.empty());
+  const std::unique_ptr<Txn> txn = std::move(under_way_.front());
+  under_way_.pop_front();
+  return txn->commit();
 }
 
 void FaultyStore::crash() {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -35,9 +36,10 @@ struct Decision {
     kDie,       // before the call: see on_die
     kDieAfter,  // the call is done, then the same; its answer is never seen
     // Of a commit alone:
-    kConflict,    // refused, as by an optimistic store
-    kLoseReply,   // applied, answered with `unknown`
-    kLoseRequest  // not applied, answered with `unknown`
+    kConflict,     // refused, as by an optimistic store
+    kLoseReply,    // applied, answered with `unknown`
+    kLoseRequest,  // not applied, answered with `unknown`
+    kArriveLate  // answered with `unknown`, and decided when arrive() is called (optimistic stores)
   };
   Kind kind = Kind::kGoOn;
   Error error;
@@ -63,6 +65,12 @@ class FaultyStore final : public Store {
   bool crashed() const { return crashed_; }
   void revive() { crashed_ = false; }  // its next start; older transactions stay dead
 
+  // Commits that are still on their way, also after a crash of the process that sent them. Each is
+  // decided when it arrives; the oldest is the first. REQUIRES of arrive(): there is one.
+  std::size_t under_way() const { return under_way_.size(); }
+  Result<CommitResult> arrive();
+  void lose_under_way() { under_way_.clear(); }
+
   std::uint64_t calls() const { return calls_; }
 
  private:
@@ -81,6 +89,7 @@ class FaultyStore final : public Store {
   Store& inner_;
   const Decide decide_;
   const OnDie on_die_;
+  std::deque<std::unique_ptr<Txn>> under_way_;
   std::mutex deciding_;
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<std::uint64_t> life_ = 0;

@@ -124,6 +124,39 @@ TEST_P(FaultyStoreTest, I9ALostRequestIsUnknownAndTheCommitIsNotDone) {
   EXPECT_EQ(state(inner_), "before");
 }
 
+TEST_P(FaultyStoreTest, I9ALateCommitIsUnknownAndDecidedWhenItArrives) {
+  if (GetParam() != Flavour::kOptimistic) GTEST_SKIP() << "it would keep everybody out";
+  for (const bool too_late : {false, true}) {
+    SCOPED_TRACE(too_late);
+    FaultyStore store(inner_, [](const CallInfo& info) {
+      return info.call == Call::kCommit ? Decision{Kind::kArriveLate, {}} : Decision{};
+    });
+    const auto sent = move_one(store);
+    ASSERT_FALSE(sent.has_value());
+    EXPECT_EQ(sent.error().code, Code::kUnknown);
+    EXPECT_EQ(store.under_way(), 1U);
+    EXPECT_EQ(state(inner_), "before");
+    store.crash();  // whoever sent it need not live any more
+    if (too_late) {
+      const auto other = inner_.begin(Access::kWrite);
+      EXPECT_TRUE((*other)->put("from", "changed") && (*other)->commit());
+    }
+    const auto done = store.arrive();
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->fate, too_late ? Fate::kConflict : Fate::kCommitted);
+    EXPECT_EQ(state(inner_), too_late ? "before" : "after");
+    const auto reset = inner_.begin(Access::kWrite);
+    EXPECT_TRUE((*reset)->put("from", "x") && (*reset)->erase("to"));
+    std::vector<std::string> keys;
+    EXPECT_TRUE((*reset)->scan_appended("log/", 0, [&](const Appended& row) {
+      keys.emplace_back(row.key);
+      return true;
+    }));
+    for (const std::string& key : keys) EXPECT_TRUE((*reset)->erase(key));
+    EXPECT_TRUE((*reset)->commit());
+  }
+}
+
 TEST_P(FaultyStoreTest, AConflictIsRefusedAndNothingIsDone) {
   FaultyStore store(inner_, fault_at(9, {Kind::kConflict, {}}));
   EXPECT_EQ(move_one(store)->fate, Fate::kConflict);

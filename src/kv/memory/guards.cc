@@ -5,49 +5,26 @@
 
 namespace lockkeeper::kv::internal {
 
-namespace {
-
-std::unexpected<Error> too_many(std::size_t max) {
-  return fail(Code::kLimitExceeded,
-              "more than " + std::to_string(max) + " guards in one transaction",
-              "ask for fewer resources at a time");
+void Guards::add(Guard guard) {
+  const auto [place, fresh] = guards_.insert(std::move(guard));
+  if (fresh) order_.push_back(place);
 }
 
-}  // namespace
-
-Result<void> Guards::point(std::string_view key, Version modified, std::size_t reserve) {
-  Point point{std::string(key), modified};
-  const auto at = points_.lower_bound(point);
-  if (at != points_.end() && *at == point) return {};
-  if (left() < 1 + reserve) return too_many(max_);
-  points_.insert(at, std::move(point));
-  return {};
-}
-
-Result<void> Guards::empty_range(std::string_view from, std::string_view to) {
-  return span({std::string(from), std::string(to), true});
-}
-
-Result<void> Guards::unwritten_range(std::string_view from, std::string_view to) {
-  return span({std::string(from), std::string(to), false});
-}
-
-Result<void> Guards::span(Span span) {
-  const auto at = ranges_.lower_bound(span);
-  if (at != ranges_.end() && *at == span) return {};
-  if (left() < 1) return too_many(max_);
-  ranges_.insert(at, std::move(span));
-  return {};
+void Guards::cut(std::size_t size) {
+  while (order_.size() > size) {
+    guards_.erase(order_.back());
+    order_.pop_back();
+  }
 }
 
 bool Guards::hold(const Table& table, Version snapshot) const {
   const Version now = table.version();
-  const bool points = std::ranges::all_of(points_, [&](const Point& point) {
-    const Entry* entry = table.find(point.key, now).entry;
-    return (entry == nullptr ? 0 : entry->modified) == point.modified;
-  });
-  if (!points) return false;
-  return std::ranges::all_of(ranges_, [&](const Span& span) {
+  return std::ranges::all_of(guards_, [&](const Guard& guard) {
+    if (const Point* const point = std::get_if<Point>(&guard)) {
+      const Entry* const entry = table.find(point->key, now).entry;
+      return (entry == nullptr ? 0 : entry->modified) == point->modified;
+    }
+    const Span& span = std::get<Span>(guard);
     if (span.empty) return table.first(span.from, span.to, now).entry == nullptr;
     return !table.modified_since(span.from, span.to, snapshot);
   });

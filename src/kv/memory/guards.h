@@ -13,6 +13,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "kv/memory/table.h"
 #include "kv/store.h"
@@ -21,15 +23,18 @@ namespace lockkeeper::kv::internal {
 
 class Guards {
  public:
-  explicit Guards(std::size_t max) : max_(max) {}
+  // An equal guard is free: it is counted once.
+  void point(std::string_view key, Version modified) { add(Point{std::string(key), modified}); }
+  void empty_range(std::string_view from, std::string_view to) {
+    add(Span{std::string(from), std::string(to), true});
+  }
+  void unwritten_range(std::string_view from, std::string_view to) {
+    add(Span{std::string(from), std::string(to), false});
+  }
 
-  std::size_t left() const { return max_ - points_.size() - ranges_.size(); }
-
-  // limit_exceeded if that would be one too many; then nothing is added. An equal guard is free.
-  // `reserve`: how many more guards the caller knows it will add.
-  Result<void> point(std::string_view key, Version modified, std::size_t reserve = 0);
-  Result<void> empty_range(std::string_view from, std::string_view to);
-  Result<void> unwritten_range(std::string_view from, std::string_view to);
+  std::size_t size() const { return order_.size(); }
+  // Forgets all but the first `size` of them.
+  void cut(std::size_t size);
 
   // Whether all hold in the newest state, for a transaction that read at `snapshot`.
   bool hold(const Table& table, Version snapshot) const;
@@ -46,12 +51,12 @@ class Guards {
     bool empty;
     auto operator<=>(const Span&) const = default;
   };
+  using Guard = std::variant<Point, Span>;
 
-  Result<void> span(Span span);
+  void add(Guard guard);
 
-  std::size_t max_;
-  std::set<Point> points_;
-  std::set<Span> ranges_;
+  std::set<Guard> guards_;
+  std::vector<std::set<Guard>::const_iterator> order_;  // as they were added
 };
 
 }  // namespace lockkeeper::kv::internal

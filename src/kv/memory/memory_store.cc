@@ -92,6 +92,22 @@ void MemoryStore::reopen(Epoch epoch) {
   epoch_ = epoch;
 }
 
+void MemoryStore::pass(std::int64_t ms) {
+  const std::lock_guard lock(mutex_);
+  now_ms_ += ms;
+}
+
+std::size_t MemoryStore::vanish(const std::function<bool(std::string_view)>& chosen) {
+  LOCKKEEPER_ASSERT(flavour_ == Flavour::kOptimistic);
+  const std::lock_guard lock(mutex_);
+  std::size_t gone = 0;
+  for (const std::string& key : table_.vanishing(now_ms_)) {
+    if (chosen(key) && table_.erase(key)) ++gone;
+  }
+  if (gone > 0) table_.advance();
+  return gone;
+}
+
 Version MemoryStore::version() const {
   const std::lock_guard lock(mutex_);
   return table_.version();

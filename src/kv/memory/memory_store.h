@@ -7,8 +7,12 @@
 // for ever for the first, which is our bug, and asserted.
 //
 // Optimistic, as etcd: any number of transactions, also of one thread. Each reads the state at its
-// begin(). Guards are checked at the commit against the newest state. They are counted as etcd
-// counts compares: one for each row seen, absent or present, one for each range; equal ones once.
+// begin(). Guards are checked at the commit against the newest state. They are counted there as
+// etcd counts compares: one for each row seen, absent or present, one for each range; equal ones
+// once.
+//
+// Its clock stands still until pass() moves it. A row whose lifetime is over stays until vanish()
+// takes it away, as late as the caller likes.
 //
 // Thread safety: as kv::Store says.
 #pragma once
@@ -16,8 +20,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -57,6 +63,11 @@ class MemoryStore final : public Store {
   // The next start, under a new epoch. REQUIRES: crashed; epoch.id has grown.
   void reopen(Epoch epoch);
 
+  // Lifetimes. vanish() takes away what is over and `chosen`, in a version of its own, outside of
+  // all transactions; gives how many. REQUIRES: optimistic.
+  void pass(std::int64_t ms);
+  std::size_t vanish(const std::function<bool(std::string_view key)>& chosen);
+
   Version version() const;       // of the newest commit
   std::size_t versions() const;  // of rows, with those kept only for open transactions; counts them
   std::size_t open_txns() const;  // not destroyed yet, void ones with them
@@ -74,6 +85,7 @@ class MemoryStore final : public Store {
   mutable std::mutex mutex_;
   internal::Table table_;
   Epoch epoch_;
+  std::int64_t now_ms_ = 0;
   bool down_ = false;
   std::uint64_t life_ = 0;  // grows at each crash: transactions of an earlier life are void
   std::size_t open_txns_ = 0;

@@ -267,5 +267,62 @@ TEST(MemoryStoreDeathTest, MisuseOfATransactionIsOurBug) {
   EXPECT_DEATH((void)writer->get("a"), "assertion failed");
 }
 
+TEST(Optimistic, L8GuardsAreCountedAtTheCommit) {
+  MemoryStore store({.flavour = Flavour::kOptimistic});
+  const auto txn = begin(store, Access::kWrite);
+  EXPECT_TRUE(txn->get("kept"));
+  const Txn::GuardMark mark = txn->guard_mark();
+  for (std::size_t i = 0; i < kOptimisticGuardsMax; ++i) {
+    EXPECT_TRUE(txn->get("k" + std::to_string(i)));
+  }
+  EXPECT_EQ(txn->left().guards, 0U);
+  EXPECT_TRUE(txn->put("a", ""));
+  const auto refused = txn->commit();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kLimitExceeded);
+  const auto again = begin(store, Access::kWrite);
+  EXPECT_TRUE(again->get("kept"));
+  for (std::size_t i = 0; i < 200; ++i) EXPECT_TRUE(again->get("k" + std::to_string(i)));
+  again->drop_guards(mark);
+  EXPECT_EQ(again->left().guards, kOptimisticGuardsMax - 1);
+  put(store, "k7", "");
+  EXPECT_TRUE(again->put("a", ""));
+  EXPECT_EQ(again->commit()->fate, Fate::kCommitted);
+}
+
+TEST(Optimistic, AGuardFromBeforeTheMarkStays) {
+  MemoryStore store({.flavour = Flavour::kOptimistic});
+  const auto txn = begin(store, Access::kWrite);
+  EXPECT_TRUE(txn->get("kept"));
+  const Txn::GuardMark mark = txn->guard_mark();
+  EXPECT_TRUE(txn->get("kept"));
+  EXPECT_TRUE(txn->get("dropped"));
+  txn->drop_guards(mark);
+  put(store, "kept", "");
+  EXPECT_TRUE(txn->put("a", ""));
+  EXPECT_EQ(txn->commit()->fate, Fate::kConflict);
+}
+
+TEST(Optimistic, ARowVanishesAfterItsLifetimeAndAsLateAsOneLikes) {
+  MemoryStore store({.flavour = Flavour::kOptimistic});
+  const auto txn = begin(store, Access::kWrite);
+  EXPECT_TRUE(txn->put("a", "", 100) && txn->put("b", "", 100) && txn->put("c", ""));
+  EXPECT_TRUE(txn->commit());
+  const auto all = [](std::string_view) { return true; };
+  store.pass(100);
+  EXPECT_EQ(store.vanish(all), 0U);
+  store.pass(1);
+  const Version version = store.version();
+  EXPECT_EQ(store.vanish([](std::string_view key) { return key == "b"; }), 1U);
+  EXPECT_EQ(store.version(), version + 1);
+  const auto reader = begin(store, Access::kRead);
+  EXPECT_EQ(value_of(*reader, "a"), "");
+  EXPECT_EQ(value_of(*reader, "b"), "(none)");
+  store.pass(1'000'000);
+  EXPECT_EQ(store.vanish(all), 1U);
+  EXPECT_EQ(value_of(*reader, "a"), "");  // its snapshot
+  EXPECT_EQ(store.vanish(all), 0U);
+}
+
 }  // namespace
 }  // namespace lockkeeper::kv

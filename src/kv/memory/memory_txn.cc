@@ -1,29 +1,14 @@
 #include "kv/memory/memory_txn.h"
 
-#include <limits>
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "base/assert.h"
-#include "base/bytes.h"
 
 namespace lockkeeper::kv {
 
 namespace {
-
-constexpr std::size_t kAppendsMax = std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1;
-constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
-
-std::unexpected<Error> too_long(std::string_view what, std::size_t bytes, std::size_t max) {
-  return fail(Code::kLimitExceeded, "a " + std::string(what) + " of " + std::to_string(bytes) +
-                                        " bytes; at most " + std::to_string(max));
-}
-
-Result<void> check_lengths(std::size_t key_bytes, std::size_t value_bytes) {
-  if (key_bytes > kKeyBytesMax) return too_long("key", key_bytes, kKeyBytesMax);
-  if (value_bytes > kValueBytesMax) return too_long("value", value_bytes, kValueBytesMax);
-  return {};
-}
 
 // The first key behind `key`.
 std::string behind(std::string_view key) {
@@ -43,8 +28,7 @@ MemoryTxn::MemoryTxn(MemoryStore& store, Access access)
       access_(access),
       life_(store.life_),
       snapshot_(store.table_.version()),
-      thread_(std::this_thread::get_id()),
-      guards_(store.budget().guards) {
+      thread_(std::this_thread::get_id()) {
   store_.table_.pin(snapshot_);
 }
 
@@ -64,7 +48,6 @@ Result<void> MemoryTxn::alive() const {
 
 Row MemoryTxn::own_row(const Writes::value_type& write) const {
   Row row{write.first, *write.second.value, 0, 0};
-  if (write.second.fresh) return row;
   const auto base = store_.table_.find(write.first, snapshot_);
   if (base.entry != nullptr) row.created = base.entry->created;
   return row;
@@ -72,17 +55,14 @@ Row MemoryTxn::own_row(const Writes::value_type& write) const {
 
 Result<std::optional<Row>> MemoryTxn::get(std::string_view key, Read read) {
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return fail(std::move(ok.error()));
+  LK_CHECK(alive());
   // What it wrote itself cannot change under it: no guard.
   if (const auto own = writes_.find(key); own != writes_.end()) {
     if (!own->second.value) return std::nullopt;
     return own_row(*own);
   }
   const auto found = store_.table_.find(key, snapshot_);
-  if (guards_reads(read)) {
-    auto ok = guards_.point(key, found.entry == nullptr ? 0 : found.entry->modified);
-    if (!ok) return fail(std::move(ok.error()));
-  }
+  if (guards_reads(read)) guards_.point(key, found.entry == nullptr ? 0 : found.entry->modified);
   if (found.entry == nullptr) return std::nullopt;
   return to_row(found);
 }
@@ -102,7 +82,7 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
   const bool guarded = guards_reads(read);
   const internal::Table& table = store_.table_;
   std::unique_lock lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
+  LK_CHECK(alive());
   if (range.from >= range.to) return {};
 
   auto base = forward ? table.first(range.from, range.to, snapshot_)
@@ -122,8 +102,12 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
   bool base_seen = false;
   std::string_view last;
   const auto seal = [&](std::string_view to) {
-    return base_seen ? guards_.unwritten_range(range.from, to)
-                     : guards_.empty_range(range.from, to);
+    if (!guarded) return;
+    if (base_seen) {
+      guards_.unwritten_range(range.from, to);
+    } else {
+      guards_.empty_range(range.from, to);
+    }
   };
   while (true) {
     const Writes::value_type* mine = current_own();
@@ -142,12 +126,7 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
       if (mine->second.value) row = own_row(*mine);
     } else {
       row = to_row(base);
-      if (guarded) {
-        if (auto ok = guards_.point(row->key, row->modified, 1); !ok) {
-          if (!last.empty()) (void)seal(behind(last));
-          return ok;
-        }
-      }
+      if (guarded) guards_.point(row->key, row->modified);
     }
     base_seen = base_seen || from_base;
     if (row) {
@@ -157,12 +136,16 @@ Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, 
       const bool more = visit(*row);
       --visiting_;
       lock.lock();
-      if (auto ok = alive(); !ok) return ok;
-      if (!more) return guarded ? seal(behind(last)) : Result<void>();
+      LK_CHECK(alive());
+      if (!more) {
+        seal(behind(last));
+        return {};
+      }
     }
     if (from_base) step_base();
   }
-  return guarded ? seal(range.to) : Result<void>();
+  seal(range.to);
+  return {};
 }
 
 bool MemoryTxn::wrote_in(std::string_view from, std::string_view to) const {
@@ -172,9 +155,12 @@ bool MemoryTxn::wrote_in(std::string_view from, std::string_view to) const {
 
 Result<void> MemoryTxn::guard_point(std::string_view key, Version modified) {
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
+  LK_CHECK(alive());
   LOCKKEEPER_ASSERT(!writes_.contains(key));
-  if (optimistic()) return guards_.point(key, modified);
+  if (optimistic()) {
+    guards_.point(key, modified);
+    return {};
+  }
   const auto found = store_.table_.find(key, snapshot_);
   if ((found.entry == nullptr ? 0 : found.entry->modified) != modified) broken_ = true;
   return {};
@@ -191,10 +177,13 @@ Result<void> MemoryTxn::guard_unchanged(std::string_view key, Version modified) 
 
 Result<void> MemoryTxn::guard_empty(const Range& range) {
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
+  LK_CHECK(alive());
   LOCKKEEPER_ASSERT(!wrote_in(range.from, range.to));
   if (range.from >= range.to) return {};
-  if (optimistic()) return guards_.empty_range(range.from, range.to);
+  if (optimistic()) {
+    guards_.empty_range(range.from, range.to);
+    return {};
+  }
   if (store_.table_.first(range.from, range.to, snapshot_).entry != nullptr) broken_ = true;
   return {};
 }
@@ -209,46 +198,43 @@ Result<void> MemoryTxn::room_for_write() const {
               "ask for fewer resources at a time");
 }
 
-Result<void> MemoryTxn::put(std::string_view key, std::string_view value) {
+Result<void> MemoryTxn::put(std::string_view key, std::string_view value, Lifetime lifetime) {
   LOCKKEEPER_ASSERT(!key.empty());
-  if (auto ok = check_lengths(key.size(), value.size()); !ok) return ok;
+  LK_CHECK(check_lengths(key.size(), value.size()));
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
+  LK_CHECK(alive());
   auto own = writes_.lower_bound(key);
   if (own == writes_.end() || own->first != key) {
-    if (auto ok = room_for_write(); !ok) return ok;
+    LK_CHECK(room_for_write());
     own = writes_.try_emplace(own, std::string(key));
   }
   own->second.value.emplace(value);
+  own->second.lifetime = lifetime;
   put_ = true;
   return {};
 }
 
 Result<void> MemoryTxn::erase(std::string_view key) {
   LOCKKEEPER_ASSERT(!key.empty());
-  if (auto ok = check_lengths(key.size(), 0); !ok) return ok;
+  LK_CHECK(check_lengths(key.size(), 0));
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
+  LK_CHECK(alive());
   auto own = writes_.lower_bound(key);
   if (own == writes_.end() || own->first != key) {
     // Kept and counted also if there is no such row: somebody may put it before the commit.
-    if (auto ok = room_for_write(); !ok) return ok;
+    LK_CHECK(room_for_write());
     own = writes_.try_emplace(own, std::string(key));
   }
   own->second.value.reset();
-  own->second.fresh = true;
   return {};
 }
 
 Result<void> MemoryTxn::append(std::string_view prefix, std::string_view value) {
-  if (auto ok = check_lengths(prefix.size() + kAppendTailBytes, value.size()); !ok) return ok;
+  LK_CHECK(check_lengths(prefix.size() + kAppendTailBytes, value.size()));
   const std::lock_guard lock(store_.mutex_);
-  if (auto ok = alive(); !ok) return ok;
-  if (auto ok = room_for_write(); !ok) return ok;
-  if (appends_.size() == kAppendsMax) {
-    return fail(Code::kLimitExceeded,
-                "more than " + std::to_string(kAppendsMax) + " appended rows in one transaction");
-  }
+  LK_CHECK(alive());
+  LK_CHECK(room_for_write());
+  LK_CHECK(check_appends(appends_.size() + 1));
   appends_.push_back({std::string(prefix), std::string(value)});
   put_ = true;
   return {};
@@ -257,7 +243,7 @@ Result<void> MemoryTxn::append(std::string_view prefix, std::string_view value) 
 Budget MemoryTxn::left() const {
   Budget left = store_.budget();
   if (!optimistic()) return left;
-  left.guards = guards_.left();
+  left.guards -= std::min(left.guards, guards_.size());
   left.writes -= writes_.size() + appends_.size();
   return left;
 }
@@ -270,6 +256,13 @@ Result<CommitResult> MemoryTxn::commit() {
   LOCKKEEPER_ASSERT(visiting_ == 0);
   store_.table_.unpin(snapshot_);
   pinned_ = false;
+  // Counted now: a search may have looked at more than it depends on in the end.
+  const std::size_t max = store_.budget().guards;
+  if (access_ == Access::kWrite && guards_.size() > max) {
+    return fail(Code::kLimitExceeded,
+                "more than " + std::to_string(max) + " guards in one transaction",
+                "ask for fewer resources at a time");
+  }
   if (broken_ || !guards_.hold(store_.table_, snapshot_)) {
     return CommitResult{Fate::kConflict, 0};
   }
@@ -282,18 +275,16 @@ Version MemoryTxn::apply() {
   bool changed = put_;
   for (auto& [key, write] : writes_) {
     if (write.value) {
-      table.put(key, std::move(*write.value), write.fresh);
+      const bool lasts = write.lifetime == kUntilErased;
+      table.put(key, std::move(*write.value),
+                lasts ? internal::kNever : store_.now_ms_ + write.lifetime);
     } else {
       changed = table.erase(key) || changed;
     }
   }
-  std::uint16_t index = 0;
+  std::size_t index = 0;
   for (Append& append : appends_) {
-    std::string key = std::move(append.prefix);
-    append_be64(key, version);
-    key.push_back(static_cast<char>(index >> 8));
-    key.push_back(static_cast<char>(index & 0xff));
-    table.put(key, std::move(append.value), true);
+    table.put(appended_key(append.prefix, version, index), std::move(append.value));
     ++index;
   }
   if (!changed) return snapshot_;

@@ -29,7 +29,9 @@ class MemoryTxn final : public Txn {
   Result<void> guard_absent(std::string_view key) override;
   Result<void> guard_empty(const Range& range) override;
   Result<void> guard_unchanged(std::string_view key, Version modified) override;
-  Result<void> put(std::string_view key, std::string_view value) override;
+  GuardMark guard_mark() const override { return guards_.size(); }
+  void drop_guards(GuardMark since) override { guards_.cut(since); }
+  Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override;
   Result<void> erase(std::string_view key) override;
   Result<void> append(std::string_view prefix, std::string_view value) override;
   Budget left() const override;
@@ -38,7 +40,7 @@ class MemoryTxn final : public Txn {
  private:
   struct Write {
     std::optional<std::string> value;  // none: erased
-    bool fresh = false;                // erased before: the row is a new one
+    Lifetime lifetime = kUntilErased;
   };
   using Writes = std::map<std::string, Write, std::less<>>;
   struct Append {

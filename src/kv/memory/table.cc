@@ -102,22 +102,24 @@ bool Table::modified_since(std::string_view from, std::string_view to, Version s
   return false;
 }
 
-void Table::put(std::string_view key, std::string value, bool fresh) {
+void Table::put(std::string_view key, std::string value, std::int64_t vanishes_ms) {
   const Version version = version_ + 1;
   auto at = cells_.lower_bound(key);
   if (at == cells_.end() || at->first != key) {
     at = cells_.try_emplace(at, std::string(key));
     at->second.newest->created = version;
     at->second.newest->modified = version;
+    at->second.newest->vanishes_ms = vanishes_ms;
     at->second.newest->value = std::move(value);
     return;
   }
   const bool exists = !at->second.newest->erased;
-  const Version created = exists && !fresh ? at->second.newest->created : version;
+  const Version created = exists ? at->second.newest->created : version;
   Entry& entry = writable(at);
   entry.created = created;
   entry.modified = version;
   entry.erased = false;
+  entry.vanishes_ms = vanishes_ms;
   entry.value = std::move(value);
   if (entry.older != nullptr) tidy_later(at);
 }
@@ -133,9 +135,18 @@ bool Table::erase(std::string_view key) {
   entry.created = 0;
   entry.modified = version_ + 1;
   entry.erased = true;
+  entry.vanishes_ms = kNever;
   entry.value.clear();
   tidy_later(at);
   return true;
+}
+
+std::vector<std::string> Table::vanishing(std::int64_t now_ms) const {
+  std::vector<std::string> keys;
+  for (const auto& [key, cell] : cells_) {
+    if (!cell.newest->erased && cell.newest->vanishes_ms < now_ms) keys.push_back(key);
+  }
+  return keys;
 }
 
 void Table::advance() {

@@ -11,21 +11,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kv/store.h"
 
 namespace lockkeeper::kv::internal {
 
+inline constexpr std::int64_t kNever = INT64_MAX;
+
 struct Entry {
   Version created = 0;
   Version modified = 0;
   bool erased = false;
+  std::int64_t vanishes_ms = kNever;  // may go from then on, on the store's clock
   std::string value;
   std::unique_ptr<Entry> older;
 };
@@ -76,10 +81,12 @@ class Table {
   bool modified_since(std::string_view from, std::string_view to, Version since) const;
 
   // One commit: writes under version() + 1, then advance().
-  // `fresh`: the row is a new one even if there is one of that key.
-  void put(std::string_view key, std::string value, bool fresh);
+  void put(std::string_view key, std::string value, std::int64_t vanishes_ms = kNever);
   bool erase(std::string_view key);  // whether there was one
   void advance();
+
+  // The rows that may be gone by that time.
+  std::vector<std::string> vanishing(std::int64_t now_ms) const;
 
  private:
   struct Garbage {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/record.h"
-#include "core/rows.h"
 #include "service/questions.h"
 #include "service/report.h"
 
@@ -37,23 +35,12 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-// The history is long and only its end is wanted: from a guess on, which goes farther back until it
-// is far enough.
+// The history is long and only its end is wanted.
 Result<Json> last_events(service::Locks& locks) {
-  LK_ASSIGN(const std::uint64_t newest, service::newest_event(locks.table()));
-  std::vector<core::Event> events;
-  for (std::uint64_t commits = kEventsShown;; commits *= 8) {
-    const std::uint64_t span = commits * core::kEventsPerVersion;
-    service::LogCommand command;
-    command.since_seq = newest > span ? newest - span : 0;
-    LK_ASSIGN(events, locks.log(command));
-    if (events.size() >= kEventsShown || command.since_seq == 0) break;
-  }
+  LK_ASSIGN(const std::vector<core::Event> events,
+            service::last_events(locks.table(), kEventsShown));
   Json json{{"events", Json::array()}};
-  const std::size_t first = events.size() > kEventsShown ? events.size() - kEventsShown : 0;
-  for (std::size_t i = first; i < events.size(); ++i) {
-    json["events"].push_back(service::event_json(events[i]));
-  }
+  for (const core::Event& event : events) json["events"].push_back(service::event_json(event));
   return json;
 }
 

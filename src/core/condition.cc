@@ -1,0 +1,200 @@
+#include "core/condition.h"
+
+#include <algorithm>
+
+namespace lockkeeper::core {
+namespace {
+
+Result<bool> parent_over(State& state, const Lease& child) {
+  if (child.parent.empty()) return false;
+  LK_ASSIGN(const Lease* parent, state.lease(child.parent));
+  if (parent == nullptr) return true;
+  LK_ASSIGN(const Condition above, condition(state, *parent));
+  return above.over;
+}
+
+}  // namespace
+
+bool is_confirmed(const Lease& lease) {
+  return lease.confirm_by_mono_ms == 0;
+}
+
+bool is_orphan(const Lease& lease, const Condition& now) {
+  return now.alive == Alive::kDead || (lease.orphaned_mono_ms != 0 && now.alive != Alive::kAlive);
+}
+
+bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
+  return orphan.terms.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
+}
+
+std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
+  if (lease.epoch == epoch.id || lease.terms.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
+  return epoch.start_mono_ms + lease.terms.ttl_ms;
+}
+
+Result<Condition> condition(State& state, const Lease& lease) {
+  const Context& context = state.context();
+  const std::int64_t now = context.now.mono_ms;
+  const bool this_boot = lease.epoch == context.epoch.id;
+  LK_ASSIGN(const bool orphan_child, parent_over(state, lease));
+  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
+  Condition result;
+  if (lease.attachment.attached()) {
+    if (!this_boot) return Condition{true, "reboot", false, Alive::kDead};
+    result.alive = context.prober->probe(lease.attachment);
+  }
+  const auto over = [&](const char* cause) { return Condition{true, cause, false, result.alive}; };
+  // Strictly later: the clock counts whole milliseconds, and a lease never ends early (I6).
+  const bool unconfirmed = this_boot && lease.confirm_by_mono_ms != 0;
+  if (unconfirmed && now > lease.confirm_by_mono_ms) return over("unconfirmed");
+  const std::int64_t deadline = effective_deadline(lease, context.epoch);
+  if (deadline != kNoEnd && now > deadline) return over("expired");
+  // A handoff whose process died before confirming it has nobody to reclaim it.
+  const std::int64_t grace = unconfirmed ? 0 : lease.terms.orphan_grace_ms;
+  if (result.alive == Alive::kDead && grace == 0) return over("died");
+  if (lease.orphaned_mono_ms != 0) {
+    // The death was recorded by somebody who could see it; that holds for those who cannot.
+    const bool passed = now > lease.orphaned_mono_ms + grace;
+    if (passed && result.alive != Alive::kAlive) return over("died");
+  } else {
+    result.newly_orphaned = result.alive == Alive::kDead;
+  }
+  return result;
+}
+
+Result<Condition> condition_confirmed(State& state, const Lease& lease) {
+  // After a reboot nobody stands for the process that waited.
+  const bool this_boot = lease.epoch == state.context().epoch.id;
+  if (lease.confirm_by_mono_ms == 0 || !this_boot) return condition(state, lease);
+  Lease bound = lease;
+  bound.attachment = lease.then;
+  return condition(state, bound);
+}
+
+Result<Condition> condition(State& state, const Waiter& waiter) {
+  const Context& context = state.context();
+  if (waiter.request.epoch != context.epoch.id) {
+    return Condition{true, "reboot", false, Alive::kDead};
+  }
+  LK_ASSIGN(const bool orphan_child, parent_over(state, waiter.request));
+  if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
+  const Alive alive = context.prober->probe(waiter.request.attachment);
+  return Condition{alive == Alive::kDead, alive == Alive::kDead ? "died" : "", false, alive};
+}
+
+std::int64_t due_of(const Lease& lease) {
+  std::int64_t due = lease.deadline_mono_ms;
+  const auto sooner = [&](std::int64_t other) {
+    if (due == kNoEnd || other < due) due = other;
+  };
+  if (lease.confirm_by_mono_ms != 0) sooner(lease.confirm_by_mono_ms);
+  if (lease.orphaned_mono_ms != 0) sooner(lease.orphaned_mono_ms + lease.terms.orphan_grace_ms);
+  return due;
+}
+
+void extend(Lease& lease, std::int64_t ttl_ms, const Context& context) {
+  if (ttl_ms == kNoEnd) {
+    lease.terms.ttl_ms = kNoEnd;
+    lease.deadline_mono_ms = kNoEnd;
+    lease.expires_wall_ms = kNoEnd;
+  } else if (lease.deadline_mono_ms == kNoEnd ||
+             lease.deadline_mono_ms < context.now.mono_ms + ttl_ms) {
+    // Only then: a reboot starts the length anew, and a shorter one would end it early (I6).
+    lease.terms.ttl_ms = ttl_ms;
+    lease.deadline_mono_ms = context.now.mono_ms + ttl_ms;
+    lease.expires_wall_ms = context.now.wall_ms + ttl_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+}
+
+void hand_over(Lease& lease, const Context& context) {
+  lease.confirm_by_mono_ms = context.now.mono_ms + context.limits.confirm_ms;
+  if (lease.terms.ttl_ms != kNoEnd) {
+    lease.deadline_mono_ms =
+        context.now.mono_ms + std::max(lease.terms.ttl_ms, context.limits.confirm_ms);
+    lease.expires_wall_ms = context.now.wall_ms + lease.terms.ttl_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+}
+
+void keep_handoff(Lease& lease) {
+  lease.confirm_by_mono_ms = 0;
+  lease.attachment = lease.then;
+  lease.due_mono_ms = due_of(lease);
+}
+
+void confirm_handoff(Lease& lease, const Context& context) {
+  keep_handoff(lease);
+  // The length counts from here: the handoff's own deadline only bridged the confirmation.
+  lease.deadline_mono_ms = kNoEnd;
+  extend(lease, lease.terms.ttl_ms, context);
+}
+
+void orphan(Lease& lease, const Context& context) {
+  lease.orphaned_mono_ms = context.now.mono_ms;
+  lease.due_mono_ms = due_of(lease);
+}
+
+void look_again(Lease& lease, const Context& context) {
+  carry_over(lease, context);
+  lease.orphaned_mono_ms = 0;
+  lease.confirm_by_mono_ms = 0;
+  lease.due_mono_ms = due_of(lease);
+}
+
+void reclaim(Lease& lease, const Attachment& attachment) {
+  lease.attachment = attachment;
+  lease.orphaned_mono_ms = 0;
+  lease.due_mono_ms = due_of(lease);
+}
+
+void carry_over(Lease& lease, const Context& context) {
+  if (lease.epoch == context.epoch.id) return;
+  lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
+  lease.epoch = context.epoch.id;
+  if (lease.deadline_mono_ms != kNoEnd) {
+    lease.expires_wall_ms = context.now.wall_ms + lease.deadline_mono_ms - context.now.mono_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+}
+
+// The clock goes on: whoever lives keeps its times, the detached have their full length again.
+void bring_along(Lease& lease, const Context& context) {
+  if (!lease.attachment.attached()) {
+    lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
+  }
+  lease.epoch = context.epoch.id;
+  lease.due_mono_ms = due_of(lease);
+}
+
+void end_at_wall(Lease& lease, std::int64_t wall_ms, const Context& context) {
+  lease.terms.ttl_ms = kNoEnd;
+  if (wall_ms != kNoEnd) {
+    lease.terms.ttl_ms = std::max<std::int64_t>(0, wall_ms - context.now.wall_ms);
+    lease.deadline_mono_ms = context.now.mono_ms + lease.terms.ttl_ms;
+    lease.expires_wall_ms = wall_ms;
+  }
+  lease.due_mono_ms = due_of(lease);
+}
+
+std::int64_t remembered_until(const Context& context) {
+  return context.now.mono_ms + context.limits.remember_ms;
+}
+
+std::int64_t refusal_until(const Context& context) {
+  return context.now.mono_ms + kRefusalWindowMs;
+}
+
+kv::Range due_now(const Context& context) {
+  return due_before(context.epoch.id, context.now.mono_ms);
+}
+
+bool is_of_this_boot(const DueRow& due, const Context& context) {
+  return due.epoch == context.epoch.id;
+}
+
+bool is_past(const DueRow& due, const Context& context) {
+  return is_of_this_boot(due, context) && due.mono_ms < context.now.mono_ms;
+}
+
+}  // namespace lockkeeper::core

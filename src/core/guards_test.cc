@@ -1,0 +1,237 @@
+// What a decision depends on, where others may commit meanwhile: a grant on all that was looked at,
+// a place in the queue on what stands before it and on who waits for whom, a refusal on nothing.
+#include <algorithm>
+
+#include "core/testing.h"
+
+namespace lockkeeper::core {
+namespace {
+
+const Owner kAnn{"ann", "s1"};
+const Owner kBob{"bob", "s1"};
+const Owner kCat{"cat", "s1"};
+
+class Guards : public OnBothFlavours {
+ protected:
+  // Asks, lets others do something, and then commits: what becomes of it?
+  kv::Fate race(const AcquireRequest& request, Outcome expected,
+                const std::function<void()>& meanwhile) {
+    const Context now{.now = realm_.now(),
+                      .epoch = realm_.store().epoch(),
+                      .ticket = ++ticket_,
+                      .prober = &realm_.prober,
+                      .limits = realm_.limits};
+    auto txn = realm_.store().begin(kv::Access::kWrite);
+    Table table(**txn, now);
+    const auto reply = table.acquire(request);
+    EXPECT_TRUE(reply.has_value()) << (reply ? "" : reply.error().message);
+    EXPECT_EQ(reply ? reply->outcome : Outcome::kTimeout, expected);
+    meanwhile();
+    const auto done = (*txn)->commit();
+    EXPECT_TRUE(done.has_value()) << (done ? "" : done.error().message);
+    txn->reset();
+    realm_.audit();
+    return done ? done->fate : kv::Fate::kConflict;
+  }
+
+  std::vector<Lease> many_below(const std::string& folder, int count) {
+    std::vector<Lease> leases;
+    for (int i = 0; i < count; ++i) {
+      const Owner owner{"agent" + std::to_string(i), "s"};
+      leases.push_back(realm_.granted(owner, {x(folder + "f" + std::to_string(i))}));
+    }
+    return leases;
+  }
+
+ private:
+  std::uint64_t ticket_ = 1'000'000;
+};
+LOCKKEEPER_ON_BOTH_FLAVOURS(Guards);
+
+TEST_P(Guards, L8AFolderWithManyLeasesBelowItIsHeldHoweverManyThereAre) {
+  const std::vector<Lease> below = many_below("src/", 150);
+  const auto refused = realm_.acquire(Realm::ask(kAnn, {x("src/")}));
+  ASSERT_TRUE(refused.has_value()) << refused.error().message;
+  EXPECT_EQ(refused->outcome, Outcome::kHeld);
+  EXPECT_EQ(refused->conflicts.size(), 150U);
+  const Lease waiter = realm_.queued(kAnn, {x("src/")});
+  const auto still = realm_.poll(waiter.id);
+  ASSERT_TRUE(still.has_value()) << still.error().message;
+  EXPECT_EQ(still->conflicts.size(), 150U);
+  for (const Lease& lease : below) ASSERT_TRUE(realm_.release(lease.owner, lease.id));
+  const auto granted = realm_.poll(waiter.id);
+  ASSERT_TRUE(granted.has_value()) << granted.error().message;
+  EXPECT_EQ(granted->outcome, Outcome::kGranted);
+}
+
+// The same for one that holds something, so that somebody may be waiting for it.
+TEST_P(Guards, L8AHolderMayWaitForAFolderWithSomeLeasesBelowIt) {
+  realm_.granted(kAnn, {x("docs/")});
+  many_below("src/", 8);
+  realm_.queued(kAnn, {x("src/")});
+}
+
+TEST_P(Guards, L8ALongQueueForOnePathIsServedInItsOrder) {
+  realm_.auditing = false;
+  const Lease held = realm_.granted(kAnn, {x("a")});
+  std::vector<Lease> waiting;
+  for (int i = 0; i < 150; ++i) {
+    waiting.push_back(realm_.queued({"agent" + std::to_string(i), "s"}, {x("a")}));
+  }
+  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  for (const Lease& waiter : waiting) {
+    const auto reply = realm_.poll(waiter.id);
+    ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    ASSERT_EQ(reply->outcome, Outcome::kGranted);
+    ASSERT_TRUE(realm_.release(waiter.owner, waiter.id));
+  }
+  realm_.audit();
+}
+
+TEST_P(Guards, I1AGrantDependsOnAllThatWasLookedAt) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const auto meanwhile = {x("src/a"), x("src/"), x("src/*"), s("src/a"), x("src/a/b")};
+  for (const Claim& claim : meanwhile) {
+    SCOPED_TRACE(claim.resource.text());
+    Lease taken;
+    EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
+                   [&] { taken = realm_.granted(kBob, {claim}); }),
+              kv::Fate::kConflict);
+    ASSERT_TRUE(realm_.release(kBob, taken.id));
+  }
+  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
+                 [&] { realm_.granted(kBob, {x("src/b")}); }),
+            kv::Fate::kCommitted);
+}
+
+TEST_P(Guards, L4AGrantDependsOnWhoHasBegunToWait) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  realm_.granted(kBob, {x("src/b")});
+  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
+                 [&] { realm_.queued(kCat, {x("src/")}); }),
+            kv::Fate::kConflict);
+}
+
+TEST_P(Guards, I9ARefusalDependsOnNothing) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Lease held = realm_.granted(kBob, {x("src/b")});
+  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/")}), Outcome::kHeld,
+                 [&] {
+                   ASSERT_TRUE(realm_.release(kBob, held.id));
+                   realm_.granted(kCat, {x("src/c")});
+                 }),
+            kv::Fate::kCommitted);
+}
+
+TEST_P(Guards, L4AQueuedRequestDependsOnWhatItIsFiledUnder) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Lease held = realm_.granted(kBob, {x("src/b")});
+  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
+                 [&] { ASSERT_TRUE(realm_.release(kBob, held.id)); }),
+            kv::Fate::kConflict);
+  realm_.granted(kBob, {x("src/b")});
+  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
+                 [&] { realm_.granted(kCat, {x("src/c")}); }),
+            kv::Fate::kCommitted);
+}
+
+// Filed under the lease, because the one that came in between was not seen: it is served first.
+TEST_P(Guards, L4WhoCameInBetweenUnseenIsNotPassed) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Lease held = realm_.granted(kBob, {x("a")});
+  Lease between;
+  const AcquireRequest request = realm_.wait(kAnn, {x("a"), x("b")});
+  EXPECT_EQ(
+      race(request, Outcome::kQueued, [&] { between = realm_.queued(kCat, {x("a"), x("b")}); }),
+      kv::Fate::kCommitted);
+  ASSERT_TRUE(realm_.release(kBob, held.id));
+  ASSERT_EQ(realm_.leases().size(), 1U);
+  EXPECT_EQ(realm_.leases().front().id, between.id);
+}
+
+TEST_P(Guards, L5TwoThatCloseARingTogetherDoNotBothWait) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("b")});
+  EXPECT_EQ(
+      race(realm_.wait(kAnn, {x("b")}), Outcome::kQueued, [&] { realm_.queued(kBob, {x("a")}); }),
+      kv::Fate::kConflict);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("b")})), Outcome::kDeadlock);
+}
+
+// What stands in its own way is the first edge of a ring, too.
+TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheRing) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kBob, {x("src/b")});
+  realm_.queued(kCat, {x("a")});
+  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
+                 [&] { realm_.granted(kCat, {x("src/c")}); }),
+            kv::Fate::kConflict);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("src/")})), Outcome::kDeadlock);
+}
+
+// --- the quota -----------------------------------------------------------------------------------
+
+TEST_P(Guards, TwoSessionsOfOneAgentDoNotCollide) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Owner one{"claude-code", "one"};
+  const Owner two{"claude-code", "two"};
+  realm_.granted(one, {x("a")});
+  const Lease other = realm_.granted(two, {x("b")});
+  EXPECT_EQ(
+      race(Realm::ask(one, {x("c")}), Outcome::kGranted, [&] { realm_.granted(two, {x("d")}); }),
+      kv::Fate::kCommitted);
+  EXPECT_EQ(race(Realm::ask(one, {x("e")}), Outcome::kGranted,
+                 [&] { ASSERT_TRUE(realm_.release(two, other.id)); }),
+            kv::Fate::kCommitted);
+  realm_.audit();
+}
+
+TEST_P(Guards, L8AllSessionsOfAnAgentShareItsLimit) {
+  realm_.limits.claims_per_agent = 4;
+  for (const char* const session : {"one", "two", "three", "four"}) {
+    realm_.granted({"claude-code", session}, {x(session)});
+  }
+  const auto refused = realm_.acquire(Realm::ask({"claude-code", "five"}, {x("five")}));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kLimitExceeded);
+  realm_.granted({"another", "five"}, {x("five")});
+}
+
+// Each request is decided on a state within the limit; of those that commit at the same moment each
+// may be the last one that fits.
+TEST_P(Guards, L8OnlyWhoAsksAtTheSameMomentMayPassTheLimitTogether) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  realm_.limits.claims_per_agent = 2;
+  const Owner one{"claude-code", "one"};
+  const Owner two{"claude-code", "two"};
+  realm_.granted(one, {x("a")});
+  EXPECT_EQ(
+      race(Realm::ask(one, {x("b")}), Outcome::kGranted, [&] { realm_.granted(two, {x("c")}); }),
+      kv::Fate::kCommitted);
+  EXPECT_FALSE(realm_.acquire(Realm::ask(two, {x("d")})).has_value());
+  // One owner alone never does: its own counter is guarded.
+  realm_.limits.claims_per_agent = 4;
+  EXPECT_EQ(
+      race(Realm::ask(one, {x("e")}), Outcome::kGranted, [&] { realm_.granted(one, {x("f")}); }),
+      kv::Fate::kConflict);
+}
+
+// A store with one writer has the counter that it always had, others have one for each session.
+TEST_P(Guards, AStoreHasOneKindOfCounter) {
+  const Owner owner{"claude-code", "one"};
+  realm_.granted(owner, {x("a"), x("b")});
+  const auto rows = realm_.rows();
+  EXPECT_EQ(rows.contains(counter_key(owner)), !optimistic());
+  EXPECT_EQ(rows.contains(session_counter_key(owner)), optimistic());
+  realm_.granted({"claude-code", "two"}, {x("c")});
+  ASSERT_TRUE(realm_.release(owner, {"a", "b"}));
+  EXPECT_FALSE(realm_.rows().contains(session_counter_key(owner)));
+  if (!optimistic()) {
+    EXPECT_EQ(decode_counter(realm_.rows().at(counter_key(owner))).value(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::core

@@ -1,0 +1,88 @@
+// The nouns of a store: rows, ranges, versions, what one commit can take. Plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace lockkeeper::kv {
+
+// Named limits, equal for all backends so that a row that fits one fits all.
+inline constexpr std::size_t kKeyBytesMax = 480;
+inline constexpr std::size_t kValueBytesMax = 8 << 20;
+inline constexpr std::size_t kAppendsMax = 1 << 16;  // appended rows in one transaction
+
+// limit_exceeded beyond them.
+Result<void> check_lengths(std::size_t key_bytes, std::size_t value_bytes);
+Result<void> check_appends(std::size_t appended);
+
+using Version = std::uint64_t;
+
+struct Row {
+  std::string_view key;  // views are valid until the next write or the end of the transaction
+  std::string_view value;
+  Version created = 0;  // 0: written by this very transaction, version not known yet
+  Version modified = 0;
+};
+
+// A row that was appended. Its number rises with the commits, and within one commit with the calls;
+// it stays what it is, and no other row of the prefix ever gets it (unless a commit appends more
+// than kNumbersPerVersion).
+struct Appended {
+  std::uint64_t number = 0;  // 0: its key is damaged
+  std::string_view key;      // for erasing it; each backend makes its own
+  std::string_view value;
+  Version created = 0;
+};
+
+// Half-open: from <= key < to.
+struct Range {
+  std::string from;
+  std::string to;
+};
+
+// The keys that begin with `prefix`. REQUIRES: prefix is not empty nor all 0xff.
+Range prefix_range(std::string_view prefix);
+// The end of that range: the first key behind all that begin so.
+std::string end_of_prefix(std::string_view prefix);
+
+enum class Read { kGuarded, kPeek };
+enum class Access { kRead, kWrite };
+
+// How long a row lives, in milliseconds on the store's clock, from the commit that puts it.
+using Lifetime = std::int64_t;
+inline constexpr Lifetime kUntilErased = 0;
+
+// What a backend can take in one commit. The lock table plans its work by it.
+struct Budget {
+  std::size_t guards = SIZE_MAX;
+  std::size_t writes = SIZE_MAX;
+};
+
+// One life of the store: it grows at every boot, creation and restore, durably and before the first
+// grant under it. Fence = version + fence_offset. (I3)
+struct Epoch {
+  std::uint64_t id = 0;
+  std::int64_t fence_offset = 0;
+  std::int64_t start_mono_ms = 0;  // when this epoch began, on this boot's monotonic clock
+};
+
+enum class Fate { kCommitted, kConflict };
+
+struct CommitResult {
+  Fate fate = Fate::kConflict;
+  // If committed; for a transaction that wrote nothing, the version it read at.
+  Version version = 0;
+};
+
+// How backends that know a commit's version while they write it key what is appended: the prefix,
+// then version and index in byte order. Nothing above kv may depend on it.
+inline constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
+inline constexpr std::uint64_t kNumbersPerVersion = 4096;
+std::string appended_key(std::string_view prefix, Version version, std::size_t index);
+Appended to_appended(std::string_view prefix, const Row& row);
+
+}  // namespace lockkeeper::kv
