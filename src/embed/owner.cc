@@ -124,7 +124,7 @@ Acquired Owner::acquire(const std::vector<std::string>& resources, const Acquire
   command->on_wait = [&stop](const service::WaitProgress&) { return !stop.stop_requested(); };
   const std::stop_callback asked(options.cancel, [&stop] { stop.request_stop(); });
   const std::stop_callback wake(stop.get_token(), [&] {
-    if (auto board = table_.board()) (*board)->wake(command->wake);
+    if (auto waker = table_.waker()) (*waker)->wake(command->wake);
   });
 
   service::AcquireResult result;

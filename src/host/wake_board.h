@@ -1,9 +1,7 @@
 // The wake board: 4096 futex words in a shared file, on which waiters of any process sleep.
 //
-// A wake is a hint (rule 10): who sleeps looks at the table again when woken and at least once a
-// second, so a board that is missing, truncated or replaced costs time and nothing else. The order
-// that loses no hint: read() the word, look at the table, then wait() with what was read; the other
-// side changes the table, then calls wake().
+// A wake is a hint (host/waker.h), so a board that is missing, truncated or replaced costs time and
+// nothing else.
 //
 // The mapping gives the futex its address and is never touched by us: words are read and written
 // through the descriptor. So a truncated file or a full disk is an error code, never a SIGBUS.
@@ -17,16 +15,11 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "host/waker.h"
 
 namespace lockkeeper::host {
 
-enum class Woken : std::uint8_t {
-  kWake,         // somebody called wake(), or the word had changed before we slept
-  kTimeout,      // the time is over
-  kInterrupted,  // a signal handler ran
-};
-
-class WakeBoard {
+class WakeBoard final : public Waker {
  public:
   static constexpr std::uint64_t kWords = 4096;
 
@@ -39,21 +32,21 @@ class WakeBoard {
   WakeBoard& operator=(WakeBoard&&) = delete;
   WakeBoard(const WakeBoard&) = delete;
   WakeBoard& operator=(const WakeBoard&) = delete;
-  ~WakeBoard();
+  ~WakeBoard() override;
 
   // Each method takes an id and uses the word id modulo kWords; ids that share a word wake each
   // other for nothing, which is harmless.
 
   // The word as it is now; 0 if the file is too short.
-  std::uint32_t read(std::uint64_t id) const;
+  std::uint32_t read(std::uint64_t id) const override;
 
   // Sleeps while the word is `seen`, at most `timeout_ms` (none if it is not positive). Where the
   // kernel cannot wait on the word it sleeps for the time asked.
-  Woken wait(std::uint64_t id, std::uint32_t seen, std::int64_t timeout_ms) const;
+  Woken wait(std::uint64_t id, std::uint32_t seen, std::int64_t timeout_ms) const override;
 
   // Changes the word and wakes all who sleep on it, in every process. Never fails: at worst nobody
   // hears it.
-  void wake(std::uint64_t id) const;
+  void wake(std::uint64_t id) const override;
 
  private:
   WakeBoard(Fd file, std::uint32_t* words) : file_(std::move(file)), words_(words) {}

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "host/process.h"
+#include "host/wake_board.h"
 
 namespace lockkeeper::layout {
 namespace {
@@ -150,18 +151,18 @@ Result<bool> LockTable::read(const Look& look) {
 
 void LockTable::wake(const std::vector<std::uint64_t>& words) {
   if (words.empty()) return;
-  auto board = this->board();
-  if (!board) return;  // a wake is a hint: waiters look again every second
-  for (const std::uint64_t word : words) (*board)->wake(word);
+  const auto waker = this->waker();
+  if (!waker) return;  // a wake is a hint: waiters look again every second
+  for (const std::uint64_t word : words) (*waker)->wake(word);
 }
 
-Result<host::WakeBoard*> LockTable::board() {
+Result<host::Waker*> LockTable::waker() {
   const std::lock_guard lock(mutex_);
-  if (!board_) {
+  if (!waker_) {
     LK_ASSIGN(host::WakeBoard opened, host::WakeBoard::open(file("wake"), realm_.file_mode));
-    board_.emplace(std::move(opened));
+    waker_ = std::make_unique<host::WakeBoard>(std::move(opened));
   }
-  return &*board_;
+  return waker_.get();
 }
 
 Result<void> LockTable::open_live_slots() const {

@@ -1,5 +1,5 @@
 // The realm's lock table as one process uses it: the store, opened when first needed; the file in
-// which living processes hold their slots; the board on which waiters sleep. Runs a piece of work
+// which living processes hold their slots; how waiters sleep and are woken. Runs a piece of work
 // inside a transaction, again if the store says so, and wakes afterwards whom the work has granted.
 //
 // Thread safety: all methods may be called from any thread.
@@ -13,7 +13,7 @@
 
 #include "core/table.h"
 #include "host/live_slots.h"
-#include "host/wake_board.h"
+#include "host/waker.h"
 #include "layout/runtime.h"
 
 namespace lockkeeper::layout {
@@ -43,8 +43,8 @@ class LockTable final : private core::Prober {
   // A slot of its own for a command that is to hold it; see host::LiveSlot.
   Result<host::LiveSlot> take_slot();
 
-  // The board, for those who wait. Never null after success.
-  Result<host::WakeBoard*> board();
+  // For those who wait. Never null after success.
+  Result<host::Waker*> waker();
 
   core::Alive probe(const core::Attachment& attachment) const override;
 
@@ -71,7 +71,7 @@ class LockTable final : private core::Prober {
   std::unique_ptr<kv::Store> store_;
   mutable std::optional<host::LiveSlots> slots_;
   std::optional<host::LiveSlot> own_slot_;
-  std::optional<host::WakeBoard> board_;
+  std::unique_ptr<host::Waker> waker_;
 };
 
 }  // namespace lockkeeper::layout

@@ -37,17 +37,17 @@ Waiting::Waiting(layout::LockTable& table, const AcquireCommand& command, core::
       looked_ms_(began_ms_) {}
 
 Result<Waited> Waiting::run() {
-  auto board = table_.board();
-  if (!board) {
+  auto waker = table_.waker();
+  if (!waker) {
     (void)leave(core::Outcome::kInterrupted);
-    return fail(std::move(board.error()));
+    return fail(std::move(waker.error()));
   }
   for (;;) {
     // Read the word, look at the table, then sleep on what was read: no wake is lost between.
-    const std::uint32_t seen = (*board)->read(word_);
+    const std::uint32_t seen = (*waker)->read(word_);
     LK_ASSIGN(const bool queued, look());
     if (!queued) return Waited{std::move(reply_), std::nullopt, now_ms() - began_ms_};
-    LK_ASSIGN(const std::optional<core::Outcome> leaves, sleep(**board, seen));
+    LK_ASSIGN(const std::optional<core::Outcome> leaves, sleep(**waker, seen));
     if (leaves) return leave(*leaves);
   }
 }
@@ -178,7 +178,7 @@ bool Waiting::stands_behind(const core::LeaseId& ahead) {
 }
 
 // Nothing: it is time to look. Otherwise why to leave.
-Result<std::optional<core::Outcome>> Waiting::sleep(host::WakeBoard& board, std::uint32_t seen) {
+Result<std::optional<core::Outcome>> Waiting::sleep(const host::Waker& waker, std::uint32_t seen) {
   const Vigil watched = vigil();
   std::int64_t look_by = now_ms() + watched.look_ms;
   for (;;) {
@@ -192,7 +192,7 @@ Result<std::optional<core::Outcome>> Waiting::sleep(host::WakeBoard& board, std:
       if (waited >= *command_.wait_ms) return core::Outcome::kTimeout;
       ms = std::min(ms, *command_.wait_ms - waited);
     }
-    const host::Woken woken = board.wait(word_, seen, std::max<std::int64_t>(1, ms));
+    const host::Woken woken = waker.wait(word_, seen, std::max<std::int64_t>(1, ms));
     const std::int64_t then = now_ms();
     if (woken == host::Woken::kWake || any_dead(watched)) return std::nullopt;
     if (sleep_ms(watched, then) <= 1) return std::nullopt;

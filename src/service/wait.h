@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/table.h"
-#include "host/wake_board.h"
+#include "host/waker.h"
 #include "layout/lock_table.h"
 #include "service/commands.h"
 
@@ -52,7 +52,7 @@ class Waiting {
   Result<bool> look_at_layouts();
   bool patient(const Error& error) const;
   Result<void> record(core::Table& table) const;
-  Result<std::optional<core::Outcome>> sleep(host::WakeBoard& board, std::uint32_t seen);
+  Result<std::optional<core::Outcome>> sleep(const host::Waker& waker, std::uint32_t seen);
   Result<Waited> leave(core::Outcome why);
 
   layout::LockTable& table_;

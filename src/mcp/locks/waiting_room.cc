@@ -64,7 +64,7 @@ bool WaitingRoom::knows(const WaitRequest& request) {
 void WaitingRoom::dismiss(Seat& seat) {
   seat.unwanted = true;
   changed_.notify_all();
-  if (const auto board = table_.board()) (*board)->wake(seat.request.command.wake);
+  if (const auto waker = table_.waker()) (*waker)->wake(seat.request.command.wake);
 }
 
 // Called many times a second; who is before it is worth a copy only where that may have changed.
