@@ -88,6 +88,20 @@ TEST_P(Guards, L8ALongQueueForOnePathIsServedInItsOrder) {
   realm_.audit();
 }
 
+TEST_P(Guards, L8WhatManyHoldCanBeGivenBack) {
+  realm_.auditing = false;
+  std::vector<Lease> readers;
+  for (int i = 0; i < 150; ++i) {
+    readers.push_back(realm_.granted({"agent" + std::to_string(i), "s"}, {s("a")}));
+  }
+  for (const Lease& reader : readers) {
+    const auto reply = realm_.release(reader.owner, {"a"});
+    ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->released.size(), 1U);
+  }
+  realm_.audit();
+}
+
 TEST_P(Guards, I1AGrantDependsOnAllThatWasLookedAt) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   const auto meanwhile = {x("src/a"), x("src/"), x("src/*"), s("src/a"), x("src/a/b")};

@@ -89,16 +89,21 @@ Result<ReleaseReply> Table::release(const Owner& owner,
       reply.again = true;
       break;
     }
+    // What ends depends on itself alone, however many others hold the same.
+    const State::Mark before = state_.mark();
     LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
+    state_.forget_reads(before);
     bool mine = false;
     std::optional<Owner> other;
     for (const LeaseId& id : holders) {
+      const State::Mark unread = state_.mark();
       LK_ASSIGN(const Lease* held, state_.lease(id));
       if (held == nullptr) continue;
       const Lease lease = *held;
       if (!lease.held_by(owner)) {
         LK_ASSIGN(const Condition now, condition(state_, lease));
         if (!now.over) other = lease.owner;
+        state_.forget_reads(unread);
         continue;
       }
       mine = true;
