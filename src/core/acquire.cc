@@ -136,12 +136,12 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
   if (earlier) return std::move(*earlier);
   LK_CHECK(settler_.sweep(kSweptPerAcquire));
+  if (settler_.worked() && !settler_.room_left()) return ask_again();
   const bool few = state_.txn().left().writes < kTrimmedAtOnce;
   if (context_.ticket % (few ? kTrimOftenEvery : kTrimEvery) == 0) {
     LK_CHECK(trim_history(state_, kTrimmedAtOnce));
   }
   LK_ASSIGN(Lease lease, draft(request));
-  if (settler_.worked() && !settler_.room_left()) return ask_again();
   for (;;) {
     const State::Mark before = state_.mark();
     if (!lease.parent.empty()) {
@@ -170,10 +170,20 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
       if (cleared) continue;
     }
     lease.overtook = findings.overtook;
-    if (findings.conflicts.empty()) return grant(request, std::move(lease));
+    if (findings.conflicts.empty()) {
+      if (too_full(before)) return ask_again();
+      return grant(request, std::move(lease));
+    }
     if (!request.wait) return refuse(lease, std::move(findings));
     return enqueue(request, std::move(lease), std::move(findings));
   }
+}
+
+// Its guards do not fit beside what was cleared away before. With a commit of its own they may.
+bool Table::too_full(const State::Mark& since) {
+  if (!settler_.worked() || state_.txn().left().guards > 0) return false;
+  state_.forget_reads(since);
+  return true;
 }
 
 Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request) {
@@ -386,6 +396,7 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
     return answer(Outcome::kDeadlock, std::move(draft), std::move(findings.conflicts),
                   std::move(*cycle));
   }
+  if (too_full(walk)) return ask_again();
   LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
   LK_CHECK(guard_blocker(state_, blocker.id));
   const bool alone = blocker.alone && !draft.overtook;
@@ -409,12 +420,16 @@ Result<AcquireReply> Table::confirm(const Lease& lease) {
 
 Result<AcquireReply> Table::poll(const LeaseId& id) {
   LK_ASSIGN(const Lease* granted, state_.lease(id));
+  bool fits = true;
   if (granted == nullptr) {
     LK_ASSIGN(const Considered considered, settler_.consider(id, true));
-    if (considered == Considered::kTooLarge) return beyond_the_store();
+    fits = considered != Considered::kTooLarge;
+    // Beside what was cleared away it may not fit, and alone it may: then it looks once more.
+    if (!fits && !settler_.worked()) return beyond_the_store();
     LK_CHECK(settler_.settle());
-    LK_ASSIGN(granted, state_.lease(id));
   }
+  const State::Mark before = state_.mark();
+  LK_ASSIGN(granted, state_.lease(id));
   if (granted != nullptr) {
     const Lease lease = *granted;
     LK_ASSIGN(const Condition now, condition_confirmed(state_, lease));
@@ -426,11 +441,10 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   if (!waiter) {
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
-  const State::Mark before = state_.mark();
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
   // Handing off may have cleared its way: by granting what it waited for to its own side.
-  if (findings.conflicts.empty() && settler_.room_left()) return poll(id);
+  if (findings.conflicts.empty() && fits && settler_.room_left()) return poll(id);
   const std::size_t ahead = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));

@@ -23,7 +23,7 @@ struct Expected {
 class Audit {
  public:
   Audit(kv::Txn& txn, const Context& context, AuditScope scope)
-      : txn_(txn), context_(context), scope_(scope), by_session_(txn.left().guards != SIZE_MAX) {}
+      : txn_(txn), context_(context), scope_(scope), shared_(txn.left().guards != SIZE_MAX) {}
 
   Result<std::vector<std::string>> run() {
     LK_CHECK(collect_due());
@@ -344,9 +344,7 @@ class Audit {
           if (!claimed(row.key)) say("a due row points to no lease: " + to_hex(row.key));
           break;
         case Due::kLost:
-          // It may have vanished by itself by now.
-          if (is_past(*due, context_) || !is_of_this_boot(*due, context_)) break;
-          subjects.push_back(subject);
+          if (!shared_) subjects.push_back(subject);  // else it may have vanished by itself
           break;
         case Due::kRequest:
           subjects.push_back(subject);
@@ -369,7 +367,7 @@ class Audit {
   // One counter for each agent, or one for each session: see counter_key().
   Result<void> counters() {
     constexpr std::size_t kAgentCounterBytes = 5;
-    const char* const kind = by_session_ ? "session tag " : "agent tag ";
+    const char* const kind = shared_ ? "session tag " : "agent tag ";
     const auto look = [&](const kv::Row& row) {
       if (row.key[0] == 'l' && row.key.size() != kAgentCounterBytes) return true;
       const std::string tag(row.key.substr(1));
@@ -391,7 +389,7 @@ class Audit {
   }
 
   void count(const Lease& lease) {
-    counts_[std::string(lease.id.bytes.first(by_session_ ? 8 : 4))] += lease.claims.size();
+    counts_[std::string(lease.id.bytes.first(shared_ ? 8 : 4))] += lease.claims.size();
   }
 
   Result<void> history() {
@@ -411,7 +409,7 @@ class Audit {
   std::unordered_set<std::string> handoffs_;   // ids whose followers are still to be looked at
   std::unordered_set<std::string> to_forget_;  // keys of rows that a due row will take away
   std::unordered_map<std::uint64_t, Expected> expected_;
-  const bool by_session_;                                // how claims are counted
+  const bool shared_;                                    // others may write at the same time
   std::unordered_map<std::string, std::size_t> counts_;  // claims by tag
 };
 

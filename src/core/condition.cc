@@ -193,8 +193,4 @@ bool is_of_this_boot(const DueRow& due, const Context& context) {
   return due.epoch == context.epoch.id;
 }
 
-bool is_past(const DueRow& due, const Context& context) {
-  return is_of_this_boot(due, context) && due.mono_ms < context.now.mono_ms;
-}
-
 }  // namespace lockkeeper::core

@@ -61,7 +61,5 @@ std::int64_t refusal_until(const Context& context);
 kv::Range due_now(const Context& context);
 // A due row that was filed in another boot tells nothing of how much time has passed since.
 bool is_of_this_boot(const DueRow& due, const Context& context);
-// Whether its time has come, for sure.
-bool is_past(const DueRow& due, const Context& context);
 
 }  // namespace lockkeeper::core

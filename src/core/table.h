@@ -75,6 +75,7 @@ class Table {
   Result<Lease> draft(const AcquireRequest& request);
   Result<std::optional<AcquireReply>> renew_exact(const AcquireRequest& request, const Lease& draft,
                                                   const Findings& findings);
+  bool too_full(const State::Mark& since);
   Result<bool> reap_all(const Findings& findings, bool& full);
   Result<AcquireReply> resume(const AcquireRequest& request, Waiter waiter);
   Result<AcquireReply> grant(const AcquireRequest& request, Lease lease);

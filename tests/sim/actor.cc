@@ -144,7 +144,7 @@ Op Episode::choose_acquire(Actor& actor) {
   request.owner = actor.owner;
   std::uint64_t claims = chance(70) ? 1 : 2 + below(2);
   // In some episodes, as much as one commit of a store with a budget hardly takes.
-  if (options_.seed % 8 == 3 && chance(20)) claims = 8 + below(6);
+  if (options_.seed % 8 == 3 && chance(20)) claims = 8 + below(14);
   const bool shared = chance(35);
   for (std::uint64_t i = 0; i < claims; ++i) {
     std::uint64_t resource = below(static_cast<std::uint64_t>(world_.size()));

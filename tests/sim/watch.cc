@@ -46,7 +46,8 @@ Watch::Watch(const World& the_world, Probes& the_probes, kv::Flavour the_flavour
       judge(model, the_limits, the_flavour == kv::Flavour::kOptimistic, the_probes),
       epoch(kFirstEpoch),
       watching_(watching),
-      store_(std::make_unique<kv::MemoryStore>(kv::MemoryOptions{the_flavour, kFirstEpoch, 0})) {
+      store_(std::make_unique<kv::MemoryStore>(
+          kv::MemoryOptions{the_flavour, kFirstEpoch, 0, watching.guards_max})) {
   model.epoch = epoch;
   model.now = epoch.start_mono_ms;
   passed_to_ = model.now;

@@ -16,7 +16,10 @@ std::unexpected<Error> down() {
 }  // namespace
 
 MemoryStore::MemoryStore(MemoryOptions options)
-    : flavour_(options.flavour), table_(options.start_version), epoch_(options.epoch) {}
+    : flavour_(options.flavour),
+      guards_max_(options.guards_max),
+      table_(options.start_version),
+      epoch_(options.epoch) {}
 
 MemoryStore::~MemoryStore() {
   LOCKKEEPER_ASSERT(open_txns_ == 0);
@@ -64,7 +67,7 @@ void MemoryStore::leave(Access access, std::thread::id thread) {
 
 Budget MemoryStore::budget() const {
   if (flavour_ == Flavour::kPessimistic) return {};
-  return {.guards = kOptimisticGuardsMax, .writes = kOptimisticWritesMax};
+  return {.guards = guards_max_, .writes = kOptimisticWritesMax};
 }
 
 Epoch MemoryStore::epoch() const {

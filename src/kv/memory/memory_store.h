@@ -42,6 +42,7 @@ struct MemoryOptions {
   Flavour flavour = Flavour::kPessimistic;
   Epoch epoch = {.id = 1, .fence_offset = 0, .start_mono_ms = 0};
   Version start_version = 0;  // the version of the empty store; the first commit has the next
+  std::size_t guards_max = kOptimisticGuardsMax;  // of the optimistic flavour
 };
 
 class MemoryStore final : public Store {
@@ -80,6 +81,7 @@ class MemoryStore final : public Store {
   void leave(Access access, std::thread::id thread);
 
   const Flavour flavour_;
+  const std::size_t guards_max_;
 
   // Protected by mutex_.
   mutable std::mutex mutex_;
