@@ -7,6 +7,7 @@
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "layout/check.h"
+#include "layout/make_store.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::app {
@@ -110,7 +111,7 @@ class Doctor {
       bad("store", error);
       return false;
     }
-    const auto made = realm::create_store_folder(realm);
+    const auto made = layout::create_store_folder(realm);
     if (!made) bad("store", made.error());
     return made.has_value();
   }

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "cli/cli.h"
 #include "cli/verbs/verbs.h"
+#include "host/process.h"
 #include "kv/memory/faulty_store.h"
 #include "layout/runtime.h"
 #include "wiring/embedded_store.h"
@@ -44,12 +45,6 @@ Result<std::unique_ptr<kv::Store>> open_store(const layout::StoreRequest& reques
   return std::make_unique<FaultedStore>(std::move(store), fault);
 }
 
-std::string own_path() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "lockkeeper";
-}
-
 std::size_t terminal_columns(int fd) {
   constexpr std::size_t kUsual = 80;
   winsize size{};
@@ -75,7 +70,8 @@ int main(int argc, char** argv) {
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = cli::all_verbs();
-  environment.program = own_path();
+  const std::string program = host::own_program_path();
+  environment.program = program.empty() ? "lockkeeper" : program;
   environment.doctor = app::doctor;
   environment.mcp = app::serve_mcp;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;

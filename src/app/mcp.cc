@@ -8,6 +8,7 @@
 
 #include "app/mcp_http.h"
 #include "base/fd.h"
+#include "host/signals.h"
 #include "mcp/audience.h"
 #include "mcp/locks/lock_watch.h"
 #include "mcp/locks/server.h"
@@ -54,7 +55,7 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
     return context.out().failed(known.error());
   }
   ::signal(SIGPIPE, SIG_IGN);
-  const Fd ended = mcp::end_signals();
+  const Fd ended = host::hold_end_signals();
   auto open = context.open(std::vector<std::string>{}, true);
   if (!open) return context.out().failed(open.error());
   auto under = service::under_from(context.runtime().env);

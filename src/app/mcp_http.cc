@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "http/token.h"
+#include "layout/make_store.h"
 #include "mcp/http/streamable.h"
 
 namespace lockkeeper::app {
@@ -38,7 +39,7 @@ Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& 
   LK_ASSIGN(door.address, http::parse_address(*options.http));
   std::string file;
   if (!options.no_auth) {
-    if (!options.token_file) LK_CHECK(realm::create_store_folder(realm));
+    if (!options.token_file) LK_CHECK(layout::create_store_folder(realm));
     file = options.token_file.value_or(realm.store_folder + "/" + kTokenName);
     LK_ASSIGN(door.token, http::read_or_make_token(file));
   }

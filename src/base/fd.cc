@@ -1,10 +1,13 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -63,42 +66,71 @@ bool write_all(int fd, std::string_view bytes) {
 
 namespace {
 
-Result<void> sync_parent(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const Fd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::fsync(fd.get()) != 0) return fail(errno_error(errno, parent));
-  return {};
+// Of a temporary file beside `name`. A random part, because a pid is not unique: two containers may
+// share this folder.
+std::string temporary_beside(const std::string& name, bool alone) {
+  if (alone) return name + ".new";
+  std::string suffix;
+  append_be64(suffix, SystemRandom().next());
+  return name + ".new." + to_hex(suffix);
+}
+
+bool sync_folder_of(int folder, const std::string& name) {
+  if (folder != AT_FDCWD) return ::fsync(folder) == 0;
+  const auto slash = name.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash + 1);
+  const Fd fd(::openat(AT_FDCWD, parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && ::fsync(fd.get()) == 0;
+}
+
+bool fill(int fd, std::string_view content, const Replacing& how) {
+  if (::fchmod(fd, how.mode) != 0) return false;
+  const uid_t uid = how.uid.value_or(static_cast<uid_t>(-1));
+  const gid_t gid = how.gid.value_or(static_cast<gid_t>(-1));
+  if ((how.uid || how.gid) && ::fchown(fd, uid, gid) != 0) return false;
+  return write_all(fd, content) && ::fsync(fd) == 0;
 }
 
 }  // namespace
 
-Result<void> replace_file_durably(const std::string& path, std::string_view content) {
-  // A random name, because a pid is not unique: two containers may share this folder.
-  std::string suffix;
-  append_be64(suffix, SystemRandom().next());
-  const std::string temporary = path + ".new." + to_hex(suffix);
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd) return fail(errno_error(errno, temporary));
-  Result<void> written;
-  if (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0) {
-    written = fail(errno_error(errno, temporary));
+int replace_durably_at(int folder, const std::string& name, std::string_view content,
+                       const Replacing& how) {
+  const std::string temporary = temporary_beside(name, how.alone);
+  if (how.alone) ::unlinkat(folder, temporary.c_str(), 0);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const Fd fd(::openat(folder, temporary.c_str(), kFlags, 0600));
+  if (!fd) return errno;
+  if (!fill(fd.get(), content, how) ||
+      ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) {
+    const int error = errno;
+    ::unlinkat(folder, temporary.c_str(), 0);
+    return error;
   }
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = fail(errno_error(errno, path));
+  return sync_folder_of(folder, name) ? 0 : errno;
+}
+
+Result<void> replace_file_durably(const std::string& path, std::string_view content,
+                                  const Replacing& how) {
+  const int error = replace_durably_at(AT_FDCWD, path, content, how);
+  if (error != 0) return fail(errno_error(error, path));
+  return {};
+}
+
+int lock_exclusively(int fd, std::int64_t wait_ms) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return errno;
+    if (std::chrono::steady_clock::now() > end) return EWOULDBLOCK;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  if (!written) {
-    ::unlink(temporary.c_str());
-    return written;
-  }
-  return sync_parent(path);
+  return 0;
 }
 
 Result<Fd> open_or_create(const std::string& path, unsigned mode) {
   // O_NONBLOCK: a pipe in the file's place must not hang us.
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   Fd fd;
-  // Again if it is deleted between the two attempts; whoever deletes it for ever is told.
+  // Again if it is deleted between the two attempts; whoever keeps deleting it is told.
   for (int attempt = 0; attempt < 3 && !fd; ++attempt) {
     fd = Fd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, mode));
     if (fd) {
@@ -114,7 +146,8 @@ Result<Fd> open_or_create(const std::string& path, unsigned mode) {
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail(errno_error(errno, path));
   if (!S_ISREG(status.st_mode)) {
-    return fail(Code::kStoreCorrupt, path + ": is no regular file", "move it away and try again");
+    return fail(Code::kStoreCorrupt, path + ": is not a regular file",
+                "move it away and try again");
   }
   return fd;
 }

@@ -2,6 +2,10 @@
 // symlink followed, whole files or none.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,13 +40,31 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 
 // Writes all of it, also where it takes several calls; false: errno says why not.
 bool write_all(int fd, std::string_view bytes);
 
+// How a file is replaced. The umask has no say in it.
+struct Replacing {
+  unsigned mode = 0600;
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  // REQUIRES where true: nobody else replaces this file at the same time. Then the temporary file
+  // has always the same name, so that what a crash leaves behind is gone with the next replacement.
+  bool alone = false;
+};
+
 // Replaces the file in one step that survives a crash: temporary beside it, fsync, rename, fsync of
-// the folder. Mode 0600.
-Result<void> replace_file_durably(const std::string& path, std::string_view content);
+// the folder. A symlink in its place is replaced, not followed.
+Result<void> replace_file_durably(const std::string& path, std::string_view content,
+                                  const Replacing& how = {});
+// The same for a name in an open folder. 0, or errno's value.
+int replace_durably_at(int folder, const std::string& name, std::string_view content,
+                       const Replacing& how);
+
+// Takes the flock of an open file. 0, or errno's value; EWOULDBLOCK: somebody else has had it for
+// `wait_ms`.
+int lock_exclusively(int fd, std::int64_t wait_ms);
 
 // Opens a regular file for reading and writing, creating it with exactly `mode` if there is none; a
 // symlink is refused. store_unavailable if it cannot be opened (no_space on a full disk),
-// store_corrupt if it is no regular file.
+// store_corrupt if it is not a regular file.
 Result<Fd> open_or_create(const std::string& path, unsigned mode);
 
 // Creates the folder (0700) and its missing parents; succeeds if it is there already.

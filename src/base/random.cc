@@ -1,8 +1,6 @@
 #include "base/random.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
+#include <unistd.h>
 
 #include "base/assert.h"
 
@@ -10,11 +8,8 @@ namespace lockkeeper {
 
 std::uint64_t SystemRandom::next() {
   std::uint64_t value = 0;
-  ssize_t n = 0;
-  do {
-    n = ::getrandom(&value, sizeof value, 0);
-  } while (n < 0 && errno == EINTR);
-  LOCKKEEPER_ASSERT(n == static_cast<ssize_t>(sizeof value));
+  const int status = ::getentropy(&value, sizeof value);
+  LOCKKEEPER_ASSERT(status == 0);
   return value;
 }
 

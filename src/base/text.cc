@@ -29,22 +29,11 @@ unsigned char byte_at(std::string_view text, std::size_t index) {
   return static_cast<unsigned char>(text[index]);
 }
 
-// Bytes of the well-formed sequence at the front of `text`; 0 if there is none.
-std::size_t sequence_size(std::string_view text) {
-  LOCKKEEPER_ASSERT(!text.empty());
-  const unsigned char lead = byte_at(text, 0);
-  if (lead < 0x80) return 1;
-  for (const Utf8Form& form : kForms) {
-    if (lead < form.lead_first || lead > form.lead_last) continue;
-    if (text.size() < form.size) return 0;
-    const unsigned char second = byte_at(text, 1);
-    if (second < form.second_first || second > form.second_last) return 0;
-    for (std::size_t i = 2; i < form.size; ++i) {
-      if ((byte_at(text, i) & 0xc0) != 0x80) return 0;
-    }
-    return form.size;
-  }
-  return 0;
+// "%2F" of '/'.
+std::string code_of(char c) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(c);
+  return {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
 }
 
 char lower(char c) {
@@ -74,20 +63,86 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::size_t utf8_size(std::string_view text) {
+  LOCKKEEPER_ASSERT(!text.empty());
+  const unsigned char lead = byte_at(text, 0);
+  if (lead < 0x80) return 1;
+  for (const Utf8Form& form : kForms) {
+    if (lead < form.lead_first || lead > form.lead_last) continue;
+    if (text.size() < form.size) return 0;
+    const unsigned char second = byte_at(text, 1);
+    if (second < form.second_first || second > form.second_last) return 0;
+    for (std::size_t i = 2; i < form.size; ++i) {
+      if (!is_utf8_continuation(text[i])) return 0;
+    }
+    return form.size;
+  }
+  return 0;
+}
+
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t size = sequence_size(text);
+    const std::size_t size = utf8_size(text);
     if (size == 0) return false;
     text.remove_prefix(size);
   }
   return true;
 }
 
+std::string cut_utf8(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && is_utf8_continuation(text[bytes])) --bytes;
+  return std::string(text.substr(0, bytes));
+}
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+std::string join(std::span<const std::string> words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != words.data()) text += between;
+    text += word;
+  }
+  return text;
+}
+
+std::string list_of(std::span<const std::string> words, std::size_t most) {
+  if (words.size() <= most) return join(words, ", ");
+  return join(words.first(most), ", ") + " and " + std::to_string(words.size() - most) + " more";
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  std::string text = std::to_string(count) + " ";
+  if (count == 1) return text.append(one);
+  return many.empty() ? text.append(one) + "s" : text.append(many);
+}
+
+std::string escape_sign(std::string_view text, char sign) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '%' || c == sign ? code_of(c) : std::string(1, c);
+  }
+  return out;
+}
+
+std::string unescape_sign(std::string_view text, char sign) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view code = text.substr(i, 3);
+    const bool is_sign = code == code_of(sign);
+    out += is_sign ? sign : text[i];
+    if (is_sign || code == code_of('%')) i += 2;
+  }
+  return out;
+}
+
 std::string quote(std::string_view text, std::size_t limit) {
   std::string out = "\"";
   std::size_t taken = 0;
   while (!text.empty()) {
-    const std::size_t size = sequence_size(text);
+    const std::size_t size = utf8_size(text);
     const std::size_t step = std::max<std::size_t>(size, 1);
     if (taken + step > limit) {
       out += "…";

@@ -12,6 +12,28 @@ namespace lockkeeper {
 // Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. NUL is allowed.
 bool is_valid_utf8(std::string_view text);
 
+// Bytes of the well-formed character at the front; 0: there is none. REQUIRES: not empty
+std::size_t utf8_size(std::string_view text);
+// Is this a byte of a character of UTF-8 that is not its first?
+constexpr bool is_utf8_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
+}
+// At most `bytes` of it, never a part of a character.
+std::string cut_utf8(std::string_view text, std::size_t bytes);
+
+bool is_ascii(std::string_view text);
+
+// "a, b, c" with ", " between.
+std::string join(std::span<const std::string> words, std::string_view between);
+// "a, b and 3 more", if only two are to be named.
+std::string list_of(std::span<const std::string> words, std::size_t most = 20);
+// "1 agent", "2 agents"; `many` where an "s" alone does not do.
+std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
+
+// With '%' and `sign` as %25 and, say, %23; and back. Other codes are left as they are.
+std::string escape_sign(std::string_view text, char sign);
+std::string unescape_sign(std::string_view text, char sign);
+
 // `text` in double quotes for an error message: control characters and bytes that are not UTF-8
 // become \xNN, and what is longer than `limit` bytes is cut and ends in "…". Always valid UTF-8.
 std::string quote(std::string_view text, std::size_t limit = 120);

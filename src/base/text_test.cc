@@ -77,5 +77,38 @@ TEST(Nearest, keeps_silent_where_nothing_is_alike) {
   EXPECT_EQ(nearest("b", kLetter), std::nullopt);
 }
 
+TEST(Text, joins_lists_and_counts) {
+  const std::vector<std::string> words = {"a", "", "c"};
+  EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join(words, "/"), "a//c");
+  EXPECT_EQ(list_of(words, 3), "a, , c");
+  EXPECT_EQ(list_of(words, 1), "a and 2 more");
+  EXPECT_EQ(counted(0, "agent"), "0 agents");
+  EXPECT_EQ(counted(1, "process", "processes"), "1 process");
+  EXPECT_EQ(counted(2, "process", "processes"), "2 processes");
+}
+
+TEST(Text, cuts_between_characters) {
+  EXPECT_EQ(cut_utf8("aé€", 6), "aé€");
+  EXPECT_EQ(cut_utf8("aé€", 5), "aé");
+  EXPECT_EQ(cut_utf8("aé€", 2), "a");
+  EXPECT_EQ(cut_utf8("€", 2), "");
+  EXPECT_EQ(cut_utf8("\xff\xff\xff", 2), "\xff\xff") << "what is not UTF-8 is cut anywhere";
+  EXPECT_TRUE(is_ascii("a\x7f"));
+  EXPECT_FALSE(is_ascii("é"));
+  EXPECT_EQ(utf8_size("€uro"), 3U);
+  EXPECT_EQ(utf8_size("\x80"), 0U);
+}
+
+TEST(Text, a_sign_is_escaped_and_comes_back) {
+  for (const std::string text : {"", "a/b", "%2F", "50%", "%%/", "#"}) {
+    const std::string coded = escape_sign(text, '/');
+    EXPECT_EQ(coded.find('/'), std::string::npos) << text;
+    EXPECT_EQ(unescape_sign(coded, '/'), text);
+  }
+  EXPECT_EQ(escape_sign("a#%", '#'), "a%23%25");
+  EXPECT_EQ(unescape_sign("%41%", '#'), "%41%");
+}
+
 }  // namespace
 }  // namespace lockkeeper

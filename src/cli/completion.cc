@@ -6,12 +6,6 @@ namespace {
 using Complete = Arguments::Complete;
 using Declared = Arguments::Declared;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n') c = ' ';
@@ -42,7 +36,7 @@ std::string bash_reply(const Declared& declared) {
       return "COMPREPLY=($(compgen -W \"$(lockkeeper completion agents 2>/dev/null)\" "
              "-- \"$cur\"))";
     case Complete::kWords:
-      return "COMPREPLY=($(compgen -W '" + joined(declared.words) + "' -- \"$cur\"))";
+      return "COMPREPLY=($(compgen -W '" + join(declared.words, " ") + "' -- \"$cur\"))";
     case Complete::kNothing:
       return "COMPREPLY=()";
   }
@@ -121,7 +115,7 @@ std::string zsh_action(const Declared& declared) {
     case Complete::kAgents:
       return "_lockkeeper_agents";
     case Complete::kWords:
-      return "(" + joined(declared.words) + ")";
+      return "(" + join(declared.words, " ") + ")";
     case Complete::kNothing:
       return " ";
   }
@@ -229,7 +223,7 @@ std::string fish_action(const Declared& declared) {
     case Complete::kAgents:
       return " -x -a '(lockkeeper completion agents 2>/dev/null)'";
     case Complete::kWords:
-      return " -x -a " + fish_quote(joined(declared.words));
+      return " -x -a " + fish_quote(join(declared.words, " "));
     case Complete::kNothing:
       return " -x";
   }

@@ -159,9 +159,7 @@ std::vector<std::string> filled_command(const std::vector<std::string>& command,
 
 std::string cut_text(const std::string& text, const std::string& whole_in) {
   if (text.size() <= kVariableBytesMax) return text;
-  std::size_t end = kVariableBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "\n… the whole text is in " + whole_in + "\n";
+  return cut_utf8(text, kVariableBytesMax) + "\n… the whole text is in " + whole_in + "\n";
 }
 
 }  // namespace lockkeeper::crew

@@ -9,20 +9,21 @@
 
 #include "base/text.h"
 #include "crew/brief.h"
-#include "crew/descendants.h"
 #include "crew/feature_gate.h"
-#include "crew/foreman_signals.h"
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
 #include "crew/places.h"
 #include "crew/report/report_parts.h"
 #include "crew/roster.h"
 #include "crew/verdict.h"
+#include "host/descendants.h"
+#include "host/signals.h"
 #include "service/report.h"
 
 namespace lockkeeper::crew {
 namespace {
 
+constexpr int kHeard[] = {SIGINT, SIGTERM, SIGHUP};  // and children that end
 constexpr int kLookMs = 200;
 constexpr std::int64_t kStrayGraceMs = 1'000;  // for what a killed keeper left behind
 constexpr std::size_t kWaitingMax = 64;        // keepers that wait for somebody outside
@@ -49,13 +50,13 @@ class Foreman::Impl {
 
   Result<void> run() {
     LK_ASSIGN(roster_, Roster::of(plan_));
-    // Of whoever became this program by exec: none of our business.
-    not_ours_ = children_besides({});
+    // Children that we inherited through exec are not ours to end.
+    not_ours_ = host::children_besides({});
     if (auto ready = set_up(); !ready) {
       static_cast<void>(lock_files_.hide(locks_.table(), run_.output));
       return ready;
     }
-    adopt_orphans();
+    host::adopt_orphans();
     while (!over()) {
       if (dirty_ || mono() >= next_schedule_) schedule();
       if (over()) break;
@@ -430,7 +431,7 @@ class Foreman::Impl {
     for (const Worker& worker : workers_) {
       if (worker.keeper() > 0) spared.push_back(worker.keeper());
     }
-    end_children(kStrayGraceMs, spared);
+    host::end_children(kStrayGraceMs, spared);
   }
 
   void keeper_gone(std::size_t i) {
@@ -506,7 +507,7 @@ class Foreman::Impl {
 
   void hear_signals() {
     const bool first = signal_ == 0;
-    const int came = signals_.take(signal_);
+    const int came = signals_.take_all(signal_);
     if (came == 0) return;
     if (first) {
       tell(CrewEvent::What::kStopping, nullptr,
@@ -562,7 +563,7 @@ class Foreman::Impl {
   std::vector<std::size_t> started_order_;
   std::vector<pid_t> not_ours_;                        // children of before
   std::vector<std::optional<std::size_t>> yields_to_;  // who was let pass (rule 2)
-  ForemanSignals signals_;
+  host::HeldSignals signals_{kHeard, host::HeldSignals::Ignored::kStays};
   int signal_ = 0;
   bool unwritable_ = false;
   bool dirty_ = true;

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "crew/brief.h"
-#include "crew/folder.h"
+#include "crew/run_files.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -38,11 +38,7 @@ constexpr std::size_t kReasonBytes = 200;
 
 std::string reason_of(const plan::Job& job) {
   if (!job.reason.empty()) return job.reason;
-  const std::string first_line = job.description.substr(0, job.description.find('\n'));
-  if (first_line.size() <= kReasonBytes) return first_line;
-  std::size_t end = kReasonBytes;
-  while (end > 0 && (static_cast<unsigned char>(first_line[end]) & 0xC0) == 0x80) --end;
-  return first_line.substr(0, end);
+  return cut_utf8(job.description.substr(0, job.description.find('\n')), kReasonBytes);
 }
 
 }  // namespace

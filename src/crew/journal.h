@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "crew/folder.h"
 #include "crew/record/record.h"
+#include "crew/run_files.h"
 
 namespace lockkeeper::crew {
 

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class JournalTest : public testing::Test {
  protected:
-  JournalTest() : folder_(*Folder::open(temporary_.path())) {
+  JournalTest() : folder_(*open_run_files(temporary_.path())) {
     record_.id = "r1";
     record_.plan = "p.yaml";
     record_.feature = "shop";

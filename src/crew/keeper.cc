@@ -1,18 +1,18 @@
 #include "crew/keeper.h"
 
-#include <signal.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "crew/brief.h"
 #include "crew/changes/changes.h"
-#include "crew/descendants.h"
 #include "crew/log_pump.h"
 #include "crew/record/record_json.h"
+#include "host/descendants.h"
+#include "host/file_ops.h"
 #include "host/process.h"
+#include "host/signals.h"
 #include "service/pause.h"
 #include "service/report.h"
 #include "service/run.h"
@@ -22,19 +22,6 @@ namespace {
 
 constexpr int kAnswerLookMs = 100;
 constexpr std::size_t kScopeBytesMax = 16 << 20;
-
-volatile sig_atomic_t asked_to_end = 0;
-
-void note_signal(int signal) {
-  asked_to_end = signal;
-}
-
-// Until the lease is there a signal only means: leave the queue.
-void note_signals() {
-  struct sigaction action{};
-  action.sa_handler = note_signal;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-}
 
 // Who has it, without ages that change while one looks.
 std::string holder_of(const core::Conflict& conflict) {
@@ -50,14 +37,20 @@ std::string holder_of(const core::Conflict& conflict) {
 
 // What an exit status alone does not say; empty: nothing.
 std::string status_text(int status) {
-  const char* const name = status <= 128 ? nullptr : ::sigabbrev_np(status - 128);
-  return name == nullptr ? "" : std::string("killed by SIG") + name;
+  const std::string name = status <= 128 ? "" : host::signal_name(status - 128);
+  return name.empty() ? "" : "killed by " + name;
 }
 
 class Keeper {
  public:
-  Keeper(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel)
-      : locks_(locks), orders_(orders), folder_(folder), channel_(std::move(channel)) {
+  // Until the lease is there a signal only means: leave the queue.
+  Keeper(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel,
+         const host::SignalWatch& signals)
+      : locks_(locks),
+        orders_(orders),
+        folder_(folder),
+        channel_(std::move(channel)),
+        signals_(signals) {
     attempt_.number = orders.number;
   }
 
@@ -88,7 +81,7 @@ class Keeper {
     command_.acquire.terms.reason = orders_.reason;
     command_.acquire.terms.task = orders_.task;
     command_.acquire.on_wait = [this](const service::WaitProgress& wait) { return waiting(wait); };
-    command_.given_up = [] { return asked_to_end != 0; };
+    command_.given_up = [this] { return signals_.signal() != 0; };
     command_.argv = orders_.argv;
     command_.kill_grace_ms = orders_.grace_ms;
     command_.feature = orders_.feature;
@@ -110,7 +103,7 @@ class Keeper {
   // The foreman is there and has not changed its mind.
   bool still_wanted() {
     const auto message = channel_.receive(0);
-    return asked_to_end == 0 && !channel_.gone() && !message;
+    return signals_.signal() == 0 && !channel_.gone() && !message;
   }
 
   bool waiting(const service::WaitProgress& wait) {
@@ -229,7 +222,7 @@ class Keeper {
 
   // The command is gone, its lease is not.
   void gone(const service::RunResult& result, const Keep& keep) {
-    attempt_.processes_ended = end_children(orders_.grace_ms, {}, [&] { keep(); });
+    attempt_.processes_ended = host::end_children(orders_.grace_ms, {}, [&] { keep(); });
     log_->drain();
     attempt_.ended_ms = now();
     attempt_.exit_status = result.exit_status;
@@ -304,6 +297,7 @@ class Keeper {
   const Orders& orders_;
   const Folder& folder_;
   Channel channel_;
+  const host::SignalWatch& signals_;
   LogPump* log_ = nullptr;
   service::RunCommand command_;
   service::Stage stage_;
@@ -316,14 +310,14 @@ class Keeper {
 
 int keep(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel) {
   ::setsid();  // the terminal's signals are the foreman's business
-  note_signals();
-  adopt_orphans();
-  const auto alive = folder.lock(kAliveName);
+  const host::SignalWatch signals;
+  host::adopt_orphans();
+  const auto alive = host::try_lock(folder, kAliveName);
   if (!alive || !*alive) {
     channel.send({{"say", "refused"}, {"message", "this attempt has a keeper already"}});
     return exit_status(Code::kHeld);
   }
-  return Keeper(locks, orders, folder, std::move(channel)).run();
+  return Keeper(locks, orders, folder, std::move(channel), signals).run();
 }
 
 }  // namespace lockkeeper::crew

@@ -15,8 +15,8 @@
 //   6. the lease is freed, after the feature's gate
 #pragma once
 
-#include "crew/folder.h"
 #include "crew/orders.h"
+#include "crew/run_files.h"
 #include "service/locks.h"
 
 namespace lockkeeper::crew {

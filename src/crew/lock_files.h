@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "crew/folder.h"
+#include "crew/run_files.h"
 #include "layout/lock_table.h"
 
 namespace lockkeeper::crew {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "host/pipes.h"
+
 namespace lockkeeper::crew {
 namespace {
 
@@ -16,12 +18,9 @@ constexpr std::size_t kBlock = 64 << 10;
 
 Result<LogPump> LogPump::open(const Folder& folder, std::uint64_t bytes_max) {
   LK_ASSIGN(Fd file, folder.append("log"));
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "a pipe", Code::kFailed));
-  Fd reader(ends[0]);
-  Fd writer(ends[1]);
-  ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);  // the command's end stays an ordinary one
-  return LogPump(std::move(reader), std::move(writer), std::move(file), bytes_max);
+  LK_ASSIGN(host::Pipe pipe, host::make_pipe());
+  ::fcntl(pipe.reader.get(), F_SETFL, O_NONBLOCK);  // the command's end stays an ordinary one
+  return LogPump(std::move(pipe.reader), std::move(pipe.writer), std::move(file), bytes_max);
 }
 
 bool LogPump::pump() {

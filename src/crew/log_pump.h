@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "crew/folder.h"
+#include "crew/run_files.h"
 
 namespace lockkeeper::crew {
 

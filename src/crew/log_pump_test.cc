@@ -13,7 +13,7 @@ namespace {
 
 class LogPumpTest : public testing::Test {
  protected:
-  LogPumpTest() : folder_(*Folder::open(temporary_.path())) {}
+  LogPumpTest() : folder_(*open_run_files(temporary_.path())) {}
   static void print(const LogPump& pump, const std::string& text) {
     ASSERT_EQ(::write(pump.writer(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "crew/record/whole_number.h"
+#include "host/pipes.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -111,11 +112,8 @@ Result<Orders> orders_from(const std::string& text) {
 }
 
 Result<std::pair<Channel, Channel>> Channel::pair() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return fail(errno_error(errno, "a pair of sockets", Code::kFailed));
-  }
-  return std::pair(Channel(Fd(ends[0])), Channel(Fd(ends[1])));
+  LK_ASSIGN(auto ends, host::make_message_channel());
+  return std::pair(Channel(std::move(ends.first)), Channel(std::move(ends.second)));
 }
 
 bool Channel::send(const Message& message) const {

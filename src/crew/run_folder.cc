@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "crew/record/record_json.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -21,7 +22,7 @@ Error at_work(const Folder& output, const std::string& who) {
 
 // The foreman's own number is in the file, for those who come later.
 Result<Fd> lock_run(const Folder& output) {
-  LK_ASSIGN(std::optional<Fd> lock, output.lock(kLockName));
+  LK_ASSIGN(std::optional<Fd> lock, host::try_lock(output, kLockName));
   if (!lock) {
     const auto who = output.read(kLockName, kSmallFile);
     std::string text = who && *who ? **who : "";
@@ -45,7 +46,7 @@ Result<void> nobody_at_work(const Folder& output, const RunRecord& record) {
     if (!folder) continue;
     LK_ASSIGN(const auto attempt, folder->existing(std::to_string(agent.attempts.back().number)));
     if (!attempt) continue;
-    LK_ASSIGN(const bool alive, attempt->is_locked("alive"));
+    LK_ASSIGN(const bool alive, host::is_locked(*attempt, "alive"));
     if (alive) {
       return fail(Code::kHeld, quote(agent.id) + " of the run before is still at work",
                   "go on with it: add --resume");
@@ -104,7 +105,7 @@ Result<Told> resumed(const Folder& output, const NewRun& fresh) {
 }  // namespace
 
 Result<OpenRun> open_run(const std::string& output, Beginning beginning, const NewRun& fresh) {
-  LK_ASSIGN(Folder folder, Folder::open(output));
+  LK_ASSIGN(Folder folder, open_run_files(output));
   LK_ASSIGN(Fd lock, lock_run(folder));
   if (beginning == Beginning::kResume) {
     LK_ASSIGN(Told told, resumed(folder, fresh));

@@ -10,6 +10,7 @@
 
 #include "base/test_folder.h"
 #include "crew/orders.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -118,8 +119,8 @@ TEST_F(RunFolderTest, WhoseKeeperLivesIsNotMoved) {
     ASSERT_TRUE(run->journal.agent(agent));
   }
   std::filesystem::create_directories(temporary_.file("agents/a/1"));
-  const auto attempt = Folder::open(temporary_.file("agents/a/1"));
-  const auto alive = attempt->lock(kAliveName);
+  const auto attempt = open_run_files(temporary_.file("agents/a/1"));
+  const auto alive = host::try_lock(*attempt, kAliveName);
   ASSERT_TRUE(alive && *alive);
   const auto restarted = open(Beginning::kRestart);
   ASSERT_FALSE(restarted);

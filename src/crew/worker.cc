@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "crew/record/record_json.h"
-
-// The process's environment (POSIX declares it nowhere).
-extern char** environ;  // NOLINT(readability-redundant-declaration)
+#include "host/file_ops.h"
+#include "host/spawn.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -21,46 +19,16 @@ constexpr std::size_t kResultBytesMax = 256U << 20;
 constexpr std::size_t kMarkBytesMax = 4096;
 constexpr off_t kTailBytes = 4096;
 constexpr int kSilentEndsMax = 3;
-
-// What spawning needs, freed at the end.
-struct SpawnSetup {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  SpawnSetup() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-  }
-  ~SpawnSetup() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSetup(const SpawnSetup&) = delete;
-  SpawnSetup& operator=(const SpawnSetup&) = delete;
-};
+static_assert(kChannelFd == 3);  // as host::Program::third
 
 // The keeper hears signals as if nobody had held them off, and keeps the channel and nothing else.
-Result<pid_t> spawn(const std::vector<std::string>& words, int channel, int log) {
-  SpawnSetup setup;
-  sigset_t none;
-  sigset_t usual;
-  ::sigemptyset(&none);
-  ::sigemptyset(&usual);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) ::sigaddset(&usual, signal);
-  ::posix_spawnattr_setsigmask(&setup.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&setup.attributes, &usual);
-  ::posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  ::posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&setup.actions, log, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&setup.actions, log, STDERR_FILENO);
-  ::posix_spawn_file_actions_adddup2(&setup.actions, channel, kChannelFd);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t pid = 0;
-  const int why = ::posix_spawn(&pid, arguments[0], &setup.actions, &setup.attributes,
-                                arguments.data(), environ);
-  if (why != 0) return fail(errno_error(why, "starting a keeper", Code::kFailed));
-  return pid;
+Result<pid_t> start_keeper(std::vector<std::string> words, int channel, int log) {
+  host::Program keeper;
+  keeper.argv = std::move(words);
+  keeper.in = host::kNothing;
+  keeper.out = keeper.err = log;
+  keeper.third = channel;
+  return host::start_program(keeper);
 }
 
 std::string last_line_of(std::string text) {
@@ -94,7 +62,7 @@ Result<void> Worker::start(const std::vector<std::string>& program, std::int64_t
   LK_ASSIGN(const Fd log, attempt_->append(kKeeperLogName));
   std::vector<std::string> words = program;
   words.push_back(attempt_->path());
-  LK_ASSIGN(pid_, spawn(words, ends.second.fd(), log.get()));
+  LK_ASSIGN(pid_, start_keeper(std::move(words), ends.second.fd(), log.get()));
   channel_ = std::move(ends.first);
   said_.reset();
   refused_.reset();
@@ -167,7 +135,7 @@ Result<bool> Worker::find_again(std::int64_t now_ms) {
 
 Result<bool> Worker::gone() {
   // First the lock: a keeper writes its result before it lets go.
-  LK_ASSIGN(const bool alive, attempt_->is_locked(kAliveName));
+  LK_ASSIGN(const bool alive, host::is_locked(*attempt_, kAliveName));
   LK_ASSIGN(const bool started, read_mark(*attempt_));
   phase_ = started ? Phase::kRunning : Phase::kLeaving;
   if (found_) pid_ = found_->pid;

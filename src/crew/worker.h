@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "crew/folder.h"
 #include "crew/orders.h"
 #include "crew/record/record.h"
+#include "crew/run_files.h"
 #include "host/process.h"
 
 namespace lockkeeper::crew {

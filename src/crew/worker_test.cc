@@ -7,13 +7,14 @@
 #include <fstream>
 
 #include "base/test_folder.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
 
 class WorkerTest : public testing::Test {
  protected:
-  WorkerTest() : agents_(*Folder::open(temporary_.path())) { record_.id = "a"; }
+  WorkerTest() : agents_(*open_run_files(temporary_.path())) { record_.id = "a"; }
   static Orders orders() {
     Orders orders;
     orders.agent = "a";
@@ -36,7 +37,7 @@ TEST_F(WorkerTest, EachAttemptHasItsNumberAndItsFolder) {
   record_.attempts.clear();  // a foreman that could not write it down
   ASSERT_TRUE(worker.prepare(orders()));
   EXPECT_EQ(record_.attempts.back().number, 2U);
-  const auto folder = Folder::open(file("2"));
+  const auto folder = open_run_files(file("2"));
   const auto read = orders_from(**folder->read(kOrdersName, 10'000));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->session, "s/a.2");
@@ -84,7 +85,7 @@ TEST_F(WorkerTest, HowAnAttemptThatWasFoundAgainEnded) {
     EXPECT_FALSE(worker.finish()) << "a result that cannot be read";
   }
   {
-    const auto alive = Folder::open(file("1"))->lock(kAliveName);
+    const auto alive = host::try_lock(*open_run_files(file("1")), kAliveName);
     Worker worker(record_, agents_);
     EXPECT_TRUE(*worker.find_again(5));
     EXPECT_EQ(worker.phase(), Worker::Phase::kRunning);

@@ -1,45 +1,28 @@
 #include "demo/demo_process.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "host/pipes.h"
+#include "host/spawn.h"
+
 namespace lockkeeper::demo {
-namespace {
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
-}  // namespace
 
 Result<DemoProcess> DemoProcess::start(const std::vector<std::string>& argv,
                                        const std::string& folder,
                                        const std::vector<std::string>& environment) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
-  Fd in(ends[0]);
-  const Fd out(ends[1]);
-  std::vector<char*> arguments = pointers(argv);
-  std::vector<char*> variables = pointers(environment);
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail(errno_error(errno, "fork", Code::kFailed));
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    const bool ready = ::chdir(folder.c_str()) == 0 && ::dup2(out.get(), STDOUT_FILENO) >= 0 &&
-                       ::dup2(out.get(), STDERR_FILENO) >= 0;
-    if (ready) ::execvpe(arguments[0], arguments.data(), variables.data());
-    ::_exit(127);
-  }
-  ::setpgid(pid, pid);  // in both, so that it holds whoever comes first
-  return DemoProcess(pid, std::move(in));
+  LK_ASSIGN(host::Pipe pipe, host::make_pipe());
+  host::Program program;
+  program.argv = argv;
+  program.folder = folder;
+  program.environment = environment;
+  program.out = program.err = pipe.writer.get();
+  program.group = host::Program::Group::kOwn;
+  LK_ASSIGN(const pid_t pid, host::start_program(program));
+  return DemoProcess(pid, std::move(pipe.reader));
 }
 
 DemoProcess::DemoProcess(DemoProcess&& other) noexcept
@@ -48,7 +31,7 @@ DemoProcess::DemoProcess(DemoProcess&& other) noexcept
 DemoProcess::~DemoProcess() {
   if (pid_ <= 0) return;
   kill();
-  ::waitpid(pid_, nullptr, 0);
+  host::wait_for(pid_);
 }
 
 void DemoProcess::kill() {
@@ -64,11 +47,8 @@ Finished DemoProcess::finish() {
     if (n <= 0) break;
     finished.output.append(buffer, static_cast<std::size_t>(n));
   }
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  finished.exit_status = host::wait_for(pid_).value_or(-1);
   pid_ = -1;
-  finished.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return finished;
 }
 

@@ -13,16 +13,9 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// How many bytes the valid sequence at the front has; 0: it is none.
-std::size_t sequence_bytes(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  return length <= text.size() && is_valid_utf8(text.substr(0, length)) ? length : 0;
-}
-
 // The next code point, whatever the bytes: one that is not UTF-8 is U+FFFD.
 char32_t take(std::string_view& text) {
-  const std::size_t bytes = sequence_bytes(text);
+  const std::size_t bytes = utf8_size(text);
   if (bytes == 0) {
     text.remove_prefix(1);
     return kReplacement;

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
+#include <ctime>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -102,6 +104,22 @@ std::unexpected<Error> no_such_process(int pid) {
 }
 
 }  // namespace
+
+std::string own_program() {
+  return "/proc/self/exe";
+}
+
+std::string own_program_path() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t n = ::readlink("/proc/self/exe", path.data(), path.size());
+  return n > 0 ? std::string(path.data(), static_cast<std::size_t>(n)) : "";
+}
+
+std::int64_t since_boot_ms() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
 
 namespace internal {
 

@@ -47,6 +47,14 @@ Result<std::string> comm(int pid);
 // monotonic clock would disagree with everybody else's, so leases must not be judged here (F19).
 Result<void> check_time_namespace();
 
+// What starts the program of this process again, even after it was replaced on disk.
+std::string own_program();
+// Where that program is on disk, for people to read; empty: it cannot be told.
+std::string own_program_path();
+
+// Milliseconds since this boot, those that the machine slept included.
+std::int64_t since_boot_ms();
+
 namespace internal {
 
 struct Stat {

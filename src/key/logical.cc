@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "key/glob.h"
 #include "key/maker.h"
 #include "key/namespaces.h"
@@ -95,13 +96,6 @@ Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {
                              std::string(prefix), literal_of(prefix, rest));
 }
 
-std::string joined(const std::vector<std::string>& segments, char separator) {
-  std::string text;
-  for (const std::string& segment : segments) text.append(segment).push_back(separator);
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
 // flag: and event:, whose names have a character rule of their own.
 Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   std::string rest(given);
@@ -138,7 +132,7 @@ Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   if (auto ok = check_tree_tokens(tree, *glob, whole, rest); !ok)
     return fail(std::move(ok.error()));
   if (glob->plain) {  // `[a]b` is `ab`; an escaped pattern character is none of a name's
-    const std::string name = joined(glob->literal, tree.separator);
+    const std::string name = join(glob->literal, std::string_view(&tree.separator, 1));
     if (!has_pattern_character(name)) return parse_word_tree(tree, name);
     return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
   }
@@ -164,7 +158,7 @@ Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fo
     clean = *std::move(cleaned);
   }
   if (clean.segments.empty()) return refuse(whole, "no contract is named", prefix + "**");
-  std::string text = joined(clean.segments, '/');
+  std::string text = join(clean.segments, "/");
   if (has_pattern_character(text) || text.contains('\\')) {
     return refuse(whole, "the name of a contract has no pattern character, escaped or not");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "key/glob.h"
 #include "key/logical.h"
 #include "key/maker.h"
@@ -154,9 +155,7 @@ bool restorable_path(std::string_view text, Kind kind) {
 }
 
 bool is_nfc(std::string_view text) {
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-    return true;
-  }
+  if (is_ascii(text)) return true;
   const auto normal = nfc(text);
   return normal && *normal == text;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/assert.h"
+#include "base/text.h"
 
 namespace lockkeeper::key {
 
@@ -18,10 +19,6 @@ constexpr std::size_t kQuotedBytesMax = 120;
 struct FreeDeleter {
   void operator()(void* p) const { std::free(p); }
 };
-
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
 
 // Reads one code point; negative if the bytes are not UTF-8. `length` is what to skip.
 utf8proc_int32_t read_code_point(std::string_view text, std::size_t& length) {

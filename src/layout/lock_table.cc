@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "host/process.h"
 #include "host/wake_board.h"
+#include "layout/make_store.h"
 
 namespace lockkeeper::layout {
 namespace {
@@ -59,7 +60,7 @@ Result<kv::Store*> LockTable::store(bool create) {
   LK_ASSIGN(const realm::StoreState state, realm::look_at_store(realm_));
   // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
   // deleted one, by the copy of its epoch.
-  if (state == realm::StoreState::kAbsent && create) LK_CHECK(realm::create_store_folder(realm_));
+  if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
   auto opened = runtime_.open_store({realm_, settings_.durability.value, create});
   if (!opened) {
     // The folder is there and the store is not: a crash between the two, or nothing locked yet.

@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,20 +16,10 @@ bool is_socket(int fd) {
   return ::fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-void raise_event(const Fd& event) {
-  const std::uint64_t one = 1;
-  // It holds one number, and cannot be full.
-  [[maybe_unused]] const ssize_t ignored = ::write(event.get(), &one, sizeof one);
-}
-
 }  // namespace
 
 LineOutlet::LineOutlet(int fd, LineLimits limits)
-    : fd_(fd),
-      limits_(limits),
-      is_socket_(is_socket(fd)),
-      broken_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+    : fd_(fd), limits_(limits), is_socket_(is_socket(fd)) {}
 
 LineOutlet::~LineOutlet() {
   stop(std::chrono::milliseconds(0));
@@ -76,7 +65,7 @@ void LineOutlet::give_up() {
   broken_ = true;
   queue_.clear();
   queued_bytes_ = 0;
-  raise_event(broken_event_);
+  broken_event_.raise();
   changed_.notify_all();
 }
 
@@ -85,7 +74,7 @@ bool LineOutlet::write_patiently(std::string_view rest) const {
   while (!rest.empty()) {
     const Wrote wrote = write_now(rest);
     if (wrote != Wrote::kSome) return wrote == Wrote::kAll;
-    pollfd wanted[] = {{fd_, POLLOUT, 0}, {stop_event_.get(), POLLIN, 0}};
+    pollfd wanted[] = {{fd_, POLLOUT, 0}, {stop_event_.fd(), POLLIN, 0}};
     const int ready = ::poll(wanted, 2, limits_.patience_ms);
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0 || wanted[1].revents != 0) return false;
@@ -118,7 +107,7 @@ void LineOutlet::stop(std::chrono::milliseconds patience) {
     changed_.notify_all();
     changed_.wait_for(lock, patience, [this] { return broken_ || queue_.empty(); });
   }
-  raise_event(stop_event_);
+  stop_event_.raise();
   if (writer_.joinable()) writer_.join();
 }
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "base/fd.h"
+#include "host/pipes.h"
 #include "mcp/call.h"
 
 namespace lockkeeper::mcp {
@@ -33,7 +33,7 @@ class LineOutlet final : public Outlet {
   void send(const Json& message) override;
 
   // Readable once the client is given up.
-  int broken() const { return broken_event_.get(); }
+  int broken() const { return broken_event_.fd(); }
   // Writes what is queued, as long as it goes on within `patience`; then nothing more.
   void stop(std::chrono::milliseconds patience);
 
@@ -48,8 +48,8 @@ class LineOutlet final : public Outlet {
   const int fd_;
   const LineLimits limits_;
   const bool is_socket_;
-  const Fd broken_event_;
-  const Fd stop_event_;
+  const host::Event broken_event_;
+  const host::Event stop_event_;
   std::mutex mutex_;  // protects all below
   std::condition_variable changed_;
   std::deque<std::string> queue_;

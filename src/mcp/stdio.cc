@@ -1,8 +1,6 @@
 #include "mcp/stdio.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -85,14 +83,6 @@ bool read_all(int in, int ended, int broken, Lines& lines) {
 }
 
 }  // namespace
-
-Fd end_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 void serve_stdio(const std::shared_ptr<Session>& session, const StdioOptions& options) {
   const auto outlet = std::make_shared<LineOutlet>(options.out, options.limits);

@@ -6,16 +6,11 @@
 
 #include <memory>
 
-#include "base/fd.h"
 #include "mcp/catalogue.h"
 #include "mcp/line_outlet.h"
 #include "mcp/session.h"
 
 namespace lockkeeper::mcp {
-
-// The signals that ask a process to end, from now on in a descriptor that becomes readable instead.
-// Threads that come later inherit that: to be called before there are any.
-Fd end_signals();
 
 struct StdioOptions {
   int in = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
+
 namespace lockkeeper::plan {
 namespace {
 
@@ -27,12 +29,6 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : "-") + word;
-  return text.empty() ? "agent" : text;
-}
-
 }  // namespace
 
 std::string telling_name(std::string_view agent, std::string_view other) {
@@ -46,7 +42,8 @@ std::string telling_name(std::string_view agent, std::string_view other) {
     return std::ranges::any_of(word, [](char c) { return is_letter(c); });
   };
   // "1" alone says nothing.
-  return joined(std::ranges::any_of(own, has_letters) ? own : all);
+  const std::string name = join(std::ranges::any_of(own, has_letters) ? own : all, "-");
+  return name.empty() ? "agent" : name;
 }
 
 std::string with_word(const std::string& path, const std::string& word) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "plan/drawings.h"
 
 namespace lockkeeper::plan {
@@ -15,7 +16,7 @@ std::string label(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
     const auto byte = static_cast<unsigned char>(line[i]);
-    if ((byte & 0xc0) != 0x80 && ++count > kLongest) return out + "…";
+    if (!is_utf8_continuation(line[i]) && ++count > kLongest) return out + "…";
     const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
                        (byte >= 'A' && byte <= 'Z') || byte >= 0x80 ||
                        std::string_view(" -_/.,").find(line[i]) != std::string_view::npos;

@@ -1,6 +1,7 @@
 #include "plan/schema.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -62,8 +63,7 @@ bool equals(const yaml::Node& node, const json& value) {
 }
 
 std::size_t code_points(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(is_utf8_continuation)));
 }
 
 // What the node is, for a message: its text, or its kind.
@@ -71,12 +71,6 @@ std::string shown(const yaml::Node& node) {
   if (node.is_text()) return quote(node.text, 60);
   if (node.kind == NodeKind::kNumber || node.kind == NodeKind::kTruth) return node.text;
   return kind_name(node.kind);
-}
-
-std::string joined(const std::vector<std::string>& parts, const std::string& between) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
 }
 
 // Names that older files and other tools use for what the schema calls otherwise.
@@ -169,7 +163,7 @@ class StructureCheck {
       broken_ = before;
       types.push_back(type_name(resolved(each).value("type", "something else")));
     }
-    add(node.place, "is " + shown(node) + "; it must be " + joined(types, " or "));
+    add(node.place, "is " + shown(node) + "; it must be " + join(types, " or "));
   }
 
   void check_enum(const json& values, const yaml::Node& node) {
@@ -181,7 +175,7 @@ class StructureCheck {
       texts.push_back(value.is_string() ? quote(value.get<std::string>()) : value.dump());
     }
     add(node.place, "is " + shown(node) + "; it must be " + (texts.size() > 1 ? "one of " : "") +
-                        joined(texts, ", "));
+                        join(texts, ", "));
   }
 
   void check_map(const json& schema, const yaml::Node& node) {
@@ -192,7 +186,7 @@ class StructureCheck {
         if (node.find(name) == nullptr) missing.push_back(name);
       }
     }
-    if (!missing.empty()) add(node.place, "has no " + joined(missing, ", "));
+    if (!missing.empty()) add(node.place, "has no " + join(missing, ", "));
     static const json kNone = json::object();
     const auto found = schema.find("properties");
     const json& properties = found == schema.end() ? kNone : *found;

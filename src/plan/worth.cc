@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "plan/analysis.h"
 
 namespace lockkeeper::plan {
@@ -11,10 +12,6 @@ constexpr std::size_t kAgentsAtOnce = 3;
 constexpr std::int64_t kLongMinutes = 30;
 constexpr std::int64_t kQuickMinutes = 5;
 constexpr std::size_t kManyChanges = 20;  // the document says "many": more than one reads at once
-
-std::string counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 // The folders that a job works in, the root aside: everything is below that one.
 Result<std::vector<key::Resource>> trees_of(const Job& job) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/artefact_folder.h"
+#include "base/folder.h"
 #include "realm/realm.h"
 
 namespace lockkeeper::realm {
@@ -12,7 +12,7 @@ Children children_on_disk(std::string root) {
   return [root = std::move(root)](
              const std::string& folder) -> std::optional<std::vector<std::string>> {
     const std::string below = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
-    const auto opened = ArtefactFolder::open(root, below);
+    const auto opened = Folder::open(root, below);
     if (!opened) return std::nullopt;
     auto names = opened->names();
     if (!names || names->size() > kChildrenMax) return std::nullopt;

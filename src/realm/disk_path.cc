@@ -51,13 +51,6 @@ std::optional<std::string> respelled(const std::string& name, bool composed) {
   return result;
 }
 
-bool is_ascii(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) return false;
-  }
-  return true;
-}
-
 class Walk {
  public:
   Walk(const std::string& start, std::string_view text, Patterns patterns)

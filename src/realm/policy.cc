@@ -91,17 +91,6 @@ std::vector<std::string> listed_texts(const PolicyRule& rule) {
   return texts;
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (std::size_t i = 0; i < texts.size() && i < kToldMax; ++i) {
-    all += (i > 0 ? ", " : "") + texts[i];
-  }
-  if (texts.size() > kToldMax) {
-    all += " and " + std::to_string(texts.size() - kToldMax) + " more";
-  }
-  return all;
-}
-
 Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view agent,
                  const key::Resource& resource) {
   std::vector<std::string> places, texts;
@@ -112,10 +101,10 @@ Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view a
     if (reason.empty()) reason = rule->reason;
   }
   std::string message = quote(resource.text()) + " is not among what " + quote(agent) +
-                        " may lock (policy, " + joined(places) + ")";
+                        " may lock (policy, " + list_of(places, kToldMax) + ")";
   return {Code::kOperationNotPermitted, with_reason(std::move(message), reason),
           texts.empty() ? "it may lock nothing; leave it as it is, or ask the owner of that rule"
-                        : "it may lock: " + joined(texts)};
+                        : "it may lock: " + list_of(texts, kToldMax)};
 }
 
 std::string toml_patterns(const std::vector<PolicyPattern>& patterns) {

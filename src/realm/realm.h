@@ -95,11 +95,6 @@ enum class StoreState { kAbsent, kPresent };
 // to do); root may use anybody's.
 Result<StoreState> look_at_store(const Realm& realm);
 
-// Makes the store's folder with its mode and owner, in one step that never shows a half-made folder
-// to others; succeeds if it is there already and look_at_store() likes it. store_unavailable with
-// the reason on a read-only repository, no_space on a full disk.
-Result<void> create_store_folder(const Realm& realm);
-
 // The refusal for a request whose paths belong to two realms: invalid_input, naming both and
 // --realm.
 Error crossing_error(std::string_view typed, const Realm& asked, const Realm& belongs);

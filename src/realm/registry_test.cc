@@ -24,7 +24,7 @@ TEST(Registry, remembers_realms_that_have_a_store_and_forgets_what_is_gone) {
   for (const char* const name : {"b", "a"}) {
     files.init(name);
     const Realm realm = files.realm(name);
-    ASSERT_TRUE(create_store_folder(realm));
+    ASSERT_TRUE(fs::create_directory(realm.store_folder));
     ASSERT_TRUE(remember_realm(realm, files.env()));
     ASSERT_TRUE(remember_realm(realm, files.env())) << "twice is once";
   }
@@ -39,7 +39,7 @@ TEST(Registry, remembers_realms_that_have_a_store_and_forgets_what_is_gone) {
 TEST(Registry, entries_are_private) {
   const TestRepository files;
   files.init("a");
-  ASSERT_TRUE(create_store_folder(files.realm("a")));
+  ASSERT_TRUE(fs::create_directory(files.realm("a").store_folder));
   ASSERT_TRUE(remember_realm(files.realm("a"), files.env()));
   for (const auto& entry :
        fs::directory_iterator(files.at("home/.local/state/lockkeeper/realms"))) {
@@ -54,7 +54,7 @@ TEST(Registry, a_store_outlives_its_worktree) {
   files.init("main");
   files.git("main", "worktree add ../tree");
   const Realm tree = files.realm("tree");
-  ASSERT_TRUE(create_store_folder(tree));
+  ASSERT_TRUE(fs::create_directory(tree.store_folder));
   ASSERT_TRUE(remember_realm(tree, files.env()));
   fs::remove_all(files.at("tree"));
   const std::vector<Realm> known = known_realms(files.env());

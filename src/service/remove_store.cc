@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "core/browse.h"
+#include "layout/make_store.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -75,7 +76,7 @@ Result<void> move_away(const realm::Realm& realm, const std::string& aside) {
 Result<void> keep_config(const realm::Realm& realm, const std::string& aside) {
   const std::string name = "/" + std::string(realm::kLocalConfigName);
   if (::access((aside + name).c_str(), F_OK) != 0) return {};
-  LK_CHECK(realm::create_store_folder(realm));
+  LK_CHECK(layout::create_store_folder(realm));
   if (::rename((aside + name).c_str(), (realm.store_folder + name).c_str()) == 0) return {};
   return fail(errno_error(errno, "cannot keep " + aside + name));
 }

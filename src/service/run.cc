@@ -1,27 +1,20 @@
 #include "service/run.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "base/assert.h"
 #include "base/text.h"
 #include "core/message.h"
+#include "host/signals.h"
+#include "host/spawn.h"
 #include "service/pause.h"
-
-// The process's environment (POSIX declares it nowhere).
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace lockkeeper::service {
 namespace {
@@ -30,56 +23,23 @@ namespace {
 constexpr std::int64_t kLookEveryMs = 500;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
 
-int shell_status(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-bool asks_to_end(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
-// Holds the forwarded signals in a descriptor while it lives.
+// Signals that came while they were held, and which of them asked this process to end.
 class SignalQueue {
  public:
-  SignalQueue() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (const int signal : kForwarded) ::sigaddset(&set, signal);
-    ::sigaddset(&set, SIGCHLD);
-    ::sigprocmask(SIG_BLOCK, &set, &before_);
-    // Where SIGCHLD is ignored, as some supervisors leave it, the kernel reaps the command itself:
-    // its end would be silent and its exit status gone.
-    struct sigaction usual{};
-    usual.sa_handler = SIG_DFL;
-    ::sigaction(SIGCHLD, &usual, &child_before_);
-    fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~SignalQueue() { restore(); }
-  SignalQueue(const SignalQueue&) = delete;
-  SignalQueue& operator=(const SignalQueue&) = delete;
-
-  void restore() const {
-    ::sigaction(SIGCHLD, &child_before_, nullptr);
-    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  int fd() const { return fd_.get(); }
+  int fd() const { return held_.fd(); }
+  const host::HeldSignals& held() const { return held_; }
 
   // Passes on what was asked of us alone, or all to a whole group (a negative number); true if a
   // child has changed.
   bool drain(pid_t child) {
     bool child_changed = false;
-    signalfd_siginfo info{};
-    while (::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      const int signal = static_cast<int>(info.ssi_signo);
-      if (asks_to_end(signal)) {
-        ++times_asked_;
-        if (asked_to_end_ == 0) asked_to_end_ = signal;
-      }
-      if (signal == SIGCHLD) {
+    while (const auto came = held_.take()) {
+      note(came->signal);
+      if (came->signal == SIGCHLD) {
         child_changed = true;
-      } else if (info.ssi_code != SI_KERNEL || child < 0) {
+      } else if (!came->by_kernel || child < 0) {
         // The terminal's own signals reach the whole foreground group, the command included.
-        ::kill(child, signal);
+        ::kill(child, came->signal);
       }
     }
     return child_changed;
@@ -87,28 +47,33 @@ class SignalQueue {
 
   // The first signal that asked this process to end, with a command or without; 0: none came.
   int asked_to_end() {
-    signalfd_siginfo info{};
-    while (asked_to_end_ == 0 &&
-           ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      const int signal = static_cast<int>(info.ssi_signo);
-      if (asks_to_end(signal)) asked_to_end_ = signal;
+    while (asked_to_end_ == 0) {
+      const auto came = held_.take();
+      if (!came) break;
+      note(came->signal);
     }
     return asked_to_end_;
   }
-  // The same, of those that drain() has seen.
+  // The same, of those that were taken already.
   int noted() const { return asked_to_end_; }
   int times_noted() const { return times_asked_; }
 
  private:
-  sigset_t before_{};
-  struct sigaction child_before_{};
+  void note(int signal) {
+    if (!host::asks_to_end(signal)) return;
+    ++times_asked_;
+    if (asked_to_end_ == 0) asked_to_end_ = signal;
+  }
+
+  host::HeldSignals held_{kForwarded, host::HeldSignals::Ignored::kHeld};
   int asked_to_end_ = 0;
   int times_asked_ = 0;
-  Fd fd_;
 };
 
-std::vector<std::string> child_environment(const Locks& locks, const core::Lease& lease,
-                                           const realm::Realm& realm, const RunCommand& command) {
+// What the command gets on top of our environment.
+std::map<std::string, std::string> variables_for(const Locks& locks, const core::Lease& lease,
+                                                 const realm::Realm& realm,
+                                                 const RunCommand& command) {
   std::map<std::string, std::string> ours{
       {"LOCKKEEPER_AGENT", locks.owner().agent},
       {"LOCKKEEPER_SESSION", locks.owner().session},
@@ -123,82 +88,31 @@ std::vector<std::string> child_environment(const Locks& locks, const core::Lease
   if (command.stage != nullptr) {
     for (const auto& [name, value] : command.stage->environment) ours[name] = value;
   }
-  std::vector<std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!ours.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
-  }
-  for (const auto& [name, value] : ours) result.push_back(name + "=" + value);
-  return result;
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  list.reserve(texts.size() + 1);
-  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
-  list.push_back(nullptr);
-  return list;
-}
-
-struct Child {
-  pid_t pid = -1;
-  int exec_errno = 0;  // why it could not be started
-};
-
-// In the new process: a session of its own, nothing to read, its output where it belongs.
-bool enter_stage(const Stage& stage, pid_t dies_with) {
-  ::setsid();
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  return nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 &&
-         ::dup2(stage.output, STDOUT_FILENO) >= 0 && ::dup2(stage.output, STDERR_FILENO) >= 0 &&
-         ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == dies_with;
-}
-
-// In the new process: becomes the command, or says why it cannot.
-[[noreturn]] void become(const RunCommand& command, std::vector<char*>& arguments,
-                         std::vector<char*>& variables, int report, pid_t parent, bool slot) {
-  // Without a slot the lock does not outlive its holder, and the command is told of that.
-  bool ready = slot || (::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && ::getppid() == parent);
-  if (command.stage != nullptr) ready = ready && enter_stage(*command.stage, parent);
-  if (ready && (command.folder.empty() || ::chdir(command.folder.c_str()) == 0)) {
-    ::execvpe(arguments[0], arguments.data(), variables.data());
-  }
-  const int why = errno;
-  static_cast<void>(!::write(report, &why, sizeof why));
-  ::_exit(127);
+  return ours;
 }
 
 // The child holds `slot` open across exec, if there is one; everything else of ours closes by
 // itself.
-Result<Child> start(const RunCommand& command, const std::vector<std::string>& env,
-                    const host::LiveSlot* slot, const SignalQueue& signals) {
+Result<host::Started> start(const RunCommand& command, std::map<std::string, std::string> variables,
+                            const host::LiveSlot* slot, const SignalQueue& signals) {
   Fd inherited;
   if (slot != nullptr) {
     LK_ASSIGN(inherited, slot->inheritable());
   }
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
-  const Fd report_in(ends[0]);
-  Fd report_out(ends[1]);
-  std::vector<char*> arguments = pointers(command.argv);
-  std::vector<char*> variables = pointers(env);
-  const pid_t parent = ::getpid();
-  Child child;
-  child.pid = ::fork();
-  if (child.pid < 0) return fail(errno_error(errno, "fork", Code::kFailed));
-  if (child.pid == 0) {
-    signals.restore();
-    become(command, arguments, variables, report_out.get(), parent, slot != nullptr);
+  host::Program program;
+  program.argv = command.argv;
+  program.folder = command.folder;
+  program.variables = std::move(variables);
+  program.held = &signals.held();
+  // Without a slot the lock does not outlive its holder, and the command is told of that.
+  if (slot == nullptr) program.dies_with_us = SIGTERM;
+  if (command.stage != nullptr) {
+    program.group = host::Program::Group::kSession;
+    program.in = host::kNothing;
+    program.out = program.err = command.stage->output;
+    program.dies_with_us = SIGKILL;
   }
-  inherited.reset();
-  report_out.reset();
-  ssize_t n = 0;
-  do {
-    n = ::read(report_in.get(), &child.exec_errno, sizeof child.exec_errno);
-  } while (n < 0 && errno == EINTR);
-  if (n <= 0) child.exec_errno = 0;
-  if (child.exec_errno != 0) ::waitpid(child.pid, nullptr, 0);
-  return child;
+  return host::start(program);
 }
 
 Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease) {
@@ -295,7 +209,7 @@ class Watch {
     int status = 0;
     for (pid_t ended = 0; (ended = ::waitpid(whom, &status, WNOHANG)) > 0;) {
       if (ended != child) continue;
-      result_.exit_status = shell_status(status);
+      result_.exit_status = host::shell_status(status);
       return true;
     }
     return false;
@@ -448,8 +362,8 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
     if (!wanted && !result.lost) result.acquired.outcome = core::Outcome::kInterrupted;
     if (!wanted || result.lost) return {};
   }
-  const auto env = child_environment(locks, lease, locks.table().realm(), command);
-  LK_ASSIGN(const Child child, start(command, env, slot, signals));
+  auto variables = variables_for(locks, lease, locks.table().realm(), command);
+  LK_ASSIGN(const host::Started child, start(command, std::move(variables), slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
     report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "base/text.h"
+
 namespace lockkeeper::yaml {
 namespace {
 
@@ -68,7 +70,7 @@ class Writer {
     std::size_t at = lines_[place.line - 1];
     for (std::size_t left = place.column - 1; left > 0 && at < text_.size(); --left) {
       ++at;
-      while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xc0) == 0x80) ++at;
+      while (at < text_.size() && is_utf8_continuation(text_[at])) ++at;
     }
     return at;
   }

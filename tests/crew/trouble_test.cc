@@ -186,7 +186,7 @@ TEST_F(CrewTrouble, ALinkInOutputIsNotFollowed) {
   write_plan({{"a", {"x"}, "true"}});
   const Answer answer = run();
   EXPECT_EQ(answer.status, 1) << answer.all();
-  EXPECT_THAT(answer.err, HasSubstr("is a link"));
+  EXPECT_THAT(answer.err, HasSubstr("is a symlink"));
   EXPECT_TRUE(std::filesystem::is_empty(stage_.path("elsewhere")));
 }
 

@@ -9,8 +9,8 @@
 namespace lockkeeper::fuzz {
 namespace {
 
-const crew::Folder& folder() {
-  static const crew::Folder kFolder = *crew::Folder::open(scratch());
+const Folder& folder() {
+  static const Folder kFolder = *crew::open_run_files(scratch());
   return kFolder;
 }
 

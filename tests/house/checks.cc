@@ -76,6 +76,30 @@ const std::regex& impure_words() {
   return kWords;
 }
 
+// --- Linux
+// ----------------------------------------------------------------------------------------
+
+constexpr std::array<std::string_view, 13> kLinuxHeaders = {
+    "sys/epoll.h",   "sys/eventfd.h",  "sys/fanotify.h", "sys/inotify.h", "sys/prctl.h",
+    "sys/random.h",  "sys/sendfile.h", "sys/signalfd.h", "sys/statfs.h",  "sys/syscall.h",
+    "sys/timerfd.h", "sys/vfs.h",      "sched.h"};
+
+bool is_linux_header(std::string_view target) {
+  return target.starts_with("linux/") ||
+         std::ranges::find(kLinuxHeaders, target) != kLinuxHeaders.end();
+}
+
+// macOS has neither the word nor, for most of them, anything that means the same.
+const std::regex& linux_words() {
+  static const std::regex kWords(
+      R"(\b(F_OFD_\w+|F_SETLEASE|FUTEX_\w+|SYS_\w+|syscall|(?:epoll|inotify|fanotify|pidfd)_\w+)"
+      R"(|eventfd|signalfd\w*|timerfd_\w+|memfd_create|prctl|PR_SET_\w+|unshare|setns|CLONE_\w+)"
+      R"(|renameat2|RENAME_\w+|O_TMPFILE|O_PATH|statx|statfs|getrandom|gettid|pipe2|accept4|dup3)"
+      R"(|execvpe|SOCK_CLOEXEC|SOCK_NONBLOCK|SOCK_SEQPACKET|sigabbrev_np|CLOCK_BOOTTIME|SI_KERNEL)"
+      R"(|SIGEV_THREAD_ID|sendfile|copy_file_range|sync_file_range|close_range|openat2)\b)");
+  return kWords;
+}
+
 // --- CMake
 // ----------------------------------------------------------------------------------------
 
@@ -296,6 +320,33 @@ std::vector<Violation> check_doors(const std::vector<File>& files) {
   std::vector<Violation> out;
   for (const File& file : files) {
     if (is_product(file) && is_door(room_of_file(file.path))) find_words(file, kWords, out);
+  }
+  return out;
+}
+
+std::vector<Violation> check_portability(const std::vector<File>& files) {
+  static const std::regex kProc(R"~(^(?!\s*//).*"/(proc|sys)[/"])~");
+  std::vector<Violation> out;
+  for (const File& file : files) {
+    if (!is_source(file.path) || !is_below_src(file.path) || is_test_file(file.path)) continue;
+    if (may_use_linux(room_of_file(file.path))) continue;
+    for (const Include& include : includes_of(file)) {
+      if (is_linux_header(include.target)) {
+        out.push_back({file.path, include.line, "includes " + include.target});
+      }
+    }
+    const std::string code = without_preprocessor(code_only(file.text));
+    const auto stripped = lines_of(code);
+    const auto whole = lines_of(file.text);
+    for (std::size_t i = 0; i < stripped.size() && i < whole.size(); ++i) {
+      std::match_results<std::string_view::const_iterator> match;
+      const auto finds = [&](std::string_view line, const std::regex& what) {
+        return std::regex_search(line.begin(), line.end(), match, what);
+      };
+      if (finds(stripped[i], linux_words()) || finds(whole[i], kProc)) {
+        out.push_back({file.path, i + 1, "uses " + match[1].str() + ", which only Linux has"});
+      }
+    }
   }
   return out;
 }

@@ -38,6 +38,9 @@ std::vector<Violation> check_purity(const std::vector<File>& files);
 // Transactions and the table itself in rooms that must go through the service.
 std::vector<Violation> check_doors(const std::vector<File>& files);
 
+// What only Linux has, outside the rooms that a port begins with (docs/porting.md).
+std::vector<Violation> check_portability(const std::vector<File>& files);
+
 // `files` are sources and CMakeLists.txt. Each room's LINKS are of the plan, its NAME is its
 // folder's, and what its sources include is linked, directly or through what is.
 std::vector<Violation> check_links(const std::vector<File>& files);

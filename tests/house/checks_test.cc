@@ -123,6 +123,50 @@ TEST(Purity, other_names_are_fine) {
   EXPECT_EQ(check_purity({{"src/key/a.h", "int p = getpid();"}}).size(), 1U);
 }
 
+std::vector<Violation> portability(const std::string& code, const std::string& room = "crew") {
+  return check_portability({{"src/" + room + "/a.cc", code}});
+}
+
+TEST(Portability, what_every_unix_has_is_fine) {
+  EXPECT_TRUE(portability("int f = open(path, O_RDONLY | O_NOFOLLOW); poll(&p, 1, 0);").empty());
+  EXPECT_TRUE(portability("#include <sys/stat.h>\n#include <signal.h>\n").empty());
+  EXPECT_TRUE(portability("// Reads \"/proc/self/stat\" and calls prctl().\n").empty());
+  EXPECT_TRUE(portability("auto t = \"see /proc for more\";").empty());
+  EXPECT_TRUE(portability("row.state(); rename(a, b);").empty());
+}
+
+TEST(Portability, what_only_linux_has_is_found) {
+  for (const char* const code : {"fcntl(fd, F_OFD_SETLK, &lock);",
+                                 "syscall(SYS_futex, word);",
+                                 "int i = inotify_init1(0);",
+                                 "auto f = signalfd(-1, &set, 0);",
+                                 "Fd e(::eventfd(0, 0));",
+                                 "epoll_wait(fd, e, 1, 0);",
+                                 "int p = pidfd_open(pid, 0);",
+                                 "prctl(1, 2);",
+                                 "int a = PR_SET_PDEATHSIG;",
+                                 "renameat2(a, b, c, d, 1);",
+                                 "int r = RENAME_EXCHANGE;",
+                                 "open(p, O_TMPFILE);",
+                                 "openat(f, n, O_PATH | O_DIRECTORY);",
+                                 "getrandom(&v, 8, 0);",
+                                 "unshare(CLONE_NEWPID);",
+                                 "pipe2(ends, O_CLOEXEC);",
+                                 "execvpe(a, b, c);",
+                                 "clock_gettime(CLOCK_BOOTTIME, &t);",
+                                 "auto f = read_file(\"/proc/self/stat\");",
+                                 "opendir(\"/proc\");",
+                                 "read_file(\"/sys/kernel/x\");",
+                                 "#include <sys/prctl.h>\n",
+                                 "#include <linux/futex.h>\n"}) {
+    EXPECT_EQ(portability(code).size(), 1U) << code;
+    EXPECT_EQ(portability(code, "base").size(), 1U) << code;
+    EXPECT_TRUE(portability(code, "host").empty()) << code;
+    EXPECT_TRUE(portability(code, "kv/lmdb").empty()) << code;
+    EXPECT_TRUE(check_portability({{"src/crew/a_test.cc", code}}).empty()) << code;
+  }
+}
+
 TEST(Links, of_the_plan_are_fine) {
   EXPECT_TRUE(
       check_links(

@@ -70,6 +70,10 @@ TEST(House, doors_never_see_a_transaction) {
   expect_none(check_doors(repository()));
 }
 
+TEST(House, what_only_linux_has_is_called_in_host_and_kv_lmdb_alone) {
+  expect_none(check_portability(repository()));
+}
+
 TEST(House, public_headers_need_only_the_standard_library) {
   expect_none(check_public_headers(repository()));
 }

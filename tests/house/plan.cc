@@ -38,13 +38,13 @@ const Plan& plan() {
     rooms["wiring"] = with(below, {"kv/lmdb", "dialect"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["crew/record"] = {"base"};
-    rooms["crew/changes"] = {"crew/record", "realm", "key", "base"};
+    rooms["crew/changes"] = {"crew/record", "realm", "host", "key", "base"};
     rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
     const Rooms crews = {"crew/record", "crew/changes", "crew/report"};
     rooms["crew"] = with(with(below, crews), plans);
     // Two languages of the wire that know no lock, and what is said in one of them.
     rooms["http"] = {"base"};
-    rooms["mcp"] = {"base"};
+    rooms["mcp"] = {"host", "base"};
     rooms["mcp/http"] = {"mcp", "http", "base"};
     rooms["mcp/locks"] = with(with(below, dialects), {"mcp"});
     rooms["cli"] = below;
@@ -93,6 +93,10 @@ bool is_pure(const std::string& room) {
 
 bool is_door(const std::string& room) {
   return allowed_rooms(room, false).contains("service") && room != "app" && room != "wiring";
+}
+
+bool may_use_linux(const std::string& room) {
+  return room == "host" || room == "kv/lmdb";
 }
 
 std::string cmake_name(std::string room) {

@@ -26,6 +26,9 @@ bool is_pure(const std::string& room);
 bool is_door(const std::string& room);
 
 // "kv_lmdb" is the CMake name of "kv/lmdb".
+// Whether the room may call what only Linux has.
+bool may_use_linux(const std::string& room);
+
 std::string cmake_name(std::string room);
 
 }  // namespace lockkeeper::house

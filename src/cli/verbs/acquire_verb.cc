@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/mail.h"
 #include "cli/verbs/verbs.h"
+#include "host/signals.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -36,7 +36,7 @@ void give_back(service::Locks& locks, const core::Lease& lease) {
 Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
                                    service::AcquireCommand command, int& signal_status) {
   if (!command.wait_ms) return locks.acquire(command);
-  const SignalWatch signals;
+  const host::SignalWatch signals;
   Progress progress(context.out(), *context.runtime().clock);
   command.on_wait = [&](const service::WaitProgress& wait) {
     progress.show(wait);

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/verbs.h"
 #include "dialect/coordmcp/calls.h"
+#include "host/signals.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -213,7 +213,7 @@ Reply lock_files(Call& call) {
   lock.wait_ms = call.wait_ms;
   if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
   if (!lock.wait_ms) return call.calls.lock_files(lock);
-  const SignalWatch signals;
+  const host::SignalWatch signals;
   Progress progress(call.context.out(), *call.context.runtime().clock);
   lock.on_wait = [&](const service::WaitProgress& wait) {
     progress.show(wait);

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/signals.h"
 #include "cli/verbs/verbs.h"
+#include "host/signals.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -36,19 +36,10 @@ Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
   return {};
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-  constexpr std::size_t kShown = 3;
-  std::string all;
-  for (std::size_t i = 0; i < texts.size() && i < kShown; ++i)
-    all += (i > 0 ? ", " : "") + texts[i];
-  if (texts.size() > kShown) all += " and " + std::to_string(texts.size() - kShown) + " more";
-  return all;
-}
-
 Line event_line(const core::Event& event, std::size_t columns) {
   std::string time = format_time(event.at_wall_ms);  // 2026-01-17T15:30:00.000Z
   time = columns > 0 ? time.substr(11, 8) : time;
-  std::string rest = joined(event.resources);
+  std::string rest = list_of(event.resources, 3);
   if (!event.cause.empty() && event.cause != event.what) rest += " (" + event.cause + ")";
   if (!event.by.agent.empty()) rest += " by " + event.by.agent;
   if (!event.reason.empty()) rest += " " + quote(event.reason);
@@ -85,7 +76,7 @@ Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& c
 }
 
 int follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
-  const SignalWatch signals;
+  const host::SignalWatch signals;
   constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools tell nobody
   int looks = 0;
   for (;;) {

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/verbs/verbs.h"
+#include "host/signals.h"
 #include "service/pause.h"
 
 namespace lockkeeper::cli {
@@ -168,7 +168,7 @@ int gate_verb(VerbContext& context) {
   }
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  std::optional<SignalWatch> signals;
+  std::optional<host::SignalWatch> signals;
   Progress progress(out, *context.runtime().clock);
   if (how.wait_ms) signals.emplace();
   how.on_wait = [&](const service::WaitProgress& waits) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "plan/findings_report.h"
 
@@ -21,16 +22,6 @@ constexpr std::size_t kConflictsShown = 20;
 constexpr std::size_t kFindingsShown = 20;
 constexpr std::size_t kPictureColumns = 80;  // where there is no terminal
 constexpr std::size_t kNameColumns = 24;
-
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 std::vector<std::string> ids(const plan::Plan& plan, const std::vector<std::size_t>& jobs) {
   std::vector<std::string> names;
@@ -116,12 +107,12 @@ class View {
         for (const key::Resource& lock : each.locks) {
           if (locks.size() < 3) locks.push_back(lock.text());
         }
-        std::string named = joined(locks, " ");
+        std::string named = join(locks, " ");
         if (each.locks.size() > 3) named += " +" + std::to_string(each.locks.size() - 3);
         rows.push_back({{std::to_string(round + 1)},
                         {each.id, critical[job] ? Style::kYellow : Style::kPlain},
                         {minutes_text(each.minutes)},
-                        {each.needs.empty() ? "-" : joined(ids(plan_, each.needs), " ")},
+                        {each.needs.empty() ? "-" : join(ids(plan_, each.needs), " ")},
                         {named.empty() ? "-" : named, Style::kDim}});
       }
     }
@@ -138,7 +129,7 @@ class View {
   void timeline() {
     if (analysis_.slots.size() <= kRowsShown && analysis_.cost.minutes > 0) draw();
     wrapped(lines_, "",
-            "critical path: " + joined(ids(plan_, analysis_.critical), " → ") + ", " +
+            "critical path: " + join(ids(plan_, analysis_.critical), " → ") + ", " +
                 minutes_text(analysis_.critical_minutes),
             columns_);
   }

@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "cli/progress.h"
-#include "cli/signals.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/mail.h"
+#include "host/signals.h"
 #include "service/pause.h"
 #include "service/run.h"
 
@@ -194,7 +194,7 @@ int run_verb(VerbContext& context) {
   if (!open) return out.failed(open.error());
 
   const StatusReport report(*fd);
-  std::optional<SignalWatch> signals;
+  std::optional<host::SignalWatch> signals;
   std::optional<Progress> progress;
   int signal_status = 0;
   // Before it asks: a signal must find a handler as soon as there is a waiter to take back.

@@ -80,10 +80,6 @@ void show_findings(Output& out, const FileReport& report) {
   }
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 void show_summary(Output& out, const FileReport& report) {
   const plan::Validated& result = report.result;
   const std::size_t errors = result.count(Severity::kError);

@@ -1,7 +1,6 @@
 #include "cli/verbs/workflow_run.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #include "cli/verbs/crew_view.h"
 #include "crew/keeper.h"
 #include "crew/report/report.h"
+#include "host/pipes.h"
+#include "host/process.h"
 #include "plan/plan_file.h"
 
 namespace lockkeeper::cli {
@@ -158,7 +159,7 @@ Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOption
 }
 
 std::vector<std::string> keeper_program(const VerbContext& context, const OpenLocks& open) {
-  std::vector<std::string> words{"/proc/self/exe", "workflow", "keep", "--realm",
+  std::vector<std::string> words{host::own_program(), "workflow", "keep", "--realm",
                                  open.table.realm().root};
   if (context.common().store) {
     words.push_back("--store");
@@ -221,7 +222,7 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
 }
 
 // The three files for people; a report that cannot be written is no reason to forget the run.
-Result<void> write_reports(const crew::Folder& output, const crew::RunRecord& record) {
+Result<void> write_reports(const Folder& output, const crew::RunRecord& record) {
   LK_CHECK(output.write("report.json", service::dump(crew::record_json(record)) + "\n"));
   LK_CHECK(output.write("report.md", crew::record_markdown(record)));
   return output.write("timeline.svg", crew::record_svg(record));
@@ -232,12 +233,12 @@ std::size_t count(const crew::RunRecord& record, Standing standing) {
       std::ranges::count(record.agents, standing, &crew::AgentRecord::standing));
 }
 
-std::string last_log(const crew::Folder& output, const crew::AgentRecord& agent) {
+std::string last_log(const Folder& output, const crew::AgentRecord& agent) {
   return output.path_of(std::string(crew::kAgentsName) + "/" + crew::file_name_for(agent.id) + "/" +
                         std::to_string(agent.attempts.back().number) + "/" + crew::kLogName);
 }
 
-std::optional<Error> trouble(const crew::RunRecord& record, const crew::Folder& output,
+std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
                              const std::string& go_on) {
   const std::size_t failed = count(record, Standing::kFailed);
   const std::size_t skipped = count(record, Standing::kSkipped);
@@ -331,18 +332,16 @@ int workflow_keep(VerbContext& context) {
   context.arguments().word("FOLDER", folder, "the attempt's");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  int kind = 0;
-  socklen_t size = sizeof kind;
-  const bool is_channel = ::getsockopt(crew::kChannelFd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
-                          kind == SOCK_SEQPACKET;
-  if (!is_channel) return context.refuse_usage("is started by workflow run alone");
+  if (!host::is_message_channel(crew::kChannelFd)) {
+    return context.refuse_usage("is started by workflow run alone");
+  }
   ::fcntl(crew::kChannelFd, F_SETFD, FD_CLOEXEC);
   crew::Channel channel{Fd(crew::kChannelFd)};
   const auto refuse = [&](const Error& error) {
     channel.send({{"say", "refused"}, {"message", error.message}});
     return out.failed(error);
   };
-  const auto attempt = crew::Folder::open(folder);
+  const auto attempt = crew::open_run_files(folder);
   if (!attempt) return refuse(attempt.error());
   const auto text = attempt->read(crew::kOrdersName, kOrdersBytesMax);
   if (!text) return refuse(text.error());

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/verbs/list_view.h"
 
 namespace lockkeeper::cli {
@@ -26,15 +27,6 @@ const char* how_name(HowEnded how) {
       return "expired";
   }
   return "released";
-}
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size() && i < kTold; ++i) {
-    text += (i > 0 ? ", " : "") + words[i];
-  }
-  if (words.size() > kTold) text += " and " + std::to_string(words.size() - kTold) + " more";
-  return text;
 }
 
 std::string holder_of(const dialect::workflow::Standing& standing) {
@@ -104,8 +96,8 @@ std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   std::vector<std::string> resources;
   for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
   const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
-  return (renewed ? "renewed " : "locked ") + listed(resources) + " for " + locked.agent + ", " +
-         service::end_text(lease, now_wall_ms) + "\nfile " + locked.path + "\nfence " +
+  return (renewed ? "renewed " : "locked ") + list_of(resources, kTold) + " for " + locked.agent +
+         ", " + service::end_text(lease, now_wall_ms) + "\nfile " + locked.path + "\nfence " +
          std::to_string(lease.fence());
 }
 
@@ -172,7 +164,7 @@ std::vector<Line> status_lines(const Status& status, std::size_t columns) {
     const Style style = !each.file ? Style::kRed : each.expired ? Style::kDim : Style::kPlain;
     rows.push_back(
         {{each.name, style},
-         {scope.empty() ? "-" : listed(scope), style},
+         {scope.empty() ? "-" : list_of(scope, kTold), style},
          {state_of(each), style},
          {holder_of(each), Style::kDim},
          {each.file && !each.file->task_description.empty() ? each.file->task_description : "-",

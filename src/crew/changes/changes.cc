@@ -10,6 +10,7 @@
 
 #include "crew/changes/file_digest.h"
 #include "crew/changes/git_reader.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -125,7 +126,7 @@ bool Comparison::has_content_of(const std::string& path, const FileState& before
   if (before.digest.empty()) return same_on_disk(before, after);
   if (!same_kind(before, after)) return false;
   if (!after.digest.empty()) return before.digest == after.digest;
-  const Fd folder = open_below(top_.get(), folder_of(path));
+  const Fd folder = host::open_below(top_.get(), folder_of(path));
   return folder && file_digest(folder.get(), name_of(path)) == before.digest;
 }
 
@@ -148,7 +149,7 @@ std::optional<Change::Kind> Comparison::compare(const std::string& path, const F
 std::optional<Change::Kind> Comparison::gone(const std::string& path,
                                              const FileState& before) const {
   struct stat found{};
-  const Fd folder = open_below(top_.get(), folder_of(path));
+  const Fd folder = host::open_below(top_.get(), folder_of(path));
   if (!before_.by_git || !folder ||
       ::fstatat(folder.get(), name_of(path).c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 ||
       S_ISDIR(found.st_mode)) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -25,17 +24,6 @@ std::string link_digest(int folder, const std::string& path) {
 }
 
 }  // namespace
-
-Fd open_below(int top, std::string_view path) {
-  constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  Fd at(::openat(top, ".", kFlags));
-  while (at && !path.empty()) {
-    const std::string name(path.substr(0, path.find('/')));
-    path.remove_prefix(std::min(name.size() + 1, path.size()));
-    at = Fd(::openat(at.get(), name.c_str(), kFlags));
-  }
-  return at;
-}
 
 std::string file_digest(int folder, const std::string& name) {
   // Not blocking: it may be a pipe.

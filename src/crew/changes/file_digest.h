@@ -16,10 +16,6 @@ inline std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The folder `path` below `top`, step by step: no symlink on the way is followed, and few
-// descriptors are needed however deep it is. As O_PATH. None: errno says why.
-Fd open_below(int top, std::string_view path);
-
 // SHA-256 of the content of the file `name` in `folder`, or of the target of a symlink. Empty: it
 // cannot be read, is neither, or is larger than kDigestFileBytesMax.
 std::string file_digest(int folder, const std::string& name);

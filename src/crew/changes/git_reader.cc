@@ -1,13 +1,9 @@
 #include "crew/changes/git_reader.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -16,6 +12,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "host/pipes.h"
+#include "host/spawn.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -66,52 +64,6 @@ std::vector<std::string> environment_for(
   return made;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> made;
-  made.reserve(words.size() + 1);
-  for (std::string& word : words) made.push_back(word.data());
-  made.push_back(nullptr);
-  return made;
-}
-
-struct Child {
-  pid_t pid = -1;
-  Fd answer;
-};
-
-// In a process group of its own: Ctrl-C at the terminal is for us to handle, not for git.
-Result<Child> spawn(const std::string& program, std::vector<std::string> words,
-                    std::vector<std::string> environment) {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(errno_error(errno, "pipe", Code::kFailed));
-  Fd reading(pipe[0]);
-  const Fd writing(pipe[1]);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, writing.get(), 1);
-  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  Child child;
-  const int error = ::posix_spawn(&child.pid, program.c_str(), &files, &attributes,
-                                  pointers(words).data(), pointers(environment).data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return fail(errno_error(error, program, Code::kFailed));
-  child.answer = std::move(reading);
-  return child;
-}
-
 // Until the end of the file, the limit, or the end of our patience.
 Result<std::string> read_answer(const Fd& from, const GitLimits& limits) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(limits.patience_ms);
@@ -139,28 +91,25 @@ Result<std::string> read_answer(const Fd& from, const GitLimits& limits) {
   }
 }
 
-// The exit status; -1: killed, or nobody knows.
-int reap(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 }  // namespace
 
 Result<std::string> GitReader::ask(const std::vector<std::string>& words) const {
-  std::vector<std::string> all = {"git", "-C", root_, "--no-pager"};
-  all.insert(all.end(), words.begin(), words.end());
-  LK_ASSIGN(const Child child, spawn(program_, std::move(all), environment_for(root_, settings_)));
-  Result<std::string> answer = read_answer(child.answer, limits_);
-  if (!answer) ::kill(-child.pid, SIGKILL);
-  const int status = reap(child.pid);
+  LK_ASSIGN(host::Pipe pipe, host::make_pipe());
+  host::Program git;
+  git.argv = {program_, "-C", root_, "--no-pager"};
+  git.argv.insert(git.argv.end(), words.begin(), words.end());
+  git.environment = environment_for(root_, settings_);
+  git.in = git.err = host::kNothing;
+  git.out = pipe.writer.get();
+  git.group = host::Program::Group::kOwn;  // Ctrl-C at the terminal is for us to handle
+  LK_ASSIGN(const pid_t pid, host::start_program(git));
+  pipe.writer.reset();
+  Result<std::string> answer = read_answer(pipe.reader, limits_);
+  if (!answer) ::kill(-pid, SIGKILL);
+  const std::optional<int> status = host::wait_for(pid);
   if (answer && status != 0) {
-    return fail(Code::kFailed,
-                "git " + words.front() + " failed in " + quote(root_) +
-                    (status < 0 ? "" : " with exit status " + std::to_string(status)));
+    return fail(Code::kFailed, "git " + words.front() + " failed in " + quote(root_) +
+                                   (status ? " with exit status " + std::to_string(*status) : ""));
   }
   return answer;
 }

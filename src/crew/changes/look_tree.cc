@@ -15,6 +15,7 @@
 #include "crew/changes/changes.h"
 #include "crew/changes/file_digest.h"
 #include "crew/changes/git_reader.h"
+#include "host/file_ops.h"
 #include "realm/git_folder.h"
 
 namespace lockkeeper::crew {
@@ -95,7 +96,7 @@ int Looker::folder_of(std::string_view path) {
   const std::string_view folder = path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
   if (folder != parent_) {
     parent_ = folder;
-    parent_fd_ = open_below(top_.get(), folder);
+    parent_fd_ = host::open_below(top_.get(), folder);
   }
   return parent_fd_.get();
 }
@@ -215,7 +216,7 @@ Result<void> Looker::walk(const std::string& from) {
 }
 
 Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>& open) {
-  const Fd found_folder = open_below(top_.get(), path);
+  const Fd found_folder = host::open_below(top_.get(), path);
   Fd opened;
   if (found_folder) {
     opened = Fd(::openat(found_folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -112,10 +113,6 @@ std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress wor
       return "the feature's pause" + (wait.on.empty() ? "" : ": " + words(wait.on));
   }
   return "";
-}
-
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 }  // namespace lockkeeper::crew

@@ -31,7 +31,4 @@ std::string ending_words(const Attempt& attempt);
 using Dress = std::string (*)(std::string_view);
 std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words);
 
-// "1 file", "3 files".
-std::string counted(std::size_t count, const char* one, const char* many);
-
 }  // namespace lockkeeper::crew

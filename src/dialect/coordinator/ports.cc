@@ -40,16 +40,7 @@ Result<std::uint64_t> number_of(const realm::Environment& env, const char* name,
 // In a session of the table '/' would make a subagent, which shares what its parent holds.
 Result<core::Owner> owner_of(const std::string& session) {
   LK_CHECK(realm::check_agent_name(session, "session"));
-  std::string filed;
-  for (const char c : session) {
-    if (c == '%') {
-      filed += "%25";
-    } else if (c == '/') {
-      filed += "%2F";
-    } else {
-      filed += c;
-    }
-  }
+  const std::string filed = escape_sign(session, '/');
   if (filed.size() > kSessionBytesMax) {
     return fail(Code::kInvalidInput,
                 "session " + quote(session, 60) + ": too long with so many '/' and '%'",
@@ -59,17 +50,7 @@ Result<core::Owner> owner_of(const std::string& session) {
 }
 
 std::string session_of(const core::Owner& owner) {
-  std::string session;
-  for (std::size_t i = 0; i < owner.session.size(); ++i) {
-    const std::string_view rest = std::string_view(owner.session).substr(i);
-    if (rest.starts_with("%25") || rest.starts_with("%2F")) {
-      session += rest.starts_with("%25") ? '%' : '/';
-      i += 2;
-    } else {
-      session += rest.front();
-    }
-  }
-  return session;
+  return unescape_sign(owner.session, '/');
 }
 
 Result<std::vector<key::Resource>> ports_from(std::uint64_t first) {

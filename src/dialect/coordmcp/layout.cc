@@ -21,23 +21,6 @@ constexpr std::string_view kLocksFolder = "locks";
 constexpr std::string_view kAgentFile = "locked_files.json";
 constexpr std::string_view kUnknown = "unknown";
 
-std::string encoded(std::string_view name) {
-  std::string out;
-  for (const char c : name) c == '#' ? out += "%23" : c == '%' ? out += "%25" : out += c;
-  return out;
-}
-
-std::string decoded(std::string_view name) {
-  std::string out;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const std::string_view code = name.substr(i, 3);
-    const bool coded = code == "%23" || code == "%25";
-    out += code == "%23" ? '#' : name[i];
-    if (coded) i += 2;
-  }
-  return out;
-}
-
 std::vector<std::string> split_projects(std::string_view text) {
   std::vector<std::string> projects;
   for (std::string& name : key::split(text, ',')) {
@@ -54,11 +37,6 @@ std::string main_root(const realm::Realm& realm) {
     return dir.substr(0, dir.size() - kGit.size());
   }
   return realm.root;
-}
-
-std::string cut(std::string text, std::size_t most) {
-  if (text.size() > most) text.resize(most);
-  return text;
 }
 
 }  // namespace
@@ -162,7 +140,7 @@ CoordLayout::Place CoordLayout::project_place(const std::string& project) const 
   Place place;
   place.folder = std::string(kAgents) + "/" + std::string(kLocksFolder);
   place.name = project + ".json";
-  place.source = encoded(place.folder + "/" + place.name);
+  place.source = escape_sign(place.folder + "/" + place.name, '#');
   place.shape = Shape::kProject;
   place.session = project;
   return place;
@@ -172,7 +150,7 @@ CoordLayout::Place CoordLayout::agent_place(const std::string& agent) const {
   Place place;
   place.folder = std::string(kAgents) + "/" + agent;
   place.name = kAgentFile;
-  place.source = encoded(place.folder + "/" + place.name);
+  place.source = escape_sign(place.folder + "/" + place.name, '#');
   place.shape = Shape::kAgent;
   place.session = place.folder;
   return place;
@@ -180,7 +158,7 @@ CoordLayout::Place CoordLayout::agent_place(const std::string& agent) const {
 
 Result<CoordLayout::Place> CoordLayout::place_of(const std::string& artefact) const {
   const std::string source = layout::source_of(artefact);
-  const std::vector<std::string> names = key::split(decoded(source), '/');
+  const std::vector<std::string> names = key::split(unescape_sign(source, '#'), '/');
   const bool plain = std::ranges::all_of(names, is_plain_name);
   if (names.size() != 3 || names[0] != kAgents || !plain) {
     return fail(Code::kInvalidInput, quote(artefact) + " is not an entry of CoordMCP's store",
@@ -207,7 +185,7 @@ bool CoordLayout::is_ignored(const Place& place) const {
 Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   std::vector<Place> all;
   for (const std::string& project : projects_) all.push_back(project_place(project));
-  auto agents = ArtefactFolder::open(entry().root, kAgents);
+  auto agents = Folder::open(entry().root, kAgents);
   if (!agents) {
     if (agents.error().code == Code::kNotFound) return all;
     return fail(std::move(agents.error()));
@@ -253,7 +231,7 @@ Result<layout::Seen> CoordLayout::look_at(const std::string& source) {
 Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest& interest,
                                       layout::Seen& seen) {
   if (is_ignored(place)) return true;
-  auto folder = ArtefactFolder::open(entry().root, place.folder);
+  auto folder = Folder::open(entry().root, place.folder);
   if (!folder && folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
   std::optional<FileStamp> own;
   if (folder) {
@@ -300,8 +278,8 @@ layout::Sighting CoordLayout::sighting(const Place& place, const Entry& each,
   lock.path = full_path(place) + "#" + each.key;
   lock.claims = {{resource, core::Mode::kExclusive, 0}};
   lock.owner.agent =
-      cut(each.locked_by.empty() ? std::string(kUnknown) : each.locked_by, kNameBytesMax);
-  lock.owner.session = cut(place.session, kNameBytesMax);
+      cut_utf8(each.locked_by.empty() ? std::string(kUnknown) : each.locked_by, kNameBytesMax);
+  lock.owner.session = cut_utf8(place.session, kNameBytesMax);
   lock.reason = each.reason;
   lock.since_wall_ms = each.locked_at ? each.locked_at->wall_ms() : 0;
   lock.expires_wall_ms = end_of(each);
@@ -355,7 +333,7 @@ bool CoordLayout::elsewhere(const Entry& each) const {
 }
 
 Result<std::optional<LockFile>> CoordLayout::read(const Place& place) const {
-  auto folder = ArtefactFolder::open(entry().root, place.folder);
+  auto folder = Folder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return std::nullopt;
     return fail(std::move(folder.error()));

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "dialect/coordmcp/layout.h"
+#include "host/file_ops.h"
 #include "key/path.h"
 #include "realm/disk_path.h"
 
@@ -107,17 +108,17 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
 
 Result<void> CoordLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::create(entry().root, place.folder));
+  LK_ASSIGN(const Folder folder, Folder::create(entry().root, place.folder));
   const SharedFile shared(folder, place.name, place.shape, context_.clock);
   const std::string name = shared.beside(marker(lease.id));
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (there) return {};  // for another of its entries in the same file
-  return folder.write_new(name, "");
+  return host::write_new(folder, name, "");
 }
 
 Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = ArtefactFolder::open(entry().root, place.folder);
+  auto folder = Folder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return false;
     return fail(std::move(folder.error()));
@@ -129,18 +130,18 @@ Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::str
 
 Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = ArtefactFolder::open(entry().root, place.folder);
+  auto folder = Folder::open(entry().root, place.folder);
   if (!folder) {
     if (folder.error().code == Code::kNotFound) return {};
     return fail(std::move(folder.error()));
   }
   const SharedFile shared(*folder, place.name, place.shape, context_.clock);
-  return folder->remove(shared.beside(marker(lease)));
+  return folder->remove_all(shared.beside(marker(lease)));
 }
 
 Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change& change,
                                     const SharedFile::Buried& buried) {
-  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::create(entry().root, place.folder));
+  LK_ASSIGN(const Folder folder, Folder::create(entry().root, place.folder));
   return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
 }
 
@@ -222,7 +223,7 @@ bool CoordLayout::over_soon(const Entry& each) const {
 
 Result<Removed> CoordLayout::remove(const std::string& artefact, const std::string& identity) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  if (auto folder = ArtefactFolder::open(entry().root, place.folder); !folder) {
+  if (auto folder = Folder::open(entry().root, place.folder); !folder) {
     if (folder.error().code == Code::kNotFound) return Removed::kGone;
     return fail(std::move(folder.error()));
   }

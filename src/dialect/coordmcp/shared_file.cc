@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::dialect::coordmcp {
 namespace {
@@ -53,13 +54,6 @@ constexpr const char* kNote = "note";
 constexpr const char* kGone = "gone";
 constexpr std::int64_t kBuriedForS = 24 * 3600;
 constexpr std::size_t kGravesMax = 2'000;
-
-// Nobody else can open the file until the descriptor is closed, or we are dead: they wait in
-// open(). False: this file system has no leases.
-bool take_lease(int fd) {
-  // Who wants in is told to us by a signal; the usual one would end the process.
-  return ::fcntl(fd, F_SETSIG, SIGURG) == 0 && ::fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
-}
 
 std::string new_name(const SharedFile& file, int turn) {
   return file.beside("new" + std::to_string(turn));
@@ -222,12 +216,12 @@ Result<SharedFile::Verdict> SharedFile::update_locked(const Change& change,
 Result<bool> SharedFile::replace(const Content& before, const std::string& text,
                                  const std::optional<Foreign>& pending, std::string& displaced) {
   const std::string fresh = new_name(*this, turn_);
-  LK_CHECK(folder_.remove(fresh));
+  LK_CHECK(folder_.remove_all(fresh));
   LK_ASSIGN(fresh_, folder_.create_file(fresh, text));
-  leased_ = use_leases_ && take_lease(fresh_.get());
+  leased_ = use_leases_ && host::take_lease(fresh_.get());
   if (!before.there) {
     displaced.clear();
-    return folder_.rename_new(fresh, name_);
+    return host::rename_new(folder_, fresh, name_);
   }
   Note note;
   note.pending = pending.has_value();
@@ -237,7 +231,7 @@ Result<bool> SharedFile::replace(const Content& before, const std::string& text,
   note.wrote = hash64(text);
   note.turn = turn_;
   LK_CHECK(put_whole(beside(kNote), encode(note)));
-  if (auto done = folder_.exchange(fresh, name_); !done) {
+  if (auto done = host::exchange(folder_, fresh, name_); !done) {
     LK_ASSIGN(const std::optional<FileStamp> there, folder_.stamp(name_));
     if (there) return fail(std::move(done.error()));
     return false;
@@ -266,21 +260,21 @@ Result<bool> SharedFile::rewrite(const std::string& text) {
 // A file of ours, in one step: what is there is always whole.
 Result<void> SharedFile::put_whole(const std::string& name, const std::string& bytes) {
   const std::string half = beside("half");
-  LK_CHECK(folder_.remove(half));
-  LK_CHECK(folder_.write_new(half, bytes));
-  LK_ASSIGN(const bool first, folder_.rename_new(half, name));
+  LK_CHECK(folder_.remove_all(half));
+  LK_CHECK(host::write_new(folder_, half, bytes));
+  LK_ASSIGN(const bool first, host::rename_new(folder_, half, name));
   if (first) return {};
-  LK_CHECK(folder_.exchange(half, name));
-  return folder_.remove(half);
+  LK_CHECK(host::exchange(folder_, half, name));
+  return folder_.remove_all(half);
 }
 
 // Something that cannot be parsed was exchanged for ours: it stays where it was, for a person.
 Result<void> SharedFile::put_back(const std::string& ours) {
   const std::string fresh = new_name(*this, turn_);
-  LK_CHECK(folder_.exchange(fresh, name_));
+  LK_CHECK(host::exchange(folder_, fresh, name_));
   fresh_.reset();  // else our own lease kept us out
   LK_ASSIGN(const std::optional<std::string> out, folder_.read(fresh, kFileBytesMax));
-  if (out && *out != ours) LK_CHECK(folder_.exchange(fresh, name_));  // a newer one
+  if (out && *out != ours) LK_CHECK(host::exchange(folder_, fresh, name_));  // a newer one
   return clear();
 }
 
@@ -288,8 +282,8 @@ Result<void> SharedFile::clear() {
   fresh_.reset();  // and with it the lease
   leased_ = false;
   // The note first: without it the others are only drafts.
-  LK_CHECK(folder_.remove(beside(kNote)));
-  for (const int turn : {0, 1}) LK_CHECK(folder_.remove(new_name(*this, turn)));
+  LK_CHECK(folder_.remove_all(beside(kNote)));
+  for (const int turn : {0, 1}) LK_CHECK(folder_.remove_all(new_name(*this, turn)));
   return {};
 }
 
@@ -308,7 +302,7 @@ Result<void> SharedFile::recover() {
   const auto base = LockFile::parse(lost->base, folder_.path_of(name_));
   const auto theirs = LockFile::parse(lost->theirs, folder_.path_of(name_));
   if (!base || !theirs) {  // nobody could read it before either; it is kept
-    LK_CHECK(folder_.rename_new(new_name(*this, note->turn), beside("displaced")));
+    LK_CHECK(host::rename_new(folder_, new_name(*this, note->turn), beside("displaced")));
     return clear();
   }
   turn_ = 1 - note->turn;

@@ -22,8 +22,8 @@
 #include <optional>
 #include <string>
 
-#include "base/artefact_folder.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "dialect/coordmcp/lock_file.h"
 
 namespace lockkeeper::dialect::coordmcp {
@@ -33,7 +33,7 @@ inline constexpr std::size_t kFileBytesMax = 16 << 20;
 class SharedFile {
  public:
   // All must outlive it.
-  SharedFile(const ArtefactFolder& folder, std::string name, Shape shape, const Clock& clock)
+  SharedFile(const Folder& folder, std::string name, Shape shape, const Clock& clock)
       : folder_(folder), name_(std::move(name)), shape_(shape), clock_(clock) {}
 
   // If one of ours was killed at work, what it left is merged: true. One stat where there is none.
@@ -85,7 +85,7 @@ class SharedFile {
   Result<void> clear();
   Result<void> recover();
 
-  const ArtefactFolder& folder_;
+  const Folder& folder_;
   const std::string name_;
   const Shape shape_;
   const Clock& clock_;

@@ -24,7 +24,7 @@ using Verdict = SharedFile::Verdict;
 
 class SharedFileTest : public testing::TestWithParam<bool> {
  protected:
-  SharedFileTest() : at_(*ArtefactFolder::open(folder_.path(), "")) {}
+  SharedFileTest() : at_(*Folder::open(folder_.path(), "")) {}
 
   SharedFile shared() {
     SharedFile file(at_, "p.json", Shape::kProject, clock_);
@@ -84,7 +84,7 @@ class SharedFileTest : public testing::TestWithParam<bool> {
 
   TestFolder folder_;
   SystemClock clock_;
-  ArtefactFolder at_;
+  Folder at_;
 };
 INSTANTIATE_TEST_SUITE_P(Leases, SharedFileTest, testing::Bool(),
                          [](const auto& leases) { return leases.param ? "with" : "without"; });

@@ -1,22 +1,19 @@
 // Removing a lock file that is somebody else's: never by name alone.
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <ctime>
 
 #include "base/fd.h"
 #include "base/text.h"
 #include "dialect/dirlock/lock_file.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
 
-constexpr int kPatienceMs = 2'000;  // for who removes the same file this moment
-constexpr int kStepMs = 5;
+constexpr int kPatienceMs = 2'000;  // for another process that removes the same file
 
 struct File {
   dev_t device = 0;
@@ -34,15 +31,6 @@ File file_of(int fd) {
   struct stat found{};
   static_cast<void>(::fstat(fd, &found));
   return {found.st_dev, found.st_ino};
-}
-
-bool lock_inode(int fd) {
-  for (int waited = 0; ::flock(fd, LOCK_EX | LOCK_NB) != 0; waited += kStepMs) {
-    if (waited >= kPatienceMs) return false;
-    const timespec step{0, kStepMs * 1'000'000L};
-    ::nanosleep(&step, nullptr);
-  }
-  return true;
 }
 
 bool has_bytes(int fd, std::string_view bytes) {
@@ -67,7 +55,7 @@ Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
     if (errno == ELOOP) return Cleared::kChanged;
     return fail(errno_error(errno, "cannot open " + quote(path)));
   }
-  if (!lock_inode(file.get())) {
+  if (lock_exclusively(file.get(), kPatienceMs) != 0) {
     return fail(Code::kStoreBusy, quote(path) + " is being removed by another process",
                 "try again");
   }
@@ -78,20 +66,20 @@ Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
 
   // One name for each inode: who holds its lock is alone with it.
   const std::string aside = "." + name + ".aside-" + std::to_string(judged.inode);
-  if (::renameat2(in.get(), name.c_str(), in.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
-    if (errno == ENOENT) return Cleared::kGone;
-    if (errno == EEXIST) {  // of one that was killed in the middle, long ago
+  if (const int error = host::rename_new_at(in.get(), name, in.get(), aside); error != 0) {
+    if (error == ENOENT) return Cleared::kGone;
+    if (error == EEXIST) {  // of one that was killed in the middle, long ago
       ::unlinkat(in.get(), aside.c_str(), 0);
       return Cleared::kChanged;
     }
-    return fail(errno_error(errno, "cannot remove " + quote(path)));
+    return fail(errno_error(error, "cannot remove " + quote(path)));
   }
   // A tool that removes by name alone may have been faster: then this is not what was judged.
   if (file_at(in.get(), aside) == judged && has_bytes(file.get(), bytes)) {
     ::unlinkat(in.get(), aside.c_str(), 0);
     return Cleared::kDone;
   }
-  if (::renameat2(in.get(), aside.c_str(), in.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+  if (host::rename_new_at(in.get(), aside, in.get(), name) != 0) {
     ::unlinkat(in.get(), aside.c_str(), 0);
   }
   return Cleared::kChanged;

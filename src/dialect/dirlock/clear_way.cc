@@ -51,7 +51,7 @@ Guard::Step Guard::refuse(std::vector<core::Conflict> conflicts) {
 }
 
 Result<Guard::Step> Guard::clear_the_way() {
-  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::open(entry_.root, ""));
+  LK_ASSIGN(const Folder folder, Folder::open(entry_.root, ""));
   std::optional<FoundLock> found;
   for (const std::int64_t until = mono_ms() + kSettleMs;;) {
     LK_ASSIGN(found, read_lock(folder, name_));

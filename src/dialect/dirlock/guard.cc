@@ -166,7 +166,7 @@ void Guard::release_all() {
 // --- holding ------------------------------------------------------------------------------------
 
 std::optional<std::string> Guard::lost_file() {
-  const auto folder = ArtefactFolder::open(entry_.root, "");
+  const auto folder = Folder::open(entry_.root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return std::nullopt;  // cannot tell
     return "the folder for temporary files is gone";

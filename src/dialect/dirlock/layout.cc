@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "dialect/dirlock/worktrees.h"
+#include "host/file_ops.h"
 #include "host/process.h"
 #include "realm/disk_path.h"
 #include "realm/identity.h"
@@ -24,16 +25,8 @@ constexpr long kSettleStepNs = 1'000'000;
 constexpr std::string_view kMachineSpace = "dir";
 
 // Names in another tool's file may be of any length.
-std::string cut(std::string text) {
-  constexpr std::size_t kMost = realm::kNameBytesMax;
-  if (text.size() <= kMost) return text;
-  text.resize(kMost);
-  while (!is_valid_utf8(text)) text.pop_back();
-  return text;
-}
-
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+std::string cut(std::string_view text) {
+  return cut_utf8(text, realm::kNameBytesMax);
 }
 
 std::string prepared_name(const core::LeaseId& lease, const std::string& artefact) {
@@ -158,7 +151,7 @@ Result<layout::Seen> DirLockLayout::look(const layout::Interest& interest) {
   const Wanted wanted = this->wanted(interest);
   seen.complete = wanted.everything;
   if (!wanted.everything && wanted.names.empty()) return seen;
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.assign(wanted.names.begin(), wanted.names.end());
@@ -178,7 +171,7 @@ Result<layout::Seen> DirLockLayout::look(const layout::Interest& interest) {
 
 Result<layout::Seen> DirLockLayout::look_at(const std::string& source) {
   layout::Seen seen;
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.push_back(source);
@@ -189,7 +182,7 @@ Result<layout::Seen> DirLockLayout::look_at(const std::string& source) {
 }
 
 // Their creation and their writing are two steps: between them the file is empty.
-Result<std::optional<FoundLock>> DirLockLayout::read_settled(const ArtefactFolder& folder,
+Result<std::optional<FoundLock>> DirLockLayout::read_settled(const Folder& folder,
                                                              const std::string& name,
                                                              int tries_max) const {
   for (int tries = 0;; ++tries) {
@@ -203,9 +196,8 @@ Result<std::optional<FoundLock>> DirLockLayout::read_settled(const ArtefactFolde
 
 // `by_name`: it is known whose lock this is, so it must be understood (I10). Else a file that
 // cannot be is somebody's of the whole machine, and noted.
-Result<void> DirLockLayout::look_at_one(const ArtefactFolder& folder, const std::string& name,
-                                        bool by_name, const layout::Interest& interest,
-                                        layout::Seen& seen) {
+Result<void> DirLockLayout::look_at_one(const Folder& folder, const std::string& name, bool by_name,
+                                        const layout::Interest& interest, layout::Seen& seen) {
   if (ignored(name)) return {};
   const bool alone = interest.wanted == nullptr && !interest.known;
   auto read = read_settled(folder, name, alone ? kSettleTriesAlone : kSettleTries);
@@ -309,7 +301,7 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
 // A file whose holder is gone blocks nobody, and only a guard removes it: until then there is no
 // place to show this lease.
 bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& artefact) const {
-  const auto folder = ArtefactFolder::open(entry().root, "");
+  const auto folder = Folder::open(entry().root, "");
   if (!folder) return true;  // prepare() says what is wrong
   const auto found = read_lock(*folder, artefact);
   if (!found) return false;
@@ -362,24 +354,25 @@ Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string&
                     "spelling on disk",
                 "rename the folder to its composed (NFC) spelling");
   }
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder) {
     Error error = std::move(folder.error());
     if (error.code == Code::kNotFound) error.code = Code::kStoreUnavailable;
     return fail(std::move(error));
   }
   const std::string name = prepared_name(lease.id, artefact);
-  LK_CHECK(folder->remove(name));
-  return folder->write_new(name, record_text(record));
+  LK_CHECK(folder->remove_all(name));
+  return host::write_new(*folder, name, record_text(record));
 }
 
 Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
                                                  const std::string& artefact,
                                                  const layout::PublishTerms& terms) {
-  LK_ASSIGN(const ArtefactFolder folder, ArtefactFolder::open(entry().root, ""));
+  LK_ASSIGN(const Folder folder, Folder::open(entry().root, ""));
   constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
   for (int tries = 0; tries < kTriesMax; ++tries) {
-    LK_ASSIGN(const bool done, folder.rename_new(prepared_name(lease.id, artefact), artefact));
+    LK_ASSIGN(const bool done,
+              host::rename_new(folder, prepared_name(lease.id, artefact), artefact));
     if (done) return layout::Published::kDone;
     LK_ASSIGN(const std::optional<FoundLock> found, read_lock(folder, artefact));
     if (!found) continue;
@@ -391,7 +384,7 @@ Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
 }
 
 Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return false;
   if (!folder) return fail(std::move(folder.error()));
   LK_ASSIGN(const auto stamp, folder->stamp(prepared_name(lease, artefact)));
@@ -399,14 +392,14 @@ Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::s
 }
 
 Result<void> DirLockLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return {};
   if (!folder) return fail(std::move(folder.error()));
-  return folder->remove(prepared_name(lease, artefact));
+  return folder->remove_all(prepared_name(lease, artefact));
 }
 
 Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string& artefact) {
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return {};
   if (!folder) return fail(std::move(folder.error()));
   LK_ASSIGN(const std::optional<FoundLock> found, read_lock(*folder, artefact));
@@ -416,13 +409,13 @@ Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string&
 
 Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
                                               const std::string& identity) {
-  auto folder = ArtefactFolder::open(entry().root, "");
+  auto folder = Folder::open(entry().root, "");
   if (!folder && folder.error().code == Code::kNotFound) return layout::Removed::kGone;
   if (!folder) return fail(std::move(folder.error()));
   if (identity.empty()) {
     LK_ASSIGN(const auto stamp, folder->stamp(artefact));
     if (!stamp) return layout::Removed::kGone;
-    LK_CHECK(folder->remove(artefact));
+    LK_CHECK(folder->remove_all(artefact));
     return layout::Removed::kDone;
   }
   auto found = read_lock(*folder, artefact);

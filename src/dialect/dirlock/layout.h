@@ -53,10 +53,10 @@ class DirLockLayout final : public layout::Layout {
   Wanted wanted(const layout::Interest& interest) const;
   void want_path(const key::Resource& resource, Wanted& wanted) const;
   bool ignored(const std::string& name) const;
-  Result<void> look_at_one(const ArtefactFolder& folder, const std::string& name, bool by_name,
+  Result<void> look_at_one(const Folder& folder, const std::string& name, bool by_name,
                            const layout::Interest& interest, layout::Seen& seen);
-  Result<std::optional<FoundLock>> read_settled(const ArtefactFolder& folder,
-                                                const std::string& name, int tries_max) const;
+  Result<std::optional<FoundLock>> read_settled(const Folder& folder, const std::string& name,
+                                                int tries_max) const;
   bool place_is_free(const core::Lease& lease, const std::string& artefact) const;
   Result<std::optional<key::Resource>> resource_of(const std::string& cwd) const;
   const std::vector<std::string>& roots() const;

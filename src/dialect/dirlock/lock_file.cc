@@ -96,7 +96,7 @@ bool FoundLock::young(std::int64_t now_ms) const {
   return now_ms - stamp.mtime_ms < kYoungMs && stamp.mtime_ms - now_ms < kYoungMs;
 }
 
-Result<std::optional<FoundLock>> read_lock(const ArtefactFolder& folder, const std::string& name) {
+Result<std::optional<FoundLock>> read_lock(const Folder& folder, const std::string& name) {
   FoundLock found;
   LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
   if (!stamp) return std::nullopt;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/artefact_folder.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "realm/environment.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -59,7 +59,7 @@ struct FoundLock {
 
 // nullopt: nothing is there. A record whose cwd does not belong to the file's name is not
 // understood. store_unavailable: a symlink, no regular file, not readable, or too large.
-Result<std::optional<FoundLock>> read_lock(const ArtefactFolder& folder, const std::string& name);
+Result<std::optional<FoundLock>> read_lock(const Folder& folder, const std::string& name);
 
 enum class Cleared { kDone, kGone, kChanged };  // kChanged: another's is there now, and left alone
 

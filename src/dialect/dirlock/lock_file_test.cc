@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/test_folder.h"
+#include "host/file_ops.h"
 #include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -138,7 +139,7 @@ TEST(LockFile, WhatIsMissingOrMoreIsPassedOver) {
 
 class Place : public testing::Test {
  protected:
-  ArtefactFolder open() const { return std::move(*ArtefactFolder::open(folder_.path(), "")); }
+  Folder open() const { return std::move(*Folder::open(folder_.path(), "")); }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
   TestFolder folder_;
@@ -204,8 +205,8 @@ TEST_F(Place, I1_OfManyWhoClearOneLockExactlyOneDoes) {
         ++cleared;
         LockRecord mine = sample();
         mine.pid = 100 + i;
-        const ArtefactFolder folder = open();
-        if (folder.write_new(name_, record_text(mine))) ++made;
+        const Folder folder = open();
+        if (host::write_new(folder, name_, record_text(mine))) ++made;
       });
     }
     for (std::thread& stealer : stealers) stealer.join();

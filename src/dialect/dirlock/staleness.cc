@@ -53,10 +53,8 @@ Here here(const Clock& clock) {
   Here result;
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (::gethostname(name.data(), name.size() - 1) == 0) result.hostname = name.data();
-  timespec since_boot{};
-  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
   result.now_ms = clock.now().wall_ms;
-  result.boot_ms = result.now_ms - (since_boot.tv_sec * 1'000 + since_boot.tv_nsec / 1'000'000);
+  result.boot_ms = result.now_ms - host::since_boot_ms();
   return result;
 }
 

@@ -4,8 +4,8 @@
 #include <climits>
 #include <cstdlib>
 
-#include "base/artefact_folder.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -23,7 +23,7 @@ std::vector<std::string> worktree_roots(const realm::Realm& realm) {
   std::vector<std::string> roots = {realm.root};
   if (realm.common_dir.empty()) return roots;
   if (realm.common_dir.ends_with("/.git")) add(roots, realm::parent_path(realm.common_dir));
-  const auto folder = ArtefactFolder::open(realm.common_dir, "worktrees");
+  const auto folder = Folder::open(realm.common_dir, "worktrees");
   if (!folder) return roots;
   const auto names = folder->names();
   if (!names) return roots;

@@ -22,12 +22,6 @@ std::string absolute(const std::string& base, const std::string& path) {
   return path.starts_with('/') ? path : realm::join_path(base, path);
 }
 
-std::string joined(const std::vector<std::string>& segments) {
-  std::string path;
-  for (const std::string& segment : segments) path += (path.empty() ? "" : "/") + segment;
-  return path;
-}
-
 void add_once(std::vector<key::Resource>& to, const key::Resource& resource) {
   if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
 }
@@ -84,7 +78,7 @@ std::string MkdirLayout::name_of(const std::vector<std::string>& segments) const
   const auto [own, base] = std::ranges::mismatch(segments, base_segments_);
   std::vector<std::string> relative(static_cast<std::size_t>(base_segments_.end() - base), "..");
   relative.insert(relative.end(), own, segments.end());
-  return sanitised(joined(relative));
+  return sanitised(join(relative, "/"));
 }
 
 std::optional<std::string> MkdirLayout::artefact_of(const key::Resource& resource) const {
@@ -195,14 +189,14 @@ bool MkdirLayout::is_ignored(const Place& place) const {
   return !ignored.empty() && std::ranges::find(ignored, path_of(place)) != ignored.end();
 }
 
-Result<bool> MkdirLayout::look_at_one(const ArtefactFolder& folder, const Place& place,
+Result<bool> MkdirLayout::look_at_one(const Folder& folder, const Place& place,
                                       const layout::Interest& interest, layout::Seen& seen) {
   LK_ASSIGN(const std::optional<FileStamp> own, folder.stamp(place.name));
   if (!own || is_ignored(place)) return false;  // passed over: as if it were not there
   std::int64_t changed_ms = own->mtime_ms;
   RecordWriter stamps;
   stamps.number(own->stamp);
-  LK_ASSIGN(const std::optional<ArtefactFolder> inner, folder.folder(place.name));
+  LK_ASSIGN(const std::optional<Folder> inner, folder.folder_if_any(place.name));
   std::optional<FileStamp> owner;
   if (inner) {
     LK_ASSIGN(owner, inner->stamp(std::string(kOwnerName)));
@@ -235,7 +229,7 @@ Result<bool> MkdirLayout::look_at_one(const ArtefactFolder& folder, const Place&
   return true;
 }
 
-void MkdirLayout::describe(const std::optional<ArtefactFolder>& inner, const FileStamp& own,
+void MkdirLayout::describe(const std::optional<Folder>& inner, const FileStamp& own,
                            layout::Sighting& sighting, std::vector<std::string>& notes) const {
   core::ForeignLock& lock = sighting.lock;
   OwnerLines lines;
@@ -272,7 +266,7 @@ void MkdirLayout::remember_asked(const Place& place, const std::string& source,
 
 Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::Seen& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
-    LK_ASSIGN(const std::optional<ArtefactFolder> folder, open(group));
+    LK_ASSIGN(const std::optional<Folder> folder, open(group));
     if (!folder) continue;
     LK_ASSIGN(std::vector<std::string> names, folder->names());
     std::ranges::sort(names);
@@ -289,7 +283,7 @@ Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::
 Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
                                    const layout::Interest& interest, layout::Seen& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
-    std::optional<ArtefactFolder> folder;
+    std::optional<Folder> folder;
     bool opened = false;
     for (const std::string& source : sources) {
       LK_ASSIGN(const Place place, place_of(source));
@@ -346,7 +340,7 @@ void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::strin
   std::vector<std::string> segments = resource.literal();
   add(name_of(segments));
   add(sanitised("./") + name_of(segments));
-  add(sanitised(base_root_ + "/" + joined(segments)));
+  add(sanitised(base_root_ + "/" + join(segments, "/")));
   while (segments.size() > 1) {
     segments.pop_back();
     add(name_of(segments));

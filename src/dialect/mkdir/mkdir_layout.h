@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/artefact_folder.h"
+#include "base/folder.h"
 #include "dialect/mkdir/names.h"
 #include "layout/layout.h"
 #include "realm/resolve.h"
@@ -70,28 +70,28 @@ class MkdirLayout final : public layout::Layout {
   static Result<Place> place_of(const std::string& artefact);
   std::vector<std::string> in_folders(const std::string& name, Colons colons) const;
   std::vector<key::Resource> resolved(const std::vector<std::string>& paths) const;
-  Result<std::optional<ArtefactFolder>> open(std::string_view below) const;
-  Result<ArtefactFolder> create(std::string_view below) const;
+  Result<std::optional<Folder>> open(std::string_view below) const;
+  Result<Folder> create(std::string_view below) const;
   std::string path_of(const Place& place) const;
   std::string name_of(const std::vector<std::string>& segments) const;
 
   Result<void> look_at_all(const layout::Interest& interest, layout::Seen& seen);
   Result<void> look_for(const std::vector<std::string>& sources, const layout::Interest& interest,
                         layout::Seen& seen);
-  Result<bool> look_at_one(const ArtefactFolder& folder, const Place& place,
+  Result<bool> look_at_one(const Folder& folder, const Place& place,
                            const layout::Interest& interest, layout::Seen& seen);
   std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes) const;
   bool is_ignored(const Place& place) const;
-  void describe(const std::optional<ArtefactFolder>& inner, const FileStamp& own,
+  void describe(const std::optional<Folder>& inner, const FileStamp& own,
                 layout::Sighting& sighting, std::vector<std::string>& notes) const;
   void remember_asked(const Place& place, const std::string& source,
                       const layout::Interest& interest);
   void add_sources(const key::Resource& resource, std::set<std::string>& sources) const;
-  Result<layout::Removed> remove_from(const ArtefactFolder& group, const Place& place,
+  Result<layout::Removed> remove_from(const Folder& group, const Place& place,
                                       const std::string& identity);
-  Result<void> take_away(const ArtefactFolder& locks, const std::string& name);
+  Result<void> take_away(const Folder& locks, const std::string& name);
   std::string new_aside();
-  Result<std::optional<std::string>> identity_at(const ArtefactFolder& folder,
+  Result<std::optional<std::string>> identity_at(const Folder& folder,
                                                  const std::string& name) const;
   Result<std::optional<layout::Published>> publish_once(const core::Lease& lease,
                                                         const Place& place,

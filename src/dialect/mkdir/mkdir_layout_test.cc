@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "dialect/mkdir/owner.h"
+#include "host/file_ops.h"
 #include "realm/test_repository.h"
 
 namespace lockkeeper::dialect::mkdir {
@@ -425,17 +426,17 @@ TEST_F(MkdirLayoutTest, WithoutTheRenameThatNeverReplacesMkdirTakesTheName) {
   files_.folder("repo/x/into");
   files_.write("repo/x/ready/owner", "agent: a\n");
   files_.write("repo/x/file", "text");
-  const auto from = ArtefactFolder::open(files_.at("repo/x"), "");
-  const auto into = ArtefactFolder::open(files_.at("repo/x"), "into");
+  const auto from = Folder::open(files_.at("repo/x"), "");
+  const auto into = Folder::open(files_.at("repo/x"), "into");
   ASSERT_TRUE(from && into);
   files_.folder("repo/x/into/empty");
-  EXPECT_EQ(from->rename_by_steps("ready", *into, "empty"), false);
-  EXPECT_EQ(from->rename_by_steps("ready", *into, "a"), true);
+  EXPECT_EQ(host::rename_by_steps(*from, "ready", *into, "empty"), false);
+  EXPECT_EQ(host::rename_by_steps(*from, "ready", *into, "a"), true);
   EXPECT_TRUE(fs::exists(files_.at("repo/x/into/a/owner")));
-  EXPECT_EQ(from->rename_by_steps("file", *into, "a"), false);
-  EXPECT_EQ(from->rename_by_steps("file", *into, "f"), true);
+  EXPECT_EQ(host::rename_by_steps(*from, "file", *into, "a"), false);
+  EXPECT_EQ(host::rename_by_steps(*from, "file", *into, "f"), true);
   EXPECT_FALSE(fs::exists(files_.at("repo/x/file")));
-  EXPECT_FALSE(from->rename_by_steps("gone", *into, "g"));
+  EXPECT_FALSE(host::rename_by_steps(*from, "gone", *into, "g"));
 }
 
 TEST_F(MkdirLayoutTest, IgnoredLocksAndUnknownOptions) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "dialect/mkdir/mkdir_layout.h"
 #include "dialect/mkdir/owner.h"
+#include "host/file_ops.h"
 
 namespace lockkeeper::dialect::mkdir {
 namespace {
@@ -26,65 +27,65 @@ std::string prepared_name(const core::LeaseId& lease, const std::string& artefac
 
 }  // namespace
 
-Result<std::optional<ArtefactFolder>> MkdirLayout::open(std::string_view below) const {
+Result<std::optional<Folder>> MkdirLayout::open(std::string_view below) const {
   std::string path(kLocksName);
   if (!below.empty()) path += "/" + std::string(below);
-  auto folder = ArtefactFolder::open(entry().root, path);
+  auto folder = Folder::open(entry().root, path);
   if (folder) return std::move(*folder);
   if (folder.error().code == Code::kNotFound) return std::nullopt;
   return fail(std::move(folder.error()));
 }
 
-Result<ArtefactFolder> MkdirLayout::create(std::string_view below) const {
+Result<Folder> MkdirLayout::create(std::string_view below) const {
   const std::string& root = entry().root;
   std::string path(kLocksName);
   if (!below.empty()) path += "/" + std::string(below);
-  auto folder = ArtefactFolder::create(root, path);
+  auto folder = Folder::create(root, path);
   if (folder || folder.error().code != Code::kNotFound || root == "/") return folder;
   const std::string name = root.substr(root.rfind('/') + 1);
-  return ArtefactFolder::create(realm::parent_path(root), name + "/" + path);
+  return Folder::create(realm::parent_path(root), name + "/" + path);
 }
 
 Result<void> MkdirLayout::prepare(const core::Lease& lease, const std::string& artefact) {
-  LK_ASSIGN(const ArtefactFolder locks, create(""));
+  LK_ASSIGN(const Folder locks, create(""));
   const std::string name = prepared_name(lease.id, artefact);
   LK_CHECK(take_away(locks, name));
   LK_CHECK(locks.make_folder(name));
-  LK_ASSIGN(const std::optional<ArtefactFolder> inner, locks.folder(name));
+  LK_ASSIGN(const std::optional<Folder> inner, locks.folder_if_any(name));
   if (!inner) {
     return fail(Code::kStoreUnavailable, quote(locks.path_of(name)) + " vanished as it was made",
                 "is something else clearing " + quote(locks.path()) + "?");
   }
-  const auto written = inner->write_new(std::string(kOwnerName), identity(lease, artefact));
-  if (!written) static_cast<void>(locks.remove(name));
+  const auto written = host::write_new(*inner, std::string(kOwnerName), identity(lease, artefact));
+  if (!written) static_cast<void>(locks.remove_all(name));
   return written;
 }
 
 Result<bool> MkdirLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
-  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<Folder> locks, open(""));
   if (!locks) return false;
   LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(prepared_name(lease, artefact)));
   return there.has_value();
 }
 
 Result<void> MkdirLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
-  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<Folder> locks, open(""));
   if (!locks) return {};
   return take_away(*locks, prepared_name(lease, artefact));
 }
 
 // A folder cannot be emptied and removed in one step. Moved aside first it is nobody's but ours:
 // removed under its name, it could lose its owner file after another of ours has published it.
-Result<void> MkdirLayout::take_away(const ArtefactFolder& locks, const std::string& name) {
+Result<void> MkdirLayout::take_away(const Folder& locks, const std::string& name) {
   LK_ASSIGN(const std::optional<FileStamp> there, locks.stamp(name));
   if (!there) return {};
   const std::string aside = new_aside();
-  const auto moved = locks.rename_new(name, aside);
+  const auto moved = host::rename_new(locks, name, aside);
   if (!moved) {
     LK_ASSIGN(const std::optional<FileStamp> still, locks.stamp(name));
     return still ? fail(moved.error()) : Result<void>();
   }
-  return locks.remove(aside);
+  return locks.remove_all(aside);
 }
 
 std::string MkdirLayout::new_aside() {
@@ -92,11 +93,11 @@ std::string MkdirLayout::new_aside() {
          std::to_string(::getpid()) + "-" + std::to_string(++asides_);
 }
 
-Result<std::optional<std::string>> MkdirLayout::identity_at(const ArtefactFolder& folder,
+Result<std::optional<std::string>> MkdirLayout::identity_at(const Folder& folder,
                                                             const std::string& name) const {
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (!there) return std::nullopt;
-  LK_ASSIGN(const std::optional<ArtefactFolder> inner, folder.folder(name));
+  LK_ASSIGN(const std::optional<Folder> inner, folder.folder_if_any(name));
   if (!inner) return std::string();
   // What cannot be read was not written by us.
   auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
@@ -124,9 +125,9 @@ Result<std::optional<layout::Published>> MkdirLayout::publish_once(
     const core::Lease& lease, const Place& place, const std::string& prepared,
     const std::vector<std::string>& ours) {
   using layout::Published;
-  LK_ASSIGN(const ArtefactFolder locks, create(""));
-  LK_ASSIGN(const ArtefactFolder group, create(place.group));
-  const auto moved = locks.rename_new(prepared, group, place.name);
+  LK_ASSIGN(const Folder locks, create(""));
+  LK_ASSIGN(const Folder group, create(place.group));
+  const auto moved = host::rename_new(locks, prepared, group, place.name);
   if (!moved) {
     LK_ASSIGN(const std::optional<FileStamp> ready, locks.stamp(prepared));
     if (ready) return fail(moved.error());
@@ -136,42 +137,42 @@ Result<std::optional<layout::Published>> MkdirLayout::publish_once(
   LK_ASSIGN(const std::optional<std::string> there, identity_at(group, place.name));
   if (!there) return std::nullopt;
   if (*there == identity(lease, "")) {
-    LK_CHECK(locks.remove(prepared));
+    LK_CHECK(locks.remove_all(prepared));
     return Published::kDone;
   }
   if (std::ranges::find(ours, *there) == ours.end()) return Published::kTaken;
   // One of ours: changed for the new one in one step, and back if it was another's by then.
-  if (!locks.exchange(prepared, group, place.name)) {
+  if (!host::exchange(locks, prepared, group, place.name)) {
     LK_ASSIGN(const layout::Removed removed, remove_from(group, place, *there));
     if (removed == layout::Removed::kForeign) return Published::kTaken;
     return std::nullopt;
   }
   LK_ASSIGN(const std::optional<std::string> out, identity_at(locks, prepared));
   if (out && std::ranges::find(ours, *out) == ours.end()) {
-    LK_CHECK(locks.exchange(prepared, group, place.name));
+    LK_CHECK(host::exchange(locks, prepared, group, place.name));
     return Published::kTaken;
   }
-  LK_CHECK(locks.remove(prepared));
+  LK_CHECK(locks.remove_all(prepared));
   return Published::kDone;
 }
 
 Result<layout::Removed> MkdirLayout::remove(const std::string& artefact,
                                             const std::string& identity) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  LK_ASSIGN(const std::optional<ArtefactFolder> group, open(place.group));
+  LK_ASSIGN(const std::optional<Folder> group, open(place.group));
   if (!group) return layout::Removed::kGone;
   return remove_from(*group, place, identity);
 }
 
-Result<layout::Removed> MkdirLayout::remove_from(const ArtefactFolder& group, const Place& place,
+Result<layout::Removed> MkdirLayout::remove_from(const Folder& group, const Place& place,
                                                  const std::string& identity) {
   using layout::Removed;
   LK_ASSIGN(const std::optional<std::string> there, identity_at(group, place.name));
   if (!there) return Removed::kGone;
   if (!identity.empty() && *there != identity) return Removed::kForeign;
-  LK_ASSIGN(const ArtefactFolder locks, create(""));
+  LK_ASSIGN(const Folder locks, create(""));
   const std::string aside = new_aside();
-  const auto moved = group.rename_new(place.name, locks, aside);
+  const auto moved = host::rename_new(group, place.name, locks, aside);
   if (!moved || !*moved) {
     LK_ASSIGN(const std::optional<FileStamp> still, group.stamp(place.name));
     if (!still) return Removed::kGone;
@@ -183,17 +184,17 @@ Result<layout::Removed> MkdirLayout::remove_from(const ArtefactFolder& group, co
   if (!identity.empty() && out && *out != identity) {
     // Taken by another between the look and the move: back with it. If the name is taken again, the
     // lock that stands there now excludes everybody just as well.
-    LK_ASSIGN(const bool back, locks.rename_new(aside, group, place.name));
-    if (!back) LK_CHECK(locks.remove(aside));
+    LK_ASSIGN(const bool back, host::rename_new(locks, aside, group, place.name));
+    if (!back) LK_CHECK(locks.remove_all(aside));
     return Removed::kForeign;
   }
-  LK_CHECK(locks.remove(aside));
+  LK_CHECK(locks.remove_all(aside));
   return Removed::kDone;
 }
 
 Result<std::size_t> MkdirLayout::tidy() {
   constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to move one folder
-  LK_ASSIGN(const std::optional<ArtefactFolder> locks, open(""));
+  LK_ASSIGN(const std::optional<Folder> locks, open(""));
   if (!locks) return 0;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());
   std::size_t removed = 0;
@@ -207,7 +208,7 @@ Result<std::size_t> MkdirLayout::tidy() {
       if (there) since_ms = there->mtime_ms;
     }
     if (now_ms - since_ms < kLeftMs) continue;
-    LK_CHECK(name.starts_with(kPrepared) ? take_away(*locks, name) : locks->remove(name));
+    LK_CHECK(name.starts_with(kPrepared) ? take_away(*locks, name) : locks->remove_all(name));
     ++removed;
   }
   return removed;

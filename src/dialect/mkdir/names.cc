@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace lockkeeper::dialect::mkdir {
 namespace {
 
@@ -89,31 +91,11 @@ std::vector<std::string> readings_in(std::string_view name, Colons colons,
 }
 
 std::string encoded(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    if (c == '%') {
-      text += "%25";
-    } else if (c == '#') {
-      text += "%23";
-    } else {
-      text += c;
-    }
-  }
-  return text;
+  return escape_sign(name, '#');
 }
 
 std::string decoded(std::string_view name) {
-  std::string text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const std::string_view code = name.substr(i, 3);
-    if (code == "%25" || code == "%23") {
-      text += code == "%25" ? '%' : '#';
-      i += 2;
-    } else {
-      text += name[i];
-    }
-  }
-  return text;
+  return unescape_sign(name, '#');
 }
 
 }  // namespace lockkeeper::dialect::mkdir

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "host/file_ops.h"
 #include "realm/identity.h"
 
 namespace lockkeeper::dialect::workflow {
@@ -71,33 +72,18 @@ bool names_nothing_here(Code code) {
 }  // namespace
 
 std::string artefact_of(std::string_view file_name) {
-  std::string artefact = std::string(kLocksFolder) + "/";
-  for (const char c : file_name) {
-    if (c == '%' || c == '#') {
-      artefact += c == '%' ? "%25" : "%23";
-    } else {
-      artefact += c;
-    }
-  }
-  return artefact;
+  return std::string(kLocksFolder) + "/" + escape_sign(file_name, '#');
 }
 
 std::string file_name_of(std::string_view artefact) {
-  std::string name;
-  for (std::size_t at = artefact.find('/') + 1; at < artefact.size(); ++at) {
-    const std::string_view rest = artefact.substr(at);
-    const bool escaped = rest.starts_with("%25") || rest.starts_with("%23");
-    name += !escaped ? rest[0] : rest[2] == '5' ? '%' : '#';
-    if (escaped) at += 2;
-  }
-  return name;
+  return unescape_sign(artefact.substr(artefact.find('/') + 1), '#');
 }
 
 std::string session_of(const layout::LayoutEntry& entry) {
   return entry.root.size() <= realm::kNameBytesMax ? entry.root : entry.id();
 }
 
-Result<std::optional<ArtefactFolder>> WorkflowLayout::folder() const {
+Result<std::optional<Folder>> WorkflowLayout::folder() const {
   auto opened = Folder::open(entry().root, kLocksFolder);
   if (opened) return std::move(*opened);
   if (opened.error().code == Code::kNotFound) return std::nullopt;
@@ -323,8 +309,8 @@ std::string WorkflowLayout::identity(const core::Lease& lease, const std::string
 Result<void> WorkflowLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const Folder locks, Folder::create(entry().root, kLocksFolder));
   const std::string name = beside(file_name_of(artefact), lease.id, kPrepared);
-  LK_CHECK(locks.remove(name));  // of an earlier attempt
-  return locks.write_new(name, render(lock_file_of(lease)));
+  LK_CHECK(locks.remove_all(name));  // of an earlier attempt
+  return host::write_new(locks, name, render(lock_file_of(lease)));
 }
 
 Result<bool> WorkflowLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
@@ -339,8 +325,8 @@ Result<void> WorkflowLayout::discard(const core::LeaseId& lease, const std::stri
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return {};
   const std::string name = file_name_of(artefact);
-  LK_CHECK(locks->remove(beside(name, lease, kRenewed)));
-  return locks->remove(beside(name, lease, kPrepared));
+  LK_CHECK(locks->remove_all(beside(name, lease, kRenewed)));
+  return locks->remove_all(beside(name, lease, kPrepared));
 }
 
 Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::string& artefact,
@@ -377,7 +363,7 @@ Result<Published> WorkflowLayout::replace(const Folder& folder, const std::strin
                                           const std::vector<std::string>& ours,
                                           bool expired_too) const {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    LK_ASSIGN(const bool done, folder.rename_new(prepared, name));
+    LK_ASSIGN(const bool done, host::rename_new(folder, prepared, name));
     if (done) return Published::kDone;
     LK_ASSIGN(const bool may, is_replaceable(folder, name, ours, name, expired_too));
     if (!may) {
@@ -385,19 +371,19 @@ Result<Published> WorkflowLayout::replace(const Folder& folder, const std::strin
       if (!there) continue;  // removed meanwhile
       return Published::kTaken;
     }
-    if (auto swapped = folder.exchange(prepared, name); !swapped) {
+    if (auto swapped = host::exchange(folder, prepared, name); !swapped) {
       LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
       if (!there) continue;
       return fail(std::move(swapped.error()));
     }
     LK_ASSIGN(const bool displaced, is_replaceable(folder, prepared, ours, name, expired_too));
     if (displaced) {
-      LK_CHECK(folder.remove(prepared));
+      LK_CHECK(folder.remove_all(prepared));
       return Published::kDone;
     }
     // Another's came in between. If ours is gone from its place by now, theirs goes there as new.
-    if (auto back = folder.exchange(prepared, name); !back) {
-      LK_CHECK(folder.rename_new(prepared, name));
+    if (auto back = host::exchange(folder, prepared, name); !back) {
+      LK_CHECK(host::rename_new(folder, prepared, name));
     }
     return Published::kTaken;
   }
@@ -419,10 +405,10 @@ Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string
     now.directories = before.directories;
   }
   const std::string renewed = beside(name, lease.id, kRenewed);
-  LK_CHECK(locks->remove(renewed));
-  LK_CHECK(locks->write_new(renewed, render(now)));
-  if (auto swapped = locks->exchange(renewed, name); !swapped) {
-    LK_CHECK(locks->remove(renewed));
+  LK_CHECK(locks->remove_all(renewed));
+  LK_CHECK(host::write_new(*locks, renewed, render(now)));
+  if (auto swapped = host::exchange(*locks, renewed, name); !swapped) {
+    LK_CHECK(locks->remove_all(renewed));
     LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
     if (!there) return {};  // removed meanwhile: the next look finds that out
     return fail(std::move(swapped.error()));
@@ -430,11 +416,11 @@ Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string
   LK_ASSIGN(const bool displaced,
             is_replaceable(*locks, renewed, {identity_of(before, name)}, name, false));
   if (!displaced) {
-    if (auto back = locks->exchange(renewed, name); !back) {
-      LK_CHECK(locks->rename_new(renewed, name));
+    if (auto back = host::exchange(*locks, renewed, name); !back) {
+      LK_CHECK(host::rename_new(*locks, renewed, name));
     }
   }
-  return locks->remove(renewed);
+  return locks->remove_all(renewed);
 }
 
 Result<Removed> WorkflowLayout::remove(const std::string& artefact, const std::string& identity) {
@@ -444,14 +430,14 @@ Result<Removed> WorkflowLayout::remove(const std::string& artefact, const std::s
   LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
   if (!there) return Removed::kGone;
   if (identity.empty()) {
-    LK_CHECK(locks->remove(name));
+    LK_CHECK(locks->remove_all(name));
     return Removed::kDone;
   }
   LK_ASSIGN(const bool ours, is_replaceable(*locks, name, {identity}, name, false));
   if (!ours) return Removed::kForeign;
   const std::string aside = aside_name(name, identity);
   LK_CHECK(clear_trace(*locks, aside));
-  if (auto moved = locks->rename_new(name, aside); !moved) {
+  if (auto moved = host::rename_new(*locks, name, aside); !moved) {
     LK_ASSIGN(const std::optional<FileStamp> still, locks->stamp(name));
     if (!still) return Removed::kGone;
     return fail(std::move(moved.error()));
@@ -475,12 +461,12 @@ Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string
   if (entry && !*entry) return {};  // somebody else was faster
   const bool ours = entry && aside_name(place, identity_of((*entry)->lock, place)) == name;
   if (!ours) {
-    auto back = folder.rename_new(name, place);
+    auto back = host::rename_new(folder, name, place);
     LK_ASSIGN(const std::optional<FileStamp> still, folder.stamp(name));
     if (!still) return {};
     if (!back) return fail(std::move(back.error()));
   }
-  return folder.remove(name);
+  return folder.remove_all(name);
 }
 
 Result<bool> WorkflowLayout::remove_folder() {
@@ -490,7 +476,7 @@ Result<bool> WorkflowLayout::remove_folder() {
   LK_ASSIGN(const Names all, names());
   for (const std::string& trace : all.traces) {
     LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(trace));
-    if (stamp && now_ms() - stamp->mtime_ms > kLeftBehindMs) LK_CHECK(locks->remove(trace));
+    if (stamp && now_ms() - stamp->mtime_ms > kLeftBehindMs) LK_CHECK(locks->remove_all(trace));
   }
   // Only an empty one: another's lock may appear at any moment.
   if (::rmdir(locks->path().c_str()) == 0 || errno == ENOENT) return true;
@@ -502,7 +488,7 @@ Result<bool> WorkflowLayout::remove_folder() {
 Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::string& name) const {
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (!there || now_ms() - there->mtime_ms < kLeftMs) return {};
-  return folder.remove(name);
+  return folder.remove_all(name);
 }
 
 Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/artefact_folder.h"
+#include "base/folder.h"
 #include "dialect/workflow/lock_file.h"
 #include "layout/layout.h"
 #include "realm/resolve.h"
@@ -73,7 +73,6 @@ class WorkflowLayout final : public layout::Layout {
   static std::string identity_of(const LockFile& lock, const std::string& name);
 
  private:
-  using Folder = ArtefactFolder;
   struct Entry {
     LockFile lock;
     FileStamp stamp;

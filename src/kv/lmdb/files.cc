@@ -118,21 +118,9 @@ Result<void> sync_folder(const std::string& folder) {
 
 Result<void> replace_durably(const std::string& path, std::string_view content,
                              const FilePolicy& policy) {
-  const std::string temporary = path + ".new";
-  ::unlink(temporary.c_str());
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const Fd fd(::open(temporary.c_str(), flags, 0600));
-  if (!fd) return fail(denied(temporary, errno));
-  auto done = give_away(fd.get(), temporary, policy.file_mode, policy);
-  if (done && (!write_all(fd.get(), content) || ::fsync(fd.get()) != 0)) {
-    done = fail(errno_error(errno, temporary));
-  }
-  if (done && ::rename(temporary.c_str(), path.c_str()) != 0) done = fail(errno_error(errno, path));
-  if (!done) {
-    ::unlink(temporary.c_str());
-    return done;
-  }
-  return sync_folder(parent_of(path));
+  return replace_file_durably(
+      path, content,
+      {.mode = policy.file_mode, .uid = policy.uid, .gid = policy.gid, .alone = true});
 }
 
 Result<void> make_folder(const std::string& path, const FilePolicy& policy) {

@@ -45,8 +45,8 @@ Result<bool> is_there(const std::string& path);
 // `policy` is null, else it is created. store_unavailable names the owner if access is denied.
 Result<Fd> open_plain(const std::string& path, bool read_only, const FilePolicy* policy);
 
-// Replaces the file in one step that survives a crash: temporary beside it, fsync, rename, fsync of
-// the folder.
+// Replaces the file in one step that survives a crash. REQUIRES: nobody else replaces it at the
+// same time (the gate is ours).
 Result<void> replace_durably(const std::string& path, std::string_view content,
                              const FilePolicy& policy);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/completion.h"
 #include "mcp/locks/prompts.h"
@@ -196,12 +197,12 @@ Said LockServer::granted(const service::AcquireResult& result) const {
   const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
   said.message = lost_note(result.lost) + (renewed ? "You hold " : "Locked ") +
-                 joined(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
+                 list_of(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
                  service::end_text(result.lease, now_wall_ms()) + ", lease " +
                  result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
   for (const std::string& warning : result.warnings) said.message += ". Warning: " + warning;
   for (const layout::Unmirrored& one : result.unmirrored) {
-    said.message += ". Not seen by other tools: " + joined(one.resources);
+    said.message += ". Not seen by other tools: " + list_of(one.resources);
   }
   said.message += shared ? ". Next: read, then call lock_release"
                          : ". Next: make your changes, then call lock_release";

@@ -1,6 +1,7 @@
 // Giving back, keeping, looking, writing: the tools that take no time.
 #include <algorithm>
 
+#include "base/text.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/server.h"
 #include "service/messages.h"
@@ -19,12 +20,12 @@ std::vector<std::string> names_of(const core::ReleaseReply& reply) {
 }
 
 void add_line(std::string& text, const char* what, const std::vector<std::string>& keys) {
-  if (!keys.empty()) text += what + joined(keys, kKeysTold) + "\n";
+  if (!keys.empty()) text += what + list_of(keys, kKeysTold) + "\n";
 }
 
 // Where it is in the queue is told by its call.
 std::string waiter_text(const core::Waiter& waiter) {
-  return joined(keys_of(waiter.request)) + ": waited for by " +
+  return list_of(keys_of(waiter.request)) + ": waited for by " +
          service::owner_text(waiter.request.owner) + " since " +
          format_time(waiter.request.acquired_wall_ms);
 }
@@ -53,19 +54,19 @@ Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& a
   said.json = service::release_json(*reply);
   if (!left.empty()) said.json["left_queue"] = left;
   std::string& text = said.message;
-  if (!reply->released.empty()) text += "Released " + joined(reply->released) + ". ";
-  if (!left.empty()) text += "Left the queue for " + joined(left) + ". ";
+  if (!reply->released.empty()) text += "Released " + list_of(reply->released) + ". ";
+  if (!left.empty()) text += "Left the queue for " + list_of(left) + ". ";
   if (!reply->not_held.empty()) {
     const auto lost = reclaim_.settle(owner);
     if (lost) put_lost(said, *lost);
-    text += "You do not hold " + joined(reply->not_held) +
+    text += "You do not hold " + list_of(reply->not_held) +
             " (a release takes the key exactly as held). Next: call lock_status";
   } else if (!reply->not_owner.empty()) {
     service::CheckCommand check;
     check.wanted.texts = names_of(*reply);
     const auto others = locks.check(check);
     text += others && !others->conflicts.empty() ? blocked_text(others->conflicts, now_wall_ms())
-                                                 : joined(check.wanted.texts) + " is another's";
+                                                 : list_of(check.wanted.texts) + " is another's";
     text += ". Only its holder releases it. Next: ask with lock_message";
   } else if (reply->released.empty() && left.empty()) {
     text += "You hold nothing. Next: lock_acquire before you change anything";
@@ -96,7 +97,7 @@ Said LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arg
   said.json["renewed"] = std::move(leases["renewed"]);
   for (const core::Lease& each : *renewed) {
     said.message +=
-        "Renewed " + joined(keys_of(each)) + ", " + service::end_text(each, now_wall_ms()) + ". ";
+        "Renewed " + list_of(keys_of(each)) + ", " + service::end_text(each, now_wall_ms()) + ". ";
   }
   if (renewed->empty()) {
     said.message += "You hold nothing. Next: lock_acquire before you change anything";
@@ -218,8 +219,8 @@ Said LockServer::send(const core::Owner& owner, const Json& arguments) {
   said.json = service::messages_json("messages", *sent);
   std::vector<std::string> whom;
   for (const core::Message& each : *sent) whom.push_back(service::owner_text(each.to));
-  said.message =
-      "Sent to " + joined(whom) + ", told at its next call. Next: work on something else meanwhile";
+  said.message = "Sent to " + list_of(whom) +
+                 ", told at its next call. Next: work on something else meanwhile";
   return said;
 }
 

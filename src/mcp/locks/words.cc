@@ -72,15 +72,6 @@ Said trouble(const Error& error) {
   return said;
 }
 
-std::string joined(const std::vector<std::string>& texts, std::size_t most) {
-  std::string all;
-  for (std::size_t i = 0; i < texts.size() && i < most; ++i) {
-    all += (i > 0 ? ", " : "") + texts[i];
-  }
-  if (texts.size() > most) all += " and " + std::to_string(texts.size() - most) + " more";
-  return all;
-}
-
 std::vector<std::string> keys_of(const core::Lease& lease) {
   std::vector<std::string> keys;
   for (const core::Claim& claim : lease.claims) keys.push_back(claim.resource.text());
@@ -153,7 +144,7 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   const core::Lease& lease = listed.lease;
   const bool shared = std::ranges::all_of(
       lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
-  std::string text = joined(keys_of(lease)) + ": held by ";
+  std::string text = list_of(keys_of(lease)) + ": held by ";
   text += lease.foreign ? lease.owner.agent : service::owner_text(lease.owner);
   text += shared ? ", shared" : ", exclusive";
   text += ", since " + format_time(lease.acquired_wall_ms) + ", " +

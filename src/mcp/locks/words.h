@@ -47,8 +47,6 @@ void put_lost(Said& said, const std::vector<core::LostLease>& lost);
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments);
 
 std::vector<std::string> keys_of(const core::Lease& lease);
-// "a, b and 7 more".
-std::string joined(const std::vector<std::string>& texts, std::size_t most = 20);
 
 // "src/a.py: bob (session 4f), exclusive, since …, ends in 58m, process alive, \"JWT\"".
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);

@@ -316,6 +316,25 @@ int open64(const char* path, int flags, ...) {
   return open_as("open64", path, flags, mode);
 }
 
+// The calls relative to a folder are those without one when they name none.
+int openat(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = static_cast<mode_t>(va_arg(rest, int));
+  va_end(rest);
+  if (folder == AT_FDCWD) return open_as("open", path, flags, mode);
+  return real<int (*)(int, const char*, int, ...)>("openat")(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = static_cast<mode_t>(va_arg(rest, int));
+  va_end(rest);
+  if (folder == AT_FDCWD) return open_as("open64", path, flags, mode);
+  return real<int (*)(int, const char*, int, ...)>("openat64")(folder, path, flags, mode);
+}
+
 ssize_t read(int fd, void* bytes, size_t size) {
   if (fd >= kFirst && fails(kReads, "read")) return -1;
   return real<ssize_t (*)(int, void*, size_t)>("read")(fd, bytes, size);
@@ -418,6 +437,17 @@ int unlink(const char* path) {
   const int status = real<int (*)(const char*)>("unlink")(path);
   if (status == 0) traced.note_name(TraceKind::kRemoved, path);
   return status;
+}
+
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  if (from_folder == AT_FDCWD && to_folder == AT_FDCWD) return rename(from, to);
+  return real<int (*)(int, const char*, int, const char*)>("renameat")(from_folder, from, to_folder,
+                                                                       to);
+}
+
+int unlinkat(int folder, const char* path, int flags) {
+  if (folder == AT_FDCWD && flags == 0) return unlink(path);
+  return real<int (*)(int, const char*, int)>("unlinkat")(folder, path, flags);
 }
 
 int mkdir(const char* path, mode_t mode) {

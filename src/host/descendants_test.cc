@@ -1,5 +1,5 @@
 // What a command leaves behind is ended: asked, then killed, with what it starts meanwhile.
-#include "crew/descendants.h"
+#include "host/descendants.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include <functional>
 
-namespace lockkeeper::crew {
+namespace lockkeeper::host {
 namespace {
 
 // Runs `body` in a process of its own, which is no test's parent; its exit status.
@@ -82,4 +82,4 @@ TEST(Descendants, WhoMayNotBeKilledIsLeft) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::crew
+}  // namespace lockkeeper::host

@@ -1,4 +1,4 @@
-#include "crew/descendants.h"
+#include "host/descendants.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "base/fd.h"
 
-namespace lockkeeper::crew {
+namespace lockkeeper::host {
 namespace {
 
 constexpr long kNapNs = 10'000'000;
@@ -99,4 +99,4 @@ std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
   }
 }
 
-}  // namespace lockkeeper::crew
+}  // namespace lockkeeper::host

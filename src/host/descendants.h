@@ -9,9 +9,9 @@
 #include <functional>
 #include <vector>
 
-namespace lockkeeper::crew {
+namespace lockkeeper::host {
 
-// From now on, who loses its parent below this process becomes our child. Once per process.
+// From now on, a process below this one that loses its parent becomes our child. Once per process.
 void adopt_orphans();
 
 // Our children of now, other than `spared`; zombies are reaped and not named.
@@ -23,4 +23,4 @@ std::vector<pid_t> children_besides(const std::vector<pid_t>& spared);
 std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
                          const std::function<void()>& meanwhile = {});
 
-}  // namespace lockkeeper::crew
+}  // namespace lockkeeper::host

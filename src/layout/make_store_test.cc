@@ -6,8 +6,15 @@
 #include "realm/realm.h"
 #include "realm/test_repository.h"
 
-namespace lockkeeper::realm {
+namespace lockkeeper::layout {
 namespace {
+
+using realm::find_realm;
+using realm::look_at_store;
+using realm::machine_realm;
+using realm::Realm;
+using realm::StoreState;
+using realm::TestRepository;
 
 mode_t mode_of(const std::string& path) {
   struct stat info{};
@@ -146,4 +153,4 @@ TEST(StoreFolder, what_cannot_be_seen_is_an_error_and_not_absent) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::realm
+}  // namespace lockkeeper::layout

@@ -1,0 +1,28 @@
+#include "crew/run_files.h"
+
+#include "base/bytes.h"
+#include "base/sha256.h"
+
+namespace lockkeeper::crew {
+
+std::string file_name_for(std::string_view id) {
+  constexpr std::size_t kNameBytes = 100;
+  constexpr std::string_view kHarmless =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  std::string name;
+  for (const char c : id) {
+    const bool harmless =
+        kHarmless.find(c) != std::string_view::npos && !(name.empty() && c == '.');
+    if (harmless) {
+      name += c;
+    } else {
+      name += "%" + to_hex(std::string_view(&c, 1));
+    }
+  }
+  if (name.empty()) return "%";
+  if (name.size() <= kNameBytes) return name;
+  // Two signs: no short name has them in a row.
+  return name.substr(0, kNameBytes - 18) + "%%" + sha256_hex(id).substr(0, 16);
+}
+
+}  // namespace lockkeeper::crew
