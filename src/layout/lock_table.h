@@ -33,6 +33,8 @@ class LockTable final : private core::Prober {
   using Work = std::function<Result<bool>(core::Table&)>;
   Result<kv::Version> write(const Work& work, const std::function<void()>& committed = {});
 
+  using Write = std::function<Result<kv::Version>(const Work&, const std::function<void()>&)>;
+
   // Runs `work` in a read transaction. False: there is no store, hence nothing is locked; nothing
   // was created and `work` did not run.
   using Look = std::function<Result<void>(core::Table&)>;

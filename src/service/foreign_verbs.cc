@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "layout/mirror.h"
+#include "service/acquisition.h"
 #include "service/locks.h"
 
 namespace lockkeeper::service {
@@ -90,35 +91,8 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   request.terms.artefact = name;
   if (request.terms.reason.empty()) request.terms.reason = adopted->terms.reason;
   if (request.terms.task.empty()) request.terms.task = adopted->terms.task;
-  core::AcquireReply reply;
-  const auto version = table_.write([&](core::Table& table) -> Result<bool> {
-    LK_CHECK(mirror.discard_unrecorded(table.state()));
-    LK_CHECK(core::end_foreign(table, {layout->id(), name, adopted->id, 0},
-                               {"ended", "adopted", request.terms.reason, owner_}));
-    // Its source was read before; if it stays another's after all, it must be read again.
-    LK_CHECK(core::put_layout_stamps(table.state(), layout->id(), ""));
-    LK_ASSIGN(reply, table.acquire(request));
-    if (reply.again) return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
-    if (reply.outcome != core::Outcome::kGranted && reply.outcome != core::Outcome::kRenewed) {
-      return fail(Code::kHeld, "others hold some of what " + quote(name) + " covers",
-                  "see: lockkeeper list");
-    }
-    LK_CHECK(mirror.record(table, reply.lease.id));
-    return false;
-  });
-  if (!version) {
-    mirror.discard_unrecorded();
-    return fail(version.error());
-  }
-  reply.stamp(*version);
-  mirror.may_replace(layout->id(), name, there->identity);
-  result.outcome = core::Outcome::kGranted;
-  result.lease = reply.lease;
-  LK_ASSIGN(const bool stands, show(mirror, result));
-  if (!stands) {
-    return fail(Code::kHeld, quote(name) + " changed hands while it was adopted", "try again");
-  }
-  return result;
+  return Acquisition(table_, writer(), {{how, std::move(request), std::move(result)}})
+      .take_over({layout->id(), name, adopted->id, 0}, there->identity);
 }
 
 }  // namespace lockkeeper::service

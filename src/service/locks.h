@@ -84,21 +84,6 @@ class Locks {
                              core::ReleaseReply& total);
   Result<void> release_by_name(const std::vector<key::Resource>& resources,
                                core::ReleaseReply& total, layout::Mirror* mirror);
-  Result<AcquireResult> acquire_once(const AcquireCommand& command, core::AcquireRequest request,
-                                     AcquireResult result, layout::Mirror* mirror);
-  Result<core::AcquireReply> decide(const AcquireCommand& command,
-                                    const core::AcquireRequest& request, AcquireResult& result,
-                                    layout::Mirror* mirror);
-  Result<bool> decide_together(const std::vector<Member>& members,
-                               const std::vector<core::AcquireRequest>& requests,
-                               std::vector<AcquireResult>& results, layout::Mirror& mirror);
-  Result<bool> show_together(layout::Mirror& mirror, std::vector<AcquireResult>& results);
-  Result<bool> look_again(layout::Mirror& mirror, const std::vector<core::Conflict>& conflicts);
-  Result<void> granted_in(core::Table& table, const AcquireCommand& command,
-                          const core::AcquireReply& reply, layout::Mirror* mirror) const;
-  Result<bool> show(layout::Mirror& mirror, AcquireResult& result);
-  Result<AcquireResult> wait(const AcquireCommand& command, AcquireResult result,
-                             core::AcquireReply queued, std::uint64_t word, layout::Mirror* mirror);
   Result<std::vector<core::Lease>> break_foreign(const BreakCommand& command,
                                                  const std::vector<core::LeaseId>& ids);
 
@@ -106,6 +91,7 @@ class Locks {
   Result<kv::Version> write(const layout::LockTable::Work& work,
                             const std::function<void()>& committed = {});
   Result<bool> read(const layout::LockTable::Look& look);
+  layout::LockTable::Write writer();  // write() as a value
 
   layout::LockTable& table_;
   const core::Owner owner_;

@@ -113,6 +113,12 @@ Result<kv::Version> Locks::write(const layout::LockTable::Work& work,
   });
 }
 
+layout::LockTable::Write Locks::writer() {
+  return [this](const layout::LockTable::Work& work, const std::function<void()>& committed) {
+    return write(work, committed);
+  };
+}
+
 Result<bool> Locks::read(const layout::LockTable::Look& look) {
   if (!along_) return table_.read(look);
   return table_.read([&](core::Table& table) -> Result<void> {

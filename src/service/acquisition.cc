@@ -1,0 +1,278 @@
+#include "service/acquisition.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/foreign.h"
+#include "service/wait.h"
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr int kForeignFirstMax = 16;       // grants taken back before we give up
+constexpr int kVerifiedTriesMax = 4;       // looks at what refused it
+constexpr std::size_t kEndedAtOnce = 100;  // to make room in one commit
+
+core::ForeignLock nobody(std::string why) {
+  core::ForeignLock lock;
+  lock.path = std::move(why);
+  lock.owner.agent = "lockkeeper";
+  return lock;
+}
+
+bool is_grant(core::Outcome outcome) {
+  return outcome == core::Outcome::kGranted || outcome == core::Outcome::kRenewed;
+}
+
+void take(AcquireResult& result, core::AcquireReply reply) {
+  result.stood = reply.stood || reply.outcome == core::Outcome::kRenewed;
+  result.outcome = reply.outcome;
+  result.lease = std::move(reply.lease);
+  result.conflicts = std::move(reply.conflicts);
+  result.cycle = std::move(reply.cycle);
+  result.position = reply.position;
+}
+
+std::unexpected<Error> too_much_to_clear() {
+  return fail(Code::kStoreBusy, "the table has too much to clear", "try again");
+}
+
+}  // namespace
+
+Result<std::vector<AcquireResult>> Acquisition::run() {
+  LK_CHECK(mirror_.open_to_write());
+  for (int tries = 0; tries < kForeignFirstMax; ++tries) {
+    const auto decided = decide();
+    if (!decided) {
+      mirror_.discard_unrecorded();
+      return fail(decided.error());
+    }
+    LK_ASSIGN(const bool stands, publish_all());
+    if (stands) {
+      std::vector<AcquireResult> results;
+      for (Part& part : parts_) results.push_back(std::move(part.result));
+      return results;
+    }
+    // Another tool was there first; it is in the table now, so asking again names it.
+    shorten_the_wait();
+  }
+  return fail(Code::kStoreBusy,
+              "other tools took and left it " + std::to_string(kForeignFirstMax) +
+                  " times while this was being decided",
+              "try again");
+}
+
+// One commit has room for several requests only if nothing else is left to do.
+Result<void> Acquisition::clear_the_way() {
+  LK_CHECK(table_.write([](core::Table& table) { return table.maintain(kEndedAtOnce); }));
+  if (!mirror_.any()) return {};
+  LK_CHECK(table_.write([&](core::Table& table) { return mirror_.apply(table); }));
+  return mirror_.settle_missing();
+}
+
+// One decision of the table, with the queue if the one part waits.
+Result<void> Acquisition::decide() {
+  std::vector<core::Claim> wanted;
+  for (const Part& part : parts_) {
+    wanted.insert(wanted.end(), part.request.claims.begin(), part.request.claims.end());
+  }
+  LK_CHECK(mirror_.look(wanted, true));
+  if (together()) LK_CHECK(clear_the_way());
+  for (int tries = 0;; ++tries) {
+    LK_CHECK(decide_once());
+    const bool refused = std::ranges::any_of(
+        replies_, [](const core::AcquireReply& reply) { return !reply.conflicts.empty(); });
+    if (!mirror_.any() || !refused || tries == kVerifiedTriesMax) break;
+    const auto changed = conflicts_changed();
+    // Whoever waits looks for itself, and knows how to leave.
+    if (replies_.front().outcome == core::Outcome::kQueued) break;
+    if (!changed) return fail(changed.error());
+    if (!*changed) break;
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    if (replies_[i].outcome == core::Outcome::kQueued) return wait(part, std::move(replies_[i]));
+    const bool waits = part.command.wait_ms.has_value();
+    take(part.result, std::move(replies_[i]));
+    if (waits && part.result.outcome == core::Outcome::kHeld) {
+      part.result.outcome = core::Outcome::kTimeout;
+    }
+  }
+  return {};
+}
+
+Result<void> Acquisition::decide_once() {
+  const auto version = write_([&](core::Table& table) { return decide_in(table); },
+                              [&] {
+                                std::vector<core::LostLease>& lost = parts_.front().result.lost;
+                                lost.insert(lost.end(), lost_.begin(), lost_.end());
+                              });
+  // An error drops the transaction. One of several was refused, so none is granted.
+  const bool none = !version && together() && version.error().code == Code::kHeld;
+  if (!version) mirror_.discard_unrecorded();
+  if (!version && !none) return fail(version.error());
+  for (core::AcquireReply& reply : replies_) {
+    if (version) reply.stamp(*version);
+    if (none && is_grant(reply.outcome)) reply.outcome = core::Outcome::kHeld;
+  }
+  return {};
+}
+
+Result<bool> Acquisition::decide_in(core::Table& table) {
+  LK_CHECK(mirror_.discard_unrecorded(table.state()));
+  replies_.clear();
+  lost_.clear();
+  LK_ASSIGN(const bool more, mirror_.apply(table));
+  if (more) return true;
+  bool all = true;
+  for (const Part& part : parts_) {
+    LK_ASSIGN(core::AcquireReply reply, table.acquire(part.request));
+    if (reply.again && together()) return too_much_to_clear();
+    if (reply.again) return true;
+    if (is_grant(reply.outcome)) LK_CHECK(record_grant(table, part, reply));
+    all &= is_grant(reply.outcome);
+    replies_.push_back(std::move(reply));
+  }
+  if (together()) return all ? Result<bool>(false) : fail(Code::kHeld, "");
+  LK_ASSIGN(lost_, table.take_lost_notices(parts_.front().request.owner));
+  return false;
+}
+
+// In the granting commit: what it replaces ends, and how it is shown is recorded.
+Result<void> Acquisition::record_grant(core::Table& table, const Part& part,
+                                       const core::AcquireReply& reply) {
+  std::vector<core::LeaseId> replaced = part.command.replaces;
+  std::erase(replaced, reply.lease.id);
+  if (!replaced.empty()) LK_CHECK(table.release_leases(reply.lease.owner, replaced));
+  return mirror_.record(table, reply.lease.id);
+}
+
+// True: what stood in the way has changed on disk, and the table knows.
+Result<bool> Acquisition::conflicts_changed() {
+  std::vector<core::Conflict> conflicts;
+  for (const core::AcquireReply& reply : replies_) {
+    conflicts.insert(conflicts.end(), reply.conflicts.begin(), reply.conflicts.end());
+  }
+  LK_ASSIGN(const bool changed, mirror_.verify(conflicts));
+  if (!changed) return false;
+  LK_CHECK(table_.write([&](core::Table& table) { return mirror_.apply(table); }));
+  LK_CHECK(mirror_.settle_missing());
+  return true;
+}
+
+Result<void> Acquisition::wait(Part& part, core::AcquireReply queued) {
+  Waiting waiting(table_, part.command, std::move(queued), part.request.wake, &mirror_);
+  LK_ASSIGN(Waited waited, waiting.run());
+  take(part.result, std::move(waited.reply));
+  if (part.result.outcome == core::Outcome::kHeld && waited.left) {
+    part.result.outcome = *waited.left;
+  }
+  part.result.waited_ms += waited.ms;
+  return {};
+}
+
+// All of them, or what was granted now is taken back. False: another tool was there first.
+Result<bool> Acquisition::publish_all() {
+  bool stand = true;
+  std::optional<Error> trouble;
+  for (Part& part : parts_) {
+    if (!stand) break;
+    const auto stands = publish(part.result);
+    if (!stands) trouble = stands.error();
+    stand = stands && *stands;
+  }
+  if (stand) return true;
+  if (together()) {
+    for (const Part& part : parts_) {
+      if (part.result.stood) continue;
+      LK_CHECK(mirror_.withdraw(part.result.lease.id, nobody("another of the batch")));
+    }
+    static_cast<void>(mirror_.clean());
+  }
+  if (trouble) return fail(std::move(*trouble));
+  return false;
+}
+
+// After the commit. False: the grant was taken back, because another tool was there first.
+Result<bool> Acquisition::publish(AcquireResult& result) {
+  if (!is_grant(result.outcome)) {
+    if (!mirror_.any()) return true;
+    LK_CHECK(mirror_.settle_missing());
+    LK_CHECK(mirror_.clean());
+    return true;
+  }
+  auto first = mirror_.publish(result.lease, !result.stood);
+  const bool stands = first && !*first;
+  if (stands && !mirror_.any()) return true;
+  // What its holder was told before is not taken back: that another tool came later is on record.
+  if (!stands && !result.stood) {
+    LK_CHECK(take_back(result, first ? **first : nobody(first.error().message)));
+    if (!first) return fail(std::move(first.error()));
+    return false;
+  }
+  result.unmirrored = mirror_.unmirrored(result.lease);
+  // The lease stands whatever comes of the rest, which whoever comes next tries again.
+  if (result.stood) static_cast<void>(mirror_.refresh({result.lease}));
+  static_cast<void>(mirror_.settle_missing());
+  static_cast<void>(mirror_.clean());
+  return true;
+}
+
+Result<void> Acquisition::take_back(const AcquireResult& result, const core::ForeignLock& first) {
+  if (const auto taken_back = mirror_.withdraw(result.lease.id, first); !taken_back) {
+    // It stands in the table, and nobody can say for how long: neither yes nor no (I9).
+    return fail(Code::kUnknown,
+                "it was granted, then " + first.path +
+                    ", and could not be taken back: " + taken_back.error().message,
+                "see whether you hold it: lockkeeper list");
+  }
+  static_cast<void>(mirror_.settle_missing());
+  static_cast<void>(mirror_.clean());
+  return {};
+}
+
+void Acquisition::shorten_the_wait() {
+  Part& part = parts_.front();
+  if (!asked_wait_ms_ || *asked_wait_ms_ == kWaitForEver) return;
+  part.command.wait_ms = std::max<std::int64_t>(0, *asked_wait_ms_ - part.result.waited_ms);
+  part.request.wait = *part.command.wait_ms != 0;
+}
+
+Result<AcquireResult> Acquisition::take_over(const core::KnownForeign& foreign,
+                                             const std::string& identity) {
+  LK_CHECK(mirror_.open_to_write());
+  Part& part = parts_.front();
+  const core::EndedBy adopted{"ended", "adopted", part.request.terms.reason, part.request.owner};
+  core::AcquireReply reply;
+  const auto version = write_(
+      [&](core::Table& table) -> Result<bool> {
+        LK_CHECK(mirror_.discard_unrecorded(table.state()));
+        LK_CHECK(core::end_foreign(table, foreign, adopted));
+        // Its source was read before; if it stays another's after all, it must be read again.
+        LK_CHECK(core::put_layout_stamps(table.state(), foreign.layout, ""));
+        LK_ASSIGN(reply, table.acquire(part.request));
+        if (reply.again) return too_much_to_clear();
+        if (!is_grant(reply.outcome)) {
+          return fail(Code::kHeld,
+                      "others hold some of what " + quote(foreign.artefact) + " covers",
+                      "see: lockkeeper list");
+        }
+        LK_CHECK(mirror_.record(table, reply.lease.id));
+        return false;
+      },
+      {});
+  if (!version) {
+    mirror_.discard_unrecorded();
+    return fail(version.error());
+  }
+  reply.stamp(*version);
+  mirror_.may_replace(foreign.layout, foreign.artefact, identity);
+  part.result.outcome = core::Outcome::kGranted;
+  part.result.lease = std::move(reply.lease);
+  LK_ASSIGN(const bool stands, publish(part.result));
+  if (stands) return std::move(part.result);
+  return fail(Code::kHeld, quote(foreign.artefact) + " changed hands while it was adopted",
+              "try again");
+}
+
+}  // namespace lockkeeper::service
