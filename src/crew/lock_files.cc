@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/registration.h"
 #include "layout/registry.h"
 
 namespace lockkeeper::crew {

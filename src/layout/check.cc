@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "core/shown.h"
 #include "layout/lock.h"
-#include "layout/mirror.h"
+#include "layout/open_layouts.h"
 
 namespace lockkeeper::layout {
 namespace {
@@ -29,24 +29,18 @@ Result<std::vector<Recorded>> live_rows(LockTable& table, const std::string& lay
   return found;
 }
 
-std::optional<Sighting> sighted(const Seen& seen, const std::string& artefact) {
-  for (const Sighting& sighting : seen.sightings) {
-    if (sighting.lock.artefact == artefact) return sighting;
-  }
-  return std::nullopt;
-}
-
 // Nothing: they agree.
 Result<std::optional<LayoutDisagreement>> compare(Layout& layout, const Recorded& recorded,
-                                                  const Seen& seen) {
+                                                  const ScanResult& seen) {
   const core::Shown& row = recorded.row;
   if (seen.shows(row.artefact, row.identity)) return std::nullopt;
   LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
   if (prepared) return std::nullopt;
   const std::string path = layout.entry().root + "/" + row.artefact;
   const std::string whose = "lease " + row.lease.text() + " of " + quote(recorded.owner.agent);
-  const std::optional<Sighting> there = sighted(seen, row.artefact);
-  if (!there) return LayoutDisagreement{path, quote(path) + " is missing; it should show " + whose};
+  const Sighting* const there = seen.find(row.artefact);
+  if (there == nullptr)
+    return LayoutDisagreement{path, quote(path) + " is missing; it should show " + whose};
   return LayoutDisagreement{path, quote(path) + " should show " + whose + " and shows a lock of " +
                                       quote(there->lock.owner.agent)};
 }
@@ -54,19 +48,19 @@ Result<std::optional<LayoutDisagreement>> compare(Layout& layout, const Recorded
 }  // namespace
 
 Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& table) {
-  Mirror mirror(table);
-  LK_CHECK(mirror.open());
+  OpenLayouts layouts(table);
+  LK_CHECK(layouts.open());
   bool any = false;
-  for (const Layout* const layout : mirror.layouts()) {
+  for (const Layout* const layout : layouts.all()) {
     LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
     any |= !rows.empty();
   }
   if (!any) return std::nullopt;
   std::vector<LayoutDisagreement> all;
   LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // nobody is halfway now
-  for (Layout* const layout : mirror.layouts()) {
+  for (Layout* const layout : layouts.all()) {
     LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
-    std::map<std::string, Seen> sources;
+    std::map<std::string, ScanResult> sources;
     for (const Recorded& recorded : rows) {
       const auto [at, unseen] = sources.try_emplace(source_of(recorded.row.artefact));
       if (unseen) {

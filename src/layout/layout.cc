@@ -12,16 +12,22 @@ bool Layout::ignores(const std::string& source) const {
   });
 }
 
-bool Seen::is_over(const std::string& artefact, const std::string& identity) const {
+bool ScanResult::is_over(const std::string& artefact, const std::string& identity) const {
   return std::ranges::any_of(over, [&](const Over& each) {
     return each.artefact == artefact && each.identity == identity;
   });
 }
 
-bool Seen::shows(const std::string& artefact, const std::string& identity) const {
+bool ScanResult::shows(const std::string& artefact, const std::string& identity) const {
   return is_over(artefact, identity) || std::ranges::any_of(sightings, [&](const Sighting& each) {
            return each.lock.artefact == artefact && each.identity == identity;
          });
+}
+
+const Sighting* ScanResult::find(const std::string& artefact) const {
+  const auto found = std::ranges::find(sightings, artefact,
+                                       [](const Sighting& each) { return each.lock.artefact; });
+  return found == sightings.end() ? nullptr : &*found;
 }
 
 std::string source_of(const std::string& artefact) {

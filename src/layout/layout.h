@@ -1,7 +1,7 @@
-// A layout: the files through which another tool's locks are seen and ours are shown to it (design,
-// section 8). A kind (mkdir, workflow, coordmcp, dirlock; src/dialect/) knows one tool's files:
-// their names, their content, the step by which they appear. The mirror (service/mirror.h) decides
-// what is ours, what is foreign and when to write, the same for all kinds.
+// A layout: the files through which another tool's locks are seen and ours are shown to it. A kind
+// (mkdir, workflow, coordmcp, dirlock; src/dialect/) knows one tool's files: their names, their
+// content, the step by which they appear. What is ours, what is another's and when to write is
+// decided the same for all kinds, by Scan and Publisher.
 //
 // A *source* is one thing on disk that is looked at by one stat: a lock folder, a JSON file. An
 // *artefact* is one lock in it: the source itself, or `source#entry` where one file holds many.
@@ -55,7 +55,7 @@ struct Source {
   bool fresh = false;       // younger than 2 s: the next change might not show in the stamp
 };
 
-struct Seen {
+struct ScanResult {
   std::vector<Source> sources;      // those that are there, of what was looked at
   std::vector<Sighting> sightings;  // of the sources that were not known; what is past its own end
                                     // blocks nobody and is left out
@@ -72,11 +72,12 @@ struct Seen {
   // Is that artefact there with that identity? Past its end; in time or past its end.
   bool is_over(const std::string& artefact, const std::string& identity) const;
   bool shows(const std::string& artefact, const std::string& identity) const;
+  const Sighting* find(const std::string& artefact) const;  // null: not seen
 };
 
 // How a lease is shown: the artefacts, and the resources that cannot be.
-struct Showing {
-  std::vector<std::string> artefacts;
+struct Artefacts {
+  std::vector<std::string> names;
   std::vector<std::string> unmirrored;
 };
 
@@ -107,15 +108,15 @@ class Layout {
 
   // Looks. A root that is not there is an empty one. What cannot be read or parsed is
   // store_unavailable, naming the file and `lockkeeper layout ignore`: never "no locks" (I10).
-  virtual Result<Seen> look(const Interest& interest) = 0;
+  virtual Result<ScanResult> look(const Interest& interest) = 0;
   // One source again, in full.
-  virtual Result<Seen> look_at(const std::string& source) = 0;
+  virtual Result<ScanResult> look_at(const std::string& source) = 0;
   // Must it be looked at once more after ours was published? (Their step is check, then write.)
   virtual bool look_after_publishing() const = 0;
 
   // How this lease is to be shown. A lease taken through this layout (lease.layout == id()) has
   // lease.artefact among the artefacts.
-  virtual Showing showing(const core::Lease& lease) const = 0;
+  virtual Artefacts artefacts(const core::Lease& lease) const = 0;
   // Tells our artefact from another's of the same name, from what stands in it: who and since when.
   virtual std::string identity(const core::Lease& lease, const std::string& artefact) const = 0;
 

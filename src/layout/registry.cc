@@ -13,7 +13,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "layout/mirror.h"
+#include "core/foreign.h"
+#include "core/shown.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::layout {
@@ -102,7 +103,70 @@ Result<void> change(LockTable& table,
   return {};
 }
 
-// Absolute and physical; its last name may be missing.
+// Of the settings, as against registered?
+bool from_settings(const LayoutEntry& entry) {
+  return !entry.origin.file.empty();
+}
+
+const LayoutEntry* find_same(const std::vector<LayoutEntry>& entries, const LayoutEntry& entry) {
+  const auto found =
+      std::ranges::find_if(entries, [&](const LayoutEntry& one) { return same_place(one, entry); });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+// Was it switched off by one who died before all was taken away?
+Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
+  bool left = false;
+  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+    LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
+    LK_ASSIGN(const auto mirrored, core::all_shown(open.state(), off.id()));
+    left = !known.empty() || !mirrored.empty();
+    return {};
+  }));
+  return left;
+}
+
+// Steps of unsettled_layouts(): `before` is what the file says.
+
+void find_pending(const std::vector<LayoutEntry>& before, Unsettled& now) {
+  now.pending = std::ranges::any_of(before, &LayoutEntry::pending);
+}
+
+void find_less_in_settings(const std::vector<LayoutEntry>& before, Unsettled& now) {
+  for (const LayoutEntry& was : before) {
+    if (!from_settings(was)) continue;
+    const LayoutEntry* const is = find_same(now.layouts, was);
+    if (is != nullptr && is->mode == was.mode) continue;
+    now.changed = true;
+    now.less.push_back({was, is == nullptr ? LayoutMode::kOff : is->mode});
+  }
+}
+
+Result<void> find_left_behind(LockTable& table, Unsettled& now) {
+  for (const LayoutEntry& is : now.layouts) {
+    if (is.mode != LayoutMode::kOff) continue;
+    LK_ASSIGN(const bool left, left_something(table, is));
+    if (!left) continue;
+    now.less.push_back({is, is.mode});
+    now.less.back().was.mode = LayoutMode::kBoth;
+  }
+  return {};
+}
+
+void find_more_in_settings(const std::vector<LayoutEntry>& before, Unsettled& now) {
+  for (LayoutEntry& is : now.layouts) {
+    const LayoutEntry* const was = find_same(before, is);
+    if (!from_settings(is) || (was != nullptr && is.mode <= was->mode)) continue;
+    now.changed = is.pending = true;
+  }
+}
+
+}  // namespace
+
+bool same_place(const LayoutEntry& a, const LayoutEntry& b) {
+  return a.kind == b.kind && a.root == b.root;
+}
+
 Result<std::string> physical_root(const std::string& typed) {
   const auto resolved = [](const std::string& path) -> std::optional<std::string> {
     std::array<char, PATH_MAX> buffer{};
@@ -127,77 +191,6 @@ Result<std::string> physical_root(const std::string& typed) {
   return realm::join_path(*parent, name);
 }
 
-// Keeps what other tools make out of `git status`. Best effort: locks work without it.
-void exclude_from_git(const realm::Realm& realm, const std::string& root,
-                      const std::string& below) {
-  if (!realm.in_git || realm.common_dir.empty() || below.empty() || !realm.contains(root)) return;
-  const std::string inside = root.substr(realm.root.size());
-  const std::string line = inside + "/" + below;
-  const std::string folder = realm::join_path(realm.common_dir, "info");
-  const std::string path = realm::join_path(folder, "exclude");
-  std::string text = read_file(path).value_or("");
-  if (("\n" + text).find("\n" + line + "\n") != std::string::npos) return;
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  if (!make_folders(folder, 0755)) return;
-  struct stat before{};
-  const bool there = ::stat(path.c_str(), &before) == 0;
-  if (!replace_file_durably(path, text + line + "\n")) return;
-  static_cast<void>(::chmod(path.c_str(), there ? before.st_mode & 0777 : 0644));
-}
-
-bool same_place(const LayoutEntry& a, const LayoutEntry& b) {
-  return a.kind == b.kind && a.root == b.root;
-}
-
-// A layout shows less from now on: what it showed before is taken back.
-Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now,
-                    Mirror::Trouble trouble) {
-  // Of a kind that this program does not know nobody can take anything back.
-  if (now >= was.mode || !table.runtime().layout_kinds.contains(was.kind)) return {};
-  Mirror mirror(table);
-  LK_CHECK(mirror.open({was}));
-  return now == LayoutMode::kOff ? mirror.forget_layout(was.id(), trouble)
-                                 : mirror.hide(was.id(), trouble);
-}
-
-// What is held is shown in layouts that came later, also where who added them died on the way.
-Result<void> show_what_is_held(LockTable& table) {
-  Mirror mirror(table);
-  LK_ASSIGN(const bool any, mirror.open());
-  if (any) {
-    LK_CHECK(mirror.tick());
-    LK_CHECK(mirror.show_existing());
-  }
-  return change(table, [](std::vector<LayoutEntry>& entries) -> Result<bool> {
-    bool changed = false;
-    for (LayoutEntry& entry : entries) changed |= std::exchange(entry.pending, false);
-    return changed;
-  });
-}
-
-// Was it switched off by one who died before all was taken back?
-Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
-  bool left = false;
-  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-    LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
-    LK_ASSIGN(const auto shown, core::all_shown(open.state(), off.id()));
-    left = !known.empty() || !shown.empty();
-    return {};
-  }));
-  return left;
-}
-
-LayoutEntry as_both(LayoutEntry entry) {
-  entry.mode = LayoutMode::kBoth;
-  return entry;
-}
-
-std::unexpected<Error> none_of_that_id(const std::string& id) {
-  return fail(Code::kNotFound, "there is no layout " + quote(id), "see: lockkeeper layout list");
-}
-
-}  // namespace
-
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
                                               const realm::Settings& settings) {
   std::vector<LayoutEntry> all;
@@ -217,7 +210,7 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
     const auto known =
         std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, entry); });
     if (known == all.end()) {
-      if (entry.origin.file.empty()) all.push_back(entry);
+      if (!from_settings(entry)) all.push_back(entry);
     } else {
       known->ignored = entry.ignored;  // the settings say what it is, people what to pass over
     }
@@ -225,84 +218,42 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
   return all;
 }
 
-Result<std::vector<LayoutEntry>> settled_layouts(LockTable& table) {
-  const realm::Realm& realm = table.realm();
-  LK_ASSIGN(std::vector<LayoutEntry> before, registered(realm));
-  if (before.empty() && table.settings().layouts.empty()) return before;
-  LK_ASSIGN(std::vector<LayoutEntry> all, load_layouts(realm, table.settings()));
-  const auto in = [](const std::vector<LayoutEntry>& list, const LayoutEntry& entry) {
-    return std::ranges::find_if(list,
-                                [&](const LayoutEntry& one) { return same_place(one, entry); });
-  };
-  bool changed = false;
-  bool pending = false;
-  std::vector<std::pair<LayoutEntry, LayoutMode>> less;  // as they were, and are
-  for (const LayoutEntry& was : before) {
-    pending |= was.pending;
-    if (was.origin.file.empty()) continue;
-    const auto is = in(all, was);
-    if (is != all.end() && is->mode == was.mode) continue;
-    changed = true;
-    less.emplace_back(was, is == all.end() ? LayoutMode::kOff : is->mode);
-  }
-  for (LayoutEntry& is : all) {
-    bool left = false;
-    if (is.mode == LayoutMode::kOff) {
-      LK_ASSIGN(left, left_something(table, is));
-    }
-    if (left) less.emplace_back(as_both(is), is.mode);
-    const auto was = in(before, is);
-    if (is.origin.file.empty() || (was != before.end() && is.mode <= was->mode)) continue;
-    changed = is.pending = true;
-  }
-  if (!changed && !pending && less.empty()) return all;
-  LK_ASSIGN(const bool store, table.read([](core::Table&) -> Result<void> { return {}; }));
-  if (!store) return all;  // nothing was left anywhere, and nothing is created for it
-  for (const auto& [was, is] : less) {
-    LK_CHECK(retire(table, was, is, Mirror::Trouble::kPassedOver));
-  }
-  if (changed) {
-    LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
-      std::erase_if(entries, [](const LayoutEntry& one) { return !one.origin.file.empty(); });
-      for (const LayoutEntry& is : all) {
-        if (!is.origin.file.empty() && in(entries, is) == entries.end()) entries.push_back(is);
-      }
-      return true;
-    }));
-  }
-  // If not now, then by who comes next: a layout that cannot be read must not keep from releasing.
-  if (changed || pending) static_cast<void>(show_what_is_held(table));
-  return all;
+Result<Unsettled> unsettled_layouts(LockTable& table) {
+  LK_ASSIGN(const std::vector<LayoutEntry> before, registered(table.realm()));
+  Unsettled now;
+  if (before.empty() && table.settings().layouts.empty()) return now;
+  LK_ASSIGN(now.layouts, load_layouts(table.realm(), table.settings()));
+  find_pending(before, now);
+  find_less_in_settings(before, now);
+  LK_CHECK(find_left_behind(table, now));
+  find_more_in_settings(before, now);
+  return now;
 }
 
-Result<std::string> use_layout(LockTable& table, UseLayout use) {
-  LayoutEntry& wanted = use.entry;
-  if (!table.runtime().layout_kinds.contains(wanted.kind)) {
-    std::string known;
-    for (const auto& [kind, make] : table.runtime().layout_kinds) known += " " + kind;
-    return fail(Code::kInvalidInput, quote(wanted.kind) + " is not a kind of layout",
-                "the kinds are:" + known);
-  }
-  LK_ASSIGN(wanted.root, physical_root(wanted.root));
-  const std::string id = wanted.id();
-  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
-  const auto there =
-      std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, wanted); });
-  if (there != all.end() && there->options == wanted.options &&
-      (there->mode == wanted.mode || !there->origin.file.empty())) {
-    if (there->pending) LK_CHECK(show_what_is_held(table));
-    return id;
-  }
-  const LayoutEntry before = there == all.end() ? wanted : *there;
-  Mirror probe(table);  // options that make no sense must not be registered: nothing would work
-  LK_CHECK(probe.open({wanted}));
-  wanted.pending = true;
-  LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
-    const auto old = std::ranges::find_if(
-        entries, [&](const LayoutEntry& one) { return same_place(one, wanted); });
-    if (old != entries.end()) {
-      wanted.ignored = old->ignored;
-      *old = wanted;
+Result<void> note_settings(LockTable& table, const std::vector<LayoutEntry>& layouts) {
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    std::erase_if(entries, from_settings);
+    for (const LayoutEntry& is : layouts) {
+      if (from_settings(is) && find_same(entries, is) == nullptr) entries.push_back(is);
+    }
+    return true;
+  });
+}
+
+Result<void> note_all_shown(LockTable& table) {
+  return change(table, [](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    bool changed = false;
+    for (LayoutEntry& entry : entries) changed |= std::exchange(entry.pending, false);
+    return changed;
+  });
+}
+
+Result<void> put_layout(LockTable& table, LayoutEntry entry) {
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+    for (LayoutEntry& old : entries) {
+      if (!same_place(old, entry)) continue;
+      entry.ignored = old.ignored;
+      old = entry;
       return true;
     }
     if (entries.size() >= kLayoutsMax) {
@@ -311,44 +262,36 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
                       std::to_string(kLayoutsMax),
                   "remove one: lockkeeper layout remove ID");
     }
-    entries.push_back(wanted);
+    entries.push_back(entry);
     return true;
-  }));
-  exclude_from_git(table.realm(), wanted.root, use.exclude);
-  LK_CHECK(retire(table, before, wanted.mode, Mirror::Trouble::kTold));
-  LK_CHECK(show_what_is_held(table));
-  return id;
+  });
 }
 
-Result<void> remove_layout(LockTable& table, const std::string& id) {
-  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
-  const auto there = std::ranges::find(all, id, &LayoutEntry::id);
-  if (there == all.end()) return none_of_that_id(id);
-  if (!there->origin.file.empty()) {
-    return fail(Code::kInvalidInput,
-                "layout " + id + " comes from the settings (" + there->origin.text() + ")",
-                "remove it there, or set its mode to \"off\"");
-  }
-  // First switched off: who records a lease there later sees that, who did before is seen below,
-  // and who dies in between leaves it in the list, to be removed again.
-  LK_CHECK(change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
+Result<void> switch_off(LockTable& table, const std::string& id) {
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     for (LayoutEntry& one : entries) {
       if (one.id() == id) one.mode = LayoutMode::kOff;
     }
     return true;
-  }));
-  LK_CHECK(retire(table, as_both(*there), LayoutMode::kOff, Mirror::Trouble::kTold));
+  });
+}
+
+Result<void> erase_layout(LockTable& table, const std::string& id) {
   return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     return std::erase_if(entries, [&](const LayoutEntry& one) { return one.id() == id; }) > 0;
   });
 }
 
+Result<LayoutEntry> find_layout(const LockTable& table, const std::string& id) {
+  LK_ASSIGN(std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
+  const auto there = std::ranges::find(all, id, &LayoutEntry::id);
+  if (there != all.end()) return std::move(*there);
+  return fail(Code::kNotFound, "there is no layout " + quote(id), "see: lockkeeper layout list");
+}
+
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,
                            bool ignore) {
-  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
-  const auto there = std::ranges::find(all, id, &LayoutEntry::id);
-  if (there == all.end()) return none_of_that_id(id);
-  LayoutEntry entry = *there;
+  LK_ASSIGN(const LayoutEntry entry, find_layout(table, id));
   return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     auto old = std::ranges::find(entries, id, &LayoutEntry::id);
     if (old == entries.end()) old = entries.insert(entries.end(), entry);
@@ -356,40 +299,6 @@ Result<void> ignore_source(LockTable& table, const std::string& id, const std::s
     if (ignore) old->ignored.push_back(source);
     return true;
   });
-}
-
-Result<std::vector<LayoutReport>> layout_reports(LockTable& table) {
-  LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
-  Mirror mirror(table);
-  LK_CHECK(mirror.open());
-  const auto ticked = mirror.tick();
-  std::vector<LayoutReport> reports;
-  for (const LayoutEntry& entry : all) {
-    LayoutReport report;
-    report.entry = entry;
-    if (Layout* const layout = mirror.find(entry.id())) {
-      Interest everything;
-      everything.known = [](const std::string&, std::uint64_t) { return false; };
-      auto seen = layout->look(everything);
-      if (seen) {
-        report.notes = std::move(seen->notes);
-      } else {
-        report.trouble = std::move(seen.error());
-      }
-      LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-        LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), entry.id()));
-        LK_ASSIGN(const auto shown, core::all_shown(open.state(), entry.id()));
-        report.foreign = known.size();
-        report.shown = shown.size();
-        return {};
-      }));
-    }
-    reports.push_back(std::move(report));
-  }
-  const bool explained = std::ranges::any_of(
-      reports, [](const LayoutReport& report) { return report.trouble.has_value(); });
-  if (!ticked && !explained) return fail(ticked.error());
-  return reports;
 }
 
 }  // namespace lockkeeper::layout

@@ -10,7 +10,7 @@
 #include "dialect/kinds.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
-#include "layout/registry.h"
+#include "layout/registration.h"
 #include "layout/test_table.h"
 #include "service/locks.h"
 #include "support/process.h"
@@ -40,15 +40,15 @@ class Interrupted final : public Layout {
   Interrupted(std::unique_ptr<Layout> inner, const BeforePublish& hook)
       : Layout(inner->entry()), inner_(std::move(inner)), hook_(hook) {}
 
-  Result<layout::Seen> look(const layout::Interest& interest) override {
+  Result<layout::ScanResult> look(const layout::Interest& interest) override {
     return inner_->look(interest);
   }
-  Result<layout::Seen> look_at(const std::string& source) override {
+  Result<layout::ScanResult> look_at(const std::string& source) override {
     return inner_->look_at(source);
   }
   bool look_after_publishing() const override { return inner_->look_after_publishing(); }
-  layout::Showing showing(const core::Lease& lease) const override {
-    return inner_->showing(lease);
+  layout::Artefacts artefacts(const core::Lease& lease) const override {
+    return inner_->artefacts(lease);
   }
   std::string identity(const core::Lease& lease, const std::string& artefact) const override {
     return inner_->identity(lease, artefact);

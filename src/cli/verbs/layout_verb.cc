@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "layout/registration.h"
 #include "layout/registry.h"
 #include "realm/disk_path.h"
 
@@ -87,7 +88,7 @@ service::Json report_json(const layout::LayoutReport& report) {
                         {"options", entry.options},
                         {"ignored", entry.ignored},
                         {"foreign", report.foreign},
-                        {"shown", report.shown},
+                        {"shown", report.mirrored},
                         {"notes", report.notes}};
   json["error"] = report.trouble ? service::error_json(*report.trouble) : service::Json();
   return json;
@@ -111,7 +112,7 @@ int layout_list(VerbContext& context) {
     rows.push_back({{report.entry.id()},
                     {layout::layout_mode_name(report.entry.mode)},
                     {std::to_string(report.foreign)},
-                    {std::to_string(report.shown)},
+                    {std::to_string(report.mirrored)},
                     {report.entry.root, Style::kDim}});
   }
   out.object(json);

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "layout/registration.h"
 #include "layout/registry.h"
 #include "realm/disk_path.h"
 #include "realm/identity.h"

@@ -211,16 +211,16 @@ Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   return all;
 }
 
-Result<layout::Seen> CoordLayout::look(const layout::Interest& interest) {
-  layout::Seen seen;
+Result<layout::ScanResult> CoordLayout::look(const layout::Interest& interest) {
+  layout::ScanResult seen;
   LK_ASSIGN(const std::vector<Place> all, places());
   for (const Place& place : all) LK_CHECK(look_at_one(place, interest, seen));
   seen.complete = true;
   return seen;
 }
 
-Result<layout::Seen> CoordLayout::look_at(const std::string& source) {
-  layout::Seen seen;
+Result<layout::ScanResult> CoordLayout::look_at(const std::string& source) {
+  layout::ScanResult seen;
   LK_ASSIGN(const Place place, place_of(source));
   LK_ASSIGN(const bool there, look_at_one(place, {}, seen));
   if (!there) seen.absent.push_back(place.source);
@@ -229,7 +229,7 @@ Result<layout::Seen> CoordLayout::look_at(const std::string& source) {
 
 // False: there is no such file.
 Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest& interest,
-                                      layout::Seen& seen) {
+                                      layout::ScanResult& seen) {
   if (is_ignored(place)) return true;
   auto folder = Folder::open(entry().root, place.folder);
   if (!folder && folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));

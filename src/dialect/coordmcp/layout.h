@@ -51,10 +51,10 @@ class CoordLayout final : public layout::Layout {
   CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext& context,
               std::int64_t timeout_ms);
 
-  Result<layout::Seen> look(const layout::Interest& interest) override;
-  Result<layout::Seen> look_at(const std::string& source) override;
+  Result<layout::ScanResult> look(const layout::Interest& interest) override;
+  Result<layout::ScanResult> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return true; }
-  layout::Showing showing(const core::Lease& lease) const override;
+  layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Published> publish(const core::Lease& lease, const std::string& artefact,
@@ -94,7 +94,7 @@ class CoordLayout final : public layout::Layout {
   Result<std::vector<Place>> places() const;
   Result<std::optional<LockFile>> read(const Place& place) const;
   Result<bool> look_at_one(const Place& place, const layout::Interest& interest,
-                           layout::Seen& seen);
+                           layout::ScanResult& seen);
   std::string path_of(const Entry& entry) const;
   realm::Resolver resolver() const;
   Result<key::Resource> resource_of(const Entry& entry, realm::Resolver& resolver) const;

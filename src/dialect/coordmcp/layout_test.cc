@@ -71,10 +71,10 @@ class CoordLayoutTest : public testing::Test {
     }
     return lease;
   }
-  layout::Seen look() {
+  layout::ScanResult look() {
     const auto seen = layout_->look({});
     EXPECT_TRUE(seen) << (seen ? "" : seen.error().message);
-    return seen.value_or(layout::Seen{});
+    return seen.value_or(layout::ScanResult{});
   }
   std::vector<std::string> claimed() {
     std::vector<std::string> texts;
@@ -85,7 +85,7 @@ class CoordLayoutTest : public testing::Test {
   }
   Published show(const core::Lease& lease, const std::vector<std::string>& ours = {}) {
     Published last = Published::kDone;
-    const std::vector<std::string> artefacts = layout_->showing(lease).artefacts;
+    const std::vector<std::string> artefacts = layout_->artefacts(lease).names;
     for (const std::string& artefact : artefacts) {
       EXPECT_TRUE(layout_->prepare(lease, artefact));
       EXPECT_TRUE(*layout_->is_prepared(lease.id, artefact));
@@ -116,7 +116,7 @@ TEST_F(CoordLayoutTest, BothShapesAreSeen) {
   agent_file("uuid-2", R"({"locks":{"src/b.py":{"file_path":"src/b.py","locked_by":"uuid-2",
     "locked_at":")" + local(1000, 'T') +
                            R"(","reason":"r","expected_duration_minutes":60}}})");
-  const layout::Seen seen = look();
+  const layout::ScanResult seen = look();
   EXPECT_TRUE(seen.complete);
   EXPECT_THAT(seen.sources, SizeIs(2));
   ASSERT_THAT(seen.sightings, SizeIs(2));
@@ -134,7 +134,7 @@ TEST_F(CoordLayoutTest, BothShapesAreSeen) {
 }
 
 TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
-  layout::Seen seen = look();
+  layout::ScanResult seen = look();
   EXPECT_TRUE(seen.complete);
   EXPECT_THAT(seen.sources, IsEmpty());
   EXPECT_THAT(layout_->look_at(kProject)->absent, ElementsAre(kProject));
@@ -145,7 +145,7 @@ TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
 TEST_F(CoordLayoutTest, AnUnchangedFileIsNotRead) {
   project_file(project_entry(in_repo("a"), "x", local(0)));
   clock_.ahead_ms = 10'000;
-  const layout::Seen first = look();
+  const layout::ScanResult first = look();
   ASSERT_THAT(first.sources, SizeIs(1));
   EXPECT_FALSE(first.sources[0].fresh);
   layout::Interest interest;
@@ -201,10 +201,10 @@ TEST_F(CoordLayoutTest, ScopesThatAreFoldersAreFolders) {
 
 TEST_F(CoordLayoutTest, OursStandInBothFilesAndAreKnownAgain) {
   const core::Lease ours = lease({"src/a.py", "docs/", "src/*.c", "db:migration-slot"});
-  const layout::Showing showing = layout_->showing(ours);
-  EXPECT_THAT(showing.artefacts, ElementsAre(kProject + "#" + in_repo("src/a.py"),
-                                             "agents/ann/locked_files.json#src/a.py"));
-  EXPECT_THAT(showing.unmirrored, ElementsAre("docs/", "src/*.c", "db:migration-slot"));
+  const layout::Artefacts artefacts = layout_->artefacts(ours);
+  EXPECT_THAT(artefacts.names, ElementsAre(kProject + "#" + in_repo("src/a.py"),
+                                           "agents/ann/locked_files.json#src/a.py"));
+  EXPECT_THAT(artefacts.unmirrored, ElementsAre("docs/", "src/*.c", "db:migration-slot"));
   EXPECT_EQ(show(ours), Published::kDone);
   const Json project = json(kProject);
   const Json& entry = project["locks"][in_repo("src/a.py")];
@@ -218,7 +218,7 @@ TEST_F(CoordLayoutTest, OursStandInBothFilesAndAreKnownAgain) {
   const Json& adr = agent["locks"]["src/a.py"];
   EXPECT_EQ(adr["file_path"], in_repo("src/a.py"));  // whose src/a.py it is
   EXPECT_EQ(adr["expected_duration_minutes"], 60);
-  const layout::Seen seen = look();
+  const layout::ScanResult seen = look();
   ASSERT_THAT(seen.sightings, SizeIs(2));
   for (const layout::Sighting& sighting : seen.sightings) {
     EXPECT_EQ(sighting.identity, layout_->identity(ours, sighting.lock.artefact));
@@ -234,7 +234,7 @@ TEST_F(CoordLayoutTest, WhatIsShownLastsAsLongAsTheLease) {
   core::Lease ours = lease({"a"});
   ours.expires_wall_ms = ours.acquired_wall_ms + 72 * kHourMs;
   EXPECT_EQ(show(ours), Published::kDone);
-  const layout::Seen seen = look();
+  const layout::ScanResult seen = look();
   EXPECT_GE(seen.sightings[0].lock.expires_wall_ms, ours.expires_wall_ms);
   EXPECT_LE(seen.sightings[0].lock.expires_wall_ms, ours.expires_wall_ms + 3'000);
   core::Lease endless = lease({"b"}, "bob", 2);
@@ -250,7 +250,7 @@ TEST_F(CoordLayoutTest, ARenewalMovesItsEndAndKeepsItsIdentity) {
   show(ours);
   const std::string before = layout_->identity(ours, "");
   ours.expires_wall_ms += 20 * kHourMs;
-  for (const std::string& artefact : layout_->showing(ours).artefacts) {
+  for (const std::string& artefact : layout_->artefacts(ours).names) {
     EXPECT_TRUE(layout_->refresh(ours, artefact));
   }
   for (const layout::Sighting& sighting : look().sightings) {
@@ -308,7 +308,7 @@ TEST_F(CoordLayoutTest, ManyFilesAreWrittenAtOnce) {
   std::vector<std::string> names;
   for (int i = 0; i < 100; ++i) names.push_back("f" + std::to_string(i));
   const core::Lease ours = lease(names);
-  const std::vector<std::string> artefacts = layout_->showing(ours).artefacts;
+  const std::vector<std::string> artefacts = layout_->artefacts(ours).names;
   EXPECT_THAT(artefacts, SizeIs(200));
   for (const std::string& artefact : artefacts) ASSERT_TRUE(layout_->prepare(ours, artefact));
   EXPECT_EQ(*layout_->publish(ours, artefacts[0], {{}, artefacts}), Published::kDone);
@@ -335,7 +335,7 @@ TEST_F(CoordLayoutTest, SessionsAndNamesThatAreNoFolder) {
   show(ours);
   EXPECT_EQ(json(kProject)["locks"][in_repo("a")]["locked_by"], "ann@4f2a");
   for (const char* const agent : {"locks", "..", "a/b", ".hidden"}) {
-    EXPECT_THAT(layout_->showing(lease({"b"}, agent)).artefacts,
+    EXPECT_THAT(layout_->artefacts(lease({"b"}, agent)).names,
                 ElementsAre(kProject + "#" + in_repo("b")))
         << agent;
   }
@@ -352,11 +352,11 @@ TEST_F(CoordLayoutTest, SessionsAndNamesThatAreNoFolder) {
 
 TEST_F(CoordLayoutTest, SeveralProjectsSeeEachLease) {
   use({{"project", "demo,other"}});
-  EXPECT_THAT(layout_->showing(lease({"a"})).artefacts, SizeIs(3));
+  EXPECT_THAT(layout_->artefacts(lease({"a"})).names, SizeIs(3));
   use({});
-  EXPECT_THAT(layout_->showing(lease({"a"})).artefacts,
+  EXPECT_THAT(layout_->artefacts(lease({"a"})).names,
               ElementsAre("agents/ann/locked_files.json#a"));
-  EXPECT_THAT(layout_->showing(lease({"a"}, "..")).unmirrored, ElementsAre("a"));
+  EXPECT_THAT(layout_->artefacts(lease({"a"}, "..")).unmirrored, ElementsAre("a"));
 }
 
 TEST_F(CoordLayoutTest, ADataFolderOfSeveralWorkspaces) {

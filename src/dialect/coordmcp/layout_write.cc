@@ -47,11 +47,11 @@ std::string CoordLayout::agent_key(const key::Resource& resource) const {
   return relative_ && path.starts_with(below) ? path.substr(below.size()) : path;
 }
 
-layout::Showing CoordLayout::showing(const core::Lease& lease) const {
-  layout::Showing showing;
+layout::Artefacts CoordLayout::artefacts(const core::Lease& lease) const {
+  layout::Artefacts artefacts;
   for (const core::Claim& claim : lease.claims) {
     if (claim.resource.kind() != key::Kind::kFile) {
-      showing.unmirrored.push_back(claim.resource.text());
+      artefacts.unmirrored.push_back(claim.resource.text());
       continue;
     }
     std::vector<std::string> shown;
@@ -63,10 +63,10 @@ layout::Showing CoordLayout::showing(const core::Lease& lease) const {
       const Place place = agent_place(lease.owner.agent);
       if (!is_ignored(place)) shown.push_back(place.source + "#" + agent_key(claim.resource));
     }
-    if (shown.empty()) showing.unmirrored.push_back(claim.resource.text());
-    showing.artefacts.insert(showing.artefacts.end(), shown.begin(), shown.end());
+    if (shown.empty()) artefacts.unmirrored.push_back(claim.resource.text());
+    artefacts.names.insert(artefacts.names.end(), shown.begin(), shown.end());
   }
-  return showing;
+  return artefacts;
 }
 
 std::string CoordLayout::identity(const core::Lease& lease, const std::string&) const {

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "layout/registry.h"
+#include "layout/registration.h"
 #include "realm/disk_path.h"
 #include "realm/store_url.h"
 #include "service/report.h"

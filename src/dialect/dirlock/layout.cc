@@ -146,8 +146,8 @@ bool DirLockLayout::ignored(const std::string& name) const {
          std::ranges::find(list, realm::join_path(entry().root, name)) != list.end();
 }
 
-Result<layout::Seen> DirLockLayout::look(const layout::Interest& interest) {
-  layout::Seen seen;
+Result<layout::ScanResult> DirLockLayout::look(const layout::Interest& interest) {
+  layout::ScanResult seen;
   const Wanted wanted = this->wanted(interest);
   seen.complete = wanted.everything;
   if (!wanted.everything && wanted.names.empty()) return seen;
@@ -169,8 +169,8 @@ Result<layout::Seen> DirLockLayout::look(const layout::Interest& interest) {
   return seen;
 }
 
-Result<layout::Seen> DirLockLayout::look_at(const std::string& source) {
-  layout::Seen seen;
+Result<layout::ScanResult> DirLockLayout::look_at(const std::string& source) {
+  layout::ScanResult seen;
   auto folder = Folder::open(entry().root, "");
   if (!folder) {
     if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
@@ -197,7 +197,8 @@ Result<std::optional<FoundLock>> DirLockLayout::read_settled(const Folder& folde
 // `by_name`: it is known whose lock this is, so it must be understood (I10). Else a file that
 // cannot be is somebody's of the whole machine, and noted.
 Result<void> DirLockLayout::look_at_one(const Folder& folder, const std::string& name, bool by_name,
-                                        const layout::Interest& interest, layout::Seen& seen) {
+                                        const layout::Interest& interest,
+                                        layout::ScanResult& seen) {
   if (ignored(name)) return {};
   const bool alone = interest.wanted == nullptr && !interest.known;
   auto read = read_settled(folder, name, alone ? kSettleTriesAlone : kSettleTries);
@@ -309,12 +310,12 @@ bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& a
   return (*found)->record && (*found)->record->identity() == identity(lease, artefact);
 }
 
-layout::Showing DirLockLayout::showing(const core::Lease& lease) const {
-  layout::Showing showing;
+layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
+  layout::Artefacts artefacts;
   const bool through = lease.terms.layout == id();
   if (through) {
-    showing.artefacts.push_back(lease.terms.artefact);
-    return showing;
+    artefacts.names.push_back(lease.terms.artefact);
+    return artefacts;
   }
   // A native `dir:` is a guard's in some repository, and shown from there.
   const std::string folder = context_.realm.machine ? "" : folder_of(lease);
@@ -322,14 +323,14 @@ layout::Showing DirLockLayout::showing(const core::Lease& lease) const {
   if (!folder.empty() && one_spelling && ours_to_see(lease.attachment)) {
     const std::string artefact = lock_name(folder);
     if (place_is_free(lease, artefact)) {
-      showing.artefacts.push_back(artefact);
-      return showing;
+      artefacts.names.push_back(artefact);
+      return artefacts;
     }
   }
   for (const core::Claim& claim : lease.claims) {
-    showing.unmirrored.push_back(claim.resource.text());
+    artefacts.unmirrored.push_back(claim.resource.text());
   }
-  return showing;
+  return artefacts;
 }
 
 LockRecord DirLockLayout::record_of(const core::Lease& lease) const {

@@ -23,13 +23,13 @@ class DirLockLayout final : public layout::Layout {
 
   // For a path: one stat for each folder above it. The folder is read through only where what lies
   // below something is asked for.
-  Result<layout::Seen> look(const layout::Interest& interest) override;
-  Result<layout::Seen> look_at(const std::string& source) override;
+  Result<layout::ScanResult> look(const layout::Interest& interest) override;
+  Result<layout::ScanResult> look_at(const std::string& source) override;
   // Creation is atomic: who comes second fails.
   bool look_after_publishing() const override { return false; }
 
   // Others ask whether a pid lives, so only what is bound to a process by its pid can be shown.
-  layout::Showing showing(const core::Lease& lease) const override;
+  layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
@@ -54,7 +54,7 @@ class DirLockLayout final : public layout::Layout {
   void want_path(const key::Resource& resource, Wanted& wanted) const;
   bool ignored(const std::string& name) const;
   Result<void> look_at_one(const Folder& folder, const std::string& name, bool by_name,
-                           const layout::Interest& interest, layout::Seen& seen);
+                           const layout::Interest& interest, layout::ScanResult& seen);
   Result<std::optional<FoundLock>> read_settled(const Folder& folder, const std::string& name,
                                                 int tries_max) const;
   bool place_is_free(const core::Lease& lease, const std::string& artefact) const;

@@ -62,7 +62,7 @@ class DirLock : public testing::Test {
   key::Resource resource(const std::string& text, const realm::Realm& realm) const {
     return key::parse(text, settings_.key_rules(realm))->resource;
   }
-  Result<layout::Seen> look(const std::string& text) {
+  Result<layout::ScanResult> look(const std::string& text) {
     const std::vector<key::Resource> wanted = {resource(text, realm_)};
     return layout(realm_)->look({&wanted, {}, {}});
   }
@@ -207,8 +207,8 @@ TEST_F(DirLock, WhereADeadHoldersFileStandsANativeLeaseIsNotShown) {
   LockRecord dead = record(repository_.at("repo/src"));
   dead.pid = 2'000'000'000;
   put(dead);
-  EXPECT_TRUE(layout(realm_)->showing(lease("src/")).artefacts.empty());
-  EXPECT_EQ(layout(realm_)->showing(lease("src/")).unmirrored, std::vector<std::string>{"src/"});
+  EXPECT_TRUE(layout(realm_)->artefacts(lease("src/")).names.empty());
+  EXPECT_EQ(layout(realm_)->artefacts(lease("src/")).unmirrored, std::vector<std::string>{"src/"});
 }
 
 TEST_F(DirLock, I10_WhatCannotBeUnderstoodBlocksItsFolder) {
@@ -257,13 +257,13 @@ TEST_F(DirLock, AVanishedFolderIsAnEmptyOne) {
 TEST_F(DirLock, OnlyOneFolderBoundToAProcessIsShown) {
   const auto made = layout(realm_);
   core::Lease mine = lease("src/");
-  EXPECT_EQ(made->showing(mine).artefacts,
+  EXPECT_EQ(made->artefacts(mine).names,
             std::vector<std::string>{lock_name(repository_.at("repo/src"))});
-  EXPECT_TRUE(made->showing(mine).unmirrored.empty());
-  EXPECT_EQ(made->showing(lease("./")).artefacts,
+  EXPECT_TRUE(made->artefacts(mine).unmirrored.empty());
+  EXPECT_EQ(made->artefacts(lease("./")).names,
             std::vector<std::string>{lock_name(repository_.at("repo"))});
   const auto unshown = [&](const core::Lease& lease) {
-    return made->showing(lease).artefacts.empty() && !made->showing(lease).unmirrored.empty();
+    return made->artefacts(lease).names.empty() && !made->artefacts(lease).unmirrored.empty();
   };
   EXPECT_TRUE(unshown(lease("src/a.py")));
   EXPECT_TRUE(unshown(lease("src/**")));
@@ -282,13 +282,13 @@ TEST_F(DirLock, OnlyOneFolderBoundToAProcessIsShown) {
   // Taken through it: under the name it was taken by.
   mine.terms.layout = made->id();
   mine.terms.artefact = "agent-dir-x.lock";
-  EXPECT_EQ(made->showing(mine).artefacts, std::vector<std::string>{"agent-dir-x.lock"});
+  EXPECT_EQ(made->artefacts(mine).names, std::vector<std::string>{"agent-dir-x.lock"});
 }
 
 TEST_F(DirLock, AMachinesOwnFolderLockIsShownWhereItWasTaken) {
   core::Lease native = lease("src/");
   native.claims[0].resource = resource("dir:/x", machine_);
-  EXPECT_TRUE(layout(machine_)->showing(native).artefacts.empty());
+  EXPECT_TRUE(layout(machine_)->artefacts(native).names.empty());
 }
 
 TEST_F(DirLock, OursAppearsWholeAndIsSeenAsOurs) {

@@ -94,23 +94,23 @@ std::optional<std::string> MkdirLayout::artefact_of(const key::Resource& resourc
   return group + "/" + encoded(name);
 }
 
-layout::Showing MkdirLayout::showing(const core::Lease& lease) const {
+layout::Artefacts MkdirLayout::artefacts(const core::Lease& lease) const {
   const bool through = lease.terms.layout == id() && !lease.terms.artefact.empty();
-  layout::Showing showing;
-  if (through) showing.artefacts.push_back(lease.terms.artefact);
-  std::set<std::string> known(showing.artefacts.begin(), showing.artefacts.end());
+  layout::Artefacts artefacts;
+  if (through) artefacts.names.push_back(lease.terms.artefact);
+  std::set<std::string> known(artefacts.names.begin(), artefacts.names.end());
   for (const core::Claim& claim : lease.claims) {
     const std::optional<std::string> artefact = artefact_of(claim.resource);
     const bool chosen = through && artefact == lease.terms.artefact;
     // The document locks no folders: its scripts would not look at such a name.
     const bool shown = artefact && (chosen || claim.resource.kind() != key::Kind::kFolder);
     if (shown) {
-      if (known.insert(*artefact).second) showing.artefacts.push_back(*artefact);
+      if (known.insert(*artefact).second) artefacts.names.push_back(*artefact);
     } else {
-      showing.unmirrored.push_back(claim.resource.text());
+      artefacts.unmirrored.push_back(claim.resource.text());
     }
   }
-  return showing;
+  return artefacts;
 }
 
 std::string MkdirLayout::identity(const core::Lease& lease, const std::string&) const {
@@ -190,7 +190,7 @@ bool MkdirLayout::is_ignored(const Place& place) const {
 }
 
 Result<bool> MkdirLayout::look_at_one(const Folder& folder, const Place& place,
-                                      const layout::Interest& interest, layout::Seen& seen) {
+                                      const layout::Interest& interest, layout::ScanResult& seen) {
   LK_ASSIGN(const std::optional<FileStamp> own, folder.stamp(place.name));
   if (!own || is_ignored(place)) return false;  // passed over: as if it were not there
   std::int64_t changed_ms = own->mtime_ms;
@@ -264,7 +264,7 @@ void MkdirLayout::remember_asked(const Place& place, const std::string& source,
   }
 }
 
-Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::Seen& seen) {
+Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::ScanResult& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
     LK_ASSIGN(const std::optional<Folder> folder, open(group));
     if (!folder) continue;
@@ -281,7 +281,7 @@ Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::
 }
 
 Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
-                                   const layout::Interest& interest, layout::Seen& seen) {
+                                   const layout::Interest& interest, layout::ScanResult& seen) {
   for (const std::string_view group : {kTasks, kFiles}) {
     std::optional<Folder> folder;
     bool opened = false;
@@ -302,8 +302,8 @@ Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
   return {};
 }
 
-Result<layout::Seen> MkdirLayout::look(const layout::Interest& interest) {
-  layout::Seen seen;
+Result<layout::ScanResult> MkdirLayout::look(const layout::Interest& interest) {
+  layout::ScanResult seen;
   wanted_.clear();
   if (interest.wanted != nullptr) {
     for (const key::Resource& resource : *interest.wanted) {
@@ -347,8 +347,8 @@ void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::strin
   }
 }
 
-Result<layout::Seen> MkdirLayout::look_at(const std::string& source) {
-  layout::Seen seen;
+Result<layout::ScanResult> MkdirLayout::look_at(const std::string& source) {
+  layout::ScanResult seen;
   LK_CHECK(look_for({source}, {}, seen));
   return seen;
 }

@@ -30,11 +30,11 @@ class MkdirLayout final : public layout::Layout {
  public:
   MkdirLayout(layout::LayoutEntry entry, const layout::LayoutContext& context);
 
-  Result<layout::Seen> look(const layout::Interest& interest) override;
-  Result<layout::Seen> look_at(const std::string& source) override;
+  Result<layout::ScanResult> look(const layout::Interest& interest) override;
+  Result<layout::ScanResult> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return false; }  // mkdir is one step
 
-  layout::Showing showing(const core::Lease& lease) const override;
+  layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
@@ -75,11 +75,11 @@ class MkdirLayout final : public layout::Layout {
   std::string path_of(const Place& place) const;
   std::string name_of(const std::vector<std::string>& segments) const;
 
-  Result<void> look_at_all(const layout::Interest& interest, layout::Seen& seen);
+  Result<void> look_at_all(const layout::Interest& interest, layout::ScanResult& seen);
   Result<void> look_for(const std::vector<std::string>& sources, const layout::Interest& interest,
-                        layout::Seen& seen);
+                        layout::ScanResult& seen);
   Result<bool> look_at_one(const Folder& folder, const Place& place,
-                           const layout::Interest& interest, layout::Seen& seen);
+                           const layout::Interest& interest, layout::ScanResult& seen);
   std::vector<key::Resource> claimed(const Place& place, std::vector<std::string>& notes) const;
   bool is_ignored(const Place& place) const;
   void describe(const std::optional<Folder>& inner, const FileStamp& own,

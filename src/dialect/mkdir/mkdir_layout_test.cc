@@ -68,12 +68,12 @@ class MkdirLayoutTest : public testing::Test {
     }
     return texts;
   }
-  layout::Seen look(const std::vector<std::string>& texts) {
+  layout::ScanResult look(const std::vector<std::string>& texts) {
     std::vector<key::Resource> wanted;
     for (const std::string& text : texts) wanted.push_back(resource(text));
     const auto seen = layout_->look({&wanted, {}, {}});
     EXPECT_TRUE(seen) << seen.error().message;
-    return seen.value_or(layout::Seen{});
+    return seen.value_or(layout::ScanResult{});
   }
   std::string owner_of(const std::string& name) const {
     return read_file(files_.at(lock(name) + "/owner")).value_or("");
@@ -162,7 +162,7 @@ TEST_F(MkdirLayoutTest, OtherSpellingsMeanTheSameFile) {
     EXPECT_THAT(claims_of(name), ElementsAre("a/b")) << name;
   }
   // `./` and the absolute path are looked for by name, so an acquire meets them at once.
-  const layout::Seen seen = look({"a/b"});
+  const layout::ScanResult seen = look({"a/b"});
   std::vector<std::string> names;
   for (const layout::Source& source : seen.sources) names.push_back(source.name);
   EXPECT_THAT(names, UnorderedElementsAre("files/.__a__b", "files/" + absolute));
@@ -172,7 +172,7 @@ TEST_F(MkdirLayoutTest, AFolderIsLockedByItsNameAndAFileByTheFoldersAboveIt) {
   files_.folder("repo/src/deep");
   foreign("files/src", "x");
   EXPECT_THAT(claims_of("src"), ElementsAre("src/"));
-  const layout::Seen seen = look({"src/deep/a.py"});
+  const layout::ScanResult seen = look({"src/deep/a.py"});
   ASSERT_EQ(seen.sightings.size(), 1U);
   EXPECT_EQ(seen.sightings[0].lock.artefact, "files/src");
   EXPECT_FALSE(seen.complete);
@@ -294,15 +294,15 @@ TEST_F(MkdirLayoutTest, ShowsFilesAndTasksAndSaysWhatItCannotShow) {
   many.claims.push_back({key::parse("db:migration-slot", {})->resource, core::Mode::kShared, 0});
   many.claims.push_back(
       {resource(std::string(200, 'x') + "/" + std::string(200, 'y')), core::Mode::kExclusive, 0});
-  const layout::Showing showing = layout_->showing(many);
-  EXPECT_THAT(showing.artefacts, ElementsAre("files/src__a.py", "tasks/T-1", "files/notes_today"));
-  EXPECT_EQ(showing.unmirrored.size(), 4U);
-  EXPECT_THAT(showing.unmirrored, Contains("docs/"));
+  const layout::Artefacts artefacts = layout_->artefacts(many);
+  EXPECT_THAT(artefacts.names, ElementsAre("files/src__a.py", "tasks/T-1", "files/notes_today"));
+  EXPECT_EQ(artefacts.unmirrored.size(), 4U);
+  EXPECT_THAT(artefacts.unmirrored, Contains("docs/"));
   core::Lease folder = lease("docs/");
   folder.terms.layout = layout_->id();
   folder.terms.artefact = "files/docs";
-  EXPECT_THAT(layout_->showing(folder).artefacts, ElementsAre("files/docs"));
-  EXPECT_THAT(layout_->showing(folder).unmirrored, IsEmpty());
+  EXPECT_THAT(layout_->artefacts(folder).names, ElementsAre("files/docs"));
+  EXPECT_THAT(layout_->artefacts(folder).unmirrored, IsEmpty());
 }
 
 TEST_F(MkdirLayoutTest, PathsAreRelativeToTheFolderThatHoldsSpec) {

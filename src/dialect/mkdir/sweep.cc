@@ -49,14 +49,14 @@ Result<std::vector<TaskLock>> Tasks::list() {
   LK_ASSIGN(const service::ListReply leases, locks_.list({}));
   for (const service::ListedLease& listed : leases.leases) {
     if (listed.lease.foreign || listed.condition.over) continue;
-    for (const std::string& artefact : layout_.showing(listed.lease).artefacts) {
+    for (const std::string& artefact : layout_.artefacts(listed.lease).names) {
       TaskLock lock = lock_of(listed.lease, artefact, layout_);
       lock.alive = listed.condition.alive;
       ours.push_back(artefact + '\0' + layout_.identity(listed.lease, artefact));
       locks.push_back(std::move(lock));
     }
   }
-  LK_ASSIGN(const layout::Seen seen, layout_.look({}));
+  LK_ASSIGN(const layout::ScanResult seen, layout_.look({}));
   for (const layout::Sighting& sighting : seen.sightings) {
     const std::string who = sighting.lock.artefact + '\0' + sighting.identity;
     if (std::ranges::find(ours, who) == ours.end()) locks.push_back(lock_of(sighting.lock));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "layout/registration.h"
 #include "layout/registry.h"
 #include "service/questions.h"
 #include "service/report.h"

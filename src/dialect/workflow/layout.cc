@@ -18,7 +18,7 @@ namespace {
 
 using layout::Published;
 using layout::Removed;
-using layout::Seen;
+using layout::ScanResult;
 
 constexpr std::string_view kPrepared = ".tmp";
 constexpr std::string_view kRenewed = ".new";
@@ -158,8 +158,8 @@ Result<WorkflowLayout::Names> WorkflowLayout::names() const {
   return sorted;
 }
 
-Result<Seen> WorkflowLayout::look(const layout::Interest& interest) {
-  Seen seen;
+Result<ScanResult> WorkflowLayout::look(const layout::Interest& interest) {
+  ScanResult seen;
   // These locks are about paths alone: one that cannot be read is in nobody else's way.
   if (interest.wanted != nullptr &&
       std::ranges::none_of(*interest.wanted, [](const auto& one) { return one.is_path(); })) {
@@ -181,8 +181,8 @@ Result<Seen> WorkflowLayout::look(const layout::Interest& interest) {
   return seen;
 }
 
-Result<Seen> WorkflowLayout::look_at(const std::string& source) {
-  Seen seen;
+Result<ScanResult> WorkflowLayout::look_at(const std::string& source) {
+  ScanResult seen;
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   const std::string name = file_name_of(source);
   if (locks && is_lock(name)) LK_CHECK(see(*locks, name, {}, seen));
@@ -191,7 +191,7 @@ Result<Seen> WorkflowLayout::look_at(const std::string& source) {
 }
 
 Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
-                                 const layout::Interest& interest, Seen& seen) {
+                                 const layout::Interest& interest, ScanResult& seen) {
   const std::string path = folder.path_of(name);
   const std::string artefact = artefact_of(name);
   if (ignores(artefact) || ignores(std::string(kLocksFolder) + "/" + name)) {
@@ -284,22 +284,22 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
 // --- showing
 // --------------------------------------------------------------------------------------
 
-layout::Showing WorkflowLayout::showing(const core::Lease& lease) const {
-  layout::Showing showing;
-  const LockFile lock = lock_file_of(lease, &showing.unmirrored);
+layout::Artefacts WorkflowLayout::artefacts(const core::Lease& lease) const {
+  layout::Artefacts artefacts;
+  const LockFile lock = lock_file_of(lease, &artefacts.unmirrored);
   if (lease.terms.layout == id()) {
-    showing.artefacts = {lease.terms.artefact};
+    artefacts.names = {lease.terms.artefact};
   } else if (!lock.files.empty() || !lock.directories.empty()) {
     // An OUTPUT that is gone is a workflow that is over: it is not made again for others' leases.
     if (::access(entry().root.c_str(), F_OK) == 0) {
-      showing.artefacts = {artefact_of(mirror_name(lease))};
-      return showing;
+      artefacts.names = {artefact_of(mirror_name(lease))};
+      return artefacts;
     }
     for (const std::vector<std::string>* const hidden : {&lock.files, &lock.directories}) {
-      showing.unmirrored.insert(showing.unmirrored.end(), hidden->begin(), hidden->end());
+      artefacts.unmirrored.insert(artefacts.unmirrored.end(), hidden->begin(), hidden->end());
     }
   }
-  return showing;
+  return artefacts;
 }
 
 std::string WorkflowLayout::identity(const core::Lease& lease, const std::string& artefact) const {

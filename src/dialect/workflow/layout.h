@@ -41,11 +41,11 @@ class WorkflowLayout final : public layout::Layout {
   WorkflowLayout(layout::LayoutEntry entry, const layout::LayoutContext& context)
       : Layout(std::move(entry)), context_(context) {}
 
-  Result<layout::Seen> look(const layout::Interest& interest) override;
-  Result<layout::Seen> look_at(const std::string& source) override;
+  Result<layout::ScanResult> look(const layout::Interest& interest) override;
+  Result<layout::ScanResult> look_at(const std::string& source) override;
   bool look_after_publishing() const override { return true; }
 
-  layout::Showing showing(const core::Lease& lease) const override;
+  layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
@@ -81,7 +81,7 @@ class WorkflowLayout final : public layout::Layout {
   Result<std::optional<Entry>> read_entry(const Folder& folder, const std::string& name) const;
   Result<std::optional<Entry>> try_entry(const Folder& folder, const std::string& name) const;
   Result<void> see(const Folder& folder, const std::string& name, const layout::Interest& interest,
-                   layout::Seen& seen);
+                   layout::ScanResult& seen);
   Result<layout::Sighting> sighting(const std::string& name, const std::string& path,
                                     const Entry& entry, std::vector<std::string>& notes);
   Result<std::optional<key::Resource>> resource(const std::string& text, bool is_folder,

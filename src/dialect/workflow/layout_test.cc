@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using layout::Published;
 using layout::Removed;
-using layout::Seen;
+using layout::ScanResult;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
@@ -87,7 +87,7 @@ class WorkflowFolder : public testing::Test {
   void show(const core::Lease& lease, const std::vector<std::string>& ours = {},
             Published expected = Published::kDone) {
     WorkflowLayout layout = this->layout();
-    for (const std::string& artefact : layout.showing(lease).artefacts) {
+    for (const std::string& artefact : layout.artefacts(lease).names) {
       ASSERT_TRUE(layout.prepare(lease, artefact));
       const auto published = layout.publish(lease, artefact, {ours, {}});
       ASSERT_TRUE(published) << published.error().message;
@@ -353,7 +353,7 @@ TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
   for (const bool through : {true, false}) {
     core::Lease ours = lease("a", {"src/a.ts", "src/b.ts"});
     if (!through) ours.terms.layout.clear();
-    const std::string artefact = layout().showing(ours).artefacts.at(0);
+    const std::string artefact = layout().artefacts(ours).names.at(0);
     const std::string identity = layout().identity(ours, artefact);
     show(ours);
     ours.claims.pop_back();
@@ -425,21 +425,21 @@ TEST_F(WorkflowFolder, OtherLeasesAreShownUnderNamesOfTheirOwn) {
   core::Lease native = lease("backend", {"src/a.ts", "src/**/*.h", "api:GET /v1/x"});
   native.terms.layout.clear();
   native.terms.artefact.clear();
-  const layout::Showing showing = layout().showing(native);
-  EXPECT_THAT(showing.artefacts, ElementsAre("locks/backend.lk-1a2b3c4d.lock"));
-  EXPECT_THAT(showing.unmirrored, ElementsAre("src/**/*.h", "api:GET /v1/x"));
+  const layout::Artefacts artefacts = layout().artefacts(native);
+  EXPECT_THAT(artefacts.names, ElementsAre("locks/backend.lk-1a2b3c4d.lock"));
+  EXPECT_THAT(artefacts.unmirrored, ElementsAre("src/**/*.h", "api:GET /v1/x"));
   show(native);
   EXPECT_EQ(parse_lock_file(text_of("backend.lk-1a2b3c4d.lock"))->files.size(), 1U);
   native.claims.erase(native.claims.begin());
-  EXPECT_TRUE(layout().showing(native).artefacts.empty());
+  EXPECT_TRUE(layout().artefacts(native).names.empty());
 }
 
 TEST_F(WorkflowFolder, AnOutputThatIsGoneIsNotMadeAgain) {
   core::Lease native = lease("backend", {"src/a.ts", "lib/"});
   native.terms.layout.clear();
   fs::remove_all(files_.at("repo/out"));
-  EXPECT_TRUE(layout().showing(native).artefacts.empty());
-  EXPECT_THAT(layout().showing(native).unmirrored, ElementsAre("src/a.ts", "lib/"));
+  EXPECT_TRUE(layout().artefacts(native).names.empty());
+  EXPECT_THAT(layout().artefacts(native).unmirrored, ElementsAre("src/a.ts", "lib/"));
 }
 
 TEST_F(WorkflowFolder, NamesTellLocksTracesAndTheRest) {

@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 #include "dialect/workflow/workflow.h"
 #include "layout/artefact_rows.h"
+#include "layout/registration.h"
 #include "layout/registry.h"
 #include "service/questions.h"
 

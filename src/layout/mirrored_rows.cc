@@ -1,4 +1,4 @@
-#include "layout/shown_rows.h"
+#include "layout/mirrored_rows.h"
 
 #include <algorithm>
 
@@ -30,6 +30,10 @@ std::pair<std::string, std::string> split_place(const std::string& place) {
   return {place.substr(0, end), end == std::string::npos ? "" : place.substr(end + 1)};
 }
 
+bool taken_through(const core::Lease& lease, const core::Shown& row) {
+  return lease.terms.layout == row.layout && lease.terms.artefact == row.artefact;
+}
+
 bool shows_source(const core::Lease& lease, const std::string& layout, const std::string& source) {
   return std::ranges::any_of(lease.shown, [&](const std::string& place) {
     const auto [id, artefact] = split_place(place);
@@ -45,6 +49,18 @@ Result<bool> is_recorded(core::State& state, const std::string& layout, const st
   return std::ranges::find(rows, id, &core::Shown::lease) != rows.end();
 }
 
+Result<bool> StillMirrored::operator()(core::State& state, const Layout& layout,
+                                       const core::Shown& row) {
+  if (!row.live) return false;
+  const auto [at, unknown] = artefacts_.try_emplace({&layout, row.lease});
+  if (unknown) {
+    LK_ASSIGN(const core::Lease* lease, state.lease(row.lease));
+    const Artefacts now = layout.artefacts(*lease);
+    at->second.insert(now.names.begin(), now.names.end());
+  }
+  return at->second.contains(row.artefact);
+}
+
 Result<Standing> standing_of(core::State& state, const Layout& layout, const std::string& artefact,
                              const core::Lease& lease) {
   LK_ASSIGN(const std::vector<core::Shown> rows, core::shown_as(state, layout.id(), artefact));
@@ -52,7 +68,7 @@ Result<Standing> standing_of(core::State& state, const Layout& layout, const std
   Standing now;
   now.by_itself = true;
   for (const core::Shown& row : rows) {
-    if (row.lease == lease.id && row.live) now.row = row;
+    if (row.lease == lease.id) now.row = row;
     if (row.live) now.by_itself &= row.identity == identity;
     now.terms.replaces.push_back(row.identity);
   }
@@ -60,14 +76,14 @@ Result<Standing> standing_of(core::State& state, const Layout& layout, const std
 }
 
 Result<Turn> take_turn(core::State& state, const Layout& layout, const std::string& artefact,
-                       const core::Lease& lease, const std::optional<Sighting>& there) {
+                       const core::Lease& lease, const Sighting* there) {
   LK_ASSIGN(const std::vector<core::Shown> rows, core::shown_as(state, layout.id(), artefact));
   const auto own = std::ranges::find(rows, lease.id, &core::Shown::lease);
   if (own == rows.end() || !own->live) return Turn{};
   Turn turn{Turn::kPublish, {}};
   std::string identity = layout.identity(lease, artefact);
   for (const core::Shown& row : rows) {
-    if (!row.live || !there || row.identity != there->identity) continue;
+    if (!row.live || there == nullptr || row.identity != there->identity) continue;
     turn.what = Turn::kShown;  // by what another of ours shows
     identity = row.identity;
   }

@@ -1,0 +1,187 @@
+#include "layout/cleaner.h"
+
+#include <algorithm>
+
+#include "layout/lock.h"
+#include "layout/mirrored_rows.h"
+
+namespace lockkeeper::layout {
+namespace {
+
+constexpr std::size_t kAtOnce = 64;
+
+struct Leftover {
+  core::Shown row;
+  bool needed = false;  // a live lease is shown by just this
+  core::LeaseId next;   // a live lease is shown in its place, or is about to be
+  bool alone = true;    // what is prepared is for nothing else of the lease
+};
+
+Result<void> forget(LockTable& table, const std::vector<core::Shown>& gone) {
+  if (gone.empty()) return {};
+  LK_CHECK(table.write([&](core::Table& open) -> Result<bool> {
+    LK_CHECK(core::forget_shown(open.state(), gone));
+    return false;
+  }));
+  return {};
+}
+
+// REQUIRES: lock_layouts(). What the rows say in here stays so for what is on the disk.
+Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& layouts) {
+  std::vector<std::string> ids;
+  for (const Layout* const layout : layouts.all_to_remove()) ids.push_back(layout->id());
+  LK_ASSIGN(const std::vector<core::Shown> ended, core::to_unshow(state, kAtOnce, &ids));
+  std::vector<Leftover> all;
+  for (const core::Shown& one : ended) {
+    Leftover& each = all.emplace_back(Leftover{one, false, {}, true});
+    LK_ASSIGN(const core::Lease* lease, state.lease(one.lease));
+    each.alone = lease == nullptr || !shows_source(*lease, one.layout, source_of(one.artefact));
+    LK_ASSIGN(const std::vector<core::Shown> rows, core::shown_as(state, one.layout, one.artefact));
+    for (const core::Shown& row : rows) {
+      if (!row.live) continue;
+      each.needed |= row.identity == one.identity;
+      each.next = row.lease;
+    }
+  }
+  return all;
+}
+
+// REQUIRES: lock_layouts(). False: it could not be removed, or whoever comes next changes it for
+// its own in one step, so that there is no gap for another tool.
+bool remove(Layout& layout, const Leftover& one) {
+  const core::Shown& row = one.row;
+  if (one.alone) static_cast<void>(layout.discard(row.lease, row.artefact));
+  if (one.needed) return true;
+  const auto coming =
+      one.next.empty() ? Result<bool>(false) : layout.is_prepared(one.next, row.artefact);
+  return coming && !*coming && layout.remove(row.artefact, row.identity);
+}
+
+Result<void> forget_foreign(LockTable& table, const std::string& layout) {
+  LK_CHECK(table.write([&](core::Table& open) -> Result<bool> {
+    LK_ASSIGN(const std::vector<core::KnownForeign> known,
+              core::all_known_foreign(open.state(), layout));
+    std::size_t done = 0;
+    for (const core::KnownForeign& one : known) {
+      if (++done > kAtOnce) return true;
+      LK_CHECK(core::end_foreign(open, one, {"ended", "layout_removed", "", {}}));
+    }
+    LK_CHECK(core::put_layout_stamps(open.state(), layout, ""));
+    return false;
+  }));
+  return {};
+}
+
+}  // namespace
+
+Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
+  for (;;) {
+    bool any = false;
+    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+      LK_ASSIGN(any, core::any_to_unshow(open.state()));
+      return {};
+    }));
+    if (!any) return {};
+    const Result<Fd> held = lock_layouts(table.realm());
+    // What ended is ended: whoever comes next takes its artefacts away.
+    if (!held && held.error().code == Code::kStoreBusy) return {};
+    if (!held) return fail(held.error());
+    std::vector<Leftover> all;
+    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+      LK_ASSIGN(all, leftovers(open.state(), layouts));
+      return {};
+    }));
+    std::vector<core::Shown> done;
+    for (const Leftover& one : all) {
+      if (remove(*layouts.find_to_remove(one.row.layout), one)) done.push_back(one.row);
+    }
+    if (done.empty()) return {};
+    LK_CHECK(forget(table, done));
+  }
+}
+
+Result<void> trim(core::Table& table, const OpenLayouts& layouts, const core::Owner& owner) {
+  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+  StillMirrored still_mirrored;
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    if (lease == nullptr) continue;
+    std::vector<std::string> gone;
+    for (const std::string& place : lease->shown) {
+      const auto [layout_id, artefact] = split_place(place);
+      const Layout* const layout = layouts.find(layout_id);
+      if (layout == nullptr) continue;
+      LK_ASSIGN(const bool shows,
+                still_mirrored(table.state(), *layout, {layout_id, artefact, id, {}, true}));
+      if (!shows) gone.push_back(place);
+    }
+    LK_CHECK(core::unshow(table.state(), id, gone));
+  }
+  return {};
+}
+
+Result<void> refresh(LockTable& table, const OpenLayouts& layouts,
+                     const std::vector<core::Lease>& leases) {
+  const bool any =
+      std::ranges::any_of(leases, [](const core::Lease& lease) { return !lease.shown.empty(); });
+  if (!any) return {};
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
+  for (const core::Lease& lease : leases) {
+    for (const std::string& place : lease.shown) {
+      const auto [id, artefact] = split_place(place);
+      Layout* const layout = layouts.find(id);
+      if (layout != nullptr) LK_CHECK(layout->refresh(lease, artefact));
+    }
+  }
+  return {};
+}
+
+Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts,
+                            const core::Lease& lease) {
+  Layout* const layout = layouts.find(lease.terms.layout);
+  if (layout == nullptr) return {};
+  const std::string artefact = core::foreign_artefact(lease);
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
+  LK_ASSIGN(const ScanResult now, layout->look_at(source_of(artefact)));
+  const Sighting* const there = now.find(artefact);
+  bool ours = false;
+  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::Shown> rows,
+              core::shown_as(open.state(), layout->id(), artefact));
+    ours = there != nullptr && std::ranges::any_of(rows, [&](const core::Shown& row) {
+             return row.live && row.identity == there->identity;
+           });
+    return {};
+  }));
+  if (!ours) LK_CHECK(layout->remove(artefact, there != nullptr ? there->identity : ""));
+  return {};
+}
+
+Result<void> unmirror(LockTable& table, Layout& layout, const std::vector<core::Shown>& rows,
+                      OnError on_error) {
+  for (const core::Shown& row : rows) {
+    static_cast<void>(layout.discard(row.lease, row.artefact));
+    auto removed = layout.remove(row.artefact, row.identity);
+    if (!removed && on_error == OnError::kFail) return fail(std::move(removed.error()));
+  }
+  return forget(table, rows);
+}
+
+Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, OnError on_error) {
+  // Of a kind that this program does not know nobody can take anything away.
+  if (now >= was.mode || !table.runtime().layout_kinds.contains(was.kind)) return {};
+  OpenLayouts former(table);
+  LK_CHECK(former.open({was}));
+  {
+    LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
+    std::vector<core::Shown> rows;
+    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+      LK_ASSIGN(rows, core::all_shown(open.state(), was.id()));
+      return {};
+    }));
+    LK_CHECK(unmirror(table, *former.find(was.id()), rows, on_error));
+  }
+  return now == LayoutMode::kOff ? forget_foreign(table, was.id()) : Result<void>();
+}
+
+}  // namespace lockkeeper::layout

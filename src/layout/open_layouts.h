@@ -1,0 +1,49 @@
+// The realm's layouts, opened: an object for each that is registered, and again where others were
+// registered meanwhile. Reads the registry, nothing else.
+//
+// Thread safety: none; for one operation.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layout/layout.h"
+#include "layout/lock_table.h"
+
+namespace lockkeeper::layout {
+
+class OpenLayouts {
+ public:
+  // Opens nothing yet. `table` must outlive it.
+  explicit OpenLayouts(const LockTable& table);
+
+  // Those that are registered, or just these. invalid_config for a kind that nobody knows.
+  Result<void> open();
+  Result<void> open(std::vector<LayoutEntry> entries);
+  // True: the registered ones have changed since, and are open as they are now. Those of before
+  // stay for whoever still points to them.
+  Result<bool> reopen();
+  // How often they were opened: whoever remembers something of them sees that it is of before.
+  int generation() const { return generation_; }
+
+  // Those that are looked at; none of them is switched off.
+  const std::vector<Layout*>& all() const { return all_; }
+  bool any() const { return !all_.empty(); }
+  Layout* find(std::string_view id) const;
+  // Where something of ours may be left: those that are switched off, too.
+  const std::vector<Layout*>& all_to_remove() const { return to_remove_; }
+  Layout* find_to_remove(std::string_view id) const;
+
+ private:
+  const LockTable& table_;
+  const LayoutContext context_;
+  int generation_ = 0;
+  std::vector<LayoutEntry> entries_;
+  std::vector<std::unique_ptr<Layout>> opened_;
+  std::vector<Layout*> all_;
+  std::vector<Layout*> to_remove_;
+};
+
+}  // namespace lockkeeper::layout

@@ -1,0 +1,400 @@
+#include "layout/scan.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/bytes.h"
+#include "layout/mirrored_rows.h"
+
+namespace lockkeeper::layout {
+namespace {
+
+constexpr std::size_t kChangesPerCommit = 200;
+constexpr std::size_t kVerifiedMax = 64;
+
+using Look = Scan::Look;
+using Stamps = Scan::Stamps;
+using SourceKey = std::pair<Layout*, std::string>;
+using LookedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
+
+struct Changes {
+  std::set<SourceKey> sources;  // with something new of another tool
+  std::vector<core::KnownForeign> gone;
+  std::vector<core::Shown> missing;
+};
+
+std::string encode(const Stamps& stamps) {
+  std::string out;
+  for (const auto& [source, stamp] : stamps) {
+    append_be64(out, source);
+    append_be64(out, stamp);
+  }
+  return out;
+}
+
+Stamps decode(std::string_view bytes) {
+  Stamps stamps;
+  for (; bytes.size() >= 16; bytes.remove_prefix(16)) {
+    stamps.emplace_back(read_be64(bytes), read_be64(bytes.substr(8)));
+  }
+  return stamps;
+}
+
+const std::uint64_t* find_stamp(const Stamps& stamps, std::uint64_t source) {
+  const auto at = std::ranges::lower_bound(stamps, source, {}, &Stamps::value_type::first);
+  return at != stamps.end() && at->first == source ? &at->second : nullptr;
+}
+
+// Nothing for a young one: it must be read again.
+std::optional<std::uint64_t> stamp_of(const Stamps& stamps, const std::string& source) {
+  const std::uint64_t* const stamp = find_stamp(stamps, hash64(source));
+  return stamp == nullptr || *stamp == 0 ? std::nullopt : std::optional(*stamp);
+}
+
+Stamps stamps_of(const ScanResult& seen) {
+  Stamps stamps;
+  for (const Source& source : seen.sources) {
+    // A young one is listed, so that its end is noticed, but must be read again.
+    stamps.emplace_back(hash64(source.name), source.fresh ? 0 : source.stamp);
+  }
+  std::ranges::sort(stamps);
+  return stamps;
+}
+
+// Does the lease that stands for this lock have all that it claims?
+bool stands_for(const core::Lease& lease, const core::ForeignLock& lock) {
+  if (lock.claims.size() > lease.claims.size()) return false;
+  std::set<std::string_view> held;
+  for (const core::Claim& claim : lease.claims) held.insert(claim.resource.text());
+  return std::ranges::all_of(
+      lock.claims, [&](const core::Claim& claim) { return held.contains(claim.resource.text()); });
+}
+
+void add_claims(core::ForeignLock& lock, const std::vector<core::Claim>& more) {
+  for (const core::Claim& claim : more) {
+    if (std::ranges::find(lock.claims, claim) == lock.claims.end()) lock.claims.push_back(claim);
+  }
+}
+
+Result<bool> is_ours(core::State& state, const Sighting& sighting) {
+  LK_ASSIGN(const std::vector<core::Shown> rows,
+            core::shown_as(state, sighting.lock.layout, sighting.lock.artefact));
+  return std::ranges::any_of(
+      rows, [&](const core::Shown& row) { return row.identity == sighting.identity; });
+}
+
+// The lease that the table has for this very lock; null: none, or the lock has changed.
+Result<const core::Lease*> lease_of(core::State& state, const core::ForeignLock& lock) {
+  LK_ASSIGN(const std::optional<core::KnownForeign> known,
+            core::known_foreign(state, lock.layout, lock.artefact));
+  if (!known || known->stamp != lock.stamp) return nullptr;
+  return state.lease(known->lease);
+}
+
+// Which artefacts of the look are not there: by name, by source, or because all was looked at.
+class Absent {
+ public:
+  explicit Absent(const Look& look) : seen_(look.seen) {
+    absent_.insert(seen_.absent.begin(), seen_.absent.end());
+    for (const Source& source : seen_.sources) {
+      sources_.insert(source.name);
+      const bool known = !source.fresh && stamp_of(look.before, source.name) == source.stamp;
+      if (!known) read_.insert(source.name);
+    }
+    for (const Sighting& sighting : seen_.sightings) {
+      there_.emplace(sighting.lock.artefact, sighting.identity);
+      read_.insert(source_of(sighting.lock.artefact));
+    }
+  }
+
+  // Where the table may know something that is gone; "" is everywhere.
+  std::set<std::string> prefixes(const Look& look, const Stamps& now) const {
+    const bool lost = std::ranges::any_of(
+        look.before, [&](const auto& before) { return find_stamp(now, before.first) == nullptr; });
+    // Ours may have come and gone since the last look; that is for whoever looks at everything.
+    if (seen_.complete && (lost || seen_.sources.empty())) return {""};
+    std::set<std::string> all = absent_;
+    all.insert(read_.begin(), read_.end());
+    return all;
+  }
+
+  bool is_gone(const std::string& artefact) const {
+    const std::string source = source_of(artefact);
+    if (there_.contains(artefact)) return false;
+    return absent_.contains(source) || (seen_.complete && !sources_.contains(source)) ||
+           read_.contains(source);
+  }
+  bool is_missing(const core::Shown& row) const {
+    if (!row.live || seen_.is_over(row.artefact, row.identity)) return false;
+    const auto there = there_.find(row.artefact);
+    return there == there_.end() ? is_gone(row.artefact) : there->second != row.identity;
+  }
+
+ private:
+  const ScanResult& seen_;
+  std::set<std::string> absent_;
+  std::set<std::string> read_;  // sources whose locks were all seen
+  std::set<std::string_view> sources_;
+  std::map<std::string_view, std::string_view> there_;  // artefact and identity
+};
+
+// What the table knows of this layout and the look did not find. `ours`: artefacts that it did.
+Result<void> find_gone(core::State& state, const Look& look, const std::set<std::string>& ours,
+                       Changes& changes) {
+  const ScanResult& seen = look.seen;
+  const Stamps now = stamps_of(seen);
+  const bool nothing_read = seen.complete && seen.sightings.empty() && seen.absent.empty();
+  if (nothing_read && !seen.sources.empty() && now == look.before) return {};
+  const Absent absent(look);
+  for (const std::string& prefix : absent.prefixes(look, now)) {
+    LK_ASSIGN(const std::vector<core::KnownForeign> known,
+              core::all_known_foreign(state, look.layout->id(), prefix));
+    for (const core::KnownForeign& one : known) {
+      if (ours.contains(one.artefact) || absent.is_gone(one.artefact)) changes.gone.push_back(one);
+    }
+    LK_ASSIGN(const std::vector<core::Shown> rows,
+              core::all_shown(state, look.layout->id(), prefix));
+    for (const core::Shown& row : rows) {
+      if (absent.is_missing(row)) changes.missing.push_back(row);
+    }
+  }
+  return {};
+}
+
+Result<Changes> changes_of(std::span<const Look> looks, core::State& state) {
+  Changes found;
+  for (const Look& look : looks) {
+    std::set<std::string> ours;
+    for (const Sighting& sighting : look.seen.sightings) {
+      const core::ForeignLock& lock = sighting.lock;
+      LK_ASSIGN(const bool own, is_ours(state, sighting));
+      if (own) ours.insert(lock.artefact);
+      if (own) continue;
+      LK_ASSIGN(const core::Lease* lease, lease_of(state, lock));
+      const bool same = lease != nullptr && stands_for(*lease, lock);
+      if (!same) found.sources.emplace(look.layout, source_of(lock.artefact));
+    }
+    LK_CHECK(find_gone(state, look, ours, found));
+  }
+  return found;
+}
+
+Result<const ScanResult*> look_again(LookedAgain& looked, Layout& layout,
+                                     const std::string& source) {
+  const auto [at, unseen] = looked.try_emplace({&layout, source});
+  if (unseen) {
+    LK_ASSIGN(at->second, layout.look_at(source));
+  }
+  return &at->second;
+}
+
+// True: something was changed.
+Result<bool> place(core::Table& table, std::span<const Look> looks, Layout& layout,
+                   const std::string& source, LookedAgain& looked) {
+  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+  bool changed = false;
+  for (const Sighting& sighting : now->sightings) {
+    LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
+    if (ours || sighting.lock.claims.empty()) continue;
+    core::ForeignLock lock = sighting.lock;
+    // What was looked for by name may be an unusual reading of the artefact's.
+    for (const Look& look : looks) {
+      const Sighting* const before =
+          look.layout == &layout ? look.seen.find(lock.artefact) : nullptr;
+      if (before == nullptr || before->lock.stamp != lock.stamp) continue;
+      add_claims(lock, before->lock.claims);
+    }
+    LK_ASSIGN(const core::Lease* lease, lease_of(table.state(), lock));
+    if (lease != nullptr && stands_for(*lease, lock)) continue;
+    if (lease != nullptr) add_claims(lock, lease->claims);
+    LK_CHECK(core::place_foreign(table, lock));
+    changed = true;
+  }
+  return changed;
+}
+
+// What a look did not find may have come since, and have been recorded by another of ours: ended by
+// that old look it would be gone from the table for good, because its source counts as read.
+Result<bool> end_gone(core::Table& table, std::span<const Look> looks, Layout& layout,
+                      const core::KnownForeign& gone, LookedAgain& looked) {
+  const std::string source = source_of(gone.artefact);
+  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+  if (const Sighting* const there = now->find(gone.artefact)) {
+    LK_ASSIGN(const bool ours, is_ours(table.state(), *there));
+    if (!ours) return place(table, looks, layout, source, looked);
+  }
+  LK_CHECK(core::end_foreign(table, gone, {"released", "artefact_removed", "", {}}));
+  return true;
+}
+
+// Without writing: is it neither published nor about to be? In this order, because publishing is
+// one step from the one to the other.
+Result<bool> is_removed(Layout& layout, const core::Shown& row) {
+  LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
+  if (prepared) return false;
+  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(row.artefact)));
+  return !now.shows(row.artefact, row.identity);
+}
+
+Result<void> add_conflicts(const core::AcquireRequest& request, const core::ForeignLock& lock,
+                           std::vector<core::Conflict>& conflicts) {
+  for (const core::Claim& asked : request.claims) {
+    for (const core::Claim& held : lock.claims) {
+      LK_ASSIGN(const std::optional<std::string> common,
+                key::overlap(asked.resource, held.resource));
+      if (common) conflicts.push_back(core::conflict_with(lock, asked, held, *common));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void Scan::clear() {
+  looks_.clear();
+  generation_ = layouts_.generation();
+}
+
+std::span<const Look> Scan::looks() const {
+  if (generation_ != layouts_.generation()) return {};
+  return looks_;
+}
+
+Result<void> Scan::look(const std::vector<core::Claim>* wanted, Depth depth) {
+  clear();
+  std::vector<key::Resource> resources;
+  if (wanted != nullptr) {
+    for (const core::Claim& claim : *wanted) resources.push_back(claim.resource);
+  }
+  for (Layout* const layout : layouts_.all()) {
+    if (depth == Depth::kLateWriters && !layout->look_after_publishing()) continue;
+    Look look{layout, {}, {}};
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(const std::string stamps, core::layout_stamps(table.state(), layout->id()));
+      look.before = decode(stamps);
+      return {};
+    }));
+    Interest interest;
+    if (wanted != nullptr) interest.wanted = &resources;
+    interest.known = [&](const std::string& source, std::uint64_t stamp) {
+      return stamp_of(look.before, source) == stamp;
+    };
+    if (depth == Depth::kSparing && layout->look_after_publishing()) {
+      interest.as_before = [&](const std::string& source) { return stamp_of(look.before, source); };
+    }
+    LK_ASSIGN(look.seen, layout->look(interest));
+    looks_.push_back(std::move(look));
+  }
+  return {};
+}
+
+Result<void> Scan::look_behind(const std::vector<core::Conflict>& conflicts) {
+  clear();
+  std::set<SourceKey> sources;
+  for (const core::Conflict& conflict : conflicts) {
+    Layout* const layout = layouts_.find(conflict.holder.terms.layout);
+    if (layout == nullptr || conflict.waiting || sources.size() == kVerifiedMax) continue;
+    sources.emplace(layout, source_of(core::foreign_artefact(conflict.holder)));
+  }
+  for (const auto& [layout, source] : sources) {
+    LK_ASSIGN(ScanResult seen, layout->look_at(source));
+    looks_.push_back({layout, std::move(seen), {}});
+  }
+  return {};
+}
+
+Result<bool> Scan::differs(core::State& state) const {
+  LK_ASSIGN(const Changes found, changes_of(looks(), state));
+  return !found.sources.empty() || !found.gone.empty() || !found.missing.empty();
+}
+
+Result<Scan::Applied> Scan::apply(core::Table& table) const {
+  LK_ASSIGN(Changes found, changes_of(looks(), table.state()));
+  Applied applied{false, std::move(found.missing)};
+  LookedAgain looked;
+  std::size_t done = 0;  // what is counted is not found again after the commit
+  for (const core::KnownForeign& gone : found.gone) {
+    LK_ASSIGN(const bool changed,
+              end_gone(table, looks(), *layouts_.find(gone.layout), gone, looked));
+    if (changed) applied.more = ++done == kChangesPerCommit;
+    if (applied.more) return applied;
+  }
+  for (const auto& [layout, source] : found.sources) {
+    LK_ASSIGN(const bool changed, place(table, looks(), *layout, source, looked));
+    if (changed) applied.more = ++done == kChangesPerCommit;
+    if (applied.more) return applied;
+  }
+  for (const Look& look : looks()) {
+    const Stamps now = stamps_of(look.seen);
+    if (!look.seen.complete || now == look.before) continue;
+    LK_CHECK(core::put_layout_stamps(table.state(), look.layout->id(), encode(now)));
+  }
+  return applied;
+}
+
+Result<void> Scan::apply_source(core::Table& table, Layout& layout,
+                                const std::string& source) const {
+  LookedAgain looked;
+  LK_CHECK(place(table, looks(), layout, source, looked));
+  return {};
+}
+
+Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& request,
+                           core::CheckReply& reply) const {
+  Changes found;
+  std::set<core::LeaseId> ended;
+  if (table != nullptr) {
+    LK_ASSIGN(found, changes_of(looks(), table->state()));
+    for (const core::KnownForeign& gone : found.gone) ended.insert(gone.lease);
+    for (const core::Shown& row : found.missing) {
+      LK_ASSIGN(const core::Lease* lease, table->state().lease(row.lease));
+      if (lease == nullptr || !taken_through(*lease, row)) continue;
+      LK_ASSIGN(const bool removed, is_removed(*layouts_.find(row.layout), row));
+      if (removed) ended.insert(row.lease);
+    }
+  }
+  std::erase_if(reply.conflicts, [&](const core::Conflict& conflict) {
+    const core::Lease& holder = conflict.holder;
+    if (ended.contains(holder.id)) return true;
+    // As it is now it is looked at below.
+    return holder.foreign && found.sources.contains({layouts_.find(holder.terms.layout),
+                                                     source_of(core::foreign_artefact(holder))});
+  });
+  for (const Look& look : looks()) {
+    for (const Sighting& sighting : look.seen.sightings) {
+      bool known = false;
+      if (table != nullptr) {
+        known = !found.sources.contains({look.layout, source_of(sighting.lock.artefact)});
+        if (!known) {
+          LK_ASSIGN(known, is_ours(table->state(), sighting));
+        }
+      }
+      if (!known) LK_CHECK(add_conflicts(request, sighting.lock, reply.conflicts));
+    }
+  }
+  reply.free = reply.conflicts.empty();
+  return {};
+}
+
+Result<Scan::Due> Scan::due(core::State& state) const {
+  Due due;
+  LK_ASSIGN(due.changed, differs(state));
+  for (const Look& look : looks()) {
+    if (!look.seen.complete) continue;
+    const Stamps now = stamps_of(look.seen);
+    due.changed |= now != look.before;
+    LK_ASSIGN(const std::vector<core::Shown> rows, core::all_shown(state, look.layout->id()));
+    for (const core::Shown& row : rows) {
+      if (!row.live) continue;
+      if (find_stamp(now, hash64(source_of(row.artefact))) == nullptr) due.unlisted.push_back(row);
+      LK_ASSIGN(const core::Lease* lease, state.lease(row.lease));
+      LK_ASSIGN(const core::Condition condition, core::condition(state, *lease));
+      if (condition.over || condition.newly_orphaned) due.over.insert(row.lease);
+    }
+  }
+  return due;
+}
+
+}  // namespace lockkeeper::layout

@@ -1,0 +1,149 @@
+#include "layout/scan.h"
+
+#include <gmock/gmock.h>
+
+#include "layout/publisher.h"
+#include "layout/test_layout.h"
+
+namespace lockkeeper::layout {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ScanTest : public LayoutTest {
+ protected:
+  ScanTest() { EXPECT_TRUE(layouts_.open()); }
+
+  void look() { EXPECT_TRUE(scan_.look(nullptr, Scan::Depth::kFull)); }
+
+  // Gives the artefacts of ours that are missing.
+  std::vector<std::string> apply() {
+    std::vector<std::string> missing;
+    write([&](core::Table& table) {
+      const auto applied = scan_.apply(table);
+      ASSERT_TRUE(applied);
+      missing.clear();
+      for (const core::Shown& row : applied->missing) missing.push_back(row.artefact);
+    });
+    return missing;
+  }
+
+  // What other tools hold, as the table has it.
+  std::vector<std::string> foreign() {
+    std::vector<std::string> found;
+    read([&](core::Table& table) {
+      const auto all = core::all_known_foreign(table.state(), entry_.id());
+      ASSERT_TRUE(all);
+      for (const core::KnownForeign& known : *all) {
+        if (table.state().lease(known.lease).value() != nullptr) found.push_back(known.artefact);
+      }
+    });
+    return found;
+  }
+
+  core::Lease shown_lease(const std::string& agent, const std::string& name) {
+    core::Lease lease;
+    Publisher publisher(*table_, layouts_);
+    write([&](core::Table& table) {
+      lease = grant(table, agent, name);
+      EXPECT_TRUE(publisher.record(table, lease.id));
+    });
+    EXPECT_EQ(publisher.publish(lease).value(), std::nullopt);
+    return lease;
+  }
+
+  OpenLayouts layouts_{*table_};
+  Scan scan_{*table_, layouts_};
+};
+
+TEST_F(ScanTest, BringsOtherToolsLocksIntoTheTableAndTheirEnds) {
+  disk_.there = {{"a", "bash"}, {"b", "bash"}};
+  look();
+  EXPECT_THAT(apply(), IsEmpty());
+  EXPECT_THAT(foreign(), ElementsAre("a", "b"));
+  disk_.there.erase("a");
+  look();
+  apply();
+  EXPECT_THAT(foreign(), ElementsAre("b"));
+}
+
+// Between the look and the transaction it may have changed.
+TEST_F(ScanTest, LooksAgainInsideTheTransaction) {
+  disk_.there = {{"a", "bash"}};
+  look();
+  disk_.there.clear();
+  apply();
+  EXPECT_THAT(foreign(), IsEmpty());
+  disk_.there = {{"a", "bash"}};
+  look();
+  apply();
+  disk_.there.clear();
+  look();
+  disk_.there = {{"a", "bash"}};
+  apply();
+  EXPECT_THAT(foreign(), ElementsAre("a"));
+}
+
+TEST_F(ScanTest, TellsOursFromTheirsByTheIdentityInItsRow) {
+  shown_lease("ann", "a");
+  look();
+  EXPECT_THAT(apply(), IsEmpty());
+  EXPECT_THAT(foreign(), IsEmpty());
+  disk_.there["a"] = "bash";
+  look();
+  EXPECT_THAT(apply(), ElementsAre("a"));
+  EXPECT_THAT(foreign(), ElementsAre("a"));
+}
+
+TEST_F(ScanTest, FindsOursThatAreMissing) {
+  shown_lease("ann", "a");
+  look();
+  apply();
+  disk_.there.clear();
+  look();
+  EXPECT_THAT(apply(), ElementsAre("a"));
+  read([&](core::Table& table) {
+    EXPECT_THAT(scan_.due(table.state()).value().unlisted, SizeIs(1));
+  });
+}
+
+TEST_F(ScanTest, OverlaysACheckWithoutWriting) {
+  disk_.there = {{"a", "bash"}};
+  look();
+  core::AcquireRequest request;
+  request.owner = {"ann", ""};
+  request.claims = claims("a", core::Mode::kExclusive);
+  read([&](core::Table& table) {
+    core::CheckReply reply = table.check(request, 0).value();
+    EXPECT_TRUE(reply.free);
+    EXPECT_TRUE(scan_.overlay(&table, request, reply));
+    EXPECT_FALSE(reply.free);
+  });
+  EXPECT_THAT(foreign(), IsEmpty());
+  apply();
+  disk_.there.clear();
+  look();
+  read([&](core::Table& table) {
+    core::CheckReply reply = table.check(request, 0).value();
+    EXPECT_FALSE(reply.free);
+    EXPECT_TRUE(scan_.overlay(&table, request, reply));
+    EXPECT_TRUE(reply.free);
+  });
+}
+
+// What was seen of layouts that are not open any more says nothing.
+TEST_F(ScanTest, ForgetsWhatItSawOfLayoutsThatWereOpenedAgain) {
+  disk_.there = {{"a", "bash"}};
+  look();
+  EXPECT_FALSE(scan_.empty());
+  EXPECT_TRUE(switch_off(*table_, entry_.id()));
+  EXPECT_TRUE(layouts_.reopen().value());
+  EXPECT_TRUE(scan_.empty());
+  apply();
+  EXPECT_THAT(foreign(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockkeeper::layout
