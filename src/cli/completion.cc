@@ -21,7 +21,7 @@ std::string below(const std::string& line, const VerbShape& subcommand) {
 std::string names_of(const std::vector<VerbShape>& verbs) {
   std::vector<std::string> names;
   for (const VerbShape& verb : verbs) names.push_back(verb.name);
-  return joined(names);
+  return join(names, " ");
 }
 
 // --- bash ----------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ std::string bash_steps(const VerbShape& shape, const std::string& line) {
   std::string text;
   for (const VerbShape& each : shape.subcommands) {
     text += "          '" + line + "/" + each.name + "') line='" + below(line, each) +
-            "' values='" + joined(each.value_flags()) + "' ;;\n";
+            "' values='" + join(each.value_flags(), " ") + "' ;;\n";
     text += bash_steps(each, below(line, each));
   }
   return text;
@@ -241,7 +241,7 @@ std::string fish_steps(const VerbShape& shape, const std::string& line) {
   std::string text;
   for (const VerbShape& each : shape.subcommands) {
     text += "          case '" + line + "/" + each.name + "'\n            set line '" +
-            below(line, each) + "'\n            set values " + joined(each.value_flags()) + "\n";
+            below(line, each) + "'\n            set values " + join(each.value_flags(), " ") + "\n";
     text += fish_steps(each, below(line, each));
   }
   return text;
@@ -277,7 +277,7 @@ std::string fish_functions(const VerbShape& program) {
          "  set -l line ''\n"
          "  set -l place 0\n"
          "  set -l values " +
-         joined(program.value_flags()) +
+         join(program.value_flags(), " ") +
          "\n"
          "  set -l at 2\n"
          "  while test $at -le (count $words)\n"
@@ -321,7 +321,7 @@ std::string bash_completion(const VerbShape& program) {
          "_lockkeeper() {\n"
          "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
          "  local line= place=0 values='" +
-         joined(program.value_flags()) +
+         join(program.value_flags(), " ") +
          "' word i\n"
          "  COMPREPLY=()\n"
          "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
