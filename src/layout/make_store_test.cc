@@ -1,4 +1,7 @@
+#include "layout/make_store.h"
+
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <thread>
 #include <vector>
@@ -9,6 +12,7 @@
 namespace lockkeeper::layout {
 namespace {
 
+using realm::as_nobody;
 using realm::find_realm;
 using realm::look_at_store;
 using realm::machine_realm;
