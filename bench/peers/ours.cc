@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "bench/must.h"
 #include "wiring/embedded_store.h"
+#include "wiring/lock_service.h"
 
 namespace lockkeeper::bench {
 namespace {
@@ -53,7 +54,7 @@ class TableClient final : public Client {
 class VerbsClient final : public Client {
  public:
   VerbsClient(const std::string& folder, Kept kept)
-      : place_(folder, kept), locks_(place_.table(), {"verbs" + std::to_string(::getpid()), ""}) {}
+      : place_(folder, kept), locks_(place_.site(), {"verbs" + std::to_string(::getpid()), ""}) {}
   void pair(const std::string& path) override { verbs_pair(locks_, path); }
 
  private:
@@ -110,13 +111,14 @@ Place::Place(std::string folder, Kept kept) : folder_(std::move(folder)) {
   LOCKKEEPER_ASSERT(realm.root == std::filesystem::canonical(folder_));
   realm::Settings settings;
   settings.durability.value = full ? realm::Durability::kFull : realm::Durability::kProcess;
-  table_ = std::make_unique<layout::LockTable>(runtime_, realm, settings);
+  runtime_.make_service = wiring::make_service;
+  site_ = std::make_unique<service::Site>(runtime_, realm, settings);
 }
 
 void Place::hold(const std::string& prefix, int count, const std::function<std::string(int)>& text,
                  Fill fill) {
   int next = 0;
-  const std::uint64_t tickets = table_->new_ticket();
+  const std::uint64_t tickets = table().new_ticket();
   const auto some = [&](core::Table& rows) -> Result<bool> {
     for (int i = 0; i < kLeasesPerCommit && next < count; ++i, ++next) {
       core::Context context = rows.state().context();
@@ -127,7 +129,7 @@ void Place::hold(const std::string& prefix, int count, const std::function<std::
     }
     return next < count;
   };
-  must(table_->write(some));
+  must(table().write(some));
 }
 
 void Place::hold_paths(int count) {

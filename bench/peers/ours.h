@@ -21,7 +21,8 @@ class Place {
   Place& operator=(const Place&) = delete;
 
   const std::string& folder() const { return folder_; }
-  layout::LockTable& table() { return *table_; }
+  service::Site& site() { return *site_; }
+  layout::LockTable& table() { return site_->table(); }
 
   // Takes these for agents named `prefix` and a number, each as a lease of its own, a thousand to a
   // commit. `checked`: by asking for them; else the rows are written as they are for a grant, where
@@ -35,8 +36,8 @@ class Place {
   const std::string folder_;
   SystemClock clock_;
   SystemRandom random_;
-  layout::Runtime runtime_;
-  std::unique_ptr<layout::LockTable> table_;
+  service::Runtime runtime_;
+  std::unique_ptr<service::Site> site_;
 };
 
 // What the program must have in its environment to see the realms of this run alone.

@@ -24,7 +24,7 @@ struct Scene {
 
 void wait_in_turn(const std::string& folder, Scene& scene) {
   Place place(folder, Kept::kProcess);
-  service::Locks locks(place.table(), {"waiter", ""});
+  service::Locks locks(place.site(), {"waiter", ""});
   for (;;) {
     wait_until([&] { return scene.held || scene.over; });
     if (scene.over) return;
@@ -42,7 +42,7 @@ void ask_handoff(const Setup& setup, Answer& answer) {
   const std::string folder = setup.fresh("handoff");
   auto& scene = shared<Scene>();
   Place place(folder, Kept::kProcess);
-  service::Locks locks(place.table(), {"holder", ""});
+  service::Locks locks(place.site(), {"holder", ""});
   const pid_t waiter = fork_child([&] { wait_in_turn(folder, scene); });
   const Once once = [&] {
     take_it(locks);

@@ -31,7 +31,7 @@ double one_death(const std::string& folder, service::Locks& looker, Scene& scene
   scene.granted_ns = 0;
   const pid_t holder = fork_child([&] {
     Place place(folder, Kept::kProcess);
-    service::Locks locks(place.table(), {"holder", ""});
+    service::Locks locks(place.site(), {"holder", ""});
     take_it(locks, Bound::kAttached);
     scene.held = true;
     ::pause();
@@ -39,7 +39,7 @@ double one_death(const std::string& folder, service::Locks& looker, Scene& scene
   wait_until([&] { return scene.held.load(); });
   const pid_t next = fork_child([&] {
     Place place(folder, Kept::kProcess);
-    service::Locks locks(place.table(), {"next", ""});
+    service::Locks locks(place.site(), {"next", ""});
     take_it(locks);
     scene.granted_ns = now_ns();
     free_it(locks);

@@ -172,7 +172,7 @@ void ask_mcp(const Setup& setup, Answer& answer) {
   const std::string folder = setup.fresh("mcp");
   Place place(folder, Kept::kProcess);
   place.hold_paths(setup.held);
-  service::Locks locks(place.table(), {"inside", ""});
+  service::Locks locks(place.site(), {"inside", ""});
   const Inside inside(folder);
   const auto stdio = connect_stdio({setup.lockkeeper, "mcp"}, 1);
   const Ours ours(setup, folder);

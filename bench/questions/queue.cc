@@ -34,7 +34,7 @@ struct Scene {
 
 void wait_and_hand_on(const std::string& folder, Scene& scene, int number) {
   Place place(folder, Kept::kProcess);
-  service::Locks locks(place.table(), {"waiter" + std::to_string(number), ""});
+  service::Locks locks(place.site(), {"waiter" + std::to_string(number), ""});
   take_it(locks);
   scene.granted_ns[scene.granted] = now_ns();
   ++scene.granted;  // only the holder is here
@@ -85,7 +85,7 @@ Measured with_processes(const Setup& setup, int waiters) {
   const std::string folder = setup.fresh("queue");
   auto& scene = shared<Scene>();
   Place place(folder, Kept::kProcess);
-  service::Locks locks(place.table(), {"holder", ""});
+  service::Locks locks(place.site(), {"holder", ""});
   take_it(locks);
   const Waiting waiting(folder, scene, waiters);
   if (!in_time(waiting, [&] { return waiters_of(locks) == static_cast<std::size_t>(waiters); })) {

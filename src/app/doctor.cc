@@ -157,7 +157,7 @@ class Doctor {
   void look_at_layouts() {
     auto open = context_.open(std::vector<std::string>{});
     if (!open) return bad("layouts", open.error());
-    const auto found = layout::check_layouts((*open)->table);
+    const auto found = layout::check_layouts((*open)->site.table());
     if (!found) return bad("layouts", found.error());
     if (!*found) return;
     for (const layout::LayoutDisagreement& one : **found) {

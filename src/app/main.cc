@@ -13,8 +13,8 @@
 #include "cli/verbs/verbs.h"
 #include "host/process.h"
 #include "kv/memory/faulty_store.h"
-#include "layout/runtime.h"
 #include "wiring/embedded_store.h"
+#include "wiring/lock_service.h"
 
 namespace lockkeeper {
 namespace {
@@ -36,7 +36,7 @@ class FaultedStore final : public kv::Store {
 };
 
 Result<std::unique_ptr<kv::Store>> open_store(const layout::StoreRequest& request,
-                                              const layout::Runtime& runtime) {
+                                              const service::Runtime& runtime) {
   LK_ASSIGN(std::unique_ptr<kv::Store> store, wiring::open_remembered(runtime, request));
   // A test seam: docs/internals/test-seams.md.
   const auto plan = realm::variable(runtime.env, "LOCKKEEPER_TEST_FAULT");
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   using namespace lockkeeper;
   const SystemClock clock;
   SystemRandom random;
-  layout::Runtime runtime;
+  service::Runtime runtime;
   runtime.clock = &clock;
   runtime.random = &random;
   runtime.env = realm::process_environment();
@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
     return open_store(request, runtime);
   };
   runtime.layout_kinds = wiring::layout_kinds();
+  runtime.make_service = wiring::make_service;
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = cli::all_verbs();

@@ -58,12 +58,12 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   const Fd ended = host::hold_end_signals();
   auto open = context.open(std::vector<std::string>{}, true);
   if (!open) return context.out().failed(open.error());
-  auto under = service::under_from(context.runtime().env);
+  auto under = service::parent_lease_from(context.runtime().env);
   if (!under) return context.out().failed(under.error());
   auto caller = caller_of(context, options, (*open)->identity);
   if (!caller) return context.out().failed(caller.error());
-  mcp::LockServer server((*open)->table, {std::move(*caller), std::move(*under), options.dialects,
-                                          LOCKKEEPER_VERSION});
+  mcp::LockServer server(
+      (*open)->site, {std::move(*caller), std::move(*under), options.dialects, LOCKKEEPER_VERSION});
   mcp::Audience audience;
   mcp::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
@@ -73,7 +73,7 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   mcp::Pool pool(kThreadsMax);
   pool.run([&] { server.begin(); });
   if (options.http) {
-    const auto served = serve_mcp_http(options, (*open)->table.realm(), catalogue, pool, audience,
+    const auto served = serve_mcp_http(options, (*open)->site.realm(), catalogue, pool, audience,
                                        ended.get(), context.out());
     end_soon();
     return served ? 0 : context.out().failed(served.error());

@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -47,6 +48,11 @@ const CodeRow& row(Code code) {
 
 std::string_view code_name(Code code) {
   return row(code).name;
+}
+
+std::optional<Code> code_from_name(std::string_view name) {
+  const auto* const found = std::ranges::find(kCodes, name, &CodeRow::name);
+  return found == std::end(kCodes) ? std::nullopt : std::optional(found->code);
 }
 
 int exit_status(Code code) {

@@ -5,6 +5,7 @@
 
 #include <lockkeeper/error.h>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace lockkeeper {
 // The process's exit status for this code (sysexits where one fits; never 2, which coding agents
 // read as "block").
 int exit_status(Code code);
+
+// The code with this name; nullopt: there is none.
+std::optional<Code> code_from_name(std::string_view name);
 
 template <class T>
 using Result = std::expected<T, Error>;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/verb.h"
-#include "layout/runtime.h"
+#include "service/runtime.h"
 
 namespace lockkeeper::cli {
 
@@ -23,7 +23,7 @@ struct McpOptions {
 };
 
 struct CliEnvironment {
-  const layout::Runtime* runtime = nullptr;  // must outlive the call
+  const service::Runtime* runtime = nullptr;  // must outlive the call
   std::span<const Verb> verbs;
   std::string cwd;      // absolute; empty: find out when needed
   std::string program;  // of this process, for verbs that start it again

@@ -146,7 +146,7 @@ Result<realm::Identity> VerbContext::identity(bool new_session) const {
 
 Result<std::unique_ptr<OpenLocks>> VerbContext::open(realm::Realm realm, bool new_session) const {
   LK_ASSIGN(const realm::Identity who, identity(new_session));
-  LK_ASSIGN(service::Under under, service::under_from(runtime().env));
+  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime().env));
   LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime().env));
   return std::make_unique<OpenLocks>(runtime(), std::move(realm), std::move(settings), who,
                                      std::move(under));

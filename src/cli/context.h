@@ -37,13 +37,13 @@ struct CommonOptions {
 
 // A realm's table and the verbs on it in one owner's name.
 struct OpenLocks {
-  OpenLocks(const layout::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-            const realm::Identity& who, service::Under under)
-      : table(runtime, std::move(realm), std::move(settings)),
+  OpenLocks(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
+            const realm::Identity& who, service::ParentLease parent)
+      : site(runtime, std::move(realm), std::move(settings)),
         identity(who),
-        locks(table, core::Owner{who.agent, who.session}, std::move(under)) {}
+        locks(site, core::Owner{who.agent, who.session}, std::move(parent)) {}
 
-  layout::LockTable table;
+  service::Site site;
   realm::Identity identity;
   service::Locks locks;
 };
@@ -76,7 +76,7 @@ class VerbContext {
   void act_in(std::optional<std::string> session) { common_.session = std::move(session); }
   Output& out() { return output_; }
   const CliEnvironment& environment() const { return environment_; }
-  const layout::Runtime& runtime() const { return *environment_.runtime; }
+  const service::Runtime& runtime() const { return *environment_.runtime; }
   std::int64_t now_wall_ms() const { return runtime().clock->now().wall_ms; }
 
   // The realm that the options, the environment, the named paths or the current folder say, with

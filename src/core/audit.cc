@@ -346,6 +346,7 @@ class Audit {
         case Due::kLost:
           if (!shared_) subjects.push_back(subject);  // else it may have vanished by itself
           break;
+        case Due::kAnswer:
         case Due::kRequest:
           subjects.push_back(subject);
           break;

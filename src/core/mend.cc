@@ -42,7 +42,7 @@ Result<Kept> read_all(kv::Txn& txn, Mended& mended) {
     } else if (kind == 'w') {
       ++mended.waiters_dropped;
     } else if (kind != 'l' && kDerived.find(kind) == std::string_view::npos) {
-      if (kind == 'r' || kind == 'd') kept.remembered.emplace_back(row.key);
+      if (kind == 'r' || kind == 'd' || kind == 'a') kept.remembered.emplace_back(row.key);
       if (kind != 'o') return true;
       if (auto shown = read_shown(row)) {
         kept.shown.push_back(std::move(*shown));

@@ -318,8 +318,8 @@ Result<bool> has_untold(State& state, const Owner& owner) {
   return false;
 }
 
-Result<Told> take_untold(State& state, const Owner& owner) {
-  Told told;
+Result<DeliveredMessages> take_untold(State& state, const Owner& owner) {
+  DeliveredMessages told;
   LK_ASSIGN(const Pending pending, pending_for(state, owner));
   for (const std::uint64_t id : pending.ids) {
     LK_ASSIGN(std::optional<Stored> stored, stored_for(state, owner, id, kv::Read::kPeek));

@@ -54,11 +54,11 @@ Result<std::vector<Message>> messages_from(State& state, const Owner& owner);
 Result<bool> has_untold(State& state, const Owner& owner);
 // That, oldest first, at most kToldAtOnce and what the transaction's budget takes; it is told
 // now. `more`: how many are left.
-struct Told {
+struct DeliveredMessages {
   std::vector<Message> messages;
   std::size_t more = 0;
 };
-Result<Told> take_untold(State& state, const Owner& owner);
+Result<DeliveredMessages> take_untold(State& state, const Owner& owner);
 // These were shown in another way.
 Result<void> mark_told(State& state, const Owner& owner, std::uint64_t id);
 

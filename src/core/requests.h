@@ -51,6 +51,7 @@ struct ReleaseReply {
   std::vector<std::string> not_held;
   std::vector<std::pair<std::string, Owner>> not_owner;
   bool again = false;  // more to do than one commit takes: commit, then call again
+  std::size_t size() const { return released.size() + not_held.size() + not_owner.size(); }
 };
 
 struct CheckReply {

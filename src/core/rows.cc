@@ -32,6 +32,12 @@ std::string with_two(char letter, const LeaseId& first, const LeaseId& second) {
   return key;
 }
 
+std::string with_hash(char letter, const Owner& owner, std::string_view hashed) {
+  std::string key = with_letter(letter, owner_tag(owner));
+  append_be64(key, hash64(hashed));
+  return key;
+}
+
 char claim_letter(Holding holding, Mode mode) {
   if (holding == Holding::kLease) return mode == Mode::kExclusive ? 'x' : 's';
   return mode == Mode::kExclusive ? 'X' : 'S';
@@ -109,9 +115,11 @@ std::string child_key(const LeaseId& parent, const LeaseId& child) {
 }
 
 std::string request_key(const Owner& owner, std::string_view request_id) {
-  std::string key = with_letter('r', owner_tag(owner));
-  append_be64(key, hash64(request_id));
-  return key;
+  return with_hash('r', owner, request_id);
+}
+
+std::string answer_key(const Owner& owner, std::string_view request_id) {
+  return with_hash('a', owner, request_id);
 }
 
 constexpr std::size_t kNameLongest = 300;
@@ -137,9 +145,7 @@ std::string lost_key(const LeaseId& id) {
 }
 
 std::string refusal_key(const Owner& owner, std::string_view resources) {
-  std::string key = with_letter('g', owner_tag(owner));
-  append_be64(key, hash64(resources));
-  return key;
+  return with_hash('g', owner, resources);
 }
 
 std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject) {
@@ -157,7 +163,7 @@ std::optional<DueRow> read_due_key(std::string_view key) {
   constexpr std::size_t kHead = 1 + 8 + 8 + 1;
   if (key.size() < kHead || key[0] != kDuePrefix[0]) return std::nullopt;
   // What a row of another kind names must never be taken for something to forget.
-  if (std::string_view("bdglr").find(key[17]) == std::string_view::npos) return std::nullopt;
+  if (std::string_view("abdglr").find(key[17]) == std::string_view::npos) return std::nullopt;
   return DueRow{~read_be64(key.substr(1)), static_cast<std::int64_t>(~read_be64(key.substr(9))),
                 static_cast<Due>(key[17]), key.substr(kHead)};
 }

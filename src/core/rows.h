@@ -12,6 +12,7 @@
 //   c <parent id> <child id>                    → child leases and waiters (rule 11)
 //   f <epoch 8> <mono ms 8> <what 1> <subject>  → when to look again, inverted: the earliest last
 //   r <agent 4> <session 4> <hash 8>            → request ids (rule 12)
+//   a <agent 4> <session 4> <hash 8>            → answers kept by request id: answers.h
 //   d <id>                                      → leases that ended against their holder's will
 //   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
 //   e …                                         → events, appended (kv::Txn::append)
@@ -55,6 +56,7 @@ std::string claim_key(Holding holding, Mode mode, const key::Place& place, const
 std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter);
 std::string child_key(const LeaseId& parent, const LeaseId& child);
 std::string request_key(const Owner& owner, std::string_view request_id);
+std::string answer_key(const Owner& owner, std::string_view request_id);
 std::string lost_key(const LeaseId& id);
 std::string refusal_key(const Owner& owner, std::string_view resources);
 std::string unshow_key(const LeaseId& id);
@@ -66,7 +68,14 @@ inline constexpr std::string_view kEventPrefix = "e";
 inline constexpr std::string_view kHistoryKey = "t";
 
 // What a due row asks to look at.
-enum class Due : char { kHandoff = 'b', kLost = 'd', kRefusal = 'g', kLease = 'l', kRequest = 'r' };
+enum class Due : char {
+  kAnswer = 'a',
+  kHandoff = 'b',
+  kLost = 'd',
+  kRefusal = 'g',
+  kLease = 'l',
+  kRequest = 'r',
+};
 inline constexpr std::string_view kDuePrefix = "f";
 std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::string_view subject);
 struct DueRow {

@@ -61,6 +61,7 @@ class Table {
 
   // Leases of the owner that it lost and has not been told of yet; marks them as told.
   Result<std::vector<LostLease>> take_lost_notices(const Owner& owner);
+  Result<bool> has_lost_notices(const Owner& owner);  // peeks; a read transaction will do
   Result<std::optional<LostLease>> lost(const LeaseId& id);
 
   Result<std::vector<LeaseId>> holders_of(const key::Resource& resource);  // of exactly this key
@@ -83,6 +84,7 @@ class Table {
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);
   Result<AcquireReply> confirm(const Lease& lease);
   Result<bool> check_quota(const Lease& lease);
+  Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
 
   Context context_;  // its ticket grows with each grant: one transaction may make several

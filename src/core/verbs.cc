@@ -255,10 +255,10 @@ Result<std::optional<LostLease>> Table::lost(const LeaseId& id) {
   return lost;
 }
 
-Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
+// Those told already stay for a day and must not hide the others.
+Result<std::vector<LostLease>> Table::untold_losses(const Owner& owner, std::size_t most) {
   std::vector<LostLease> notices;
   const std::string prefix = lost_key(LeaseId{owner_tag(owner)});
-  // Those told already stay for a day and must not hide the others.
   Result<void> readable;
   LK_CHECK(state_.txn().scan(
       kv::prefix_range(prefix),
@@ -270,10 +270,20 @@ Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
           return false;
         }
         if (lost->owner == owner && !lost->told) notices.push_back(std::move(*lost));
-        return notices.size() < kNoticesAtOnce;
+        return notices.size() < most;
       },
       kv::Read::kPeek));
   LK_CHECK(readable);
+  return notices;
+}
+
+Result<bool> Table::has_lost_notices(const Owner& owner) {
+  LK_ASSIGN(const std::vector<LostLease> first, untold_losses(owner, 1));
+  return !first.empty();
+}
+
+Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
+  LK_ASSIGN(std::vector<LostLease> notices, untold_losses(owner, kNoticesAtOnce));
   for (LostLease& lost : notices) {
     lost.told = true;
     LK_CHECK(state_.txn().put(lost_key(lost.id), encode_lost(lost), context_.limits.remember_ms));

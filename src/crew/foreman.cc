@@ -53,7 +53,7 @@ class Foreman::Impl {
     // Children that we inherited through exec are not ours to end.
     not_ours_ = host::children_besides({});
     if (auto ready = set_up(); !ready) {
-      static_cast<void>(lock_files_.hide(locks_.table(), run_.output));
+      static_cast<void>(lock_files_.hide(locks_.site(), run_.output));
       return ready;
     }
     host::adopt_orphans();
@@ -76,9 +76,9 @@ class Foreman::Impl {
   }
 
  private:
-  std::int64_t now() const { return locks_.table().runtime().clock->now().wall_ms; }
+  std::int64_t now() const { return locks_.site().runtime().clock->now().wall_ms; }
   // Whatever is set back, the gate is looked at again.
-  std::int64_t mono() const { return locks_.table().runtime().clock->now().mono_ms; }
+  std::int64_t mono() const { return locks_.site().runtime().clock->now().mono_ms; }
 
   void tell(CrewEvent::What what, const AgentRecord* agent, std::string text) const {
     if (watch_.told) watch_.told({what, agent, std::move(text)});
@@ -110,7 +110,7 @@ class Foreman::Impl {
     record_.agents = records_for(plan_, std::move(record_.agents));
     for (AgentRecord& agent : record_.agents) workers_.emplace_back(agent, *agents_);
     yields_to_.assign(record_.agents.size(), std::nullopt);
-    LK_CHECK(lock_files_.show(locks_.table(), run_.output));
+    LK_CHECK(lock_files_.show(locks_.site(), run_.output));
     if (!fresh) {
       LK_CHECK(go_on());
     }
@@ -296,7 +296,7 @@ class Foreman::Impl {
     orders.grace_ms = options_.grace_ms;
     orders.log_bytes_max = options_.log_bytes_max;
     orders.look_at_changes = options_.look_at_changes;
-    orders.leave_out = {run_.output.path(), locks_.table().realm().store_folder};
+    orders.leave_out = {run_.output.path(), locks_.site().realm().store_folder};
     return orders;
   }
 
@@ -379,7 +379,7 @@ class Foreman::Impl {
     }
     close_wait(agent);
     const auto told =
-        worker.go(scope_text(plan_.jobs[i], locks_.table().realm().root, neighbours_of(i)), now());
+        worker.go(scope_text(plan_.jobs[i], locks_.site().realm().root, neighbours_of(i)), now());
     if (!told) {
       problem("nothing new is started: " + told.error().message);
       unwritable_ = true;
@@ -493,7 +493,7 @@ class Foreman::Impl {
 
   // The keeper lists all that changed meanwhile; here it is known who else was at work.
   void attribute_changes(std::size_t i, Attempt& attempt) const {
-    const bool fold_case = locks_.table().realm().ignore_case;
+    const bool fold_case = locks_.site().realm().ignore_case;
     std::vector<WriteScope> others;
     for (std::size_t other = 0; other < workers_.size(); ++other) {
       if (other != i && worked_between(record_.agents[other], attempt)) {
@@ -540,7 +540,7 @@ class Foreman::Impl {
     if (!written) problem(written.error().message);
     // Whatever a keeper that was killed could not give back.
     if (const auto purged = locks_.purge(false); !purged) problem(purged.error().message);
-    if (const auto hidden = lock_files_.hide(locks_.table(), run_.output); !hidden) {
+    if (const auto hidden = lock_files_.hide(locks_.site(), run_.output); !hidden) {
       problem(hidden.error().message);
     }
   }

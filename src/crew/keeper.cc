@@ -98,7 +98,7 @@ class Keeper {
     };
   }
 
-  std::int64_t now() const { return locks_.table().runtime().clock->now().wall_ms; }
+  std::int64_t now() const { return locks_.site().runtime().clock->now().wall_ms; }
 
   // The foreman is there and has not changed its mind.
   bool still_wanted() {
@@ -126,7 +126,7 @@ class Keeper {
 
   Result<bool> may_start(const Keep& keep) {
     if (orders_.look_at_changes) {
-      auto tree = look_at_tree(locks_.table().realm().root, orders_.leave_out);
+      auto tree = look_at_tree(locks_.site().realm().root, orders_.leave_out);
       if (tree) {
         before_ = std::move(*tree);
       } else {
@@ -250,7 +250,7 @@ class Keeper {
 
   // All of them; whose they are the foreman knows.
   void find_changes() {
-    const std::string& root = locks_.table().realm().root;
+    const std::string& root = locks_.site().realm().root;
     const auto after = look_at_tree(root, orders_.leave_out);
     if (!after) {
       attempt_.changes_unknown = after.error().message;
@@ -282,7 +282,7 @@ class Keeper {
       channel_.send({{"say", "left"}});
       return 0;
     }
-    service::Asked asked;
+    service::HintContext asked;
     asked.now_wall_ms = now();
     return refused(result.lost ? Error{Code::kLost, lost_why_, ""}
                                : service::refusal(result.acquired, asked));

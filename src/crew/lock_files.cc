@@ -13,9 +13,9 @@ constexpr const char* kMark = ".locks-shown";  // the layout is this run's
 
 }  // namespace
 
-Result<void> LockFiles::show(layout::LockTable& table, const Folder& output) {
-  if (!table.runtime().layout_kinds.contains(kKind)) return {};
-  LK_ASSIGN(const auto layouts, layout::load_layouts(table.realm(), table.settings()));
+Result<void> LockFiles::show(service::Site& site, const Folder& output) {
+  if (!site.runtime().layout_kinds.contains(kKind)) return {};
+  LK_ASSIGN(const auto layouts, layout::load_layouts(site.realm(), site.settings()));
   layout::UseLayout use;
   use.entry.kind = kKind;
   use.entry.root = output.path();
@@ -27,15 +27,15 @@ Result<void> LockFiles::show(layout::LockTable& table, const Folder& output) {
   if (!known) {
     LK_CHECK(output.write(kMark, ""));
   }
-  LK_ASSIGN(std::string id, layout::use_layout(table, std::move(use)));
+  LK_ASSIGN(std::string id, layout::use_layout(site.table(), std::move(use)));
   LK_ASSIGN(const bool marked, output.has(kMark));
   if (!known || marked) layout_ = std::move(id);
   return {};
 }
 
-Result<void> LockFiles::hide(layout::LockTable& table, const Folder& output) {
+Result<void> LockFiles::hide(service::Site& site, const Folder& output) {
   if (layout_.empty()) return {};
-  LK_CHECK(layout::remove_layout(table, layout_));
+  LK_CHECK(layout::remove_layout(site.table(), layout_));
   static_cast<void>(output.remove("locks"));  // what others left in it stays
   static_cast<void>(output.remove(kMark));
   return {};

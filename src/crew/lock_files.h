@@ -5,16 +5,16 @@
 #include <string>
 
 #include "crew/run_files.h"
-#include "layout/lock_table.h"
+#include "service/site.h"
 
 namespace lockkeeper::crew {
 
 class LockFiles {
  public:
   // Registers OUTPUT as a layout of that kind, where the program knows it.
-  Result<void> show(layout::LockTable& table, const Folder& output);
+  Result<void> show(service::Site& site, const Folder& output);
   // Takes it back, unless it was there before; an empty locks/ goes with it.
-  Result<void> hide(layout::LockTable& table, const Folder& output);
+  Result<void> hide(service::Site& site, const Folder& output);
 
  private:
   std::string layout_;  // registered by us

@@ -102,7 +102,7 @@ Refusal to_refusal(const service::AcquireResult& result, const std::vector<std::
   for (const core::Conflict& conflict : result.conflicts) {
     refusal.conflicts.push_back(to_conflict(conflict));
   }
-  service::Asked asked;
+  service::HintContext asked;
   asked.resources = resources;
   asked.now_wall_ms = now_wall_ms;
   refusal.error = service::refusal(result, asked);

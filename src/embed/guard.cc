@@ -74,7 +74,7 @@ class GuardState {
     who.terminal_session = host::terminal_session;
     who.new_session = &machine_->random;
     LK_ASSIGN(const realm::Identity identity, realm::find_identity(who));
-    LK_ASSIGN(service::Under under, service::under_from(env));
+    LK_ASSIGN(service::ParentLease under, service::parent_lease_from(env));
     dirlock::GuardRequest request;
     LK_ASSIGN(request.folder, folder_of(options));
     request.stale_timeout_ms = options.stale_timeout.count();

@@ -71,7 +71,7 @@ class Keeper {
   void acknowledge(Entry& entry, const core::Lease& lease);
   Result<void> release(const core::LeaseId& id);
   void lose_locked(Entry& entry, std::string why);
-  std::int64_t now_ms() const { return locks_.table().runtime().clock->now().mono_ms; }
+  std::int64_t now_ms() const { return locks_.site().runtime().clock->now().mono_ms; }
   bool on_watching_thread() const { return watching_.get_id() == std::this_thread::get_id(); }
   void sleep_until(Lock& lock, std::int64_t until_ms);
 

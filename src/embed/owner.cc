@@ -8,6 +8,7 @@
 #include "realm/store_url.h"
 #include "service/report.h"
 #include "wiring/embedded_store.h"
+#include "wiring/lock_service.h"
 
 namespace lockkeeper::embed {
 
@@ -35,7 +36,7 @@ class Owner::Call {
 
 std::unique_ptr<Owner::Machine> Owner::make_machine() {
   auto machine = std::make_unique<Machine>();
-  layout::Runtime& runtime = machine->runtime;
+  service::Runtime& runtime = machine->runtime;
   runtime.clock = &machine->clock;
   runtime.random = &machine->random;
   runtime.env = realm::process_environment();
@@ -43,6 +44,7 @@ std::unique_ptr<Owner::Machine> Owner::make_machine() {
     return wiring::open_remembered(runtime, request);
   };
   runtime.layout_kinds = wiring::layout_kinds();
+  runtime.make_service = wiring::make_service;
   return machine;
 }
 
@@ -65,7 +67,7 @@ Result<Owner::Opened> Owner::find(Machine& machine, const RealmOptions& options)
   who.terminal_session = host::terminal_session;
   who.new_session = &machine.random;
   LK_ASSIGN(opened.who, realm::find_identity(who));
-  LK_ASSIGN(opened.under, service::under_from(env));
+  LK_ASSIGN(opened.under, service::parent_lease_from(env));
   return opened;
 }
 
@@ -78,8 +80,8 @@ Result<std::shared_ptr<Owner>> Owner::open(const RealmOptions& options) {
 Owner::Owner(std::unique_ptr<Machine> machine, Opened opened)
     : machine_(std::move(machine)),
       pid_(::getpid()),
-      table_(machine_->runtime, std::move(opened.realm), std::move(opened.settings)),
-      locks_(table_, {opened.who.agent, opened.who.session}, std::move(opened.under)),
+      site_(machine_->runtime, std::move(opened.realm), std::move(opened.settings)),
+      locks_(site_, {opened.who.agent, opened.who.session}, std::move(opened.under)),
       keeper_(locks_) {}
 
 Owner::~Owner() {
@@ -102,7 +104,7 @@ void Owner::close() {
 Result<std::uint64_t> Owner::slot() {
   const std::lock_guard lock(mutex_);
   if (slot_ == 0) {
-    LK_ASSIGN(host::LiveSlot taken, table_.take_slot());
+    LK_ASSIGN(host::LiveSlot taken, site_.table().take_slot());
     slot_ = taken.offset();
     keep_slot(this, std::move(taken));
   }
@@ -120,11 +122,11 @@ Acquired Owner::acquire(const std::vector<std::string>& resources, const Acquire
   if (auto started = keeper_.start(weak_from_this()); !started) return std::move(started.error());
 
   std::stop_source& stop = call.source();
-  command->wake = table_.new_ticket();
+  command->wake = site_.table().new_ticket();
   command->on_wait = [&stop](const service::WaitProgress&) { return !stop.stop_requested(); };
   const std::stop_callback asked(options.cancel, [&stop] { stop.request_stop(); });
   const std::stop_callback wake(stop.get_token(), [&] {
-    if (auto waker = table_.waker()) (*waker)->wake(command->wake);
+    if (auto waker = site_.table().waker()) (*waker)->wake(command->wake);
   });
 
   service::AcquireResult result;

@@ -28,7 +28,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
   struct Machine {
     SystemClock clock;
     SystemRandom random;
-    layout::Runtime runtime;
+    service::Runtime runtime;
   };
   static std::unique_ptr<Machine> make_machine();
 
@@ -45,7 +45,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
   // Whether this is a child of the process that opened it: nothing here is its own then.
   bool in_child() const;
 
-  const realm::Realm& realm() const { return table_.realm(); }
+  const realm::Realm& realm() const { return site_.realm(); }
   const core::Owner& who() const { return locks_.owner(); }
   service::Locks& locks() { return locks_; }
   Keeper& keeper() { return keeper_; }
@@ -55,7 +55,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
     realm::Realm realm;
     realm::Settings settings;
     realm::Identity who;
-    service::Under under;
+    service::ParentLease under;
   };
   class Call;
 
@@ -69,7 +69,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
 
   const std::unique_ptr<Machine> machine_;
   const int pid_;
-  layout::LockTable table_;
+  service::Site site_;
   service::Locks locks_;
 
   std::mutex mutex_;

@@ -1,4 +1,5 @@
-// What the verbs are asked and what they answer: plain data, the same for every door.
+// What the verbs are asked, in words: plain data, the same for every door. Locks turns them into
+// calls of the lock service.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 #include "core/table.h"
 #include "key/resource.h"
-#include "layout/layout.h"
 #include "realm/resolve.h"
+#include "service/replies.h"
 
 namespace lockkeeper::service {
 
@@ -48,19 +49,6 @@ struct AcquireCommand {
   std::vector<core::LeaseId> replaces;
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;
-};
-
-struct AcquireResult {
-  core::Outcome outcome = core::Outcome::kHeld;
-  core::Lease lease;   // granted, renewed
-  bool stood = false;  // its holder had it before: it is not taken back
-  std::vector<core::Conflict> conflicts;
-  std::vector<core::CycleStep> cycle;
-  std::size_t position = 0;
-  std::int64_t waited_ms = 0;
-  std::vector<std::string> warnings;
-  std::vector<core::LostLease> lost;  // leases this owner lost since it last asked
-  std::vector<layout::Unmirrored> unmirrored;
 };
 
 // One of several requests that are granted together or not at all.
@@ -103,17 +91,6 @@ struct ListCommand {
   std::string agent;
   std::string task;
   Wanted under;  // at most one; what overlaps it
-};
-
-struct ListedLease {
-  core::Lease lease;
-  core::Condition condition;
-};
-
-struct ListReply {
-  std::vector<ListedLease> leases;
-  std::vector<core::Waiter> waiters;
-  bool moved = false;  // the table changed while it was read, page by page
 };
 
 struct LogCommand {

@@ -1,5 +1,6 @@
 // The verbs, once. Every door (command line, MCP, HTTP, hooks) fills in one of these commands,
-// calls the one method and prints the reply; what a verb means is decided here and nowhere else.
+// calls the one method and prints the reply. Locks turns words into resources, asks the lock
+// service (service.h) in one owner's name, and waits for it.
 //
 // A refusal (held, deadlock, timeout) is a reply. An Error means that nothing was done, except for
 // `unknown`, where it cannot be told (I9).
@@ -9,31 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "core/message.h"
-#include "core/table.h"
-#include "layout/lock_table.h"
 #include "realm/identity.h"
 #include "service/commands.h"
-
-namespace lockkeeper::layout {
-class Mirror;
-}
+#include "service/site.h"
 
 namespace lockkeeper::service {
 
-// The lease whose command this is (LOCKKEEPER_LEASE and LOCKKEEPER_FENCE); empty if none (rule 11).
-struct Under {
-  core::LeaseId lease;
-  std::uint64_t fence = 0;
-};
-
 class Locks {
  public:
-  // `table` must outlive it.
-  Locks(layout::LockTable& table, core::Owner owner, Under under = {});
+  // `site` must outlive it.
+  Locks(Site& site, core::Owner owner, ParentLease parent = {})
+      : site_(&site), owner_(std::move(owner)), parent_(std::move(parent)) {}
 
   const core::Owner& owner() const { return owner_; }
-  layout::LockTable& table() { return table_; }
+  Site& site() { return *site_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
   // All in one commit, or none: then every result is a refusal, or would have been granted alone
@@ -51,23 +41,24 @@ class Locks {
   // Makes another tool's lock ours: its artefact's path, or a resource that it holds. Its claims
   // become a lease of this owner, taken through the same layout.
   Result<AcquireResult> adopt(const Wanted& wanted, const AcquireCommand& how);
-  // What other tools have changed since; once a second for who holds or waits. Nothing where the
-  // realm has no layouts.
-  Result<void> look_at_layouts();
+  // Brings what other tools have changed into the table. For callers that hold or wait: once a
+  // second. Does nothing where the realm has no layouts.
+  Result<void> scan_layouts();
 
-  // From now on what was written to the owner comes along with its verbs (core/message.h), by one
-  // probe in the transaction that they have anyway. After a verb: what came, which is told now.
-  void take_messages_along(bool wanted = true) { along_ = wanted; }
-  Result<core::Told> messages();
+  // From now on, messages to the owner come along with the replies of its verbs. messages() gives
+  // those that came; they count as told.
+  void take_messages_along(bool wanted = true) { tell_messages_ = wanted; }
+  Result<core::DeliveredMessages> messages();
 
   // Leases that the owner lost and was not told of yet; they count as told now. The replies of
   // acquire carry them, too.
   Result<std::vector<core::LostLease>> take_lost_notices();
   // Have earlier processes of this session left leases behind that it may still take back (rule 8)?
-  // reclaim() binds them to a living process; settle() first ends what is due, and tells losses.
   Result<bool> has_orphans();
+  // Binds them to a living process.
   Result<void> reclaim(const core::Attachment& attachment);
-  Result<std::vector<core::LostLease>> settle(const core::Attachment& attachment);
+  // Ends what is due, then reclaims, and gives the losses that the owner was not told of.
+  Result<std::vector<core::LostLease>> resume_session(const core::Attachment& attachment);
 
   // Is this lease current: alive, not over, with this fence? (I4)
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
@@ -76,33 +67,27 @@ class Locks {
   struct Resolved {
     std::vector<key::Resource> resources;
     std::vector<std::string> warnings;
+    std::vector<core::Claim> claims(core::Mode mode) const;
   };
   Result<Resolved> resolve(const Wanted& wanted) const;
-  Result<std::vector<core::LeaseId>> parse_ids(const std::vector<std::string>& texts) const;
-  Result<core::AcquireRequest> request(const AcquireCommand& command, AcquireResult& result) const;
-  Result<void> release_by_id(const ReleaseCommand& command, const std::vector<core::LeaseId>& named,
-                             core::ReleaseReply& total);
-  Result<void> release_by_name(const std::vector<key::Resource>& resources,
-                               core::ReleaseReply& total, layout::Mirror* mirror);
-  Result<std::vector<core::Lease>> break_foreign(const BreakCommand& command,
-                                                 const std::vector<core::LeaseId>& ids);
+  Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
+  Caller caller() const;
+  // The value of a reply. Its notices are kept for messages().
+  template <typename T>
+  Result<T> value_of(Result<Reply<T>> reply);
+  Result<AcquireResult> wait(Service& service, const AcquireCommand& command,
+                             Reply<AcquireResult> queued);
 
-  // As the table's, with the messages.
-  Result<kv::Version> write(const layout::LockTable::Work& work,
-                            const std::function<void()>& committed = {});
-  Result<bool> read(const layout::LockTable::Look& look);
-  layout::LockTable::Write writer();  // write() as a value
-
-  layout::LockTable& table_;
-  const core::Owner owner_;
-  const Under under_;
-  bool along_ = false;   // messages are wanted
-  bool untold_ = false;  // there are some that a read transaction could not mark as told
-  core::Told told_;
+  Site* site_;
+  core::Owner owner_;
+  ParentLease parent_;
+  bool tell_messages_ = false;
+  bool failed_ = false;  // the last call: it may have left messages untold
+  Notices notices_;
 };
 
 // LOCKKEEPER_LEASE and LOCKKEEPER_FENCE of the environment. invalid_input if only one is set or
 // either is not what `run` sets.
-Result<Under> under_from(const realm::Environment& env);
+Result<ParentLease> parent_lease_from(const realm::Environment& env);
 
 }  // namespace lockkeeper::service

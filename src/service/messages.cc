@@ -11,8 +11,6 @@
 namespace lockkeeper::service {
 namespace {
 
-constexpr std::size_t kMarkedAtOnce = 20;  // in one commit, whatever the store's budget is
-
 Result<void> check_send(const SendCommand& command) {
   if (command.text.find_first_not_of(" \t\n") == std::string::npos) {
     return fail(Code::kInvalidInput, "the message is empty", "say what it is about");
@@ -39,7 +37,7 @@ bool is_message_type(std::string_view type) {
 Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
   CheckCommand check;
   check.wanted = wanted;
-  LK_ASSIGN(const core::CheckReply reply, Locks(table_, owner_).check(check));
+  LK_ASSIGN(const core::CheckReply reply, Locks(site_, owner_).check(check));
   std::vector<core::Owner> owners;
   const core::Conflict* other_tool = nullptr;
   for (const core::Conflict& conflict : reply.conflicts) {
@@ -64,109 +62,52 @@ Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
 
 Result<std::vector<core::Message>> Messages::send(const SendCommand& command) {
   LK_CHECK(check_send(command));
-  std::vector<core::Owner> to = {command.to};
+  SendCall call{caller(), {command.to}, command.text, command.type, command.task, command.project};
   if (!command.to_holders_of.texts.empty()) {
-    LK_ASSIGN(to, holders(command.to_holders_of));
+    LK_ASSIGN(call.to, holders(command.to_holders_of));
   }
-  std::vector<core::Message> sent;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    sent.clear();
-    for (const core::Owner& receiver : to) {
-      core::Message message;
-      message.from = owner_;
-      message.to = receiver;
-      message.type = command.type;
-      message.text = command.text;
-      message.task = command.task;
-      message.project = command.project;
-      message.at_wall_ms = table.state().context().now.wall_ms;
-      LK_ASSIGN(message.id, core::post_message(table.state(), message));
-      sent.push_back(std::move(message));
-    }
-    return false;
-  }));
-  return sent;
+  LK_ASSIGN(Service* const service, site_.service());
+  LK_ASSIGN(Reply<std::vector<core::Message>> reply, service->send(call));
+  return std::move(reply.value);
 }
 
-Result<std::vector<core::Message>> Messages::peek(bool unread_only) {
-  std::vector<core::Message> found;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(found, core::messages_for(table.state(), owner_, unread_only));
-    return {};
-  }));
-  return found;
+Result<std::vector<core::Message>> Messages::ask(const MessagesCall& call) {
+  LK_ASSIGN(Service* const service, site_.service());
+  LK_ASSIGN(Reply<std::vector<core::Message>> reply, service->messages(call));
+  return std::move(reply.value);
 }
 
 Result<std::vector<core::Message>> Messages::list(bool unread_only) {
-  LK_ASSIGN(std::vector<core::Message> found, peek(unread_only));
-  const bool news = std::ranges::any_of(found, [](const core::Message& m) { return !m.read; });
-  if (!news) return found;
-  std::size_t at = 0;
-  LK_CHECK(table_.write(
-      [&](core::Table& table) -> Result<bool> {
-        const std::size_t end = std::min(at + kMarkedAtOnce, found.size());
-        for (std::size_t i = at; i < end; ++i) {
-          if (!found[i].read) LK_CHECK(core::mark_told(table.state(), owner_, found[i].id));
-        }
-        return end < found.size();
-      },
-      [&] { at = std::min(at + kMarkedAtOnce, found.size()); }));
-  return found;
+  return ask({.caller = caller(), .unread_only = unread_only});
+}
+
+Result<std::vector<core::Message>> Messages::peek_unread() {
+  return ask({.caller = caller(), .unread_only = true, .peek = true});
 }
 
 Result<std::vector<core::Message>> Messages::sent() {
-  std::vector<core::Message> found;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(found, core::messages_from(table.state(), owner_));
-    return {};
-  }));
-  return found;
-}
-
-Result<core::Told> Messages::take_untold() {
-  bool any = false;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(any, core::has_untold(table.state(), owner_));
-    return {};
-  }));
-  core::Told told;
-  if (!any) return told;
-  LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
-    LK_ASSIGN(told, core::take_untold(table.state(), owner_));
-    return false;
-  }));
-  return told;
+  return ask({.caller = caller(), .sent = true});
 }
 
 Result<std::vector<core::Message>> Messages::read(const ReadCommand& command) {
-  LK_ASSIGN(std::vector<core::Message> found, peek(command.ids.empty()));
-  if (!command.ids.empty()) {
-    std::vector<core::Message> named;
-    for (const std::string& text : command.ids) {
-      const std::optional<std::uint64_t> id = core::Message::id_from_text(text);
-      const auto at = std::ranges::find_if(
-          found, [&](const core::Message& message) { return message.id == id; });
-      if (!id || at == found.end()) {
-        return fail(Code::kNotFound, "there is no message " + quote(text) + " for you",
-                    "see: lockkeeper message list --all");
-      }
-      named.push_back(*at);
+  MessagesCall call{.caller = caller(), .unread_only = command.ids.empty(), .mark_read = true};
+  for (const std::string& text : command.ids) {
+    const std::optional<std::uint64_t> id = core::Message::id_from_text(text);
+    if (!id) {
+      return fail(Code::kNotFound, "there is no message " + quote(text) + " for you",
+                  "see: lockkeeper message list --all");
     }
-    found = std::move(named);
+    call.ids.push_back(*id);
   }
-  if (found.empty()) return found;
-  std::size_t at = 0;
-  LK_CHECK(table_.write(
-      [&](core::Table& table) -> Result<bool> {
-        const std::size_t end = std::min(at + kMarkedAtOnce, found.size());
-        for (std::size_t i = at; i < end; ++i) {
-          LK_CHECK(core::mark_read(table.state(), owner_, found[i].id));
-        }
-        return end < found.size();
-      },
-      [&] { at = std::min(at + kMarkedAtOnce, found.size()); }));
-  for (core::Message& message : found) message.read = true;
-  return found;
+  return ask(call);
+}
+
+Result<core::DeliveredMessages> Messages::take_untold() {
+  Caller who = caller();
+  who.tell.messages = true;
+  LK_ASSIGN(Service* const service, site_.service());
+  LK_ASSIGN(Notices notices, service->notices(who));
+  return core::DeliveredMessages{std::move(notices.messages), notices.more_messages};
 }
 
 Json message_json(const core::Message& message) {

@@ -1,4 +1,4 @@
-// Notes between agents of one realm: to a name, to whoever holds something, or to everybody.
+// Messages between agents of one realm: to a name, to whoever holds something, or to everybody.
 // core/message.h says what unread, told and read mean.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/message.h"
-#include "layout/lock_table.h"
 #include "service/commands.h"
 #include "service/report.h"
+#include "service/site.h"
 
 namespace lockkeeper::service {
 
@@ -34,25 +34,27 @@ struct ReadCommand {
 
 class Messages {
  public:
-  // `table` must outlive it.
-  Messages(layout::LockTable& table, core::Owner owner) : table_(table), owner_(std::move(owner)) {}
+  // `site` must outlive it.
+  Messages(Site& site, core::Owner owner) : site_(site), owner_(std::move(owner)) {}
 
   // One message for each receiver, as it was sent. invalid_input: no text, an unknown type, a name
   // that breaks a rule; not_found: nobody holds it, or another tool does, which reads no messages.
   Result<std::vector<core::Message>> send(const SendCommand& command);
   // Oldest first. They count as told. Creates no store.
   Result<std::vector<core::Message>> list(bool unread_only);
+  Result<std::vector<core::Message>> peek_unread();  // they do not count as told
   Result<std::vector<core::Message>> sent();
   // Those, marked as read. not_found: an id of no message for this owner; then none was marked.
   Result<std::vector<core::Message>> read(const ReadCommand& command);
-  // What the owner has not been told of; it counts as told now. For whoever answers it anyway.
-  Result<core::Told> take_untold();
+  // What the owner has not been told of; it counts as told now. For callers that answer it anyway.
+  Result<core::DeliveredMessages> take_untold();
 
  private:
+  Caller caller() const { return {owner_, {}, {}, {}}; }
   Result<std::vector<core::Owner>> holders(const Wanted& wanted);
-  Result<std::vector<core::Message>> peek(bool unread_only);
+  Result<std::vector<core::Message>> ask(const MessagesCall& call);
 
-  layout::LockTable& table_;
+  Site& site_;
   const core::Owner owner_;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "service/questions.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -12,33 +13,6 @@ namespace {
 constexpr std::string_view kPrefix = "feature:";
 constexpr std::string_view kPurpose = ":pause";
 constexpr std::int64_t kBusyPatienceMs = 30'000;  // as every wait has it
-
-Result<void> add_holders(core::Table& table, const key::Resource& resource, core::Mode mode,
-                         const core::Owner& asker, Gate& gate) {
-  std::vector<core::State::Hit> hits;
-  core::State::Look look;
-  look.mode = mode;
-  LK_CHECK(table.state().overlapping(
-      resource, look, [&](core::State::Hit hit) { hits.push_back(std::move(hit)); }));
-  for (const core::State::Hit& hit : hits) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(hit.id));
-    if (lease == nullptr) continue;
-    LK_ASSIGN(const core::Condition now, condition(table.state(), *lease));
-    if (now.over) continue;
-    if (lease->held_by(asker)) {
-      gate.mine = true;
-      continue;
-    }
-    core::Conflict other;
-    other.requested = {resource, core::Mode::kShared, 0};
-    other.held = {hit.resource, hit.mode, 0};
-    other.witness = hit.witness;
-    other.holder = *lease;
-    other.alive = now.alive;
-    gate.others.push_back(std::move(other));
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -49,22 +23,29 @@ std::string pause_key(std::string_view feature) {
 }
 
 Result<Gate> look_at_gate(Locks& locks, const std::string& feature) {
-  layout::LockTable& table = locks.table();
-  LK_ASSIGN(const key::Parsed parsed,
-            key::parse(pause_key(feature), table.settings().key_rules(table.realm())));
+  LK_ASSIGN(const key::Parsed parsed, key::parse(pause_key(feature), locks.site().key_rules()));
   Gate gate;
   gate.key = parsed.resource.text();
-  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
-    for (const core::Mode mode : {core::Mode::kExclusive, core::Mode::kShared}) {
-      LK_CHECK(add_holders(rows, parsed.resource, mode, locks.owner(), gate));
+  LK_ASSIGN(const std::vector<OverlappingClaim> claims,
+            overlapping_claims(locks.site(), {&parsed.resource, 1}));
+  for (const OverlappingClaim& one : claims) {
+    if (one.lease.held_by(locks.owner())) {
+      gate.mine = true;
+      continue;
     }
-    return {};
-  }));
+    core::Conflict other;
+    other.requested = {parsed.resource, core::Mode::kShared, 0};
+    other.held = one.claim;
+    other.witness = one.witness;
+    other.holder = one.lease;
+    other.alive = one.condition.alive;
+    gate.others.push_back(std::move(other));
+  }
   return gate;
 }
 
 Result<Passed> pass_gate(Locks& locks, const PassGate& how) {
-  const auto now_ms = [&] { return locks.table().runtime().clock->now().mono_ms; };
+  const auto now_ms = [&] { return locks.site().now().mono_ms; };
   const std::int64_t began = now_ms();
   std::int64_t seen = began;  // when it was last looked at in vain or not
   Passed passed;

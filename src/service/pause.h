@@ -1,4 +1,4 @@
-// Feature pause: the stop-the-line lock of seed 001. Whoever holds the key `feature:X:pause` has
+// Feature pause: a lock that stops the line. Whoever holds the key `feature:X:pause` has
 // paused feature X, however it was taken (`pause`, `acquire`, acquire_lock). The others look at the
 // gate before they start work and before they finalise it, and wait while it is shut.
 //

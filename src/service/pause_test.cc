@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "layout/test_table.h"
+#include "service/local/test_site.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -17,7 +17,7 @@ class Pause : public testing::Test {
  protected:
   void acquire(const core::Owner& owner, const std::string& key, std::int64_t ttl_ms = 60'000,
                core::Mode mode = core::Mode::kExclusive) {
-    Locks locks(*table_, owner);
+    Locks locks(*site_, owner);
     AcquireCommand command;
     command.wanted.texts = {key};
     command.wanted.mode = mode;
@@ -29,14 +29,14 @@ class Pause : public testing::Test {
   }
 
   Gate gate(const core::Owner& owner, const std::string& feature) {
-    Locks locks(*table_, owner);
+    Locks locks(*site_, owner);
     auto looked = look_at_gate(locks, feature);
     EXPECT_TRUE(looked) << looked.error().message;
     return looked ? *looked : Gate{};
   }
 
-  layout::TestTable realm_;
-  std::unique_ptr<layout::LockTable> table_ = realm_.table();
+  TestSite realm_;
+  std::unique_ptr<Site> site_ = realm_.site();
 };
 
 TEST_F(Pause, TheKeyOfAFeatureIsAlsoItsOwn) {
@@ -86,7 +86,7 @@ TEST_F(Pause, I6_WhatIsOverPausesNobodyAndNeverEarly) {
 
 TEST_F(Pause, AWaitEndsWithThePauseWithTimeOrWithTheAskersWill) {
   acquire({"lead", ""}, "feature:F-1:pause");
-  Locks locks(*table_, {"w", ""});
+  Locks locks(*site_, {"w", ""});
   auto passed = pass_gate(locks, {"F-1", std::nullopt, {}});
   ASSERT_TRUE(passed);
   EXPECT_EQ(passed->outcome, core::Outcome::kHeld);
@@ -107,7 +107,7 @@ TEST_F(Pause, AWaitEndsWithThePauseWithTimeOrWithTheAskersWill) {
 }
 
 TEST_F(Pause, NamesThatNoFeatureHas) {
-  Locks locks(*table_, {"w", ""});
+  Locks locks(*site_, {"w", ""});
   for (const char* const bad : {"", "a/b", "../x", "a b", ":", "x:", "\x1b[2J", "a,b&c"}) {
     const auto looked = look_at_gate(locks, bad);
     ASSERT_FALSE(looked) << bad;

@@ -1,5 +1,5 @@
-// What doors ask about the table besides the verbs. Each call is one look; none changes anything
-// or creates a store. Where there is no store, nothing is held.
+// What doors ask about the table besides the verbs. Each is one call that changes nothing and
+// creates no store. Where there is no store, nothing is held.
 //
 // Thread safety: free functions; safe to call from any thread.
 #pragma once
@@ -10,37 +10,34 @@
 #include <string>
 #include <vector>
 
-#include "service/commands.h"
-
-namespace lockkeeper::layout {
-class LockTable;
-}
+#include "service/site.h"
 
 namespace lockkeeper::service {
 
-Result<std::optional<ListedLease>> find_lease(layout::LockTable& table, const core::LeaseId& id);
+Result<std::optional<ListedLease>> find_lease(Site& site, const core::LeaseId& id);
 
 // Oldest first.
-Result<std::vector<ListedLease>> leases_of(layout::LockTable& table, const core::Owner& owner);
+Result<std::vector<ListedLease>> leases_of(Site& site, const core::Owner& owner);
 
 // Whoever holds one of these, exactly as named.
-Result<std::vector<ListedLease>> holders_of(layout::LockTable& table,
-                                            std::span<const key::Resource> resources);
+Result<std::vector<ListedLease>> holders_of(Site& site, std::span<const key::Resource> resources);
 
 // A claim that overlaps what was asked for, with the live lease it belongs to.
 struct OverlappingClaim {
   core::Lease lease;
   core::Claim claim;
+  core::Condition condition;
+  std::string witness;  // a name that both cover
 };
 // Each claim once, however many of `resources` it overlaps; whoever holds it.
-Result<std::vector<OverlappingClaim>> overlapping_claims(layout::LockTable& table,
+Result<std::vector<OverlappingClaim>> overlapping_claims(Site& site,
                                                          std::span<const key::Resource> resources);
 
 // The number of the newest event; 0: there is none.
-Result<std::uint64_t> newest_event(layout::LockTable& table);
+Result<std::uint64_t> newest_event(Site& site);
 
 // The newest ones, oldest first.
-Result<std::vector<core::Event>> last_events(layout::LockTable& table, std::size_t most);
+Result<std::vector<core::Event>> last_events(Site& site, std::size_t most);
 
 // Why the lease with this fence is no longer current, in words; nullopt: it is current.
 struct LeaseAndFence {
@@ -48,6 +45,6 @@ struct LeaseAndFence {
   std::uint64_t fence = 0;
 };
 Result<std::vector<std::optional<std::string>>> how_they_ended(
-    layout::LockTable& table, std::span<const LeaseAndFence> leases);
+    Site& site, std::span<const LeaseAndFence> leases);
 
 }  // namespace lockkeeper::service

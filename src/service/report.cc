@@ -80,14 +80,14 @@ std::string command(std::string_view verb, const std::vector<std::string>& resou
   return text;
 }
 
-std::string wait_command(const Asked& asked, const char* how_long) {
+std::string wait_command(const HintContext& asked, const char* how_long) {
   if (asked.resources.size() > kResourcesInHint) {
     return std::string("the same command with --wait=") + how_long;
   }
   return command("acquire", asked.resources) + asked.flags + " --wait=" + how_long;
 }
 
-Error deadlock_error(const AcquireResult& result, const Asked& asked) {
+Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
   std::string text = "waiting would never end: ";
   for (std::size_t i = 0; i < result.cycle.size(); ++i) {
     const core::CycleStep& step = result.cycle[i];
@@ -337,7 +337,7 @@ int outcome_status(core::Outcome outcome) {
   return exit_status(Code::kFailed);
 }
 
-Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& asked) {
+Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext& asked) {
   Error error{Code::kHeld, conflicts_text(conflicts, asked.now_wall_ms), {}};
   const bool orphan = !conflicts.empty() && !conflicts.front().waiting &&
                       conflicts.front().alive == core::Alive::kDead;
@@ -351,7 +351,7 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& aske
   return error;
 }
 
-Error refusal(const AcquireResult& result, const Asked& asked) {
+Error refusal(const AcquireResult& result, const HintContext& asked) {
   const std::int64_t waited_ms = result.waited_ms;
   const std::string waited =
       format_duration(waited_ms < 1000 ? waited_ms : waited_ms / 1000 * 1000);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "service/locks.h"
+#include "service/replies.h"
 
 namespace lockkeeper::service {
 
@@ -41,7 +41,7 @@ const char* outcome_name(core::Outcome outcome);
 int outcome_status(core::Outcome outcome);
 
 // How the request was made, so that the hint can repeat it.
-struct Asked {
+struct HintContext {
   std::vector<std::string> resources;  // as typed
   std::string flags;                   // what else must be repeated, shell-quoted, or empty
   std::int64_t now_wall_ms = 0;
@@ -49,8 +49,8 @@ struct Asked {
 };
 
 // The error of a request that was not granted. REQUIRES: the outcome is a refusal.
-Error refusal(const AcquireResult& result, const Asked& asked);
-Error held_error(const std::vector<core::Conflict>& conflicts, const Asked& asked);
+Error refusal(const AcquireResult& result, const HintContext& asked);
+Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext& asked);
 
 // The error of a release that gave back nothing, or met what is another's; kFailed never. nullopt:
 // it was all right. `all`: --all, for which nothing to release is fine.

@@ -41,7 +41,7 @@ AcquireResult result(core::Outcome outcome, std::vector<core::Conflict> conflict
   return result;
 }
 
-const Asked kAsked{{"src/a.py"}, " --agent me", kNow, false};
+const HintContext kAsked{{"src/a.py"}, " --agent me", kNow, false};
 
 TEST(Report, a_lease_has_the_fields_of_the_contract_in_order) {
   core::Lease granted = lease("backend", "src/a.py");
@@ -156,7 +156,7 @@ TEST(Report, L5_deadlock_shows_the_cycle_and_what_to_release) {
 }
 
 TEST(Report, a_long_request_is_not_repeated_in_the_hint) {
-  Asked many = kAsked;
+  HintContext many = kAsked;
   many.resources.assign(6, "x");
   const Error error =
       refusal(result(core::Outcome::kHeld, {conflict("src/a.py", lease("x", "src/"))}), many);

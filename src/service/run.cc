@@ -14,6 +14,7 @@
 #include "core/message.h"
 #include "host/signals.h"
 #include "host/spawn.h"
+#include "service/messages.h"
 #include "service/pause.h"
 
 namespace lockkeeper::service {
@@ -144,7 +145,7 @@ class Watch {
         return;
       }
       if (gate && !told) {
-        const std::int64_t wall = locks_.table().runtime().clock->now().wall_ms;
+        const std::int64_t wall = locks_.site().now().wall_ms;
         report_({RunEvent::What::kPaused, result_.acquired, 0, 0, paused_text(*gate, wall)});
         told = true;
       } else if (!gate && !troubled) {
@@ -201,7 +202,7 @@ class Watch {
   }
 
  private:
-  std::int64_t now() const { return locks_.table().runtime().clock->now().mono_ms; }
+  std::int64_t now() const { return locks_.site().now().mono_ms; }
 
   // The command has ended. On a stage others may come to us when their parents end.
   bool reaped(pid_t child) {
@@ -246,23 +247,20 @@ class Watch {
   void look_around() {
     if (now() < next_look_) return;
     next_look_ = now() + kLookEveryMs;
-    const auto looked = locks_.look_at_layouts();
+    const auto looked = locks_.scan_layouts();
     if (!looked && looked.error().message != trouble_) {
       trouble_ = looked.error().message;
       report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, trouble_});
     }
-    const auto told = [&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(const std::vector<core::Message> messages,
-                core::messages_for(table.state(), locks_.owner(), true));
-      for (const core::Message& message : messages) {
-        if (message.id <= last_message_) continue;
-        last_message_ = message.id;
-        report_({RunEvent::What::kMessage, result_.acquired, 0, 0,
-                 message.from.agent + ": " + message.text});
-      }
-      return {};
-    };
-    static_cast<void>(locks_.table().read(told));  // told at the next look, or by the next command
+    // Shown here, and told by the next command.
+    const auto messages = Messages(locks_.site(), locks_.owner()).peek_unread();
+    if (!messages) return;
+    for (const core::Message& message : *messages) {
+      if (message.id <= last_message_) continue;
+      last_message_ = message.id;
+      report_({RunEvent::What::kMessage, result_.acquired, 0, 0,
+               message.from.agent + ": " + message.text});
+    }
   }
 
   void renew(const core::Lease& lease) {
@@ -362,7 +360,7 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
     if (!wanted && !result.lost) result.acquired.outcome = core::Outcome::kInterrupted;
     if (!wanted || result.lost) return {};
   }
-  auto variables = variables_for(locks, lease, locks.table().realm(), command);
+  auto variables = variables_for(locks, lease, locks.site().realm(), command);
   LK_ASSIGN(const host::Started child, start(command, std::move(variables), slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
@@ -388,7 +386,7 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
   AcquireCommand acquire = command.acquire;
   LK_ASSIGN(const bool may, may_ask(locks, command, acquire, result));
   if (!may) return result;
-  LK_ASSIGN(const host::LiveSlot slot, locks.table().take_slot());
+  LK_ASSIGN(const host::LiveSlot slot, locks.site().table().take_slot());
   acquire.attachment.slot = slot.offset();
   LK_ASSIGN(result.acquired, locks.acquire(acquire));
   const bool granted = result.acquired.outcome == core::Outcome::kGranted;

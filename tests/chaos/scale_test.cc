@@ -21,6 +21,7 @@
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "layout/test_table.h"
+#include "service/local/local_service.h"
 #include "service/locks.h"
 #include "support/campaign.h"
 #include "support/stage.h"
@@ -50,6 +51,7 @@ class Scale : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
+    runtime_.make_service = service::local::make_service;
     runtime_.open_store = [this](const layout::StoreRequest& request) {
       return layout::open_test_store(request, clock_, kv::Durability::kProcess);
     };
@@ -64,8 +66,8 @@ class Scale : public testing::Test {
   }
   ~Scale() override { ::munmap(arrivals_, sizeof(Arrivals)); }
 
-  std::unique_ptr<layout::LockTable> table() {
-    return std::make_unique<layout::LockTable>(runtime_, realm_, settings_);
+  std::unique_ptr<service::Site> site() {
+    return std::make_unique<service::Site>(runtime_, realm_, settings_);
   }
 
   static AcquireCommand wish(std::vector<std::string> texts) {
@@ -102,7 +104,7 @@ class Scale : public testing::Test {
 
   // Every session of this process takes its locks, each in a lease of its own.
   int hold_locks(std::size_t process, std::size_t sessions, std::size_t locks_each) {
-    const auto mine = table();
+    const auto mine = site();
     for (std::size_t s = process; s < sessions; s += kProcesses) {
       Locks locks(*mine, {"agent" + std::to_string(s % 100), "s" + std::to_string(s)});
       const std::string folder = "src/d" + std::to_string(s % 97) + "/s" + std::to_string(s) + "/f";
@@ -120,7 +122,7 @@ class Scale : public testing::Test {
 
   // Many waiters in one process, a thread each: granted, it writes itself down and gives back.
   int wait_in_line(std::size_t process, std::size_t waiters) {
-    const auto mine = table();
+    const auto mine = site();
     std::vector<std::thread> threads;
     for (std::size_t w = process; w < waiters; w += kProcesses) {
       threads.emplace_back([this, &mine, w] {
@@ -165,7 +167,7 @@ class Scale : public testing::Test {
   TestFolder folder_;
   SystemClock clock_;
   SystemRandom random_;
-  layout::Runtime runtime_;
+  service::Runtime runtime_;
   realm::Realm realm_;
   realm::Settings settings_;
   Arrivals* arrivals_ = nullptr;
@@ -178,7 +180,7 @@ TEST_F(Scale, F30_L4_L8_ManySessionsLocksAndWaiters) {
   const std::size_t waiters =
       std::min(stage::number_from("LOCKKEEPER_CHAOS_WAITERS", scale == 1 ? 40 : 100), kWaitersMost);
   constexpr std::size_t kLocksEach = 10;
-  const auto mine = table();
+  const auto mine = site();
   Locks holder(*mine, {"holder", "h"});
   const auto hot = holder.acquire(wish({kHot}));
   ASSERT_TRUE(hot && hot->outcome == Outcome::kGranted);
@@ -222,7 +224,7 @@ TEST_F(Scale, F30_L4_L8_ManySessionsLocksAndWaiters) {
 
 // Beyond a limit there is an answer that names it, and nothing is held by it.
 TEST_F(Scale, F30_L8_LimitsAreNamed) {
-  const auto mine = table();
+  const auto mine = site();
   Locks big(*mine, {"big", "b"});
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < settings_.resources_per_request.value; ++i) {

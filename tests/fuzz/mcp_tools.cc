@@ -8,6 +8,7 @@
 #include "mcp/locks/server.h"
 #include "mcp_conversation.h"
 #include "realm.h"
+#include "service/local/local_service.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -32,13 +33,14 @@ class World {
     runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
       return std::make_unique<kv::MemoryStore>();
     };
-    table_.emplace(runtime_, realm(), realm::Settings{});
+    runtime_.make_service = service::local::make_service;
+    site_.emplace(runtime_, realm(), realm::Settings{});
     mcp::LockServerOptions options;
     options.caller.who = {"main", "s", false, "fuzz"};
     options.caller.agent_known = options.caller.session_known = true;
     options.dialects = {"coordinator", "coordmcp"};
     options.version = "1";
-    server_.emplace(*table_, std::move(options));
+    server_.emplace(*site_, std::move(options));
     catalogue_ = server_->catalogue();
   }
   const mcp::Catalogue& catalogue() const { return catalogue_; }
@@ -46,8 +48,8 @@ class World {
  private:
   SystemClock clock_;
   SystemRandom random_;
-  layout::Runtime runtime_;
-  std::optional<layout::LockTable> table_;
+  service::Runtime runtime_;
+  std::optional<service::Site> site_;
   std::optional<mcp::LockServer> server_;
   mcp::Catalogue catalogue_;
 };

@@ -24,7 +24,10 @@ const Plan& plan() {
     rooms["realm"] = {"key", "base"};
     rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
     rooms["service"] = with(rooms["layout"], {"layout"});
+    // One interface for every door. What is behind it is chosen in `wiring`.
     const Rooms below = with(rooms["service"], {"service"});
+    rooms["service/wire"] = below;
+    rooms["service/local"] = with(below, {"service/wire"});
     // Plans know no lock table: they are text, thought through and drawn.
     rooms["yaml"] = {"base"};
     rooms["draw"] = {"key", "base"};
@@ -35,7 +38,7 @@ const Plan& plan() {
     for (const std::string& dialect : dialects) rooms[dialect] = below;
     rooms["dialect/workflow"].insert("plan");  // its resolutions are a planner's
     rooms["dialect"] = with(below, dialects);
-    rooms["wiring"] = with(below, {"kv/lmdb", "dialect"});
+    rooms["wiring"] = with(below, {"kv/lmdb", "dialect", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["crew/record"] = {"base"};
     rooms["crew/changes"] = {"crew/record", "realm", "host", "key", "base"};
@@ -84,6 +87,9 @@ std::set<std::string> allowed_rooms(const std::string& room, bool is_test) {
   if (entry == plan().end()) return {};
   std::set<std::string> allowed = entry->second;
   if (is_test && allowed.contains("kv")) allowed.insert({"kv/memory", "kv/lmdb"});
+  if (is_test && (allowed.contains("service") || room == "service")) {
+    allowed.insert({"service/local", "service/wire"});
+  }
   return allowed;
 }
 
@@ -92,7 +98,8 @@ bool is_pure(const std::string& room) {
 }
 
 bool is_door(const std::string& room) {
-  return allowed_rooms(room, false).contains("service") && room != "app" && room != "wiring";
+  return allowed_rooms(room, false).contains("service") && room != "app" && room != "wiring" &&
+         room != "service/local";
 }
 
 bool may_use_linux(const std::string& room) {

@@ -12,6 +12,7 @@
 #include "kv/lmdb/lmdb_store.h"
 #include "layout/registration.h"
 #include "layout/test_table.h"
+#include "service/local/local_service.h"
 #include "service/locks.h"
 #include "support/process.h"
 
@@ -86,6 +87,7 @@ class Between : public testing::Test {
     runtime_.clock = &clock_;
     runtime_.random = &random_;
     runtime_.env = [](const char*) { return std::nullopt; };
+    runtime_.make_service = service::local::make_service;
     runtime_.open_store = [this](const layout::StoreRequest& request) {
       return layout::open_test_store(request, clock_, kv::Durability::kProcess);
     };
@@ -101,13 +103,13 @@ class Between : public testing::Test {
     realm_.store_folder = realm_.root + "/.lockkeeper";
     realm_.name = "between";
     settings_.durability.value = realm::Durability::kProcess;
-    table_.emplace(runtime_, realm_, settings_);
+    site_.emplace(runtime_, realm_, settings_);
     for (const char* name : {"spec", "out"}) fs::create_directories(at(name));
     for (const auto& [kind, root] : {std::pair("mkdir", "spec"), std::pair("workflow", "out")}) {
       layout::LayoutEntry entry;
       entry.kind = kind;
       entry.root = at(root);
-      EXPECT_TRUE(layout::use_layout(*table_, {entry, ""}));
+      EXPECT_TRUE(layout::use_layout(site_->table(), {entry, ""}));
     }
   }
 
@@ -120,7 +122,7 @@ class Between : public testing::Test {
     command.wanted.base.kind = realm::Base::kRoot;
     return command;
   }
-  Locks of(const std::string& agent) { return Locks(*table_, {agent, ""}); }
+  Locks of(const std::string& agent) { return Locks(*site_, {agent, ""}); }
 
   // The mkdir document's step.
   void bash_takes(const std::string& name) const {
@@ -159,11 +161,11 @@ class Between : public testing::Test {
   SystemClock clock_;
   SystemRandom random_;
   TestFolder folder_;
-  layout::Runtime runtime_;
+  service::Runtime runtime_;
   realm::Realm realm_;
   realm::Settings settings_;
   BeforePublish before_publish_;
-  std::optional<layout::LockTable> table_;
+  std::optional<service::Site> site_;
 };
 
 TEST_F(Between, I1_WhoeverMakesTheFolderFirstHasIt) {

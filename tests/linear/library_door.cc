@@ -7,6 +7,7 @@
 #include "service/locks.h"
 #include "service/report.h"
 #include "wiring/embedded_store.h"
+#include "wiring/lock_service.h"
 
 namespace lockkeeper::linear {
 namespace {
@@ -51,11 +52,12 @@ class LibraryDoor final : public Door {
     if (!realm) give_up(realm.error().message);
     auto settings = realm::load_settings(*realm, runtime_.env);
     if (!settings) give_up(settings.error().message);
-    table_ = std::make_unique<layout::LockTable>(runtime_, *realm, *settings);
+    runtime_.make_service = wiring::make_service;
+    site_ = std::make_unique<service::Site>(runtime_, *realm, *settings);
   }
 
   bool ask(Call& call, std::int64_t wait_ms, const std::function<void()>& queued) override {
-    service::Locks locks(*table_, owner_of(call.owner));
+    service::Locks locks(*site_, owner_of(call.owner));
     switch (call.asked.verb) {
       case Verb::kAcquire:
         acquire(locks, call, wait_ms, queued);
@@ -98,7 +100,7 @@ class LibraryDoor final : public Door {
     command.wanted = wanted(call.asked);
     command.ttl_ms = call.asked.ttl_ms;
     if (!call.asked.attach.empty()) {
-      const auto slot = table_->own_slot();
+      const auto slot = site_->own_slot();
       if (!slot) give_up(slot.error().message);
       command.attachment = *slot;
     }
@@ -185,8 +187,8 @@ class LibraryDoor final : public Door {
 
   const SystemClock clock_;
   SystemRandom random_;
-  layout::Runtime runtime_;
-  std::unique_ptr<layout::LockTable> table_;
+  service::Runtime runtime_;
+  std::unique_ptr<service::Site> site_;
 };
 
 }  // namespace

@@ -114,8 +114,8 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
   return command;
 }
 
-service::Asked asked(const VerbContext& context, const AcquireOptions& options) {
-  service::Asked asked;
+service::HintContext asked(const VerbContext& context, const AcquireOptions& options) {
+  service::HintContext asked;
   asked.resources = options.resources;
   if (options.mode) asked.flags += " --mode " + *options.mode;
   if (options.literal) asked.flags += " --literal";

@@ -28,6 +28,6 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
                                                 const AcquireOptions& options);
 
 // For the hint of a refusal.
-service::Asked asked(const VerbContext& context, const AcquireOptions& options);
+service::HintContext asked(const VerbContext& context, const AcquireOptions& options);
 
 }  // namespace lockkeeper::cli

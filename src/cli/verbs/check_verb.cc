@@ -61,7 +61,7 @@ int check_verb(VerbContext& context) {
         std::move(json));
   }
   if (!fence && !reply->free && !reply->mine) {
-    service::Asked asked;
+    service::HintContext asked;
     asked.resources = resources;
     asked.flags = (mode ? " --mode " + *mode : "") + context.repeated_flags();
     asked.now_wall_ms = context.now_wall_ms();

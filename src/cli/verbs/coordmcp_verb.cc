@@ -286,10 +286,10 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, Reply 
   std::vector<std::string> where;
   if (workspace.is_string()) where.push_back(workspace.get<std::string>() + "/");
   LK_ASSIGN(realm::Realm realm, context.realm(where));
-  const layout::Runtime& runtime = context.runtime();
+  const service::Runtime& runtime = context.runtime();
   LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
   LK_ASSIGN(coordmcp::Config config, coordmcp::read_config(runtime.env));
-  layout::LockTable table(runtime, std::move(realm), std::move(settings));
+  service::Site table(runtime, std::move(realm), std::move(settings));
   coordmcp::Calls calls(table, std::move(config), context.common().session.value_or(""));
   ToolArguments arguments(std::move(object));
   Call call{context, calls, arguments, wait_ms};

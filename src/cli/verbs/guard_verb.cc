@@ -161,7 +161,7 @@ int guard_verb(VerbContext& context) {
   if (!request) return out.failed(request.error());
   const auto who = context.identity(false);
   if (!who) return out.failed(who.error());
-  auto under = service::under_from(context.runtime().env);
+  auto under = service::parent_lease_from(context.runtime().env);
   if (!under) return out.failed(under.error());
   auto guard = Guard::open(context.runtime(), *who, std::move(*under), *request,
                            [&](const LockLine& line) { say(out, line); });

@@ -71,7 +71,7 @@ int layout_add(VerbContext& context) {
   auto entry = entry_of(context, given);
   if (!entry) return out.failed(entry.error());
   const std::string below = made_below(entry->kind);
-  const auto id = layout::use_layout((*open)->table, {*entry, below});
+  const auto id = layout::use_layout((*open)->site.table(), {*entry, below});
   if (!id) return out.failed(id.error());
   out.object({{"added", *id}});
   out.text("added " + *id + "\nEvery lock of this realm is now seen by that tool, and its by us.");
@@ -99,7 +99,7 @@ int layout_list(VerbContext& context) {
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  const auto reports = layout::layout_reports((*open)->table);
+  const auto reports = layout::layout_reports((*open)->site.table());
   if (!reports) return out.failed(reports.error());
   service::Json json = {{"layouts", service::Json::array()}};
   std::vector<std::vector<Span>> rows = {{{"LAYOUT", Style::kBold},
@@ -148,7 +148,7 @@ int layout_ignore(VerbContext& context) {
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  layout::LockTable& table = (*open)->table;
+  layout::LockTable& table = (*open)->site.table();
   const std::string path = in_its_folder(absolute(context, typed));
   const auto all = layout::load_layouts(table.realm(), table.settings());
   if (!all) return out.failed(all.error());
@@ -176,7 +176,7 @@ int layout_remove(VerbContext& context) {
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  const auto removed = layout::remove_layout((*open)->table, id);
+  const auto removed = layout::remove_layout((*open)->site.table(), id);
   if (!removed) return out.failed(removed.error());
   out.object({{"removed", id}});
   out.text("removed " + id);

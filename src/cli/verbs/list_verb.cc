@@ -106,7 +106,7 @@ int list_verb(VerbContext& context) {
   } else if (reply->leases.empty() && reply->waiters.empty()) {
     const bool filtered = options.agent || options.task || options.under;
     out.text(filtered ? "nothing that matches is held"
-                      : "nothing is held in " + (*open)->table.realm().root);
+                      : "nothing is held in " + (*open)->site.realm().root);
   } else {
     show(context, *reply, options.tree);
   }

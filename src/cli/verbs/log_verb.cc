@@ -82,7 +82,7 @@ int follow(VerbContext& context, service::Locks& locks, service::LogCommand comm
   for (;;) {
     // What cannot be looked at is said by the verbs that it stops.
     if (looks-- == 0) {
-      static_cast<void>(locks.look_at_layouts());
+      static_cast<void>(locks.scan_layouts());
       looks = kLooksApart;
     }
     if (auto shown = show_new(context.out(), locks, command); !shown) {

@@ -17,7 +17,7 @@ TEST(Manual, text_is_never_taken_as_a_request) {
 
 TEST(Manual, every_verb_and_every_flag_is_in_it) {
   const std::string overview = said({"help", "--man"});
-  layout::Runtime runtime;
+  service::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
   CliEnvironment environment;
   environment.runtime = &runtime;

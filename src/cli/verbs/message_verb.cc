@@ -53,7 +53,7 @@ int message_send(VerbContext& context) {
   for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
   auto open = context.open(resources);
   if (!open) return out.failed(open.error());
-  const auto sent = service::Messages((*open)->table, (*open)->locks.owner()).send(command);
+  const auto sent = service::Messages((*open)->site, (*open)->locks.owner()).send(command);
   if (!sent) return out.failed(sent.error());
   out.object(service::messages_json("sent", *sent));
   for (const core::Message& message : *sent) {
@@ -85,7 +85,7 @@ int message_list(VerbContext& context) {
   Output& out = context.out();
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  service::Messages messages((*open)->table, (*open)->locks.owner());
+  service::Messages messages((*open)->site, (*open)->locks.owner());
   const auto found = sent ? messages.sent() : messages.list(!all);
   if (!found) return out.failed(found.error());
   show(context, "messages", *found, sent);
@@ -107,7 +107,7 @@ int message_read(VerbContext& context) {
   if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  const auto found = service::Messages((*open)->table, (*open)->locks.owner()).read(command);
+  const auto found = service::Messages((*open)->site, (*open)->locks.owner()).read(command);
   if (!found) return out.failed(found.error());
   std::vector<core::Message> messages = *found;
   out.object(service::messages_json("read", messages));

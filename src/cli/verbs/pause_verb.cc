@@ -87,7 +87,7 @@ int pause_verb(VerbContext& context) {
   service::AcquireCommand command;
   command.wanted = wanted(*feature);
   command.terms.reason = *reason;
-  const auto length = pause_length(ttl, (*open)->table.settings());
+  const auto length = pause_length(ttl, (*open)->site.settings());
   if (!length) return out.failed(length.error());
   command.ttl_ms = *length;
   const auto result = (*open)->locks.acquire(command);

@@ -91,7 +91,7 @@ int show_ports(VerbContext& context, dialect::coordinator::Ports& ports,
 
 template <typename Act>
 int with_ports(VerbContext& context, const Act& act) {
-  auto table = dialect::coordinator::machine_table(context.runtime());
+  auto table = dialect::coordinator::machine_site(context.runtime());
   if (!table) return context.out().failed(table.error());
   dialect::coordinator::Ports ports(**table, host::may_have_listener);
   return act(ports);

@@ -2,15 +2,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/verbs.h"
-#include "service/remove_store.h"
+#include "layout/remove_store.h"
 
 namespace lockkeeper::cli {
 namespace {
 
 int remove_whole_store(VerbContext& context, OpenLocks& open, bool force) {
   Output& out = context.out();
-  const std::string folder = open.table.realm().store_folder;
-  const auto result = service::remove_store(open.table, force);
+  const std::string folder = open.site.realm().store_folder;
+  const auto result = layout::remove_store(open.site.table(), force);
   if (!result) return out.failed(result.error());
   service::Json json = {{"purged", {"store"}}, {"store", folder}};
   if (!result->removed) {
@@ -49,7 +49,7 @@ int purge_verb(VerbContext& context) {
   if (!done) return out.failed(done.error());
   service::Json what = service::Json::array({"ended", "expired_history"});
   if (history) what = service::Json::array({"ended", "history"});
-  out.object({{"purged", std::move(what)}, {"store", (*open)->table.realm().store_folder}});
+  out.object({{"purged", std::move(what)}, {"store", (*open)->site.realm().store_folder}});
   out.text(history ? "ended what was over, forgot all history"
                    : "ended what was over, forgot what was beyond retention");
   return 0;

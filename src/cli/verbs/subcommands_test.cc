@@ -83,7 +83,7 @@ TEST(Subcommands, a_word_that_is_none_is_named_with_the_nearest) {
 
 // Else a flag that stands before the subcommand could not be told from its value.
 TEST(Subcommands, a_flag_takes_a_value_in_all_of_a_verb_or_in_none) {
-  layout::Runtime runtime;
+  service::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
   CliEnvironment environment;
   environment.runtime = &runtime;

@@ -27,7 +27,7 @@ Result<OpenTasks> open_tasks(VerbContext& context, const std::optional<std::stri
   OpenTasks opened;
   LK_ASSIGN(opened.open, context.open(std::vector<std::string>()));
   LK_ASSIGN(const service::Wanted here, context.wanted({}));
-  const layout::LockTable& table = opened.open->table;
+  const service::Site& table = opened.open->site;
   LK_ASSIGN(std::string root, dialect::mkdir::find_root(table.realm(), table.settings(),
                                                         here.base.folder, root_flag));
   opened.tasks = std::make_unique<Tasks>(opened.open->locks, std::move(root));

@@ -15,7 +15,7 @@ struct Answer {
 
 // Of a command that needs no store.
 inline Answer answer(const std::vector<std::string>& words) {
-  layout::Runtime runtime;
+  service::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
   const CapturedStream out, err;
   CliEnvironment environment;

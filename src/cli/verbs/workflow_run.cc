@@ -86,7 +86,7 @@ Error unusable(const std::string& file, const std::vector<plan::Finding>& findin
 
 Result<plan::Plan> load(const OpenLocks& open, const std::string& file, const std::string& text) {
   plan::LoadOptions options;
-  options.keys = open.table.settings().key_rules(open.table.realm());
+  options.keys = open.site.settings().key_rules(open.site.realm());
   plan::Loaded loaded = plan::load_plan(text, options);
   if (!loaded.usable()) return fail(unusable(file, loaded.findings));
   if (loaded.plan.jobs.empty()) {
@@ -160,7 +160,7 @@ Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOption
 
 std::vector<std::string> keeper_program(const VerbContext& context, const OpenLocks& open) {
   std::vector<std::string> words{host::own_program(), "workflow", "keep", "--realm",
-                                 open.table.realm().root};
+                                 open.site.realm().root};
   if (context.common().store) {
     words.push_back("--store");
     words.push_back(*context.common().store);
@@ -180,7 +180,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   LK_ASSIGN(run.plan, load(*run.open, options.file, *text));
   LK_CHECK(check_commands(run.plan, options));
   run.digest = sha256_hex(*text);
-  const realm::Realm& realm = run.open->table.realm();
+  const realm::Realm& realm = run.open->site.realm();
   LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
   run.foreman.command = options.command;
   run.foreman.strict_scope = options.strict_scope;
@@ -199,7 +199,7 @@ crew::NewRun new_run(const VerbContext& context, const Prepared& run,
                     time.substr(17, 2) + "-" + std::to_string(::getpid());
   fresh.record.plan = options.file;
   fresh.record.feature = run.plan.feature;
-  fresh.record.realm = run.open->table.realm().root;
+  fresh.record.realm = run.open->site.realm().root;
   fresh.record.jobs = run.foreman.jobs;
   fresh.head.plan_digest = run.digest;
   const std::string& session = run.open->locks.owner().session;

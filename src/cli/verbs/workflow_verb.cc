@@ -94,8 +94,8 @@ Result<Session> start(const VerbContext& context, const std::string& output, boo
   LK_ASSIGN(std::string folder, output_folder(path, make));
   if (folder.empty()) folder = path;  // nothing can be there
   LK_ASSIGN(session.open, context.open(std::move(realm)));
-  LK_ASSIGN(service::Under under, service::under_from(context.runtime().env));
-  LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->table, std::move(folder),
+  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(context.runtime().env));
+  LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->site, std::move(folder),
                                                    session.open->locks.owner(), std::move(under)));
   return session;
 }
@@ -156,7 +156,7 @@ std::string rest_command(const workflow::Locked& locked, const std::string& outp
 
 Error refusal(const VerbContext& context, const workflow::Locked& locked,
               const std::string& output) {
-  service::Asked asked;
+  service::HintContext asked;
   asked.now_wall_ms = context.now_wall_ms();
   Error error = service::held_error(locked.result.conflicts, asked);
   if (locked.result.outcome != core::Outcome::kHeld) {

@@ -73,10 +73,10 @@ std::string reason_of(const Error& error) {
 }
 
 // How the same would be asked for natively, from wherever the reader stands.
-service::Asked asked(service::Locks& locks, const core::Claim& requested) {
+service::HintContext asked(service::Locks& locks, const core::Claim& requested) {
   const std::string& text = requested.resource.text();
-  const std::string& root = locks.table().realm().root;
-  service::Asked asked;
+  const std::string& root = locks.site().realm().root;
+  service::HintContext asked;
   asked.resources = {!requested.resource.is_path() ? text
                      : text == "./"                ? root
                                                    : root + "/" + text};
@@ -84,7 +84,7 @@ service::Asked asked(service::Locks& locks, const core::Claim& requested) {
   if (!locks.owner().session.empty()) {
     asked.flags += " --session " + shell_quote(locks.owner().session);
   }
-  asked.now_wall_ms = locks.table().runtime().clock->now().wall_ms;
+  asked.now_wall_ms = locks.site().runtime().clock->now().wall_ms;
   return asked;
 }
 
@@ -147,7 +147,7 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
   }
   service::AcquireCommand command;
   command.wanted = wanted({request.file_path});
-  command.ttl_ms = ttl_ms(request, locks_.table().settings());
+  command.ttl_ms = ttl_ms(request, locks_.site().settings());
   command.terms.reason = request.reason;
   command.terms.agent_type = agent_type_;
   auto granted = locks_.acquire(command);
@@ -226,7 +226,7 @@ Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file
     if (!seen.emplace(conflict.holder.id, conflict.held.resource.text()).second) continue;
     locks.push_back(lock_of(conflict.holder, conflict.held, locks_.owner()));
   }
-  layout::LockTable& table = locks_.table();
+  service::Site& table = locks_.site();
   realm::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
                            command.wanted.base, table.runtime().env,
                            {command.wanted.convert_backslash});

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "layout/test_table.h"
+#include "service/local/test_site.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
@@ -23,24 +23,24 @@ struct Caller {
 class CoordinatorTest : public testing::Test {
  protected:
   AcquireResult acquire(const Caller& who, const AcquireLock& wanted) {
-    service::Locks locks(*table_, {who.agent, who.session});
+    service::Locks locks(*site_, {who.agent, who.session});
     return Coordinator(locks, who.type).acquire_lock(wanted);
   }
   AcquireResult acquire(const Caller& who, const std::string& path) {
     return acquire(who, AcquireLock{path, "", std::nullopt});
   }
   ReleaseResult release(const Caller& who, const std::string& path) {
-    service::Locks locks(*table_, {who.agent, who.session});
+    service::Locks locks(*site_, {who.agent, who.session});
     return Coordinator(locks, who.type).release_lock(path);
   }
   CheckResult check(const std::optional<std::vector<std::string>>& paths,
                     const Caller& who = {"looker", ""}) {
-    service::Locks locks(*table_, {who.agent, who.session});
+    service::Locks locks(*site_, {who.agent, who.session});
     return Coordinator(locks, who.type).check_locks(paths);
   }
   void native(const std::string& agent, const std::string& resource,
               core::Mode mode = core::Mode::kExclusive) {
-    service::Locks locks(*table_, {agent, ""});
+    service::Locks locks(*site_, {agent, ""});
     service::AcquireCommand command;
     command.wanted.texts = {resource};
     command.wanted.mode = mode;
@@ -55,8 +55,8 @@ class CoordinatorTest : public testing::Test {
     return keys;
   }
 
-  layout::TestTable realm_;
-  std::unique_ptr<layout::LockTable> table_ = realm_.table();
+  service::TestSite realm_;
+  std::unique_ptr<service::Site> site_ = realm_.site();
   const Caller ann_{"ann", "s1", "codex"};
   const Caller bob_{"bob", ""};
 };
@@ -181,7 +181,7 @@ TEST_F(CoordinatorTest, KeysAreCanonicalAndUnknownPrefixesNotPermitted) {
 TEST_F(CoordinatorTest, PolicyIsHeeded) {
   realm_.files.write("repo/lockkeeper.toml",
                      "[[policy]]\nagents = [\"bob\"]\nallow = [\"src/\"]\n");
-  table_ = realm_.table();
+  site_ = realm_.site();
   EXPECT_TRUE(acquire(bob_, "src/a.py").success);
   const AcquireResult refused = acquire(bob_, "docs/a.md");
   EXPECT_EQ(refused.reason, "operation_not_permitted");
@@ -190,7 +190,7 @@ TEST_F(CoordinatorTest, PolicyIsHeeded) {
 
 TEST_F(CoordinatorTest, TheDefaultLengthBowsToTheRealmsLongestAnAskedForOneDoesNot) {
   realm_.files.write("repo/lockkeeper.toml", "[lease]\nlongest = \"1h\"\n");
-  table_ = realm_.table();
+  site_ = realm_.site();
   const std::int64_t now = realm_.clock.now().wall_ms;
   EXPECT_NEAR(double(acquire(ann_, "a").expires_at_ms - now), 60.0 * 60'000, 60'000);
   EXPECT_EQ(acquire(ann_, {"b", "", 120}).reason, "limit_exceeded");

@@ -81,7 +81,7 @@ std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
 }
 
 // The session's own allocation; nullopt: it has none.
-Result<std::optional<core::LeaseId>> current(layout::LockTable& table, const core::Owner& owner) {
+Result<std::optional<core::LeaseId>> current(service::Site& table, const core::Owner& owner) {
   LK_ASSIGN(const std::vector<service::ListedLease> own, service::leases_of(table, owner));
   for (const auto& [lease, now] : own) {
     if (!now.over && allocation_of(lease)) return lease.id;
@@ -141,8 +141,8 @@ bool Ports::may_be_used(std::uint64_t first) const {
 Result<std::optional<PortAllocation>> Ports::allocate(const std::string& session,
                                                       const PortRange& range) {
   LK_ASSIGN(const core::Owner owner, owner_of(session));
-  service::Locks locks(table_, owner);
-  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table_, owner));
+  service::Locks locks(site_, owner);
+  LK_ASSIGN(const std::optional<core::LeaseId> own, current(site_, owner));
   if (own) {
     service::RenewCommand renew;
     renew.lease_ids = {own->text()};
@@ -168,11 +168,11 @@ Result<std::optional<PortAllocation>> Ports::allocate(const std::string& session
 
 Result<bool> Ports::release(const std::string& session) {
   LK_ASSIGN(const core::Owner owner, owner_of(session));
-  LK_ASSIGN(const std::optional<core::LeaseId> own, current(table_, owner));
+  LK_ASSIGN(const std::optional<core::LeaseId> own, current(site_, owner));
   if (!own) return false;
   service::ReleaseCommand release;
   release.lease_ids = {own->text()};
-  LK_CHECK(service::Locks(table_, owner).release(release));
+  LK_CHECK(service::Locks(site_, owner).release(release));
   return true;
 }
 
@@ -181,7 +181,7 @@ Result<std::vector<PortAllocation>> Ports::status() {
   service::ListCommand ours;
   ours.agent = kPortsAgent;
   LK_ASSIGN(const service::ListReply reply,
-            service::Locks(table_, {std::string(kPortsAgent), ""}).list(ours));
+            service::Locks(site_, {std::string(kPortsAgent), ""}).list(ours));
   for (const auto& [lease, now] : reply.leases) {
     std::optional<PortAllocation> ports = allocation_of(lease);
     if (ports && !now.over) all.push_back(std::move(*ports));
@@ -190,7 +190,7 @@ Result<std::vector<PortAllocation>> Ports::status() {
   return all;
 }
 
-Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& runtime) {
+Result<std::unique_ptr<service::Site>> machine_site(const service::Runtime& runtime) {
   LK_ASSIGN(realm::Realm realm, realm::machine_realm(runtime.env));
   LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
   // The quota is for agents; how many sessions may have ports is a setting of its own.
@@ -199,7 +199,7 @@ Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& 
   settings.lease_longest_ms.value = kNoEnd;
   settings.policy.clear();
   settings.protect.clear();
-  return std::make_unique<layout::LockTable>(runtime, std::move(realm), std::move(settings));
+  return std::make_unique<service::Site>(runtime, std::move(realm), std::move(settings));
 }
 
 service::Json allocation_json(const PortAllocation& ports) {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "layout/lock_table.h"
 #include "service/report.h"
+#include "service/site.h"
 
 namespace lockkeeper::dialect::coordinator {
 
@@ -47,8 +47,8 @@ struct PortAllocation {
 class Ports {
  public:
   // `machine` must outlive it; `may_have_listener` is host::may_have_listener but for tests.
-  Ports(layout::LockTable& machine, std::function<bool(std::uint16_t)> may_have_listener)
-      : table_(machine), may_have_listener_(std::move(may_have_listener)) {}
+  Ports(service::Site& machine, std::function<bool(std::uint16_t)> may_have_listener)
+      : site_(machine), may_have_listener_(std::move(may_have_listener)) {}
 
   // The session's ports, from now on for their full length; those it has if it has some, whatever
   // range they are of. nullopt: no_ports_available. invalid_input for a session that is no name.
@@ -62,12 +62,12 @@ class Ports {
  private:
   bool may_be_used(std::uint64_t first) const;  // nobody listens on the four ports
 
-  layout::LockTable& table_;
+  service::Site& site_;
   const std::function<bool(std::uint16_t)> may_have_listener_;
 };
 
-// The machine realm's table, with room for the ports of every session. Opens no store yet.
-Result<std::unique_ptr<layout::LockTable>> machine_table(const layout::Runtime& runtime);
+// The machine realm, with room for the ports of every session. Opens no store yet.
+Result<std::unique_ptr<service::Site>> machine_site(const service::Runtime& runtime);
 
 // {"db_port","rest_port","realtime_port","api_port","compose_project_name"}
 service::Json allocation_json(const PortAllocation& ports);

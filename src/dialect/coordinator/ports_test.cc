@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "layout/test_table.h"
+#include "service/local/test_site.h"
 
 namespace lockkeeper::dialect::coordinator {
 namespace {
@@ -17,10 +17,10 @@ using testing::HasSubstr;
 
 class PortsTest : public testing::Test {
  protected:
-  PortsTest() : table_(machine_table(realm_.runtime).value()) {}
+  PortsTest() : site_(machine_site(realm_.service_runtime).value()) {}
 
   Ports ports() {
-    return Ports(*table_, [this](std::uint16_t port) { return listening_.contains(port); });
+    return Ports(*site_, [this](std::uint16_t port) { return listening_.contains(port); });
   }
   std::uint64_t first(const std::string& session,
                       const PortRange& range = {10'000, 100, 20, 7'200'000}) {
@@ -29,9 +29,9 @@ class PortsTest : public testing::Test {
     return taken && *taken ? (*taken)->first : 0;
   }
 
-  layout::TestTable realm_;
+  service::TestSite realm_;
   std::set<std::uint16_t> listening_;
-  std::unique_ptr<layout::LockTable> table_;
+  std::unique_ptr<service::Site> site_;
 };
 
 TEST_F(PortsTest, TheLowestFreeSlotAndTheSameAgainForWhoAsksAgain) {
@@ -108,13 +108,13 @@ TEST_F(PortsTest, HostileSessionsAreRefused) {
     ASSERT_FALSE(taken) << bad;
     EXPECT_EQ(taken.error().code, Code::kInvalidInput);
   }
-  EXPECT_FALSE(std::filesystem::exists(table_->realm().store_folder));
+  EXPECT_FALSE(std::filesystem::exists(site_->realm().store_folder));
 }
 
 TEST_F(PortsTest, LookingCreatesNothing) {
   EXPECT_TRUE(ports().status().value().empty());
   EXPECT_FALSE(ports().release("a").value());
-  EXPECT_FALSE(std::filesystem::exists(table_->realm().store_folder));
+  EXPECT_FALSE(std::filesystem::exists(site_->realm().store_folder));
 }
 
 TEST_F(PortsTest, WhatTheSessionIsTold) {

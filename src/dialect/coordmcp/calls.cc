@@ -153,7 +153,7 @@ Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) cons
   LK_ASSIGN(const realm::DiskPath place,
             realm::walk_disk("/", config_.data_dir, realm::Patterns::kNone));
   LK_ASSIGN(const std::vector<layout::LayoutEntry> all,
-            layout::load_layouts(table_.realm(), table_.settings()));
+            layout::load_layouts(site_.realm(), site_.settings()));
   const auto there = std::ranges::find_if(all, [&](const layout::LayoutEntry& one) {
     return one.kind == kKind && one.root == place.path;
   });
@@ -186,7 +186,7 @@ Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) cons
 }
 
 layout::LayoutContext Calls::context() const {
-  return {table_.realm(), table_.settings(), table_.runtime().env, *table_.runtime().clock};
+  return {site_.realm(), site_.settings(), site_.runtime().env, *site_.runtime().clock};
 }
 
 Result<Calls::Store> Calls::open(const std::string& project_id) {
@@ -195,7 +195,7 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
                 "ids are letters, digits, - _ and . (not first)");
   }
   LK_ASSIGN(const layout::LayoutEntry entry, entry_for(project_id));
-  LK_CHECK(layout::use_layout(table_, {entry, ""}));
+  LK_CHECK(layout::use_layout(site_.table(), {entry, ""}));
   Store store;
   LK_ASSIGN(store.layout, make_layout(entry, context()));
   return store;
@@ -212,9 +212,9 @@ service::Wanted Calls::wanted(const Store& store, const std::vector<Asked>& aske
 
 Result<std::vector<Calls::Asked>> Calls::resolve(const Store& store,
                                                  const std::vector<std::string>& files) {
-  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
+  realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()),
                            {realm::Base::kCwd, store.coord().workspace(), false},
-                           table_.runtime().env, {true});
+                           site_.runtime().env, {true});
   std::vector<Asked> asked;
   for (const std::string& file : files) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
@@ -224,8 +224,8 @@ Result<std::vector<Calls::Asked>> Calls::resolve(const Store& store,
 }
 
 Result<service::Locks> Calls::locks(const core::Owner& owner) const {
-  LK_ASSIGN(service::Under under, service::under_from(table_.runtime().env));
-  return service::Locks(table_, owner, std::move(under));
+  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(site_.runtime().env));
+  return service::Locks(site_, owner, std::move(under));
 }
 
 Result<std::vector<core::Lease>> Calls::own_leases(const core::Owner& owner) {
@@ -402,7 +402,7 @@ Result<Reply> Calls::do_list(const std::string& project_id) {
     LK_ASSIGN(removed, store.coord().clean());
   }
   LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
-  LK_CHECK(locks.look_at_layouts());
+  LK_CHECK(locks.scan_layouts());
   LK_ASSIGN(const service::ListReply list, locks.list({}));
   Json by_agent = Json::object();
   std::size_t total = 0;

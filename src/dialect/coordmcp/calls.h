@@ -69,8 +69,8 @@ struct Reply {
 class Calls {
  public:
   // All must outlive it. `session` is the caller's, "" for none.
-  Calls(layout::LockTable& table, Config config, std::string session = {})
-      : table_(table), config_(std::move(config)), session_(std::move(session)) {}
+  Calls(service::Site& table, Config config, std::string session = {})
+      : site_(table), config_(std::move(config)), session_(std::move(session)) {}
 
   Reply lock_files(const LockFiles& call);
   Reply unlock_files(const UnlockFiles& call);
@@ -114,7 +114,7 @@ class Calls {
   void add_messages(const core::Owner& owner, Json& json);
   core::Owner owner(const std::string& agent_id) const { return {agent_id, session_}; }
 
-  layout::LockTable& table_;
+  service::Site& site_;
   const Config config_;
   const std::string session_;
 };

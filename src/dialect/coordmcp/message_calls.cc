@@ -64,7 +64,7 @@ Result<Reply> Calls::do_send(const SendMessage& call) {
   command.project = call.project_id;
   const bool known = service::is_message_type(call.message_type);
   if (known) command.type = call.message_type;
-  service::Messages messages(table_, owner(call.from_agent_id));
+  service::Messages messages(site_, owner(call.from_agent_id));
   LK_ASSIGN(const std::vector<core::Message> sent, messages.send(command));
   Reply reply{{{"success", true}, {"message_id", sent.front().id_text()}}, std::nullopt};
   reply.json["message"] = "Message sent to " + (all ? "all agents" : call.to_agent_id);
@@ -81,7 +81,7 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
     return fail(Code::kInvalidInput, "limit " + std::to_string(call.limit) + " is below 0",
                 "give the most messages that you want");
   }
-  service::Messages messages(table_, owner(call.agent_id));
+  service::Messages messages(site_, owner(call.agent_id));
   LK_ASSIGN(std::vector<core::Message> found, messages.list(false));
   std::erase_if(found, [&](const core::Message& one) { return !is_of(one, call.project_id); });
   const auto unread =
@@ -100,7 +100,7 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
 
 // What came for the caller goes along with the answer, once. Best effort: the answer stands.
 void Calls::add_messages(const core::Owner& owner, Json& json) {
-  const auto told = service::Messages(table_, owner).take_untold();
+  const auto told = service::Messages(site_, owner).take_untold();
   if (!told) return;
   for (const core::Message& one : told->messages) json["messages"].push_back(message_json(one));
 }
@@ -114,7 +114,7 @@ Reply Calls::get_messages(const GetMessages& call) {
 }
 
 Reply Calls::mark_message_read(const std::string& agent_id, const std::string& message_id) {
-  service::Messages messages(table_, owner(agent_id));
+  service::Messages messages(site_, owner(agent_id));
   const auto read = messages.read({{message_id}});
   if (read) return {{{"success", true}, {"message", "Message marked as read"}}, std::nullopt};
   if (read.error().code != Code::kNotFound) return from_error(read.error());

@@ -41,7 +41,7 @@ Guard::Step Guard::refuse(std::vector<core::Conflict> conflicts) {
   }
   refused_ = {};
   refused_.path = path_;
-  service::Asked asked;
+  service::HintContext asked;
   asked.resources = {request_.folder};
   asked.now_wall_ms = wall_ms();
   refused_.error = service::held_error(conflicts, asked);
@@ -93,7 +93,7 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
   if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
     // Of ours the table knows it better than a pid and the clock (I6).
     const auto lives = [&](const core::Lease& lease) {
-      return shown_place().table.probe(lease.attachment) != core::Alive::kDead;
+      return shown_place().site.table().probe(lease.attachment) != core::Alive::kDead;
     };
     if (std::ranges::any_of(ours, lives)) {
       say_(held_line(record.pid, judged.start_ms, wall_ms()));
@@ -125,7 +125,7 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
 // The live leases of ours that this lock file shows.
 Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
-            layout::leases_mirrored_as(shown_place().table, entry_.id(), name_));
+            layout::leases_mirrored_as(shown_place().site.table(), entry_.id(), name_));
   std::vector<core::Lease> leases;
   for (const layout::MirroredLease& each : mirrored) {
     if (each.live && each.identity == record.identity()) leases.push_back(each.lease);
@@ -149,7 +149,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
   LK_CHECK(end(shown_place()));
   if (!repository_) return {};
   command.lease_ids.clear();
-  layout::LockTable& machine = machine_->table;
+  service::Site& machine = machine_->site;
   LK_ASSIGN(const key::Parsed parsed,
             key::parse("dir:" + request_.folder, machine.settings().key_rules(machine.realm())));
   LK_ASSIGN(const std::vector<service::ListedLease> holders,
@@ -167,7 +167,7 @@ Result<void> Guard::record_break(const LockRecord& record) {
   Place& place = shown_place();
   core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
   return layout::record_removed_foreign(
-      place.table, {entry_.id(), name_, std::move(holder), {request_.folder}},
+      place.site.table(), {entry_.id(), name_, std::move(holder), {request_.folder}},
       {"broken", kCause, broken_reason(request_), place.locks.owner()});
 }
 

@@ -58,12 +58,12 @@ Result<void> Guard::find_folders() {
   return {};
 }
 
-Result<void> Guard::open_places(const core::Owner& owner, service::Under under) {
+Result<void> Guard::open_places(const core::Owner& owner, service::ParentLease under) {
   const realm::Environment& env = runtime_.env;
   LK_ASSIGN(realm::Realm machine, realm::machine_realm(env));
   LK_ASSIGN(realm::Settings settings, realm::load_settings(machine, env));
   machine_ = std::make_unique<Place>(runtime_, std::move(machine), std::move(settings), owner,
-                                     service::Under{});
+                                     service::ParentLease{});
   auto realm = realm::realm_of(request_.folder, env);
   if (!realm && realm.error().code == Code::kNotFound) return {};
   if (!realm) return fail(std::move(realm.error()));
@@ -74,8 +74,8 @@ Result<void> Guard::open_places(const core::Owner& owner, service::Under under) 
   return {};
 }
 
-Result<std::unique_ptr<Guard>> Guard::open(const layout::Runtime& runtime,
-                                           const realm::Identity& who, service::Under under,
+Result<std::unique_ptr<Guard>> Guard::open(const service::Runtime& runtime,
+                                           const realm::Identity& who, service::ParentLease under,
                                            const GuardRequest& request, Say say) {
   auto guard = std::unique_ptr<Guard>(new Guard(runtime, request, std::move(say)));
   LK_CHECK(guard->find_folders());
@@ -135,7 +135,8 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
     command.terms.task += (command.terms.task.empty() ? "" : ",") + agent;
   }
   if (shown) {
-    LK_ASSIGN(command.terms.layout, layout::use_layout(place.table, {entry_, "agent-dir-*.lock"}));
+    LK_ASSIGN(command.terms.layout,
+              layout::use_layout(place.site.table(), {entry_, "agent-dir-*.lock"}));
     command.terms.artefact = name_;
   }
   auto asked = place.locks.acquire(command);
@@ -213,7 +214,7 @@ Result<void> Guard::give_back() {
   static_cast<void>(lost());
   const std::int64_t held_ms = wall_ms() - lease().acquired_wall_ms;
   // What became of the lock file goes on record before the lease is let go.
-  if (lost_) static_cast<void>(locks().look_at_layouts());
+  if (lost_) static_cast<void>(locks().scan_layouts());
   release_all();
   if (lost_) return fail(Code::kLost, "the directory lock was lost: " + *lost_);
   say_(released_line(held_ms));

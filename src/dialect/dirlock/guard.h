@@ -42,8 +42,8 @@ class Guard {
 
   // Finds the folder, the realms and where the lock file goes; takes nothing. `who` gets a session
   // of its own: two guards never are one party. `runtime` must outlive it.
-  static Result<std::unique_ptr<Guard>> open(const layout::Runtime& runtime,
-                                             const realm::Identity& who, service::Under under,
+  static Result<std::unique_ptr<Guard>> open(const service::Runtime& runtime,
+                                             const realm::Identity& who, service::ParentLease under,
                                              const GuardRequest& request, Say say);
 
   // False: it is held, refused() says by whom, and the lines have been said. An Error: it cannot be
@@ -66,11 +66,11 @@ class Guard {
 
  private:
   struct Place {
-    Place(const layout::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-          core::Owner owner, service::Under under)
-        : table(runtime, std::move(realm), std::move(settings)),
-          locks(table, std::move(owner), std::move(under)) {}
-    layout::LockTable table;
+    Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
+          core::Owner owner, service::ParentLease under)
+        : site(runtime, std::move(realm), std::move(settings)),
+          locks(site, std::move(owner), std::move(under)) {}
+    service::Site site;
     service::Locks locks;
   };
   struct Held {
@@ -81,10 +81,10 @@ class Guard {
   };
   enum class Step { kDone, kRefused, kAgain };
 
-  Guard(const layout::Runtime& runtime, GuardRequest request, Say say)
+  Guard(const service::Runtime& runtime, GuardRequest request, Say say)
       : runtime_(runtime), request_(std::move(request)), say_(std::move(say)) {}
   Result<void> find_folders();
-  Result<void> open_places(const core::Owner& owner, service::Under under);
+  Result<void> open_places(const core::Owner& owner, service::ParentLease under);
 
   Result<Step> clear_the_way();
   Result<Step> clear_unclear(const FoundLock& found);
@@ -106,7 +106,7 @@ class Guard {
   std::int64_t mono_ms() const { return runtime_.clock->now().mono_ms; }
   Place& shown_place() { return repository_ ? *repository_ : *machine_; }
 
-  const layout::Runtime& runtime_;
+  const service::Runtime& runtime_;
   GuardRequest request_;  // its folder physical
   const Say say_;
   layout::LayoutEntry entry_;  // its root is the folder for temporary files

@@ -99,7 +99,7 @@ Result<void> Tasks::break_them(const std::vector<core::LeaseId>& ids, const Swee
 Result<SweepReply> Tasks::sweep(const SweepRequest& request) {
   if (request.what == Sweep::kReturned) LK_CHECK(wish_for_task(request.task));
   LK_CHECK(register_layout());
-  LK_CHECK(locks_.look_at_layouts());
+  LK_CHECK(locks_.scan_layouts());
   LK_ASSIGN(const service::ListReply all, locks_.list({}));
   std::vector<core::LeaseId> own, others, foreign;
   std::size_t here = 0;

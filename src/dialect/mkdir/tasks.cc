@@ -22,7 +22,7 @@ layout::LayoutEntry entry_for(std::string root) {
   return entry;
 }
 
-layout::LayoutContext context_of(layout::LockTable& table) {
+layout::LayoutContext context_of(service::Site& table) {
   return {table.realm(), table.settings(), table.runtime().env, *table.runtime().clock};
 }
 
@@ -50,15 +50,16 @@ Error collision(const std::string& name, const std::string& wanted, const std::s
 }  // namespace
 
 Tasks::Tasks(service::Locks& locks, std::string root)
-    : locks_(locks), layout_(entry_for(std::move(root)), context_of(locks.table())) {}
+    : locks_(locks), layout_(entry_for(std::move(root)), context_of(locks.site())) {}
 
 Result<void> Tasks::register_layout() {
-  LK_CHECK(layout::use_layout(locks_.table(), {layout_.entry(), std::string(kLocksName) + "/"}));
+  LK_CHECK(
+      layout::use_layout(locks_.site().table(), {layout_.entry(), std::string(kLocksName) + "/"}));
   return {};
 }
 
 Result<Tasks::Wish> Tasks::wish_for_task(const std::string& task) const {
-  const layout::LockTable& table = locks_.table();
+  const service::Site& table = locks_.site();
   if (task.empty()) {
     return fail(Code::kInvalidResource, "the task's id is empty", "name the task, such as T-17");
   }
@@ -76,7 +77,7 @@ Result<std::vector<Tasks::Wish>> Tasks::wishes(const TaskRequest& request) {
   LK_ASSIGN(Wish task, wish_for_task(request.task));
   std::vector<Wish> all;
   if (request.take_task) all.push_back(std::move(task));
-  const layout::LockTable& table = locks_.table();
+  const service::Site& table = locks_.site();
   realm::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
                            {realm::Base::kCwd, layout_.base_folder(), false}, table.runtime().env,
                            {.convert_backslash = true});
@@ -115,7 +116,7 @@ Result<void> Tasks::refuse_collision(const std::vector<Wish>& earlier, const Wis
   std::vector<key::Resource> others = layout_.possible_paths(name);
   std::erase(others, wish.resource);
   LK_ASSIGN(const std::vector<service::ListedLease> holders,
-            service::holders_of(locks_.table(), others));
+            service::holders_of(locks_.site(), others));
   for (const service::ListedLease& one : holders) {
     // Another tool's lock of that name stands for both: that is BUSY.
     if (one.lease.foreign) continue;
@@ -138,7 +139,7 @@ Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& req
   for (const Wish& wish : wishes) {
     bool have = false;
     LK_ASSIGN(const std::vector<service::ListedLease> holders,
-              service::holders_of(locks_.table(), {&wish.resource, 1}));
+              service::holders_of(locks_.site(), {&wish.resource, 1}));
     for (const auto& [lease, now] : holders) {
       if (now.over || !lease.held_by(locks_.owner())) continue;
       const bool other_task = !lease.terms.layout.empty() && lease.terms.task != request.task;
@@ -216,7 +217,7 @@ Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, Ta
 Result<TaskReply> Tasks::acquire(const TaskRequest& request) {
   LK_ASSIGN(const std::vector<Wish> wishes, this->wishes(request));
   LK_CHECK(register_layout());
-  const Clock& clock = *locks_.table().runtime().clock;
+  const Clock& clock = *locks_.site().runtime().clock;
   const std::int64_t until_ms = clock.now().mono_ms + request.retry_ms;
   TaskReply reply;
   for (;;) {

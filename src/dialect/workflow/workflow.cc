@@ -79,8 +79,8 @@ std::string overwriting(const std::string& agent) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workflow>> Workflow::open(layout::LockTable& table, std::string output,
-                                                 core::Owner by, service::Under under) {
+Result<std::unique_ptr<Workflow>> Workflow::open(service::Site& table, std::string output,
+                                                 core::Owner by, service::ParentLease under) {
   layout::LayoutEntry entry;
   entry.kind = kKind;
   entry.root = std::move(output);
@@ -93,9 +93,9 @@ Result<std::unique_ptr<Workflow>> Workflow::open(layout::LockTable& table, std::
       new Workflow(table, std::move(entry), std::move(by), std::move(under)));
 }
 
-Workflow::Workflow(layout::LockTable& table, layout::LayoutEntry entry, core::Owner by,
-                   service::Under under)
-    : table_(table),
+Workflow::Workflow(service::Site& table, layout::LayoutEntry entry, core::Owner by,
+                   service::ParentLease under)
+    : site_(table),
       entry_(std::move(entry)),
       by_(std::move(by)),
       under_(std::move(under)),
@@ -107,17 +107,17 @@ std::string Workflow::path_of(const std::string& name) const {
 }
 
 Result<void> Workflow::use() {
-  LK_CHECK(layout::use_layout(table_, {entry_, std::string(kLocksFolder) + "/"}));
+  LK_CHECK(layout::use_layout(site_.table(), {entry_, std::string(kLocksFolder) + "/"}));
   return {};
 }
 
 service::Locks Workflow::locks_of(const std::string& agent) const {
-  return service::Locks(table_, {agent, session_of(entry_)}, under_);
+  return service::Locks(site_, {agent, session_of(entry_)}, under_);
 }
 
 Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::string>& texts) {
-  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
-                           realm::Base{}, table_.runtime().env, {.convert_backslash = true});
+  realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()), realm::Base{},
+                           site_.runtime().env, {.convert_backslash = true});
   std::vector<key::Resource> resources;
   for (const std::string& text : texts) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, key::Syntax::kLiteral));
@@ -133,7 +133,7 @@ Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::stri
 Result<void> Workflow::stand_in_table(Standing& standing) {
   if (!standing.file) return {};
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
-            layout::leases_mirrored_as(table_, layout_.id(), artefact_of(standing.name)));
+            layout::leases_mirrored_as(site_.table(), layout_.id(), artefact_of(standing.name)));
   for (const layout::MirroredLease& each : mirrored) {
     if (each.over) continue;
     if (WorkflowLayout::identity_of(*standing.file, standing.name) != each.identity) continue;
@@ -154,7 +154,7 @@ Result<Standing> Workflow::standing(const std::string& name) {
     standing.error = file.error();
   } else if (*file) {
     standing.file = std::move(**file);
-    standing.expired = standing.file->expired(table_.runtime().clock->now().wall_ms);
+    standing.expired = standing.file->expired(site_.runtime().clock->now().wall_ms);
     LK_ASSIGN(const layout::ScanResult seen, layout_.look_at(artefact_of(name)));
     for (const layout::Sighting& sighting : seen.sightings) {
       for (const core::Claim& claim : sighting.lock.claims) {
@@ -169,7 +169,7 @@ Result<Standing> Workflow::standing(const std::string& name) {
 Result<std::optional<core::Lease>> Workflow::live_lease(const std::string& name) {
   LK_ASSIGN(const Standing now, standing(name));
   if (!now.lease || !now.through) return std::nullopt;
-  LK_ASSIGN(std::optional<service::ListedLease> found, service::find_lease(table_, *now.lease));
+  LK_ASSIGN(std::optional<service::ListedLease> found, service::find_lease(site_, *now.lease));
   return found ? std::optional(std::move(found->lease)) : std::nullopt;
 }
 
@@ -194,7 +194,7 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
   conflict.alive = core::Alive::kUnknown;
   if (standing.lease) {
     LK_ASSIGN(std::optional<service::ListedLease> found,
-              service::find_lease(table_, *standing.lease));
+              service::find_lease(site_, *standing.lease));
     if (found) conflict.holder = std::move(found->lease);
   } else {
     conflict.holder.foreign = true;
@@ -278,7 +278,7 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
   }
   LK_CHECK(use());
   // A lock whose file somebody removed is released: its name is free again.
-  LK_CHECK(locks_of(requests.front().agent).look_at_layouts());
+  LK_CHECK(locks_of(requests.front().agent).scan_layouts());
   std::vector<Locked> replies;
   std::vector<service::Member> members;
   std::vector<std::size_t> places;  // in replies, of the members
@@ -335,7 +335,7 @@ Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked
   std::optional<core::Lease> older;
   const core::Lease& own = locked.result.lease;
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
-            layout::leases_mirrored_as(table_, own.terms.layout, own.terms.artefact));
+            layout::leases_mirrored_as(site_.table(), own.terms.layout, own.terms.artefact));
   for (const layout::MirroredLease& each : mirrored) {
     const core::Lease& lease = each.lease;
     if (each.over || lease.id == own.id || lease.terms.layout != own.terms.layout) continue;
@@ -404,9 +404,9 @@ Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>
   if (holders.empty()) return locked;  // another of the batch is in the way
   LK_ASSIGN(std::vector<key::Resource> resources, resolve(texts));
   const plan::Scope asker{locked.agent, std::move(resources), task_description};
-  const key::Rules rules = table_.settings().key_rules(table_.realm());
+  const key::Rules rules = site_.settings().key_rules(site_.realm());
   LK_ASSIGN(locked.resolutions,
-            resolutions_for(asker, holders, rules, realm::children_on_disk(table_.realm().root)));
+            resolutions_for(asker, holders, rules, realm::children_on_disk(site_.realm().root)));
   return locked;
 }
 

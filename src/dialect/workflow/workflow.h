@@ -86,8 +86,8 @@ class Workflow {
  public:
   // `output` absolute and physical. `by` is who calls. `table` must outlive it. Registers nothing
   // yet. invalid_config as load_layouts().
-  static Result<std::unique_ptr<Workflow>> open(layout::LockTable& table, std::string output,
-                                                core::Owner by, service::Under under);
+  static Result<std::unique_ptr<Workflow>> open(service::Site& table, std::string output,
+                                                core::Owner by, service::ParentLease under);
 
   // All or none, in one commit. A live lock of that name is a refusal, or renewed with `renew` (its
   // scope must be the same, or not named). One past its end is taken over, with a warning.
@@ -106,8 +106,8 @@ class Workflow {
   std::string path_of(const std::string& name) const;
 
  private:
-  Workflow(layout::LockTable& table, layout::LayoutEntry entry, core::Owner by,
-           service::Under under);
+  Workflow(service::Site& table, layout::LayoutEntry entry, core::Owner by,
+           service::ParentLease under);
   Result<void> use();
   service::Locks locks_of(const std::string& agent) const;
   Result<Standing> standing(const std::string& name);
@@ -127,10 +127,10 @@ class Workflow {
   Result<Unlocked> end_foreign(const Standing& standing);
   service::AcquireCommand command(const Request& request) const;
 
-  layout::LockTable& table_;
+  service::Site& site_;
   const layout::LayoutEntry entry_;
   const core::Owner by_;
-  const service::Under under_;
+  const service::ParentLease under_;
   WorkflowLayout layout_;
 };
 

@@ -29,7 +29,7 @@ std::unexpected<Error> only_shown_here(const Standing& standing) {
 Result<Locked> Workflow::update(const Update& update) {
   LK_CHECK(check_lock_name(update.agent));
   const std::string name = lock_name(update.agent);
-  LK_CHECK(locks_of(update.agent).look_at_layouts());
+  LK_CHECK(locks_of(update.agent).scan_layouts());
   LK_ASSIGN(const Standing now, standing(name));
   if (now.error) return fail(*now.error);
   if (!now.lease && now.file && !now.expired) {
@@ -81,7 +81,7 @@ Result<Locked> Workflow::update(const Update& update) {
 
 Result<Unlocked> Workflow::end_lease(const Standing& standing) {
   LK_ASSIGN(const std::optional<service::ListedLease> found,
-            service::find_lease(table_, *standing.lease));
+            service::find_lease(site_, *standing.lease));
   if (!found) return Unlocked{"", standing.path, HowEnded::kOver};
   const std::string agent = found->lease.owner.agent;
   service::ReleaseCommand command;
@@ -108,14 +108,14 @@ Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
       layout_.id(), artefact_of(standing.name), {agent, session_of(entry_)}, {}};
   for (const key::Resource& each : standing.resources) ended.resources.push_back(each.text());
   LK_CHECK(layout::record_removed_foreign(
-      table_, ended, {"broken", kKind, "workflow unlock of " + standing.path, by_}));
+      site_.table(), ended, {"broken", kKind, "workflow unlock of " + standing.path, by_}));
   return Unlocked{agent, standing.path, standing.expired ? HowEnded::kOver : HowEnded::kBroken};
 }
 
 Result<Unlocked> Workflow::unlock(const std::string& agent) {
   if (!is_mirror_name(lock_name(agent))) LK_CHECK(check_lock_name(agent));
   // Best effort: what cannot be read must not keep anybody from removing it.
-  static_cast<void>(locks_of(agent).look_at_layouts());
+  static_cast<void>(locks_of(agent).scan_layouts());
   LK_ASSIGN(const Standing now, standing(lock_name(agent)));
   if (now.lease && !now.through) return only_shown_here(now);
   if (now.lease) return end_lease(now);
@@ -160,10 +160,10 @@ Result<Cleaned> Workflow::clean() {
   for (const std::string& name : before.others) cleaned.left.push_back(path_of(name));
   // The workflow is over: others' leases need not be shown here any more.
   LK_ASSIGN(const std::vector<layout::LayoutEntry> known,
-            layout::load_layouts(table_.realm(), table_.settings()));
+            layout::load_layouts(site_.realm(), site_.settings()));
   const auto own = std::ranges::find(known, layout_.id(), &layout::LayoutEntry::id);
   if (own != known.end() && own->origin.file.empty()) {
-    LK_CHECK(layout::remove_layout(table_, layout_.id()));
+    LK_CHECK(layout::remove_layout(site_.table(), layout_.id()));
   }
   LK_ASSIGN(cleaned.folder_removed, layout_.remove_folder());
   return cleaned;

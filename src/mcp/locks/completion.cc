@@ -79,7 +79,7 @@ std::vector<std::string> complete_last(service::Locks& locks, const std::string&
   const std::size_t blank = typed.find_last_of(" ,\t\n");
   const std::string before = blank == std::string::npos ? "" : typed.substr(0, blank + 1);
   Names names;
-  add_files(locks.table().realm().root, typed.substr(before.size()), names);
+  add_files(locks.site().realm().root, typed.substr(before.size()), names);
   add_held(locks, typed.substr(before.size()), names);
   std::vector<std::string> values;
   for (const std::string& name : names) values.push_back(before + name);
@@ -95,7 +95,7 @@ std::vector<std::string> complete_lock_argument(service::Locks& locks, const Jso
   };
   Names names;
   if (is("type", "ref/resource") && is("uri", "lock://leases/{path}") && name == "path") {
-    add_files(locks.table().realm().root, typed, names);
+    add_files(locks.site().realm().root, typed, names);
     add_held(locks, typed, names);
   }
   if (is("type", "ref/prompt") && is("name", "plan_my_edits") && name == "files") {

@@ -55,10 +55,10 @@ Tool Dialects::with(Tool tool, Method method) {
 // --- CoordMCP: the agent is whom the call names ------------------------------------------------
 
 Answer Dialects::coordmcp(const std::function<Reply(coordmcp::Calls&)>& action) const {
-  auto config = coordmcp::read_config(table_.runtime().env);
+  auto config = coordmcp::read_config(site_.runtime().env);
   if (!config) return told(coordmcp::from_error(config.error()).json);
   const Caller& caller = ownership_.caller();
-  coordmcp::Calls calls(table_, std::move(*config),
+  coordmcp::Calls calls(site_, std::move(*config),
                         caller.session_given ? caller.who.session : std::string());
   return told(action(calls).json);
 }
@@ -140,7 +140,7 @@ Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
 // Flags and what Lockkeeper calls them everywhere first, then the original's variables.
 Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
   const Caller& caller = ownership_.caller();
-  const realm::Environment& env = table_.runtime().env;
+  const realm::Environment& env = site_.runtime().env;
   std::string agent = text_argument(arguments, "agent_id");
   std::string session = text_argument(arguments, "session_id");
   if (agent.empty() && !caller.agent_given) {
@@ -150,13 +150,13 @@ Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json&
     session = realm::variable(env, "SESSION_ID").value_or("");
   }
   LK_ASSIGN(core::Owner owner, ownership_.of(call, agent, session));
-  return service::Locks(table_, std::move(owner), under_);
+  return service::Locks(site_, std::move(owner), under_);
 }
 
 std::string Dialects::agent_type(const Json& arguments) const {
   const std::string given = text_argument(arguments, "agent_type");
   if (!given.empty()) return given;
-  const auto type = realm::variable(table_.runtime().env, "AGENT_TYPE");
+  const auto type = realm::variable(site_.runtime().env, "AGENT_TYPE");
   return type.value_or(std::string(coordinator::kAgentTypeDefault));
 }
 
@@ -186,7 +186,7 @@ Answer Dialects::release_lock(Call& call, const Json& arguments) {
 Answer Dialects::check_locks(Call& call, const Json& arguments) {
   auto named = coordinator_locks(call, arguments);
   // Looking needs no name.
-  service::Locks locks = named ? std::move(*named) : service::Locks(table_, ownership_.reader());
+  service::Locks locks = named ? std::move(*named) : service::Locks(site_, ownership_.reader());
   coordinator::Coordinator door(locks, agent_type(arguments));
   const Json paths = arguments.value("file_paths", Json());
   const auto result = door.check_locks(
@@ -201,7 +201,7 @@ Answer Dialects::check_locks(Call& call, const Json& arguments) {
 Result<dialect::coordinator::Ports> Dialects::ports() {
   const std::lock_guard lock(mutex_);
   if (!machine_) {
-    LK_ASSIGN(machine_, dialect::coordinator::machine_table(table_.runtime()));
+    LK_ASSIGN(machine_, dialect::coordinator::machine_site(site_.runtime()));
   }
   return dialect::coordinator::Ports(*machine_, host::may_have_listener);
 }
@@ -209,7 +209,7 @@ Result<dialect::coordinator::Ports> Dialects::ports() {
 Answer Dialects::allocate_ports(Call& /*call*/, const Json& arguments) {
   auto ports = this->ports();
   if (!ports) return told(ports.error());
-  const auto range = dialect::coordinator::port_range(table_.settings(), table_.runtime().env);
+  const auto range = dialect::coordinator::port_range(site_.settings(), site_.runtime().env);
   if (!range) return told(range.error());
   const auto taken = ports->allocate(text_argument(arguments, "session_id"), *range);
   return taken ? told(dialect::coordinator::allocate_json(*taken)) : told(taken.error());
@@ -230,7 +230,7 @@ Answer Dialects::ports_status(Call& /*call*/, const Json& /*arguments*/) {
   const auto all = ports->status();
   if (!all) return told(all.error());
   Json json{{"success", true}, {"allocations", Json::array()}};
-  const std::int64_t now = table_.runtime().clock->now().wall_ms;
+  const std::int64_t now = site_.runtime().clock->now().wall_ms;
   for (const dialect::coordinator::PortAllocation& one : *all) {
     json["allocations"].push_back(dialect::coordinator::status_json(one, now));
   }

@@ -25,8 +25,8 @@ Result<void> check_dialects(const std::vector<std::string>& names);
 class Dialects {
  public:
   // All must outlive it.
-  Dialects(layout::LockTable& table, const Ownership& ownership, service::Under under)
-      : table_(table), ownership_(ownership), under_(std::move(under)) {}
+  Dialects(service::Site& table, const Ownership& ownership, service::ParentLease under)
+      : site_(table), ownership_(ownership), under_(std::move(under)) {}
 
   // In the order in which they are listed; none for an unknown name. They use this object.
   std::vector<Tool> tools(const std::string& dialect);
@@ -56,11 +56,11 @@ class Dialects {
   std::string agent_type(const Json& arguments) const;
   Result<dialect::coordinator::Ports> ports();
 
-  layout::LockTable& table_;
+  service::Site& site_;
   const Ownership& ownership_;
-  const service::Under under_;
-  std::mutex mutex_;                            // protects what is below
-  std::unique_ptr<layout::LockTable> machine_;  // of the ports, opened when first needed
+  const service::ParentLease under_;
+  std::mutex mutex_;                        // protects what is below
+  std::unique_ptr<service::Site> machine_;  // of the ports, opened when first needed
 };
 
 }  // namespace lockkeeper::mcp

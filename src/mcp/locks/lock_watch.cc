@@ -50,7 +50,7 @@ void LockWatch::expect(const std::string& uri) {
 }
 
 std::optional<std::string> LockWatch::content_of(const std::string& uri) {
-  service::Locks locks(locks_.table(), locks_.owner());
+  service::Locks locks(locks_.site(), locks_.owner());
   const auto json = lock_resource(locks, uri);
   if (!json) return std::nullopt;
   return *json ? sha256_hex(service::dump(**json)) : std::string();
@@ -98,7 +98,7 @@ void LockWatch::loop() {
       if (ending_) return;
     }
     if (!any_watched(uris)) continue;
-    const auto now = service::newest_event(locks_.table());
+    const auto now = service::newest_event(locks_.site());
     const bool moved = now && *now != newest;
     if (!moved && steady_ms() - looked_ms < kLookEveryMs) continue;
     if (now) newest = *now;

@@ -60,7 +60,7 @@ TEST(Ownership, NamesAreChecked) {
 }
 
 TEST(Ownership, LookingNeedsNoName) {
-  layout::TestTable world;
+  service::TestSite world;
   Caller caller = named_caller();
   caller.strangers = true;
   TestServer tools(world, {caller, {}, {"coordinator"}, "0"});

@@ -46,7 +46,7 @@ Answer trouble_answer(const Error& error) {
 }
 
 std::int64_t now_of(service::Locks& locks) {
-  return locks.table().runtime().clock->now().wall_ms;
+  return locks.site().runtime().clock->now().wall_ms;
 }
 
 // Blanks, commas and line breaks between them.

@@ -11,7 +11,7 @@ constexpr std::size_t kOwnersRemembered = 10'000;
 }  // namespace
 
 bool Reclaim::looked_lately(const core::Owner& owner) {
-  const std::int64_t now = table_.runtime().clock->now().mono_ms;
+  const std::int64_t now = site_.runtime().clock->now().mono_ms;
   const std::lock_guard lock(mutex_);
   if (looked_ms_.size() > kOwnersRemembered) looked_ms_.clear();
   const auto [found, first] = looked_ms_.try_emplace({owner.agent, owner.session}, now);
@@ -22,16 +22,16 @@ bool Reclaim::looked_lately(const core::Owner& owner) {
 
 void Reclaim::for_owner(const core::Owner& owner) {
   if (owner.session.empty() || looked_lately(owner)) return;
-  service::Locks locks(table_, owner);
+  service::Locks locks(site_, owner);
   const auto any = locks.has_orphans();
   if (!any || !*any) return;
-  const auto slot = table_.own_slot();
+  const auto slot = site_.table().own_slot();
   if (slot) static_cast<void>(locks.reclaim(*slot));
 }
 
 void Reclaim::for_session(const std::string& session) {
   if (session.empty()) return;
-  service::Locks locks(table_, {"lockkeeper", session});
+  service::Locks locks(site_, {"lockkeeper", session});
   const auto reply = locks.list({});
   if (!reply) return;
   std::set<std::string> agents;
@@ -44,8 +44,8 @@ void Reclaim::for_session(const std::string& session) {
 }
 
 Result<std::vector<core::LostLease>> Reclaim::settle(const core::Owner& owner) {
-  LK_ASSIGN(const core::Attachment slot, table_.own_slot());
-  return service::Locks(table_, owner).settle(slot);
+  LK_ASSIGN(const core::Attachment slot, site_.table().own_slot());
+  return service::Locks(site_, owner).resume_session(slot);
 }
 
 }  // namespace lockkeeper::mcp

@@ -17,7 +17,7 @@ namespace lockkeeper::mcp {
 class Reclaim {
  public:
   // `table` must outlive it.
-  explicit Reclaim(layout::LockTable& table) : table_(table) {}
+  explicit Reclaim(service::Site& table) : site_(table) {}
 
   // Takes back what this owner's earlier processes held; looks at most every few seconds. Best
   // effort: what cannot be taken back now is at the next call, or is told as lost.
@@ -31,7 +31,7 @@ class Reclaim {
  private:
   bool looked_lately(const core::Owner& owner);
 
-  layout::LockTable& table_;
+  service::Site& site_;
   std::mutex mutex_;  // protects what is below
   std::map<std::pair<std::string, std::string>, std::int64_t> looked_ms_;
 };

@@ -38,7 +38,7 @@ std::string unescaped(std::string_view text) {
 // The history is long and only its end is wanted.
 Result<Json> last_events(service::Locks& locks) {
   LK_ASSIGN(const std::vector<core::Event> events,
-            service::last_events(locks.table(), kEventsShown));
+            service::last_events(locks.site(), kEventsShown));
   Json json{{"events", Json::array()}};
   for (const core::Event& event : events) json["events"].push_back(service::event_json(event));
   return json;

@@ -39,8 +39,8 @@ Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
 
 }  // namespace
 
-LockServer::LockServer(layout::LockTable& table, LockServerOptions options)
-    : table_(table),
+LockServer::LockServer(service::Site& table, LockServerOptions options)
+    : site_(table),
       options_(std::move(options)),
       ownership_(options_.caller),
       waiting_(table),
@@ -88,7 +88,7 @@ void LockServer::begin() {
 }
 
 service::Locks LockServer::locks_of(const core::Owner& owner) const {
-  return service::Locks(table_, owner, options_.under);
+  return service::Locks(site_, owner, options_.under);
 }
 
 Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
@@ -107,7 +107,7 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
 
 // What came for the caller goes along with the answer, once. Best effort: the answer stands.
 void LockServer::add_mail(const core::Owner& owner, Said& said) {
-  const auto told = service::Messages(table_, owner).take_untold();
+  const auto told = service::Messages(site_, owner).take_untold();
   if (told) add_notes(said, *told, now_wall_ms());
 }
 
@@ -121,8 +121,8 @@ void LockServer::add_mail(service::Locks& locks, Said& said) {
 
 // What is meant, however it is spelled.
 Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wanted) const {
-  realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()), wanted.base,
-                           table_.runtime().env);
+  realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()), wanted.base,
+                           site_.runtime().env);
   std::vector<std::string> keys;
   for (const std::string& text : wanted.texts) {
     LK_ASSIGN(const key::Parsed parsed, resolver.resolve(text, wanted.syntax));
@@ -140,8 +140,8 @@ Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json&
   if (text_argument(arguments, "mode") == "shared") command.wanted.mode = core::Mode::kShared;
   command.terms.reason = text_argument(arguments, "reason");
   LK_ASSIGN(command.ttl_ms, ttl_of(arguments));
-  LK_ASSIGN(command.attachment, table_.own_slot());
-  command.terms.orphan_grace_ms = table_.settings().orphan_grace_ms.value;
+  LK_ASSIGN(command.attachment, site_.table().own_slot());
+  command.terms.orphan_grace_ms = site_.settings().orphan_grace_ms.value;
   return request;
 }
 
@@ -216,7 +216,7 @@ Said LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int6
   if (waited->queued) return queued(*waited, now_wall_ms());
   const service::AcquireResult& result = waited->result;
   if (!is_grant(result)) return refused(result);
-  if (call.cancelled() && !result.stood) {  // nobody hears of it
+  if (call.cancelled() && !result.existed_before) {  // nobody hears of it
     service::ReleaseCommand release;
     release.lease_ids = {result.lease.id.text()};
     const auto released = locks_of(request.owner).release(release);

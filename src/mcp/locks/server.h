@@ -24,7 +24,7 @@ inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60
 
 struct LockServerOptions {
   Caller caller;
-  service::Under under;
+  service::ParentLease under;
   std::vector<std::string> dialects;  // REQUIRES: check_dialects() has passed them
   std::string version;
 };
@@ -32,7 +32,7 @@ struct LockServerOptions {
 class LockServer {
  public:
   // `table` must outlive it.
-  LockServer(layout::LockTable& table, LockServerOptions options);
+  LockServer(service::Site& table, LockServerOptions options);
 
   // What it offers; the functions in it use this object. Without `watch`: see LockWatch.
   Catalogue catalogue();
@@ -41,7 +41,7 @@ class LockServer {
   void begin();
 
   // The table as anybody sees it.
-  service::Locks reader() const { return service::Locks(table_, ownership_.reader()); }
+  service::Locks reader() const { return service::Locks(site_, ownership_.reader()); }
 
  private:
   using Tell = Said (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
@@ -67,9 +67,9 @@ class LockServer {
   void add_mail(service::Locks& locks, Said& said);
   Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;
   service::Locks locks_of(const core::Owner& owner) const;
-  std::int64_t now_wall_ms() const { return table_.runtime().clock->now().wall_ms; }
+  std::int64_t now_wall_ms() const { return site_.runtime().clock->now().wall_ms; }
 
-  layout::LockTable& table_;
+  service::Site& site_;
   const LockServerOptions options_;
   const Ownership ownership_;
   WaitingRoom waiting_;

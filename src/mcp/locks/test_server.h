@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "layout/test_table.h"
 #include "mcp/locks/server.h"
 #include "mcp/locks/test_call.h"
+#include "service/local/test_site.h"
 
 namespace lockkeeper::mcp {
 
@@ -26,9 +26,9 @@ inline Caller named_caller(const std::string& agent = "main", const std::string&
 // One server process. Several in one test share a repository.
 class TestServer {
  public:
-  explicit TestServer(layout::TestTable& world,
+  explicit TestServer(service::TestSite& world,
                       LockServerOptions options = {named_caller(), {}, {}, "0"})
-      : table(world.table()), server(*table, std::move(options)), catalogue(server.catalogue()) {}
+      : site(world.site()), server(*site, std::move(options)), catalogue(server.catalogue()) {}
 
   // The result of a call, held against the tool's schemas, and the same message in both halves.
   Json call(const std::string& name, const Json& arguments, std::shared_ptr<Call> by = nullptr) {
@@ -70,7 +70,7 @@ class TestServer {
 
   std::size_t waiters() { return server.reader().list({})->waiters.size(); }
 
-  std::unique_ptr<layout::LockTable> table;
+  std::unique_ptr<service::Site> site;
   LockServer server;
   Catalogue catalogue;
 };
@@ -119,7 +119,7 @@ class LockServerTest : public testing::Test {
   }
   void advance(std::int64_t ms) { clock.ahead_ms += ms; }
 
-  layout::TestTable world;
+  service::TestSite world;
   JumpingClock clock;
   std::unique_ptr<TestServer> tools;
 };

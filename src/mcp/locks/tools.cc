@@ -190,7 +190,7 @@ Said LockServer::message(const core::Owner& owner, Call& /*call*/, const Json& a
 }
 
 Said LockServer::read(const core::Owner& owner) {
-  const auto unread = service::Messages(table_, owner).read({});
+  const auto unread = service::Messages(site_, owner).read({});
   if (!unread) return trouble(unread.error());
   Said said;
   said.json = service::messages_json("messages", *unread);
@@ -213,7 +213,7 @@ Said LockServer::send(const core::Owner& owner, const Json& arguments) {
     return trouble({Code::kInvalidInput, "nobody is named who should get the note",
                     "give to (an agent) or holding (a resource)"});
   }
-  const auto sent = service::Messages(table_, owner).send(command);
+  const auto sent = service::Messages(site_, owner).send(command);
   if (!sent) return trouble(sent.error());
   Said said;
   said.json = service::messages_json("messages", *sent);

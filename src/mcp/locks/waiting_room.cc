@@ -64,7 +64,7 @@ bool WaitingRoom::knows(const WaitRequest& request) {
 void WaitingRoom::dismiss(Seat& seat) {
   seat.unwanted = true;
   changed_.notify_all();
-  if (const auto waker = table_.waker()) (*waker)->wake(seat.request.command.wake);
+  if (const auto waker = site_.table().waker()) (*waker)->wake(seat.request.command.wake);
 }
 
 // Called many times a second; who is before it is worth a copy only where that may have changed.
@@ -82,20 +82,19 @@ bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
 // Unless somebody else of the owner's has renewed it, and so counts on it.
 void WaitingRoom::give_back(const Seat& seat) {
   const core::Lease& granted = seat.result->lease;
-  if (seat.result->stood) return;
-  const auto now = service::find_lease(table_, granted.id);
+  if (seat.result->existed_before) return;
+  const auto now = service::find_lease(site_, granted.id);
   const bool untouched = now && *now && (*now)->lease.deadline_mono_ms == granted.deadline_mono_ms;
   if (now && !untouched) return;
   service::ReleaseCommand release;
   release.lease_ids = {granted.id.text()};
   // If the store cannot be reached it ends by its length.
-  static_cast<void>(
-      service::Locks(table_, seat.request.owner, seat.request.under).release(release));
+  static_cast<void>(service::Locks(site_, seat.request.owner, seat.request.under).release(release));
 }
 
 // The thread of one wait.
 void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
-  service::Locks locks(table_, seat->request.owner, seat->request.under);
+  service::Locks locks(site_, seat->request.owner, seat->request.under);
   service::AcquireCommand command = seat->request.command;
   command.on_wait = [this, &seat](const service::WaitProgress& progress) {
     return on_wait(*seat, progress);
@@ -140,7 +139,7 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
   const auto seat = std::make_shared<Seat>();
   seat->request = request;
   seat->request.command.wait_ms = service::kWaitForEver;
-  seat->request.command.wake = table_.new_ticket();
+  seat->request.command.wake = site_.table().new_ticket();
   seat->name = name;
   seats_[name] = seat;
   ++sitting_;
@@ -240,7 +239,7 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
 // The table knows of a grant before the seat does; so it is the table that is asked which they are.
 void WaitingRoom::told(const core::Owner& owner) {
   if (!knows(owner)) return;
-  const auto leases = service::leases_of(table_, owner);
+  const auto leases = service::leases_of(site_, owner);
   if (!leases) return;
   std::vector<core::LeaseId> held;
   for (const service::ListedLease& each : *leases) held.push_back(each.lease.id);

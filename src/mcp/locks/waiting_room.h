@@ -27,7 +27,7 @@ inline constexpr std::size_t kWaitsMax = 256;
 // of the call that began to wait.
 struct WaitRequest {
   core::Owner owner;
-  service::Under under;
+  service::ParentLease under;
   service::AcquireCommand command;
   std::vector<std::string> keys;  // canonical, sorted, each once
 };
@@ -35,7 +35,7 @@ struct WaitRequest {
 class WaitingRoom {
  public:
   // `table` must outlive it.
-  explicit WaitingRoom(layout::LockTable& table) : table_(table) {}
+  explicit WaitingRoom(service::Site& table) : site_(table) {}
   // Leaves every queue, and waits until that is done. REQUIRES: nobody is in wait().
   ~WaitingRoom();
   WaitingRoom(const WaitingRoom&) = delete;
@@ -75,9 +75,9 @@ class WaitingRoom {
   void give_back(const Seat& seat);
   void stay(Seat& seat, std::int64_t until_ms, std::int64_t wait_ms, Call& call,
             std::unique_lock<std::mutex>& lock);
-  std::int64_t now_ms() const { return table_.runtime().clock->now().mono_ms; }
+  std::int64_t now_ms() const { return site_.runtime().clock->now().mono_ms; }
 
-  layout::LockTable& table_;
+  service::Site& site_;
   std::mutex mutex_;  // protects all below, and what is in the seats
   std::condition_variable changed_;
   Seats seats_;              // those that a call may find

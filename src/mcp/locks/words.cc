@@ -109,7 +109,7 @@ void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts) {
 }
 
 std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {
-  service::Asked asked;
+  service::HintContext asked;
   asked.now_wall_ms = now_wall_ms;
   std::string text = service::refusal(result, asked).message;
   if (!result.cycle.empty() && !result.conflicts.empty()) {
@@ -155,7 +155,7 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   return text;
 }
 
-void add_notes(Said& said, const core::Told& told, std::int64_t now_wall_ms) {
+void add_notes(Said& said, const core::DeliveredMessages& told, std::int64_t now_wall_ms) {
   for (const core::Message& note : told.messages) {
     said.json["messages"].push_back(service::message_json(note));
     said.message += "\nNote: " + service::message_text(note, now_wall_ms);

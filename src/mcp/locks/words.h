@@ -52,6 +52,6 @@ std::vector<std::string> keys_of(const core::Lease& lease);
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);
 
 // The notes that came for the owner, at the end of what it is told anyway.
-void add_notes(Said& said, const core::Told& told, std::int64_t now_wall_ms);
+void add_notes(Said& said, const core::DeliveredMessages& told, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper::mcp

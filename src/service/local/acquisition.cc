@@ -1,12 +1,11 @@
-#include "service/acquisition.h"
+#include "service/local/acquisition.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "core/foreign.h"
-#include "service/wait.h"
 
-namespace lockkeeper::service {
+namespace lockkeeper::service::local {
 namespace {
 
 constexpr int kForeignFirstMax = 16;       // grants taken back before we give up
@@ -25,7 +24,7 @@ bool is_grant(core::Outcome outcome) {
 }
 
 void take(AcquireResult& result, core::AcquireReply reply) {
-  result.stood = reply.stood || reply.outcome == core::Outcome::kRenewed;
+  result.existed_before = reply.stood || reply.outcome == core::Outcome::kRenewed;
   result.outcome = reply.outcome;
   result.lease = std::move(reply.lease);
   result.conflicts = std::move(reply.conflicts);
@@ -39,27 +38,76 @@ std::unexpected<Error> too_much_to_clear() {
 
 }  // namespace
 
-Result<std::vector<AcquireResult>> Acquisition::run() {
+Result<Acquisition::Results> Acquisition::begin(const Write& write) {
+  write_ = &write;
   LK_CHECK(mirror_.open_to_write());
-  for (int tries = 0; tries < kForeignFirstMax; ++tries) {
+  return decide_and_publish();
+}
+
+Result<Acquisition::Results> Acquisition::decide_and_publish() {
+  for (; tries_ < kForeignFirstMax; ++tries_) {
     const auto decided = decide();
     if (!decided) {
       mirror_.discard_unrecorded();
       return fail(decided.error());
     }
-    LK_ASSIGN(const bool stands, publish_all());
-    if (stands) {
-      std::vector<AcquireResult> results;
-      for (Part& part : parts_) results.push_back(std::move(part.result));
-      return results;
-    }
+    if (waiting_) return results();
+    LK_ASSIGN(const bool published, publish_all());
+    if (published) return results();
     // Another tool was there first; it is in the table now, so asking again names it.
-    shorten_the_wait();
   }
   return fail(Code::kStoreBusy,
               "other tools took and left it " + std::to_string(kForeignFirstMax) +
                   " times while this was being decided",
               "try again");
+}
+
+Acquisition::Results Acquisition::results() const {
+  Results results;
+  for (const Part& part : parts_) results.push_back(part.result);
+  return results;
+}
+
+Result<Acquisition::Results> Acquisition::resume(core::AcquireReply queued) {
+  LK_CHECK(mirror_.open_to_write());
+  Part& part = parts_.front();
+  waiting_.emplace(table_, std::move(queued), part.request.wake, mirror_);
+  take(part.result, waiting_->reply());
+  return results();
+}
+
+Result<Acquisition::Results> Acquisition::await(const Write& write, std::int64_t at_most_ms) {
+  write_ = &write;
+  LK_ASSIGN(const bool queued, waiting_->run(at_most_ms));
+  take(parts_.front().result, waiting_->reply());
+  if (queued) return results();
+  return publish_waited();
+}
+
+// It has left the queue. If another tool was first, it asks again.
+Result<Acquisition::Results> Acquisition::publish_waited() {
+  waiting_.reset();
+  LK_ASSIGN(const bool published, publish_all());
+  if (published) return results();
+  ++tries_;
+  return decide_and_publish();
+}
+
+AcquireResult Acquisition::last_look() const {
+  AcquireResult result;
+  take(result, waiting_->reply());
+  return result;
+}
+
+Result<Acquisition::Results> Acquisition::leave(const Write& write, core::Outcome why) {
+  write_ = &write;
+  Part& part = parts_.front();
+  LK_CHECK(waiting_->leave(why, write));
+  take(part.result, waiting_->reply());
+  part.request.wait = false;
+  LK_ASSIGN(Results left, publish_waited());
+  if (left.front().outcome == core::Outcome::kHeld) left.front().outcome = why;
+  return left;
 }
 
 // One commit has room for several requests only if nothing else is left to do.
@@ -91,22 +139,16 @@ Result<void> Acquisition::decide() {
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
-    if (replies_[i].outcome == core::Outcome::kQueued) return wait(part, std::move(replies_[i]));
-    const bool waits = part.command.wait_ms.has_value();
-    take(part.result, std::move(replies_[i]));
-    if (waits && part.result.outcome == core::Outcome::kHeld) {
-      part.result.outcome = core::Outcome::kTimeout;
+    if (replies_[i].outcome == core::Outcome::kQueued) {
+      waiting_.emplace(table_, replies_[i], part.request.wake, mirror_);
     }
+    take(part.result, std::move(replies_[i]));
   }
   return {};
 }
 
 Result<void> Acquisition::decide_once() {
-  const auto version = write_([&](core::Table& table) { return decide_in(table); },
-                              [&] {
-                                std::vector<core::LostLease>& lost = parts_.front().result.lost;
-                                lost.insert(lost.end(), lost_.begin(), lost_.end());
-                              });
+  const auto version = (*write_)([&](core::Table& table) { return decide_in(table); }, {});
   // An error drops the transaction. One of several was refused, so none is granted.
   const bool none = !version && together() && version.error().code == Code::kHeld;
   if (!version) mirror_.discard_unrecorded();
@@ -121,7 +163,6 @@ Result<void> Acquisition::decide_once() {
 Result<bool> Acquisition::decide_in(core::Table& table) {
   LK_CHECK(mirror_.discard_unrecorded(table.state()));
   replies_.clear();
-  lost_.clear();
   LK_ASSIGN(const bool more, mirror_.apply(table));
   if (more) return true;
   bool all = true;
@@ -134,14 +175,13 @@ Result<bool> Acquisition::decide_in(core::Table& table) {
     replies_.push_back(std::move(reply));
   }
   if (together()) return all ? Result<bool>(false) : fail(Code::kHeld, "");
-  LK_ASSIGN(lost_, table.take_lost_notices(parts_.front().request.owner));
   return false;
 }
 
 // In the granting commit: what it replaces ends, and how it is shown is recorded.
 Result<void> Acquisition::record_grant(core::Table& table, const Part& part,
                                        const core::AcquireReply& reply) {
-  std::vector<core::LeaseId> replaced = part.command.replaces;
+  std::vector<core::LeaseId> replaced = part.replaces;
   std::erase(replaced, reply.lease.id);
   if (!replaced.empty()) LK_CHECK(table.release_leases(reply.lease.owner, replaced));
   return mirror_.record(table, reply.lease.id);
@@ -160,17 +200,6 @@ Result<bool> Acquisition::conflicts_changed() {
   return true;
 }
 
-Result<void> Acquisition::wait(Part& part, core::AcquireReply queued) {
-  Waiting waiting(table_, part.command, std::move(queued), part.request.wake, &mirror_);
-  LK_ASSIGN(Waited waited, waiting.run());
-  take(part.result, std::move(waited.reply));
-  if (part.result.outcome == core::Outcome::kHeld && waited.left) {
-    part.result.outcome = *waited.left;
-  }
-  part.result.waited_ms += waited.ms;
-  return {};
-}
-
 // All of them, or what was granted now is taken back. False: another tool was there first.
 Result<bool> Acquisition::publish_all() {
   bool stand = true;
@@ -184,7 +213,7 @@ Result<bool> Acquisition::publish_all() {
   if (stand) return true;
   if (together()) {
     for (const Part& part : parts_) {
-      if (part.result.stood) continue;
+      if (part.result.existed_before) continue;
       LK_CHECK(mirror_.withdraw(part.result.lease.id, nobody("another of the batch")));
     }
     static_cast<void>(mirror_.clean());
@@ -201,18 +230,18 @@ Result<bool> Acquisition::publish(AcquireResult& result) {
     LK_CHECK(mirror_.clean());
     return true;
   }
-  auto first = mirror_.publish(result.lease, !result.stood);
+  auto first = mirror_.publish(result.lease, !result.existed_before);
   const bool stands = first && !*first;
   if (stands && !mirror_.any()) return true;
   // What its holder was told before is not taken back: that another tool came later is on record.
-  if (!stands && !result.stood) {
+  if (!stands && !result.existed_before) {
     LK_CHECK(take_back(result, first ? **first : nobody(first.error().message)));
     if (!first) return fail(std::move(first.error()));
     return false;
   }
   result.unmirrored = mirror_.unmirrored(result.lease);
   // The lease stands whatever comes of the rest, which whoever comes next tries again.
-  if (result.stood) static_cast<void>(mirror_.refresh({result.lease}));
+  if (result.existed_before) static_cast<void>(mirror_.refresh({result.lease}));
   static_cast<void>(mirror_.settle_missing());
   static_cast<void>(mirror_.clean());
   return true;
@@ -231,20 +260,13 @@ Result<void> Acquisition::take_back(const AcquireResult& result, const core::For
   return {};
 }
 
-void Acquisition::shorten_the_wait() {
-  Part& part = parts_.front();
-  if (!asked_wait_ms_ || *asked_wait_ms_ == kWaitForEver) return;
-  part.command.wait_ms = std::max<std::int64_t>(0, *asked_wait_ms_ - part.result.waited_ms);
-  part.request.wait = *part.command.wait_ms != 0;
-}
-
-Result<AcquireResult> Acquisition::take_over(const core::KnownForeign& foreign,
+Result<AcquireResult> Acquisition::take_over(const Write& write, const core::KnownForeign& foreign,
                                              const std::string& identity) {
   LK_CHECK(mirror_.open_to_write());
   Part& part = parts_.front();
   const core::EndedBy adopted{"ended", "adopted", part.request.terms.reason, part.request.owner};
   core::AcquireReply reply;
-  const auto version = write_(
+  const auto version = write(
       [&](core::Table& table) -> Result<bool> {
         LK_CHECK(mirror_.discard_unrecorded(table.state()));
         LK_CHECK(core::end_foreign(table, foreign, adopted));
@@ -275,4 +297,4 @@ Result<AcquireResult> Acquisition::take_over(const core::KnownForeign& foreign,
               "try again");
 }
 
-}  // namespace lockkeeper::service
+}  // namespace lockkeeper::service::local

@@ -6,7 +6,7 @@
 
 #include "layout/lock_table.h"
 
-namespace lockkeeper::service {
+namespace lockkeeper::layout {
 
 struct RemovedStore {
   bool removed = false;
@@ -19,6 +19,6 @@ struct RemovedStore {
 // in a later store: it waits until the clock alone guarantees that, a second at most, and fails
 // where the clock was set back (I3).
 // REQUIRES: no transaction of `table` is open; afterwards `table` must not be used.
-Result<RemovedStore> remove_store(layout::LockTable& table, bool force);
+Result<RemovedStore> remove_store(LockTable& table, bool force);
 
-}  // namespace lockkeeper::service
+}  // namespace lockkeeper::layout

@@ -1,4 +1,4 @@
-#include "service/remove_store.h"
+#include "layout/remove_store.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "core/browse.h"
 #include "layout/make_store.h"
 
-namespace lockkeeper::service {
+namespace lockkeeper::layout {
 namespace {
 
 // A new store begins at unix seconds × 2^21 (kv/lmdb/epoch.h).
@@ -24,7 +24,7 @@ constexpr int kWaitMsMax = 3'000;
 constexpr int kWaitStepMs = 50;
 
 // Until a store made now would begin above every fence of this one.
-Result<void> wait_for_clock(const layout::LockTable& table, std::uint64_t fence) {
+Result<void> wait_for_clock(const LockTable& table, std::uint64_t fence) {
   for (int waited = 0;; waited += kWaitStepMs) {
     const auto seconds = static_cast<std::uint64_t>(table.runtime().clock->now().wall_ms / 1000);
     if (seconds * kFencesPerSecond > fence + kMargin) return {};
@@ -76,14 +76,14 @@ Result<void> move_away(const realm::Realm& realm, const std::string& aside) {
 Result<void> keep_config(const realm::Realm& realm, const std::string& aside) {
   const std::string name = "/" + std::string(realm::kLocalConfigName);
   if (::access((aside + name).c_str(), F_OK) != 0) return {};
-  LK_CHECK(layout::create_store_folder(realm));
+  LK_CHECK(create_store_folder(realm));
   if (::rename((aside + name).c_str(), (realm.store_folder + name).c_str()) == 0) return {};
   return fail(errno_error(errno, "cannot keep " + aside + name));
 }
 
 }  // namespace
 
-Result<RemovedStore> remove_store(layout::LockTable& table, bool force) {
+Result<RemovedStore> remove_store(LockTable& table, bool force) {
   RemovedStore result;
   const realm::Realm& realm = table.realm();
   std::uint64_t fence = 0;
@@ -125,4 +125,4 @@ Result<RemovedStore> remove_store(layout::LockTable& table, bool force) {
   return result;
 }
 
-}  // namespace lockkeeper::service
+}  // namespace lockkeeper::layout

@@ -1,10 +1,10 @@
-#include "service/wait.h"
+#include "service/local/waiting.h"
 
 #include <algorithm>
 
 #include "layout/mirror.h"
 
-namespace lockkeeper::service {
+namespace lockkeeper::service::local {
 namespace {
 
 constexpr std::int64_t kLookAgainMs = 1'000;    // wakes are hints
@@ -25,67 +25,81 @@ constexpr std::int64_t kBusyPatienceMs = 30'000;
 
 }  // namespace
 
-Waiting::Waiting(layout::LockTable& table, const AcquireCommand& command, core::AcquireReply queued,
-                 std::uint64_t word, layout::Mirror* mirror)
+Waiting::Waiting(layout::LockTable& table, core::AcquireReply queued, std::uint64_t word,
+                 layout::Mirror& mirror)
     : table_(table),
-      command_(command),
       reply_(std::move(queued)),
       id_(reply_.lease.id),
       word_(word),
       mirror_(mirror),
-      began_ms_(now_ms()),
-      looked_ms_(began_ms_) {}
+      looked_ms_(now_ms()) {}
 
-Result<Waited> Waiting::run() {
+Result<bool> Waiting::run(std::int64_t at_most_ms) {
   auto waker = table_.waker();
   if (!waker) {
-    (void)leave(core::Outcome::kInterrupted);
+    LK_CHECK(leave_after_error());
     return fail(std::move(waker.error()));
   }
+  std::int64_t left_ms = at_most_ms;
   for (;;) {
-    // Read the word, look at the table, then sleep on what was read: no wake is lost between.
-    const std::uint32_t seen = (*waker)->read(word_);
-    LK_ASSIGN(const bool queued, look());
-    if (!queued) return Waited{std::move(reply_), std::nullopt, now_ms() - began_ms_};
-    LK_ASSIGN(const std::optional<core::Outcome> leaves, sleep(**waker, seen));
-    if (leaves) return leave(*leaves);
+    if (must_look_) {
+      // Read the word, look at the table, then sleep on what was read: no wake is lost between.
+      seen_ = (*waker)->read(word_);
+      const std::size_t position = reply_.position;
+      LK_ASSIGN(const bool queued, look());
+      if (!queued) return false;
+      must_look_ = false;
+      plan_ = plan_watch();
+      look_by_ = now_ms() + plan_.look_ms;
+      if (reply_.position != position) return true;
+    }
+    const Woken woken = sleep(**waker, left_ms);
+    if (woken == Woken::kToReturn) return true;
+    must_look_ = true;
   }
 }
 
-// A grant that this look found: in the same commit it is recorded how it is shown.
-Result<void> Waiting::record(core::Table& table) const {
+// A grant that this look found: the same commit records how it is shown to other tools.
+Result<void> Waiting::record_grant(core::Table& table) const {
   if (reply_.outcome != core::Outcome::kGranted) return {};
-  LK_CHECK(mirror_->discard_unrecorded(table.state()));
-  return mirror_->record(table, id_);
+  LK_CHECK(mirror_.discard_unrecorded(table.state()));
+  return mirror_.record(table, id_);
 }
 
-bool Waiting::patient(const Error& error) const {
+bool Waiting::may_retry(const Error& error) const {
   return error.code == Code::kStoreBusy && now_ms() - looked_ms_ < kBusyPatienceMs;
 }
 
-// What other tools hold. If that cannot be told nothing may be granted. False: look again later.
-Result<bool> Waiting::look_at_layouts() {
-  auto looked = mirror_->tick();
-  if (looked) return true;
-  if (patient(looked.error())) return false;
-  const auto left = leave(core::Outcome::kInterrupted);
-  if (left && left->reply.outcome == core::Outcome::kGranted) {
-    // Handed to it before it could leave: nobody would know of it.
+// An error that reaches the caller: a grant that came meanwhile is given back, because nobody would
+// know of it.
+Result<void> Waiting::leave_after_error() {
+  const auto write = [this](const layout::LockTable::Work& work,
+                            const std::function<void()>& done) { return table_.write(work, done); };
+  return leave(core::Outcome::kInterrupted, write);
+}
+
+// What other tools hold. If that cannot be told, nothing may be granted. False: look again later.
+Result<bool> Waiting::scan_layouts() {
+  auto scanned = mirror_.tick();
+  if (scanned) return true;
+  if (may_retry(scanned.error())) return false;
+  const auto left = leave_after_error();
+  if (left && reply_.outcome == core::Outcome::kGranted) {
     core::ForeignLock unknown;
-    unknown.path = looked.error().message;
+    unknown.path = scanned.error().message;
     unknown.owner.agent = "lockkeeper";
-    static_cast<void>(mirror_->withdraw(id_, unknown));
-    static_cast<void>(mirror_->clean());
+    static_cast<void>(mirror_.withdraw(id_, unknown));
+    static_cast<void>(mirror_.clean());
   }
-  return fail(std::move(looked.error()));
+  return fail(std::move(scanned.error()));
 }
 
 Result<bool> Waiting::look() {
-  LK_ASSIGN(const bool looked, look_at_layouts());
-  if (!looked) return true;
+  LK_ASSIGN(const bool scanned, scan_layouts());
+  if (!scanned) return true;
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.poll(id_));
-    LK_CHECK(record(table));
+    LK_CHECK(record_grant(table));
     return false;
   });
   if (version) {
@@ -93,30 +107,28 @@ Result<bool> Waiting::look() {
     reply_.stamp(*version);
     return reply_.outcome == core::Outcome::kQueued;
   }
-  if (patient(version.error())) return true;
+  if (may_retry(version.error())) return true;
   // If it was granted meanwhile, leaving has confirmed that, and it is the answer (I9).
-  auto left = leave(core::Outcome::kInterrupted);
-  if (left && left->reply.outcome == core::Outcome::kGranted) {
-    reply_ = std::move(left->reply);
-    return false;
-  }
+  const auto left = leave_after_error();
+  if (left && reply_.outcome == core::Outcome::kGranted) return false;
   return fail(std::move(version.error()));
 }
 
-Result<Waited> Waiting::leave(core::Outcome why) {
+Result<void> Waiting::leave(core::Outcome why, const layout::LockTable::Write& write) {
   const char* const cause = why == core::Outcome::kTimeout ? "timeout" : "interrupted";
-  LK_ASSIGN(const kv::Version version, table_.write([&](core::Table& table) -> Result<bool> {
+  const auto cancel = [&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.cancel(id_, cause));
-    LK_CHECK(record(table));
+    LK_CHECK(record_grant(table));
     return false;
-  }));
+  };
+  LK_ASSIGN(const kv::Version version, write(cancel, {}));
   reply_.stamp(version);
-  return Waited{std::move(reply_), why, now_ms() - began_ms_};
+  return {};
 }
 
 // Leases and the waiters before it; far back only the one right ahead. Looking at a thousand
 // waiters would cost more than it tells; they look after each other.
-Waiting::Vigil Waiting::vigil() const {
+Waiting::WatchPlan Waiting::plan_watch() const {
   const core::Conflict* ahead = nullptr;
   for (const core::Conflict& conflict : reply_.conflicts) {
     if (!conflict.waiting || conflict.alive == core::Alive::kDead) continue;
@@ -124,7 +136,7 @@ Waiting::Vigil Waiting::vigil() const {
   }
   const bool rings = core::must_look_for_rings(reply_.lease);
   if (ahead == nullptr || reply_.position <= kNear || rings) {
-    const std::int64_t again_ms = mirror_->any() ? kLookAtLayoutsMs : kLookAgainMs;
+    const std::int64_t again_ms = mirror_.any() ? kLookAtLayoutsMs : kLookAgainMs;
     const std::int64_t look_ms = rings ? core::kRingLookMs : again_ms;
     return {
         reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};
@@ -140,11 +152,11 @@ Waiting::Vigil Waiting::vigil() const {
 }
 
 // How long to sleep before anything could have changed without a wake.
-std::int64_t Waiting::sleep_ms(const Vigil& vigil, std::int64_t now) const {
+std::int64_t Waiting::sleep_ms(std::int64_t now) const {
   std::int64_t sleep = kLookAgainMs;
-  for (const core::Conflict& conflict : vigil.blockers) {
+  for (const core::Conflict& conflict : plan_.blockers) {
     const core::Lease& holder = conflict.holder;
-    if (holder.attachment.attached()) sleep = std::min(sleep, vigil.probe_ms);
+    if (holder.attachment.attached()) sleep = std::min(sleep, plan_.probe_ms);
     // What is due by an earlier boot's clock is carried over by whoever sweeps.
     const bool this_boot = holder.epoch == reply_.lease.epoch;
     if (conflict.waiting || holder.due_mono_ms == kNoEnd || !this_boot) continue;
@@ -154,8 +166,8 @@ std::int64_t Waiting::sleep_ms(const Vigil& vigil, std::int64_t now) const {
   return sleep;
 }
 
-bool Waiting::any_dead(const Vigil& vigil) const {
-  return std::ranges::any_of(vigil.blockers, [&](const core::Conflict& conflict) {
+bool Waiting::any_dead() const {
+  return std::ranges::any_of(plan_.blockers, [&](const core::Conflict& conflict) {
     const core::Attachment& attachment = conflict.holder.attachment;
     return attachment.attached() && table_.probe(attachment) == core::Alive::kDead;
   });
@@ -163,44 +175,42 @@ bool Waiting::any_dead(const Vigil& vigil) const {
 
 // Both are in the queue still, and the one ahead lives: for the one behind nothing has changed. A
 // read: a thousand who wait must not stand in the way of those who release.
-bool Waiting::stands_behind(const core::LeaseId& ahead) {
-  bool stands = false;
+bool Waiting::still_behind(const core::LeaseId& ahead) {
+  bool still = false;
   const auto there = table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const std::optional<core::Waiter> mine, table.state().waiter(id_));
     LK_ASSIGN(const std::optional<core::Waiter> other, table.state().waiter(ahead));
     if (!mine || !other) return {};
     LK_ASSIGN(const core::Condition ours, core::condition(table.state(), *mine));
     LK_ASSIGN(const core::Condition its, core::condition(table.state(), *other));
-    stands = !ours.over && !its.over;
+    still = !ours.over && !its.over;
     return {};
   });
-  return there && stands;
+  return there && still;
 }
 
-// Nothing: it is time to look. Otherwise why to leave.
-Result<std::optional<core::Outcome>> Waiting::sleep(const host::Waker& waker, std::uint32_t seen) {
-  const Vigil watched = vigil();
-  std::int64_t look_by = now_ms() + watched.look_ms;
+// `left_ms` counts what was slept and what passed on the clock, whichever is more: a test's clock
+// may stand still.
+Waiting::Woken Waiting::sleep(const host::Waker& waker, std::int64_t& left_ms) {
   for (;;) {
+    if (left_ms <= 0) return Woken::kToReturn;
     const std::int64_t now = now_ms();
-    const std::int64_t waited = now - began_ms_;
-    if (command_.on_wait && !command_.on_wait({reply_.conflicts, reply_.position, waited})) {
-      return core::Outcome::kInterrupted;
-    }
-    std::int64_t ms = std::min(sleep_ms(watched, now), look_by - now);
-    if (*command_.wait_ms != kWaitForEver) {
-      if (waited >= *command_.wait_ms) return core::Outcome::kTimeout;
-      ms = std::min(ms, *command_.wait_ms - waited);
-    }
-    const host::Woken woken = waker.wait(word_, seen, std::max<std::int64_t>(1, ms));
+    const std::int64_t ms =
+        std::max<std::int64_t>(1, std::min({sleep_ms(now), look_by_ - now, left_ms}));
+    const host::Woken woken = waker.wait(word_, seen_, ms);
     const std::int64_t then = now_ms();
-    if (woken == host::Woken::kWake || any_dead(watched)) return std::nullopt;
-    if (sleep_ms(watched, then) <= 1) return std::nullopt;
-    if (then < look_by) continue;
-    const bool in_full = watched.ahead.empty() || then >= looked_ms_ + watched.full_look_ms;
-    if (in_full || !stands_behind(watched.ahead)) return std::nullopt;
-    look_by = then + watched.look_ms;
+    left_ms -= std::max(then - now, woken == host::Woken::kTimeout ? ms : 0);
+    if (woken == host::Woken::kInterrupted) return Woken::kToReturn;
+    if (woken == host::Woken::kWake) {
+      left_ms = 0;  // after the look: whoever woke it may want its caller to do something
+      return Woken::kToLook;
+    }
+    if (any_dead() || sleep_ms(then) <= 1) return Woken::kToLook;
+    if (then < look_by_) continue;
+    const bool in_full = plan_.ahead.empty() || then >= looked_ms_ + plan_.full_look_ms;
+    if (in_full || !still_behind(plan_.ahead)) return Woken::kToLook;
+    look_by_ = then + plan_.look_ms;
   }
 }
 
-}  // namespace lockkeeper::service
+}  // namespace lockkeeper::service::local

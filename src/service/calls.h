@@ -1,0 +1,169 @@
+// What a lock service is asked and what it answers: plain data. Requests name canonical resources,
+// never words; Locks (locks.h) turns words into resources, because that takes this machine's disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/requests.h"
+#include "key/resource.h"
+
+namespace lockkeeper::service {
+
+// The lease under which a caller works (LOCKKEEPER_LEASE and LOCKKEEPER_FENCE); empty if none.
+struct ParentLease {
+  core::LeaseId lease;
+  std::uint64_t fence = 0;
+};
+
+// What the reply is to bring along for the caller. Whatever it brings counts as told.
+struct Tell {
+  bool losses = false;    // leases that the owner lost
+  bool messages = false;  // messages to the owner
+  bool waiting = false;   // requests of others that wait for what the owner holds
+  bool any() const { return losses || messages || waiting; }
+};
+
+struct Caller {
+  core::Owner owner;
+  ParentLease parent;
+  Tell tell;
+  // For calls that change something. Repeating a call with the same id gives the same answer and
+  // changes nothing. invalid_input: the id was used for a different call. Empty: no such promise.
+  std::string request_id;
+};
+
+struct OpenCall {
+  key::Rules rules;  // of this client
+};
+struct OpenReply {
+  key::Rules rules;
+};
+
+struct AcquireCall {
+  Caller caller;
+  std::vector<core::Claim> claims;
+  core::Terms terms;                   // all but its ttl and request id
+  std::optional<std::int64_t> ttl_ms;  // kNoEnd: endless; nullopt: the realm's default
+  bool wait = false;                   // join the queue: the outcome is kQueued, see AwaitCall
+  core::Attachment attachment;
+  std::uint64_t wake = 0;  // the waker's word to sleep on; 0: a new one
+  // Leases of the same owner that end in the commit that grants this one.
+  std::vector<core::LeaseId> replaces;
+};
+
+// `id` is the lease id of a kQueued result. The answer is kQueued again after `at_most_ms`, or
+// sooner; its id may be a new one. kGranted and kDeadlock have left the queue.
+struct AwaitCall {
+  Caller caller;
+  core::LeaseId id;
+  std::int64_t at_most_ms = 0;
+};
+
+// The answer is `why`, unless the lease was granted before the request could leave.
+struct LeaveCall {
+  Caller caller;
+  core::LeaseId id;
+  core::Outcome why = core::Outcome::kInterrupted;  // or kTimeout
+};
+
+struct ReleaseCall {
+  Caller caller;
+  std::vector<key::Resource> resources;
+  std::vector<core::LeaseId> leases;
+  std::string task;
+  bool all = false;
+};
+
+struct RenewCall {
+  Caller caller;
+  std::vector<key::Resource> resources;
+  std::vector<core::LeaseId> leases;
+  bool all = false;
+  std::optional<std::int64_t> ttl_ms;  // nullopt: each lease keeps its own
+  // Also the leases that earlier processes of this session left behind (rule 8): they are bound to
+  // `attachment`.
+  bool orphans = false;
+  core::Attachment attachment;
+};
+
+struct CheckCall {
+  Caller caller;
+  std::vector<core::Claim> claims;
+  std::uint64_t fence = 0;  // 0: none
+};
+
+struct BreakCall {
+  Caller caller;
+  std::vector<key::Resource> resources;
+  std::vector<core::LeaseId> leases;
+  std::string agent;
+  std::string reason;
+  std::string cause;  // one word, for dialects whose document has one; empty: none
+  bool only_expired = false;
+  bool only_dead = false;
+  bool foreign = false;  // only locks of other tools: their artefacts are removed
+};
+
+// Makes another tool's lock ours: the one whose artefact is at one of `paths`, or that holds
+// `resource`.
+struct AdoptCall {
+  Caller caller;
+  std::vector<std::string> paths;
+  std::optional<key::Resource> resource;
+  core::Terms terms;
+  std::optional<std::int64_t> ttl_ms;
+  core::Attachment attachment;
+};
+
+// Every filter that is set must match.
+struct ListCall {
+  Caller caller;
+  std::vector<core::LeaseId> leases;
+  std::optional<core::Owner> owner;
+  std::string agent;
+  std::string task;
+  std::vector<key::Resource> exact;        // holds one of these, exactly as named
+  std::vector<key::Resource> overlapping;  // holds something that overlaps one of these
+  bool with_waiters = true;
+  bool scan_layouts = true;  // look first at what other tools hold
+};
+
+struct EventsCall {
+  Caller caller;
+  std::uint64_t since_seq = 0;  // events with a greater number
+  std::int64_t since_wall_ms = 0;
+  std::string agent;
+  std::optional<key::Resource> overlapping;
+  std::size_t most = SIZE_MAX;
+  bool newest = false;  // the last `most` of all events, without filters
+};
+
+struct SendCall {
+  Caller caller;
+  std::vector<core::Owner> to;  // one without an agent: everybody
+  std::string text;
+  std::string type;
+  std::string task;
+  std::string project;
+};
+
+// The messages that the owner received or sent, oldest first. Those received count as told.
+struct MessagesCall {
+  Caller caller;
+  bool sent = false;
+  bool unread_only = false;
+  bool peek = false;  // they do not count as told
+  bool mark_read = false;
+  std::vector<std::uint64_t> ids =
+      {};  // not_found if one is not there: then none is marked. Empty: all
+};
+
+struct PurgeCall {
+  Caller caller;
+  bool history = false;  // forget all events
+};
+
+}  // namespace lockkeeper::service

@@ -1,0 +1,412 @@
+// Giving back, keeping, breaking.
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "core/conflicts.h"
+#include "core/foreign.h"
+#include "core/history.h"
+#include "layout/mirror.h"
+#include "service/local/local_service.h"
+#include "service/report.h"
+#include "service/wire/codec.h"
+
+namespace lockkeeper::service::local {
+namespace {
+
+constexpr std::size_t kPurgedAtOnce = 1'000;
+
+std::unexpected<Error> nothing_named(std::string_view verb) {
+  return fail(Code::kUsage, std::string(verb) + " needs something to act on",
+              "name a resource, or give --lease ID or --all");
+}
+
+// `foo` was locked before it was a folder, or the other way round: the same path for who releases.
+std::optional<key::Resource> other_spelling(const key::Resource& resource) {
+  if (resource.kind() == key::Kind::kFile) {
+    auto folder = key::restore(resource.text() + "/", key::Kind::kFolder);
+    if (folder) return *folder;
+  }
+  if (resource.kind() == key::Kind::kFolder && resource.text() != "./") {
+    auto file =
+        key::restore(resource.text().substr(0, resource.text().size() - 1), key::Kind::kFile);
+    if (file) return *file;
+  }
+  return std::nullopt;
+}
+
+// The spelling under which the owner holds it, else as it was named.
+Result<key::Resource> as_held(core::Table& table, const core::Owner& owner,
+                              const key::Resource& resource) {
+  const std::optional<key::Resource> other = other_spelling(resource);
+  if (!other) return resource;
+  LK_ASSIGN(const std::vector<core::LeaseId> exact, table.holders_of(resource));
+  if (!exact.empty()) return resource;
+  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(*other));
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    if (lease != nullptr && lease->owner == owner) return *other;
+  }
+  return resource;
+}
+
+Result<void> expect_lease(core::Table& table, const core::LeaseId& id) {
+  LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+  if (lease != nullptr) return {};
+  LK_ASSIGN(const std::optional<core::LostLease> lost, table.lost(id));
+  if (lost) {
+    return fail(Code::kLost, "lease " + id.text() + " was lost before (" + lost->cause + ")",
+                "nothing is left to release");
+  }
+  return fail(Code::kNotFound, "there is no lease " + id.text(), "see: lockkeeper list");
+}
+
+Result<std::vector<core::LeaseId>> own_holders(core::Table& table, const core::Owner& owner,
+                                               const key::Resource& resource) {
+  std::vector<core::LeaseId> own;
+  for (const std::optional<key::Resource>& spelling :
+       {std::optional<key::Resource>(resource), other_spelling(resource)}) {
+    if (!spelling) continue;
+    LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(*spelling));
+    for (const core::LeaseId& id : ids) {
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+      if (lease != nullptr && lease->owner == owner) own.push_back(id);
+    }
+  }
+  return own;
+}
+
+// Takes the ids of other tools' locks out of the list.
+Result<std::vector<core::LeaseId>> take_foreign(core::Table& table,
+                                                std::vector<core::LeaseId>& ids) {
+  std::vector<core::LeaseId> own, others;
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    (lease != nullptr && lease->foreign ? others : own).push_back(id);
+  }
+  ids = std::move(own);
+  return others;
+}
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append(core::ReleaseReply& to, const core::ReleaseReply& from) {
+  append(to.released, from.released);
+  append(to.not_held, from.not_held);
+  append(to.not_owner, from.not_owner);
+}
+
+bool is_orphan_of(const core::Owner& owner, const core::Lease& lease, const core::Condition& now) {
+  return lease.terms.orphan_grace_ms != 0 && lease.held_by(owner) && !now.over &&
+         core::is_orphan(lease, now);
+}
+
+Result<std::vector<core::LeaseId>> orphans_of(core::Table& table, const core::Owner& owner) {
+  std::vector<core::LeaseId> orphans;
+  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+  for (const core::LeaseId& id : ids) {
+    LK_ASSIGN(const core::Lease* const lease, table.state().lease(id));
+    if (lease == nullptr) continue;
+    LK_ASSIGN(const core::Condition now, core::condition(table.state(), *lease));
+    if (is_orphan_of(owner, *lease, now)) orphans.push_back(id);
+  }
+  return orphans;
+}
+
+Result<std::vector<core::LeaseId>> leases_to_release(core::Table& table, const ReleaseCall& call) {
+  std::vector<core::LeaseId> ids = call.leases;
+  if (!call.all && call.task.empty()) return ids;
+  LK_ASSIGN(const std::vector<core::LeaseId> own, table.state().leases_of(call.caller.owner));
+  for (const core::LeaseId& id : own) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    if (call.all || (lease != nullptr && lease->terms.task == call.task)) ids.push_back(id);
+  }
+  return ids;
+}
+
+// What the owner holds under this name. lost: it held it, and does not any more.
+Result<std::vector<core::LeaseId>> own_leases_on(core::Table& table, const core::Owner& owner,
+                                                 const key::Resource& resource) {
+  LK_ASSIGN(std::vector<core::LeaseId> own, own_holders(table, owner, resource));
+  if (!own.empty()) return own;
+  LK_ASSIGN(const std::vector<core::LostLease> lost, table.take_lost_notices(owner));
+  for (const core::LostLease& one : lost) {
+    if (std::ranges::find(one.resources, resource.text()) != one.resources.end()) {
+      return fail(Code::kLost, lost_text(one), "stop changing it and ask for it again");
+    }
+  }
+  return fail(Code::kNotFound, owner.agent + " holds no lease on " + resource.text(),
+              "see: lockkeeper list --agent " + shell_quote(owner.agent));
+}
+
+Result<std::vector<core::LeaseId>> leases_to_renew(core::Table& table, const RenewCall& call) {
+  const core::Owner& owner = call.caller.owner;
+  std::vector<core::LeaseId> ids = call.leases;
+  if (call.all) {
+    LK_ASSIGN(ids, table.state().leases_of(owner));
+  }
+  for (const key::Resource& resource : call.resources) {
+    LK_ASSIGN(const std::vector<core::LeaseId> own, own_leases_on(table, owner, resource));
+    append(ids, own);
+  }
+  return ids;
+}
+
+Result<std::vector<core::LeaseId>> leases_to_break(core::Table& table, const BreakCall& call,
+                                                   std::vector<core::LeaseId> ids) {
+  for (const key::Resource& resource : call.resources) {
+    LK_ASSIGN(const std::vector<core::LeaseId> holders, table.holders_of(resource));
+    append(ids, holders);
+  }
+  return ids;
+}
+
+// One release call, over as many commits as it takes. A repetition of a call that was cut short
+// goes on where that one was.
+class Released {
+ public:
+  Released(Change& change, const ReleaseCall& call, const Clock& clock)
+      : change_(change), call_(call), clock_(clock) {}
+
+  Result<void> by_id() {
+    return write([&](core::Table& table) -> Result<core::ReleaseReply> {
+      for (const core::LeaseId& id : call_.leases) {
+        if (total_.size() == 0) LK_CHECK(expect_lease(table, id));
+      }
+      LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_release(table, call_));
+      return table.release_leases(call_.caller.owner, ids);
+    });
+  }
+
+  Result<void> by_name(layout::Mirror* mirror) {
+    return write([&](core::Table& table) -> Result<core::ReleaseReply> {
+      std::vector<key::Resource> rest;
+      for (std::size_t i = total_.size(); i < call_.resources.size(); ++i) {
+        LK_ASSIGN(key::Resource held, as_held(table, call_.caller.owner, call_.resources[i]));
+        rest.push_back(std::move(held));
+      }
+      LK_ASSIGN(core::ReleaseReply now, table.release(call_.caller.owner, rest));
+      if (mirror != nullptr) LK_CHECK(mirror->trim(table, call_.caller.owner));
+      return now;
+    });
+  }
+
+  Result<core::ReleaseReply> total() const {
+    if (change_.is_repeated())
+      return wire::from_text<core::ReleaseReply>(*change_.earlier(), clock_);
+    return total_;
+  }
+
+ private:
+  Result<void> write(const std::function<Result<core::ReleaseReply>(core::Table&)>& release) {
+    core::ReleaseReply now;
+    bool first = true;
+    const auto work = [&](core::Table& table) -> Result<bool> {
+      if (first && change_.earlier()) {
+        LK_ASSIGN(total_, wire::from_text<core::ReleaseReply>(*change_.earlier(), clock_));
+      }
+      LK_ASSIGN(now, release(table));
+      return now.again;
+    };
+    const auto committed = [&] {
+      append(total_, now);
+      first = false;
+    };
+    const auto so_far = [&] {
+      core::ReleaseReply sum = total_;
+      append(sum, now);
+      return wire::text_of(sum, clock_);
+    };
+    LK_CHECK(change_.write(work, {committed, so_far, true}));
+    return {};
+  }
+
+  Change& change_;
+  const ReleaseCall& call_;
+  const Clock& clock_;
+  core::ReleaseReply total_;
+};
+
+}  // namespace
+
+Result<Reply<core::ReleaseReply>> LocalService::release(const ReleaseCall& call) {
+  Change change(table_, call.caller, wire::digest(call, clock()));
+  return answer(call.caller, change, release(call, change));
+}
+
+Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change& change) {
+  const bool by_id = !call.leases.empty() || !call.task.empty() || call.all;
+  if (call.resources.empty() == !by_id) return nothing_named("release");
+  layout::Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
+  Released released(change, call, clock());
+  LK_CHECK(by_id ? released.by_id() : released.by_name(mirrored ? &mirror : nullptr));
+  if (mirrored && !by_id) static_cast<void>(mirror.refresh_all(call.caller.owner));
+  // It is released. What shows it to other tools is removed now, or by the next call (I9).
+  if (mirrored) static_cast<void>(mirror.clean());
+  return released.total();
+}
+
+Result<Reply<std::vector<core::Lease>>> LocalService::renew(const RenewCall& call) {
+  Change change(table_, call.caller, wire::digest(call, clock()));
+  return answer(call.caller, change, renew(call, change));
+}
+
+Result<std::vector<core::Lease>> LocalService::renew(const RenewCall& call, Change& change) {
+  if (call.resources.empty() && call.leases.empty() && !call.all && !call.orphans) {
+    return nothing_named("renew");
+  }
+  std::optional<std::int64_t> ttl_ms;
+  if (call.ttl_ms) {
+    LK_ASSIGN(ttl_ms, realm::lease_length(table_.settings(), call.ttl_ms));
+  }
+  std::vector<core::Lease> renewed;
+  const auto work = [&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_renew(table, call));
+    LK_ASSIGN(renewed, table.renew(call.caller.owner, ids, ttl_ms, {}));
+    if (!call.orphans || call.caller.owner.session.empty()) return false;
+    LK_ASSIGN(const std::vector<core::LeaseId> orphans, orphans_of(table, call.caller.owner));
+    LK_ASSIGN(const std::vector<core::Lease> taken_back,
+              table.renew(call.caller.owner, orphans, ttl_ms, call.attachment));
+    append(renewed, taken_back);
+    return false;
+  };
+  LK_CHECK(change.write(work, {{}, [&] { return wire::text_of(renewed, clock()); }, true}));
+  if (change.is_repeated())
+    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  layout::Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open());
+  if (mirrored) {
+    // Renewed it is; a file that could not be made younger is, by the next renewal.
+    const auto refreshed = mirror.refresh(renewed);
+    if (!refreshed && refreshed.error().code != Code::kStoreBusy) return fail(refreshed.error());
+  }
+  return renewed;
+}
+
+Result<Reply<std::vector<core::Lease>>> LocalService::break_leases(const BreakCall& call) {
+  Change change(table_, call.caller, wire::digest(call, clock()));
+  return answer(call.caller, change, break_leases(call, change));
+}
+
+Result<std::vector<core::Lease>> LocalService::break_leases(const BreakCall& call, Change& change) {
+  if (call.resources.empty() && call.leases.empty() && call.agent.empty()) {
+    return nothing_named("break");
+  }
+  if (call.reason.empty()) {
+    return fail(Code::kUsage, "break needs a reason: it goes on record", "add --reason TEXT");
+  }
+  layout::Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
+  // A lock that nobody has looked at yet can be meant, too. What cannot be read is not in the way.
+  if (mirrored) static_cast<void>(mirror.tick());
+  std::vector<core::LeaseId> named = call.leases;
+  if (!call.agent.empty()) {
+    ListCall of_agent;
+    of_agent.agent = call.agent;
+    of_agent.with_waiters = false;
+    LK_ASSIGN(const Reply<ListReply> all, list(of_agent));
+    for (const ListedLease& listed : all.value.leases) named.push_back(listed.lease.id);
+  }
+  std::vector<core::Lease> broken;
+  if (call.foreign) {
+    LK_ASSIGN(broken, break_foreign(call, named, change));
+  } else {
+    LK_ASSIGN(broken, break_ours(call, named, change));
+  }
+  if (mirrored) static_cast<void>(mirror.clean());
+  if (broken.empty()) {
+    return fail(Code::kNotFound, "no lease matches: nothing was broken",
+                "break takes the key exactly as held; see: lockkeeper list");
+  }
+  return broken;
+}
+
+Result<std::vector<core::Lease>> LocalService::break_ours(const BreakCall& call,
+                                                          const std::vector<core::LeaseId>& named,
+                                                          Change& change) {
+  std::vector<core::Lease> broken, now;
+  bool others = false;  // of other tools
+  bool first = true;
+  const core::BreakRequest how{call.caller.owner, call.reason, call.only_expired, call.only_dead,
+                               call.cause};
+  const auto work = [&](core::Table& table) -> Result<bool> {
+    if (first && change.earlier()) {
+      LK_ASSIGN(broken, wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock()));
+    }
+    LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
+    LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
+    others = !foreign.empty();
+    LK_ASSIGN(now, table.break_leases(how, ids));
+    // Ids that are gone are passed over, so asking again with the same list goes on where it was.
+    return !now.empty() && now.size() < ids.size();
+  };
+  const auto committed = [&] {
+    append(broken, now);
+    first = false;
+  };
+  const auto so_far = [&] {
+    std::vector<core::Lease> sum = broken;
+    append(sum, now);
+    return wire::text_of(sum, clock());
+  };
+  LK_CHECK(change.write(work, {committed, so_far, true}));
+  if (change.is_repeated())
+    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  if (broken.empty() && others) {
+    return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",
+                "to remove it from the disk, on record, add --foreign");
+  }
+  return broken;
+}
+
+Result<std::vector<core::Lease>> LocalService::break_foreign(
+    const BreakCall& call, const std::vector<core::LeaseId>& named, Change& change) {
+  LK_CHECK(change.look_for_earlier());
+  if (change.is_repeated())
+    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  std::vector<core::Lease> meant;
+  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+    LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
+    for (const core::LeaseId& id : ids) {
+      LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+      if (lease != nullptr && lease->foreign) meant.push_back(*lease);
+    }
+    return {};
+  }));
+  layout::Mirror mirror(table_);
+  LK_ASSIGN(const bool mirrored, mirror.open_to_write());
+  std::vector<core::Lease> broken;
+  for (const core::Lease& lease : meant) {
+    if (!mirrored || mirror.find(lease.terms.layout) == nullptr) continue;
+    LK_CHECK(mirror.remove_foreign(lease));
+    broken.push_back(lease);
+    const core::KnownForeign known{lease.terms.layout, core::foreign_artefact(lease), lease.id, 0};
+    const auto end = [&](core::Table& table) -> Result<bool> {
+      LK_CHECK(
+          core::end_foreign(table, known, {"broken", "foreign", call.reason, call.caller.owner}));
+      return false;
+    };
+    const bool last = broken.size() == meant.size();
+    LK_CHECK(change.write(end, {{}, [&] { return wire::text_of(broken, clock()); }, last}));
+  }
+  return broken;
+}
+
+Result<Reply<Done>> LocalService::purge(const PurgeCall& call) {
+  Change change(table_, call.caller);
+  LK_ASSIGN(const bool there, table_.read([](core::Table&) -> Result<void> { return {}; }));
+  if (!there) return Reply<Done>{};
+  LK_CHECK(change.write([&](core::Table& table) -> Result<bool> {
+    LK_ASSIGN(const bool again, table.maintain(kPurgedAtOnce));
+    if (!call.history) return again;
+    LK_ASSIGN(const bool more, core::forget_history(table.state(), kPurgedAtOnce));
+    return again || more;
+  }));
+  return Reply<Done>{{}, deliver(call.caller, change)};
+}
+
+}  // namespace lockkeeper::service::local

@@ -1,0 +1,37 @@
+// One realm as a door on this machine uses it: where it is, which rules apply, its lock service,
+// and what lives on this machine alone (layouts, live slots, wakers).
+//
+// Thread safety: all methods may be called from any thread.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "service/runtime.h"
+
+namespace lockkeeper::service {
+
+class Site {
+ public:
+  // Opens nothing yet. `runtime` and what it points to must outlive it.
+  Site(const Runtime& runtime, realm::Realm realm, realm::Settings settings);
+
+  const realm::Realm& realm() const { return table_.realm(); }
+  const realm::Settings& settings() const { return table_.settings(); }
+  const Runtime& runtime() const { return runtime_; }
+  Now now() const { return runtime_.clock->now(); }
+  key::Rules key_rules() const { return settings().key_rules(realm()); }
+
+  // Opened by the first call.
+  Result<Service*> service();
+  layout::LockTable& table() { return table_; }
+
+ private:
+  const Runtime& runtime_;
+  layout::LockTable table_;
+  const std::unique_ptr<Service> service_;
+  std::mutex mutex_;
+  bool opened_ = false;  // protected by mutex_
+};
+
+}  // namespace lockkeeper::service

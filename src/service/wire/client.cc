@@ -1,0 +1,109 @@
+#include "base/bytes.h"
+#include "service/wire/codec.h"
+#include "service/wire/wire.h"
+
+namespace lockkeeper::service::wire {
+namespace {
+
+constexpr int kTriesMax = 5;
+
+class Client final : public Service {
+ public:
+  Client(Exchange exchange, const Clock& clock, Random& random)
+      : exchange_(std::move(exchange)), clock_(clock), random_(random) {}
+
+  Result<OpenReply> open(const OpenCall& call) override { return ask<OpenReply>("open", call); }
+
+  Result<Reply<AcquireResult>> acquire(const AcquireCall& call) override {
+    return ask<Reply<AcquireResult>>("acquire", with_id(call));
+  }
+  Result<Reply<std::vector<AcquireResult>>> acquire_together(
+      const std::vector<AcquireCall>& calls) override {
+    std::vector<AcquireCall> named;
+    for (const AcquireCall& call : calls) named.push_back(with_id(call));
+    return ask<Reply<std::vector<AcquireResult>>>("acquire_together", named);
+  }
+  Result<Reply<AcquireResult>> await(const AwaitCall& call) override {
+    return ask<Reply<AcquireResult>>("await", call);
+  }
+  Result<Reply<AcquireResult>> leave(const LeaveCall& call) override {
+    return ask<Reply<AcquireResult>>("leave", with_id(call));
+  }
+  Result<Reply<core::ReleaseReply>> release(const ReleaseCall& call) override {
+    return ask<Reply<core::ReleaseReply>>("release", with_id(call));
+  }
+  Result<Reply<std::vector<core::Lease>>> renew(const RenewCall& call) override {
+    return ask<Reply<std::vector<core::Lease>>>("renew", with_id(call));
+  }
+  Result<Reply<core::CheckReply>> check(const CheckCall& call) override {
+    return ask<Reply<core::CheckReply>>("check", call);
+  }
+  Result<Reply<ListReply>> list(const ListCall& call) override {
+    return ask<Reply<ListReply>>("list", call);
+  }
+  Result<Reply<std::vector<core::Lease>>> break_leases(const BreakCall& call) override {
+    return ask<Reply<std::vector<core::Lease>>>("break", with_id(call));
+  }
+  Result<Reply<AcquireResult>> adopt(const AdoptCall& call) override {
+    return ask<Reply<AcquireResult>>("adopt", with_id(call));
+  }
+  Result<Reply<std::vector<core::Message>>> send(const SendCall& call) override {
+    return ask<Reply<std::vector<core::Message>>>("send", with_id(call));
+  }
+  Result<Reply<std::vector<core::Message>>> messages(const MessagesCall& call) override {
+    return ask<Reply<std::vector<core::Message>>>("messages", with_id(call));
+  }
+  Result<Notices> notices(const Caller& caller) override { return ask<Notices>("notices", caller); }
+  Result<Reply<std::vector<core::Event>>> events(const EventsCall& call) override {
+    return ask<Reply<std::vector<core::Event>>>("events", call);
+  }
+  Result<Reply<Done>> purge(const PurgeCall& call) override {
+    return ask<Reply<Done>>("purge", call);
+  }
+
+ private:
+  template <typename Call>
+  Call with_id(Call call) {
+    if (call.caller.request_id.empty()) {
+      std::string bytes;
+      append_be64(bytes, random_.next());
+      append_be64(bytes, random_.next());
+      call.caller.request_id = "wire:" + to_hex(bytes);
+    }
+    return call;
+  }
+
+  template <typename Answer, typename Call>
+  Result<Answer> ask(const char* name, const Call& call) {
+    const std::string request = line_of({{"call", name}, {"with", to_json(call, clock_)}});
+    for (int tries = 1;; ++tries) {
+      auto line = exchange_(request);
+      if (line) return answer_in<Answer>(*line);
+      if (line.error().code != Code::kUnknown || tries == kTriesMax) {
+        return fail(std::move(line.error()));
+      }
+    }
+  }
+
+  template <typename Answer>
+  Result<Answer> answer_in(const std::string& line) {
+    LK_ASSIGN(const Json json, json_of(line));
+    if (const auto error = json.find("error"); error != json.end()) {
+      LK_ASSIGN(Error read, from_json<Error>(*error, clock_));
+      return fail(std::move(read));
+    }
+    return from_json<Answer>(json.value("reply", Json()), clock_);
+  }
+
+  const Exchange exchange_;
+  const Clock& clock_;
+  Random& random_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> make_client(Exchange exchange, const Clock& clock, Random& random) {
+  return std::make_unique<Client>(std::move(exchange), clock, random);
+}
+
+}  // namespace lockkeeper::service::wire
