@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "layout/cleaner.h"
-#include "layout/test_layout.h"
+#include "layout/test_fixture.h"
 
 namespace lockkeeper::layout {
 namespace {
@@ -109,8 +109,7 @@ TEST_F(PublisherTest, A15_WhatIsShownAgainTooLateMakesWayForTheNextHolder) {
   disk_.there.clear();
   core::Lease bob;
   Publisher bobs(*table_, layouts_);
-  disk_.before_publish = [&](const std::string&) {
-    disk_.before_publish = nullptr;
+  disk_.before_publish = [&] {
     release(ann);
     write([&](core::Table& table) {
       bob = grant(table, "bob", "a");
