@@ -65,10 +65,9 @@ class LmdbTxn final : public Txn {
   Result<void> guard_absent(std::string_view key) override;
   Result<void> guard_empty(const Range& range) override;
   Result<void> guard_unchanged(std::string_view key, Version modified) override;
-  // Writers are alone: what was read stays true, and there are no guards to count.
+  // Writers are alone, so there are no guards to count; and lifetimes are not kept.
   GuardMark guard_mark() const override { return 0; }
   void drop_guards(GuardMark) override {}
-  // Lifetimes are not kept here: a row stays until it is erased.
   Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override;
   Result<void> erase(std::string_view key) override;
   Result<void> append(std::string_view prefix, std::string_view value) override;
@@ -116,9 +115,8 @@ class LmdbTxn final : public Txn {
   const Access access_;
   const Version version_;
   const Epoch epoch_;
-  // LMDB looks first whether a key lies on the page where the cursor stands, which saves most of a
-  // search: so neighbouring kinds of rows, told by the key's first byte, have a cursor to
-  // themselves.
+  // LMDB looks first at the page where the cursor stands, which saves most of a search: so
+  // neighbouring kinds of rows, told by the key's first byte, have a cursor to themselves.
   static constexpr std::size_t kCursors = 8;
   std::array<MDB_cursor*, kCursors> cursors_{};
   std::vector<MDB_cursor*> inner_;  // one for each scan inside a scan's visit, then kept
@@ -134,8 +132,7 @@ class LmdbTxn final : public Txn {
   bool ended_ = false;
   std::optional<Error> failed_;  // a write that failed half-way: the commit must not happen
   std::vector<Append> appends_;
-  // Rows that it has erased, by the hash of their keys, and which version had created them: one
-  // that is put again was overwritten.
+  // What it erased: the key's hash, and the row's created version, in case it is put again.
   std::unordered_map<std::uint64_t, Version> erased_;
   Ledger ledger_;
   bool first_ = false;
