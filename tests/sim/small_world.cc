@@ -21,7 +21,7 @@ class Play {
   Play(const World& world, const Story& story, kv::Flavour flavour, Probes& probes,
        std::string* trace)
       : story_(story),
-        watch_(world, probes, flavour, core::Limits{}, {16, 16}),
+        watch_(world, probes, flavour, core::Limits{}, {.audit_every = 16, .full_audit_every = 16}),
         view_(watch_.processes, 0) {
     watch_.trace = trace;
     for (const Program& program : story.actors) {

@@ -34,6 +34,11 @@ class AsOf {
   const std::int64_t real_;
 };
 
+kv::MemoryOptions store_options(kv::Flavour flavour, const kv::Epoch& epoch,
+                                const Watching& watching) {
+  return {.flavour = flavour, .epoch = epoch, .guards_max = watching.guards_max};
+}
+
 }  // namespace
 
 Watch::Watch(const World& the_world, Probes& the_probes, kv::Flavour the_flavour,
@@ -46,8 +51,7 @@ Watch::Watch(const World& the_world, Probes& the_probes, kv::Flavour the_flavour
       judge(model, the_limits, the_flavour == kv::Flavour::kOptimistic, the_probes),
       epoch(kFirstEpoch),
       watching_(watching),
-      store_(std::make_unique<kv::MemoryStore>(
-          kv::MemoryOptions{the_flavour, kFirstEpoch, 0, watching.guards_max})) {
+      store_(std::make_unique<kv::MemoryStore>(store_options(the_flavour, kFirstEpoch, watching))) {
   model.epoch = epoch;
   model.now = epoch.start_mono_ms;
   passed_to_ = model.now;
@@ -212,7 +216,7 @@ void Watch::recreate(const kv::Epoch& next) {
   processes.kill_all();
   auto former = std::move(store_);
   epoch = next;
-  store_ = std::make_unique<kv::MemoryStore>(kv::MemoryOptions{flavour, epoch, 0});
+  store_ = std::make_unique<kv::MemoryStore>(store_options(flavour, epoch, watching_));
   model.now = epoch.start_mono_ms;
   passed_to_ = model.now;
   const View nobody(processes, 0);

@@ -19,9 +19,9 @@ namespace lockkeeper::sim {
 // How much of the table is compared after each commit. The audit of how rows hang together is
 // most of the cost.
 struct Watching {
-  std::size_t guards_max = kv::kOptimisticGuardsMax;  // what one commit of the store takes
   std::uint64_t audit_every = 1;
   std::uint64_t full_audit_every = 64;  // also exclusion by the index, and the history
+  std::size_t guards_max = kv::kOptimisticGuardsMax;  // what one commit of the store takes
 };
 
 class Watch {
