@@ -1,6 +1,7 @@
 #include "core/audit.h"
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -138,14 +139,14 @@ class Audit {
     if (due_of(lease) != lease.due_mono_ms) say(name + " is not filed under its own due time");
     if (lease.epoch > context_.epoch.id) say(name + " is from an epoch to come");
     if (!lease.foreign) count(lease);
-    bool has_parent = true;
     if (!lease.parent.empty()) {
-      LK_ASSIGN(has_parent, exists(lease_key(lease.parent)));
+      LK_ASSIGN(const bool has_parent, exists(lease_key(lease.parent)));
       if (!has_parent && !handoff_to_come(lease.parent)) say(name + " outlives its parent");
     }
-    // A child whose parent is gone counts for nobody any more; the handoff to come ends it.
-    if (scope_.exclusion && has_parent) LK_CHECK(exclusion(lease));
-    return {};
+    if (!scope_.exclusion) return {};
+    LK_ASSIGN(const Above above, leases_above(lease));
+    if (!above.complete) return {};
+    return exclusion(lease);
   }
 
   // Of two resources that overlap, one is filed at an ancestor of the other or at the same place:
@@ -196,13 +197,10 @@ class Audit {
         is_subagent(lease.owner, other->owner)) {
       return true;
     }
-    if (!other->parent.empty()) {
-      LK_ASSIGN(const bool has_parent, exists(lease_key(other->parent)));
-      if (!has_parent) return true;
-    }
-    LK_ASSIGN(const bool below, descends(lease, other->id));
-    if (below) return true;
-    return descends(*other, lease.id);
+    LK_ASSIGN(const Above above_other, leases_above(*other));
+    if (!above_other.complete || above_other.ids.contains(lease.id)) return true;
+    LK_ASSIGN(const Above above, leases_above(lease));
+    return above.ids.contains(other->id);
   }
 
   Result<std::optional<Lease>> lease_of(const LeaseId& id) {
@@ -213,15 +211,21 @@ class Audit {
     return std::move(*lease);
   }
 
-  Result<bool> descends(Lease lease, const LeaseId& ancestor) {
-    std::unordered_set<std::string> seen;
-    while (!lease.parent.empty() && seen.emplace(lease.parent.bytes).second) {
-      if (lease.parent == ancestor) return true;
+  // Incomplete: one of them is gone. Then what lies below it counts for nobody any more, and the
+  // handoff to come ends it.
+  struct Above {
+    std::set<LeaseId> ids;
+    bool complete = true;
+  };
+  Result<Above> leases_above(Lease lease) {
+    Above above;
+    while (!lease.parent.empty() && above.ids.insert(lease.parent).second) {
       LK_ASSIGN(std::optional<Lease> parent, lease_of(lease.parent));
-      if (!parent) return false;
+      above.complete = parent.has_value();
+      if (!parent) break;
       lease = std::move(*parent);
     }
-    return false;
+    return above;
   }
 
   Result<void> waiters() {
