@@ -152,21 +152,24 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
     }
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
     // A grant depends on all that was looked at, a refusal on nothing, and a place in the queue on
-    // what stands before it, which is read again.
-    if (!findings.conflicts.empty()) state_.forget_reads(before);
+    // what stands before it, which is read again. So is everything after clearing away.
+    const bool cluttered = !findings.over.empty();
+    if (cluttered || !findings.conflicts.empty()) state_.forget_reads(before);
     bool full = false;
     LK_ASSIGN(const bool reaped, reap_all(findings, full));
     if (full) return ask_again();
-    if (reaped) continue;
+    if (reaped || cluttered) continue;
     LK_ASSIGN(std::optional<AcquireReply> renewed, renew_exact(request, lease, findings));
     if (renewed) return std::move(*renewed);
     if (lease.parent.empty() && !findings.parent_by_session.empty()) {
       // That lease may itself lie inside others, which then are on our side too.
       lease.parent = findings.parent_by_session;
+      state_.forget_reads(before);
       continue;
     }
     if (findings.conflicts.empty() || request.wait) {
-      LK_ASSIGN(const bool cleared, check_quota(lease));
+      LK_ASSIGN(const bool cleared, check_quota(lease, before));
+      if (cleared && !settler_.room_left()) return ask_again();
       if (cleared) continue;
     }
     lease.overtook = findings.overtook;
@@ -181,7 +184,7 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
 
 // Its guards do not fit beside what was cleared away before. With a commit of its own they may.
 bool Table::too_full(const State::Mark& since) {
-  if (!settler_.worked() || state_.txn().left().guards > 0) return false;
+  if (!settler_.worked() || settler_.spare_left()) return false;
   state_.forget_reads(since);
   return true;
 }
@@ -276,19 +279,17 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
 // The dead and the expired are ended before anything is decided (rule 6).
 Result<bool> Table::reap_all(const Findings& findings, bool& full) {
   bool any = false;
+  // A commit that is full of clearing away goes out as it is; the request is looked at afterwards.
+  const auto is_full = [&] { return full = any && !settler_.room_left(); };
   for (const LeaseId& id : findings.over) {
+    if (is_full()) break;
     LK_ASSIGN(const bool gone, settler_.reap(id));
     any |= gone;
   }
   std::set<LeaseId> seen;
   for (const Conflict& conflict : findings.conflicts) {
     if (!seen.insert(conflict.holder.id).second) continue;
-    // A commit that is full of clearing away goes out as it is; the request is looked at
-    // afterwards.
-    if (any && !settler_.room_left()) {
-      full = true;
-      break;
-    }
+    if (is_full()) break;
     LK_ASSIGN(const bool gone, conflict.waiting ? settler_.reap_waiter(conflict.holder.id)
                                                 : settler_.reap(conflict.holder.id));
     any |= gone;
@@ -321,10 +322,11 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
 
 // Counts what the agent holds and what it waits for. True if some of that had to be cleared away:
 // then everything is to be looked at again.
-Result<bool> Table::check_quota(const Lease& lease) {
+Result<bool> Table::check_quota(const Lease& lease, const State::Mark& since) {
   const std::size_t limit = context_.limits.claims_per_agent;
   LK_ASSIGN(std::size_t held, state_.claims_counted(lease.owner));
   if (held + lease.claims.size() <= limit) return false;
+  state_.forget_reads(since);
   // What is over but was not looked at yet does not count, of whichever session of the agent.
   bool cleared = false;
   for (const Holding holding : {Holding::kLease, Holding::kWaiter}) {
@@ -338,7 +340,8 @@ Result<bool> Table::check_quota(const Lease& lease) {
   }
   LK_CHECK(settler_.settle());
   LK_ASSIGN(held, state_.claims_counted(lease.owner));
-  if (held + lease.claims.size() <= limit) return cleared;
+  const bool full = cleared && !settler_.room_left();
+  if (full || held + lease.claims.size() <= limit) return cleared;
   return too_much("agent " + lease.owner.agent + " holds " + std::to_string(held) +
                       " resources and asks for " + std::to_string(lease.claims.size()) + " more",
                   limit, "release some, or ask for a folder or a pattern");
@@ -428,7 +431,6 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
     if (!fits && !settler_.worked()) return beyond_the_store();
     LK_CHECK(settler_.settle());
   }
-  const State::Mark before = state_.mark();
   LK_ASSIGN(granted, state_.lease(id));
   if (granted != nullptr) {
     const Lease lease = *granted;
@@ -441,6 +443,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   if (!waiter) {
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
+  const State::Mark before = state_.mark();
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
   // Handing off may have cleared its way: by granting what it waited for to its own side.

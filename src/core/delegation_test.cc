@@ -142,6 +142,20 @@ TEST_P(Rule11, ManyChildrenEndOverSeveralCommitsAndCountForNobodyMeanwhile) {
   EXPECT_TRUE(realm_.leases().empty());
 }
 
+TEST_P(Rule11, ALongLineOfChildrenEndsOverSeveralCommitsAndCountsForNobodyMeanwhile) {
+  const Lease top = realm_.granted(kAnn, {x("src/")});
+  std::vector<Lease> line{top};
+  for (int i = 0; i < 5; ++i) {
+    line.push_back(realm_.granted(inside(line.back(), {"n" + std::to_string(i), ""}, {x("src/")})));
+  }
+  realm_.limits.ends_per_commit = 2;
+  ASSERT_TRUE(realm_.release(line[1].owner, line[1].id));
+  EXPECT_TRUE(realm_.holds(line.back().id));  // still there, and the audit takes no offence
+  EXPECT_EQ(realm_.outcome(inside(top, kBob, {x("src/")})), Outcome::kGranted);
+  realm_.maintain();
+  EXPECT_EQ(realm_.leases().size(), 2U);
+}
+
 TEST_P(Rule11, AChildPassesThoseWhoWaitForItsParent) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   realm_.queued(kCat, {x("src/")});

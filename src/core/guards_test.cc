@@ -102,6 +102,22 @@ TEST_P(Guards, L8WhatManyHoldCanBeGivenBack) {
   realm_.audit();
 }
 
+// What has expired is cleared away in as many commits as it takes, and then the request is decided.
+TEST_P(Guards, L8MuchThatIsOverInOnesWay) {
+  for (int i = 0; i < 60; ++i) realm_.granted(kAnn, {x("src/f" + std::to_string(i))});
+  realm_.pass(60'001);
+  realm_.granted(kAnn, {x("src/")});
+}
+
+TEST_P(Guards, L8MuchThatIsOverOfAnAgentAtItsLimit) {
+  realm_.limits.claims_per_agent = 60;
+  for (int i = 0; i < 60; ++i) realm_.granted(kAnn, {x("src/f" + std::to_string(i))});
+  realm_.pass(60'001);
+  AcquireRequest request = Realm::ask(kAnn, {});
+  for (int i = 0; i < 20; ++i) request.claims.push_back(x("d" + std::to_string(i)));
+  realm_.granted(request);
+}
+
 TEST_P(Guards, I1AGrantDependsOnAllThatWasLookedAt) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   const auto meanwhile = {x("src/a"), x("src/"), x("src/*"), s("src/a"), x("src/a/b")};

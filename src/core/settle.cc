@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kRowsPerStep = 12;
 constexpr std::size_t kGuardsPerStep = 40;
 constexpr std::size_t kGuardsPerFollower = 8;
-// What a handoff itself, and whoever made it, may still have to read.
+// What a grant or a place in the queue still reads when it is decided, and whoever asked for it.
 constexpr std::size_t kGuardsSpare = 4;
 // Comparing costs claims times claims; beyond this the queue is looked at instead.
 constexpr std::size_t kClaimPairsCompared = 20'000;
@@ -55,6 +55,10 @@ bool Settler::room_left() const {
   const kv::Budget left = state_.txn().left();
   return grants_ < limits.grants_per_commit && ends_ < limits.ends_per_commit &&
          left.writes > 2 * kRowsPerStep && left.guards > kGuardsPerStep;
+}
+
+bool Settler::spare_left() const {
+  return state_.txn().left().guards >= kGuardsSpare;
 }
 
 Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how) {
@@ -150,6 +154,7 @@ Result<bool> Settler::reap(const LeaseId& id) {
   Lease orphaned = lease;
   orphan(orphaned, state_.context());
   LK_CHECK(state_.change_lease(lease, orphaned));
+  changed_ = true;
   LK_CHECK(state_.append(Event::of(lease, {"orphaned", "died", "", {}})));
   return true;
 }
@@ -233,7 +238,7 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
     filed.request.overtook |= findings.overtook;
     if (findings.conflicts.empty()) {
       // A grant depends on all that was looked at.
-      if (state_.txn().left().guards < kGuardsSpare) {
+      if (!spare_left()) {
         state_.forget_reads(before);
         return Considered::kTooLarge;
       }
@@ -257,6 +262,7 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
       LK_CHECK(state_.waiter(id));  // guarded, as is the blocker
       LK_CHECK(guard_blocker(state_, filed.blocker));
       LK_CHECK(state_.refile_waiter(*waiter, filed));
+      changed_ = true;
     }
     return Considered::kStays;
   }
@@ -286,7 +292,7 @@ Result<void> Settler::hand_off(const Ended& ended) {
     if (outcome != Considered::kTooLarge) continue;
     // More to look at than this store's commit takes. With a commit of its own it may do; if even
     // that is too small it can never be decided, and must not stand in everybody's way.
-    if (grants_ + ends_ == 0) LK_CHECK(drop(*waiter, "cancelled", "limit_exceeded"));
+    if (!worked()) LK_CHECK(drop(*waiter, "cancelled", "limit_exceeded"));
     return continue_later(ended);
   }
   if (followers.size() == page) ended_.push_back(rest);
@@ -318,6 +324,7 @@ Result<bool> Settler::sweep(std::size_t most) {
     if (!room_left()) return true;
     LK_CHECK(look_at_due(key));
     LK_CHECK(settle());
+    changed_ = true;
   }
   return keys.size() == most || !room_left();
 }

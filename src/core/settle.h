@@ -58,9 +58,12 @@ class Settler {
   // Lets the owner's other requests look again, because it was granted this one.
   Result<void> wake_waiting(const Lease& granted);
 
-  // Is there room in this commit for one more end or grant? Has it any yet?
+  // Is there room in this commit for one more end or grant?
   bool room_left() const;
-  bool worked() const { return grants_ + ends_ > 0; }
+  // Are there guards for the few reads that come with any decision?
+  bool spare_left() const;
+  // Does this commit do anything yet? What does not fit into it may fit into one of its own.
+  bool worked() const { return changed_ || grants_ + ends_ > 0; }
 
   // Words to wake after the commit.
   const std::vector<std::uint64_t>& wake() const { return wake_; }
@@ -86,6 +89,7 @@ class Settler {
   std::vector<std::uint64_t> wake_;
   std::size_t grants_ = 0;
   std::size_t ends_ = 0;
+  bool changed_ = false;  // anything besides
 };
 
 // Kept for a day, so that whoever held it can be told.

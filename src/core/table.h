@@ -83,7 +83,7 @@ class Table {
   Result<AcquireReply> refuse(const Lease& draft, Findings findings);
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);
   Result<AcquireReply> confirm(const Lease& lease);
-  Result<bool> check_quota(const Lease& lease);
+  Result<bool> check_quota(const Lease& lease, const State::Mark& since);
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
 

@@ -100,7 +100,7 @@ class LibraryDoor final : public Door {
     command.wanted = wanted(call.asked);
     command.ttl_ms = call.asked.ttl_ms;
     if (!call.asked.attach.empty()) {
-      const auto slot = site_->own_slot();
+      const auto slot = site_->table().own_slot();
       if (!slot) give_up(slot.error().message);
       command.attachment = *slot;
     }
