@@ -2,8 +2,7 @@
 // What these rows record is ours to remove, also after a crash; anything else is another tool's.
 //
 //   o <layout> 0 <artefact> 0 <id>  → how to tell our artefact from another's of that name
-//   u <id>                          → artefacts still to be removed, of a lease that ended or
-//   shrank
+//   u <id>                          → artefacts still to be removed: their lease ended or shrank
 #pragma once
 
 #include <string>

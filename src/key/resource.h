@@ -7,9 +7,8 @@
 // Covering. A file covers its own name, a folder everything below it, a glob the names it matches,
 // a logical key itself (or, in a namespace with globs, what its glob matches). Two resources
 // overlap if some name is covered by both. One addition, because no path is both file and folder: a
-// path also overlaps whatever's literal part lies below it (`foo` with `foo/a` and `foo/*`, but not
-// with
-// `**/b.h`).
+// path also overlaps anything whose literal part lies below it (`foo` with `foo/a` and `foo/*`, but
+// not with `**/b.h`).
 #pragma once
 
 #include <cstddef>

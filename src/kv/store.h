@@ -82,8 +82,8 @@ class Txn {
   virtual GuardMark guard_mark() const = 0;
   virtual void drop_guards(GuardMark since) = 0;
 
-  // Writes. REQUIRES: begun with Access::kWrite. limit_exceeded beyond the named limits or the
-  // budget's writes.
+  // Writes. REQUIRES: begun with Access::kWrite.
+  // limit_exceeded: beyond the named limits or the budget's writes.
   virtual Result<void> put(std::string_view key, std::string_view value,
                            Lifetime lifetime = kUntilErased) = 0;
   virtual Result<void> erase(std::string_view key) = 0;  // of an absent key: nothing, no error

@@ -40,8 +40,8 @@ struct Realm {
   mode_t folder_mode = 0700;
   mode_t file_mode = 0600;
   bool shared = false;  // core.sharedRepository lets other users in
-  std::optional<uid_t>
-      owner_uid;  // set if root must give what it creates to the repository's owner
+  // Set if root must give what it creates to the repository's owner.
+  std::optional<uid_t> owner_uid;
   std::optional<gid_t> owner_gid;
 
   // The copy of the epoch outside the store's folder; empty if neither XDG_STATE_HOME nor HOME

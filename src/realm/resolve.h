@@ -51,9 +51,8 @@ class Resolver {
 
   // One resource. Creates nothing, opens nothing for writing.
   // invalid_resource: empty, NUL, not UTF-8, a backslash, outside the root, a symlink that leads
-  // out
-  //   or in a circle, a file written with a trailing '/', the store's own folder, what key::parse
-  //   refuses. Each names the value, the rule and the next step.
+  //   out or in a circle, a file written with a trailing '/', the store's own folder, what
+  //   key::parse refuses. Each names the value, the rule and the next step.
   // invalid_input: the path belongs to another realm (names --realm).
   // limit_exceeded: longer than a named limit. failed: the disk would not answer.
   Result<key::Parsed> resolve(std::string_view text, key::Syntax syntax = key::Syntax::kAuto);

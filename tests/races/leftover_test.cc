@@ -27,8 +27,8 @@ struct Kind {
   Words add;      // layout add
   Words acquire;  // the same thing for everybody
   Words release;
-  std::string
-      agent;  // for everybody, in sessions of their own: its artefacts have the agent's name
+  // For everybody, each in a session of its own: its artefacts have the agent's name.
+  std::string agent;
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) {

@@ -25,8 +25,8 @@ class LmdbStore final : public Store {
   // Opens or creates the store in options.folder.
   //   not_found          there is none, and options.create is false: nothing was created
   //   store_corrupt      lost, emptied, truncated, damaged, foreign or rolled back; nothing changed
-  //   store_unavailable  no permission, a refused filesystem, another time namespace, another
-  //   schema store_busy         somebody is inside and does not move; named
+  //   store_unavailable  no permission, a refused filesystem, another time namespace or schema
+  //   store_busy         somebody is inside and does not move; named
   // A folder that can only be read is opened for reading alone: begin(Access::kWrite) is then
   // store_unavailable. The durability that the store already has is kept; see set_durability().
   static Result<std::unique_ptr<LmdbStore>> open(LmdbOptions options);
@@ -65,8 +65,8 @@ class LmdbStore final : public Store {
   State& state() const;
 
   const LmdbOptions options_;
-  mutable std::atomic<State*>
-      state_;  // replaced in a forked child, where the old one is left alone
+  // Replaced in a forked child, which leaves its parent's alone.
+  mutable std::atomic<State*> state_;
 };
 
 }  // namespace lockkeeper::kv
