@@ -72,7 +72,7 @@ std::unexpected<Error> Folder::failed(int errno_value, std::string_view doing,
 std::unexpected<Error> Folder::not_ours(std::string_view name, std::string_view what) const {
   const std::string path = name.empty() ? path_ : path_of(name);
   return fail(code(), quote(path) + " " + std::string(what),
-              kind_ == Kind::kShared ? "move it away; lockkeeper follows no symlink there"
+              kind_ == Kind::kShared ? "move it away; lockkeeper does not follow symlinks there"
                                      : "remove it, or name another folder: --output DIR");
 }
 
@@ -294,7 +294,7 @@ Result<Fd> Folder::lock(const std::string& name, std::int64_t wait_ms) const {
   if (error == 0) return std::move(*file);
   if (error != EWOULDBLOCK) return failed(error, "lock", name);
   return fail(Code::kStoreBusy,
-              "another lockkeeper has been writing behind " + quote(path_of(name)) + " for " +
+              "another lockkeeper has been writing " + quote(path_of(name)) + " for " +
                   std::to_string(wait_ms) + " ms",
               "try again");
 }

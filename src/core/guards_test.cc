@@ -163,7 +163,7 @@ TEST_P(Guards, L4WhoCameInBetweenUnseenIsNotPassed) {
   EXPECT_EQ(realm_.leases().front().id, between.id);
 }
 
-TEST_P(Guards, L5TwoThatCloseARingTogetherDoNotBothWait) {
+TEST_P(Guards, L5TwoThatCloseACycleTogetherDoNotBothWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});
@@ -173,8 +173,8 @@ TEST_P(Guards, L5TwoThatCloseARingTogetherDoNotBothWait) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("b")})), Outcome::kDeadlock);
 }
 
-// What stands in its own way is the first edge of a ring, too.
-TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheRing) {
+// What stands in its own way is the first edge of a cycle, too.
+TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheCycle) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("src/b")});

@@ -128,7 +128,7 @@ std::string short_name(std::string_view name) {
   return key;
 }
 
-std::string unshow_key(const LeaseId& id) {
+std::string removal_key(const LeaseId& id) {
   return "u" + std::string(id.bytes);
 }
 
@@ -156,7 +156,7 @@ std::string due_key(std::uint64_t epoch, std::int64_t mono_ms, Due what, std::st
 std::optional<DueRow> read_due_key(std::string_view key) {
   constexpr std::size_t kHead = 1 + 8 + 8 + 1;
   if (key.size() < kHead || key[0] != kDuePrefix[0]) return std::nullopt;
-  // What a row of another kind names must never be taken for something to forget.
+  // A row of another kind must never be taken for something to forget.
   if (std::string_view("bdglr").find(key[17]) == std::string_view::npos) return std::nullopt;
   return DueRow{~read_be64(key.substr(1)), static_cast<std::int64_t>(~read_be64(key.substr(9))),
                 static_cast<Due>(key[17]), key.substr(kHead)};

@@ -40,7 +40,7 @@ struct flock byte_at(std::uint64_t offset) {
 
 std::unexpected<Error> replaced(const std::string& path) {
   return fail(Code::kStoreUnavailable,
-              path + ": was deleted or replaced while in use; who holds locks cannot be told",
+              path + ": was deleted or replaced while in use; its holders are unknown",
               "run the command again; nothing was granted");
 }
 
@@ -77,7 +77,7 @@ Result<LiveSlot> LiveSlots::take() const {
     if (::fcntl(own.get(), F_OFD_SETLK, &lock) == 0) return LiveSlot(std::move(own), offset);
     if (errno != EAGAIN && errno != EACCES) return fail(errno_error(errno, path_));
   }
-  return fail(Code::kStoreUnavailable, path_ + ": something else has locked this file",
+  return fail(Code::kStoreUnavailable, path_ + ": another program has locked this file",
               "find it with lslocks and end it");
 }
 

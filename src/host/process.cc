@@ -100,7 +100,7 @@ int process_of(int pid) {
 
 std::unexpected<Error> no_such_process(int pid) {
   return fail(Code::kNotFound, "no process with pid " + std::to_string(pid) + " is running",
-              "name a process that is running, in this PID namespace");
+              "name a running process of this PID namespace");
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ namespace internal {
 
 Result<Stat> parse_stat(const std::string& content) {
   const auto bad = [&] {
-    return fail(Code::kFailed, "/proc/PID/stat: not of the known form: " + content);
+    return fail(Code::kFailed, "/proc/PID/stat: unknown format: " + content);
   };
   // The name ends at the last parenthesis, because it may hold some itself.
   const auto name_end = content.rfind(')');

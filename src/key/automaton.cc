@@ -377,7 +377,7 @@ Result<Automaton> Automaton::compile(const std::vector<Tokens>& patterns) {
     if (builder.too_large()) {
       return fail(Code::kLimitExceeded,
                   "the pattern needs more than " + std::to_string(kGlobStatesMax) +
-                      " states when its braces are multiplied out",
+                      " states when its braces are expanded",
                   "name several patterns, or use '*'");
     }
   }

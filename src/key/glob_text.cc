@@ -283,7 +283,7 @@ class Lexer {
 
   std::unexpected<Error> too_many_alternatives() const {
     return fail(Code::kLimitExceeded,
-                in_quotes(shown_) + ": braces multiply out to at most " +
+                in_quotes(shown_) + ": braces expand to at most " +
                     std::to_string(kBraceAlternativesMax) + " patterns",
                 "name several patterns, or use '*'");
   }

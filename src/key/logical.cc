@@ -105,7 +105,7 @@ Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   const bool pattern = has_pattern_character(rest);
   if (rest.ends_with(tree.separator)) {
     const std::string base = tree_corrected(tree, rest, pattern);
-    return refuse(whole, "a key is no folder and does not end in '" + twice.substr(1) + "'",
+    return refuse(whole, "a key is not a folder and does not end in '" + twice.substr(1) + "'",
                   base.empty() ? "" : base + twice.substr(1) + "**");
   }
   if (rest.starts_with(tree.separator) || rest.contains(twice)) {
@@ -163,7 +163,7 @@ Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fo
     return refuse(whole, "the name of a contract has no pattern character, escaped or not");
   }
   if (clean.folder) {
-    return refuse(whole, "a key is no folder and does not end in '/'", prefix + text + "/**");
+    return refuse(whole, "a key is not a folder and does not end in '/'", prefix + text + "/**");
   }
   if (fold_case) text = fold_text(text);
   return make_plain("contract", text);
@@ -227,7 +227,7 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
 
 Result<Resource> restore_logical(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no key that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " was never written here as a key",
                 "run 'lockkeeper doctor'");
   };
   const std::size_t colon = text.find(':');

@@ -183,8 +183,7 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
     if (auto ok = check_not_empty(parsed->resource); !ok) return fail(std::move(ok.error()));
   }
   if (rules.strict && !parsed->warnings.empty()) {
-    return fail(Code::kInvalidResource, parsed->warnings.front(),
-                "correct it, or leave --strict out");
+    return fail(Code::kInvalidResource, parsed->warnings.front(), "correct it, or omit --strict");
   }
   return parsed;
 }
@@ -197,7 +196,7 @@ const std::shared_ptr<const Resource::Body>& Resource::nothing() {
 
 Result<Resource> restore(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no resource that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " was never written here as a resource",
                 "run 'lockkeeper doctor'");
   };
   if (text.empty() || text.size() > kKeyTextBytesMax || !is_nfc(text)) return corrupt();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "layout/open_layouts.h"
 
 namespace lockkeeper::layout {
@@ -27,8 +27,8 @@ Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts, const 
 
 enum class OnError { kFail, kSkip };
 // Takes these of a layout away, live or not, and forgets their rows. REQUIRES: lock_layouts().
-Result<void> unmirror(LockTable& table, Layout& layout, const std::vector<core::Shown>& rows,
-                      OnError on_error);
+Result<void> unmirror(LockTable& table, Layout& layout,
+                      const std::vector<core::MirrorArtefact>& rows, OnError on_error);
 // The layout shows less from now on: what it showed before is taken away. Switched off, all that
 // the table knows of it is forgotten.
 Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, OnError on_error);

@@ -108,11 +108,11 @@ class Layout {
 
   // Looks. A root that is not there is an empty one. What cannot be read or parsed is
   // store_unavailable, naming the file and `lockkeeper layout ignore`: never "no locks" (I10).
-  virtual Result<ScanResult> look(const Interest& interest) = 0;
+  virtual Result<ScanResult> scan(const Interest& interest) = 0;
   // One source again, in full.
-  virtual Result<ScanResult> look_at(const std::string& source) = 0;
+  virtual Result<ScanResult> scan_source(const std::string& source) = 0;
   // Must it be looked at once more after ours was published? (Their step is check, then write.)
-  virtual bool look_after_publishing() const = 0;
+  virtual bool scan_after_publishing() const = 0;
 
   // How this lease is to be shown. A lease taken through this layout (lease.layout == id()) has
   // lease.artefact among the artefacts.

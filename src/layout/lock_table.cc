@@ -57,7 +57,7 @@ std::string LockTable::file(const char* name) const {
 Result<kv::Store*> LockTable::store(bool create) {
   const std::lock_guard lock(mutex_);
   if (store_) return store_.get();
-  LK_ASSIGN(const realm::StoreState state, realm::look_at_store(realm_));
+  LK_ASSIGN(const realm::StoreState state, realm::check_store(realm_));
   // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
   // deleted one, by the copy of its epoch.
   if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));

@@ -19,7 +19,7 @@ Error cannot_create(const realm::Realm& of, int error) {
     return Error{
         Code::kStoreUnavailable,
         "cannot create " + of.store_folder + ": " + realm::parent_path(of.store_folder) +
-            (error == EROFS ? " is on a read-only file system" : " is not writable for you"),
+            (error == EROFS ? " is on a read-only file system" : " is not writable by you"),
         "make it writable, or work in another realm with --realm DIR"};
   }
   if (error == ENOENT) {
@@ -58,7 +58,7 @@ Result<void> create_in_place(const realm::Realm& of) {
 }  // namespace
 
 Result<void> create_store_folder(const realm::Realm& of) {
-  LK_ASSIGN(const realm::StoreState state, realm::look_at_store(of));
+  LK_ASSIGN(const realm::StoreState state, realm::check_store(of));
   if (state == realm::StoreState::kPresent) return {};
   const std::string parent = realm::parent_path(of.store_folder);
   if (of.machine) {
@@ -73,7 +73,7 @@ Result<void> create_store_folder(const realm::Realm& of) {
   if (!done) return done;
   if (error == EINVAL || error == ENOSYS) return create_in_place(of);
   if (error != EEXIST) return fail(cannot_create(of, error));
-  LK_CHECK(realm::look_at_store(of));  // somebody was faster
+  LK_CHECK(realm::check_store(of));  // somebody was faster
   return {};
 }
 

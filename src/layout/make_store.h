@@ -7,7 +7,7 @@
 namespace lockkeeper::layout {
 
 // With its mode and owner, in one step that never shows a half-made folder to others; succeeds if
-// it is there already and realm::look_at_store() likes it. store_unavailable with the reason on a
+// it is there already and realm::check_store() likes it. store_unavailable with the reason on a
 // read-only repository, no_space on a full disk.
 Result<void> create_store_folder(const realm::Realm& of);
 

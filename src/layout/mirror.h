@@ -1,7 +1,7 @@
 // One realm's layouts at work: what other tools hold is brought into the table (Scan), what we hold
 // is shown to them (Publisher), and goes away again (cleaner.h). This is what an operation of the
 // service uses; it keeps what they hand to each other between the steps of one operation: the look
-// for apply(), what apply() missed for settle_missing().
+// for apply(), what apply() missed for show_missing_again().
 //
 // Thread safety: none; one Mirror for one operation.
 #pragma once
@@ -31,7 +31,7 @@ class Mirror {
 
   // --- Reading; see Scan.
   // Looks at what could overlap these. `spare`: a whole look follows in publish().
-  Result<void> look(const std::vector<core::Claim>& wanted, bool spare = false);
+  Result<void> scan(const std::vector<core::Claim>& wanted, bool spare = false);
   // Looks again at what stands behind these conflicts. True: some of it is not as the table has it,
   // so decide again.
   Result<bool> verify(const std::vector<core::Conflict>& conflicts);
@@ -40,7 +40,7 @@ class Mirror {
   Result<void> overlay(core::Table* table, const core::AcquireRequest& request,
                        core::CheckReply& reply) const;
   // After a commit: our artefacts that others removed end their lease or are made again.
-  Result<void> settle_missing();
+  Result<void> show_missing_again();
 
   // --- Showing; see Publisher.
   Result<void> record(core::Table& table, const core::LeaseId& id) {
@@ -80,14 +80,14 @@ class Mirror {
   Result<void> tick();
 
  private:
-  Result<bool> settle_layouts();
-  Result<std::optional<core::ForeignLock>> look_after(const core::Lease& lease);
+  Result<bool> update_layouts();
+  Result<std::optional<core::ForeignLock>> find_late_writer(const core::Lease& lease);
 
   LockTable& table_;
   OpenLayouts layouts_;
   Scan scan_;
   Publisher publisher_;
-  std::vector<core::Shown> missing_;  // by the last apply()
+  std::vector<core::MirrorArtefact> missing_;  // by the last apply()
 };
 
 }  // namespace lockkeeper::layout

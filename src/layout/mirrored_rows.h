@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "layout/layout.h"
 
 namespace lockkeeper::layout {
 
-// Layout and artefact of a place of Lease::shown.
+// Layout and artefact of a place of Lease::mirrored_at.
 std::pair<std::string, std::string> split_place(const std::string& place);
 
 // Was the lease taken through this very artefact, as its own tools would take it?
-bool taken_through(const core::Lease& lease, const core::Shown& row);
+bool taken_through(const core::Lease& lease, const core::MirrorArtefact& row);
 
 // Is the live lease shown by that source, or by something in it?
 bool shows_source(const core::Lease& lease, const std::string& layout, const std::string& source);
@@ -32,7 +32,8 @@ Result<bool> is_recorded(core::State& state, const std::string& layout, const st
 // layout once for each lease; for one transaction.
 class StillMirrored {
  public:
-  Result<bool> operator()(core::State& state, const Layout& layout, const core::Shown& row);
+  Result<bool> operator()(core::State& state, const Layout& layout,
+                          const core::MirrorArtefact& row);
 
  private:
   std::map<std::pair<const Layout*, core::LeaseId>, std::set<std::string>> artefacts_;
@@ -40,7 +41,7 @@ class StillMirrored {
 
 // How a lease stands in its artefact.
 struct Standing {
-  std::optional<core::Shown> row;
+  std::optional<core::MirrorArtefact> row;
   bool by_itself = false;  // all live rows have the identity of this lease
   PublishTerms terms;
   bool live() const {

@@ -43,10 +43,10 @@ struct Again {  // what is to be shown again
 // REQUIRES: lock_layouts(). Nothing: it is there, or over, or in another's place, or not to be
 // shown.
 Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
-                                    const core::Shown& missing, const OnDisk& disk) {
-  LK_ASSIGN(const std::vector<core::Shown> rows,
-            core::shown_as(table.state(), missing.layout, missing.artefact));
-  const auto row = std::ranges::find(rows, missing.lease, &core::Shown::lease);
+                                    const core::MirrorArtefact& missing, const OnDisk& disk) {
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+            core::mirrored_as(table.state(), missing.layout, missing.artefact));
+  const auto row = std::ranges::find(rows, missing.lease, &core::MirrorArtefact::lease);
   if (row == rows.end() || !row->live) return std::nullopt;
   if (disk.seen.shows(missing.artefact, row->identity)) return std::nullopt;
   // One that is over shows nothing: it only was not looked at yet.
@@ -63,13 +63,14 @@ Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
   }
   // In another's place it is not: the looks record that, and tell the holder.
   const Sighting* const there = disk.seen.find(missing.artefact);
-  const bool taken = there != nullptr && std::ranges::none_of(rows, [&](const core::Shown& one) {
-                       return one.identity == there->identity;
-                     });
+  const bool taken =
+      there != nullptr && std::ranges::none_of(rows, [&](const core::MirrorArtefact& one) {
+        return one.identity == there->identity;
+      });
   if (taken) return std::nullopt;
   const Artefacts wanted = layout.artefacts(lease);
   if (std::ranges::find(wanted.names, missing.artefact) == wanted.names.end()) {
-    LK_CHECK(core::forget_shown(table.state(), *row));  // its layout's root is gone, say
+    LK_CHECK(core::forget_mirrored(table.state(), *row));  // its layout's root is gone, say
     return std::nullopt;
   }
   LK_ASSIGN(Turn turn, take_turn(table.state(), layout, missing.artefact, lease, there));
@@ -88,25 +89,28 @@ Result<void> Publisher::record(core::Table& table, const core::LeaseId& id) {
   LK_ASSIGN(const core::Lease* found, table.state().lease(id));
   if (found == nullptr || found->foreign) return {};
   const core::Lease lease = *found;
-  std::vector<core::Shown> rows;
+  std::vector<core::MirrorArtefact> rows;
   StillMirrored still_mirrored;
   for (Layout* const layout : layouts_.all()) {
     if (layout->entry().mode != LayoutMode::kBoth) continue;
     LK_CHECK(record_in(table.state(), *layout, lease, still_mirrored, rows));
   }
   if (rows.empty()) return {};
-  return core::record_shown(table.state(), id, rows);
+  return core::record_mirrored(table.state(), id, rows);
 }
 
 Result<void> Publisher::record_in(core::State& state, Layout& layout, const core::Lease& lease,
-                                  StillMirrored& still_mirrored, std::vector<core::Shown>& rows) {
+                                  StillMirrored& still_mirrored,
+                                  std::vector<core::MirrorArtefact>& rows) {
   const Artefacts artefacts = layout.artefacts(lease);
   for (const std::string& artefact : artefacts.names) {
-    core::Shown row{layout.id(), artefact, lease.id, layout.identity(lease, artefact), true};
-    LK_ASSIGN(const std::vector<core::Shown> others, core::shown_as(state, layout.id(), artefact));
+    core::MirrorArtefact row{layout.id(), artefact, lease.id, layout.identity(lease, artefact),
+                             true};
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> others,
+              core::mirrored_as(state, layout.id(), artefact));
     bool own = false;
     bool shared = false;
-    for (const core::Shown& other : others) {
+    for (const core::MirrorArtefact& other : others) {
       own |= other.lease == lease.id;
       if (other.lease == lease.id) continue;
       LK_ASSIGN(const bool shows, still_mirrored(state, layout, other));
@@ -230,7 +234,7 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
   if (!prepared) published = publish_anew(lease, plan);
   if (is_done(published)) return std::nullopt;
   if (!published) return fail(with_layout(std::move(published.error()), layout));
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(plan.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(plan.artefact)));
   const Sighting* const first = now.find(plan.artefact);
   return first != nullptr ? first->lock : unknown_lock(layout, plan.artefact);
 }
@@ -239,7 +243,7 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
 // with its row.
 Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& plan) {
   Layout& layout = *plan.layout;
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(plan.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(plan.artefact)));
   Turn turn;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(turn,
@@ -253,12 +257,12 @@ Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& 
   return layout.publish(lease, plan.artefact, turn.terms);
 }
 
-Result<void> Publisher::show_again(const std::vector<core::Shown>& missing) {
-  for (const core::Shown& one : missing) LK_CHECK(show_one_again(one));
+Result<void> Publisher::show_again(const std::vector<core::MirrorArtefact>& missing) {
+  for (const core::MirrorArtefact& one : missing) LK_CHECK(show_one_again(one));
   return {};
 }
 
-Result<void> Publisher::show_one_again(const core::Shown& missing) {
+Result<void> Publisher::show_one_again(const core::MirrorArtefact& missing) {
   Layout* const layout = layouts_.find(missing.layout);
   if (layout == nullptr) return {};
   const Result<Fd> held = lock_layouts(table_.realm());  // who publishes or removes it is done then
@@ -266,7 +270,7 @@ Result<void> Publisher::show_one_again(const core::Shown& missing) {
   if (!held) return fail(held.error());
   OnDisk disk;
   LK_ASSIGN(disk.prepared, layout->is_prepared(missing.lease, missing.artefact));
-  LK_ASSIGN(disk.seen, layout->look_at(source_of(missing.artefact)));
+  LK_ASSIGN(disk.seen, layout->scan_source(source_of(missing.artefact)));
   std::optional<Again> again;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(again, decide(table, *layout, missing, disk));

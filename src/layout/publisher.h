@@ -39,7 +39,7 @@ class Publisher {
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease);
   // Artefacts of ours that a look did not find: shown again, unless the lease was taken through it;
   // then it ends.
-  Result<void> show_again(const std::vector<core::Shown>& missing);
+  Result<void> show_again(const std::vector<core::MirrorArtefact>& missing);
 
  private:
   struct Plan {
@@ -51,11 +51,11 @@ class Publisher {
   };
 
   Result<void> record_in(core::State& state, Layout& layout, const core::Lease& lease,
-                         StillMirrored& still_mirrored, std::vector<core::Shown>& rows);
+                         StillMirrored& still_mirrored, std::vector<core::MirrorArtefact>& rows);
   Result<std::vector<Plan>> take_plans(const core::Lease& lease);
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, const Plan& plan);
   Result<Published> publish_anew(const core::Lease& lease, const Plan& plan);
-  Result<void> show_one_again(const core::Shown& missing);
+  Result<void> show_one_again(const core::MirrorArtefact& missing);
 
   LockTable& table_;
   OpenLayouts& layouts_;

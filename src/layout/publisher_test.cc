@@ -35,7 +35,7 @@ class PublisherTest : public LayoutTest {
   std::string identity(const core::Lease& lease) {
     return lease.owner.agent + " " + lease.id.text();
   }
-  core::Shown missing(const core::Lease& lease, const std::string& artefact) {
+  core::MirrorArtefact missing(const core::Lease& lease, const std::string& artefact) {
     return {entry_.id(), artefact, lease.id, identity(lease), true};
   }
 

@@ -66,7 +66,7 @@ Result<void> show_held(LockTable& table) {
 Result<void> describe(LockTable& table, Layout& layout, LayoutReport& report) {
   Interest everything;
   everything.known = [](const std::string&, std::uint64_t) { return false; };
-  auto seen = layout.look(everything);
+  auto seen = layout.scan(everything);
   if (seen) {
     report.notes = std::move(seen->notes);
   } else {
@@ -74,7 +74,7 @@ Result<void> describe(LockTable& table, Layout& layout, LayoutReport& report) {
   }
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
     LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), layout.id()));
-    LK_ASSIGN(const auto mirrored, core::all_shown(open.state(), layout.id()));
+    LK_ASSIGN(const auto mirrored, core::all_mirrored(open.state(), layout.id()));
     report.foreign = known.size();
     report.mirrored = mirrored.size();
     return {};

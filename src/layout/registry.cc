@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "core/foreign.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::layout {
@@ -31,8 +31,8 @@ std::string file_of(const realm::Realm& realm) {
 
 std::unexpected<Error> damaged(const std::string& path, const std::string& why) {
   return fail(Code::kInvalidConfig, quote(path) + " cannot be used: " + why,
-              "which locks other tools hold cannot be told; correct the file, or delete it and add "
-              "the layouts anew: lockkeeper layout add");
+              "other tools' locks are unknown; correct the file, or delete it and add "
+              "the layouts again: lockkeeper layout add");
 }
 
 json to_json(const LayoutEntry& entry) {
@@ -119,7 +119,7 @@ Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
   bool left = false;
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
     LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
-    LK_ASSIGN(const auto mirrored, core::all_shown(open.state(), off.id()));
+    LK_ASSIGN(const auto mirrored, core::all_mirrored(open.state(), off.id()));
     left = !known.empty() || !mirrored.empty();
     return {};
   }));

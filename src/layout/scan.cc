@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t kChangesPerCommit = 200;
 constexpr std::size_t kVerifiedMax = 64;
 
-using Look = Scan::Look;
+using LayoutScan = Scan::LayoutScan;
 using Stamps = Scan::Stamps;
 using SourceKey = std::pair<Layout*, std::string>;
-using LookedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
+using ScannedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
 
 struct Changes {
   std::set<SourceKey> sources;  // with something new of another tool
   std::vector<core::KnownForeign> gone;
-  std::vector<core::Shown> missing;
+  std::vector<core::MirrorArtefact> missing;
 };
 
 std::string encode(const Stamps& stamps) {
@@ -79,10 +79,10 @@ void add_claims(core::ForeignLock& lock, const std::vector<core::Claim>& more) {
 }
 
 Result<bool> is_ours(core::State& state, const Sighting& sighting) {
-  LK_ASSIGN(const std::vector<core::Shown> rows,
-            core::shown_as(state, sighting.lock.layout, sighting.lock.artefact));
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+            core::mirrored_as(state, sighting.lock.layout, sighting.lock.artefact));
   return std::ranges::any_of(
-      rows, [&](const core::Shown& row) { return row.identity == sighting.identity; });
+      rows, [&](const core::MirrorArtefact& row) { return row.identity == sighting.identity; });
 }
 
 // The lease that the table has for this very lock; null: none, or the lock has changed.
@@ -96,7 +96,7 @@ Result<const core::Lease*> lease_of(core::State& state, const core::ForeignLock&
 // Which artefacts of the look are not there: by name, by source, or because all was looked at.
 class Absent {
  public:
-  explicit Absent(const Look& look) : seen_(look.seen) {
+  explicit Absent(const LayoutScan& look) : seen_(look.seen) {
     absent_.insert(seen_.absent.begin(), seen_.absent.end());
     for (const Source& source : seen_.sources) {
       sources_.insert(source.name);
@@ -110,7 +110,7 @@ class Absent {
   }
 
   // Where the table may know something that is gone; "" is everywhere.
-  std::set<std::string> prefixes(const Look& look, const Stamps& now) const {
+  std::set<std::string> prefixes(const LayoutScan& look, const Stamps& now) const {
     const bool lost = std::ranges::any_of(
         look.before, [&](const auto& before) { return find_stamp(now, before.first) == nullptr; });
     // Ours may have come and gone since the last look; that is for whoever looks at everything.
@@ -126,7 +126,7 @@ class Absent {
     return absent_.contains(source) || (seen_.complete && !sources_.contains(source)) ||
            read_.contains(source);
   }
-  bool is_missing(const core::Shown& row) const {
+  bool is_missing(const core::MirrorArtefact& row) const {
     if (!row.live || seen_.is_over(row.artefact, row.identity)) return false;
     const auto there = there_.find(row.artefact);
     return there == there_.end() ? is_gone(row.artefact) : there->second != row.identity;
@@ -141,8 +141,8 @@ class Absent {
 };
 
 // What the table knows of this layout and the look did not find. `ours`: artefacts that it did.
-Result<void> find_gone(core::State& state, const Look& look, const std::set<std::string>& ours,
-                       Changes& changes) {
+Result<void> find_gone(core::State& state, const LayoutScan& look,
+                       const std::set<std::string>& ours, Changes& changes) {
   const ScanResult& seen = look.seen;
   const Stamps now = stamps_of(seen);
   const bool nothing_read = seen.complete && seen.sightings.empty() && seen.absent.empty();
@@ -154,18 +154,18 @@ Result<void> find_gone(core::State& state, const Look& look, const std::set<std:
     for (const core::KnownForeign& one : known) {
       if (ours.contains(one.artefact) || absent.is_gone(one.artefact)) changes.gone.push_back(one);
     }
-    LK_ASSIGN(const std::vector<core::Shown> rows,
-              core::all_shown(state, look.layout->id(), prefix));
-    for (const core::Shown& row : rows) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::all_mirrored(state, look.layout->id(), prefix));
+    for (const core::MirrorArtefact& row : rows) {
       if (absent.is_missing(row)) changes.missing.push_back(row);
     }
   }
   return {};
 }
 
-Result<Changes> changes_of(std::span<const Look> looks, core::State& state) {
+Result<Changes> changes_of(std::span<const LayoutScan> looks, core::State& state) {
   Changes found;
-  for (const Look& look : looks) {
+  for (const LayoutScan& look : looks) {
     std::set<std::string> ours;
     for (const Sighting& sighting : look.seen.sightings) {
       const core::ForeignLock& lock = sighting.lock;
@@ -181,26 +181,26 @@ Result<Changes> changes_of(std::span<const Look> looks, core::State& state) {
   return found;
 }
 
-Result<const ScanResult*> look_again(LookedAgain& looked, Layout& layout,
+Result<const ScanResult*> scan_again(ScannedAgain& looked, Layout& layout,
                                      const std::string& source) {
   const auto [at, unseen] = looked.try_emplace({&layout, source});
   if (unseen) {
-    LK_ASSIGN(at->second, layout.look_at(source));
+    LK_ASSIGN(at->second, layout.scan_source(source));
   }
   return &at->second;
 }
 
 // True: something was changed.
-Result<bool> place(core::Table& table, std::span<const Look> looks, Layout& layout,
-                   const std::string& source, LookedAgain& looked) {
-  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+Result<bool> place(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+                   const std::string& source, ScannedAgain& looked) {
+  LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   bool changed = false;
   for (const Sighting& sighting : now->sightings) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
     if (ours || sighting.lock.claims.empty()) continue;
     core::ForeignLock lock = sighting.lock;
     // What was looked for by name may be an unusual reading of the artefact's.
-    for (const Look& look : looks) {
+    for (const LayoutScan& look : looks) {
       const Sighting* const before =
           look.layout == &layout ? look.seen.find(lock.artefact) : nullptr;
       if (before == nullptr || before->lock.stamp != lock.stamp) continue;
@@ -217,10 +217,10 @@ Result<bool> place(core::Table& table, std::span<const Look> looks, Layout& layo
 
 // What a look did not find may have come since, and have been recorded by another of ours: ended by
 // that old look it would be gone from the table for good, because its source counts as read.
-Result<bool> end_gone(core::Table& table, std::span<const Look> looks, Layout& layout,
-                      const core::KnownForeign& gone, LookedAgain& looked) {
+Result<bool> end_gone(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+                      const core::KnownForeign& gone, ScannedAgain& looked) {
   const std::string source = source_of(gone.artefact);
-  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+  LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   if (const Sighting* const there = now->find(gone.artefact)) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), *there));
     if (!ours) return place(table, looks, layout, source, looked);
@@ -231,10 +231,10 @@ Result<bool> end_gone(core::Table& table, std::span<const Look> looks, Layout& l
 
 // Without writing: is it neither published nor about to be? In this order, because publishing is
 // one step from the one to the other.
-Result<bool> is_removed(Layout& layout, const core::Shown& row) {
+Result<bool> is_removed(Layout& layout, const core::MirrorArtefact& row) {
   LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
   if (prepared) return false;
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(row.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(row.artefact)));
   return !now.shows(row.artefact, row.identity);
 }
 
@@ -253,24 +253,24 @@ Result<void> add_conflicts(const core::AcquireRequest& request, const core::Fore
 }  // namespace
 
 void Scan::clear() {
-  looks_.clear();
+  parts_.clear();
   generation_ = layouts_.generation();
 }
 
-std::span<const Look> Scan::looks() const {
+std::span<const LayoutScan> Scan::parts() const {
   if (generation_ != layouts_.generation()) return {};
-  return looks_;
+  return parts_;
 }
 
-Result<void> Scan::look(const std::vector<core::Claim>* wanted, Depth depth) {
+Result<void> Scan::read(const std::vector<core::Claim>* wanted, Depth depth) {
   clear();
   std::vector<key::Resource> resources;
   if (wanted != nullptr) {
     for (const core::Claim& claim : *wanted) resources.push_back(claim.resource);
   }
   for (Layout* const layout : layouts_.all()) {
-    if (depth == Depth::kLateWriters && !layout->look_after_publishing()) continue;
-    Look look{layout, {}, {}};
+    if (depth == Depth::kLateWriters && !layout->scan_after_publishing()) continue;
+    LayoutScan look{layout, {}, {}};
     LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
       LK_ASSIGN(const std::string stamps, core::layout_stamps(table.state(), layout->id()));
       look.before = decode(stamps);
@@ -281,16 +281,16 @@ Result<void> Scan::look(const std::vector<core::Claim>* wanted, Depth depth) {
     interest.known = [&](const std::string& source, std::uint64_t stamp) {
       return stamp_of(look.before, source) == stamp;
     };
-    if (depth == Depth::kSparing && layout->look_after_publishing()) {
+    if (depth == Depth::kSparing && layout->scan_after_publishing()) {
       interest.as_before = [&](const std::string& source) { return stamp_of(look.before, source); };
     }
-    LK_ASSIGN(look.seen, layout->look(interest));
-    looks_.push_back(std::move(look));
+    LK_ASSIGN(look.seen, layout->scan(interest));
+    parts_.push_back(std::move(look));
   }
   return {};
 }
 
-Result<void> Scan::look_behind(const std::vector<core::Conflict>& conflicts) {
+Result<void> Scan::read_behind(const std::vector<core::Conflict>& conflicts) {
   clear();
   std::set<SourceKey> sources;
   for (const core::Conflict& conflict : conflicts) {
@@ -299,34 +299,34 @@ Result<void> Scan::look_behind(const std::vector<core::Conflict>& conflicts) {
     sources.emplace(layout, source_of(core::foreign_artefact(conflict.holder)));
   }
   for (const auto& [layout, source] : sources) {
-    LK_ASSIGN(ScanResult seen, layout->look_at(source));
-    looks_.push_back({layout, std::move(seen), {}});
+    LK_ASSIGN(ScanResult seen, layout->scan_source(source));
+    parts_.push_back({layout, std::move(seen), {}});
   }
   return {};
 }
 
 Result<bool> Scan::differs(core::State& state) const {
-  LK_ASSIGN(const Changes found, changes_of(looks(), state));
+  LK_ASSIGN(const Changes found, changes_of(parts(), state));
   return !found.sources.empty() || !found.gone.empty() || !found.missing.empty();
 }
 
 Result<Scan::Applied> Scan::apply(core::Table& table) const {
-  LK_ASSIGN(Changes found, changes_of(looks(), table.state()));
+  LK_ASSIGN(Changes found, changes_of(parts(), table.state()));
   Applied applied{false, std::move(found.missing)};
-  LookedAgain looked;
+  ScannedAgain looked;
   std::size_t done = 0;  // what is counted is not found again after the commit
   for (const core::KnownForeign& gone : found.gone) {
     LK_ASSIGN(const bool changed,
-              end_gone(table, looks(), *layouts_.find(gone.layout), gone, looked));
+              end_gone(table, parts(), *layouts_.find(gone.layout), gone, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
   for (const auto& [layout, source] : found.sources) {
-    LK_ASSIGN(const bool changed, place(table, looks(), *layout, source, looked));
+    LK_ASSIGN(const bool changed, place(table, parts(), *layout, source, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
-  for (const Look& look : looks()) {
+  for (const LayoutScan& look : parts()) {
     const Stamps now = stamps_of(look.seen);
     if (!look.seen.complete || now == look.before) continue;
     LK_CHECK(core::put_layout_stamps(table.state(), look.layout->id(), encode(now)));
@@ -336,8 +336,8 @@ Result<Scan::Applied> Scan::apply(core::Table& table) const {
 
 Result<void> Scan::apply_source(core::Table& table, Layout& layout,
                                 const std::string& source) const {
-  LookedAgain looked;
-  LK_CHECK(place(table, looks(), layout, source, looked));
+  ScannedAgain looked;
+  LK_CHECK(place(table, parts(), layout, source, looked));
   return {};
 }
 
@@ -346,9 +346,9 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
   Changes found;
   std::set<core::LeaseId> ended;
   if (table != nullptr) {
-    LK_ASSIGN(found, changes_of(looks(), table->state()));
+    LK_ASSIGN(found, changes_of(parts(), table->state()));
     for (const core::KnownForeign& gone : found.gone) ended.insert(gone.lease);
-    for (const core::Shown& row : found.missing) {
+    for (const core::MirrorArtefact& row : found.missing) {
       LK_ASSIGN(const core::Lease* lease, table->state().lease(row.lease));
       if (lease == nullptr || !taken_through(*lease, row)) continue;
       LK_ASSIGN(const bool removed, is_removed(*layouts_.find(row.layout), row));
@@ -362,7 +362,7 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
     return holder.foreign && found.sources.contains({layouts_.find(holder.terms.layout),
                                                      source_of(core::foreign_artefact(holder))});
   });
-  for (const Look& look : looks()) {
+  for (const LayoutScan& look : parts()) {
     for (const Sighting& sighting : look.seen.sightings) {
       bool known = false;
       if (table != nullptr) {
@@ -381,12 +381,13 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
 Result<Scan::Due> Scan::due(core::State& state) const {
   Due due;
   LK_ASSIGN(due.changed, differs(state));
-  for (const Look& look : looks()) {
+  for (const LayoutScan& look : parts()) {
     if (!look.seen.complete) continue;
     const Stamps now = stamps_of(look.seen);
     due.changed |= now != look.before;
-    LK_ASSIGN(const std::vector<core::Shown> rows, core::all_shown(state, look.layout->id()));
-    for (const core::Shown& row : rows) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::all_mirrored(state, look.layout->id()));
+    for (const core::MirrorArtefact& row : rows) {
       if (!row.live) continue;
       if (find_stamp(now, hash64(source_of(row.artefact))) == nullptr) due.unlisted.push_back(row);
       LK_ASSIGN(const core::Lease* lease, state.lease(row.lease));

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "layout/open_layouts.h"
 
 namespace lockkeeper::layout {
@@ -33,18 +33,18 @@ class Scan {
     kSparing,      // all is looked at once more before the answer: some of it can be spared now
     kLateWriters,  // only where others check before they write, and may have checked before us
   };
-  Result<void> look(const std::vector<core::Claim>* wanted, Depth depth);
+  Result<void> read(const std::vector<core::Claim>* wanted, Depth depth);
   // Looks at what stands behind these conflicts: another tool's lock, or one taken through a
   // layout.
-  Result<void> look_behind(const std::vector<core::Conflict>& conflicts);
-  bool empty() const { return looks().empty(); }
+  Result<void> read_behind(const std::vector<core::Conflict>& conflicts);
+  bool empty() const { return parts().empty(); }
 
   // Is something not as the table has it?
   Result<bool> differs(core::State& state) const;
   // Brings what was seen into the table.
   struct Applied {
-    bool more = false;                 // there is more than one commit should take
-    std::vector<core::Shown> missing;  // artefacts of ours that are not there
+    bool more = false;                          // there is more than one commit should take
+    std::vector<core::MirrorArtefact> missing;  // artefacts of ours that are not there
   };
   Result<Applied> apply(core::Table& table) const;
   // Brings one source into the table, as it is now.
@@ -55,15 +55,15 @@ class Scan {
                        core::CheckReply& reply) const;
   // What a look at everything leaves to be done, beside apply().
   struct Due {
-    bool changed = false;               // apply() has something to write
-    std::set<core::LeaseId> over;       // other tools would wait for these leases' ends for ever
-    std::vector<core::Shown> unlisted;  // ours that came and went since the last look
+    bool changed = false;          // apply() has something to write
+    std::set<core::LeaseId> over;  // other tools would wait for these leases' ends for ever
+    std::vector<core::MirrorArtefact> unlisted;  // ours that came and went since the last look
   };
   Result<Due> due(core::State& state) const;
 
   // What was seen of one layout.
   using Stamps = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // a source's hash; sorted
-  struct Look {
+  struct LayoutScan {
     Layout* layout = nullptr;
     ScanResult seen;
     Stamps before;  // of the last complete look that was applied
@@ -71,11 +71,11 @@ class Scan {
 
  private:
   void clear();
-  std::span<const Look> looks() const;  // none of layouts that were opened again since
+  std::span<const LayoutScan> parts() const;  // none of layouts that were opened again since
 
   LockTable& table_;
   const OpenLayouts& layouts_;
-  std::vector<Look> looks_;
+  std::vector<LayoutScan> parts_;
   int generation_ = 0;  // of the layouts that were looked at
 };
 

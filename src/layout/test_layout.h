@@ -33,19 +33,19 @@ class TestLayout final : public Layout {
   TestLayout(const LayoutEntry& entry, const LayoutContext& context, TestDisk& disk)
       : Layout(entry), rules_(context.settings.key_rules(context.realm)), disk_(disk) {}
 
-  Result<ScanResult> look(const Interest& interest) override {
+  Result<ScanResult> scan(const Interest& interest) override {
     ScanResult seen;
     seen.complete = true;
     for (const auto& [artefact, identity] : disk_.there) see(artefact, interest, seen);
     return seen;
   }
-  Result<ScanResult> look_at(const std::string& source) override {
+  Result<ScanResult> scan_source(const std::string& source) override {
     ScanResult seen;
     if (disk_.there.contains(source)) see(source, {}, seen);
     if (seen.sources.empty()) seen.absent.push_back(source);
     return seen;
   }
-  bool look_after_publishing() const override { return false; }
+  bool scan_after_publishing() const override { return false; }
   Artefacts artefacts(const core::Lease& lease) const override {
     Artefacts all;
     for (const core::Claim& claim : lease.claims) all.names.push_back(claim.resource.text());
@@ -175,9 +175,9 @@ class LayoutTest : public testing::Test {
   std::vector<std::string> rows(const std::string& artefact) {
     std::vector<std::string> found;
     read([&](core::Table& table) {
-      const auto all = core::shown_as(table.state(), entry_.id(), artefact);
+      const auto all = core::mirrored_as(table.state(), entry_.id(), artefact);
       ASSERT_TRUE(all);
-      for (const core::Shown& row : *all) {
+      for (const core::MirrorArtefact& row : *all) {
         found.push_back(row.live ? row.identity : "[" + row.identity + "]");
       }
     });

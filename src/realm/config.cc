@@ -32,7 +32,7 @@ Result<std::optional<std::string>> config_text(const std::string& file, bool fol
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR) return std::nullopt;
     if (error == ELOOP) {
-      return fail(Code::kInvalidConfig, file + ": a symlink; this file must be a real one", hint);
+      return fail(Code::kInvalidConfig, file + ": is a symlink; it must be a regular file", hint);
     }
     return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(error), hint);
   }
@@ -82,7 +82,7 @@ Result<void> reconcile(Settings& settings) {
   if (length.value == kNoEnd && !endless.value) {
     if (length.origin.file == endless.origin.file) {
       return fail(config_error(length.origin, "lease.default", "\"none\"",
-                               "a length, because lease.endless is false"));
+                               "a ttl, because lease.endless is false"));
     }
     length = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
   }
@@ -167,7 +167,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
     auto text = config_text(file.path, file.follow);
     if (!text) {
       // Somebody else's store is somebody else's, not a bad setting.
-      const auto store = look_at_store(realm);
+      const auto store = check_store(realm);
       return fail(store ? std::move(text.error()) : store.error());
     }
     if (!*text) continue;
@@ -195,13 +195,13 @@ Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::i
   if (ms == kNoEnd) {
     if (settings.lease_endless.value) return ms;
     return fail(Code::kOperationNotPermitted,
-                "a lease without end is not allowed here (lease.endless, " +
+                "an endless lease is not allowed here (lease.endless, " +
                     settings.lease_endless.origin.text() + ")",
-                "ask for a length, such as --ttl 1h, and renew it");
+                "use a ttl such as --ttl 1h, and renew it");
   }
   if (ms <= 0) {
     return fail(Code::kInvalidInput, "a lease of " + std::to_string(ms) + " ms would end at once",
-                "ask for a length above 0, such as --ttl 20m");
+                "use a ttl above 0, such as --ttl 20m");
   }
   if (longest.value != kNoEnd && ms > longest.value) {
     return fail(Code::kLimitExceeded,

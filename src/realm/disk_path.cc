@@ -116,8 +116,7 @@ class Walk {
     result_.pattern = text_.substr(step.offset);
     for (const Step& rest : steps_) {
       if (rest.name != "..") continue;
-      return fail(Code::kInvalidResource,
-                  quote(text_) + ": \"..\" behind a pattern has no one meaning",
+      return fail(Code::kInvalidResource, quote(text_) + ": \"..\" after a pattern is ambiguous",
                   "write the pattern without \"..\"");
     }
     steps_.clear();
@@ -166,7 +165,7 @@ class Walk {
   Result<void> follow(const std::string& path) {
     if (++links_ > kSymlinksMax) {
       return fail(Code::kInvalidResource,
-                  quote(text_) + ": its symlinks go in a circle, the last one seen is " + path,
+                  quote(text_) + ": its symlinks form a loop; the last one seen is " + path,
                   "repair the symlink, or name the file itself");
     }
     char target[PATH_MAX];

@@ -72,8 +72,8 @@ Result<std::string> path_in_file(const std::string& file, std::string_view prefi
   if (!text->starts_with(prefix) || text->size() == prefix.size() ||
       text->find('\0') != std::string::npos) {
     return fail(Code::kStoreUnavailable,
-                file + ": not a file of git's: expected \"" + std::string(prefix) +
-                    "PATH\", found " + quote(*text, 40),
+                file + ": not a git file: expected \"" + std::string(prefix) + "PATH\", found " +
+                    quote(*text, 40),
                 "repair or remove it; git calls this an invalid gitfile");
   }
   const std::string path = text->substr(prefix.size());
@@ -135,7 +135,7 @@ Result<std::optional<GitDirs>> dirs_of(const std::string& git_dir, bool named_by
   }
   return fail(Code::kStoreUnavailable,
               git_dir + ": a damaged git repository (HEAD, objects/ or refs/ is missing)",
-              "repair it, or remove it if it is a left-over");
+              "repair it, or remove it if it is left over");
 }
 
 Result<GitConfig> config_at(const std::string& file) {

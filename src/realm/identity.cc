@@ -100,10 +100,10 @@ Result<void> check_name(std::string_view name, std::string_view what) {
     // U+0080 to U+009F are control characters too: some terminals obey them.
     const bool c1 = c == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
     if (c >= 0x20 && c != 0x7f && !c1) continue;
-    return fail(Code::kInvalidInput, start + ": a name holds no control character", hint);
+    return fail(Code::kInvalidInput, start + ": a name cannot contain a control character", hint);
   }
   if (name.front() == ' ' || name.back() == ' ') {
-    return fail(Code::kInvalidInput, start + ": a name has no blank at either end", hint);
+    return fail(Code::kInvalidInput, start + ": a name cannot begin or end with a blank", hint);
   }
   return {};
 }

@@ -100,10 +100,10 @@ Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view a
     std::ranges::move(listed_texts(*rule), std::back_inserter(texts));
     if (reason.empty()) reason = rule->reason;
   }
-  std::string message = quote(resource.text()) + " is not among what " + quote(agent) +
+  std::string message = quote(resource.text()) + " is not something that " + quote(agent) +
                         " may lock (policy, " + list_of(places, kToldMax) + ")";
   return {Code::kOperationNotPermitted, with_reason(std::move(message), reason),
-          texts.empty() ? "it may lock nothing; leave it as it is, or ask the owner of that rule"
+          texts.empty() ? "it may lock nothing; ask the owner of that rule"
                         : "it may lock: " + list_of(texts, kToldMax)};
 }
 

@@ -213,7 +213,7 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
   if (!found) return fail(std::move(found.error()));
   if (*found) return std::move(**found);
   return fail(Code::kNotFound,
-              quote(absolute_path) + " lies in no git repository and below no folder with " +
+              quote(absolute_path) + " is not in a git repository or below a folder with " +
                   std::string(kPlainStoreName) + "/",
               hint);
 }
@@ -222,7 +222,7 @@ Result<Realm> machine_realm(const Environment& env) {
   const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
   if (!state) {
     return fail(Code::kInvalidInput,
-                "the machine realm has no place: neither XDG_STATE_HOME nor HOME is set",
+                "the machine realm has no folder: neither XDG_STATE_HOME nor HOME is set",
                 "set HOME, or XDG_STATE_HOME to an absolute path");
   }
   Realm realm;

@@ -93,7 +93,7 @@ enum class StoreState { kAbsent, kPresent };
 // Looks at the store's folder without creating or opening anything. kAbsent is the only "nothing is
 // locked". store_unavailable if it is a symlink, no folder, or another user's (named, with what
 // to do); root may use anybody's.
-Result<StoreState> look_at_store(const Realm& realm);
+Result<StoreState> check_store(const Realm& realm);
 
 // The refusal for a request whose paths belong to two realms: invalid_input, naming both and
 // --realm.

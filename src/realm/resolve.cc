@@ -58,7 +58,7 @@ Result<void> check_text(std::string_view text) {
                 example);
   }
   if (text.find('\0') != std::string_view::npos) {
-    return fail(Code::kInvalidResource, quote(text) + ": a name holds no NUL", example);
+    return fail(Code::kInvalidResource, quote(text) + ": a name cannot contain NUL", example);
   }
   if (!is_valid_utf8(text)) {
     return fail(Code::kInvalidResource, quote(text) + ": not UTF-8",

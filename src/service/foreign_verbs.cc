@@ -79,7 +79,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   }
   layout::Layout* const layout = mirror.find(adopted->terms.layout);
   const std::string name = core::foreign_artefact(*adopted);
-  LK_ASSIGN(const layout::ScanResult seen, layout->look_at(layout::source_of(name)));
+  LK_ASSIGN(const layout::ScanResult seen, layout->scan_source(layout::source_of(name)));
   const auto there = std::ranges::find(
       seen.sightings, name, [](const layout::Sighting& one) { return one.lock.artefact; });
   if (there == seen.sightings.end()) {

@@ -287,7 +287,7 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   }
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
-  if (mirrored) LK_CHECK(mirror.look(request.claims));
+  if (mirrored) LK_CHECK(mirror.scan(request.claims));
   for (bool verified = false;; verified = true) {
     core::CheckReply reply;
     LK_ASSIGN(const bool there, read([&](core::Table& table) -> Result<void> {

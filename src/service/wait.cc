@@ -122,10 +122,10 @@ Waiting::Vigil Waiting::vigil() const {
     if (!conflict.waiting || conflict.alive == core::Alive::kDead) continue;
     if (ahead == nullptr || conflict.holder.created > ahead->holder.created) ahead = &conflict;
   }
-  const bool rings = core::must_look_for_rings(reply_.lease);
+  const bool rings = core::must_look_for_cycles(reply_.lease);
   if (ahead == nullptr || reply_.position <= kNear || rings) {
     const std::int64_t again_ms = mirror_->any() ? kLookAtLayoutsMs : kLookAgainMs;
-    const std::int64_t look_ms = rings ? core::kRingLookMs : again_ms;
+    const std::int64_t look_ms = rings ? core::kCycleLookMs : again_ms;
     return {
         reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};
   }

@@ -199,7 +199,7 @@ const Row kRows[] = {
      "echo \"a$i: &a$i [*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j]\"; done) >p && "
      "lockkeeper plan p --json",
      65, "invalid_input"},
-    {"planning_a_ring",
+    {"planning_a_cycle",
      "echo 'agents: [{agent: a, after: b}, {agent: b, after: a}]' >p && lockkeeper plan p --json",
      65, "invalid_input"},
     {"planning_all_against_all",
