@@ -60,7 +60,7 @@ class TestLayout final : public Layout {
   }
   Result<Published> publish(const core::Lease& lease, const std::string& artefact,
                             const PublishTerms& terms) override {
-    if (disk_.before_publish) disk_.before_publish(artefact);
+    if (const auto hook = disk_.before_publish) hook(artefact);  // a copy: it may clear itself
     const auto at = disk_.there.find(artefact);
     const bool free = at == disk_.there.end() ||
                       std::ranges::find(terms.replaces, at->second) != terms.replaces.end();
