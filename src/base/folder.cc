@@ -186,7 +186,7 @@ Result<void> Folder::make_folder(const std::string& name) const {
 
 Result<std::optional<Fd>> Folder::open_file(const std::string& name, int flags) const {
   LK_CHECK(check_name(name));
-  // Not blocking: a pipe in a file's place must not hold us up.
+  // Not blocking: a pipe in a file's place must not hang us.
   const auto open = [&] {
     constexpr int kAlways = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     return Fd(::openat(fd_.get(), name.c_str(), flags | kAlways, file_mode()));
@@ -288,7 +288,7 @@ Result<void> Folder::remove_all(const std::string& name) const {
 }
 
 Result<Fd> Folder::lock(const std::string& name, std::int64_t wait_ms) const {
-  // For reading: who may not write the file may lock it all the same.
+  // For reading: a process that may not write the file may still lock it.
   LK_ASSIGN(std::optional<Fd> file, open_file(name, O_RDONLY | O_CREAT));
   const int error = lock_exclusively(file->get(), wait_ms);
   if (error == 0) return std::move(*file);

@@ -139,8 +139,8 @@ class Cleaner {
   const GlobSyntax& syntax_;
 };
 
-// Multiplies the first brace group out and goes on with each result. The number of results was
-// counted before, so this ends soon.
+// Expands the first brace group and continues with each result. The number of results was counted
+// before, so this ends soon.
 void expand(const Tokens& tokens, std::vector<Tokens>& results) {
   const auto open = std::ranges::find(tokens, TokenKind::kOpen, &Token::kind);
   if (open == tokens.end()) {

@@ -19,7 +19,7 @@ namespace lockkeeper::key {
 
 namespace {
 
-// A namespace whose names are trees and which therefore has globs.
+// A namespace whose names are trees, so that it has globs.
 struct Tree {
   std::string_view prefix;
   char separator;
@@ -49,7 +49,7 @@ std::string tree_rule(const Tree& tree) {
          std::string(1, tree.separator) + "', each part starting with a letter or digit";
 }
 
-// The nearest text that keeps the rule: foreign characters become '-', empty parts go.
+// The nearest text that keeps the rule: other characters become '-', empty parts are removed.
 std::string tree_corrected(const Tree& tree, std::string_view rest, bool keep_patterns) {
   std::string fixed;
   for (const char c : rest) {
@@ -65,7 +65,7 @@ std::string tree_corrected(const Tree& tree, std::string_view rest, bool keep_pa
   return fixed.empty() ? "" : std::string(tree.prefix) + ":" + fixed;
 }
 
-// Patterns may only speak of characters that names of this namespace can have.
+// Patterns may only use characters that names of this namespace can have.
 Result<void> check_tree_tokens(const Tree& tree, const Glob& glob, const std::string& whole,
                                std::string_view rest) {
   for (const Tokens& pattern : glob.patterns) {

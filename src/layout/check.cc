@@ -10,7 +10,7 @@
 namespace lockkeeper::layout {
 namespace {
 
-// A row and the lease it shows.
+// A row and the lease it mirrors.
 struct Recorded {
   core::MirrorArtefact row;
   core::Owner owner;
@@ -57,7 +57,7 @@ Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& 
   }
   if (!any) return std::nullopt;
   std::vector<LayoutDisagreement> all;
-  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // nobody is halfway now
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // so that nobody is halfway
   for (Layout* const layout : layouts.all()) {
     LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
     std::map<std::string, ScanResult> sources;

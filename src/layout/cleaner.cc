@@ -12,9 +12,9 @@ constexpr std::size_t kAtOnce = 64;
 
 struct Leftover {
   core::MirrorArtefact row;
-  bool needed = false;  // a live lease is shown by just this
-  core::LeaseId next;   // a live lease is shown in its place, or is about to be
-  bool alone = true;    // what is prepared is for nothing else of the lease
+  bool needed = false;  // it mirrors a live lease
+  core::LeaseId next;   // a live lease that is mirrored in its place, or is about to be
+  bool alone = true;    // what is prepared serves no other artefact of the lease
 };
 
 Result<void> forget(LockTable& table, const std::vector<core::MirrorArtefact>& gone) {
@@ -26,7 +26,7 @@ Result<void> forget(LockTable& table, const std::vector<core::MirrorArtefact>& g
   return {};
 }
 
-// REQUIRES: lock_layouts(). What the rows say in here stays so for what is on the disk.
+// REQUIRES: lock_layouts(), so that rows and disk stay in agreement.
 Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& layouts) {
   std::vector<std::string> ids;
   for (const Layout* const layout : layouts.all_to_remove()) ids.push_back(layout->id());
@@ -48,8 +48,8 @@ Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& l
   return all;
 }
 
-// REQUIRES: lock_layouts(). False: it could not be removed, or whoever comes next changes it for
-// its own in one step, so that there is no gap for another tool.
+// REQUIRES: lock_layouts(). False: it could not be removed, or the next holder replaces it with its
+// own in one step, so that there is no gap for another tool.
 bool remove(Layout& layout, const Leftover& one) {
   const core::MirrorArtefact& row = one.row;
   if (one.alone) static_cast<void>(layout.discard(row.lease, row.artefact));
@@ -85,7 +85,7 @@ Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
     }));
     if (!any) return {};
     const Result<Fd> held = lock_layouts(table.realm());
-    // What ended is ended: whoever comes next takes its artefacts away.
+    // The lease has ended anyway: the next process removes its artefacts.
     if (!held && held.error().code == Code::kStoreBusy) return {};
     if (!held) return fail(held.error());
     std::vector<Leftover> all;
@@ -170,7 +170,7 @@ Result<void> unmirror(LockTable& table, Layout& layout,
 }
 
 Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, OnError on_error) {
-  // Of a kind that this program does not know nobody can take anything away.
+  // This program cannot remove anything of a kind that it does not know.
   if (now >= was.mode || !table.runtime().layout_kinds.contains(was.kind)) return {};
   OpenLayouts former(table);
   LK_CHECK(former.open({was}));

@@ -24,14 +24,13 @@ Result<bool> Mirror::open_to_write() {
     LK_ASSIGN(settled, update_layouts());
   }
   LK_CHECK(layouts_.open(std::move(now.layouts)));
-  // If not now, then by whoever comes next: a layout that cannot be read must not keep anybody from
-  // releasing.
+  // On an error the next process does it: an unreadable layout must not prevent a release.
   if (settled && to_show) static_cast<void>(show_held());
   return any();
 }
 
-// False: there is no store, so nothing was left anywhere, and nothing is created for it; or another
-// process settles them.
+// Follows changes of the settings. False: there is no store, so nothing is left anywhere; or
+// another process is doing it.
 Result<bool> Mirror::update_layouts() {
   LK_ASSIGN(const bool store, table_.read([](core::Table&) -> Result<void> { return {}; }));
   if (!store) return false;
@@ -75,7 +74,7 @@ Result<void> Mirror::show_missing_again() {
   return publisher_.show_again(std::exchange(missing_, {}));
 }
 
-// Tools that check before they write may have checked before ours was there.
+// Tools that check before they write may have checked before our artefact was there.
 Result<std::optional<core::ForeignLock>> Mirror::find_late_writer(const core::Lease& lease) {
   LK_CHECK(scan_.read(&lease.claims, Scan::Depth::kLateWriters));
   if (scan_.empty()) return std::nullopt;
@@ -153,7 +152,7 @@ Result<void> Mirror::show_held() {
         lease = found == nullptr ? std::nullopt : std::optional(*found);
         return false;
       }));
-      // Where another tool was first both hold it already: the next look records that.
+      // If another tool was first, both hold it already: the next scan records that.
       if (lease) LK_CHECK(publisher_.publish(*lease));
     }
   }

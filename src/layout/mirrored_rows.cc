@@ -5,12 +5,12 @@
 namespace lockkeeper::layout {
 namespace {
 
-// What else of the lease is shown in the same source, and by its own words.
+// The lease's other artefacts in the same source.
 Result<std::vector<std::string>> along(core::State& state, const Layout& layout,
                                        const std::string& artefact, const core::Lease& lease) {
   std::vector<std::string> found;
   const std::string source = source_of(artefact);
-  if (source == artefact) return found;  // it holds nothing else
+  if (source == artefact) return found;  // the source holds nothing else
   for (const std::string& place : lease.mirrored_at) {
     const auto [id, other] = split_place(place);
     if (id != layout.id() || source_of(other) != source) continue;
@@ -87,7 +87,7 @@ Result<Turn> take_turn(core::State& state, const Layout& layout, const std::stri
   std::string identity = layout.identity(lease, artefact);
   for (const core::MirrorArtefact& row : rows) {
     if (!row.live || there == nullptr || row.identity != there->identity) continue;
-    turn.what = Turn::kShown;  // by what another of ours shows
+    turn.what = Turn::kShown;  // by the artefact of another lease of ours
     identity = row.identity;
   }
   turn.terms.replaces = {identity};

@@ -41,7 +41,7 @@ json to_json(const LayoutEntry& entry) {
                  {"mode", layout_mode_name(entry.mode)},
                  {"options", entry.options},
                  {"ignored", entry.ignored}};
-  // One of the settings, as it was when last seen: what it left is taken back when it is no more.
+  // A layout of the settings as it was last seen: if it disappears, its artefacts are removed.
   if (!entry.origin.file.empty()) object["settings"] = entry.origin.file;
   if (entry.pending) object["pending"] = true;
   return object;
@@ -86,7 +86,7 @@ Result<std::vector<LayoutEntry>> registered(const realm::Realm& realm) {
   return entries;
 }
 
-// Under the store's gate, so that two who register at once do not lose one another.
+// Under the store's gate, so that two processes that register at once do not lose a change.
 Result<void> change(LockTable& table,
                     const std::function<Result<bool>(std::vector<LayoutEntry>&)>& edit) {
   const realm::Realm& realm = table.realm();
@@ -103,7 +103,7 @@ Result<void> change(LockTable& table,
   return {};
 }
 
-// Of the settings, as against registered?
+// Does it come from the settings, or was it registered?
 bool from_settings(const LayoutEntry& entry) {
   return !entry.origin.file.empty();
 }
@@ -114,7 +114,7 @@ const LayoutEntry* find_same(const std::vector<LayoutEntry>& entries, const Layo
   return found == entries.end() ? nullptr : &*found;
 }
 
-// Was it switched off by one who died before all was taken away?
+// Was it switched off by a process that died before it removed everything?
 Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
   bool left = false;
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
@@ -212,7 +212,7 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
     if (known == all.end()) {
       if (!from_settings(entry)) all.push_back(entry);
     } else {
-      known->ignored = entry.ignored;  // the settings say what it is, people what to pass over
+      known->ignored = entry.ignored;  // what to skip is not in the settings
     }
   }
   return all;

@@ -22,8 +22,8 @@ std::string code_of(int error) {
   return errno_error(error, "").message.substr(2);
 }
 
-// nullopt: there is no such file. A pipe in its place must not make every command hang, and a
-// symlink in a repository must not make us print a line of some other file.
+// nullopt: no such file. A pipe in its place must not make every command hang, and a symlink in a
+// repository must not make us print a line of another file.
 Result<std::optional<std::string>> config_text(const std::string& file, bool follow) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
   const Fd fd(::open(file.c_str(), flags));
@@ -73,8 +73,8 @@ std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env)
   return files;
 }
 
-// A default longer than the longest is an error where one file says both. Where two files do, the
-// narrower bound holds: a user's taste must not make a repository unusable.
+// A default longer than the longest is an error if one file says both. If they come from two files,
+// the narrower bound holds: a user's setting must not make a repository unusable.
 Result<void> reconcile(Settings& settings) {
   auto& length = settings.lease_default_ms;
   const auto& longest = settings.lease_longest_ms;
@@ -97,8 +97,8 @@ Result<void> reconcile(Settings& settings) {
   return {};
 }
 
-// Requests come with symlinks resolved and existing names taken literally, so a rule must be read
-// in the same way or it would not meet them. What the disk cannot tell stays as written.
+// Requests have symlinks resolved and existing names taken literally, so a rule must be read in the
+// same way to match them. What the disk does not know stays as written.
 Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
   ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
   for (const auto& path : raw.paths) {
@@ -166,7 +166,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   for (const ConfigFile& file : config_files(realm, env)) {
     auto text = config_text(file.path, file.follow);
     if (!text) {
-      // Somebody else's store is somebody else's, not a bad setting.
+      // Another user's store is not a bad setting.
       const auto store = check_store(realm);
       return fail(store ? std::move(text.error()) : store.error());
     }

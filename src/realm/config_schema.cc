@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "realm/identity.h"
 
-// toml++ 3.3 is sure of things that are not true of every text: its parser asserts that a key
-// begins behind "[" (with NDEBUG clang may assume it), and its search for blanks calls U+00E9
-// unreachable. Without these it goes on to its own message.
+// toml++ 3.3 assumes things that are not true of every text: its parser asserts that a key begins
+// after "[" (with NDEBUG clang may rely on it), and its search for blanks calls U+00E9 unreachable.
+// Without these it reaches its own error message.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
@@ -363,7 +363,7 @@ Result<void> Schema::agents_of(const toml::node& node, const std::string& key, s
   return {};
 }
 
-// kind, root and mode; every other key is the kind's own option, which it checks itself.
+// kind, root and mode. Every other key is an option of the kind, which checks it itself.
 Result<void> Schema::layout_entry(const toml::table& table) {
   LayoutSetting entry;
   entry.origin = origin(table);

@@ -92,7 +92,7 @@ class Walk {
       return begin_pattern(step);
     }
     if (!there) {
-      if (missing_ == 0) missing_ = 1;  // the file in the way is counted as existing no more
+      if (missing_ == 0) missing_ = 1;  // the file in the way counts as missing
       add_missing(step.name);
       return {};
     }
@@ -150,7 +150,7 @@ class Walk {
     return fail(errno_error(error, "cannot look at " + path, Code::kFailed));
   }
 
-  // A disk may keep a name in the other Unicode form than the one typed (macOS archives do).
+  // A disk may store a name in another Unicode form than was typed (macOS archives do).
   Result<bool> try_other_spellings(std::string& name, struct stat& info) {
     for (const bool composed : {true, false}) {
       const auto other = respelled(name, composed);

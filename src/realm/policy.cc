@@ -21,8 +21,8 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Err
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-// Requests come with symlinks resolved and existing names taken literally, so a pattern must be
-// read in the same way or it would not meet them. What the disk cannot tell stays as written.
+// Requests have symlinks resolved and existing names taken literally, so a pattern must be read in
+// the same way to match them. What the disk does not know stays as written.
 Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
                                     const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;
@@ -58,7 +58,7 @@ bool is_for(const PolicyRule& rule, std::string_view agent) {
          });
 }
 
-// Without a resource of its own a pattern speaks of keys that are never globs themselves.
+// A pattern without a resource is about keys that are never globs themselves.
 bool matches_key(const PolicyPattern& pattern, const key::Resource& resource) {
   return !resource.is_path() && matches_text(pattern.text, resource.text());
 }

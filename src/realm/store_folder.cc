@@ -1,4 +1,4 @@
-// The store's folder is looked at before it is trusted.
+// Checks the store's folder before it is trusted.
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
