@@ -318,7 +318,7 @@ TEST_F(CoordLayoutTest, ManyFilesAreWrittenAtOnce) {
 }
 
 // What else the lease holds may be shown by another of ours, in whose words the table has it.
-TEST_F(CoordLayoutTest, A15_NothingIsWrittenThatTheTableHasInOtherWords) {
+TEST_F(CoordLayoutTest, NothingIsWrittenThatTheTableHasInOtherWords) {
   const core::Lease ours = lease({"a", "b", "c"});
   const std::string a = kProject + "#" + in_repo("a");
   const std::string b = kProject + "#" + in_repo("b");
