@@ -1,4 +1,4 @@
-// Rule 6: a request that would wait for ever is refused, and only that.
+// Rule 6: a request that would wait forever is refused, and no other.
 #include "core/deadlock.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Other tools' locks and our shown leases, found again by their source and by nothing like it.
+// Other tools' locks and our mirrored leases, found again by their source and by nothing like it.
 #include "core/foreign.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What a decision depends on, where others may commit meanwhile: a grant on all that was looked at,
-// a place in the queue on what stands before it and on who waits for whom, a refusal on nothing.
+// What a decision depends on, where others may commit meanwhile: a grant on all that was read,
+// a place in the queue on what is before it and on the waits of others, a refusal on nothing.
 #include <algorithm>
 
 #include "core/testing.h"
@@ -173,7 +173,7 @@ TEST_P(Guards, L5TwoThatCloseACycleTogetherDoNotBothWait) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("b")})), Outcome::kDeadlock);
 }
 
-// What stands in its own way is the first edge of a cycle, too.
+// Its own conflicts are the first edge of a cycle, too.
 TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheCycle) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kAnn, {x("a")});

@@ -18,7 +18,7 @@ const Owner kBob{"bob", ""};
 
 class ShownLeases : public OnBothFlavours {
  protected:
-  // The lease is shown as these from now on.
+  // These artefacts mirror the lease from now on.
   void show(const Lease& lease, const std::vector<std::string>& artefacts,
             const std::string& identity) {
     std::vector<MirrorArtefact> rows;

@@ -119,7 +119,7 @@ TEST(StoreFolder, another_users_store_is_a_clear_error) {
            looked.error().message.find("belongs to root") != std::string::npos &&
            looked.error().hint.find("core.sharedRepository") != std::string::npos;
   }));
-  // A mode that lets everybody in is no invitation: the store might be a trap.
+  // A mode that lets everybody in does not make it safe: the store might be a trap.
   ASSERT_EQ(::chmod(realm.store_folder.c_str(), 0777), 0);
   EXPECT_TRUE(as_nobody([&] { return !check_store(realm); }));
   Realm shared = realm;

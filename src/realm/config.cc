@@ -76,24 +76,23 @@ std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env)
 // A default longer than the longest is an error if one file says both. If they come from two files,
 // the narrower bound holds: a user's setting must not make a repository unusable.
 Result<void> reconcile(Settings& settings) {
-  auto& length = settings.lease_default_ms;
+  auto& ttl = settings.lease_default_ms;
   const auto& longest = settings.lease_longest_ms;
   const auto& endless = settings.lease_endless;
-  if (length.value == kNoEnd && !endless.value) {
-    if (length.origin.file == endless.origin.file) {
-      return fail(config_error(length.origin, "lease.default", "\"none\"",
+  if (ttl.value == kNoEnd && !endless.value) {
+    if (ttl.origin.file == endless.origin.file) {
+      return fail(config_error(ttl.origin, "lease.default", "\"none\"",
                                "a ttl, because lease.endless is false"));
     }
-    length = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
+    ttl = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
   }
-  const bool too_long =
-      longest.value != kNoEnd && length.value != kNoEnd && length.value > longest.value;
+  const bool too_long = longest.value != kNoEnd && ttl.value != kNoEnd && ttl.value > longest.value;
   if (!too_long) return {};
-  if (!length.origin.file.empty() && length.origin.file == longest.origin.file) {
-    return fail(config_error(length.origin, "lease.default", format_duration(length.value),
+  if (!ttl.origin.file.empty() && ttl.origin.file == longest.origin.file) {
+    return fail(config_error(ttl.origin, "lease.default", format_duration(ttl.value),
                              "at most lease.longest, which is " + format_duration(longest.value)));
   }
-  length = longest;
+  ttl = longest;
   return {};
 }
 
@@ -189,7 +188,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   return settings;
 }
 
-Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms) {
+Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms) {
   const std::int64_t ms = asked_ms.value_or(settings.lease_default_ms.value);
   const auto& longest = settings.lease_longest_ms;
   if (ms == kNoEnd) {

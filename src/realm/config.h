@@ -111,7 +111,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env);
 // The ttl of a lease for which `asked_ms` was requested (kNoEnd: endless; nullopt: the default).
 // invalid_input: not above 0. limit_exceeded: beyond lease.longest. operation_not_permitted:
 // endless although lease.endless is false. The last two name the setting's origin.
-Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms);
+Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms);
 
 // May this agent lock this, according to [[protect]] and [[policy]]? operation_not_permitted names
 // the rule's pattern, file, line and reason.

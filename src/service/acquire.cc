@@ -36,7 +36,7 @@ Result<core::AcquireRequest> Locks::request(const AcquireCommand& command,
     request.claims.push_back({std::move(resource), command.wanted.mode, 0});
   }
   request.terms = command.terms;
-  LK_ASSIGN(request.terms.ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
+  LK_ASSIGN(request.terms.ttl_ms, realm::lease_ttl(table_.settings(), command.ttl_ms));
   request.attachment = command.attachment;
   if (command.attach_pid) {
     LK_ASSIGN(request.attachment, attachment_of(*command.attach_pid));

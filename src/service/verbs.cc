@@ -239,7 +239,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   if (resolved.resources.empty() && named.empty() && !command.all) return nothing_named("renew");
   std::optional<std::int64_t> ttl_ms;
   if (command.ttl_ms) {
-    LK_ASSIGN(ttl_ms, realm::lease_length(table_.settings(), command.ttl_ms));
+    LK_ASSIGN(ttl_ms, realm::lease_ttl(table_.settings(), command.ttl_ms));
   }
   std::vector<core::Lease> renewed;
   LK_CHECK(write([&](core::Table& table) -> Result<bool> {

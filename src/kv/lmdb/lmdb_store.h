@@ -1,12 +1,12 @@
 // The embedded store: LMDB behind a gate of our own, any number of processes, no daemon. See
 // docs/internals/store.md for the formats, the measurements and what is not detected.
 //
-// Thread safety: as kv::Store says. One thread has at most one transaction open at a time: a second
-// one could wait for ever for the first.
+// Thread safety: as kv::Store. A thread may have one transaction open at a time: a second could
+// wait forever for the first.
 //
-// Fork: a child may go on using a store that it inherited; it opens its own descriptions at the
-// next begin(). A transaction that was open at the fork belongs to the parent; in the child it can
-// only be destroyed.
+// Fork: a child may use a store that it inherited; it opens its own descriptions at the next
+// begin(). A transaction that was open at the fork belongs to the parent. The child can only
+// destroy it.
 #pragma once
 
 #include <atomic>

@@ -75,7 +75,7 @@ class LmdbTxn final : public Txn {
   Budget left() const override { return {}; }
   Result<CommitResult> commit() override;
 
-  // The ledger of the first transaction of a new file.
+  // Starts a new file with this ledger.
   void found(const Ledger& ledger) { ledger_ = ledger, first_ = true, wrote_ = true; }
   // Recorded with the commit; for migrations.
   void set_schema(std::uint32_t schema) { schema_ = schema, wrote_ = true; }

@@ -99,7 +99,7 @@ class MemoryStore final : public Store {
   std::uint64_t serving_ = 0;
   bool writing_ = false;
   std::size_t readers_ = 0;
-  std::vector<std::thread::id> inside_;  // who has one open or waits for it
+  std::vector<std::thread::id> inside_;  // threads that have one open or wait for it
 };
 
 }  // namespace lockkeeper::kv
