@@ -31,8 +31,7 @@ class SystemClock final : public Clock {
 std::string format_time(std::int64_t wall_ms);
 
 // Reads what format_time writes, with or without milliseconds, or with a numeric zone offset.
-// invalid_input: anything else, such as a time without a zone, which would mean another moment on
-// another machine.
+// invalid_input: anything else. A time without a zone means another moment on another machine.
 Result<std::int64_t> parse_time(std::string_view text);
 
 // "300ms", "90s", "20m", "2h", "1h30m", "0", days as "2d". `none` gives kNoEnd where allowed.

@@ -1,6 +1,5 @@
 // Are the table's rows consistent? Reads everything, changes nothing, and says in words what is
 // wrong. `doctor` uses it, and the simulator after every step. It checks that:
-//
 //   - every lease has its claims, its due row, its place under its parent and its share of the
 //     agent's counter;
 //   - every waiter has its claims, and its place under a blocker that exists and conflicts with it,
@@ -9,9 +8,7 @@
 //   - no two leases conflict (I1), unless they belong to one owner, to a parent and its child, or
 //     to a session and its subagent;
 //   - layouts are as audit_layouts.h says.
-//
-// Cost: linear in the rows. One pass, plus one probe of each claim's ancestors for exclusion. About
-// 100 bytes of memory for each row of a lease or a waiter.
+// Cost: linear in the rows. About 100 bytes of memory for each row of a lease or a waiter.
 #pragma once
 
 #include <cstddef>

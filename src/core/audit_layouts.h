@@ -1,11 +1,7 @@
 // The part of the audit (audit.h) that is about layouts: foreign locks (foreign.h) and mirrored
-// leases (mirrored.h). It checks that:
-//
-//   - every foreign lease is known under its artefact and the other way round, unless its own time
-//     has ended;
-//   - every place where a lease is mirrored has its row;
-//   - every such row belongs to a lease that is mirrored there, or to one whose artefacts are still
-//     to be removed.
+// leases (mirrored.h). Every foreign lease is known under its artefact and the other way round,
+// unless its own time has ended. Every place where a lease is mirrored has its row. Every such row
+// belongs to a lease that is mirrored there, or to one whose artefacts are still to be removed.
 #pragma once
 
 #include <functional>

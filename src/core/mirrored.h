@@ -48,9 +48,6 @@ Result<std::vector<MirrorArtefact>> artefacts_to_remove(
 Result<bool> any_to_remove(State& state);
 // They are gone from the disk, or now mirror other leases.
 Result<void> forget_mirrored(State& state, const std::vector<MirrorArtefact>& mirrored);
-inline Result<void> forget_mirrored(State& state, const MirrorArtefact& mirrored) {
-  return forget_mirrored(state, std::vector<MirrorArtefact>{mirrored});
-}
 // The artefact is about to mirror another of the leases that are recorded for it.
 Result<void> mirror_as(State& state, const MirrorArtefact& mirrored, const std::string& identity);
 

@@ -52,7 +52,7 @@ class ShownLeases : public OnBothFlavours {
     return read([](State& state) { return artefacts_to_remove(state, 100); });
   }
   void forget(const MirrorArtefact& shown) {
-    change([&](Table& table) { return forget_mirrored(table.state(), shown); });
+    change([&](Table& table) { return forget_mirrored(table.state(), {shown}); });
   }
 };
 

@@ -122,8 +122,7 @@ bool covers(const Resource& outer, const Resource& inner);
 
 // Does everything that overlaps `inner` overlap `outer` too? "Is a conflict with `inner` impossible
 // while `outer` is held?" Stricter than covers() because of the addition: `a/*` covers the name
-// `a/b`, yet `a/b/c` overlaps `a/b` and not `a/*`. May say no although the answer is yes, never the
-// reverse.
+// `a/b`, yet `a/b/c` overlaps `a/b` and not `a/*`. Never says yes if the answer is no.
 bool subsumes(const Resource& outer, const Resource& inner);
 
 }  // namespace lockkeeper::key

@@ -10,7 +10,6 @@
 namespace lockkeeper::layout {
 namespace {
 
-// A row and the lease it mirrors.
 struct Recorded {
   core::MirrorArtefact row;
   core::Owner owner;

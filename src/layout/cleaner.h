@@ -26,8 +26,7 @@ Result<void> refresh(LockTable& table, const OpenLayouts& layouts,
 Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts, const core::Lease& lease);
 
 enum class OnError { kFail, kSkip };
-// Removes these artefacts of a layout, live or not, and forgets their rows. REQUIRES:
-// lock_layouts().
+// Removes these artefacts, live or not, and forgets their rows. REQUIRES: lock_layouts().
 Result<void> unmirror(LockTable& table, Layout& layout,
                       const std::vector<core::MirrorArtefact>& rows, OnError on_error);
 // The layout mirrors less from now on: removes what it mirrored before. If it is switched off, the

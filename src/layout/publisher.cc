@@ -40,8 +40,7 @@ struct Again {  // what to show again
   PublishTerms terms;
 };
 
-// REQUIRES: lock_layouts(). Nothing: it is there, or over, or another tool's is in its place, or it
-// should not be shown.
+// REQUIRES: lock_layouts(). Nothing: it is there, or over, or replaced by another tool's.
 Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
                                     const core::MirrorArtefact& missing, const OnDisk& disk) {
   LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
@@ -70,7 +69,7 @@ Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
   if (taken) return std::nullopt;
   const Artefacts wanted = layout.artefacts(lease);
   if (std::ranges::find(wanted.names, missing.artefact) == wanted.names.end()) {
-    LK_CHECK(core::forget_mirrored(table.state(), *row));  // its layout's root is gone, say
+    LK_CHECK(core::forget_mirrored(table.state(), {*row}));  // such as: its root is gone
     return std::nullopt;
   }
   LK_ASSIGN(Turn turn, take_turn(table.state(), layout, missing.artefact, lease, there));
@@ -230,8 +229,7 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
     if (is_done(published)) return std::nullopt;
     LK_ASSIGN(prepared, layout.is_prepared(plan.lease, plan.artefact));
   }
-  // Another lease of ours is mirrored there, or another process published it, or what was prepared
-  // is gone.
+  // Another lease of ours is there, or another process published it, or what was prepared is gone.
   if (!prepared) published = publish_anew(lease, plan);
   if (is_done(published)) return std::nullopt;
   if (!published) return fail(with_layout(std::move(published.error()), layout));

@@ -274,9 +274,8 @@ Result<void> Schema::prefixes(const toml::node& node) {
   std::vector<std::string> names;
   for (const auto& text : *given) {
     if (!is_word(text.value)) {
-      return fail(
-          config_error(text.origin, "keys.prefixes", quote(text.value, 60),
-                       "names of lower-case letters, digits, '-' and '_', such as \"team\""));
+      return fail(config_error(text.origin, "keys.prefixes", quote(text.value, 60),
+                               "lower-case letters, digits, '-' and '_', such as \"team\""));
     }
     if (!contains(names, text.value)) names.push_back(text.value);
   }
@@ -290,9 +289,8 @@ Result<void> Schema::purposes(const toml::node& node) {
   std::vector<std::string> names = {"pause"};  // reserved, so always known
   for (const auto& text : *given) {
     if (!is_word(text.value)) {
-      return fail(
-          config_error(text.origin, "keys.feature_purposes", quote(text.value, 60),
-                       "names of lower-case letters, digits, '-' and '_', such as \"schema\""));
+      return fail(config_error(text.origin, "keys.feature_purposes", quote(text.value, 60),
+                               "lower-case letters, digits, '-' and '_', such as \"schema\""));
     }
     if (!contains(names, text.value)) names.push_back(text.value);
   }
@@ -427,8 +425,7 @@ Result<void> Schema::policy_key(const toml::key& key, const toml::node& node, Ra
   if (name == "agents") {
     LK_CHECK(agents_of(node, "policy.agents", kPolicyAgentsMax, rule.agents));
     if (!rule.agents.empty()) return {};
-    return bad(node, "policy.agents",
-               "at least one name; without this key the rule is for everybody");
+    return bad(node, "policy.agents", "at least one name; omit the key for everybody");
   }
   if (name == "reason") return reason_of(node, "policy.reason", rule.reason);
   if (name == "allow") {

@@ -48,8 +48,7 @@ Result<Identity> find_identity(const IdentityRequest& request);
 Result<void> check_agent_name(std::string_view name, std::string_view what);
 Result<void> check_session_name(std::string_view name, std::string_view what);
 
-// Is `session` a subagent, at any depth, of `ancestor`? A session is not its own subagent, and ""
-// has none.
+// Is `session` a subagent, at any depth, of `ancestor`? Not of itself, and never of "".
 bool is_subagent_of(std::string_view session, std::string_view ancestor);
 
 }  // namespace lockkeeper::realm

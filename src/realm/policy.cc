@@ -21,8 +21,7 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Err
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-// Requests have symlinks resolved and existing names taken literally, so a pattern must be read in
-// the same way to match them. What the disk does not know stays as written.
+// Read like a request: symlinks resolved, existing names literal. See also protect rules, config.cc.
 Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
                                     const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;

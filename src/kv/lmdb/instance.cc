@@ -334,8 +334,7 @@ Result<void> Instance::extend(std::uint64_t pages) {
 
 namespace {
 
-// Each write copies its path and may split it. All writes together need no more than the tree and
-// what is new.
+// Each write copies its path and may split it; together no more than the tree and what is new.
 std::uint64_t pages_for(const MDB_stat& rows, const CommitHooks::Demand& demand,
                         std::uint64_t page) {
   const std::uint64_t by_writes = demand.writes * (2 * std::uint64_t{rows.ms_depth} + 2);

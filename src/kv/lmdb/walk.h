@@ -30,8 +30,7 @@ Result<Verified> verify_file(int fd, const std::string& path, const DataFacts& f
 // Calls `keep` for each row with a good checksum. First come the rows in leaf pages that the tree
 // does not reach and the free list does not name: a part of the tree was cut off, and a key may
 // come more than once. Then come the rows that the tree reaches, with `live` set. If neither meta
-// page is good there is no tree and no free list, and every leaf page counts as cut off, including
-// old copies.
+// page is good there is no tree, and every leaf page counts as cut off, including old copies.
 struct Salvaged {
   std::string_view key;
   Record record;
