@@ -293,7 +293,7 @@ TEST_F(Config, the_default_fits_the_longest) {
   EXPECT_EQ(loaded().lease_default_ms.value, 3'600'000);
 }
 
-TEST_F(Config, lease_lengths_are_checked) {
+TEST_F(Config, lease_ttls_are_checked) {
   Settings settings = loaded();
   EXPECT_EQ(lease_ttl(settings, std::nullopt).value(), 3'600'000);
   EXPECT_EQ(lease_ttl(settings, 5'000).value(), 5'000);

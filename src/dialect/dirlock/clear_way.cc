@@ -93,7 +93,7 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
   if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
     // Of ours the table knows it better than a pid and the clock (I6).
     const auto lives = [&](const core::Lease& lease) {
-      return mirror_place().table.probe(lease.attachment) != core::Alive::kDead;
+      return shown_place().table.probe(lease.attachment) != core::Alive::kDead;
     };
     if (std::ranges::any_of(ours, lives)) {
       say_(held_line(record.pid, judged.start_ms, wall_ms()));
@@ -125,7 +125,7 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
 // The live leases of ours that this lock file shows.
 Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
-            layout::leases_mirrored_as(mirror_place().table, entry_.id(), name_));
+            layout::leases_mirrored_as(shown_place().table, entry_.id(), name_));
   std::vector<core::Lease> leases;
   for (const layout::MirroredLease& each : mirrored) {
     if (each.live && each.identity == record.identity()) leases.push_back(each.lease);
@@ -146,7 +146,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
     return {};
   };
   for (const core::Lease& lease : shown) command.lease_ids.push_back(lease.id.text());
-  LK_CHECK(end(mirror_place()));
+  LK_CHECK(end(shown_place()));
   if (!repository_) return {};
   command.lease_ids.clear();
   layout::LockTable& machine = machine_->table;
@@ -164,7 +164,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
 
 // Another tool's lock was cleared although its holder may live.
 Result<void> Guard::record_break(const LockRecord& record) {
-  Place& place = mirror_place();
+  Place& place = shown_place();
   core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
   return layout::record_removed_foreign(
       place.table, {entry_.id(), name_, std::move(holder), {request_.folder}},

@@ -104,7 +104,7 @@ class Guard {
 
   std::int64_t wall_ms() const { return runtime_.clock->now().wall_ms; }
   std::int64_t mono_ms() const { return runtime_.clock->now().mono_ms; }
-  Place& mirror_place() { return repository_ ? *repository_ : *machine_; }
+  Place& shown_place() { return repository_ ? *repository_ : *machine_; }
 
   const layout::Runtime& runtime_;
   GuardRequest request_;  // its folder physical
