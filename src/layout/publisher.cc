@@ -238,8 +238,7 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
   return first != nullptr ? first->lock : unknown_lock(layout, plan.artefact);
 }
 
-// REQUIRES: lock_layouts(). Also kDone if the lease has ended meanwhile: what is prepared is removed
-// with its row.
+// REQUIRES: lock_layouts(). Also kDone if the lease has ended: what is prepared goes with its row.
 Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& plan) {
   Layout& layout = *plan.layout;
   LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(plan.artefact)));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "layout/publisher.h"
-#include "layout/test_layout.h"
+#include "layout/test_fixture.h"
 
 namespace lockkeeper::layout {
 namespace {

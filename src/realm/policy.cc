@@ -21,7 +21,7 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Err
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-// Read like a request: symlinks resolved, existing names literal. See also protect rules, config.cc.
+// Read like a request: symlinks resolved, existing names literal.
 Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
                                     const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;

@@ -34,8 +34,8 @@ bool is_gone(const std::string& folder) {
   return ::lstat(folder.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-// Read from the disk again, because modes and owner may have changed. The worktree may be gone while
-// the repository, which has the store, is still there.
+// Read from the disk again, because modes and owner may have changed. The worktree may be gone, but
+// the repository, which has the store, still be there.
 Realm find_again(const std::string& root, const std::string& store, const Environment& env) {
   for (const std::string& place : {root, parent_path(store)}) {
     auto found = find_realm({.explicit_dir = place, .resources = {}, .cwd = place, .env = env});
