@@ -101,7 +101,7 @@ TEST_F(Policy, AListIsAllThatItsAgentsMayLock) {
 TEST_F(Policy, AnEmptyListAllowsNothing) {
   shared("[[policy]]\nagents = [\"reviewer\"]\nallow = []\n");
   std::string hint;
-  EXPECT_THAT(refusal("reviewer", "a", &hint), HasSubstr("is not among what"));
+  EXPECT_THAT(refusal("reviewer", "a", &hint), HasSubstr("is not something that"));
   EXPECT_THAT(hint, HasSubstr("nothing"));
   EXPECT_EQ(refusal("writer", "a"), "");
 }
