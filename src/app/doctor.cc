@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/audit.h"
-#include "core/mend.h"
+#include "core/rebuild.h"
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "layout/check.h"
@@ -31,7 +31,7 @@ class Doctor {
     if (!realm) return finish();
     look_at_settings(*realm);
     look_at_identity();
-    look_at_store(*realm, repair);
+    check_store(*realm, repair);
     if (!first_) look_at_layouts();
     return finish();
   }
@@ -87,8 +87,8 @@ class Doctor {
     good("identity", who.agent + ", " + session + " (" + who.source + ")");
   }
 
-  void look_at_store(const realm::Realm& realm, bool repair) {
-    const auto state = realm::look_at_store(realm);
+  void check_store(const realm::Realm& realm, bool repair) {
+    const auto state = realm::check_store(realm);
     if (!state) return bad("store", state.error());
     if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
     auto options = wiring::embedded_options(context_.runtime(), {realm, durability_, false});
@@ -122,7 +122,7 @@ class Doctor {
     for (const kv::Finding& finding : report->findings) {
       if (finding.broken) {
         const std::string next =
-            finding.next.empty() ? "run: lockkeeper doctor --repair" : finding.next;
+            finding.hint.empty() ? "run: lockkeeper doctor --repair" : finding.hint;
         bad("store", {Code::kStoreCorrupt, finding.what, next});
       } else {
         good("store", finding.what);
@@ -183,32 +183,32 @@ class Doctor {
       bad("repair", repaired.error());
       return false;
     }
-    auto mended = mend_table(options);
-    if (!mended) {
-      bad("repair", mended.error());
+    auto rebuilt = rebuild_table(options);
+    if (!rebuilt) {
+      bad("repair", rebuilt.error());
       return false;
     }
     good("repair", std::to_string(repaired->kept_rows) + " rows kept, " +
                        std::to_string(repaired->damaged_rows) + " damaged, " +
-                       std::to_string(mended->leases) + " leases whole, " +
-                       std::to_string(mended->waiters_dropped) + " waiters must ask again");
+                       std::to_string(rebuilt->leases) + " leases whole, " +
+                       std::to_string(rebuilt->waiters_dropped) + " waiters must ask again");
     for (const std::string& file : repaired->kept_files) good("repair", "kept aside: " + file);
-    for (const std::string& lock : mended->locks_lost) {
+    for (const std::string& lock : rebuilt->locks_lost) {
       good("repair", "no longer locked, its holder could not be read: " + lock);
     }
     json_["repair"] = {
-        {"rows_kept", repaired->kept_rows}, {"rows_damaged", repaired->damaged_rows},
-        {"leases", mended->leases},         {"waiters_dropped", mended->waiters_dropped},
-        {"locks_lost", mended->locks_lost}, {"kept_files", repaired->kept_files}};
+        {"rows_kept", repaired->kept_rows},  {"rows_damaged", repaired->damaged_rows},
+        {"leases", rebuilt->leases},         {"waiters_dropped", rebuilt->waiters_dropped},
+        {"locks_lost", rebuilt->locks_lost}, {"kept_files", repaired->kept_files}};
     return true;
   }
 
-  Result<core::Mended> mend_table(const kv::LmdbOptions& options) {
+  Result<core::RebuildReport> rebuild_table(const kv::LmdbOptions& options) {
     LK_ASSIGN(const std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(options));
     LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kWrite));
-    LK_ASSIGN(core::Mended mended, core::mend(*txn, table_context(*store)));
+    LK_ASSIGN(core::RebuildReport rebuilt, core::rebuild(*txn, table_context(*store)));
     LK_CHECK(txn->commit());
-    return mended;
+    return rebuilt;
   }
 
   cli::VerbContext& context_;

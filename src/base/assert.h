@@ -1,6 +1,5 @@
 // LOCKKEEPER_ASSERT states what must be true whatever the input: a failure is our bug. It stays on
-// in release: a lock manager that goes on in a state it does not understand grants what it must
-// not.
+// in release builds, because a lock manager in an unknown state grants what it must not.
 #pragma once
 
 namespace lockkeeper {

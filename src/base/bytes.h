@@ -1,6 +1,6 @@
-// Bytes in keys and records. Keys use big-endian integers so that byte order is number order;
-// records use a tagless little format: varints and length-prefixed strings, written and read in the
-// same order by one pair of functions per record.
+// Bytes in keys and records. Keys use big-endian integers, so that byte order is number order.
+// Records use a small format without tags: varints and length-prefixed strings. One pair of
+// functions per record writes and reads them in the same order.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class RecordWriter {
   std::size_t size_ = 0;  // written
 };
 
-// Reads what RecordWriter wrote. A read past the end or a malformed varint sets failed() and yields
+// Reads what RecordWriter wrote. A read past the end or a malformed varint sets failed() and gives
 // zero or empty; the caller checks once at the end. Never reads outside `bytes` (I10).
 class RecordReader {
  public:

@@ -1,5 +1,5 @@
-// Time as the product sees it. Leases are measured on the monotonic clock of one boot, because the
-// wall clock jumps (I6 "never early"); the wall clock is for display and for log queries.
+// Time as the product sees it. Leases use the monotonic clock of one boot, because the wall clock
+// jumps (I6 "never early"). The wall clock is for display and for log queries.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Now {
   std::int64_t wall_ms = 0;  // unix time
 };
 
-// The seam for tests: everything that needs the time is handed a Clock (or a Now) by main.
+// The seam for tests: main gives a Clock (or a Now) to everything that needs the time.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -30,8 +30,8 @@ class SystemClock final : public Clock {
 // RFC 3339, UTC, milliseconds: "2026-01-17T15:30:00.000Z". Clamped to the years 0000 to 9999.
 std::string format_time(std::int64_t wall_ms);
 
-// Reads what format_time writes, also without milliseconds and with a numeric zone offset. A time
-// without a zone is refused: it would mean another moment on another machine. invalid_input else.
+// Reads what format_time writes, with or without milliseconds, or with a numeric zone offset.
+// invalid_input: anything else. A time without a zone means another moment on another machine.
 Result<std::int64_t> parse_time(std::string_view text);
 
 // "300ms", "90s", "20m", "2h", "1h30m", "0", days as "2d". `none` gives kNoEnd where allowed.

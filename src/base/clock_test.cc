@@ -75,7 +75,7 @@ TEST(ParseTime, refuses_the_rest_and_names_the_value) {
   }
 }
 
-TEST(ParseDuration, accepts_the_forms_of_the_contract) {
+TEST(ParseDuration, accepts_the_documented_forms) {
   const std::vector<std::pair<const char*, std::int64_t>> forms = {
       {"300ms", 300},
       {"90s", 90'000},

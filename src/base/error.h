@@ -1,6 +1,5 @@
-// Errors inside the house. The codes are part of the library's public face: lockkeeper/error.h has
-// them. Expected refusals (held, deadlock, …) are values of their own in core; they become an Error
-// only at a door.
+// Errors inside the product. lockkeeper/error.h has the codes, which are public. Expected refusals
+// (held, deadlock, …) are values in core; they become an Error only at the outside.
 #pragma once
 
 #include <lockkeeper/error.h>
@@ -37,9 +36,9 @@ Error errno_error(int errno_value, std::string_view what, Code fallback = Code::
 
 }  // namespace lockkeeper
 
-// `LK_ASSIGN(auto row, txn.get(key));` and `LK_CHECK(txn.put(key, value));` pass an error up. The
-// one control-flow macro pair of the house: std::expected has no operator for it.
-// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
+// `LK_ASSIGN(auto row, txn.get(key));` and `LK_CHECK(txn.put(key, value));` pass an error up. These
+// are our only control-flow macros: std::expected has no operator for it.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot be in parentheses.
 #define LK_CONCAT_IMPL(a, b) a##b
 #define LK_CONCAT(a, b) LK_CONCAT_IMPL(a, b)
 #define LK_ASSIGN_IMPL(result, declaration, expression)              \

@@ -11,32 +11,32 @@
 namespace lockkeeper {
 namespace {
 
-TEST(Codes, name_and_exit_status_are_the_contract) {
+TEST(Codes, names_and_exit_statuses_never_change) {
   struct Row {
     Code code;
     const char* name;
     int status;
   };
-  constexpr Row kContract[] = {{Code::kFailed, "failed", 1},
-                               {Code::kUsage, "usage", 64},
-                               {Code::kInvalidResource, "invalid_resource", 65},
-                               {Code::kInvalidInput, "invalid_input", 65},
-                               {Code::kNotFound, "not_found", 66},
-                               {Code::kStoreBusy, "store_busy", 69},
-                               {Code::kStoreUnavailable, "store_unavailable", 69},
-                               {Code::kStoreCorrupt, "store_corrupt", 69},
-                               {Code::kNoSpace, "no_space", 69},
-                               {Code::kUnknown, "unknown", 70},
-                               {Code::kLimitExceeded, "limit_exceeded", 73},
-                               {Code::kHeld, "held", 75},
-                               {Code::kDeadlock, "deadlock", 76},
-                               {Code::kOperationNotPermitted, "operation_not_permitted", 77},
-                               {Code::kNotOwner, "not_owner", 77},
-                               {Code::kInvalidConfig, "invalid_config", 78},
-                               {Code::kLost, "lost", 79},
-                               {Code::kTimeout, "timeout", 124}};
+  constexpr Row kCodes[] = {{Code::kFailed, "failed", 1},
+                            {Code::kUsage, "usage", 64},
+                            {Code::kInvalidResource, "invalid_resource", 65},
+                            {Code::kInvalidInput, "invalid_input", 65},
+                            {Code::kNotFound, "not_found", 66},
+                            {Code::kStoreBusy, "store_busy", 69},
+                            {Code::kStoreUnavailable, "store_unavailable", 69},
+                            {Code::kStoreCorrupt, "store_corrupt", 69},
+                            {Code::kNoSpace, "no_space", 69},
+                            {Code::kUnknown, "unknown", 70},
+                            {Code::kLimitExceeded, "limit_exceeded", 73},
+                            {Code::kHeld, "held", 75},
+                            {Code::kDeadlock, "deadlock", 76},
+                            {Code::kOperationNotPermitted, "operation_not_permitted", 77},
+                            {Code::kNotOwner, "not_owner", 77},
+                            {Code::kInvalidConfig, "invalid_config", 78},
+                            {Code::kLost, "lost", 79},
+                            {Code::kTimeout, "timeout", 124}};
   std::set<std::string> names;
-  for (const Row& row : kContract) {
+  for (const Row& row : kCodes) {
     EXPECT_EQ(code_name(row.code), row.name);
     EXPECT_EQ(exit_status(row.code), row.status);
     EXPECT_TRUE(names.insert(row.name).second) << row.name;

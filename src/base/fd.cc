@@ -66,8 +66,8 @@ bool write_all(int fd, std::string_view bytes) {
 
 namespace {
 
-// Of a temporary file beside `name`. A random part, because a pid is not unique: two containers may
-// share this folder.
+// The name of a temporary file beside `name`. It has a random part, because a pid is not unique:
+// two containers may share this folder.
 std::string temporary_beside(const std::string& name, bool alone) {
   if (alone) return name + ".new";
   std::string suffix;
@@ -130,11 +130,11 @@ Result<Fd> open_or_create(const std::string& path, unsigned mode) {
   // O_NONBLOCK: a pipe in the file's place must not hang us.
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   Fd fd;
-  // Again if it is deleted between the two attempts; whoever keeps deleting it is told.
+  // Tries again if it is deleted between the two attempts, but not forever.
   for (int attempt = 0; attempt < 3 && !fd; ++attempt) {
     fd = Fd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, mode));
     if (fd) {
-      // The umask must not narrow what a shared repository asks for.
+      // The umask must not narrow the mode of a shared repository.
       if (::fchmod(fd.get(), mode) != 0) return fail(errno_error(errno, path));
       return fd;
     }

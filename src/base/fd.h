@@ -34,19 +34,19 @@ class Fd {
   int fd_ = -1;
 };
 
-// The whole file, at most `limit` bytes (limit_exceeded beyond). not_found if there is none.
+// The whole file, at most `limit` bytes (limit_exceeded beyond). not_found: no such file.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
-// Writes all of it, also where it takes several calls; false: errno says why not.
+// Writes all bytes, with several calls if necessary. False: errno says why not.
 bool write_all(int fd, std::string_view bytes);
 
-// How a file is replaced. The umask has no say in it.
+// How a file is replaced. The umask does not matter.
 struct Replacing {
   unsigned mode = 0600;
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
-  // REQUIRES where true: nobody else replaces this file at the same time. Then the temporary file
-  // has always the same name, so that what a crash leaves behind is gone with the next replacement.
+  // REQUIRES if true: nobody else replaces this file at the same time. The temporary file then
+  // always has the same name, so that the next replacement removes what a crash left behind.
   bool alone = false;
 };
 
@@ -58,16 +58,15 @@ Result<void> replace_file_durably(const std::string& path, std::string_view cont
 int replace_durably_at(int folder, const std::string& name, std::string_view content,
                        const Replacing& how);
 
-// Takes the flock of an open file. 0, or errno's value; EWOULDBLOCK: somebody else has had it for
-// `wait_ms`.
+// Takes the flock of an open file. 0, or errno's value; EWOULDBLOCK: not free within `wait_ms`.
 int lock_exclusively(int fd, std::int64_t wait_ms);
 
-// Opens a regular file for reading and writing, creating it with exactly `mode` if there is none; a
-// symlink is refused. store_unavailable if it cannot be opened (no_space on a full disk),
-// store_corrupt if it is not a regular file.
+// Opens a regular file for reading and writing; creates it with exactly `mode` if there is none.
+// Refuses a symlink. store_unavailable: it cannot be opened (no_space on a full disk).
+// store_corrupt: it is not a regular file.
 Result<Fd> open_or_create(const std::string& path, unsigned mode);
 
-// Creates the folder (0700) and its missing parents; succeeds if it is there already.
+// Creates the folder (0700) and its missing parents. Success if it is already there.
 Result<void> make_folders(const std::string& path, unsigned mode = 0700);
 
 }  // namespace lockkeeper

@@ -72,7 +72,7 @@ std::unexpected<Error> Folder::failed(int errno_value, std::string_view doing,
 std::unexpected<Error> Folder::not_ours(std::string_view name, std::string_view what) const {
   const std::string path = name.empty() ? path_ : path_of(name);
   return fail(code(), quote(path) + " " + std::string(what),
-              kind_ == Kind::kShared ? "move it away; lockkeeper follows no symlink there"
+              kind_ == Kind::kShared ? "move it away; lockkeeper does not follow symlinks there"
                                      : "remove it, or name another folder: --output DIR");
 }
 
@@ -186,7 +186,7 @@ Result<void> Folder::make_folder(const std::string& name) const {
 
 Result<std::optional<Fd>> Folder::open_file(const std::string& name, int flags) const {
   LK_CHECK(check_name(name));
-  // Not blocking: a pipe in a file's place must not hold us up.
+  // Not blocking: a pipe in a file's place must not hang us.
   const auto open = [&] {
     constexpr int kAlways = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     return Fd(::openat(fd_.get(), name.c_str(), flags | kAlways, file_mode()));
@@ -288,13 +288,13 @@ Result<void> Folder::remove_all(const std::string& name) const {
 }
 
 Result<Fd> Folder::lock(const std::string& name, std::int64_t wait_ms) const {
-  // For reading: who may not write the file may lock it all the same.
+  // For reading: a process that may not write the file may still lock it.
   LK_ASSIGN(std::optional<Fd> file, open_file(name, O_RDONLY | O_CREAT));
   const int error = lock_exclusively(file->get(), wait_ms);
   if (error == 0) return std::move(*file);
   if (error != EWOULDBLOCK) return failed(error, "lock", name);
   return fail(Code::kStoreBusy,
-              "another lockkeeper has been writing behind " + quote(path_of(name)) + " for " +
+              "another lockkeeper has been writing " + quote(path_of(name)) + " for " +
                   std::to_string(wait_ms) + " ms",
               "try again");
 }

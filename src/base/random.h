@@ -1,7 +1,7 @@
-// Randomness as a seam: whoever draws a number is handed a Random, so that a simulator can replay
+// Randomness as a seam: code that draws a number is given a Random, so that a simulator can replay
 // a run from one printed seed.
 //
-// Thread safety: none; one Random per thread, or the caller's own lock. SystemRandom may be shared.
+// Thread safety: none; use one Random per thread, or a lock. SystemRandom may be shared.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Random {
   virtual std::uint64_t next() = 0;
 };
 
-// The kernel's generator: numbers that no other process can guess or repeat, also right after a
+// The kernel's generator: numbers that no other process can guess or repeat, even right after a
 // fork or in a restored virtual machine. Aborts if the kernel has none, which Linux rules out.
 class SystemRandom final : public Random {
  public:
@@ -26,7 +26,7 @@ class SystemRandom final : public Random {
 // Equal seeds give equal sequences on every machine (SplitMix64). Not for anything secret.
 class SeededRandom final : public Random {
  public:
-  // What each number adds to the seed: SeededRandom(seed + n * kStep) goes on behind n numbers.
+  // What each number adds to the seed: SeededRandom(seed + n * kStep) continues after n numbers.
   static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15U;
   explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() override;

@@ -1,4 +1,4 @@
-// SHA-256, for names that other tools make of it.
+// SHA-256, for names that other tools derive from it.
 #pragma once
 
 #include <string>

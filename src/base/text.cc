@@ -9,7 +9,7 @@
 namespace lockkeeper {
 namespace {
 
-// Beyond this no name of ours is meant; it also bounds the quadratic distance.
+// No name of ours is longer; it also bounds the quadratic distance.
 constexpr std::size_t kLongestWord = 64;
 
 struct Utf8Form {
@@ -193,7 +193,7 @@ std::optional<std::string> nearest(std::string_view word,
     if (candidate.empty() || candidate.size() > kLongestWord) continue;
     const std::size_t distance = edit_distance(word, candidate);
     const std::size_t allowed = std::max<std::size_t>(1, candidate.size() / 3);
-    // A word of one letter is one edit away from every other one: that is no likeness.
+    // A word of one letter is one edit away from every other one, so that means nothing.
     if (distance > allowed || distance >= std::max(word.size(), candidate.size())) continue;
     if (best && distance >= best_distance) continue;
     best = candidate;

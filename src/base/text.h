@@ -1,4 +1,4 @@
-// Text for messages: what a person or an agent reads, and what it can paste into a shell.
+// Text for messages: what a person or an agent reads or pastes into a shell.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ bool is_valid_utf8(std::string_view text);
 
 // Bytes of the well-formed character at the front; 0: there is none. REQUIRES: not empty
 std::size_t utf8_size(std::string_view text);
-// Is this a byte of a character of UTF-8 that is not its first?
+// Is this a byte of a UTF-8 character, but not its first?
 constexpr bool is_utf8_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
@@ -25,26 +25,26 @@ bool is_ascii(std::string_view text);
 
 // "a, b, c" with ", " between.
 std::string join(std::span<const std::string> words, std::string_view between);
-// "a, b and 3 more", if only two are to be named.
+// "a, b and 3 more", if only two should be named.
 std::string list_of(std::span<const std::string> words, std::size_t most = 20);
-// "1 agent", "2 agents"; `many` where an "s" alone does not do.
+// "1 agent", "2 agents"; `many` if the plural is not formed with "s".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
 
-// With '%' and `sign` as %25 and, say, %23; and back. Other codes are left as they are.
+// Writes '%' and `sign` as %25 and, say, %23; and back. Leaves other codes alone.
 std::string escape_sign(std::string_view text, char sign);
 std::string unescape_sign(std::string_view text, char sign);
 
-// `text` in double quotes for an error message: control characters and bytes that are not UTF-8
-// become \xNN, and what is longer than `limit` bytes is cut and ends in "…". Always valid UTF-8.
+// `text` in double quotes for an error message. Control characters and bytes that are not UTF-8
+// become \xNN. Text longer than `limit` bytes is cut and ends in "…". Always valid UTF-8.
 std::string quote(std::string_view text, std::size_t limit = 120);
 
-// One shell word that means exactly `text`: bare where that is safe, else in single quotes.
-// REQUIRES: no NUL in `text` (no shell word can hold one).
+// One shell word that means exactly `text`: bare if that is safe, otherwise in single quotes.
+// REQUIRES: no NUL in `text` (no shell word can contain one).
 std::string shell_quote(std::string_view text);
 
-// The candidate that `word` was most likely meant to be, for "did you mean": the smallest edit
-// distance (a swap of two neighbours counts as one), case ignored, the first of equals. None if
-// even the nearest differs in more than a third of its letters (at least one may differ).
+// The candidate that `word` was most likely meant to be, for "did you mean": the first with the
+// smallest edit distance (a swap of two neighbours counts as one), ignoring case. None: even the
+// nearest differs in more than a third of its letters (at least one may differ).
 std::optional<std::string> nearest(std::string_view word,
                                    std::span<const std::string_view> candidates);
 

@@ -1,4 +1,4 @@
-// Asking for locks: acquire, and the life of a request in the queue (poll, cancel).
+// Table: acquire, and the life of a request in the queue (poll, cancel).
 #include <algorithm>
 #include <string>
 
@@ -44,7 +44,7 @@ Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
   return {};
 }
 
-// What was asked, as one number: the same id with other arguments is an error, not a replay.
+// The request as one number: the same id with other arguments is an error, not a replay.
 std::uint64_t digest(const AcquireRequest& request) {
   RecordWriter out;
   for (const Claim& claim : request.claims) {
@@ -63,8 +63,8 @@ bool in_order(const Claim& a, const Claim& b) {
   return a.mode > b.mode;
 }
 
-// Asking twice for one resource is asking once, in the stronger mode. The order is that of every
-// lease, so that equal requests have equal lists.
+// A resource that is named twice counts once, in the stronger mode. The claims are sorted, so that
+// equal requests have equal lists.
 std::vector<Claim> without_duplicates(const std::vector<Claim>& claims) {
   std::vector<Claim> unique = claims;
   std::stable_sort(unique.begin(), unique.end(), in_order);
@@ -85,8 +85,7 @@ AcquireReply answer(Outcome outcome, Lease lease, std::vector<Conflict> conflict
   return reply;
 }
 
-// This commit is full of what others left to do; it goes out, and the request is looked at after
-// it.
+// This commit is full of work that others left. It is committed first, then the request is decided.
 AcquireReply ask_again() {
   AcquireReply reply;
   reply.again = true;
@@ -116,7 +115,7 @@ std::unexpected<Error> parent_gone(const LeaseId& id) {
 
 void AcquireReply::stamp(kv::Version version) {
   if (lease.created == 0 && outcome != Outcome::kHeld) lease.created = version;
-  // What this very commit handed off to others may stand in the way too.
+  // What this very commit handed off to others may conflict too.
   for (Conflict& conflict : conflicts) {
     if (conflict.holder.created == 0) conflict.holder.created = version;
   }
@@ -131,7 +130,7 @@ Result<AcquireReply> Table::acquire(const AcquireRequest& asked) {
   return decide(request);
 }
 
-// REQUIRES: within the limits, no claim twice, all in their order.
+// REQUIRES: the request is within the limits, its claims are sorted and unique.
 Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   LK_ASSIGN(std::optional<AcquireReply> earlier, replay(request));
   if (earlier) return std::move(*earlier);
@@ -145,7 +144,7 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   for (;;) {
     const State::Mark before = state_.mark();
     if (!lease.parent.empty()) {
-      // Its process may have died since it was looked at, and it have been ended here.
+      // Its process may have died since, and the lease may have been ended here.
       LK_ASSIGN(const Lease* parent, state_.lease(lease.parent));
       if (parent == nullptr && !request.under.empty()) return parent_gone(request.under);
       if (parent == nullptr) lease.parent = {};
@@ -162,7 +161,7 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
     LK_ASSIGN(std::optional<AcquireReply> renewed, renew_exact(request, lease, findings));
     if (renewed) return std::move(*renewed);
     if (lease.parent.empty() && !findings.parent_by_session.empty()) {
-      // That lease may itself lie inside others, which then are on our side too.
+      // The parents of that lease are then on our side too.
       lease.parent = findings.parent_by_session;
       state_.forget_reads(before);
       continue;
@@ -182,7 +181,7 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   }
 }
 
-// Its guards do not fit beside what was cleared away before. With a commit of its own they may.
+// Its guards do not fit beside what was ended before. In a commit of their own they may.
 bool Table::too_full(const State::Mark& since) {
   if (!settler_.worked() || settler_.spare_left()) return false;
   state_.forget_reads(since);
@@ -204,12 +203,12 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
   if (held != nullptr) {
     LK_ASSIGN(const Condition now, condition(state_, *held));
     if (!now.over && is_confirmed(*held)) {
-      // Under another request's id the lease was there before: this request renewed it.
+      // The lease has another request's id: it was there before, and this request renewed it.
       const bool renewal = held->terms.request_id != request.terms.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
-      reply.replayed = reply.stood = true;
+      reply.replayed = reply.existed_before = true;
       if (!is_orphan(*held, now)) return reply;
-      // Its process is gone: given back to the one that asks, or lost (rule 8).
+      // Its process is gone: the requester gets it back, or it is lost (rule 8).
       LK_ASSIGN(const std::vector<Lease> reclaimed,
                 renew(request.owner, {known.lease}, std::nullopt, request.attachment));
       reply.lease = reclaimed.front();
@@ -217,7 +216,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
     }
   }
   if (held != nullptr && !is_confirmed(*held)) {
-    // A handoff that waits to be confirmed now belongs to the process that asks.
+    // An unconfirmed handoff now belongs to the process that asks.
     Lease after = *held;
     after.then = request.attachment;
     LK_CHECK(state_.change_lease(Lease(*held), after));
@@ -304,14 +303,14 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
   for (const LeaseId& id : findings.own) {
     LK_ASSIGN(const Lease* own, state_.lease(id));
     if (own == nullptr || own->claims != draft.claims) continue;
-    // An orphan that is not given back stays what it is; the request is a new one.
+    // An orphan that cannot be reclaimed stays an orphan; the request becomes a new lease.
     LK_ASSIGN(const Condition now, condition_confirmed(state_, *own));
     if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
     LK_ASSIGN(std::vector<Lease> renewed,
               renew(request.owner, {id}, request.terms.ttl_ms, request.attachment));
     LK_CHECK(remember_request(request, id));
     if (!request.terms.request_id.empty()) {
-      // The lease ends under its first request's id; this one looks for itself whether it has.
+      // The end is recorded under the first request's id, so this one checks for itself.
       const std::string key = request_key(request.owner, request.terms.request_id);
       LK_CHECK(state_.file_due(remembered_until(context_), Due::kRequest, key.substr(1)));
     }
@@ -368,11 +367,11 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
   return answer(Outcome::kGranted, std::move(lease));
 }
 
-// A refusal leaves at most one event a minute for one owner and one wish.
+// At most one event a minute for refusals of one owner and the same resources.
 Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
-  std::string wish;
-  for (const Claim& claim : draft.claims) wish += claim.resource.text() + '\n';
-  const std::string key = refusal_key(draft.owner, wish);
+  std::string wanted;
+  for (const Claim& claim : draft.claims) wanted += claim.resource.text() + '\n';
+  const std::string key = refusal_key(draft.owner, wanted);
   LK_ASSIGN(const std::optional<kv::Row> known, state_.txn().get(key, kv::Read::kPeek));
   if (!known) {
     LK_CHECK(state_.txn().put(key, "", kRefusalWindowMs));
@@ -427,7 +426,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   if (granted == nullptr) {
     LK_ASSIGN(const Considered considered, settler_.consider(id, true));
     fits = considered != Considered::kTooLarge;
-    // Beside what was cleared away it may not fit, and alone it may: then it looks once more.
+    // It may not fit beside what was ended, but fit alone: then it is decided once more.
     if (!fits && !settler_.worked()) return beyond_the_store();
     LK_CHECK(settler_.settle());
   }
@@ -446,7 +445,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   const State::Mark before = state_.mark();
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
-  // Handing off may have cleared its way: by granting what it waited for to its own side.
+  // The handoff may have cleared its way, by granting what it waited for to its own side.
   if (findings.conflicts.empty() && fits && settler_.room_left()) return poll(id);
   const std::size_t ahead = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
@@ -469,7 +468,7 @@ Result<AcquireReply> Table::cancel(const LeaseId& id, const std::string& cause) 
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
   LK_CHECK(settler_.drop(*waiter, "cancelled", cause));
-  // What it leaves behind is only told.
+  // What remains is only reported.
   const State::Mark before = state_.mark();
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));

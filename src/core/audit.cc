@@ -67,7 +67,7 @@ class Audit {
     expected_.emplace(hash64(key), Expected{id, what});
   }
 
-  // True if some lease or waiter must have this row; it is then crossed off.
+  // True: some lease or waiter must have this row. It is then crossed off.
   bool claimed(std::string_view key) { return expected_.erase(hash64(key)) != 0; }
 
   // Which subjects have a due row of which kind; the rows themselves are judged later.
@@ -107,13 +107,13 @@ class Audit {
     do {
       LK_ASSIGN(page, next_leases(from, to));
       for (const Lease& lease : page) {
-        LK_CHECK(look_at(lease));
+        LK_CHECK(check(lease));
       }
     } while (!page.empty());
     return {};
   }
 
-  // Records are read a page at a time, because nothing else may be asked while a scan is under way.
+  // Records are read one page at a time, because nothing else may be read during a scan.
   Result<std::vector<Lease>> next_leases(std::string& from, const std::string& to) {
     constexpr std::size_t kPage = 256;
     std::vector<Lease> page;
@@ -132,7 +132,7 @@ class Audit {
     return page;
   }
 
-  Result<void> look_at(const Lease& lease) {
+  Result<void> check(const Lease& lease) {
     const std::string name = "lease " + lease.id.text();
     expect_rows(Holding::kLease, lease);
     expect(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes), lease.id, "due");
@@ -149,8 +149,8 @@ class Audit {
     return exclusion(lease);
   }
 
-  // Of two resources that overlap, one is filed at an ancestor of the other or at the same place:
-  // so it is enough that each looks upwards.
+  // Of two resources that overlap, one is filed at an ancestor of the other or at the same place.
+  // So it is enough that each looks upwards.
   Result<void> exclusion(const Lease& lease) {
     for (const Claim& claim : lease.claims) {
       const key::Place place(claim.resource);
@@ -177,7 +177,7 @@ class Audit {
     }));
     for (const auto& [id, value] : rows) {
       const auto resource = decode_claim(value);
-      if (!resource) continue;  // said when the claims are read
+      if (!resource) continue;  // reported when the claims are read
       LK_ASSIGN(const std::optional<std::string> common, key::overlap(claim.resource, *resource));
       if (!common) continue;
       LK_ASSIGN(const bool allowed, may_both_hold(lease, id));
@@ -190,8 +190,8 @@ class Audit {
 
   Result<bool> may_both_hold(const Lease& lease, const LeaseId& other_id) {
     LK_ASSIGN(const std::optional<Lease> other, lease_of(other_id));
-    if (!other) return true;  // a claim without a lease: said elsewhere
-    // What another tool did is recorded, not prevented (design, section 8).
+    if (!other) return true;  // a claim without a lease: reported elsewhere
+    // What another tool takes is recorded, not prevented.
     if (other->foreign || lease.foreign) return true;
     if (other->owner == lease.owner || is_subagent(other->owner, lease.owner) ||
         is_subagent(lease.owner, other->owner)) {
@@ -240,11 +240,11 @@ class Audit {
       }
       return true;
     }));
-    for (const Waiter& waiter : all) LK_CHECK(look_at(waiter));
+    for (const Waiter& waiter : all) LK_CHECK(check(waiter));
     return {};
   }
 
-  Result<void> look_at(const Waiter& waiter) {
+  Result<void> check(const Waiter& waiter) {
     const Lease& request = waiter.request;
     const std::string name = "waiter " + request.id.text();
     expect_rows(Holding::kWaiter, request);
@@ -348,7 +348,7 @@ class Audit {
           if (!claimed(row.key)) say("a due row points to no lease: " + to_hex(row.key));
           break;
         case Due::kLost:
-          if (!shared_) subjects.push_back(subject);  // else it may have vanished by itself
+          if (!shared_) subjects.push_back(subject);  // otherwise it may have vanished by itself
           break;
         case Due::kAnswer:
         case Due::kRequest:
@@ -411,8 +411,8 @@ class Audit {
   const Context& context_;
   const AuditScope scope_;
   std::vector<std::string> problems_;
-  std::unordered_set<std::string> handoffs_;   // ids whose followers are still to be looked at
-  std::unordered_set<std::string> to_forget_;  // keys of rows that a due row will take away
+  std::unordered_set<std::string> handoffs_;   // ids whose followers are still to be evaluated
+  std::unordered_set<std::string> to_forget_;  // keys of rows that a due row will erase
   std::unordered_map<std::uint64_t, Expected> expected_;
   const bool shared_;                                    // others may write at the same time
   std::unordered_map<std::string, std::size_t> counts_;  // claims by tag

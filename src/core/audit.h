@@ -1,14 +1,14 @@
-// Do the table's rows hang together? Reads everything, changes nothing, and says in words what is
-// wrong: for `doctor`, and for the simulator after every step.
-//
-// What must be: every lease has its claims, its due row, its place under its parent and its share
-// of the agent's counter, every waiter its claims and its place under a blocker that exists and
-// conflicts with it (or whose handoff is still to come); no row speaks of something that is not
-// there; no two leases conflict (I1) unless one owner, a parent and its child, or a session and its
-// subagent hold them; every record can be read; layouts as in audit_layouts.h.
-//
-// Cost: one pass over the rows, and for exclusion one probe of each claim's ancestors, so linear in
-// the rows; memory about 100 bytes for each row that belongs to a lease or a waiter.
+// Are the table's rows consistent? Reads everything, changes nothing, and says in words what is
+// wrong. `doctor` uses it, and the simulator after every step. It checks that:
+//   - every lease has its claims, its due row, its place under its parent and its share of the
+//     agent's counter;
+//   - every waiter has its claims, and its place under a blocker that exists and conflicts with it,
+//     or whose handoff is still to come;
+//   - no row refers to something that is not there, and every record can be read;
+//   - no two leases conflict (I1), unless they belong to one owner, to a parent and its child, or
+//     to a session and its subagent;
+//   - layouts are as audit_layouts.h says.
+// Cost: linear in the rows. About 100 bytes of memory for each row of a lease or a waiter.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ struct AuditScope {
   std::size_t problems_max = 1000;  // stop there
 };
 
-// One sentence for each inconsistency, in no promised order; empty: sound. A damaged record is a
-// problem, not an error; an error is the store's. All reads are peeks: of one snapshot, and a
-// transaction begun for reading will do.
+// One sentence for each inconsistency, in any order; empty: consistent. A damaged record is an
+// inconsistency; an error comes from the store. All reads are peeks of one snapshot, so a read
+// transaction is enough.
 Result<std::vector<std::string>> audit(kv::Txn& txn, const Context& context, AuditScope scope = {});
 
 }  // namespace lockkeeper::core

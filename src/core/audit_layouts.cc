@@ -7,18 +7,18 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "core/foreign.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 
 namespace lockkeeper::core {
 namespace {
 
 using Say = std::function<void(std::string)>;
 
-// What of a lease concerns layouts.
+// The part of a lease that concerns layouts.
 struct Seen {
   bool foreign = false;
-  std::string known_key;           // of a foreign one: under which it must be known
-  std::vector<std::string> shown;  // of one of ours
+  std::string known_key;                 // of a foreign one: the key under which it is known
+  std::vector<std::string> mirrored_at;  // of one of ours
 };
 
 class LayoutAudit {
@@ -29,12 +29,12 @@ class LayoutAudit {
     LK_CHECK(leases());
     LK_CHECK(known());
     LK_CHECK(to_remove());
-    LK_CHECK(shown());
+    LK_CHECK(mirrored());
     for (const std::string& key : expected_known_) {
       say_("a foreign lease is known under no artefact: " + to_hex(key));
     }
-    for (const std::string& key : expected_shown_) {
-      say_("a lease is shown where no row says so: " + to_hex(key));
+    for (const std::string& key : expected_rows_) {
+      say_("a lease is mirrored where no row says so: " + to_hex(key));
     }
     return {};
   }
@@ -49,13 +49,14 @@ class LayoutAudit {
       if (row.key.size() == 5) return true;  // an agent's counter
       const LeaseId id{row.key.substr(1)};
       const auto lease = decode_lease(id, row.value, row.created);
-      if (!lease || (!lease->foreign && lease->shown.empty())) return true;
-      Seen seen{lease->foreign, "", lease->shown};
+      if (!lease || (!lease->foreign && lease->mirrored_at.empty())) return true;
+      Seen seen{lease->foreign, "", lease->mirrored_at};
       if (lease->foreign) {
         seen.known_key = known_foreign_key(lease->terms.layout, foreign_artefact(*lease));
         expected_known_.insert(seen.known_key);
       }
-      for (const std::string& place : lease->shown) expected_shown_.insert(shown_key(place, id));
+      for (const std::string& place : lease->mirrored_at)
+        expected_rows_.insert(mirror_key(place, id));
       leases_.emplace(id, std::move(seen));
       return true;
     });
@@ -69,7 +70,7 @@ class LayoutAudit {
         return true;
       }
       const auto lease = leases_.find(known->lease);
-      if (lease == leases_.end()) return true;  // it ended by time; the next look forgets it
+      if (lease == leases_.end()) return true;  // it ended by time; the next scan forgets it
       if (!lease->second.foreign || lease->second.known_key != row.key) {
         say_("the foreign lock " + quote(known->artefact) + " is known as lease " +
              known->lease.text() + ", which is another");
@@ -82,31 +83,31 @@ class LayoutAudit {
   Result<void> to_remove() {
     return each("u", [&](const kv::Row& row) {
       const LeaseId id{row.key.substr(1)};
-      const auto places = decode_shown(row.value);
+      const auto places = decode_places(row.value);
       if (!places || places->empty()) {
         say_("what is to be removed of a lease cannot be read: " + to_hex(row.key));
         return true;
       }
       const auto lease = leases_.find(id);
       for (const std::string& place : *places) {
-        const bool still = lease != leases_.end() && contains(lease->second.shown, place);
-        if (still) say_("lease " + id.text() + " is shown by what is to be removed");
-        if (!still) expected_shown_.insert(shown_key(place, id));
+        const bool still = lease != leases_.end() && contains(lease->second.mirrored_at, place);
+        if (still) say_("lease " + id.text() + " is mirrored by what is to be removed");
+        if (!still) expected_rows_.insert(mirror_key(place, id));
       }
       return true;
     });
   }
 
-  Result<void> shown() {
+  Result<void> mirrored() {
     return each("o", [&](const kv::Row& row) {
-      const auto shown = read_shown(row);
-      if (!shown ||
-          shown_key(shown_place(shown->layout, shown->artefact), shown->lease) != row.key) {
-        say_("a shown lease cannot be read: " + to_hex(row.key));
+      const auto found = read_mirror_row(row);
+      if (!found ||
+          mirror_key(mirror_place(found->layout, found->artefact), found->lease) != row.key) {
+        say_("a mirrored lease cannot be read: " + to_hex(row.key));
         return true;
       }
-      if (expected_shown_.erase(std::string(row.key)) == 0) {
-        say_("the artefact " + quote(shown->artefact) + " in " + shown->layout +
+      if (expected_rows_.erase(std::string(row.key)) == 0) {
+        say_("the artefact " + quote(found->artefact) + " in " + found->layout +
              " shows no lease and nobody will remove it");
       }
       return true;
@@ -119,9 +120,9 @@ class LayoutAudit {
 
   kv::Txn& txn_;
   const Say& say_;
-  std::map<LeaseId, Seen> leases_;  // foreign or shown
+  std::map<LeaseId, Seen> leases_;  // foreign or mirrored
   std::set<std::string> expected_known_;
-  std::set<std::string> expected_shown_;
+  std::set<std::string> expected_rows_;
 };
 
 }  // namespace

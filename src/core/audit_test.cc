@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "core/foreign.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "core/testing.h"
 
 namespace lockkeeper::core {
@@ -185,9 +185,9 @@ class AuditLayouts : public Audit {
     lock.owner = {"worker", "/f"};
     const auto placed = realm_.run([&](Table& table) -> Result<bool> {
       LK_CHECK(place_foreign(table, lock));
-      LK_CHECK(record_shown(table.state(), held_.id,
-                            {{"mkdir-1", "files/a", held_.id, "i", true},
-                             {"mkdir-1", "files/b", held_.id, "i", true}}));
+      LK_CHECK(record_mirrored(table.state(), held_.id,
+                               {{"mkdir-1", "files/a", held_.id, "i", true},
+                                {"mkdir-1", "files/b", held_.id, "i", true}}));
       return true;
     });
     EXPECT_TRUE(placed);
@@ -217,31 +217,31 @@ TEST_F(AuditLayouts, AnArtefactThatIsKnownAsAnotherLease) {
 }
 
 TEST_F(AuditLayouts, AShownLeaseWithoutItsRowAndARowWithoutItsLease) {
-  const std::string key = shown_key(shown_place("mkdir-1", "files/a"), held_.id);
+  const std::string key = mirror_key(mirror_place("mkdir-1", "files/a"), held_.id);
   const std::string value = realm_.rows().at(key);
   erase(key);
-  expect("a lease is shown where no row says so");
+  expect("a lease is mirrored where no row says so");
   put(key, value);
   EXPECT_THAT(problems(), IsEmpty());
-  put(shown_key(shown_place("mkdir-1", "files/a"), child_.id), value);
+  put(mirror_key(mirror_place("mkdir-1", "files/a"), child_.id), value);
   expect("shows no lease and nobody will remove it");
 }
 
 TEST_F(AuditLayouts, WhatIsToBeRemovedMustBeThereAndShowNobody) {
-  put(unshow_key(held_.id), encode_shown({shown_place("mkdir-1", "files/a")}));
-  expect("is shown by what is to be removed");
-  erase(unshow_key(held_.id));
+  put(removal_key(held_.id), encode_places({mirror_place("mkdir-1", "files/a")}));
+  expect("is mirrored by what is to be removed");
+  erase(removal_key(held_.id));
   ASSERT_TRUE(realm_.break_lease({kBob, "why", false, false}, held_.id));
-  erase(shown_key(shown_place("mkdir-1", "files/b"), held_.id));
-  expect("a lease is shown where no row says so");
+  erase(mirror_key(mirror_place("mkdir-1", "files/b"), held_.id));
+  expect("a lease is mirrored where no row says so");
 }
 
 TEST_F(AuditLayouts, I10RowsThatCannotBeRead) {
   put(key_like("k"), "x");
   expect("a foreign lock cannot be read");
   put(key_like("o"), "x");
-  expect("a shown lease cannot be read");
-  put(unshow_key(child_.id), "x");
+  expect("a mirrored lease cannot be read");
+  put(removal_key(child_.id), "x");
   expect("what is to be removed of a lease cannot be read");
 }
 

@@ -1,4 +1,4 @@
-// Reading many rows without holding anybody up: a page at a time, each page one short transaction.
+// Reads many rows without blocking anybody: one page at a time, each in a short transaction.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ Result<Condition> condition(State& state, const Lease& lease) {
   const std::int64_t grace = unconfirmed ? 0 : lease.terms.orphan_grace_ms;
   if (result.alive == Alive::kDead && grace == 0) return over("died");
   if (lease.orphaned_mono_ms != 0) {
-    // The death was recorded by somebody who could see it; that holds for those who cannot.
+    // Somebody who could see the process recorded its death; trust that where we cannot see it.
     const bool passed = now > lease.orphaned_mono_ms + grace;
     if (passed && result.alive != Alive::kAlive) return over("died");
   } else {
@@ -63,7 +63,7 @@ Result<Condition> condition(State& state, const Lease& lease) {
 }
 
 Result<Condition> condition_confirmed(State& state, const Lease& lease) {
-  // After a reboot nobody stands for the process that waited.
+  // After a reboot the process that waited is gone.
   const bool this_boot = lease.epoch == state.context().epoch.id;
   if (lease.confirm_by_mono_ms == 0 || !this_boot) return condition(state, lease);
   Lease bound = lease;
@@ -99,7 +99,7 @@ void extend(Lease& lease, std::int64_t ttl_ms, const Context& context) {
     lease.expires_wall_ms = kNoEnd;
   } else if (lease.deadline_mono_ms == kNoEnd ||
              lease.deadline_mono_ms < context.now.mono_ms + ttl_ms) {
-    // Only then: a reboot starts the length anew, and a shorter one would end it early (I6).
+    // Only if longer: a reboot starts the ttl over, and a shorter one would end it early (I6).
     lease.terms.ttl_ms = ttl_ms;
     lease.deadline_mono_ms = context.now.mono_ms + ttl_ms;
     lease.expires_wall_ms = context.now.wall_ms + ttl_ms;
@@ -125,7 +125,7 @@ void keep_handoff(Lease& lease) {
 
 void confirm_handoff(Lease& lease, const Context& context) {
   keep_handoff(lease);
-  // The length counts from here: the handoff's own deadline only bridged the confirmation.
+  // The ttl counts from here: the handoff's own deadline only bridged the confirmation.
   lease.deadline_mono_ms = kNoEnd;
   extend(lease, lease.terms.ttl_ms, context);
 }
@@ -135,7 +135,7 @@ void orphan(Lease& lease, const Context& context) {
   lease.due_mono_ms = due_of(lease);
 }
 
-void look_again(Lease& lease, const Context& context) {
+void postpone(Lease& lease, const Context& context) {
   carry_over(lease, context);
   lease.orphaned_mono_ms = 0;
   lease.confirm_by_mono_ms = 0;
@@ -158,7 +158,7 @@ void carry_over(Lease& lease, const Context& context) {
   lease.due_mono_ms = due_of(lease);
 }
 
-// The clock goes on: whoever lives keeps its times, the detached have their full length again.
+// The clock runs on: attached leases keep their times, detached ones get their full ttl again.
 void bring_along(Lease& lease, const Context& context) {
   if (!lease.attachment.attached()) {
     lease.deadline_mono_ms = effective_deadline(lease, context.epoch);

@@ -34,29 +34,29 @@ class Search {
 
   Result<Findings> run() {
     for (const Claim& claim : request_.claims) {
-      LK_ASSIGN(const bool covered, look_at_leases(claim));
+      LK_ASSIGN(const bool covered, search_leases(claim));
       findings_.overtook |= covered;
-      if (!covered && queue_.look) LK_CHECK(look_at_waiters(claim));
+      if (!covered && queue_.look) LK_CHECK(search_waiters(claim));
     }
     return std::move(findings_);
   }
 
  private:
-  // Does the owner, or a lease the request works inside, stand behind this lease?
+  // Is this lease on the request's side: the owner's own, or one it works under?
   bool on_our_side(const Lease& lease) const {
     return !request_.foreign && on_side_of(request_.owner, parents_, lease);
   }
 
   bool is_new() const { return queue_.look && queue_.before == 0; }
 
-  // `limited`: a new request that would look at too much is refused. What is in the queue already
-  // must be decided whatever has come since: an error there would stop everybody's handoff.
+  // `limited`: a new request that would read too much is refused. A waiter must be decided whatever
+  // has come since: an error there would stop everybody's handoff.
   Result<std::vector<State::Hit>> hits(const Claim& claim, Holding holding, bool limited) {
     std::vector<State::Hit> found;
     const auto collect = [&](State::Hit hit) { found.push_back(std::move(hit)); };
     State::Look look{.holding = holding, .limited = limited};
-    // Nobody can come into the queue before a request that is in it: what matters there are the
-    // earlier ones that are met, and those are read with a guard of their own.
+    // Nobody can enter the queue before a request that is in it. Only the earlier ones that are met
+    // matter, and those are read with a guard of their own.
     if (holding == Holding::kWaiter && queue_.before != 0) look.read = kv::Read::kPeek;
     LK_CHECK(state_.overlapping(claim.resource, look, collect));
     look.mode = Mode::kShared;
@@ -68,8 +68,8 @@ class Search {
     return found;
   }
 
-  // Returns whether the claim is already covered by what is on our side.
-  Result<bool> look_at_leases(const Claim& claim) {
+  // True: leases on our side already cover the claim.
+  Result<bool> search_leases(const Claim& claim) {
     LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kLease, is_new()));
     bool covered = false;
     for (const State::Hit& hit : found) {
@@ -101,7 +101,7 @@ class Search {
     }
   }
 
-  // Looked at once for each lease, however many of its claims are met.
+  // Done once for each lease, however many of its claims are met.
   Result<Condition> condition_of(const Lease& lease) {
     const auto known = conditions_.find(lease.id);
     if (known != conditions_.end()) return known->second;
@@ -120,7 +120,7 @@ class Search {
     return &waiters_.emplace(hit.id, std::move(*waiter)).first->second;
   }
 
-  // A holder's claims are told once: ten thousand conflicts with a lease of ten thousand claims
+  // A holder's claims are listed once: ten thousand conflicts with a lease of ten thousand claims
   // must not become their product.
   void add_conflict(const Claim& claim, const State::Hit& hit, bool waiting, const Lease& holder,
                     Alive alive) {
@@ -143,7 +143,7 @@ class Search {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
 
-  Result<void> look_at_waiters(const Claim& claim) {
+  Result<void> search_waiters(const Claim& claim) {
     LK_ASSIGN(const bool any, state_.any_waiters());
     if (!any) return {};
     LK_ASSIGN(const std::vector<State::Hit> found, hits(claim, Holding::kWaiter, is_new()));
@@ -164,8 +164,8 @@ class Search {
     return {};
   }
 
-  // A waiter that conflicts with what is on our side cannot be granted before we are done: standing
-  // behind it would be waiting for ourselves.
+  // A waiter that conflicts with a lease on our side cannot be granted before we are done. To stand
+  // behind it would be to wait for ourselves.
   Result<bool> waits_for_us(const Lease& waiting) {
     const auto known = passes_.find(waiting.id);
     if (known != passes_.end()) return known->second;
@@ -199,7 +199,7 @@ class Search {
 
 bool is_subagent(const Owner& owner, const Owner& holder) {
   const std::string& parent = holder.session;
-  // A dialect's session is an absolute path: a folder is no parent of what works below it.
+  // A dialect's session is an absolute path: a folder is not the parent of what works below it.
   return !parent.empty() && !parent.starts_with('/') && owner.session.size() > parent.size() + 1 &&
          owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
 }

@@ -1,5 +1,5 @@
-// What stands against a request: the leases and earlier waiters of others that conflict with it
-// (rule 2), and what stands for it: the leases it already has or may work inside (rule 11).
+// What conflicts with a request: leases and earlier waiters of other owners (rule 2). And what is
+// on its side: the leases that its owner has or that it may work under (rule 11).
 #pragma once
 
 #include <set>
@@ -19,14 +19,13 @@ struct Conflict {
   Alive alive = Alive::kUnknown;
 };
 
-// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"? Of anybody?
+// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"? Is it anybody's subagent?
 bool is_subagent(const Owner& owner, const Owner& holder);
 bool is_subagent(const Owner& owner);
 
-// The leases a request may work inside: the one it presents (request.parent), and that one's
-// parents.
+// The leases a request works under: the one it presents (request.parent) and that one's parents.
 Result<std::set<LeaseId>> parents_of(State& state, const Lease& request);
-// Does this lease stand for a request of `owner` rather than against it (rules 2 and 11)?
+// Is this lease on the side of a request of `owner` (rules 2 and 11)?
 bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease);
 
 struct Findings {
@@ -37,8 +36,8 @@ struct Findings {
   bool overtook = false;            // earlier waiters were passed, or not looked at
 };
 
-// Against which waiters: all of them, those created before a version, or none (when it is known
-// that none stands before it).
+// Which waiters to compare with: all, those created before a version, or none (when it is known
+// that nobody stands before the request).
 struct Queue {
   bool look = true;
   kv::Version before = 0;  // 0: all

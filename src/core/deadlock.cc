@@ -12,7 +12,7 @@ OwnerKey key_of(const Owner& owner) {
   return {owner.agent, owner.session};
 }
 
-// Breadth first over owners, so that the cycle shown is a shortest one.
+// Searches owners breadth first, so that it finds a shortest cycle.
 class Walk {
  public:
   Walk(State& state, const Lease& request) : state_(state), request_(request) {}
@@ -37,8 +37,7 @@ class Walk {
     std::vector<std::string> resources;
   };
 
-  // Reaching the request's owner closes the cycle, and so does reaching whoever holds the lease it
-  // works under.
+  // The cycle is closed by the request's owner, or by the holder of a lease that it works under.
   Result<void> find_goal() {
     goal_.push_back(request_.owner);
     LeaseId next = request_.parent;
@@ -67,18 +66,17 @@ class Walk {
     return awaited;
   }
 
-  // Who stands, with one request for the very same, before a request that holds nothing, waits for
-  // nobody whom that request does not wait for itself. So a long line for one path is walked once
-  // and not once for each who stands in it.
+  // In front of a request whose owner holds nothing, an owner with one waiter for exactly the same
+  // claims waits for nobody that the request does not wait for itself. So a long line for one path
+  // is walked once, not once for each waiter in it.
   bool adds_nothing(const Waiter& waiter) const {
     const Lease& its = waiter.request;
     return plain_ && its.parent.empty() && its.created < request_.created &&
            its.claims == request_.claims;
   }
 
-  // What stands in the request's own way was found by a search whose guards may be dropped. Here it
-  // is the first edge of a ring, which somebody else may be closing: it is looked at again,
-  // guarded.
+  // The guards of the search that found the request's own conflicts may be dropped. Here they are
+  // the first edge of a cycle that somebody else may be closing, so they are read again, guarded.
   Result<void> first_step(const std::vector<Conflict>& conflicts) {
     if (state_.single_writer()) return step(request_.owner, conflicts);
     const Queue queue{true, request_.created};
@@ -90,7 +88,7 @@ class Walk {
     return std::find(goal_.begin(), goal_.end(), owner) != goal_.end();
   }
 
-  // Follows the edges from one owner. Who is over stands in nobody's way.
+  // Follows the edges from one owner. What is over blocks nobody.
   Result<void> step(const Owner& from, const std::vector<Conflict>& conflicts) {
     for (const Conflict& conflict : conflicts) {
       LK_ASSIGN(const bool over, is_over(conflict));
@@ -152,7 +150,7 @@ class Walk {
   State& state_;
   const Lease& request_;
   std::vector<Owner> goal_;
-  bool plain_ = false;  // the request is all that its owner has, and it works under nobody
+  bool plain_ = false;  // the request is all that its owner has, and it works under no lease
   std::map<OwnerKey, Edge> reached_;
   std::deque<Owner> frontier_;
   std::optional<Edge> found_;
@@ -160,7 +158,7 @@ class Walk {
 
 }  // namespace
 
-bool must_look_for_rings(const Lease& waiting) {
+bool must_look_for_cycles(const Lease& waiting) {
   return waiting.overtook || is_subagent(waiting.owner);
 }
 

@@ -1,4 +1,4 @@
-// Rule 6: a request that would wait for ever is refused, and only that.
+// Rule 6: a request that would wait forever is refused, and no other.
 #include "core/deadlock.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST_P(Rule06, L5TwoThatWaitForEachOther) {
   EXPECT_THAT(realm_.story().back(), "refused bob a [deadlock]");
 }
 
-TEST_P(Rule06, L5ThreeInARing) {
+TEST_P(Rule06, L5ThreeInACycle) {
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});
   realm_.granted(kCat, {x("c")});
@@ -53,16 +53,16 @@ TEST_P(Rule06, L5ThreeInARing) {
   EXPECT_THAT(cycle(*reply), ElementsAre("cat: a", "ann: b", "bob: c"));
 }
 
-TEST_P(Rule06, L5ALongRing) {
-  const int ring = optimistic() ? 5 : 40;  // a walk of 100 guards does not go further
+TEST_P(Rule06, L5ALongCycle) {
+  const int cycle = optimistic() ? 5 : 40;  // a walk of 100 guards does not go further
   const auto who = [](int i) { return Owner{"agent" + std::to_string(i), ""}; };
-  const auto what = [&](int i) { return "r" + std::to_string(i % ring); };
-  for (int i = 0; i < ring; ++i) realm_.granted(who(i), {x(what(i))});
-  for (int i = 0; i + 1 < ring; ++i) realm_.queued(who(i), {x(what(i + 1))});
-  const auto reply = realm_.acquire(realm_.wait(who(ring - 1), {x(what(ring))}));
+  const auto what = [&](int i) { return "r" + std::to_string(i % cycle); };
+  for (int i = 0; i < cycle; ++i) realm_.granted(who(i), {x(what(i))});
+  for (int i = 0; i + 1 < cycle; ++i) realm_.queued(who(i), {x(what(i + 1))});
+  const auto reply = realm_.acquire(realm_.wait(who(cycle - 1), {x(what(cycle))}));
   ASSERT_TRUE(reply.has_value()) << reply.error().message;
   EXPECT_EQ(reply->outcome, Outcome::kDeadlock);
-  EXPECT_EQ(reply->cycle.size(), static_cast<std::size_t>(ring));
+  EXPECT_EQ(reply->cycle.size(), static_cast<std::size_t>(cycle));
 }
 
 TEST_P(Rule06, L5ThroughAnEarlierWaiter) {
@@ -77,7 +77,7 @@ TEST_P(Rule06, L5ThroughAnEarlierWaiter) {
   EXPECT_THAT(cycle(*reply), ElementsAre("ann: d", "cat: c", "bob: a"));
 }
 
-TEST_P(Rule06, L5OneOfSeveralResourcesClosesTheRing) {
+TEST_P(Rule06, L5OneOfSeveralResourcesClosesTheCycle) {
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});
   realm_.granted(kCat, {x("c")});
@@ -85,7 +85,7 @@ TEST_P(Rule06, L5OneOfSeveralResourcesClosesTheRing) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("c"), x("a/b"), x("y")})), Outcome::kDeadlock);
 }
 
-TEST_P(Rule06, L5FoldersAndPatternsCloseARingToo) {
+TEST_P(Rule06, L5FoldersAndPatternsCloseACycleToo) {
   realm_.granted(kAnn, {x("src/")});
   realm_.granted(kBob, {x("docs/a.md")});
   realm_.queued(kAnn, {x("**/*.md")});
@@ -188,7 +188,7 @@ TEST_P(Rule06, L5TheDeadAreReapedBeforeACycleIsDeclared) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kBob, {x("a")})), Outcome::kGranted);
 }
 
-TEST_P(Rule06, L5ADeadLinkInTheMiddleOfTheRingIsNoRing) {
+TEST_P(Rule06, L5ADeadLinkInTheMiddleOfTheCycleIsNoCycle) {
   realm_.granted(kAnn, {x("a")});
   AcquireRequest mortal = realm_.ask(kBob, {x("b")});
   mortal.attachment = process(7);
@@ -202,7 +202,7 @@ TEST_P(Rule06, L5ADeadLinkInTheMiddleOfTheRingIsNoRing) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kCat, {x("a")})), Outcome::kQueued);
 }
 
-TEST_P(Rule06, L5ARingThatOnlyShowsLaterIsFoundByAPoll) {
+TEST_P(Rule06, L5ACycleThatOnlyShowsLaterIsFoundByAPoll) {
   // Ann's request passes bob, who waits for her h. When she gives h up she stands behind him, and
   // he waits for cat, who waits for ann's g.
   realm_.granted(kAnn, {x("h")});
@@ -223,7 +223,7 @@ TEST_P(Rule06, L5ARingThatOnlyShowsLaterIsFoundByAPoll) {
   EXPECT_EQ(realm_.waiters().size(), 2U);
 }
 
-TEST_P(Rule06, L5WhoIsLetInUnderALeaseLooksForARingThroughItsOtherRequest) {
+TEST_P(Rule06, L5WhoIsLetInUnderALeaseLooksForACycleThroughItsOtherRequest) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   realm_.granted(kBob, {x("b")});
   AcquireRequest other = realm_.wait(kCat, {x("b")});
@@ -239,7 +239,7 @@ TEST_P(Rule06, L5WhoIsLetInUnderALeaseLooksForARingThroughItsOtherRequest) {
   EXPECT_EQ(realm_.poll(waiting.id)->outcome, Outcome::kDeadlock);
 }
 
-TEST_P(Rule06, L5AHandoffToOneLetInLooksForARingThroughItsOtherRequestToo) {
+TEST_P(Rule06, L5AHandoffToOneLetInLooksForACycleThroughItsOtherRequestToo) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   AcquireRequest first = realm_.ask(kDan, {x("src/a")});
   first.under = parent.id;
@@ -275,20 +275,20 @@ TEST_P(Rule06, L5WhoTakesWhatWasAskedForUnderItsLeaseWakesTheOneItLetIn) {
 }
 
 TEST_P(Rule06, L5WhoCanPassAnotherForWhatItGotLooksAgain) {
-  // Only then does the table know that its request must look for rings when that lease ends.
+  // Only then does the table know that its request must look for cycles when that lease ends.
   realm_.granted(kCat, {x("c")});
   realm_.queued(kBob, {x("c"), x("m")});
   AcquireRequest behind = realm_.wait(kAnn, {x("c/d")});
   behind.wake = 77;
   const Lease waiting = realm_.queued(behind);
-  EXPECT_FALSE(must_look_for_rings(realm_.waiter(waiting.id).request));
+  EXPECT_FALSE(must_look_for_cycles(realm_.waiter(waiting.id).request));
   AcquireRequest passing = realm_.ask(kAnn, {x("h")});
   realm_.granted(passing);
   EXPECT_THAT(realm_.woken, testing::Contains(77u));
 }
 
 // Ann passes cat, who waits for what ann holds. Once that has run out she stands behind cat.
-TEST_P(Rule06, L5WhoCanNoLongerPassAnotherClosesTheRing) {
+TEST_P(Rule06, L5WhoCanNoLongerPassAnotherClosesTheCycle) {
   for (const bool run_out : {false, true}) {
     Realm realm(GetParam());
     AcquireRequest reads = Realm::ask(kAnn, {s("b")});

@@ -87,7 +87,7 @@ TEST_P(Rule11, TheParentsNewRequestConflictsWithTheChild) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   realm_.granted(inside(parent, kBob, {x("src/a")}));
   EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("src/a")})), Outcome::kHeld);
-  // Renewing the parent itself is no new request.
+  // A renewal of the parent is not a new request.
   EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("src/")})), Outcome::kRenewed);
 }
 

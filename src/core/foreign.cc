@@ -49,7 +49,7 @@ Result<std::vector<KnownForeign>> scan_known(State& state, const std::string& pr
   return all;
 }
 
-// An id that no lease has: several foreign locks may come in one commit.
+// An id that no lease has: one commit may place several foreign locks.
 Result<LeaseId> fresh_id(State& state, const ForeignLock& lock) {
   std::uint64_t ticket = hash64(lock.layout, lock.artefact) ^ state.context().ticket;
   for (;; ++ticket) {
@@ -79,7 +79,7 @@ Lease lease_for(const ForeignLock& lock, const Context& context) {
   lease.acquired_wall_ms = lock.since_wall_ms;
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
-  // Its own end is a wall-clock time; each look compares again.
+  // Its own end is a wall-clock time; each scan compares again.
   end_at_wall(lease, lock.expires_wall_ms, context);
   return lease;
 }
@@ -97,7 +97,7 @@ Result<void> tell_holder(State& state, const Lease& foreign, const Conflict& con
                  conflict.requested.resource.text() + " (" + foreign_path(foreign) +
                  ") although you hold " + conflict.held.resource.text() +
                  "; agree with it before you go on";
-  // Names of another tool's making must not keep us from seeing its lock.
+  // Another tool's names must not keep us from seeing its lock.
   message.text = cut(std::move(message.text), state.context().limits.text_bytes);
   LK_CHECK(post_message(state, std::move(message)));
   return {};
@@ -144,7 +144,7 @@ Result<std::optional<KnownForeign>> known_foreign(State& state, std::string_view
   return known;
 }
 
-// One source's by two exact looks: thousands of names may begin as this one does.
+// Two exact ranges for one source: thousands of names may begin as this one does.
 Result<std::vector<KnownForeign>> all_known_foreign(State& state, std::string_view layout,
                                                     std::string_view source) {
   const std::string begin =
@@ -184,7 +184,7 @@ Result<std::vector<Conflict>> place_foreign(Table& table, const ForeignLock& loc
     LK_CHECK(tell_holder(state, lease, conflict));
     ours.push_back(std::move(conflict));
   }
-  // Who waited for what it held before may fit now, or stands behind its new lease.
+  // Waiters for what it held before may fit now, or wait for its new lease.
   if (known) table.settler().followers_of(known->lease);
   LK_CHECK(table.settler().settle());
   return ours;
@@ -228,8 +228,8 @@ Result<void> withdraw(Table& table, const LeaseId& id, const ForeignLock& first)
   if (found == nullptr) return {};
   Lease lease = *found;
   if (!lease.terms.request_id.empty()) {
-    // Nobody was told of a grant, so the same request may be asked again: like a refusal, it is not
-    // remembered.
+    // Nobody was told of the grant, so the request may be asked again: like a refusal, it is
+    // forgotten.
     const std::string key = request_key(lease.owner, lease.terms.request_id);
     LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(key));
     if (row) {

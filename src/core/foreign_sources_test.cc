@@ -1,9 +1,9 @@
-// Other tools' locks and our shown leases, found again by their source and by nothing like it.
+// Other tools' locks and our mirrored leases, found again by their source and by nothing like it.
 #include "core/foreign.h"
 
 #include <gmock/gmock.h>
 
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "core/testing.h"
 
 namespace lockkeeper::core {
@@ -27,7 +27,7 @@ class ForeignRows : public OnBothFlavours {
   }
   void show(const LeaseId& lease, const std::string& artefact) {
     const auto shown = realm_.run([&](Table& table) -> Result<bool> {
-      LK_CHECK(record_shown(table.state(), lease, {{kLayout, artefact, lease, "ours", true}}));
+      LK_CHECK(record_mirrored(table.state(), lease, {{kLayout, artefact, lease, "ours", true}}));
       return true;
     });
     ASSERT_TRUE(shown) << shown.error().message;
@@ -38,7 +38,7 @@ class ForeignRows : public OnBothFlavours {
   }
   std::vector<std::string> shown_at(const std::string& source) {
     return names(
-        realm_.run([&](Table& table) { return all_shown(table.state(), kLayout, source); }));
+        realm_.run([&](Table& table) { return all_mirrored(table.state(), kLayout, source); }));
   }
 
  private:

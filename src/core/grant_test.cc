@@ -271,12 +271,13 @@ TEST_P(Rule03, CheckChangesNothingAndAgreesWithAcquire) {
   realm_.granted(mortal);
   realm_.queued(kCat, {x("docs/a")});
   realm_.kill(9);
-  const std::vector<Claim> wishes = {x("src/a"), s("src/a"), x("docs/b"), s("docs/b"), s("docs/a"),
-                                     x("tmp/a"), x("free"),  x("./"),     s("**/*.md")};
+  const std::vector<Claim> all_claims = {x("src/a"),  s("src/a"),  x("docs/b"),
+                                         s("docs/b"), s("docs/a"), x("tmp/a"),
+                                         x("free"),   x("./"),     s("**/*.md")};
   for (const Owner& who : {kAnn, kBob, kCat, kDan}) {
-    for (const Claim& wish : wishes) {
+    for (const Claim& claim : all_claims) {
       const auto before = realm_.rows();
-      const auto told = realm_.check(realm_.ask(who, {wish}));
+      const auto told = realm_.check(realm_.ask(who, {claim}));
       ASSERT_TRUE(told.has_value());
       EXPECT_EQ(realm_.rows(), before);
       // Ask for real in a transaction that is dropped.
@@ -286,10 +287,10 @@ TEST_P(Rule03, CheckChangesNothingAndAgreesWithAcquire) {
                       .ticket = 77,
                       .prober = &realm_.prober,
                       .limits = {}};
-      const auto real = Table(**txn, context).acquire(realm_.ask(who, {wish}));
+      const auto real = Table(**txn, context).acquire(realm_.ask(who, {claim}));
       ASSERT_TRUE(real.has_value());
       EXPECT_EQ(told->free, real->outcome != Outcome::kHeld)
-          << who.agent << " " << wish.resource.text();
+          << who.agent << " " << claim.resource.text();
       if (!told->free) {
         EXPECT_EQ(told->conflicts.size(), real->conflicts.size());
       }
@@ -310,8 +311,8 @@ TEST_P(Rule03, CheckSaysWhatIsMine) {
 
 TEST_P(Rule03, I4AFenceIsCurrentOnlyWhileItsLeaseLivesAndCovers) {
   const Lease first = realm_.granted(kAnn, {x("src/")});
-  const auto current = [&](const Owner& who, Claim wish, std::uint64_t fence) {
-    return realm_.check(realm_.ask(who, {std::move(wish)}), fence)->fence_current;
+  const auto current = [&](const Owner& who, Claim claim, std::uint64_t fence) {
+    return realm_.check(realm_.ask(who, {std::move(claim)}), fence)->fence_current;
   };
   EXPECT_TRUE(current(kAnn, x("src/a"), first.fence()));
   EXPECT_TRUE(current(kBob, x("src/a"), first.fence()));  // whoever asks

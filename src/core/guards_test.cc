@@ -1,5 +1,5 @@
-// What a decision depends on, where others may commit meanwhile: a grant on all that was looked at,
-// a place in the queue on what stands before it and on who waits for whom, a refusal on nothing.
+// What a decision depends on, where others may commit meanwhile: a grant on all that was read,
+// a place in the queue on what is before it and on the waits of others, a refusal on nothing.
 #include <algorithm>
 
 #include "core/testing.h"
@@ -179,7 +179,7 @@ TEST_P(Guards, L4WhoCameInBetweenUnseenIsNotPassed) {
   EXPECT_EQ(realm_.leases().front().id, between.id);
 }
 
-TEST_P(Guards, L5TwoThatCloseARingTogetherDoNotBothWait) {
+TEST_P(Guards, L5TwoThatCloseACycleTogetherDoNotBothWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("b")});
@@ -189,8 +189,8 @@ TEST_P(Guards, L5TwoThatCloseARingTogetherDoNotBothWait) {
   EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("b")})), Outcome::kDeadlock);
 }
 
-// What stands in its own way is the first edge of a ring, too.
-TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheRing) {
+// Its own conflicts are the first edge of a cycle, too.
+TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheCycle) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kAnn, {x("a")});
   realm_.granted(kBob, {x("src/b")});

@@ -5,7 +5,7 @@
 namespace lockkeeper::core {
 namespace {
 
-// Events are small, and each is counted once; an old store that was never counted has many.
+// Events are small and each is counted once, but an old store may have many that were not.
 constexpr std::size_t kCountedAtOnce = 4'096;
 
 Result<std::vector<std::string>> oldest(State& state, std::size_t most) {
@@ -24,7 +24,7 @@ Result<HistoryCount> read_count(State& state) {
   return decode_history_count(row->value);
 }
 
-// Collects events in either direction, for those who read.
+// Collects events in either direction, for readers.
 struct Reading {
   std::vector<Event> events;
   Result<void> readable;
@@ -91,7 +91,7 @@ Result<bool> forget_history(State& state, std::size_t most) {
   const std::size_t room = std::min(most, state.txn().left().writes / 2);
   LK_ASSIGN(const std::vector<std::string> old, oldest(state, room));
   for (const std::string& key : old) LK_CHECK(state.txn().erase(key));
-  // Counted anew from the beginning, when somebody needs it again.
+  // The next one that needs the count starts from the beginning.
   LK_CHECK(state.txn().erase(kHistoryKey));
   return old.size() == room;
 }

@@ -140,7 +140,7 @@ TEST_P(Rule13, L8RefusalsAreCoalesced) {
   };
   for (int i = 0; i < 5; ++i) EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
   EXPECT_EQ(refusals(), 1);
-  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("b")})), Outcome::kHeld);  // another wish
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("b")})), Outcome::kHeld);  // other resources
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("a")})), Outcome::kHeld);  // another owner
   EXPECT_EQ(refusals(), 3);
   ASSERT_TRUE(realm_.renew(kAnn, realm_.leases()[0].id, 3'600'000));

@@ -1,5 +1,4 @@
-// The bytes of a lease's id, kept in place: ids are copied with everything, and must not cost an
-// allocation each time.
+// The bytes of a lease's id, stored in place: ids are copied often, and a copy must not allocate.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +16,14 @@ class IdBytes {
   static constexpr std::size_t kMax = 16;
 
   IdBytes() = default;
-  // At most kMax bytes; what is longer is cut, and then names no lease.
+  // At most kMax bytes; longer ones are cut and then name no lease.
   IdBytes(std::string_view bytes)  // NOLINT(google-explicit-constructor): they are just bytes
       : size_(static_cast<std::uint8_t>(std::min(bytes.size(), kMax))) {
     std::copy_n(bytes.data(), size_, bytes_.data());
   }
-  IdBytes(const std::string& bytes)  // NOLINT(google-explicit-constructor): likewise
+  IdBytes(const std::string& bytes)  // NOLINT(google-explicit-constructor): just bytes
       : IdBytes(std::string_view(bytes)) {}
-  operator std::string_view() const { return {bytes_.data(), size_}; }  // NOLINT: likewise
+  operator std::string_view() const { return {bytes_.data(), size_}; }  // NOLINT: just bytes
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -51,7 +51,7 @@ TEST_P(Rule07, I5UnknownIsNeverDead) {
   realm_.pass(3'600'000);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
   EXPECT_TRUE(realm_.holds(lease.id));
-  realm_.pass(1);  // its length still holds
+  realm_.pass(1);  // its ttl still holds
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
 }
 

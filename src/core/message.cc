@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kMessageFormat = 1;
 constexpr std::size_t kIdAt = 5;           // in a key: letter, agent
-constexpr std::size_t kNamesKept = 1'000;  // of readers and of who was told, in one record
+constexpr std::size_t kNamesKept = 1'000;  // of readers and of told owners, in one record
 constexpr char kMessage = 'm';
 constexpr char kUnread = 'n';
 const Owner kEverybody;
@@ -28,7 +28,7 @@ std::uint64_t id_in(std::string_view key) {
   return read_be64(key.substr(kIdAt));
 }
 
-// Whose box a message with this id lies in, of those that the owner looks into.
+// Which of the owner's boxes holds a message with this id.
 const Owner& receiver(const Owner& owner, std::uint64_t id) {
   return (id & 1) != 0 ? kEverybody : owner;
 }
@@ -46,7 +46,7 @@ struct Stored {
   }
 };
 
-// The row of an unread one: small, because every command of its receiver looks at it.
+// The row of an unread message: small, because every command of its receiver reads it.
 struct Unread {
   std::int64_t at_wall_ms = 0;
   std::vector<std::uint64_t> told;  // owners
@@ -64,7 +64,7 @@ std::vector<std::uint64_t> read_names(RecordReader& in) {
   return names;
 }
 
-// The newest stay: a thousand readers later the first may be told again.
+// The newest stay: after a thousand more readers, the first may be told again.
 void add_name(std::vector<std::uint64_t>& names, std::uint64_t name) {
   if (std::ranges::find(names, name) != names.end()) return;
   if (names.size() == kNamesKept) names.erase(names.begin());
@@ -170,7 +170,7 @@ void sort_by_time(std::vector<Message>& messages) {
   std::ranges::stable_sort(messages, {}, &Message::id);
 }
 
-// What may be untold for the owner; and rows whose time is over, which only cost.
+// What the owner may not have been told yet, and rows whose time is over, which only cost.
 struct Pending {
   std::vector<std::uint64_t> ids;
   std::vector<std::string> late;
@@ -261,8 +261,8 @@ Result<std::uint64_t> post_message(State& state, Message message) {
   message.at_wall_ms = context.now.wall_ms;
   const std::uint64_t last_bit = message.to_everybody() ? 1 : 0;
   message.id = (context.ticket & ~std::uint64_t{1}) | last_bit;
-  // Tickets follow the time, and one commit may post several: behind all that are there. What is
-  // peeked at here is made sure of by the guarded read of the new key.
+  // Tickets follow the time, but one commit may post several: the new one goes behind all that are
+  // there. The guarded read of the new key confirms what is peeked at here.
   LK_CHECK(
       state.txn().scan_back(kv::prefix_range(box(kMessage, message.to)), [&](const kv::Row& row) {
         message.id = std::max(message.id, id_in(row.key) + 2);
@@ -273,7 +273,7 @@ Result<std::uint64_t> post_message(State& state, Message message) {
   if (taken) return damaged();
   Stored stored{std::move(message), {}};
   Unread unread{stored.message.at_wall_ms, {}};
-  if (stored.message.to_everybody()) {  // who says it knows it
+  if (stored.message.to_everybody()) {  // its sender has read it
     add_name(stored.readers, hash64(stored.message.from.agent));
     add_name(unread.told, name_hash(stored.message.from));
   }

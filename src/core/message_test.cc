@@ -1,4 +1,4 @@
-// Notes to a holder: told once, kept until read, bounded, and nobody else's.
+// Messages to a holder: told once, kept until read, bounded, and nobody else's.
 #include "core/message.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,7 @@ TEST_P(Messages, NeverReachAnotherAgentOrSession) {
 
 TEST_P(Messages, ToEverybodyAreReadByEachForItself) {
   const std::uint64_t id = post(kBob, kAll, "rebase, please");
-  EXPECT_THAT(told(kBob), IsEmpty());  // who said it
+  EXPECT_THAT(told(kBob), IsEmpty());  // its sender
   EXPECT_THAT(box(kBob, true), IsEmpty());
   EXPECT_THAT(told(kAnn), ElementsAre("rebase, please"));
   EXPECT_TRUE(read(kAnn, id));

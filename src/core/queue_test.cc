@@ -215,7 +215,7 @@ TEST_P(Rule05, I6TheLengthOfAConfirmedHandoffCountsFromItsConfirmation) {
   request.terms.ttl_ms = 2'000;
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
-  realm_.pass(9'000);  // its length alone would be over by now
+  realm_.pass(9'000);  // its ttl alone would be over by now
   const auto reply = realm_.poll(waiting.id);
   ASSERT_TRUE(reply.has_value()) << reply.error().message;
   EXPECT_EQ(reply->outcome, Outcome::kGranted);

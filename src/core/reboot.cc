@@ -1,16 +1,16 @@
 #include "core/reboot.h"
 
 #include "core/browse.h"
+#include "core/mirrored.h"
 #include "core/settle.h"
-#include "core/shown.h"
 
 namespace lockkeeper::core {
 namespace {
 
 constexpr std::size_t kLinesMax = 4'000;
 
-// What showed the leases of the former store is still there, and ours to remove; and nobody has
-// read the messages meanwhile.
+// Carries over what outlives the leases: artefacts that are still there and ours to remove, and
+// unread messages.
 Result<void> take_over_rows(State& former, State& state) {
   for (const char* const rows : {"o", "u", "m", "n"}) {
     std::vector<std::pair<std::string, std::string>> found;
@@ -27,7 +27,7 @@ Result<void> take_over_rows(State& former, State& state) {
 }
 
 Result<void> record_end(State& state, const Lease& lease) {
-  if (lease.foreign) return {};  // it is seen again where it is still there
+  if (lease.foreign) return {};  // if it is still there, the next scan sees it
   const EndedBy reboot{"ended", "reboot", "", {}};
   LK_CHECK(state.append(Event::of(lease, reboot)));
   return remember_lost(state, lease, reboot);
@@ -45,7 +45,7 @@ Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context
   do {
     LK_ASSIGN(const LeasePage page, lease_page(before, from));
     for (const Lease& lease : page.leases) {
-      LK_CHECK(to_be_removed(state, lease.id, lease.shown));
+      LK_CHECK(schedule_removal(state, lease.id, lease.mirrored_at));
       if (lines == kLinesMax) {
         ++beyond;
         continue;

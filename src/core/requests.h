@@ -1,4 +1,4 @@
-// What the table is asked and what it answers: plain data.
+// Requests to the table and its replies: plain data.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct AcquireRequest {
   std::vector<Claim> claims;
   Terms terms;
   Attachment attachment;  // of the lease, once granted (and confirmed)
-  LeaseId under;          // a lease it works under (rule 11), with its fence
+  LeaseId under;          // the lease it works under (rule 11), with its fence
   std::uint64_t under_fence = 0;
   bool wait = false;
-  Attachment waiting_process;  // REQUIRED with wait: waiters are attached
+  Attachment waiting_process;  // REQUIRED with `wait`: waiters are attached
   std::uint64_t wake = 0;
 };
 
-// How asking for a lease stands or ended. The table itself answers with the first five; whoever
-// waits may also run out of time or be told to stop.
+// The outcome of a request so far. The table answers with the first five. A caller that waits may
+// also run out of time or be told to stop.
 enum class Outcome : std::uint8_t {
   kGranted,
   kRenewed,
@@ -37,12 +37,13 @@ enum class Outcome : std::uint8_t {
 
 struct AcquireReply {
   Outcome outcome = Outcome::kHeld;
-  Lease lease;                           // granted, renewed; queued: the request with its id
-  std::vector<Conflict> conflicts;       // held, queued, deadlock
-  std::vector<CycleStep> cycle;          // deadlock
-  std::size_t position = 0;              // queued: how many requests stand before it, plus one
-  bool replayed = false, stood = false;  // an earlier request with this id was asked; was granted
-  bool again = false;                    // not decided yet: commit what was cleared away, ask again
+  Lease lease;                      // granted, renewed; queued: the request with its id
+  std::vector<Conflict> conflicts;  // held, queued, deadlock
+  std::vector<CycleStep> cycle;     // deadlock
+  std::size_t position = 0;         // queued: how many requests stand before it, plus one
+  bool replayed = false;            // a request with this id came before
+  bool existed_before = false;      // and its lease was granted and confirmed
+  bool again = false;               // not decided yet: commit what was ended, then ask again
   void stamp(kv::Version version);
 };
 
@@ -55,9 +56,9 @@ struct ReleaseReply {
 };
 
 struct CheckReply {
-  bool free = false;           // nothing of others stands against it
+  bool free = false;           // nothing of another owner conflicts with it
   bool mine = false;           // leases on its side (rule 11) cover all of it in sufficient mode
-  bool fence_current = false;  // a live lease with the asked fence covers all of it
+  bool fence_current = false;  // a live lease with the given fence covers all of it
   std::vector<Conflict> conflicts;
 };
 
@@ -66,7 +67,7 @@ struct BreakRequest {
   std::string reason;
   bool only_expired = false;
   bool only_dead = false;
-  std::string cause = {};  // one word, on record; empty: the reason says it all
+  std::string cause = {};  // one word for the history; empty: the reason is enough
 };
 
 }  // namespace lockkeeper::core

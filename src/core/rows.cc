@@ -136,7 +136,7 @@ std::string short_name(std::string_view name) {
   return key;
 }
 
-std::string unshow_key(const LeaseId& id) {
+std::string removal_key(const LeaseId& id) {
   return "u" + std::string(id.bytes);
 }
 

@@ -1,5 +1,5 @@
-// The rows of the table and their keys: first byte the kind, then parts whose byte order is the
-// order we need. One lease costs: its record, one claim per resource, one due row, one event, and
+// The keys of the table's rows. The first byte is the kind, then come parts whose byte order is the
+// order we need. One lease costs its record, one claim per resource, one due row, one event, and
 // its agent's counter.
 //
 //   l <agent 4> <session 4> <ticket 8>          → Lease. An owner's leases lie together.
@@ -17,15 +17,15 @@
 //   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
 //   e …                                         → events, appended (kv::Txn::append)
 //   t                                           → how much of the history was counted
-//   k o u y                                     → layouts: foreign.h
+//   k o u y                                     → layouts: foreign.h, mirrored.h
 //   m n <agent 4> <id 8>                        → messages, and those that are unread: message.h
 //
 // What every grant appends lies side by side, on one page of the store: the newest event, the
-// store's own ledger behind the events, and then the due rows, whose times are inverted so that the
-// newest lease's stands first.
+// store's own ledger behind the events, and then the due rows. Their times are inverted, so that
+// the newest lease's row comes first.
 //
-// A place (key/place.h) ends with a byte 0 here, so "this place and all below" is one range and
-// "exactly this place" another, and a folder's claims stand right before those below it.
+// A place (key/place.h) ends with a byte 0 here. So "this place and all below" is one range,
+// "exactly this place" another, and a folder's claims come right before those below it.
 #pragma once
 
 #include <string>
@@ -44,9 +44,9 @@ std::string owner_tag(const Owner& owner);  // 8 bytes
 LeaseId make_id(const Owner& owner, std::uint64_t ticket);
 
 std::string lease_key(const LeaseId& id);
-// Where writers are alone, an agent's claims are counted in one row. Elsewhere all sessions of an
-// agent would collide there, so each has a row of its own, and their sum is peeked at. A store has
-// the one or the other, as long as it lives.
+// With a single writer, one row counts an agent's claims. Elsewhere all sessions of an agent would
+// conflict there, so each has a row of its own, and their sum is peeked at. A store keeps one kind
+// for its whole life.
 std::string counter_key(const Owner& owner);
 std::string session_counter_key(const Owner& owner);
 kv::Range session_counters(const Owner& owner);  // of all sessions of its agent
@@ -59,10 +59,10 @@ std::string request_key(const Owner& owner, std::string_view request_id);
 std::string answer_key(const Owner& owner, std::string_view request_id);
 std::string lost_key(const LeaseId& id);
 std::string refusal_key(const Owner& owner, std::string_view resources);
-std::string unshow_key(const LeaseId& id);
+std::string removal_key(const LeaseId& id);
 // A name of any length as part of a key: a long one keeps its beginning and a hash.
 std::string short_name(std::string_view name);
-// What the short names of all names that begin with `prefix` begin with.
+// The beginning that all names that begin with `prefix` have in common as short names.
 std::string_view short_prefix(std::string_view prefix);
 inline constexpr std::string_view kEventPrefix = "e";
 inline constexpr std::string_view kHistoryKey = "t";
@@ -85,10 +85,10 @@ struct DueRow {
   std::string_view subject;
 };
 std::optional<DueRow> read_due_key(std::string_view key);
-// All of earlier epochs, and of this one what lies strictly before: the earliest last.
+// All due rows of earlier epochs, and those of this one strictly before `mono_ms`; earliest last.
 kv::Range due_before(std::uint64_t epoch, std::int64_t mono_ms);
 
-// The claims at exactly this place, or there and below; into a range that is used again and again.
+// The claims at exactly this place, or there and below. Sets a range that the caller reuses.
 void set_claim_range(kv::Range& range, Holding holding, Mode mode, std::string_view place,
                      bool below);
 kv::Range exactly_at(Holding holding, Mode mode, std::string_view place);

@@ -9,13 +9,13 @@
 namespace lockkeeper::core {
 namespace {
 
-// What one end or one grant may cost, beside its claims, on a backend with a budget.
+// What one end or one grant may cost besides its claims, on a store with a budget.
 constexpr std::size_t kRowsPerStep = 12;
 constexpr std::size_t kGuardsPerStep = 40;
 constexpr std::size_t kGuardsPerFollower = 8;
 // What a grant or a place in the queue still reads when it is decided, and whoever asked for it.
 constexpr std::size_t kGuardsSpare = 4;
-// Comparing costs claims times claims; beyond this the queue is looked at instead.
+// Comparing costs claims times claims; beyond this the queue is searched instead.
 constexpr std::size_t kClaimPairsCompared = 20'000;
 
 }  // namespace
@@ -30,7 +30,7 @@ Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& 
         conflict.waiting && (!best->waiting || conflict.holder.created > best->holder.created);
     if (later) best = &conflict;
   }
-  // Where others write meanwhile somebody may have come in between, unseen.
+  // Where others write meanwhile, somebody may have come in between, unseen.
   Blocker blocker{best->holder.id, state.single_writer()};
   if (!best->waiting || !blocker.alone) return blocker;
   std::size_t pairs = 0;
@@ -76,7 +76,7 @@ Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how)
 }
 
 Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
-  // The caller's may be the one that goes away.
+  // The caller's reference may point into what is removed.
   const Lease lease = ending;  // NOLINT(performance-unnecessary-copy-initialization)
   LK_CHECK(state_.remove_lease(lease));
   LK_CHECK(state_.append(Event::of(lease, how)));
@@ -92,7 +92,7 @@ Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
   return end_children(lease.id);
 }
 
-// A due row older than any time: the next commit of anybody starts there.
+// A due row older than any time: the next commit starts there, whoever makes it.
 Result<void> Settler::continue_later(const Ended& ended) {
   return state_.txn().put(due_key(0, 0, Due::kHandoff, ended.id.bytes), ended.after.bytes);
 }
@@ -101,8 +101,8 @@ Result<void> Settler::end_children(const LeaseId& parent) {
   for (;;) {
     LK_ASSIGN(const std::vector<LeaseId> children, state_.children_of(parent, 1));
     if (children.empty()) return {};
-    // Children that do not fit into this commit count as over already (condition()); the handoff
-    // row of the parent brings somebody back to them.
+    // Children that do not fit into this commit already count as over (condition()). The parent's
+    // handoff row brings somebody back to them.
     if (!room_left()) return continue_later({parent, false, false, {}});
     LK_ASSIGN(const Lease* lease, state_.lease(children.front()));
     if (lease != nullptr) {
@@ -143,7 +143,7 @@ Result<bool> Settler::reap(const LeaseId& id) {
   if (found == nullptr) return false;
   LK_ASSIGN(const Condition now, condition(state_, *found));
   if (!now.over && !now.newly_orphaned) {
-    state_.forget_reads(before);  // nothing is decided about it
+    state_.forget_reads(before);  // nothing was decided
     return false;
   }
   const Lease lease = *found;
@@ -190,11 +190,11 @@ Result<void> Settler::grant(const Waiter& waiter) {
   return wake_waiting(lease);
 }
 
-// A grant may draw an edge that no enqueueing request sees: who waits for a lease now also waits
-// for whoever was let in under it, who waits under a lease now waits for what its host has taken
-// besides, and the owner may pass others in the queue for what it has got. If the owner waits
-// elsewhere that can close a ring, or hide one until this lease ends: all through whom it waits
-// look now instead of within a second (L5). Peeks: a wake is a hint.
+// A grant may draw an edge that no enqueueing request sees. A waiter for a lease now also waits for
+// whoever was let in under it. A waiter under a lease now waits for what its host has taken. And
+// the owner may now pass others in the queue. If the owner waits elsewhere, that can close a cycle,
+// or hide one until this lease ends. So all waiters through which the owner waits look now instead
+// of within a second (L5). Peeks: a wake is a hint.
 Result<void> Settler::wake_waiting(const Lease& granted) {
   std::vector<LeaseId> waiting;
   const auto own = [&](const kv::Row& row) {
@@ -204,7 +204,7 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
   const LeaseId all_of_owner{owner_tag(granted.owner)};
   kv::Txn& txn = state_.txn();
   LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, kv::Read::kPeek));
-  // What lies under its leases, and under those: a child's row begins with its parent's id.
+  // What lies under its leases, at any depth: a child's row begins with its parent's id.
   std::deque<LeaseId> parents;
   if (granted.overtook) parents.push_back(all_of_owner);
   for (; !parents.empty(); parents.pop_front()) {
@@ -269,9 +269,9 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
 }
 
 Result<void> Settler::hand_off(const Ended& ended) {
-  // A page of followers at a time, so that a long queue does not use up a commit's guards. Those
-  // that do not fit are filed elsewhere, unless their blocker only lost a claim: then we remember
-  // how far we got.
+  // One page of followers at a time, so that a long queue does not use up a commit's guards. Those
+  // that do not fit are filed elsewhere. If their blocker only lost a claim they stay, and we
+  // remember how far we got.
   const std::size_t page =
       std::clamp<std::size_t>(state_.txn().left().guards / kGuardsPerFollower, 1,
                               state_.context().limits.grants_per_commit + 1);
@@ -287,7 +287,7 @@ Result<void> Settler::hand_off(const Ended& ended) {
     }
     LK_ASSIGN(const bool gone, reap_waiter(id));
     if (gone) continue;
-    // Those filed alone under something that was granted have nobody before them any more.
+    // A waiter filed `alone` under a lease granted in order has nobody before it any more.
     LK_ASSIGN(const Considered outcome, consider(id, !(ended.in_order && waiter->alone)));
     if (outcome != Considered::kTooLarge) continue;
     // More to look at than this store's commit takes. With a commit of its own it may do; if even
@@ -305,7 +305,7 @@ Result<void> Settler::settle() {
     if (room_left()) {
       LK_CHECK(hand_off(next));
     } else {
-      LK_CHECK(continue_later(next));  // without a look: there may be no guard left for one
+      LK_CHECK(continue_later(next));  // unread: there may be no guard left for it
     }
   }
   ended_.clear();
@@ -322,20 +322,20 @@ Result<bool> Settler::sweep(std::size_t most) {
   }));
   for (const std::string& key : keys) {
     if (!room_left()) return true;
-    LK_CHECK(look_at_due(key));
+    LK_CHECK(handle_due(key));
     LK_CHECK(settle());
     changed_ = true;
   }
   return keys.size() == most || !room_left();
 }
 
-Result<void> Settler::look_at_due(const std::string& key) {
+Result<void> Settler::handle_due(const std::string& key) {
   LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(key));
   if (!row) return {};
   const std::string value(row->value);
   const std::optional<DueRow> due = read_due_key(key);
   if (!due) return fail(Code::kStoreCorrupt, "a due row in the store cannot be read");
-  if (due->what == Due::kLease) return look_at_due_lease(*due, key);
+  if (due->what == Due::kLease) return handle_due_lease(*due, key);
   if (due->what != Due::kHandoff) return forget(*due, key, !value.empty());
   LK_CHECK(state_.txn().erase(key));
   const LeaseId ended{due->subject};
@@ -346,22 +346,22 @@ Result<void> Settler::look_at_due(const std::string& key) {
   return {};
 }
 
-Result<void> Settler::look_at_due_lease(const DueRow& due, const std::string& key) {
+Result<void> Settler::handle_due_lease(const DueRow& due, const std::string& key) {
   const LeaseId id{due.subject};
   LK_ASSIGN(const bool changed, reap(id));
   if (changed) return {};
   LK_ASSIGN(const Lease* found, state_.lease(id));
   if (found == nullptr) return state_.txn().erase(key);
-  // Detached and from before a reboot: its full length again from the new epoch's start (rule 9).
-  // Or an orphan whose process was found alive after all.
+  // A detached lease from before a reboot gets its full ttl from the new epoch's start (rule 9). Or
+  // an orphan's process was found alive after all.
   const Lease before = *found;
   Lease after = before;
-  look_again(after, state_.context());
+  postpone(after, state_.context());
   return state_.change_lease(before, after);
 }
 
-// Kept for the full time once more: what is from before a reboot, whose age cannot be told, and a
-// request id whose lease was not known to have ended (rule 12).
+// Two kinds are kept for the full time once more: rows from before a reboot, whose age is unknown,
+// and a request id whose lease was not known to have ended (rule 12).
 Result<void> Settler::forget(const DueRow& due, const std::string& key, bool final) {
   LK_CHECK(state_.txn().erase(key));
   const Context& context = state_.context();

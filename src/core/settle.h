@@ -1,11 +1,11 @@
 // How things end, and what follows: every end of a lease or a waiter grants the waiters that now
-// fit, in the same commit (rule 5). A waiter is filed under one blocker and looked at again only
-// when that one ends, so a handoff costs the same however long the queue is.
+// fit, in the same commit (rule 5). A waiter is filed under one blocker and evaluated again only
+// when that blocker ends, so a handoff costs the same however long the queue is.
 //
 // Why nobody is forgotten: a waiter is filed under something that conflicts with it, a lease or an
-// earlier waiter. A waiter that is granted keeps its id, so those filed under it now stand under
-// its lease. Whatever ends puts everything filed under it on the list of this commit; what this
-// commit cannot take leaves a due row, and the next commit of anybody goes on from there.
+// earlier waiter. A waiter that is granted keeps its id, so its followers are now filed under its
+// lease. Whatever ends puts its followers on this commit's list. If the commit is full, a due row
+// remembers the rest, and the next commit, whoever makes it, continues there.
 #pragma once
 
 #include <string>
@@ -15,47 +15,46 @@
 
 namespace lockkeeper::core {
 
-// What came of a look at a waiter. Too large: granting it takes more guards than this commit has
-// left; nothing was changed.
+// The result of consider(). kTooLarge: granting it takes more guards than this commit has left;
+// nothing was changed.
 enum class Considered : std::uint8_t { kGranted, kStays, kTooLarge };
 
 class Settler {
  public:
   explicit Settler(State& state) : state_(state) {}
 
-  // Ends the lease with its children, on record, and lists what was filed under it.
+  // Ends the lease with its children, on record, and puts its followers on the list.
   // `lost`: against the holder's will; remembered so that the holder can be told (I7).
   Result<void> end(const Lease& lease, const EndedBy& how, bool lost);
   Result<void> end_over(const Lease& lease, const Condition& condition);
   Result<void> drop(const Waiter& waiter, const std::string& event, const std::string& cause);
 
-  // A lease that lost a claim: what is filed under it may fit now. It counts as an end, because
-  // the events of one commit are limited.
+  // The lease lost a claim, so its followers may fit now. Counts as an end, because the events of
+  // one commit are limited.
   void shrunk(const LeaseId& id) {
     ended_.push_back({id, false, true, {}});
     ++ends_;
   }
 
-  // A lease that another one stands for now: who is filed under it looks again.
+  // Another lease now covers what this one did: its followers are evaluated again.
   void followers_of(const LeaseId& id) { ended_.push_back({id, false, false, {}}); }
 
-  // Looks at one lease (waiter) and ends it if it is over, or records that it is orphaned.
-  // True if anything changed.
+  // Ends the lease (waiter) if it is over, or records that it is orphaned. True: something changed.
   Result<bool> reap(const LeaseId& id);
   Result<bool> reap_waiter(const LeaseId& id);
 
-  // Ends what is due and goes on with handoffs left over, at most `most` due rows. True: there may
-  // be more.
+  // Ends what is due and continues unfinished handoffs, at most `most` due rows. True: there may be
+  // more.
   Result<bool> sweep(std::size_t most);
 
-  // Hands off until nothing is left or this commit is full. Call before committing.
+  // Hands off until the list is empty or this commit is full. Call before committing.
   Result<void> settle();
 
-  // Grants the waiter if nothing stands against it any more, else files it under what does.
+  // Grants the waiter if nothing conflicts with it any more, otherwise files it under a conflict.
   // `queue_matters`: earlier waiters may still stand before it.
   Result<Considered> consider(const LeaseId& id, bool queue_matters);
 
-  // Lets the owner's other requests look again, because it was granted this one.
+  // Wakes the owner's other waiters, because it was granted this lease.
   Result<void> wake_waiting(const Lease& granted);
 
   // Is there room in this commit for one more end or grant?
@@ -71,32 +70,32 @@ class Settler {
  private:
   struct Ended {
     LeaseId id;
-    bool in_order = false;    // it was a lease that overtook nobody: who conflicted was done before
+    bool in_order = false;    // a lease that overtook nobody: earlier conflicts were done before it
     bool still_held = false;  // it only shrank: its followers may stay
-    LeaseId after;            // of those that may stay, the last one looked at
+    LeaseId after;            // of the followers that may stay, the last one evaluated
   };
   Result<void> hand_off(const Ended& ended);
   Result<void> end_children(const LeaseId& parent);
   Result<void> grant(const Waiter& waiter);
-  Result<void> look_at_due(const std::string& key);
-  Result<void> look_at_due_lease(const DueRow& due, const std::string& key);
+  Result<void> handle_due(const std::string& key);
+  Result<void> handle_due_lease(const DueRow& due, const std::string& key);
   Result<void> forget(const DueRow& due, const std::string& key, bool final);
   Result<void> continue_later(const Ended& ended);
 
   State& state_;
   std::vector<Ended> ended_;
-  std::size_t settled_ = 0;  // so many of them are done
+  std::size_t settled_ = 0;  // how many of them are done
   std::vector<std::uint64_t> wake_;
   std::size_t grants_ = 0;
   std::size_t ends_ = 0;
   bool changed_ = false;  // anything besides
 };
 
-// Kept for a day, so that whoever held it can be told.
+// Keeps the lost lease for a day, so that its holder can be told.
 Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how);
 
-// The claim to stand behind: the latest earlier waiter in the way, else a lease. It must be guarded
-// in the commit that files somebody there.
+// What to file a waiter under: the latest earlier waiter in its way, or a lease if there is none.
+// The commit that files it must guard the blocker.
 struct Blocker {
   LeaseId id;
   bool alone = false;

@@ -5,12 +5,12 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 
 namespace lockkeeper::core {
 namespace {
 
-// The rows of that kind that begin with one id, those after another if it is given.
+// The rows of that kind that begin with one id; if `after` is given, only those after it.
 kv::Range seconds_of(char letter, const LeaseId& first, const LeaseId& after) {
   kv::Range range;
   range.from.reserve(2 + 2 * IdBytes::kMax);
@@ -102,7 +102,7 @@ Result<void> State::count_claims(const Owner& owner, std::int64_t change) {
   LK_ASSIGN(const std::size_t before, own_counter(key));
   const std::int64_t after = static_cast<std::int64_t>(before) + change;
   if (after < 0) {
-    return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is off");
+    return fail(Code::kStoreCorrupt, "the counter of agent " + owner.agent + " is wrong");
   }
   counters_[key] = static_cast<std::size_t>(after);
   if (after == 0) return txn_.erase(key);
@@ -117,7 +117,7 @@ Result<void> State::add_lease(const Lease& lease) {
 Result<void> State::restore_lease(const Lease& lease) {
   LOCKKEEPER_ASSERT(!lease.claims.empty());
   LK_CHECK(txn_.put(lease_key(lease.id), encode_lease(lease)));
-  // What another tool holds is no use of our agents' quota.
+  // Another tool's locks do not count against our agents' quota.
   if (!lease.foreign) {
     LK_CHECK(count_claims(lease.owner, static_cast<std::int64_t>(lease.claims.size())));
   }
@@ -157,7 +157,7 @@ Result<void> State::remove_lease(const Lease& lease) {
     LK_CHECK(count_claims(lease.owner, -static_cast<std::int64_t>(lease.claims.size())));
   }
   // Its artefacts are ours to remove until somebody has done so.
-  LK_CHECK(to_be_removed(*this, lease.id, lease.shown));
+  LK_CHECK(schedule_removal(*this, lease.id, lease.mirrored_at));
   LK_CHECK(put_claims(Holding::kLease, lease, false));
   if (!lease.parent.empty()) LK_CHECK(txn_.erase(child_key(lease.parent, lease.id)));
   LK_CHECK(txn_.erase(due_key(lease.epoch, lease.due_mono_ms, Due::kLease, lease.id.bytes)));
@@ -172,7 +172,7 @@ Result<void> State::add_waiter(const Waiter& waiter) {
   LK_CHECK(put_claims(Holding::kWaiter, request, true));
   LK_CHECK(txn_.put(blocked_key(waiter.blocker, request.id), ""));
   if (!request.parent.empty()) LK_CHECK(txn_.put(child_key(request.parent, request.id), "w"));
-  // What waits counts as well: so the limit holds when it is granted.
+  // Waiters count as well, so that the limit holds when they are granted.
   LK_CHECK(count_claims(request.owner, static_cast<std::int64_t>(request.claims.size())));
   any_waiters_ = true;
   return {};
@@ -296,7 +296,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   Error error;
   bool failed = false;
   std::size_t seen = 0;
-  // One function and one range for all probes: most find nothing, and should cost no more.
+  // One function and one range for all probes: most find nothing and should cost little.
   const auto look_at = [&](const kv::Row& row) {
     if (++seen > context_.limits.rows_per_glob && look.limited) {
       failed = true;
@@ -336,7 +336,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   };
   const key::Place& place = place_of(resource);
   const std::string_view whole = place.space_and_segments;
-  // A letter, the place, the mark behind it and an owner's tag: no probe makes them longer.
+  // A letter, the place, its end mark and an owner's tag: no probe needs more.
   range.from.reserve(whole.size() + 10);
   range.to.reserve(whole.size() + 10);
   for (const std::size_t end : place.ancestor_ends) {

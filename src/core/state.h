@@ -1,6 +1,6 @@
 // The table's rows inside one transaction, as objects. Every change to a lease or a waiter goes
 // through here, so that its record, its claims, its due row and its agent's counter always change
-// together. Knows how rows hang together; knows no rule.
+// together. Knows how rows belong together; knows no rule.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/record.h"
+#include "core/encoding.h"
 #include "core/rows.h"
 #include "core/types.h"
 
@@ -22,12 +22,12 @@ class State {
 
   const Context& context() const { return context_; }
   kv::Txn& txn() { return txn_; }
-  // Where guards are not counted nobody else can write meanwhile: a peek is as good as a promise.
+  // Nobody else can write meanwhile (guards are not counted), so a peek is as good as a guard.
   bool single_writer() const { return single_writer_; }
 
-  // A search reads far more than what is decided in the end depends on, and a commit takes only so
-  // many guards. What was read since a mark is forgotten, so that it counts no more, and what is
-  // needed of it is read again. Pointers to leases that were read since are void.
+  // A search reads far more than the decision depends on, and a commit takes a limited number of
+  // guards. forget_reads() drops the guards of what was read since the mark; read again what the
+  // decision needs. It invalidates pointers to leases that were read since.
   struct Mark {
     kv::Txn::GuardMark guards = 0;
     std::size_t leases = 0;
@@ -35,13 +35,13 @@ class State {
   Mark mark() const { return {txn_.guard_mark(), read_.size()}; }
   void forget_reads(const Mark& since);
 
-  // nullopt: no such lease (waiter). Guarded. The pointer lives until that lease changes.
+  // Null (nullopt): no such lease (waiter). Guarded. The pointer is valid until the lease changes.
   Result<const Lease*> lease(const LeaseId& id);
   Result<std::optional<Waiter>> waiter(const LeaseId& id);
 
   // A new lease with all its rows. `lease.due_mono_ms` says when it must be looked at.
   Result<void> add_lease(const Lease& lease);
-  // The same for one that is in the store already, whatever is missing beside it (mend()).
+  // The same for a lease whose record is in the store but whose other rows may be missing.
   Result<void> restore_lease(const Lease& lease);
   // Rewrites the record and, if it moved, the due row. The claims stay as they are.
   Result<void> change_lease(const Lease& before, const Lease& after);
@@ -53,17 +53,16 @@ class State {
   Result<void> refile_waiter(const Waiter& before, const Waiter& after);
   Result<void> remove_waiter(const Waiter& waiter);
 
-  // Ids of an owner's leases or waiters, in ticket order; verified against the record's owner.
+  // Ids of an owner's leases or waiters, in ticket order; checked against the record's owner.
   Result<std::vector<LeaseId>> leases_of(const Owner& owner);
   Result<std::vector<LeaseId>> waiters_of(const Owner& owner);
   Result<std::vector<LeaseId>> children_of(const LeaseId& parent, std::size_t most);
-  // In id order, those after `after` (empty: from the first).
+  // The waiters filed under `blocker` after `after` (empty: from the first), in id order.
   Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most,
                                            const LeaseId& after = {});
-  // True: certainly nobody is filed under it, and nobody needs to look again. False: look.
+  // True: certainly nothing is filed under it. False: look.
   Result<bool> nobody_under(const LeaseId& blocker);
-  // Claims of the agent's leases and waiters (see counter_key), and whose claims those are, peeked
-  // at.
+  // How many claims the agent's leases and waiters have (see counter_key), and their ids. Peeks.
   Result<std::size_t> claims_counted(const Owner& owner);
   Result<std::vector<LeaseId>> ids_of_agent(Holding holding, const Owner& owner);
 
@@ -73,23 +72,23 @@ class State {
     Mode mode;
     key::Resource resource;
     std::string witness;
-    kv::Version created;  // of the claim, hence of its waiter
+    kv::Version created;  // of the claim, and so of its waiter
   };
-  // Calls `visit` with every claim of that holding and mode which overlaps `resource`, optionally
-  // only those of one owner. limit_exceeded beyond rows_per_glob rows below one place.
+  // Calls `visit` with every claim of that holding and mode that overlaps `resource`, or only with
+  // those of one owner. limit_exceeded beyond rows_per_glob rows below one place.
   struct Look {
     Holding holding = Holding::kLease;
     Mode mode = Mode::kExclusive;
     const Owner* only_of = nullptr;
     kv::Read read = kv::Read::kGuarded;
-    bool limited = false;  // by rows_per_glob: for new requests alone, see find_conflicts()
+    bool limited = false;  // by rows_per_glob: only for new requests, see find_conflicts()
   };
   Result<void> overlapping(const key::Resource& resource, Look look,
                            const std::function<void(Hit)>& visit);
   Result<bool> any_waiters();
 
   Result<void> append(Event event);
-  // `final`: of a request id whose lease has ended; it is forgotten when the time has come.
+  // `final`: for a request id whose lease has ended; it is forgotten when it becomes due.
   Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject,
                         bool final = false);
 
@@ -107,9 +106,9 @@ class State {
   const bool single_writer_;
   std::map<LeaseId, std::optional<Lease>> leases_;  // read or written in this transaction
   std::vector<LeaseId> read_;                       // those read, in order; only for marks
-  std::map<std::string, std::size_t> counters_;     // likewise
+  std::map<std::string, std::size_t> counters_;     // read or written in this transaction
   std::optional<bool> any_waiters_;
-  // Of the resource looked at last: a claim is looked for in both modes and then put.
+  // The place of the last resource: a claim is searched in both modes and then put.
   key::Resource placed_;
   std::optional<key::Place> place_;
   kv::Range range_;  // scratch

@@ -1,5 +1,5 @@
-// The lock table: every operation on it, each inside one transaction that the caller begins and
-// commits. The rules are numbered in README.md beside this file.
+// The lock table: every operation on it. Each runs inside one transaction that the caller begins
+// and commits. README.md beside this file has the numbered rules.
 //
 //   kv::Txn& txn = …;                         // begun for writing
 //   Table table(txn, context);
@@ -8,9 +8,9 @@
 //   reply->stamp(done->version);              // fences exist only now
 //   wake(table.wake());                       // hints, after the commit
 //
-// Nothing here looks at a clock, a process or a random number: they come in through the context,
-// so a run can be repeated exactly. A refusal is a value, not an error; an error means that the
-// transaction must be dropped, and then nothing has changed.
+// Nothing here reads a clock, a process or a random number. They come in through the context, so a
+// run can be repeated exactly. A refusal is a value, not an error. After an error the caller drops
+// the transaction, and nothing has changed.
 //
 // Thread safety: none; a Table lives as long as its transaction.
 #pragma once
@@ -29,37 +29,37 @@ class Table {
   Table(kv::Txn& txn, const Context& context)
       : context_(context), state_(txn, context_), settler_(state_) {}
 
-  // Rules 1 to 4, 6, 11, 12. limit_exceeded, lost (a request id whose lease has ended, a lease to
-  // work under that is not current), invalid_input (other arguments under a known request id).
+  // Rules 1 to 4, 6, 11, 12. Errors: limit_exceeded; lost (the lease of this request id has ended,
+  // or the lease to work under is not current); invalid_input (other arguments under this id).
   Result<AcquireReply> acquire(const AcquireRequest& request);
 
-  // What a waiter does when it wakes or every second: granted (and with that confirmed), still
-  // queued with what it waits for now, or lost if it is neither waiter nor lease any more. A cycle
-  // that only shows now is `deadlock`, and the waiter has left the queue.
+  // A waiter calls this when it wakes, and every second. kGranted: and now confirmed. kQueued: with
+  // what it waits for now. kDeadlock: a cycle shows only now, and the waiter has left the queue.
+  // Error lost: neither waiter nor lease any more.
   Result<AcquireReply> poll(const LeaseId& id);
-  // Leaves the queue. If it was granted meanwhile, that grant stands and is the answer.
+  // Leaves the queue. If the request was granted meanwhile, the grant stays and is the answer.
   Result<AcquireReply> cancel(const LeaseId& id, const std::string& cause);
 
-  // Rule 4. Only what `owner` holds is released; what others hold under exactly that key is named.
+  // Rule 4. Releases only what `owner` holds, and names the others that hold exactly that key.
   Result<ReleaseReply> release(const Owner& owner, const std::vector<key::Resource>& resources);
   Result<ReleaseReply> release_leases(const Owner& owner, const std::vector<LeaseId>& ids);
 
-  // Never shortens; ttl_ms as in AcquireRequest, nullopt keeps each lease's length. not_found,
-  // not_owner, lost. A reclaimed orphan is bound to `attachment`.
+  // Never shortens. nullopt keeps each lease's ttl. Errors: not_found, not_owner, lost. A reclaimed
+  // orphan is bound to `attachment`.
   Result<std::vector<Lease>> renew(const Owner& owner, const std::vector<LeaseId>& ids,
                                    std::optional<std::int64_t> ttl_ms,
                                    const Attachment& attachment);
 
-  // Changes nothing; a read transaction will do. `fence`: 0 for none. `under` as in acquire.
+  // Changes nothing; a read transaction is enough. `fence`: 0 for none. `under` as in acquire.
   Result<CheckReply> check(const AcquireRequest& request, std::uint64_t fence);
 
-  // Ends others' leases on record; gives what was broken.
+  // Ends others' leases on record. Returns the broken leases.
   Result<std::vector<Lease>> break_leases(const BreakRequest& how, const std::vector<LeaseId>& ids);
 
-  // Ends what is due, goes on with handoffs left over, forgets old history. True: call again.
+  // Ends what is due, continues unfinished handoffs, forgets old history. True: call again.
   Result<bool> maintain(std::size_t most);
 
-  // Leases of the owner that it lost and has not been told of yet; marks them as told.
+  // The leases that the owner lost and has not been told of yet; marks them as told.
   Result<std::vector<LostLease>> take_lost_notices(const Owner& owner);
   Result<bool> has_lost_notices(const Owner& owner);  // peeks; a read transaction will do
   Result<std::optional<LostLease>> lost(const LeaseId& id);

@@ -1,7 +1,7 @@
-// One realm in memory for tests: a store of either flavour, a clock that stands still until told,
-// processes that live, die or cannot be judged on order, and a driver that does what the service
+// One realm in memory for tests: a store of either flavour, a clock that moves only when told,
+// processes that live, die or are unknown as the test says, and a driver that does what the service
 // does around each operation: begin, run, commit, start over on kConflict and on `again`, stamp.
-// After every commit the whole table is audited.
+// It audits the whole table after every commit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class FakeProber final : public Prober {
   void set(std::uint64_t slot, Alive alive) { slots_[slot] = alive; }
 
  private:
-  std::map<std::uint64_t, Alive> slots_;  // those not named are alive
+  std::map<std::uint64_t, Alive> slots_;  // slots not listed are alive
 };
 
 class Realm {
@@ -52,7 +52,7 @@ class Realm {
   void reboot(std::int64_t mono_ms = 500);
   kv::MemoryStore& store() { return *store_; }
 
-  // A request with a length of one minute; change it at will before it is sent.
+  // A request with a ttl of one minute; tests may change it before they send it.
   static AcquireRequest ask(Owner owner, std::vector<Claim> claims);
   AcquireRequest wait(Owner owner, std::vector<Claim> claims);  // by a new process of its own
 
@@ -69,7 +69,7 @@ class Realm {
   void maintain(std::size_t most = 100);  // until nothing is left
   std::vector<LostLease> notices(const Owner& owner);
 
-  // For stories in which these must succeed: fails the test if they do not.
+  // These must succeed: they fail the test if they do not.
   Lease granted(const AcquireRequest& request);
   Lease granted(const Owner& owner, std::vector<Claim> claims);
   Lease queued(const AcquireRequest& request);
@@ -92,7 +92,7 @@ class Realm {
   template <class Operation>
   auto run(Operation operation) -> decltype(operation(std::declval<Table&>()));
 
-  // Fails the test if the rows do not hang together (core/audit.h).
+  // Fails the test if the rows are not consistent (core/audit.h).
   void audit();
 
  private:

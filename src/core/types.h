@@ -1,4 +1,4 @@
-// The nouns of the lock table. Plain data; the words are those of the design, section 1.
+// The nouns of the lock table: plain data.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline bool conflict(Mode a, Mode b) {
   return a == Mode::kExclusive || b == Mode::kExclusive;
 }
 
-// Who asks. The session tells two runs of one agent apart; empty is "none". A session "S/x" is a
-// subagent of session "S".
+// Who requests and holds. The session tells two runs of one agent apart; empty: none. A session
+// "S/x" is a subagent of session "S".
 struct Owner {
   std::string agent;
   std::string session;
@@ -31,14 +31,14 @@ struct Owner {
 struct Claim {
   key::Resource resource;
   Mode mode = Mode::kExclusive;
-  std::uint16_t slot = 0;  // tells claims of one lease at one place apart; stable for its life
+  std::uint16_t slot = 0;  // tells claims of one lease at one place apart; never changes
   friend bool operator==(const Claim& a, const Claim& b) {
     return a.mode == b.mode && a.resource == b.resource;
   }
 };
 
-// 16 bytes: 4 of the agent, 4 of the session, 8 of a time-ordered ticket, so that one owner's
-// leases lie together and the newest last. A waiter has the id that its lease will have.
+// 16 bytes: 4 for the agent, 4 for the session, 8 for a time-ordered ticket. So one owner's leases
+// lie together, the newest last. A waiter has the id that its lease will have.
 struct LeaseId {
   IdBytes bytes;
   bool empty() const { return bytes.empty(); }
@@ -47,8 +47,8 @@ struct LeaseId {
   friend auto operator<=>(const LeaseId&, const LeaseId&) = default;
 };
 
-// The processes a lease is bound to: a byte of the realm's `live` file held locked, a process by
-// pid namespace, pid and start time, or none (detached).
+// What a lease is bound to: whoever holds a byte of the realm's `live` file locked, one process (by
+// pid namespace, pid and start time), or nothing (detached).
 struct Attachment {
   std::uint64_t slot = 0;
   std::uint64_t pid_namespace = 0;
@@ -60,20 +60,20 @@ struct Attachment {
 
 enum class Alive { kAlive, kDead, kUnknown };
 
-// How the table learns whether an attachment's process lives. Called inside a transaction: must
-// answer at once and never block. "Cannot tell" is kUnknown and never ends a lease.
+// Tells the table whether an attachment's process is alive. Called inside a transaction, so it must
+// never block. "Cannot tell" is kUnknown, which never ends a lease.
 class Prober {
  public:
   virtual ~Prober() = default;
   virtual Alive probe(const Attachment&) const = 0;
 };
 
-// Unsigned: the offset of a damaged record may be any number.
+// Unsigned, because a damaged record may hold any offset.
 inline std::uint64_t fence_of(kv::Version version, std::int64_t offset) {
   return version + static_cast<std::uint64_t>(offset);
 }
 
-// What whoever asks for a lease says about it, and the lease keeps. One struct for the command, the
+// What the requester says about a lease, and the lease keeps. One struct for the command, the
 // request and the lease, so that no field can be forgotten on the way.
 struct Terms {
   std::string reason;
@@ -82,7 +82,7 @@ struct Terms {
   std::int64_t ttl_ms = 0;           // kNoEnd: never ends by time
   std::int64_t orphan_grace_ms = 0;  // how long it outlives its processes
   std::string request_id;            // empty: none (rule 12)
-  std::string layout;    // it was seen in this one, or taken through it (core/foreign.h); or empty
+  std::string layout;    // where it was seen or taken through (core/foreign.h); or empty
   std::string artefact;  // its name there
 };
 
@@ -96,8 +96,8 @@ struct Lease {
   std::int64_t acquired_wall_ms = 0;       // display only, as is the next
   std::int64_t expires_wall_ms = kNoEnd;
   Attachment attachment;
-  Attachment then;                      // what it is bound to once its handoff is confirmed
-  std::int64_t orphaned_mono_ms = 0;    // when their death was recorded; 0: not orphaned
+  Attachment then;                      // its attachment once the handoff is confirmed
+  std::int64_t orphaned_mono_ms = 0;    // when its processes' end was recorded; 0: not orphaned
   std::int64_t confirm_by_mono_ms = 0;  // a handoff not yet confirmed; 0: confirmed
   std::int64_t due_mono_ms = kNoEnd;    // when the table must look at it again; filed in the index
   std::uint64_t epoch = 0;
@@ -106,19 +106,19 @@ struct Lease {
   bool overtook = false;  // it passed earlier waiters, as rule 2 allows
   // Layouts (core/foreign.h). `foreign`: another tool's lock, with no owner of ours and no fence.
   bool foreign = false;
-  std::vector<std::string> shown;  // where it is shown to other tools
-  kv::Version created = 0;         // of its row; 0 until the commit
+  std::vector<std::string> mirrored_at;  // places where other tools see it
+  kv::Version created = 0;               // of its row; 0 until the commit
 
   std::uint64_t fence() const { return fence_of(created, fence_offset); }
   // A foreign owner never equals ours, whatever it calls itself.
   bool held_by(const Owner& asker) const { return !foreign && owner == asker; }
 };
 
-// A request in the queue. Its place is the create version of its row. It is bound to the waiting
+// A request in the queue. Its place is the created version of its row. It is bound to the waiting
 // process, and so is its lease until that process confirms the handoff.
 struct Waiter {
   Lease request;
-  LeaseId blocker;         // what it is filed under: re-evaluated when that one ends
+  LeaseId blocker;         // it is filed under this one, and evaluated again when that ends
   bool alone = false;      // every other earlier conflicting waiter conflicts with the blocker too
   std::uint64_t wake = 0;  // which word its process sleeps on
 };
@@ -137,8 +137,8 @@ struct Limits {
   std::int64_t remember_ms = std::int64_t{24} * 3600 * 1000;  // ended request ids and lost leases
 };
 
-// What comes in from outside for one operation: the table never asks for the time, a random number
-// or a process itself.
+// What one operation gets from outside. The table itself never asks for the time, a random number
+// or a process.
 struct Context {
   Now now;
   kv::Epoch epoch;

@@ -1,4 +1,4 @@
-// Everything but asking: release, renew, check, break, upkeep.
+// Table: release, renew, check, break, maintain.
 #include <algorithm>
 #include <string>
 
@@ -30,7 +30,7 @@ std::unexpected<Error> gone(const LostLease& lost) {
   return fail(Code::kLost, message, "stop changing what it covered and ask for it again");
 }
 
-// Of the live leases that cover a claim in sufficient mode: is one on the asker's side, has one
+// Of the live leases that cover a claim in sufficient mode: is one on the requester's side? Has one
 // that fence, whoever holds it (I4)?
 struct Cover {
   bool mine = false;
@@ -89,7 +89,7 @@ Result<ReleaseReply> Table::release(const Owner& owner,
       reply.again = true;
       break;
     }
-    // What ends depends on itself alone, however many others hold the same.
+    // The end depends only on this lease, however many others hold the same.
     const State::Mark before = state_.mark();
     LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
     state_.forget_reads(before);

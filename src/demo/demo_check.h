@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "core/record.h"
+#include "core/encoding.h"
 
 namespace lockkeeper::demo {
 

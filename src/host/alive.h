@@ -5,8 +5,8 @@
 
 namespace lockkeeper::host {
 
-// kDead is a certainty: somebody's lock may be given away on it. Whatever cannot be told, for
-// whatever reason, is kUnknown, and callers treat that as alive (I5, I10).
+// kDead is certain: a lock may be given away because of it. If there is any doubt the answer is
+// kUnknown, and callers treat that as alive (I5, I10).
 enum class Alive : std::uint8_t { kAlive, kDead, kUnknown };
 
 }  // namespace lockkeeper::host

@@ -24,7 +24,7 @@ constexpr long kNapNs = 10'000'000;
 constexpr std::int64_t kNapMs = 10;
 constexpr std::int64_t kMeanwhileMs = 100;
 
-// Of /proc/PID/stat: the second field may hold anything, so from its last parenthesis on.
+// From /proc/PID/stat. The second field may contain anything, so start at its last parenthesis.
 struct Parentage {
   char state = '?';
   pid_t parent = 0;
@@ -40,7 +40,7 @@ Parentage parentage(const std::string& pid) {
   return result;
 }
 
-// Reaps who has ended.
+// Reaps the children that have ended.
 bool has_no_children() {
   errno = 0;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -84,7 +84,7 @@ std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
     const std::vector<pid_t> left = children_besides(spared);
     if (left.empty()) return asked.size();
     for (const pid_t pid : left) {
-      // Its children come to us when it ends, and get their turn.
+      // Its children become ours when it ends, and are asked then.
       if (waited_ms >= grace_ms) {
         if (::kill(pid, SIGKILL) != 0 && errno == EPERM) spared.push_back(pid);
         asked.insert(pid);

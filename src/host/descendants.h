@@ -1,6 +1,6 @@
-// The processes that a command leaves behind when it ends: background jobs, servers, what forked
-// away and made a session of its own. They have the agent's scope in their hands, so they end
-// before its locks are freed.
+// The processes that a command leaves behind when it ends: background jobs, servers, daemons with a
+// session of their own. They could still change what the agent has locked, so they must end before
+// its locks are released.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,15 @@
 
 namespace lockkeeper::host {
 
-// From now on, a process below this one that loses its parent becomes our child. Once per process.
+// From now on, a descendant that loses its parent becomes our child. Once per process.
 void adopt_orphans();
 
-// Our children of now, other than `spared`; zombies are reaped and not named.
+// Our current children except `spared`. Reaps zombies and does not list them.
 std::vector<pid_t> children_besides(const std::vector<pid_t>& spared);
 
-// Asks all of them to end, and what they start meanwhile; kills them after the grace. Returns when
-// none is left but those that we may not kill (a program of root's), with their number. `meanwhile`
-// is called several times a second.
+// Asks all of them to end, and what they start meanwhile; kills them after the grace. Returns the
+// number of those that we may not kill (such as root's) when no others are left. Calls `meanwhile`
+// several times a second.
 std::size_t end_children(std::int64_t grace_ms, std::vector<pid_t> spared,
                          const std::function<void()>& meanwhile = {});
 

@@ -11,7 +11,7 @@
 namespace lockkeeper::host {
 namespace {
 
-// Runs `body` in a process of its own, which is no test's parent; its exit status.
+// Runs `body` in a process of its own, which is not the parent of any test; its exit status.
 int alone(const std::function<int()>& body) {
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -57,7 +57,7 @@ Result<void> exchange(const Folder& folder, const std::string& a, const Folder& 
 }
 
 Result<void> write_new(const Folder& folder, const std::string& name, std::string_view bytes) {
-  // Written before it has a name: others publish what is prepared as soon as they see it.
+  // Written before it has a name: other processes publish what is prepared as soon as they see it.
   const Fd nameless(::openat(folder.fd(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
   if (nameless) {
     if (!write_all(nameless.get(), bytes)) return folder.failed(errno, "write", name);
@@ -89,7 +89,7 @@ Result<bool> is_locked(const Folder& folder, const std::string& name) {
 }
 
 bool take_lease(int fd) {
-  // A signal tells us that somebody wants in; the usual one would end the process.
+  // The kernel tells us by a signal that somebody waits; the default one would end the process.
   return ::fcntl(fd, F_SETSIG, SIGURG) == 0 && ::fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
 }
 

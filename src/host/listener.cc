@@ -11,8 +11,8 @@
 namespace lockkeeper::host {
 namespace {
 
-// True: somebody has it, or it cannot be told. A machine without this kind of address has nobody
-// who listens on one.
+// True: somebody has it, or it is unknown. On a machine without this kind of address nobody listens
+// on one.
 bool is_taken(int family, const sockaddr* address, socklen_t size) {
   const Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return errno != EAFNOSUPPORT && errno != EPROTONOSUPPORT;

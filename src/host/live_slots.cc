@@ -18,11 +18,11 @@ constexpr std::uint64_t kTagMask = (std::uint64_t{1} << kTagBits) - 1;
 constexpr std::uint64_t kRandomMask = (std::uint64_t{1} << kRandomBits) - 1;
 static_assert(kTagBits + kRandomBits == 62, "an offset must stay far from the sign bit of off_t");
 
-// More failed draws than this mean that something else locks whole ranges of the file.
+// More failed draws than this mean that another program locks whole ranges of the file.
 constexpr int kDrawsMax = 16;
 
-// Inode numbers of one device that differ only in their low bits, as those of files made one after
-// the other do, are certain to give different tags; others differ but for one in four million.
+// Inode numbers of one device that differ only in their low bits, as of files created one after the
+// other, always give different tags. Others give the same tag once in four million.
 std::uint64_t tag_of(const struct stat& status) {
   std::uint64_t folded = hash64("device", std::to_string(status.st_dev));
   for (std::uint64_t inode = status.st_ino; inode != 0; inode >>= kTagBits) folded ^= inode;
@@ -40,7 +40,7 @@ struct flock byte_at(std::uint64_t offset) {
 
 std::unexpected<Error> replaced(const std::string& path) {
   return fail(Code::kStoreUnavailable,
-              path + ": was deleted or replaced while in use; who holds locks cannot be told",
+              path + ": was deleted or replaced while in use; its holders are unknown",
               "run the command again; nothing was granted");
 }
 
@@ -77,7 +77,7 @@ Result<LiveSlot> LiveSlots::take() const {
     if (::fcntl(own.get(), F_OFD_SETLK, &lock) == 0) return LiveSlot(std::move(own), offset);
     if (errno != EAGAIN && errno != EACCES) return fail(errno_error(errno, path_));
   }
-  return fail(Code::kStoreUnavailable, path_ + ": something else has locked this file",
+  return fail(Code::kStoreUnavailable, path_ + ": another program has locked this file",
               "find it with lslocks and end it");
 }
 

@@ -1,5 +1,5 @@
-// Descriptors that connect: pipes, pairs of sockets, and a flag that poll() sees. None of them is
-// inherited by a program that somebody starts at the same moment.
+// Pipes, pairs of sockets, and a flag that poll() sees. A program that another thread starts at the
+// same moment inherits none of them.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-// Two ends of a channel that keeps messages apart and says when the other end is gone.
+// The two ends of a channel that keeps messages apart and tells when the other end is gone.
 Result<std::pair<Fd, Fd>> make_message_channel();
 // Is it an end of such a channel?
 bool is_message_channel(int fd);

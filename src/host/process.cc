@@ -24,8 +24,8 @@ std::string proc_path(int pid, std::string_view file) {
   return "/proc/" + std::to_string(pid) + "/" + std::string(file);
 }
 
-// By blanks and line ends. A stream would do the same and start the locale of the C++ library,
-// which a hook that lives for a millisecond notices.
+// Splits at blanks and line ends. A stream would initialise the locale of the C++ library, which
+// takes too long for a hook of one millisecond.
 std::vector<std::string_view> words_of(std::string_view text) {
   constexpr std::string_view kBlank = " \t\n";
   std::vector<std::string_view> words;
@@ -78,15 +78,15 @@ Result<internal::Stat> read_stat(int pid) {
   return internal::parse_stat(*content);
 }
 
-// What can be said when /proc does not show the pid: it ended meanwhile, or /proc is mounted with
-// hidepid and the process is another user's.
+// The answer if /proc does not show the pid: it has ended, or /proc is mounted with hidepid and the
+// process belongs to another user.
 Alive judge_by_signal(int pid) {
   if (::kill(pid, 0) == 0) return Alive::kUnknown;
   if (errno == ESRCH) return Alive::kDead;
   return errno == EPERM ? Alive::kAlive : Alive::kUnknown;
 }
 
-// A thread's number opens in /proc like a process's. `pid` itself if that cannot be told.
+// The process of a thread: /proc opens a thread's number like a process's. `pid` itself if unknown.
 int process_of(int pid) {
   const auto status = read_file(proc_path(pid, "status"));
   constexpr std::string_view kLabel = "\nTgid:\t";
@@ -100,7 +100,7 @@ int process_of(int pid) {
 
 std::unexpected<Error> no_such_process(int pid) {
   return fail(Code::kNotFound, "no process with pid " + std::to_string(pid) + " is running",
-              "name a process that is running, in this PID namespace");
+              "name a running process of this PID namespace");
 }
 
 }  // namespace
@@ -125,9 +125,9 @@ namespace internal {
 
 Result<Stat> parse_stat(const std::string& content) {
   const auto bad = [&] {
-    return fail(Code::kFailed, "/proc/PID/stat: not of the known form: " + content);
+    return fail(Code::kFailed, "/proc/PID/stat: unknown format: " + content);
   };
-  // The name ends at the last parenthesis, because it may hold some itself.
+  // The name ends at the last parenthesis, because it may contain some itself.
   const auto name_end = content.rfind(')');
   if (name_end == std::string::npos) return bad();
   // From the third one, "state", on.
@@ -198,10 +198,10 @@ Result<std::string> terminal_session() {
   if (!boot) return fail(boot.error());
   const auto space = own_pid_namespace();
   if (!space) return fail(space.error());
-  // 0 if the leader is outside of our namespace: then the namespace tells the sessions apart.
+  // 0 if the leader is outside our namespace: then the namespace tells the sessions apart.
   const pid_t leader = ::getsid(0);
-  // The kernel gives the leader's number to nobody else while the session has a member, so a
-  // leader that is gone (no start time) still tells this session from every other one alive.
+  // The kernel does not reuse the leader's number while the session has a member, so a leader that
+  // is gone (no start time) still tells this session from every other one alive.
   const auto stat = read_stat(leader);
   RecordWriter record;
   record.number(*space);
@@ -228,7 +228,7 @@ Result<void> check_time_namespace() {
     if (content.error().code == Code::kNotFound) return {};
     return fail(content.error());
   }
-  // Lines of a clock's name, seconds, nanoseconds.
+  // Each line has a clock's name, seconds, nanoseconds.
   const std::vector<std::string_view> words = words_of(*content);
   for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
     std::int64_t seconds = 0;

@@ -1,8 +1,8 @@
-// Processes as this machine knows them, for leases that are bound to a process that does not hold
-// a live slot (`--attach PID`) and for naming who asks. Reads /proc.
+// Processes of this machine: for leases bound to a process without a live slot (`--attach PID`),
+// and to name the requester. Reads /proc.
 //
-// A pid alone names nothing: it is reused, and means another process in each PID namespace. With
-// the namespace and the start time it names one process for ever (of one boot).
+// A pid alone names nothing: it is reused, and means another process in each PID namespace.
+// Together with the namespace and the start time it names one process of one boot.
 //
 // Thread safety: plain functions without state.
 #pragma once
@@ -16,43 +16,42 @@
 namespace lockkeeper::host {
 
 struct ProcessId {
-  std::uint64_t pid_namespace = 0;  // inode of the namespace in which `pid` is meant
+  std::uint64_t pid_namespace = 0;  // inode of the namespace that `pid` belongs to
   int pid = 0;
   std::uint64_t start_ticks = 0;  // since boot; tells a reused pid from the first
 
   bool operator==(const ProcessId&) const = default;
 };
 
-// The identity of the living process `pid` of our namespace. not_found if there is none or it has
-// ended (a zombie has), invalid_input for a pid below 1, failed if /proc cannot be relied on.
+// The identity of the living process `pid` of our namespace. not_found: there is none, or it has
+// ended (a zombie has). invalid_input: a pid below 1. failed: /proc is not reliable.
 Result<ProcessId> identify(int pid);
 
-// Whether that very process still runs. Only its own namespace judges: elsewhere kUnknown. A
-// process that we may not signal is alive; a zombie, and a pid that was given to another process,
-// are dead.
+// Is exactly that process still running? kUnknown outside its own namespace. A process that we may
+// not signal is alive. A zombie, and a pid that was given to another process, are dead.
 Alive alive(const ProcessId& id);
 
-// The name of this boot of the kernel, 36 characters. failed if /proc is not mounted.
+// The id of this boot, 36 characters. failed: /proc is not mounted.
 Result<std::string> boot_id();
 
-// Sixteen hexadecimal digits that all processes of this terminal session share and no other
-// session of this or another boot has. failed if /proc cannot be relied on.
+// Sixteen hexadecimal digits that all processes of this terminal session share, and no other
+// session of this or another boot. failed: /proc is not reliable.
 Result<std::string> terminal_session();
 
-// The process's short name as the kernel has it: at most 15 bytes, any bytes. not_found if the
-// process is gone.
+// The kernel's short name of the process: at most 15 bytes, any bytes. not_found: the process is
+// gone.
 Result<std::string> comm(int pid);
 
-// failed if this process lives in a time namespace with a shifted clock: start times and the
-// monotonic clock would disagree with everybody else's, so leases must not be judged here (F19).
+// failed: this process is in a time namespace with a shifted clock. Start times and the monotonic
+// clock would disagree with everybody else's, so leases must not be judged here (F19).
 Result<void> check_time_namespace();
 
-// What starts the program of this process again, even after it was replaced on disk.
+// A path that starts this process's program again, even after it was replaced on disk.
 std::string own_program();
-// Where that program is on disk, for people to read; empty: it cannot be told.
+// Where that program is on disk, for people to read; empty: unknown.
 std::string own_program_path();
 
-// Milliseconds since this boot, those that the machine slept included.
+// Milliseconds since boot, including those that the machine slept.
 std::int64_t since_boot_ms();
 
 namespace internal {
@@ -63,8 +62,8 @@ struct Stat {
   std::uint64_t start_ticks = 0;
 };
 
-// Parses /proc/PID/stat, whose second field may hold blanks and parentheses. failed if it is not
-// of that form.
+// Parses /proc/PID/stat, whose second field may contain blanks and parentheses. failed: another
+// format.
 Result<Stat> parse_stat(const std::string& content);
 
 // Zombie, or being removed. A leader thread that ended before the others looks like a zombie

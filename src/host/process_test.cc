@@ -177,7 +177,7 @@ TEST(Process, F18_rule7_equal_pids_in_two_namespaces_are_not_mixed_up) {
       ::waitpid(init, &status, 0);
       return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
     }
-    // Before /proc is mounted anew it still shows the outer numbers: nothing can be told.
+    // Until /proc is mounted again it shows the outer numbers, so nothing is known.
     if (identify(1).has_value() || alive(*outer) != Alive::kUnknown) ::_exit(4);
     if (terminal_session().has_value()) ::_exit(5);
     ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);

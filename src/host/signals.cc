@@ -24,7 +24,7 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-// Blocked, and in a descriptor from now on.
+// Blocks the signals and delivers them through a descriptor from now on.
 Fd hold(const sigset_t& set, sigset_t* before) {
   ::sigprocmask(SIG_BLOCK, &set, before);
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));

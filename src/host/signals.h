@@ -1,7 +1,7 @@
-// Signals without surprises: noted by a handler while a command waits, or held in a descriptor
-// while a process has others below it.
+// Signals, noted by a handler while a command waits, or held in a descriptor while a process has
+// children.
 //
-// Thread safety: none. To be used by a process that has one thread, or before it has more.
+// Thread safety: none. Use it in a process with one thread, or before there are more.
 #pragma once
 
 #include <signal.h>
@@ -14,10 +14,9 @@
 
 namespace lockkeeper::host {
 
-// Ctrl-C and its like are noted for as long as it lives, so that a command can leave the queue
-// cleanly instead of dying with a request in it. SIGINT, SIGTERM and SIGHUP; what was set before
-// comes back at the end. A signal that was ignored (nohup) stays ignored. One at a time per
-// process.
+// Notes SIGINT, SIGTERM and SIGHUP while it lives, so that a command can leave the queue cleanly
+// instead of dying with a request in it. Restores the former actions at the end. A signal that was
+// ignored (nohup) stays ignored. One at a time per process.
 class SignalWatch {
  public:
   SignalWatch();
@@ -27,10 +26,10 @@ class SignalWatch {
 
   // The first signal that came; 0: none.
   int signal() const;
-  // What a shell would report for it: 128 + its number.
+  // What a shell reports for it: 128 + its number.
   int exit_status() const { return 128 + signal(); }
 
-  // Sleeps, less if a signal comes.
+  // Sleeps until a signal comes, or for this long.
   void sleep_ms(int ms) const;
 
  private:
@@ -39,16 +38,16 @@ class SignalWatch {
 
 struct HeldSignal {
   int signal = 0;
-  bool by_kernel = false;  // such as the terminal's, which reach the whole foreground group
+  bool by_kernel = false;  // such as the terminal's, which reaches the whole foreground group
 };
 
-// Holds signals in a descriptor while it lives; what was set before comes back at the end. SIGCHLD
-// is always among them, and not ignored: else the kernel would reap a child itself, and its end
-// would be silent and its exit status gone. One at a time per process.
+// Holds signals in a descriptor while it lives, and restores the former actions at the end. SIGCHLD
+// is always held and never ignored: if it were ignored, the kernel would reap children itself and
+// their exit status would be lost. One at a time per process.
 class HeldSignals {
  public:
   enum class Ignored {
-    kHeld,  // what was ignored from the start (nohup) is held, too
+    kHeld,  // what was ignored from the start (nohup) is held too
     kStays,
   };
   HeldSignals(std::span<const int> signals, Ignored ignored);
@@ -59,9 +58,9 @@ class HeldSignals {
   int fd() const { return fd_.get(); }  // readable: one has come
   // The next one; nullopt: none has come.
   std::optional<HeldSignal> take() const;
-  // Takes all that have come. How many were not of a child; the first of these ever is in `first`.
+  // Takes all that have come. Returns how many were not SIGCHLD; `first` gets the first of these.
   int take_all(int& first) const;
-  // As it was before; also for a new process, before it becomes another program.
+  // Restores the former actions; also for a new process before it becomes another program.
   void restore() const;
 
  private:
@@ -70,14 +69,14 @@ class HeldSignals {
   Fd fd_;
 };
 
-// Does it ask a process to end? SIGINT, SIGTERM, SIGHUP, SIGQUIT.
+// Is it a request to end: SIGINT, SIGTERM, SIGHUP or SIGQUIT?
 bool asks_to_end(int signal);
 
-// SIGINT, SIGTERM and SIGHUP from now on in a descriptor that becomes readable instead, for the
-// rest of this process. Threads that come later inherit that: to be called before there are any.
+// From now on SIGINT, SIGTERM and SIGHUP make this descriptor readable instead, for the rest of
+// this process. Later threads inherit that, so call it before there are any.
 Fd hold_end_signals();
 
-// "SIGTERM"; empty: there is no such signal.
+// "SIGTERM"; empty: no such signal.
 std::string signal_name(int signal);
 
 }  // namespace lockkeeper::host

@@ -38,8 +38,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-// From here on in the new process, where only calls that are safe after a fork are made: the other
-// one may have threads.
+// This runs in the new process. It makes only calls that are safe after a fork, because the parent
+// may have threads.
 
 bool place(int fd, int as) {
   if (fd == kInherited) return true;
@@ -94,7 +94,7 @@ Result<Started> start(const Program& program) {
     static_cast<void>(!::write(report.get(), &why, sizeof why));
     ::_exit(127);
   }
-  // In both, so that it holds whoever comes first.
+  // In both processes, so that it holds whichever comes first.
   if (program.group == Program::Group::kOwn) ::setpgid(started.pid, started.pid);
   report.reset();
   ssize_t n = 0;

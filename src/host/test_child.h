@@ -1,4 +1,4 @@
-// For tests alone: a child process that runs a function, and talks to its parent through two pipes.
+// For tests only: a child process that runs a function and talks to its parent through two pipes.
 #pragma once
 
 #include <fcntl.h>

@@ -39,7 +39,7 @@ Result<WakeBoard> WakeBoard::open(const std::string& path, unsigned mode) {
   if (!file) return fail(std::move(file.error()));
   struct stat status{};
   if (::fstat(file->get(), &status) != 0) return fail(errno_error(errno, path));
-  // Only ever longer: two who open it at once must not cut off each other's words.
+  // Only extended: two processes that open it at once must not cut off each other's words.
   if (status.st_size < static_cast<off_t>(kBytes)) {
     const int error = ::posix_fallocate(file->get(), 0, static_cast<off_t>(kBytes));
     if (error != 0) return fail(errno_error(error, path));
@@ -81,8 +81,8 @@ Woken WakeBoard::wait(std::uint64_t id, std::uint32_t seen, std::int64_t timeout
 
 void WakeBoard::wake(std::uint64_t id) const {
   LOCKKEEPER_ASSERT(words_ != nullptr);
-  // A random word rather than the next number: two who wake at once and do not see each other
-  // must not put back a value that a waiter has already seen.
+  // A random word instead of the next number: two processes that wake at once must not restore a
+  // value that a waiter has already seen.
   const auto word = static_cast<std::uint32_t>(SystemRandom().next());
   [[maybe_unused]] const ssize_t n = ::pwrite(file_.get(), &word, sizeof word, offset_of(id));
   ::syscall(SYS_futex, words_ + id % kWords, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

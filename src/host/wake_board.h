@@ -23,8 +23,8 @@ class WakeBoard final : public Waker {
  public:
   static constexpr std::uint64_t kWords = 4096;
 
-  // Opens the file, creating or extending it; no symlink is followed. store_unavailable, no_space,
-  // or store_corrupt if it is no regular file.
+  // Opens the file; creates or extends it. Follows no symlink. store_unavailable, no_space, or
+  // store_corrupt: it is not a regular file.
   static Result<WakeBoard> open(const std::string& path, unsigned mode = 0600);
 
   WakeBoard(WakeBoard&& other) noexcept
@@ -34,18 +34,18 @@ class WakeBoard final : public Waker {
   WakeBoard& operator=(const WakeBoard&) = delete;
   ~WakeBoard() override;
 
-  // Each method takes an id and uses the word id modulo kWords; ids that share a word wake each
-  // other for nothing, which is harmless.
+  // Each method takes an id and uses the word `id modulo kWords`. Ids that share a word wake each
+  // other needlessly, which is harmless.
 
   // The word as it is now; 0 if the file is too short.
   std::uint32_t read(std::uint64_t id) const override;
 
-  // Sleeps while the word is `seen`, at most `timeout_ms` (none if it is not positive). Where the
-  // kernel cannot wait on the word it sleeps for the time asked.
+  // Sleeps while the word is `seen`, at most `timeout_ms` (not at all if that is not positive). If
+  // the kernel cannot wait on the word, it sleeps for the whole time.
   Woken wait(std::uint64_t id, std::uint32_t seen, std::int64_t timeout_ms) const override;
 
-  // Changes the word and wakes all who sleep on it, in every process. Never fails: at worst nobody
-  // hears it.
+  // Changes the word and wakes everybody that sleeps on it, in every process. Never fails: at worst
+  // nobody wakes.
   void wake(std::uint64_t id) const override;
 
  private:

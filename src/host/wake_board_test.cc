@@ -21,7 +21,7 @@
 namespace lockkeeper::host {
 namespace {
 
-// Far longer than any test may take: who waits this long was not woken.
+// Far longer than any test may take: a waiter that sleeps this long was not woken.
 constexpr std::int64_t kForEverMs = 600'000;
 
 class WakeBoardTest : public testing::Test {

@@ -1,13 +1,13 @@
-// How a process that waits for a lock sleeps, and how others wake it. Each waiter has a word, by a
-// number of its choice; the table gives the words to wake after a commit.
+// How a process that waits for a lock sleeps, and how others wake it. Each waiter chooses the
+// number of a word. After a commit the table lists the words to wake.
 //
-// A wake is a hint (rule 10): whoever sleeps looks at the table again when woken and at least once
-// a second, so a waker that hears nothing costs time and nothing else. The order that loses no
-// hint: read() the word, look at the table, then wait() with what was read; the other side changes
-// the table, then calls wake().
+// A wake is a hint (rule 10 in core/README.md): a waiter polls the table when woken and at least
+// once a second, so a lost wake costs time and nothing else. This order loses no hint: read() the
+// word, poll the table, then wait() with what was read; the other side changes the table, then
+// calls wake().
 //
-// On one machine that is a board of futexes (host/wake_board.h); a store that is far away would
-// watch rows, or listen to a stream.
+// On one machine the words are futexes (host/wake_board.h). A remote store would watch rows or
+// listen to a stream.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -29,12 +29,11 @@ class Waker {
   // The word as it is now.
   virtual std::uint32_t read(std::uint64_t id) const = 0;
 
-  // Sleeps while the word is `seen`, at most `timeout_ms` (not at all if it is not positive). May
-  // wake for nothing.
+  // Sleeps while the word is `seen`, at most `timeout_ms` (not at all if that is not positive). May
+  // wake without a reason.
   virtual Woken wait(std::uint64_t id, std::uint32_t seen, std::int64_t timeout_ms) const = 0;
 
-  // Changes the word and wakes all that sleep on it, wherever they are. Never fails: at worst
-  // nobody hears it.
+  // Changes the word and wakes everybody that sleeps on it. Never fails: at worst nobody wakes.
   virtual void wake(std::uint64_t id) const = 0;
 };
 

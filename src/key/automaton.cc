@@ -26,7 +26,7 @@ struct NameStep {
 };
 constexpr std::size_t kNameStates = 4;
 
-// Paths: 1 is after ".", 2 after "..", 3 inside any other segment. '/' is no character of a name.
+// Paths: 1 is after ".", 2 after "..", 3 inside any other segment. '/' does not occur in a name.
 constexpr std::array<NameStep, 8> path_steps(std::uint8_t after_dot) {
   return {{{U'a', U'z', 3},
            {U'A', U'Z', 3},
@@ -135,7 +135,7 @@ class AutomatonBuilder {
     return to;
   }
 
-  // Ranges with small letters first: the first edge that fits gives the witness its character.
+  // Ranges with lower-case letters first: the first edge that fits gives the witness its character.
   void add_class(std::uint32_t from, const std::vector<CodePointRange>& ranges, std::uint32_t to) {
     for (const bool letters : {true, false}) {
       for (const auto& [low, high] : ranges) {
@@ -159,8 +159,8 @@ class AutomatonBuilder {
   std::size_t edges_ = 0;
 };
 
-// Breadth first over (state of a, state of b, state of the name), so that the first name found is a
-// shortest one.
+// Searches (state of a, state of b, state of the name) breadth first, so that the first name found
+// is a shortest one.
 class CommonNameSearch {
  public:
   CommonNameSearch(const Automaton& a, const Automaton& b, Names names)
@@ -189,12 +189,12 @@ class CommonNameSearch {
     std::uint32_t a;
     std::uint32_t b;
     std::uint32_t parent;
-    char32_t read;  // between parent and here; the start and silent moves read nothing
+    char32_t read;  // between parent and here; 0 for the start and for silent moves
     std::uint8_t name;
     bool reads = false;
   };
 
-  // Files a triple and, at the same depth, all that is reached from it silently.
+  // Files a triple and, at the same depth, all that are reached from it silently.
   void visit(const Node& node) {
     const std::size_t key = (std::size_t{node.a} * b_.size() + node.b) * kNameStates + node.name;
     if (seen_[key]) return;
@@ -377,7 +377,7 @@ Result<Automaton> Automaton::compile(const std::vector<Tokens>& patterns) {
     if (builder.too_large()) {
       return fail(Code::kLimitExceeded,
                   "the pattern needs more than " + std::to_string(kGlobStatesMax) +
-                      " states when its braces are multiplied out",
+                      " states when its braces are expanded",
                   "name several patterns, or use '*'");
     }
   }

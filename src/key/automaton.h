@@ -1,12 +1,12 @@
-// A pattern as a nondeterministic automaton over code points, and the three questions asked of it:
-// does it match a name, do two share a name, does one include the other?
+// A pattern as a nondeterministic automaton over code points. It answers three questions: does it
+// match a name, do two share a name, does one include the other?
 //
 // Encoding. The separator is code point 0 and every segment is followed by one: `a/b` is read as
-// "a\0b\0". So `**` is simply (segment\0)*, wherever it stands, and nothing but a separator edge
-// ever matches a separator.
+// "a\0b\0". So `**` is simply (segment\0)* wherever it occurs, and only a separator edge matches a
+// separator.
 //
-// Which names exist is part of each question (Names): no segment is empty, "." or "..", and in a
-// namespace only its own characters occur. Patterns that agree only on impossible names are apart.
+// Which names exist is part of each question (Names): no segment is empty, "." or "..", and a
+// namespace has only its own characters. Patterns that share only impossible names do not overlap.
 //
 // Thread safety: immutable after compile().
 #pragma once
@@ -37,14 +37,14 @@ class Automaton {
 
   bool matches(const std::vector<std::string>& segments) const;
 
-  // The shortest name that both match, letters preferred; its segments. nullopt if there is none.
+  // The segments of a shortest name that both match, letters preferred. nullopt: there is none.
   // limit_exceeded after kOverlapPairsMax pairs of states.
   static Result<std::optional<std::vector<std::string>>> common_name(const Automaton& a,
                                                                      const Automaton& b,
                                                                      Names names);
 
-  // Does `outer` match every name that `inner` matches? Exact, except that a question too large to
-  // answer in a bounded time is answered no.
+  // Does `outer` match every name that `inner` matches? Exact, but a question that is too large to
+  // answer in bounded time is answered no.
   static bool includes(const Automaton& outer, const Automaton& inner, Names names);
 
   std::size_t size() const { return states_.size(); }
@@ -64,13 +64,13 @@ class Automaton {
   friend class CommonNameSearch;
   friend class InclusionSearch;
 
-  // States being in at once; `in` keeps adding one a constant effort, whatever the number.
+  // The set of current states; `in` makes adding one take constant time.
   struct StateSet {
     std::vector<std::uint32_t> list;
     std::vector<bool> in;
     void clear();
   };
-  // Adds the state and all that is reached from it silently.
+  // Adds the state and all that are reached from it silently.
   void add_closed(StateSet& set, std::uint32_t state) const;
 
   std::vector<State> states_;  // 0 is the start

@@ -76,7 +76,7 @@ class Cleaner {
         return refuse(shown_, "'..' leaves the realm's root; only what is below it can be locked");
       }
       if (!literal_text(kept.back())) {
-        return refuse(shown_, "'..' after a pattern has no one meaning; name the folder itself");
+        return refuse(shown_, "'..' after a pattern is ambiguous; name the folder itself");
       }
       kept.pop_back();
     }
@@ -139,8 +139,8 @@ class Cleaner {
   const GlobSyntax& syntax_;
 };
 
-// Multiplies the first brace group out and goes on with each result. The number of results was
-// counted before, so this ends soon.
+// Expands the first brace group and continues with each result. The number of results was counted
+// before, so this ends soon.
 void expand(const Tokens& tokens, std::vector<Tokens>& results) {
   const auto open = std::ranges::find(tokens, TokenKind::kOpen, &Token::kind);
   if (open == tokens.end()) {
@@ -196,7 +196,7 @@ Result<Glob> parse_glob(std::string_view text, std::string_view shown, const Glo
 
   if (glob.folder) {
     if (!syntax.folders) {
-      return refuse(shown, "a key is no folder and does not end in a separator",
+      return refuse(shown, "a key is not a folder and does not end in a separator",
                     std::string(shown) + "**");
     }
     segments->push_back(Tokens{Token{.kind = TokenKind::kGlobStar}});

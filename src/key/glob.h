@@ -2,10 +2,10 @@
 //
 //   *  any characters of one segment     ?  one code point     [a-c] [!x]  one code point of a set
 //   {a,b}  either; may nest and may hold separators            **  any number of whole segments
-//   \  before one of * ? [ ] { } , ! ^ - \ takes that character as itself
+//   \  before one of * ? [ ] { } , ! ^ - \ makes that character literal
 //
-// Braces are expanded, so their rules are those of plain patterns; the number of expansions is
-// limited, which bounds time and memory whatever the nesting.
+// Braces are expanded, so each expansion follows the rules of plain patterns. The number of
+// expansions is limited, which bounds time and memory whatever the nesting.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ using Tokens = std::vector<Token>;
 struct GlobSyntax {
   char separator = '/';
   bool fold_case = false;
-  bool dots = true;     // "." and ".." are cleaned away (paths), else refused as any character
+  bool dots = true;     // "." and ".." are cleaned away (paths); otherwise refused
   bool folders = true;  // a separator at the end means everything below
 };
 
@@ -58,7 +58,7 @@ struct Glob {
   bool doubtful_escape = false;      // `src\*.py`: an escape, or a Windows path?
 };
 
-// True if the text has a character that would make it a glob.
+// Does the text have a character that would make it a glob?
 bool has_pattern_character(std::string_view text);
 
 // `text` is NFC and has passed check_path_text(). `shown` is the whole value, for messages.

@@ -94,7 +94,7 @@ TEST(Glob, EveryRefusalNamesTheRule) {
       {"src\\x*",
        "a path is written with '/', not '\\'; in a pattern '\\' stands before a pattern "
        "character; write 'src/x*'"},
-      {"*/../a", "'..' after a pattern has no one meaning; name the folder itself"},
+      {"*/../a", "'..' after a pattern is ambiguous; name the folder itself"},
       {"../*", "'..' leaves the realm's root; only what is below it can be locked"},
       {"{a/,b}/c", "its braces give 'a//c', in which a name is empty"},
       {"{,a}", "its braces give '', in which a name is empty"},

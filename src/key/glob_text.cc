@@ -59,8 +59,7 @@ const std::vector<Folding>& foldings() {
   return *table;
 }
 
-// A class over folded names: `[A-z]` means the lower-case letters and what stands between the
-// cases.
+// A class over folded names: `[A-z]` means the lower-case letters and what is between the cases.
 Ranges folded(const Ranges& ranges) {
   Ranges out;
   for (auto [low, high] : ranges) {
@@ -170,7 +169,7 @@ class Lexer {
     return {};
   }
 
-  // The character after a backslash. Any other backslash is a path of another system.
+  // The character after a backslash. Any other backslash comes from a path of another system.
   Result<char32_t> escaped() {
     if (at_ + 1 < text_.size() && kEscapable.contains(text_[at_ + 1])) {
       at_ += 2;
@@ -283,7 +282,7 @@ class Lexer {
 
   std::unexpected<Error> too_many_alternatives() const {
     return fail(Code::kLimitExceeded,
-                in_quotes(shown_) + ": braces multiply out to at most " +
+                in_quotes(shown_) + ": braces expand to at most " +
                     std::to_string(kBraceAlternativesMax) + " patterns",
                 "name several patterns, or use '*'");
   }

@@ -1,4 +1,4 @@
-// Between the text of a glob and its tokens.
+// Converts between the text of a glob and its tokens.
 #pragma once
 
 #include <string>

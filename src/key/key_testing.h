@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Shared by the tests of this folder.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ namespace lockkeeper::key {
 
 namespace {
 
-// A namespace whose names are trees and which therefore has globs.
+// A namespace whose names are trees, so that it has globs.
 struct Tree {
   std::string_view prefix;
   char separator;
@@ -49,7 +49,7 @@ std::string tree_rule(const Tree& tree) {
          std::string(1, tree.separator) + "', each part starting with a letter or digit";
 }
 
-// The nearest text that keeps the rule: foreign characters become '-', empty parts go.
+// The nearest text that keeps the rule: other characters become '-', empty parts are removed.
 std::string tree_corrected(const Tree& tree, std::string_view rest, bool keep_patterns) {
   std::string fixed;
   for (const char c : rest) {
@@ -65,7 +65,7 @@ std::string tree_corrected(const Tree& tree, std::string_view rest, bool keep_pa
   return fixed.empty() ? "" : std::string(tree.prefix) + ":" + fixed;
 }
 
-// Patterns may only speak of characters that names of this namespace can have.
+// Patterns may only use characters that names of this namespace can have.
 Result<void> check_tree_tokens(const Tree& tree, const Glob& glob, const std::string& whole,
                                std::string_view rest) {
   for (const Tokens& pattern : glob.patterns) {
@@ -105,7 +105,7 @@ Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   const bool pattern = has_pattern_character(rest);
   if (rest.ends_with(tree.separator)) {
     const std::string base = tree_corrected(tree, rest, pattern);
-    return refuse(whole, "a key is no folder and does not end in '" + twice.substr(1) + "'",
+    return refuse(whole, "a key is not a folder and does not end in '" + twice.substr(1) + "'",
                   base.empty() ? "" : base + twice.substr(1) + "**");
   }
   if (rest.starts_with(tree.separator) || rest.contains(twice)) {
@@ -163,7 +163,7 @@ Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fo
     return refuse(whole, "the name of a contract has no pattern character, escaped or not");
   }
   if (clean.folder) {
-    return refuse(whole, "a key is no folder and does not end in '/'", prefix + text + "/**");
+    return refuse(whole, "a key is not a folder and does not end in '/'", prefix + text + "/**");
   }
   if (fold_case) text = fold_text(text);
   return make_plain("contract", text);
@@ -227,7 +227,7 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
 
 Result<Resource> restore_logical(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no key that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " was never written here as a key",
                 "run 'lockkeeper doctor'");
   };
   const std::size_t colon = text.find(':');

@@ -1,4 +1,4 @@
-// How the parsers build a Resource. Private to this room.
+// How the parsers build a Resource. Private to this folder.
 #pragma once
 
 #include <memory>

@@ -193,7 +193,7 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
   const std::size_t colon = rest.rfind(':');
   const bool bare = colon == std::string_view::npos || colon + 1 == rest.size() || colon == 0;
   if (bare) {
-    // What for only its author knows; "pause", the one purpose that is always known, pauses it.
+    // Only its author knows the purpose. We suggest "pause", which is always known.
     const std::string id = replaced(rest, '-', good);
     const bool purpose_only = colon == 0 && !id.empty();
     const std::string fixed =

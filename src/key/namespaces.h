@@ -1,4 +1,4 @@
-// The namespaces without globs: what stands after `prefix:`, canonical, or the rule it breaks.
+// The namespaces without globs: the canonical text after `prefix:`, or the rule that it breaks.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Result<std::string> canonical_env(std::string_view rest);
 // "<id>:<purpose>"; an unknown purpose is a warning.
 Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
                                       std::vector<std::string>& warnings);
-// One folder name of the mkdir protocol.
+// One folder name of the mkdir lock files.
 Result<std::string> canonical_task(std::string_view rest);
 
 // A well-formed key of that namespace, to show what is missing.

@@ -180,7 +180,7 @@ void add_names(std::vector<Strings>& names, const Strings& parts, std::size_t de
   names.insert(names.end(), made.begin(), made.end());
 }
 
-// The literal part as DESIGN defines it, from the canonical text.
+// The literal part (see Resource) from the canonical text.
 Strings literal_part(const Resource& resource) {
   Strings literal;
   for (std::string segment : cut(resource.text(), '/')) {

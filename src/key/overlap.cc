@@ -1,4 +1,4 @@
-// The questions between two resources. Files and folders are compared as text; everything with a
+// overlap(), covers() and subsumes(). Files and folders are compared as text; everything with a
 // pattern goes through the automata. Nothing is ever decided by comparing prefixes of patterns.
 #include <algorithm>
 #include <utility>
@@ -52,7 +52,7 @@ std::string name_text(const Resource& in_space_of, const Segments& name) {
   return text;
 }
 
-// Built for the one question; `keep` owns what does not exist yet.
+// Builds a missing automaton for this one question; `keep` then owns it.
 const Automaton& automaton_of(const Resource& resource, std::optional<Automaton>& keep) {
   if (const Automaton* own = ResourceMaker::automaton(resource)) return *own;
   return keep.emplace(Automaton::of_path(resource.literal(), resource.kind() == Kind::kFolder));
@@ -71,7 +71,7 @@ Result<std::optional<std::string>> overlap_by_name(const Resource& a, const Reso
   return name_text(a, **name);
 }
 
-// A glob against one that is no glob.
+// A glob against a resource that is not a glob.
 Result<std::optional<std::string>> overlap_with_glob(const Resource& glob, const Resource& other) {
   if (other.kind() != Kind::kFolder) {
     if (ResourceMaker::automaton(glob)->matches(other.literal())) return other.text();

@@ -39,7 +39,8 @@ Result<void> check_path_text(std::string_view text, std::string_view prefix) {
   }
   for (std::string_view rest = text; !rest.empty();) {
     if (!is_control(take_code_point(rest))) continue;
-    return refuse(full(text), "a name holds no control character", full(without_controls(text)));
+    return refuse(full(text), "a name cannot contain a control character",
+                  full(without_controls(text)));
   }
   if (text.front() == '/') {
     std::string_view relative = text;

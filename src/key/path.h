@@ -1,4 +1,4 @@
-// Paths as text: lexical cleaning and its rules. What the disk knows is not asked here.
+// Paths as text: lexical cleaning and its rules. Does not ask the disk.
 #pragma once
 
 #include <string>
@@ -27,11 +27,11 @@ Result<CleanPath> clean_path(std::string_view text, std::string_view prefix = {}
 std::unexpected<Error> refuse(std::string_view value, std::string_view rule,
                               std::string_view corrected = {});
 
-// limit_exceeded if one name is longer than a file system takes.
+// limit_exceeded: a name is longer than file systems allow.
 Result<void> check_segment_length(std::string_view segment, std::string_view whole);
 
-// The canonical spelling: "./" in front if the first segment holds a colon, so that it is never
-// read as a logical key; "./" alone for the root; '/' at the end of a folder.
+// The canonical spelling: "./" in front if the first segment has a colon, so that it is never read
+// as a logical key; "./" alone for the root; '/' at the end of a folder.
 std::string path_text(const std::vector<std::string>& segments, bool folder);
 
 // The canonical text without that "./".

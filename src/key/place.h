@@ -1,10 +1,10 @@
 // Where a resource is filed, so that everything it can overlap is found nearby.
 //
-// A place is the resource's space, then each of its literal segments behind a byte 1. Control
-// characters cannot occur in either, so "this place and all below" is a range of names in byte
-// order, and so is "exactly this place". Two resources can overlap only if one's literal part is a
-// prefix of the other's: what overlaps a resource stands at its own place, above it or below it,
-// and nowhere else.
+// A place is the resource's space, then each of its literal segments after a byte 1. Neither can
+// contain control characters, so "this place and all below" is a range of names in byte order, and
+// so is "exactly this place". Two resources can overlap only if the literal part of one is a prefix
+// of the other's. So what overlaps a resource is filed at its own place, above it or below it, and
+// nowhere else.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace lockkeeper::key {
 
-// Longer literal parts are filed at the ancestor that fits: found all the same, decided by
-// overlap().
+// Longer literal parts are filed at the ancestor that fits. They are found there just the same, and
+// overlap() decides.
 inline constexpr std::size_t kPlaceBytesMax = 400;
 
 struct Place {

@@ -1,6 +1,6 @@
 // Properties over random resources; the oracle is in oracle_testing.h.
 //
-// One seed for everything: LOCKKEEPER_SEED, else a fixed one, so that every run is the same.
+// One seed for everything: LOCKKEEPER_SEED, or a fixed one, so that every run is the same.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -69,7 +69,7 @@ Result<Resource> make_glob(Glob glob) {
                              std::make_shared<const Automaton>(*std::move(automaton)));
 }
 
-// Escapes were all that looked like a pattern: the name itself.
+// Only escapes looked like a pattern: the name itself.
 Result<Resource> make_unescaped(const Glob& glob, std::string_view text) {
   for (const std::string& segment : glob.literal) {
     if (segment.contains('\\')) {
@@ -119,7 +119,7 @@ Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax synt
   return parsed;
 }
 
-// A pattern that no possible name matches locks nothing; better said than silently accepted.
+// A pattern that no possible name matches locks nothing, so it is refused.
 Result<void> check_not_empty(const Resource& glob) {
   static const Automaton everything = Automaton::of_path({}, true);
   auto name = Automaton::common_name(*ResourceMaker::automaton(glob), everything,
@@ -183,8 +183,7 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
     if (auto ok = check_not_empty(parsed->resource); !ok) return fail(std::move(ok.error()));
   }
   if (rules.strict && !parsed->warnings.empty()) {
-    return fail(Code::kInvalidResource, parsed->warnings.front(),
-                "correct it, or leave --strict out");
+    return fail(Code::kInvalidResource, parsed->warnings.front(), "correct it, or omit --strict");
   }
   return parsed;
 }
@@ -197,7 +196,7 @@ const std::shared_ptr<const Resource::Body>& Resource::nothing() {
 
 Result<Resource> restore(std::string_view text, Kind kind) {
   const auto corrupt = [&] {
-    return fail(Code::kStoreCorrupt, in_quotes(text) + " is no resource that was ever written here",
+    return fail(Code::kStoreCorrupt, in_quotes(text) + " was never written here as a resource",
                 "run 'lockkeeper doctor'");
   };
   if (text.empty() || text.size() > kKeyTextBytesMax || !is_nfc(text)) return corrupt();

@@ -1,15 +1,14 @@
 // What can be locked, in canonical form, and the one question that matters: do two overlap?
 //
-// Pure: no file, clock or process is looked at here. What the disk knows (symlinks, whether a name
-// is a folder, whether a file `app/[slug]/page.tsx` exists) is found out by the service, which then
-// hands canonical relative paths to path() or glob().
+// Pure: nothing here reads a file, a clock or a process. realm/resolve.h finds out what the disk
+// knows (symlinks, whether a name is a folder, whether a file `app/[slug]/page.tsx` exists) and
+// then passes canonical relative paths to parse().
 //
 // Covering. A file covers its own name, a folder everything below it, a glob the names it matches,
 // a logical key itself (or, in a namespace with globs, what its glob matches). Two resources
-// overlap if some name is covered by both. One addition, because no path is both file and folder: a
-// path also overlaps whatever's literal part lies below it (`foo` with `foo/a` and `foo/*`, but not
-// with
-// `**/b.h`).
+// overlap if both cover some name. One addition, because no path is both file and folder: a path
+// also overlaps anything whose literal part is below it (`foo` with `foo/a` and `foo/*`, but not
+// with `**/b.h`).
 #pragma once
 
 #include <cstddef>
@@ -23,12 +22,12 @@
 
 namespace lockkeeper::key {
 
-// Named limits; breaking one is limit_exceeded with the number in the message.
+// Limits. Beyond one, the error is limit_exceeded with the number in the message.
 inline constexpr std::size_t kKeyTextBytesMax = 4096;  // canonical text of one resource
 inline constexpr std::size_t kSegmentBytesMax = 255;   // one name in a path
 inline constexpr std::size_t kGlobStatesMax = 4096;    // automaton size of one pattern
 inline constexpr std::size_t kBraceDepthMax = 4;
-inline constexpr std::size_t kBraceAlternativesMax = 64;  // patterns that braces multiply out to
+inline constexpr std::size_t kBraceAlternativesMax = 64;  // patterns that braces expand to
 inline constexpr std::size_t kOverlapPairsMax = 1 << 20;  // state pairs visited by one overlap()
 
 enum class Kind { kFile, kFolder, kGlob, kLogical, kLogicalGlob };
@@ -43,11 +42,11 @@ struct Rules {
 
 class Automaton;
 
-// An immutable value; copies share one body, so handing it around costs no memory.
+// An immutable value. Copies share one body, so a copy costs no memory.
 class Resource {
  public:
   Resource() = default;  // the empty file name; equal to nothing that parse() gives
-  // Copies alone: a moved-from value would have no body.
+  // Only copies: a moved-from value would have no body.
   Resource(const Resource&) = default;
   Resource& operator=(const Resource&) = default;
   ~Resource() = default;
@@ -89,10 +88,11 @@ struct Parsed {
 };
 
 enum class Syntax {
-  kAuto,     // pattern characters make it a glob
-  kLiteral,  // a path, whatever characters it has: never a glob, never a logical key, so that doors
-             // that are given file names can lock `db:migration-slot` the file
-  kGlob,     // a glob even without pattern characters, which is then the plain path
+  kAuto,  // pattern characters make it a glob
+  // A path whatever characters it has, never a glob or a logical key: so that a caller that has
+  // file names can lock the file `db:migration-slot`.
+  kLiteral,
+  kGlob,  // a glob even without pattern characters, which is then the plain path
 };
 
 // True if `text` is written as a logical key: `prefix:rest`. `./notes:today.md` is a path.
@@ -105,24 +105,24 @@ bool looks_logical(std::string_view text);
 // the rule and the corrected form.
 Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax = Syntax::kAuto);
 
-// Rebuilds a resource from its canonical text and kind, trusting it (it came from our own store).
-// store_corrupt if it could not have been written by us.
+// Rebuilds a resource from its canonical text and kind, which come from our own store.
+// store_corrupt: we cannot have written it.
 Result<Resource> restore(std::string_view text, Kind kind);
 
-// A name that both cover, or nullopt. Of two folders it is the deeper one's text, of a path and
-// what lies below it (the addition) the literal part below. limit_exceeded only if the patterns are
-// pathological beyond kOverlapPairsMax. Symmetric; no memory is allocated for files and folders
-// that are apart.
+// A name that both cover, or nullopt. For two folders it is the deeper one's text. For a path and
+// something below it (the addition) it is the literal part below. limit_exceeded only for
+// pathological patterns, beyond kOverlapPairsMax. Symmetric. Allocates no memory for files and
+// folders that do not overlap.
 Result<std::optional<std::string>> overlap(const Resource& a, const Resource& b);
 
-// Is every name that `inner` covers also covered by `outer`? "May the holder of `outer` write what
-// `inner` names?" Exact for paths and folders; for globs it may say no where the answer is yes, if
-// the question is too large (never the reverse).
+// Does `outer` cover every name that `inner` covers? "May the holder of `outer` write what `inner`
+// names?" Exact for paths and folders. For globs it may say no although the answer is yes, if the
+// question is too large; never the reverse.
 bool covers(const Resource& outer, const Resource& inner);
 
-// Does whatever overlaps `inner` overlap `outer` too? "Is a conflict of `inner` impossible where
-// `outer` is held?" Stricter than covers() because of the addition: `a/*` covers the name `a/b`,
-// yet `a/b/c` overlaps `a/b` and not `a/*`. May say no where the answer is yes, never the reverse.
+// Does everything that overlaps `inner` overlap `outer` too? "Is a conflict with `inner` impossible
+// while `outer` is held?" Stricter than covers() because of the addition: `a/*` covers the name
+// `a/b`, yet `a/b/c` overlaps `a/b` and not `a/*`. Never says yes if the answer is no.
 bool subsumes(const Resource& outer, const Resource& inner);
 
 }  // namespace lockkeeper::key

@@ -96,9 +96,10 @@ TEST(Path, EveryRefusalNamesValueRuleAndCorrectedForm) {
       {"a/../../b",
        "invalid_resource: 'a/../../b': '..' leaves the realm's root; only what is below it can be "
        "locked"},
-      {"a\nb", "invalid_resource: 'a\\x0ab': a name holds no control character; write 'ab'"},
+      {"a\nb",
+       "invalid_resource: 'a\\x0ab': a name cannot contain a control character; write 'ab'"},
       {std::string("a\0b", 3),
-       "invalid_resource: 'a\\x00b': a name holds no control character; write 'ab'"},
+       "invalid_resource: 'a\\x00b': a name cannot contain a control character; write 'ab'"},
       {"a\xff", "invalid_resource: 'a\\xff' is not UTF-8 text"},
   });
   EXPECT_EQ(parse("src\\a.py", {}).error().hint, "use 'src/a.py'");

@@ -1,4 +1,4 @@
-// The nouns of a store: rows, ranges, versions, what one commit can take. Plain data.
+// The nouns of a store: rows, ranges, versions, the budget of one commit. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lockkeeper::kv {
 
-// Named limits, equal for all backends so that a row that fits one fits all.
+// Limits, the same for all backends, so that a row that fits one fits all.
 inline constexpr std::size_t kKeyBytesMax = 480;
 inline constexpr std::size_t kValueBytesMax = 8 << 20;
 inline constexpr std::size_t kAppendsMax = 1 << 16;  // appended rows in one transaction
@@ -24,16 +24,16 @@ using Version = std::uint64_t;
 struct Row {
   std::string_view key;  // views are valid until the next write or the end of the transaction
   std::string_view value;
-  Version created = 0;  // 0: written by this very transaction, version not known yet
+  Version created = 0;  // 0: written by this transaction, version not known yet
   Version modified = 0;
 };
 
-// A row that was appended. Its number rises with the commits, and within one commit with the calls;
-// it stays what it is, and no other row of the prefix ever gets it (unless a commit appends more
-// than kNumbersPerVersion).
+// A row that was appended. Its number rises with the commits, and within one commit with the calls.
+// The number never changes, and no other row of the prefix gets it (unless a commit appends more
+// than kNumbersPerVersion rows).
 struct Appended {
   std::uint64_t number = 0;  // 0: its key is damaged
-  std::string_view key;      // for erasing it; each backend makes its own
+  std::string_view key;      // to erase it; each backend has its own form
   std::string_view value;
   Version created = 0;
 };
@@ -44,9 +44,9 @@ struct Range {
   std::string to;
 };
 
-// The keys that begin with `prefix`. REQUIRES: prefix is not empty nor all 0xff.
+// The keys that begin with `prefix`. REQUIRES: prefix is neither empty nor all 0xff.
 Range prefix_range(std::string_view prefix);
-// The end of that range: the first key behind all that begin so.
+// The end of that range: the first key behind all that begin with `prefix`.
 std::string end_of_prefix(std::string_view prefix);
 
 enum class Read { kGuarded, kPeek };
@@ -56,14 +56,14 @@ enum class Access { kRead, kWrite };
 using Lifetime = std::int64_t;
 inline constexpr Lifetime kUntilErased = 0;
 
-// What a backend can take in one commit. The lock table plans its work by it.
+// What a backend can take in one commit. The lock table plans its work accordingly.
 struct Budget {
   std::size_t guards = SIZE_MAX;
   std::size_t writes = SIZE_MAX;
 };
 
-// One life of the store: it grows at every boot, creation and restore, durably and before the first
-// grant under it. Fence = version + fence_offset. (I3)
+// One life of the store. The id grows at every boot, creation and restore, durably, before the
+// first grant under it. Fence = version + fence_offset. (I3)
 struct Epoch {
   std::uint64_t id = 0;
   std::int64_t fence_offset = 0;
@@ -74,12 +74,12 @@ enum class Fate { kCommitted, kConflict };
 
 struct CommitResult {
   Fate fate = Fate::kConflict;
-  // If committed; for a transaction that wrote nothing, the version it read at.
+  // If committed. Of a transaction that wrote nothing: the version it read at.
   Version version = 0;
 };
 
-// How backends that know a commit's version while they write it key what is appended: the prefix,
-// then version and index in byte order. Nothing above kv may depend on it.
+// The key of an appended row, for backends that know a commit's version while they write it: the
+// prefix, then version and index in byte order. Nothing above kv may depend on it.
 inline constexpr std::size_t kAppendTailBytes = sizeof(std::uint64_t) + sizeof(std::uint16_t);
 inline constexpr std::uint64_t kNumbersPerVersion = 4096;
 std::string appended_key(std::string_view prefix, Version version, std::size_t index);

@@ -1,7 +1,7 @@
 #include "layout/artefact_rows.h"
 
 #include "core/conflicts.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 
 namespace lockkeeper::layout {
 
@@ -10,8 +10,9 @@ Result<std::vector<MirroredLease>> leases_mirrored_as(LockTable& table, const st
   std::vector<MirroredLease> found;
   LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
     found.clear();
-    LK_ASSIGN(const std::vector<core::Shown> shown, core::shown_as(rows.state(), layout, artefact));
-    for (const core::Shown& each : shown) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> shown,
+              core::mirrored_as(rows.state(), layout, artefact));
+    for (const core::MirrorArtefact& each : shown) {
       LK_ASSIGN(const core::Lease* const lease, rows.state().lease(each.lease));
       if (lease == nullptr) continue;
       LK_ASSIGN(const core::Condition now, core::condition(rows.state(), *lease));

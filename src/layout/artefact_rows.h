@@ -1,5 +1,5 @@
-// What the table records of one artefact, for the dialects whose verbs are about lock files: which
-// leases of ours it shows, and whose lock of another tool it is.
+// What the table records about one artefact, for dialects whose verbs are about lock files: which
+// of our leases it mirrors, or which other tool's lock it is.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace lockkeeper::layout {
 struct MirroredLease {
   core::Lease lease;
   std::string identity;  // of the artefact on disk, as recorded
-  bool live = false;     // the lease is still shown by it
+  bool live = false;     // it still mirrors the lease
   bool over = false;
 };
-// The leases of ours that this artefact shows, or has shown and nobody has removed it yet.
+// The leases that this artefact mirrors, or mirrored and was not removed since.
 Result<std::vector<MirroredLease>> leases_mirrored_as(LockTable& table, const std::string& layout,
                                                       const std::string& artefact);
 
@@ -25,7 +25,7 @@ struct RemovedForeign {
   std::string layout;
   std::string artefact;
   core::Owner holder;                  // used if the table has never seen the lock
-  std::vector<std::string> resources;  // likewise
+  std::vector<std::string> resources;  // the same
 };
 // Ends it on record, whether or not the table knew it.
 Result<void> record_removed_foreign(LockTable& table, const RemovedForeign& removed,

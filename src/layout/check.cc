@@ -3,24 +3,23 @@
 #include <map>
 
 #include "base/text.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "layout/lock.h"
 #include "layout/open_layouts.h"
 
 namespace lockkeeper::layout {
 namespace {
 
-// A row and the lease it shows.
 struct Recorded {
-  core::Shown row;
+  core::MirrorArtefact row;
   core::Owner owner;
 };
 
 Result<std::vector<Recorded>> live_rows(LockTable& table, const std::string& layout) {
   std::vector<Recorded> found;
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-    LK_ASSIGN(std::vector<core::Shown> rows, core::all_shown(open.state(), layout));
-    for (core::Shown& row : rows) {
+    LK_ASSIGN(std::vector<core::MirrorArtefact> rows, core::all_mirrored(open.state(), layout));
+    for (core::MirrorArtefact& row : rows) {
       LK_ASSIGN(const core::Lease* lease, open.state().lease(row.lease));
       if (row.live && lease != nullptr) found.push_back({std::move(row), lease->owner});
     }
@@ -32,7 +31,7 @@ Result<std::vector<Recorded>> live_rows(LockTable& table, const std::string& lay
 // Nothing: they agree.
 Result<std::optional<LayoutDisagreement>> compare(Layout& layout, const Recorded& recorded,
                                                   const ScanResult& seen) {
-  const core::Shown& row = recorded.row;
+  const core::MirrorArtefact& row = recorded.row;
   if (seen.shows(row.artefact, row.identity)) return std::nullopt;
   LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
   if (prepared) return std::nullopt;
@@ -57,14 +56,14 @@ Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& 
   }
   if (!any) return std::nullopt;
   std::vector<LayoutDisagreement> all;
-  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // nobody is halfway now
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));  // so that nobody is halfway
   for (Layout* const layout : layouts.all()) {
     LK_ASSIGN(const std::vector<Recorded> rows, live_rows(table, layout->id()));
     std::map<std::string, ScanResult> sources;
     for (const Recorded& recorded : rows) {
       const auto [at, unseen] = sources.try_emplace(source_of(recorded.row.artefact));
       if (unseen) {
-        LK_ASSIGN(at->second, layout->look_at(at->first));
+        LK_ASSIGN(at->second, layout->scan_source(at->first));
       }
       LK_ASSIGN(std::optional<LayoutDisagreement> found, compare(*layout, recorded, at->second));
       if (found) all.push_back(std::move(*found));

@@ -9,14 +9,14 @@
 
 namespace lockkeeper::layout {
 
-// How one lease of ours and what should show it differ.
+// How a lease of ours differs from what should mirror it.
 struct LayoutDisagreement {
   std::string path;     // of the artefact
   std::string message;  // what is wrong with it
 };
 
-// Every live lease that is recorded as shown, in every layout of the realm; nullopt: there is none.
-// What is about to be published counts as shown. store_unavailable if a layout cannot be read.
+// Checks every live lease that is recorded as mirrored, in every layout; nullopt: there is none.
+// What is about to be published counts as mirrored. store_unavailable: a layout cannot be read.
 Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& table);
 
 }  // namespace lockkeeper::layout

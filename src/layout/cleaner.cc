@@ -11,33 +11,35 @@ namespace {
 constexpr std::size_t kAtOnce = 64;
 
 struct Leftover {
-  core::Shown row;
-  bool needed = false;  // a live lease is shown by just this
-  core::LeaseId next;   // a live lease is shown in its place, or is about to be
-  bool alone = true;    // what is prepared is for nothing else of the lease
+  core::MirrorArtefact row;
+  bool needed = false;  // it mirrors a live lease
+  core::LeaseId next;   // a live lease that is mirrored in its place, or is about to be
+  bool alone = true;    // what is prepared serves no other artefact of the lease
 };
 
-Result<void> forget(LockTable& table, const std::vector<core::Shown>& gone) {
+Result<void> forget(LockTable& table, const std::vector<core::MirrorArtefact>& gone) {
   if (gone.empty()) return {};
   LK_CHECK(table.write([&](core::Table& open) -> Result<bool> {
-    LK_CHECK(core::forget_shown(open.state(), gone));
+    LK_CHECK(core::forget_mirrored(open.state(), gone));
     return false;
   }));
   return {};
 }
 
-// REQUIRES: lock_layouts(). What the rows say in here stays so for what is on the disk.
+// REQUIRES: lock_layouts(), so that rows and disk stay in agreement.
 Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& layouts) {
   std::vector<std::string> ids;
   for (const Layout* const layout : layouts.all_to_remove()) ids.push_back(layout->id());
-  LK_ASSIGN(const std::vector<core::Shown> ended, core::to_unshow(state, kAtOnce, &ids));
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> ended,
+            core::artefacts_to_remove(state, kAtOnce, &ids));
   std::vector<Leftover> all;
-  for (const core::Shown& one : ended) {
+  for (const core::MirrorArtefact& one : ended) {
     Leftover& each = all.emplace_back(Leftover{one, false, {}, true});
     LK_ASSIGN(const core::Lease* lease, state.lease(one.lease));
     each.alone = lease == nullptr || !shows_source(*lease, one.layout, source_of(one.artefact));
-    LK_ASSIGN(const std::vector<core::Shown> rows, core::shown_as(state, one.layout, one.artefact));
-    for (const core::Shown& row : rows) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::mirrored_as(state, one.layout, one.artefact));
+    for (const core::MirrorArtefact& row : rows) {
       if (!row.live) continue;
       each.needed |= row.identity == one.identity;
       each.next = row.lease;
@@ -46,10 +48,10 @@ Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& l
   return all;
 }
 
-// REQUIRES: lock_layouts(). False: it could not be removed, or whoever comes next changes it for
-// its own in one step, so that there is no gap for another tool.
+// REQUIRES: lock_layouts(). False: it could not be removed, or the next holder replaces it with its
+// own in one step, so that there is no gap for another tool.
 bool remove(Layout& layout, const Leftover& one) {
-  const core::Shown& row = one.row;
+  const core::MirrorArtefact& row = one.row;
   if (one.alone) static_cast<void>(layout.discard(row.lease, row.artefact));
   if (one.needed) return true;
   const auto coming =
@@ -78,12 +80,12 @@ Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
   for (;;) {
     bool any = false;
     LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-      LK_ASSIGN(any, core::any_to_unshow(open.state()));
+      LK_ASSIGN(any, core::any_to_remove(open.state()));
       return {};
     }));
     if (!any) return {};
     const Result<Fd> held = lock_layouts(table.realm());
-    // What ended is ended: whoever comes next takes its artefacts away.
+    // The lease has ended anyway: the next process removes its artefacts.
     if (!held && held.error().code == Code::kStoreBusy) return {};
     if (!held) return fail(held.error());
     std::vector<Leftover> all;
@@ -91,7 +93,7 @@ Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
       LK_ASSIGN(all, leftovers(open.state(), layouts));
       return {};
     }));
-    std::vector<core::Shown> done;
+    std::vector<core::MirrorArtefact> done;
     for (const Leftover& one : all) {
       if (remove(*layouts.find_to_remove(one.row.layout), one)) done.push_back(one.row);
     }
@@ -107,7 +109,7 @@ Result<void> trim(core::Table& table, const OpenLayouts& layouts, const core::Ow
     LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
     if (lease == nullptr) continue;
     std::vector<std::string> gone;
-    for (const std::string& place : lease->shown) {
+    for (const std::string& place : lease->mirrored_at) {
       const auto [layout_id, artefact] = split_place(place);
       const Layout* const layout = layouts.find(layout_id);
       if (layout == nullptr) continue;
@@ -115,19 +117,19 @@ Result<void> trim(core::Table& table, const OpenLayouts& layouts, const core::Ow
                 still_mirrored(table.state(), *layout, {layout_id, artefact, id, {}, true}));
       if (!shows) gone.push_back(place);
     }
-    LK_CHECK(core::unshow(table.state(), id, gone));
+    LK_CHECK(core::unmirror(table.state(), id, gone));
   }
   return {};
 }
 
 Result<void> refresh(LockTable& table, const OpenLayouts& layouts,
                      const std::vector<core::Lease>& leases) {
-  const bool any =
-      std::ranges::any_of(leases, [](const core::Lease& lease) { return !lease.shown.empty(); });
+  const bool any = std::ranges::any_of(
+      leases, [](const core::Lease& lease) { return !lease.mirrored_at.empty(); });
   if (!any) return {};
   LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
   for (const core::Lease& lease : leases) {
-    for (const std::string& place : lease.shown) {
+    for (const std::string& place : lease.mirrored_at) {
       const auto [id, artefact] = split_place(place);
       Layout* const layout = layouts.find(id);
       if (layout != nullptr) LK_CHECK(layout->refresh(lease, artefact));
@@ -142,13 +144,13 @@ Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts,
   if (layout == nullptr) return {};
   const std::string artefact = core::foreign_artefact(lease);
   LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
-  LK_ASSIGN(const ScanResult now, layout->look_at(source_of(artefact)));
+  LK_ASSIGN(const ScanResult now, layout->scan_source(source_of(artefact)));
   const Sighting* const there = now.find(artefact);
   bool ours = false;
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-    LK_ASSIGN(const std::vector<core::Shown> rows,
-              core::shown_as(open.state(), layout->id(), artefact));
-    ours = there != nullptr && std::ranges::any_of(rows, [&](const core::Shown& row) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::mirrored_as(open.state(), layout->id(), artefact));
+    ours = there != nullptr && std::ranges::any_of(rows, [&](const core::MirrorArtefact& row) {
              return row.live && row.identity == there->identity;
            });
     return {};
@@ -157,9 +159,9 @@ Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts,
   return {};
 }
 
-Result<void> unmirror(LockTable& table, Layout& layout, const std::vector<core::Shown>& rows,
-                      OnError on_error) {
-  for (const core::Shown& row : rows) {
+Result<void> unmirror(LockTable& table, Layout& layout,
+                      const std::vector<core::MirrorArtefact>& rows, OnError on_error) {
+  for (const core::MirrorArtefact& row : rows) {
     static_cast<void>(layout.discard(row.lease, row.artefact));
     auto removed = layout.remove(row.artefact, row.identity);
     if (!removed && on_error == OnError::kFail) return fail(std::move(removed.error()));
@@ -168,15 +170,15 @@ Result<void> unmirror(LockTable& table, Layout& layout, const std::vector<core::
 }
 
 Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, OnError on_error) {
-  // Of a kind that this program does not know nobody can take anything away.
+  // This program cannot remove anything of a kind that it does not know.
   if (now >= was.mode || !table.runtime().layout_kinds.contains(was.kind)) return {};
   OpenLayouts former(table);
   LK_CHECK(former.open({was}));
   {
     LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
-    std::vector<core::Shown> rows;
+    std::vector<core::MirrorArtefact> rows;
     LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-      LK_ASSIGN(rows, core::all_shown(open.state(), was.id()));
+      LK_ASSIGN(rows, core::all_mirrored(open.state(), was.id()));
       return {};
     }));
     LK_CHECK(unmirror(table, *former.find(was.id()), rows, on_error));

@@ -1,4 +1,4 @@
-// One layout of a realm, as the settings or `layout add` name it: which tool, where, how.
+// One layout of a realm, from the settings or from `layout add`: which tool, where, how.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace lockkeeper::layout {
 
-enum class LayoutMode { kOff, kRead, kBoth };  // kRead: ours are not shown there
+enum class LayoutMode { kOff, kRead, kBoth };  // kRead: our leases are not mirrored there
 
 struct LayoutEntry {
   std::string kind;
   std::string root;  // absolute, physical
   LayoutMode mode = LayoutMode::kBoth;
   std::map<std::string, std::string> options;  // the kind's own
-  std::vector<std::string> ignored;            // absolute paths that are not looked at
+  std::vector<std::string> ignored;            // absolute paths that are not read
   realm::Origin origin;                        // from a settings file; empty: registered
-  bool pending = false;    // registered; what was held before it came may not be shown there yet
+  bool pending = false;    // leases held before it was registered may not be mirrored yet
   std::string id() const;  // "mkdir-1a2b3c4d": kind and root
 };
 

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kTries = 2'000;
 
-// A file beside the store.
 Result<Fd> lock_file(const realm::Realm& realm, const char* name, const std::string& what) {
   const std::string path = realm.store_folder + "/" + name;
   LK_ASSIGN(Fd fd, open_or_create(path, realm.file_mode));

@@ -1,6 +1,6 @@
-// What our processes do one at a time. Each lock lasts until the descriptor is closed; store_busy
-// if whoever holds it does not leave within two seconds. Taken before a transaction begins, never
-// inside one; lock_registry() before lock_layouts().
+// Locks for what our processes do one at a time. Each lasts until the descriptor is closed.
+// store_busy: its holder did not leave within two seconds. Take them before a transaction, never
+// inside one, and lock_registry() before lock_layouts().
 #pragma once
 
 #include "base/fd.h"
@@ -8,9 +8,9 @@
 
 namespace lockkeeper::layout {
 
-// To write into layouts, and to forget what was written there.
+// To write into layouts and to forget what was written there.
 Result<Fd> lock_layouts(const realm::Realm& realm);
-// To register and remove layouts, with what that shows and takes away.
+// To register and remove layouts, including the artefacts that this adds and removes.
 Result<Fd> lock_registry(const realm::Realm& realm);
 
 }  // namespace lockkeeper::layout

@@ -16,13 +16,13 @@ namespace lockkeeper::layout {
 namespace {
 
 constexpr int kAttemptsMax = 64;
-constexpr int kCommitsMax = 10'000;  // of one piece of work that asks for more
+constexpr int kCommitsMax = 10'000;  // of one piece of work
 constexpr int kTicketRandomBits = 20;
 
 std::atomic<std::uint64_t> g_forks = 0;  // between the first process and this one
 
-// The numbers below 2^20 in an order without a pattern: who draws every second one meets them all
-// the same in every residue. Each line maps them one to one.
+// The numbers below 2^20 in an order without a pattern: even if only every second one is drawn,
+// all residues occur equally often. Each line maps them one to one.
 std::uint64_t shuffled(std::uint64_t place) {
   constexpr std::uint64_t kMask = (1U << kTicketRandomBits) - 1;
   std::uint64_t x = place & kMask;
@@ -57,7 +57,7 @@ std::string LockTable::file(const char* name) const {
 Result<kv::Store*> LockTable::store(bool create) {
   const std::lock_guard lock(mutex_);
   if (store_) return store_.get();
-  LK_ASSIGN(const realm::StoreState state, realm::look_at_store(realm_));
+  LK_ASSIGN(const realm::StoreState state, realm::check_store(realm_));
   // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
   // deleted one, by the copy of its epoch.
   if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
@@ -87,9 +87,9 @@ std::uint64_t LockTable::new_ticket() {
   return ticket_at(runtime_.clock->now().wall_ms);
 }
 
-// The kernel's generator begins a sequence, which a forked child must not go on with: a call into
-// the kernel for each ticket is a hundredth of a lease's cost. No number of it comes twice in a
-// million, so that no lease has the id of one that ended in the same millisecond.
+// The kernel's generator only seeds a sequence, because a system call for each ticket would be a
+// hundredth of a lease's cost. A forked child must not continue the sequence. No number repeats
+// within a million, so that no lease gets the id of one that ended in the same millisecond.
 std::uint64_t LockTable::ticket_bits() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
   static_cast<void>(registered);
@@ -153,7 +153,7 @@ Result<bool> LockTable::read(const Look& look) {
 void LockTable::wake(const std::vector<std::uint64_t>& words) {
   if (words.empty()) return;
   const auto waker = this->waker();
-  if (!waker) return;  // a wake is a hint: waiters look again every second
+  if (!waker) return;  // a wake is a hint: waiters poll every second
   for (const std::uint64_t word : words) (*waker)->wake(word);
 }
 

@@ -1,6 +1,6 @@
 // The realm's lock table as one process uses it: the store, opened when first needed; the file in
-// which living processes hold their slots; how waiters sleep and are woken. Runs a piece of work
-// inside a transaction, again if the store says so, and wakes afterwards whom the work has granted.
+// which living processes hold their slots; the waker. Runs work inside a transaction, repeats it if
+// the store says so, and afterwards wakes the waiters that were granted.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -27,25 +27,25 @@ class LockTable final : private core::Prober {
   const realm::Settings& settings() const { return settings_; }
   const Runtime& runtime() const { return runtime_; }
 
-  // Runs `work` in a write transaction and commits; creates the store if there is none. Where the
-  // commit is refused, `work` runs again from scratch; where it returns true, it runs again after
-  // the commit, for more. `committed` is called after each commit. Gives the last version.
+  // Runs `work` in a write transaction and commits; creates the store if there is none. If the
+  // commit is refused, `work` starts over. If it returns true, it runs again after the commit, for
+  // more. Calls `committed` after each commit. Returns the last version.
   using Work = std::function<Result<bool>(core::Table&)>;
   Result<kv::Version> write(const Work& work, const std::function<void()>& committed = {});
 
   using Write = std::function<Result<kv::Version>(const Work&, const std::function<void()>&)>;
 
-  // Runs `work` in a read transaction. False: there is no store, hence nothing is locked; nothing
-  // was created and `work` did not run.
+  // Runs `look` in a read transaction. False: there is no store, so nothing is locked. Nothing was
+  // created, and `look` did not run.
   using Look = std::function<Result<void>(core::Table&)>;
   Result<bool> read(const Look& look);
 
   // This process's own slot, taken when first asked for: alive as long as the process.
   Result<core::Attachment> own_slot();
-  // A slot of its own for a command that is to hold it; see host::LiveSlot.
+  // A separate slot, for a command to hold; see host::LiveSlot.
   Result<host::LiveSlot> take_slot();
 
-  // For those who wait. Never null after success.
+  // For waiters. Never null after success.
   Result<host::Waker*> waker();
 
   core::Alive probe(const core::Attachment& attachment) const override;
@@ -66,8 +66,8 @@ class LockTable final : private core::Prober {
   const realm::Realm realm_;
   const realm::Settings settings_;
 
-  std::atomic<std::uint64_t> bits_ = 0;     // where the sequence of tickets' random bits stands
-  std::atomic<std::uint64_t> bits_of_ = 0;  // for which process it was begun, see ticket_bits()
+  std::atomic<std::uint64_t> bits_ = 0;     // the state of the tickets' random bits
+  std::atomic<std::uint64_t> bits_of_ = 0;  // the process they were begun for, see ticket_bits()
 
   mutable std::mutex mutex_;  // protects what is opened late, below
   std::unique_ptr<kv::Store> store_;

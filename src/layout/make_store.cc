@@ -19,7 +19,7 @@ Error cannot_create(const realm::Realm& of, int error) {
     return Error{
         Code::kStoreUnavailable,
         "cannot create " + of.store_folder + ": " + realm::parent_path(of.store_folder) +
-            (error == EROFS ? " is on a read-only file system" : " is not writable for you"),
+            (error == EROFS ? " is on a read-only file system" : " is not writable by you"),
         "make it writable, or work in another realm with --realm DIR"};
   }
   if (error == ENOENT) {
@@ -30,15 +30,15 @@ Error cannot_create(const realm::Realm& of, int error) {
   return errno_error(error, "cannot create " + of.store_folder);
 }
 
-// Mode and owner, on the open folder so that no name can be swapped underneath.
+// Sets mode and owner on the open folder, so that the name cannot be swapped.
 Result<void> dress(const realm::Realm& of, const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return fail(cannot_create(of, errno));
   if (of.owner_uid || of.owner_gid) {
     const uid_t uid = of.owner_uid.value_or(static_cast<uid_t>(-1));
     const gid_t gid = of.owner_gid.value_or(static_cast<gid_t>(-1));
-    // Somebody who is not in the repository's group may not give the folder to it; git has the
-    // same limit, and the setgid bit of the common dir has done it already in the usual set-up.
+    // A user who is not in the repository's group may not give the folder to it. Git has the same
+    // limit, and usually the setgid bit of the common dir has already done it.
     if (::fchown(fd.get(), uid, gid) != 0 && ::geteuid() == 0) {
       return fail(cannot_create(of, errno));
     }
@@ -58,7 +58,7 @@ Result<void> create_in_place(const realm::Realm& of) {
 }  // namespace
 
 Result<void> create_store_folder(const realm::Realm& of) {
-  LK_ASSIGN(const realm::StoreState state, realm::look_at_store(of));
+  LK_ASSIGN(const realm::StoreState state, realm::check_store(of));
   if (state == realm::StoreState::kPresent) return {};
   const std::string parent = realm::parent_path(of.store_folder);
   if (of.machine) {
@@ -73,7 +73,7 @@ Result<void> create_store_folder(const realm::Realm& of) {
   if (!done) return done;
   if (error == EINVAL || error == ENOSYS) return create_in_place(of);
   if (error != EEXIST) return fail(cannot_create(of, error));
-  LK_CHECK(realm::look_at_store(of));  // somebody was faster
+  LK_CHECK(realm::check_store(of));  // somebody was faster
   return {};
 }
 

@@ -6,9 +6,9 @@
 
 namespace lockkeeper::layout {
 
-// With its mode and owner, in one step that never shows a half-made folder to others; succeeds if
-// it is there already and realm::look_at_store() likes it. store_unavailable with the reason on a
-// read-only repository, no_space on a full disk.
+// With its mode and owner, in one step: others never see a half-made folder. Succeeds if the folder
+// is already there and realm::check_store() accepts it. store_unavailable: a read-only repository.
+// no_space: a full disk.
 Result<void> create_store_folder(const realm::Realm& of);
 
 }  // namespace lockkeeper::layout

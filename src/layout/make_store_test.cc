@@ -13,8 +13,8 @@ namespace lockkeeper::layout {
 namespace {
 
 using realm::as_nobody;
+using realm::check_store;
 using realm::find_realm;
-using realm::look_at_store;
 using realm::machine_realm;
 using realm::Realm;
 using realm::StoreState;
@@ -30,9 +30,9 @@ TEST(StoreFolder, is_absent_until_it_is_created_with_its_mode) {
   TestRepository repo;
   repo.init("r");
   const Realm realm = repo.realm("r");
-  EXPECT_EQ(look_at_store(realm).value(), StoreState::kAbsent);
+  EXPECT_EQ(check_store(realm).value(), StoreState::kAbsent);
   ASSERT_TRUE(create_store_folder(realm).has_value());
-  EXPECT_EQ(look_at_store(realm).value(), StoreState::kPresent);
+  EXPECT_EQ(check_store(realm).value(), StoreState::kPresent);
   EXPECT_EQ(mode_of(realm.store_folder), 0700u);
   EXPECT_TRUE(create_store_folder(realm).has_value()) << "a second time is no error";
 }
@@ -72,7 +72,7 @@ TEST(StoreFolder, the_machine_realm_makes_its_parents) {
   const auto realm = machine_realm(repo.env());
   ASSERT_TRUE(realm.has_value());
   ASSERT_TRUE(create_store_folder(*realm).has_value());
-  EXPECT_EQ(look_at_store(*realm).value(), StoreState::kPresent);
+  EXPECT_EQ(check_store(*realm).value(), StoreState::kPresent);
 }
 
 TEST(StoreFolder, a_symlink_or_a_file_in_its_place_is_refused) {
@@ -82,7 +82,7 @@ TEST(StoreFolder, a_symlink_or_a_file_in_its_place_is_refused) {
   const Realm realm = repo.realm("r");
   repo.link(repo.at("elsewhere"), "r/.git/lockkeeper");
   for (int round = 0; round < 2; ++round) {
-    const auto looked = look_at_store(realm);
+    const auto looked = check_store(realm);
     ASSERT_FALSE(looked.has_value());
     EXPECT_EQ(looked.error().code, Code::kStoreUnavailable);
     EXPECT_FALSE(create_store_folder(realm).has_value());
@@ -114,19 +114,19 @@ TEST(StoreFolder, another_users_store_is_a_clear_error) {
   const Realm realm = repo.realm("r");
   ASSERT_TRUE(create_store_folder(realm).has_value());
   EXPECT_TRUE(as_nobody([&] {
-    const auto looked = look_at_store(realm);
+    const auto looked = check_store(realm);
     return !looked && looked.error().code == Code::kStoreUnavailable &&
            looked.error().message.find("belongs to root") != std::string::npos &&
            looked.error().hint.find("core.sharedRepository") != std::string::npos;
   }));
-  // A mode that lets everybody in is no invitation: the store might be a trap.
+  // A mode that lets everybody in does not make it safe: the store might be a trap.
   ASSERT_EQ(::chmod(realm.store_folder.c_str(), 0777), 0);
-  EXPECT_TRUE(as_nobody([&] { return !look_at_store(realm); }));
+  EXPECT_TRUE(as_nobody([&] { return !check_store(realm); }));
   Realm shared = realm;
   shared.shared = true;
-  EXPECT_TRUE(as_nobody([&] { return look_at_store(shared).has_value(); }));
+  EXPECT_TRUE(as_nobody([&] { return check_store(shared).has_value(); }));
   ASSERT_EQ(::chmod(realm.store_folder.c_str(), 0700), 0);
-  EXPECT_TRUE(as_nobody([&] { return !look_at_store(shared); }));
+  EXPECT_TRUE(as_nobody([&] { return !check_store(shared); }));
 }
 
 TEST(StoreFolder, a_read_only_repository_says_so_and_looks_empty) {
@@ -136,7 +136,7 @@ TEST(StoreFolder, a_read_only_repository_says_so_and_looks_empty) {
   repo.init("r");
   EXPECT_TRUE(as_nobody([&] {
     const auto realm = find_realm({{}, {}, repo.at("r"), repo.env()});
-    if (!realm || look_at_store(*realm).value() != StoreState::kAbsent) return false;
+    if (!realm || check_store(*realm).value() != StoreState::kAbsent) return false;
     const auto made = create_store_folder(*realm);
     return !made && made.error().code == Code::kStoreUnavailable &&
            made.error().message.find("not writable") != std::string::npos;
@@ -152,7 +152,7 @@ TEST(StoreFolder, what_cannot_be_seen_is_an_error_and_not_absent) {
   ASSERT_EQ(::chmod(repo.at("r/.git").c_str(), 0700), 0);
   EXPECT_TRUE(as_nobody([&] {
     const auto found = find_realm({{}, {}, repo.at("r"), repo.env()});
-    return !found && found.error().code == Code::kStoreUnavailable && !look_at_store(realm);
+    return !found && found.error().code == Code::kStoreUnavailable && !check_store(realm);
   }));
 }
 

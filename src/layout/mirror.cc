@@ -21,18 +21,17 @@ Result<bool> Mirror::open_to_write() {
   const bool to_show = now.to_show();
   bool settled = false;
   if (now.any()) {
-    LK_ASSIGN(settled, settle_layouts());
+    LK_ASSIGN(settled, update_layouts());
   }
   LK_CHECK(layouts_.open(std::move(now.layouts)));
-  // If not now, then by whoever comes next: a layout that cannot be read must not keep anybody from
-  // releasing.
+  // On an error the next process does it: an unreadable layout must not prevent a release.
   if (settled && to_show) static_cast<void>(show_held());
   return any();
 }
 
-// False: there is no store, so nothing was left anywhere, and nothing is created for it; or another
-// process settles them.
-Result<bool> Mirror::settle_layouts() {
+// Follows changes of the settings. False: there is no store, so nothing is left anywhere; or
+// another process is doing it.
+Result<bool> Mirror::update_layouts() {
   LK_ASSIGN(const bool store, table_.read([](core::Table&) -> Result<void> { return {}; }));
   if (!store) return false;
   const Result<Fd> held = lock_registry(table_.realm());
@@ -46,12 +45,12 @@ Result<bool> Mirror::settle_layouts() {
   return true;
 }
 
-Result<void> Mirror::look(const std::vector<core::Claim>& wanted, bool spare) {
-  return scan_.look(&wanted, spare ? Scan::Depth::kSparing : Scan::Depth::kFull);
+Result<void> Mirror::scan(const std::vector<core::Claim>& wanted, bool spare) {
+  return scan_.read(&wanted, spare ? Scan::Depth::kSparing : Scan::Depth::kFull);
 }
 
 Result<bool> Mirror::verify(const std::vector<core::Conflict>& conflicts) {
-  LK_CHECK(scan_.look_behind(conflicts));
+  LK_CHECK(scan_.read_behind(conflicts));
   bool differs = false;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(differs, scan_.differs(table.state()));
@@ -71,13 +70,13 @@ Result<void> Mirror::overlay(core::Table* table, const core::AcquireRequest& req
   return scan_.overlay(table, request, reply);
 }
 
-Result<void> Mirror::settle_missing() {
+Result<void> Mirror::show_missing_again() {
   return publisher_.show_again(std::exchange(missing_, {}));
 }
 
-// Tools that check before they write may have checked before ours was there.
-Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& lease) {
-  LK_CHECK(scan_.look(&lease.claims, Scan::Depth::kLateWriters));
+// Tools that check before they write may have checked before our artefact was there.
+Result<std::optional<core::ForeignLock>> Mirror::find_late_writer(const core::Lease& lease) {
+  LK_CHECK(scan_.read(&lease.claims, Scan::Depth::kLateWriters));
   if (scan_.empty()) return std::nullopt;
   std::optional<core::ForeignLock> first;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
@@ -102,7 +101,7 @@ Result<std::optional<core::ForeignLock>> Mirror::look_after(const core::Lease& l
 Result<std::optional<core::ForeignLock>> Mirror::publish(const core::Lease& lease, bool fresh) {
   LK_ASSIGN(std::optional<core::ForeignLock> first, publisher_.publish(lease));
   if (first || !fresh) return first;
-  return look_after(lease);
+  return find_late_writer(lease);
 }
 
 Result<void> Mirror::withdraw(const core::LeaseId& id, const core::ForeignLock& first) {
@@ -153,7 +152,7 @@ Result<void> Mirror::show_held() {
         lease = found == nullptr ? std::nullopt : std::optional(*found);
         return false;
       }));
-      // Where another tool was first both hold it already: the next look records that.
+      // If another tool was first, both hold it already: the next scan records that.
       if (lease) LK_CHECK(publisher_.publish(*lease));
     }
   }
@@ -176,7 +175,7 @@ Result<void> Mirror::refresh_all(const core::Owner& owner) {
 Result<void> Mirror::tick() {
   LK_CHECK(layouts_.reopen());
   if (layouts_.all_to_remove().empty()) return {};
-  LK_CHECK(scan_.look(nullptr, Scan::Depth::kFull));
+  LK_CHECK(scan_.read(nullptr, Scan::Depth::kFull));
   Scan::Due due;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(due, scan_.due(table.state()));
@@ -191,7 +190,7 @@ Result<void> Mirror::tick() {
     }));
   }
   missing_.insert(missing_.end(), due.unlisted.begin(), due.unlisted.end());
-  LK_CHECK(settle_missing());
+  LK_CHECK(show_missing_again());
   return clean();
 }
 

@@ -1,7 +1,7 @@
-// One realm's layouts at work: what other tools hold is brought into the table (Scan), what we hold
-// is shown to them (Publisher), and goes away again (cleaner.h). This is what an operation of the
-// service uses; it keeps what they hand to each other between the steps of one operation: the look
-// for apply(), what apply() missed for settle_missing().
+// A realm's layouts at work: brings other tools' locks into the table (Scan), shows ours to them
+// (Publisher), and cleans up (cleaner.h). The service uses one Mirror for an operation. It keeps
+// what one step hands to the next: the scan for apply(), and what apply() found missing for
+// show_missing_again().
 //
 // Thread safety: none; one Mirror for one operation.
 #pragma once
@@ -21,26 +21,26 @@ class Mirror {
  public:
   explicit Mirror(LockTable& table);
 
-  // False: the realm has no layouts, and nothing below need be called. To write: what layouts left
-  // behind that are not in the settings any more, or show less than they did, is removed first, and
-  // what is held is shown in those that are new there.
+  // False: the realm has no layouts, and nothing below need be called. open_to_write() first
+  // removes what is left of layouts that are no longer in the settings or mirror less than before,
+  // and shows what is held in layouts that are new there.
   Result<bool> open();
   Result<bool> open_to_write();
   bool any() const { return layouts_.any(); }
   Layout* find(std::string_view id) const { return layouts_.find(id); }
 
   // --- Reading; see Scan.
-  // Looks at what could overlap these. `spare`: a whole look follows in publish().
-  Result<void> look(const std::vector<core::Claim>& wanted, bool spare = false);
-  // Looks again at what stands behind these conflicts. True: some of it is not as the table has it,
-  // so decide again.
+  // Scans what could overlap these. `spare`: a full scan follows in publish().
+  Result<void> scan(const std::vector<core::Claim>& wanted, bool spare = false);
+  // Scans again what these conflicts come from. True: the disk differs from the table, so decide
+  // again.
   Result<bool> verify(const std::vector<core::Conflict>& conflicts);
-  // Brings what was seen into the table. True: there is more than one commit should take.
+  // Brings what was seen into the table. True: there is more than fits one commit.
   Result<bool> apply(core::Table& table);
   Result<void> overlay(core::Table* table, const core::AcquireRequest& request,
                        core::CheckReply& reply) const;
-  // After a commit: our artefacts that others removed end their lease or are made again.
-  Result<void> settle_missing();
+  // After a commit: artefacts of ours that others removed end their lease or are shown again.
+  Result<void> show_missing_again();
 
   // --- Showing; see Publisher.
   Result<void> record(core::Table& table, const core::LeaseId& id) {
@@ -54,13 +54,13 @@ class Mirror {
     return publisher_.discard_unrecorded(state);
   }
   void discard_unrecorded() { publisher_.discard_unrecorded(); }
-  // As Publisher's. `fresh`: nobody was told of this lease yet, so it is looked once more who was
-  // first.
+  // As Publisher::publish(). `fresh`: nobody was told of this lease yet, so it checks once more
+  // whether another tool was first.
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, bool fresh);
-  // Ends the lease, because this one was first; who was first is brought into the table with it.
+  // Ends the lease because another tool was first, and brings that tool's lock into the table.
   Result<void> withdraw(const core::LeaseId& id, const core::ForeignLock& first);
   std::vector<Unmirrored> unmirrored(const core::Lease& lease) const;
-  // Shows what is held in layouts that came later, also where whoever added them died on the way.
+  // Shows what is held in layouts that came later, even if the process that added them died.
   Result<void> show_held();
 
   // --- Cleaning up; see cleaner.h.
@@ -76,18 +76,18 @@ class Mirror {
     return layout::remove_foreign(table_, layouts_, lease);
   }
 
-  // All of it that needs no request: once a second while somebody waits or runs.
+  // Everything that needs no request. Call once a second while somebody waits or runs.
   Result<void> tick();
 
  private:
-  Result<bool> settle_layouts();
-  Result<std::optional<core::ForeignLock>> look_after(const core::Lease& lease);
+  Result<bool> update_layouts();
+  Result<std::optional<core::ForeignLock>> find_late_writer(const core::Lease& lease);
 
   LockTable& table_;
   OpenLayouts layouts_;
   Scan scan_;
   Publisher publisher_;
-  std::vector<core::Shown> missing_;  // by the last apply()
+  std::vector<core::MirrorArtefact> missing_;  // found by the last apply()
 };
 
 }  // namespace lockkeeper::layout

@@ -41,7 +41,7 @@ Result<void> OpenLayouts::open(std::vector<LayoutEntry> entries) {
     if (kind == kinds.end()) {
       if (off) continue;
       return fail(Code::kInvalidConfig,
-                  "layout " + entry.id() + " is of the unknown kind " + quote(entry.kind),
+                  "layout " + entry.id() + " has the unknown kind " + quote(entry.kind),
                   "remove it: lockkeeper layout remove " + entry.id());
     }
     auto layout = kind->second(entry, context_);

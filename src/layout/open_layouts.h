@@ -1,5 +1,5 @@
-// The realm's layouts, opened: an object for each that is registered, and again where others were
-// registered meanwhile. Reads the registry, nothing else.
+// The realm's layouts, opened: one object for each registered layout. Opens them again when the
+// registry changes. Reads nothing but the registry.
 //
 // Thread safety: none; for one operation.
 #pragma once
@@ -19,20 +19,20 @@ class OpenLayouts {
   // Opens nothing yet. `table` must outlive it.
   explicit OpenLayouts(const LockTable& table);
 
-  // Those that are registered, or just these. invalid_config for a kind that nobody knows.
+  // Opens those that are registered, or just these. invalid_config: an unknown kind.
   Result<void> open();
   Result<void> open(std::vector<LayoutEntry> entries);
-  // True: the registered ones have changed since, and are open as they are now. Those of before
-  // stay for whoever still points to them.
+  // True: the registry has changed, and the new layouts are open. The old objects stay for callers
+  // that still point to them.
   Result<bool> reopen();
-  // How often they were opened: whoever remembers something of them sees that it is of before.
+  // How often they were opened, so that callers can tell whether what they remember is old.
   int generation() const { return generation_; }
 
-  // Those that are looked at; none of them is switched off.
+  // The layouts to scan; none of them is switched off.
   const std::vector<Layout*>& all() const { return all_; }
   bool any() const { return !all_.empty(); }
   Layout* find(std::string_view id) const;
-  // Where something of ours may be left: those that are switched off, too.
+  // Where artefacts of ours may be left, including layouts that are switched off.
   const std::vector<Layout*>& all_to_remove() const { return to_remove_; }
   Layout* find_to_remove(std::string_view id) const;
 

@@ -20,7 +20,7 @@ bool is_done(const Result<Published>& published) {
   return published && *published == Published::kDone;
 }
 
-// It went away again before it could be seen: unknown, but it was there first.
+// It was gone again before it could be read: its owner is unknown, but it was first.
 core::ForeignLock unknown_lock(const Layout& layout, const std::string& artefact) {
   core::ForeignLock unknown;
   unknown.layout = layout.id();
@@ -35,21 +35,20 @@ struct OnDisk {
   ScanResult seen;
 };
 
-struct Again {  // what is to be shown again
+struct Again {  // what to show again
   core::Lease lease;
   PublishTerms terms;
 };
 
-// REQUIRES: lock_layouts(). Nothing: it is there, or over, or in another's place, or not to be
-// shown.
+// REQUIRES: lock_layouts(). Nothing: it is there, or over, or replaced by another tool's.
 Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
-                                    const core::Shown& missing, const OnDisk& disk) {
-  LK_ASSIGN(const std::vector<core::Shown> rows,
-            core::shown_as(table.state(), missing.layout, missing.artefact));
-  const auto row = std::ranges::find(rows, missing.lease, &core::Shown::lease);
+                                    const core::MirrorArtefact& missing, const OnDisk& disk) {
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+            core::mirrored_as(table.state(), missing.layout, missing.artefact));
+  const auto row = std::ranges::find(rows, missing.lease, &core::MirrorArtefact::lease);
   if (row == rows.end() || !row->live) return std::nullopt;
   if (disk.seen.shows(missing.artefact, row->identity)) return std::nullopt;
-  // One that is over shows nothing: it only was not looked at yet.
+  // A lease that is over is not shown; it just has not been ended yet.
   LK_CHECK(table.settler().reap(missing.lease));
   LK_CHECK(table.settler().settle());
   LK_ASSIGN(const core::Lease* found, table.state().lease(missing.lease));
@@ -61,15 +60,16 @@ Result<std::optional<Again>> decide(core::Table& table, const Layout& layout,
     LK_CHECK(table.settler().settle());
     return std::nullopt;
   }
-  // In another's place it is not: the looks record that, and tell the holder.
+  // If another tool's is in its place, the scans record that and tell the holder.
   const Sighting* const there = disk.seen.find(missing.artefact);
-  const bool taken = there != nullptr && std::ranges::none_of(rows, [&](const core::Shown& one) {
-                       return one.identity == there->identity;
-                     });
+  const bool taken =
+      there != nullptr && std::ranges::none_of(rows, [&](const core::MirrorArtefact& one) {
+        return one.identity == there->identity;
+      });
   if (taken) return std::nullopt;
   const Artefacts wanted = layout.artefacts(lease);
   if (std::ranges::find(wanted.names, missing.artefact) == wanted.names.end()) {
-    LK_CHECK(core::forget_shown(table.state(), *row));  // its layout's root is gone, say
+    LK_CHECK(core::forget_mirrored(table.state(), {*row}));  // such as: its root is gone
     return std::nullopt;
   }
   LK_ASSIGN(Turn turn, take_turn(table.state(), layout, missing.artefact, lease, there));
@@ -88,25 +88,28 @@ Result<void> Publisher::record(core::Table& table, const core::LeaseId& id) {
   LK_ASSIGN(const core::Lease* found, table.state().lease(id));
   if (found == nullptr || found->foreign) return {};
   const core::Lease lease = *found;
-  std::vector<core::Shown> rows;
+  std::vector<core::MirrorArtefact> rows;
   StillMirrored still_mirrored;
   for (Layout* const layout : layouts_.all()) {
     if (layout->entry().mode != LayoutMode::kBoth) continue;
     LK_CHECK(record_in(table.state(), *layout, lease, still_mirrored, rows));
   }
   if (rows.empty()) return {};
-  return core::record_shown(table.state(), id, rows);
+  return core::record_mirrored(table.state(), id, rows);
 }
 
 Result<void> Publisher::record_in(core::State& state, Layout& layout, const core::Lease& lease,
-                                  StillMirrored& still_mirrored, std::vector<core::Shown>& rows) {
+                                  StillMirrored& still_mirrored,
+                                  std::vector<core::MirrorArtefact>& rows) {
   const Artefacts artefacts = layout.artefacts(lease);
   for (const std::string& artefact : artefacts.names) {
-    core::Shown row{layout.id(), artefact, lease.id, layout.identity(lease, artefact), true};
-    LK_ASSIGN(const std::vector<core::Shown> others, core::shown_as(state, layout.id(), artefact));
+    core::MirrorArtefact row{layout.id(), artefact, lease.id, layout.identity(lease, artefact),
+                             true};
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> others,
+              core::mirrored_as(state, layout.id(), artefact));
     bool own = false;
     bool shared = false;
-    for (const core::Shown& other : others) {
+    for (const core::MirrorArtefact& other : others) {
       own |= other.lease == lease.id;
       if (other.lease == lease.id) continue;
       LK_ASSIGN(const bool shows, still_mirrored(state, layout, other));
@@ -114,8 +117,8 @@ Result<void> Publisher::record_in(core::State& state, Layout& layout, const core
       if (shows) row.identity = other.identity;
     }
     if (own) {
-      // Recorded before, by one who may have died before it was published; or by us, in a layout
-      // that was opened again since.
+      // Recorded before, by a process that may have died before publishing it, or by us, in a
+      // layout that was opened again since.
       LK_ASSIGN(const bool prepared, layout.is_prepared(lease.id, artefact));
       if (!prepared) continue;
       std::erase_if(plans_, [&](const Plan& plan) {
@@ -152,7 +155,7 @@ Result<void> Publisher::discard_unrecorded(core::State& state) {
   return {};
 }
 
-// If it cannot be told what is recorded, nothing is discarded.
+// Discards nothing if the table cannot be read.
 void Publisher::discard_unrecorded() {
   if (plans_.empty()) return;
   static_cast<void>(
@@ -160,7 +163,7 @@ void Publisher::discard_unrecorded() {
   plans_.clear();
 }
 
-// REQUIRES: lock_layouts(). With what the table says of each now.
+// The lease's plans, each with its current state in the table. REQUIRES: lock_layouts().
 Result<std::vector<Publisher::Plan>> Publisher::take_plans(const core::Lease& lease) {
   const auto mine = std::ranges::stable_partition(
       plans_, [&](const Plan& plan) { return plan.lease != lease.id; });
@@ -178,15 +181,15 @@ Result<std::vector<Publisher::Plan>> Publisher::take_plans(const core::Lease& le
   for (Plan& plan : plans) {
     PublishTerms& terms = plan.standing.terms;
     if (!plan.replaces.empty()) terms.replaces.push_back(plan.replaces);
-    // The first of a source takes the others along.
+    // The first artefact of a source is published together with the others.
     terms.along = std::exchange(together[{plan.layout, source_of(plan.artefact)}], {});
   }
   return plans;
 }
 
 Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& lease) {
-  // A layout that was registered or removed after ours were read: either whoever did that has seen
-  // this lease, or it is seen here, where nobody can take away what is being published.
+  // A layout may have been registered or removed after we read them. Either that process has seen
+  // this lease, or we see the change here, under the lock.
   std::optional<Fd> held;
   for (;;) {
     if (!held && !plans_.empty()) {
@@ -203,12 +206,12 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
   LK_ASSIGN(const std::vector<Plan> plans, take_plans(lease));
   for (const Plan& plan : plans) {
     if (plan.standing.row && layouts_.find(plan.layout->id()) == nullptr) {
-      // Its layout was removed meanwhile; somebody may have shown it there in our stead. What
-      // cannot be removed keeps its row.
+      // Its layout was removed meanwhile; another process may have published it there. What cannot
+      // be removed keeps its row.
       static_cast<void>(unmirror(table_, *plan.layout, {*plan.standing.row}, OnError::kFail));
       continue;
     }
-    if (!plan.standing.live()) continue;  // its lease has ended: clean() takes care of it
+    if (!plan.standing.live()) continue;  // its lease has ended: clean() removes it
     LK_ASSIGN(std::optional<core::ForeignLock> first, publish(lease, plan));
     if (first) return first;
   }
@@ -226,20 +229,19 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
     if (is_done(published)) return std::nullopt;
     LK_ASSIGN(prepared, layout.is_prepared(plan.lease, plan.artefact));
   }
-  // Another of ours shows it, or has done so in our stead, or what was prepared is gone.
+  // Another lease of ours is there, or another process published it, or what was prepared is gone.
   if (!prepared) published = publish_anew(lease, plan);
   if (is_done(published)) return std::nullopt;
   if (!published) return fail(with_layout(std::move(published.error()), layout));
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(plan.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(plan.artefact)));
   const Sighting* const first = now.find(plan.artefact);
   return first != nullptr ? first->lock : unknown_lock(layout, plan.artefact);
 }
 
-// REQUIRES: lock_layouts(). kDone also where the lease has ended meanwhile: what is prepared goes
-// with its row.
+// REQUIRES: lock_layouts(). Also kDone if the lease has ended: what is prepared goes with its row.
 Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& plan) {
   Layout& layout = *plan.layout;
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(plan.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(plan.artefact)));
   Turn turn;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(turn,
@@ -253,20 +255,21 @@ Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& 
   return layout.publish(lease, plan.artefact, turn.terms);
 }
 
-Result<void> Publisher::show_again(const std::vector<core::Shown>& missing) {
-  for (const core::Shown& one : missing) LK_CHECK(show_one_again(one));
+Result<void> Publisher::show_again(const std::vector<core::MirrorArtefact>& missing) {
+  for (const core::MirrorArtefact& one : missing) LK_CHECK(show_one_again(one));
   return {};
 }
 
-Result<void> Publisher::show_one_again(const core::Shown& missing) {
+Result<void> Publisher::show_one_again(const core::MirrorArtefact& missing) {
   Layout* const layout = layouts_.find(missing.layout);
   if (layout == nullptr) return {};
-  const Result<Fd> held = lock_layouts(table_.realm());  // who publishes or removes it is done then
-  if (!held && held.error().code == Code::kStoreBusy) return {};  // the next look finds it again
+  const Result<Fd> held =
+      lock_layouts(table_.realm());  // waits for those that publish or remove it
+  if (!held && held.error().code == Code::kStoreBusy) return {};  // the next scan finds it again
   if (!held) return fail(held.error());
   OnDisk disk;
   LK_ASSIGN(disk.prepared, layout->is_prepared(missing.lease, missing.artefact));
-  LK_ASSIGN(disk.seen, layout->look_at(source_of(missing.artefact)));
+  LK_ASSIGN(disk.seen, layout->scan_source(source_of(missing.artefact)));
   std::optional<Again> again;
   LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(again, decide(table, *layout, missing, disk));
@@ -276,8 +279,8 @@ Result<void> Publisher::show_one_again(const core::Shown& missing) {
   LK_CHECK(layout->prepare(again->lease, missing.artefact));
   LK_ASSIGN(const Published published,
             layout->publish(again->lease, missing.artefact, again->terms));
-  // Another was first. Whoever is about to publish it will see that for itself; without what it has
-  // prepared the next one who looks would take it for removed, and it would answer for nothing.
+  // Another tool was first. The process that is about to publish will see that itself. It needs
+  // what it has prepared: without that, the next scan would take the artefact for removed.
   if (disk.prepared || published == Published::kDone) return {};
   return layout->discard(missing.lease, missing.artefact);
 }

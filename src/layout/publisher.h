@@ -1,11 +1,11 @@
-// How our leases appear in other tools' folders: prepared beside and recorded in the commit that
-// grants, published after it by a step that never replaces another's, shown again where somebody
-// removed it.
+// How our leases appear in other tools' folders. The granting commit prepares and records an
+// artefact. After it, one step publishes the artefact without replacing another tool's. If somebody
+// removes it, it is shown again.
 //
-// At any moment, also after a crash, an artefact with a row of ours is ours, and any other is not.
-// Two rules see to that. An artefact appears only under lock_layouts(), for a lease that the table
-// has recorded there since the lock was taken. And what is prepared belongs to its row: it is
-// removed with it (see cleaner.h), and by its maker only if the row never came.
+// At any moment, even after a crash, an artefact with a row of ours is ours, and any other is not.
+// Two rules ensure that. An artefact appears only under lock_layouts(), for a lease that the table
+// still records there under that lock. And what is prepared belongs to its row: it is removed with
+// the row (see cleaner.h), or by its maker if the row was never committed.
 //
 // Thread safety: none; for one operation.
 #pragma once
@@ -24,22 +24,22 @@ class Publisher {
   // Both must outlive it.
   Publisher(LockTable& table, OpenLayouts& layouts) : table_(table), layouts_(layouts) {}
 
-  // In the granting commit: prepares and records how the lease is shown. A lease that is recorded
-  // already is planned again where it is still to be published.
+  // In the granting commit: prepares and records the lease's artefacts. If the lease is already
+  // recorded, plans again what is still to be published.
   Result<void> record(core::Table& table, const core::LeaseId& id);
-  // An artefact of another tool that the recorded lease takes over, as it is now.
+  // Another tool's artefact that the recorded lease takes over, as it is now.
   void may_replace(const std::string& layout, const std::string& artefact,
                    const std::string& identity);
-  // Where the commit of record() did not come: inside the next transaction, or outside of any. What
-  // has a row is left alone, since others may be about to publish it.
+  // After record() whose commit failed: inside the next transaction, or outside any. Leaves alone
+  // what has a row, because others may be about to publish it.
   Result<void> discard_unrecorded(core::State& state);
   void discard_unrecorded();
-  // After the commit. Opens the layouts again if they have changed since. nullopt: shown
-  // everywhere. Else who was first: the lease must be withdrawn, and cleaned up after.
+  // After the commit. Opens the layouts again if they have changed. nullopt: published everywhere.
+  // Otherwise the lock that was first: the caller must withdraw the lease and clean up.
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease);
-  // Artefacts of ours that a look did not find: shown again, unless the lease was taken through it;
-  // then it ends.
-  Result<void> show_again(const std::vector<core::Shown>& missing);
+  // Artefacts of ours that a scan did not find are shown again. If the lease was taken through the
+  // missing artefact, it ends instead.
+  Result<void> show_again(const std::vector<core::MirrorArtefact>& missing);
 
  private:
   struct Plan {
@@ -51,11 +51,11 @@ class Publisher {
   };
 
   Result<void> record_in(core::State& state, Layout& layout, const core::Lease& lease,
-                         StillMirrored& still_mirrored, std::vector<core::Shown>& rows);
+                         StillMirrored& still_mirrored, std::vector<core::MirrorArtefact>& rows);
   Result<std::vector<Plan>> take_plans(const core::Lease& lease);
   Result<std::optional<core::ForeignLock>> publish(const core::Lease& lease, const Plan& plan);
   Result<Published> publish_anew(const core::Lease& lease, const Plan& plan);
-  Result<void> show_one_again(const core::Shown& missing);
+  Result<void> show_one_again(const core::MirrorArtefact& missing);
 
   LockTable& table_;
   OpenLayouts& layouts_;

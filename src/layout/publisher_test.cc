@@ -35,7 +35,7 @@ class PublisherTest : public LayoutTest {
   std::string identity(const core::Lease& lease) {
     return lease.owner.agent + " " + lease.id.text();
   }
-  core::Shown missing(const core::Lease& lease, const std::string& artefact) {
+  core::MirrorArtefact missing(const core::Lease& lease, const std::string& artefact) {
     return {entry_.id(), artefact, lease.id, identity(lease), true};
   }
 
@@ -76,7 +76,7 @@ TEST_F(PublisherTest, OnlyWhatHasNoRowIsDiscardedByItsMaker) {
   EXPECT_EQ(disk_.prepared.size(), 1U) << "others may be about to publish it";
 }
 
-TEST_F(PublisherTest, A15_ALeaseThatEndedBeforeItWasPublishedIsNotShown) {
+TEST_F(PublisherTest, ALeaseThatEndedBeforeItWasPublishedIsNotShown) {
   const core::Lease lease = recorded("ann", "a");
   release(lease);
   EXPECT_EQ(publisher_.publish(lease).value(), std::nullopt);
@@ -87,7 +87,7 @@ TEST_F(PublisherTest, A15_ALeaseThatEndedBeforeItWasPublishedIsNotShown) {
 
 // A look found ann's artefact missing; she released it and bob was granted the same before that was
 // settled. Bob's row keeps its identity, and what he shows goes with his lease.
-TEST_F(PublisherTest, A15_ShowingAgainLeavesTheNextHoldersIdentityAlone) {
+TEST_F(PublisherTest, ShowingAgainLeavesTheNextHoldersIdentityAlone) {
   const core::Lease ann = shown("ann", "a");
   disk_.there.clear();
   release(ann);
@@ -104,7 +104,7 @@ TEST_F(PublisherTest, A15_ShowingAgainLeavesTheNextHoldersIdentityAlone) {
 
 // Ann's lease ends after it was decided to show it again: her row stays until her artefact is gone,
 // so bob replaces it.
-TEST_F(PublisherTest, A15_WhatIsShownAgainTooLateMakesWayForTheNextHolder) {
+TEST_F(PublisherTest, WhatIsShownAgainTooLateMakesWayForTheNextHolder) {
   const core::Lease ann = shown("ann", "a");
   disk_.there.clear();
   core::Lease bob;
@@ -155,7 +155,7 @@ TEST_F(PublisherTest, AnotherToolThatWasFirstIsNamedAndLeftAlone) {
 }
 
 // Somebody has shown it there in ann's stead, in a layout that is not registered any more.
-TEST_F(PublisherTest, A17_NothingStaysInALayoutThatWasRemovedMeanwhile) {
+TEST_F(PublisherTest, NothingStaysInALayoutThatWasRemovedMeanwhile) {
   const core::Lease lease = recorded("ann", "a");
   OpenLayouts old(*table_);
   EXPECT_TRUE(old.open());
@@ -167,7 +167,7 @@ TEST_F(PublisherTest, A17_NothingStaysInALayoutThatWasRemovedMeanwhile) {
   expect_nothing("a");
 }
 
-TEST_F(PublisherTest, A17_NorIfItsLeaseHasEndedToo) {
+TEST_F(PublisherTest, NorIfItsLeaseHasEndedToo) {
   const core::Lease lease = recorded("ann", "a");
   EXPECT_TRUE(erase_layout(*table_, entry_.id()));
   release(lease);

@@ -14,7 +14,7 @@
 namespace lockkeeper::layout {
 namespace {
 
-// Keeps what other tools make out of `git status`. Best effort: locks work without it.
+// Keeps other tools' files out of `git status`. Best effort: locks work without it.
 void exclude_from_git(const realm::Realm& realm, const std::string& root,
                       const std::string& below) {
   if (!realm.in_git || realm.common_dir.empty() || below.empty() || !realm.contains(root)) return;
@@ -41,7 +41,7 @@ Result<void> check_kind(const LockTable& table, const std::string& wanted) {
               "the kinds are:" + known);
 }
 
-// The one in that place; nullopt: there is none.
+// The layout with that kind and root; nullopt: there is none.
 Result<std::optional<LayoutEntry>> registered_there(const LockTable& table,
                                                     const LayoutEntry& wanted) {
   LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
@@ -62,11 +62,11 @@ Result<void> show_held(LockTable& table) {
   return mirror.show_held();
 }
 
-// What stands in it now, and what the table has of it.
+// What is in it now, and what the table knows about it.
 Result<void> describe(LockTable& table, Layout& layout, LayoutReport& report) {
   Interest everything;
   everything.known = [](const std::string&, std::uint64_t) { return false; };
-  auto seen = layout.look(everything);
+  auto seen = layout.scan(everything);
   if (seen) {
     report.notes = std::move(seen->notes);
   } else {
@@ -74,7 +74,7 @@ Result<void> describe(LockTable& table, Layout& layout, LayoutReport& report) {
   }
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
     LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), layout.id()));
-    LK_ASSIGN(const auto mirrored, core::all_shown(open.state(), layout.id()));
+    LK_ASSIGN(const auto mirrored, core::all_mirrored(open.state(), layout.id()));
     report.foreign = known.size();
     report.mirrored = mirrored.size();
     return {};
@@ -118,8 +118,8 @@ Result<void> remove_layout(LockTable& table, const std::string& id) {
   LK_ASSIGN(const Fd held, lock_registry(table.realm()));
   LK_ASSIGN(LayoutEntry was, find_layout(table, id));
   was.mode = LayoutMode::kBoth;
-  // First switched off: who records a lease there later sees that, who did before is seen below,
-  // and who dies in between leaves it in the list, to be removed again.
+  // Switch it off first. A process that records a lease there later sees that; one that did so
+  // before is seen below. If we die in between, it stays in the list, to be removed again.
   LK_CHECK(switch_off(table, id));
   LK_CHECK(retire(table, was, LayoutMode::kOff, OnError::kFail));
   return erase_layout(table, id);

@@ -1,5 +1,5 @@
-// Registering and removing layouts, with all that belongs to it: what is held is shown in a new
-// one, and what shows our leases in an old one is taken away before it is forgotten.
+// Registers and removes layouts. A new one gets artefacts for what is held. Our artefacts are
+// removed from an old one before it is forgotten.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace lockkeeper::layout {
 
-// Registers a layout, or does nothing if one of that kind and root is there with these options;
-// gives its id. The root must be a folder, or a missing one inside an existing folder; it is made
-// absolute and physical. A root inside the realm goes into git's info/exclude (the part `exclude`
-// of it: "locks/"; empty: nothing to hide). invalid_input for an unknown kind.
+// Registers a layout, or does nothing if there is one with that kind, root and options. Returns its
+// id. The root must be a folder, or a missing one inside an existing folder; it is made absolute
+// and physical. If the root is inside the realm, its part `exclude` ("locks/"; empty: nothing) goes
+// into git's info/exclude. invalid_input: an unknown kind.
 struct UseLayout {
   LayoutEntry entry;
-  std::string exclude;  // what the kind makes below its root
+  std::string exclude;  // what the kind creates below its root
 };
 Result<std::string> use_layout(LockTable& table, UseLayout use);
 
-// Takes what shows our leases there away, then forgets the layout. not_found if there is none of
-// that id; invalid_input for one that comes from the settings.
+// Removes our artefacts there, then forgets the layout. not_found: no layout has that id.
+// invalid_input: it comes from the settings.
 Result<void> remove_layout(LockTable& table, const std::string& id);
 
 // One row of `layout list`.
@@ -30,7 +30,7 @@ struct LayoutReport {
   LayoutEntry entry;
   std::size_t foreign = 0;         // locks of the other tool
   std::size_t mirrored = 0;        // artefacts of ours
-  std::vector<std::string> notes;  // what is passed over there, and why
+  std::vector<std::string> notes;  // what is skipped there, and why
   std::optional<Error> trouble;    // it cannot be read: grants are blocked
 };
 Result<std::vector<LayoutReport>> layout_reports(LockTable& table);

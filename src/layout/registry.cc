@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "core/foreign.h"
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::layout {
@@ -31,8 +31,8 @@ std::string file_of(const realm::Realm& realm) {
 
 std::unexpected<Error> damaged(const std::string& path, const std::string& why) {
   return fail(Code::kInvalidConfig, quote(path) + " cannot be used: " + why,
-              "which locks other tools hold cannot be told; correct the file, or delete it and add "
-              "the layouts anew: lockkeeper layout add");
+              "other tools' locks are unknown; correct the file, or delete it and add "
+              "the layouts again: lockkeeper layout add");
 }
 
 json to_json(const LayoutEntry& entry) {
@@ -41,7 +41,7 @@ json to_json(const LayoutEntry& entry) {
                  {"mode", layout_mode_name(entry.mode)},
                  {"options", entry.options},
                  {"ignored", entry.ignored}};
-  // One of the settings, as it was when last seen: what it left is taken back when it is no more.
+  // A layout of the settings as it was last seen: if it disappears, its artefacts are removed.
   if (!entry.origin.file.empty()) object["settings"] = entry.origin.file;
   if (entry.pending) object["pending"] = true;
   return object;
@@ -86,7 +86,7 @@ Result<std::vector<LayoutEntry>> registered(const realm::Realm& realm) {
   return entries;
 }
 
-// Under the store's gate, so that two who register at once do not lose one another.
+// Under the store's gate, so that two processes that register at once do not lose a change.
 Result<void> change(LockTable& table,
                     const std::function<Result<bool>(std::vector<LayoutEntry>&)>& edit) {
   const realm::Realm& realm = table.realm();
@@ -103,7 +103,7 @@ Result<void> change(LockTable& table,
   return {};
 }
 
-// Of the settings, as against registered?
+// Does it come from the settings, or was it registered?
 bool from_settings(const LayoutEntry& entry) {
   return !entry.origin.file.empty();
 }
@@ -114,12 +114,12 @@ const LayoutEntry* find_same(const std::vector<LayoutEntry>& entries, const Layo
   return found == entries.end() ? nullptr : &*found;
 }
 
-// Was it switched off by one who died before all was taken away?
+// Was it switched off by a process that died before it removed everything?
 Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
   bool left = false;
   LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
     LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
-    LK_ASSIGN(const auto mirrored, core::all_shown(open.state(), off.id()));
+    LK_ASSIGN(const auto mirrored, core::all_mirrored(open.state(), off.id()));
     left = !known.empty() || !mirrored.empty();
     return {};
   }));
@@ -212,7 +212,7 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
     if (known == all.end()) {
       if (!from_settings(entry)) all.push_back(entry);
     } else {
-      known->ignored = entry.ignored;  // the settings say what it is, people what to pass over
+      known->ignored = entry.ignored;  // what to skip is not in the settings
     }
   }
   return all;

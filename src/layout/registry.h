@@ -1,6 +1,6 @@
-// Which layouts a realm has: from its settings ([[layout]]), and those registered by `layout add`
-// or by the first use of a dialect, kept in a small file beside the store. None: one failed open.
-// Knows nothing of what is in them; registering one with all that belongs to it is registration.h.
+// Which layouts a realm has: those in its settings ([[layout]]), and those that `layout add` or the
+// first use of a dialect registered in a small file beside the store. A realm without layouts costs
+// one failed open. Knows nothing about their content; see registration.h for that.
 #pragma once
 
 #include <string>
@@ -14,44 +14,44 @@ namespace lockkeeper::layout {
 
 inline constexpr std::string_view kLayoutsName = "layouts.json";  // beside the store
 
-// Of one tool, in one place: they are the same layout, whatever their options.
+// Same kind and root: the same layout, whatever the options.
 bool same_place(const LayoutEntry& a, const LayoutEntry& b);
-// Absolute and physical; its last name may be missing. invalid_input if there is no such folder.
+// Absolute and physical; its last name may be missing. invalid_input: there is no such folder.
 Result<std::string> physical_root(const std::string& typed);
 
-// All of the realm, `off` ones included; settings first. invalid_config if the file cannot be read:
-// locks that cannot be seen must not be taken as absent (I10).
+// All layouts of the realm, including those that are off; settings first. invalid_config: the file
+// cannot be read, and locks that cannot be seen must not be taken as absent (I10).
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
                                               const realm::Settings& settings);
 
-// What the settings have changed since somebody last settled it, and what others died over.
+// What remains to be done since the settings changed or a process died on the way.
 struct Unsettled {
   struct Less {
     LayoutEntry was;
     LayoutMode now = LayoutMode::kOff;
   };
   std::vector<LayoutEntry> layouts;  // as load_layouts()
-  std::vector<Less> less;            // what these showed is to be taken away
-  bool changed = false;              // to be noted: note_settings()
-  bool pending = false;              // what is held may not be shown in some of them yet
+  std::vector<Less> less;            // these mirror less now: remove their artefacts
+  bool changed = false;              // call note_settings()
+  bool pending = false;              // what is held may not be mirrored in some of them yet
   bool to_show() const { return changed || pending; }
   bool any() const { return to_show() || !less.empty(); }
 };
 Result<Unsettled> unsettled_layouts(LockTable& table);
 
-// Changes of the file, each in a transaction, so that two at once do not lose one another.
+// Changes of the file, each in a transaction, so that two at once do not lose each other's change.
 Result<void> note_settings(LockTable& table, const std::vector<LayoutEntry>& layouts);
 Result<void> note_all_shown(LockTable& table);  // none is pending
-// In the place of the one there, whose ignored sources stay. limit_exceeded with too many.
+// Replaces the one that is there, and keeps its ignored sources. limit_exceeded: too many layouts.
 Result<void> put_layout(LockTable& table, LayoutEntry entry);
 Result<void> switch_off(LockTable& table, const std::string& id);
 Result<void> erase_layout(LockTable& table, const std::string& id);
-// Passes over one source (its absolute path) from now on, or again looks at it. not_found if there
-// is no layout of that id.
+// Skips one source (its absolute path) from now on, or reads it again. not_found: no layout has
+// that id.
 Result<void> ignore_source(LockTable& table, const std::string& id, const std::string& source,
                            bool ignore);
 
-// not_found if there is none of that id.
+// not_found: no layout has that id.
 Result<LayoutEntry> find_layout(const LockTable& table, const std::string& id);
 
 }  // namespace lockkeeper::layout

@@ -1,5 +1,5 @@
 // What main hands down: the clock, randomness, the environment and the choice of a store. The
-// service never picks a backend itself, so that a test or an embedder can bring another.
+// service never chooses a backend itself, so that a test or an embedder can bring another.
 #pragma once
 
 #include <functional>

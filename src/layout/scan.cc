@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t kChangesPerCommit = 200;
 constexpr std::size_t kVerifiedMax = 64;
 
-using Look = Scan::Look;
+using LayoutScan = Scan::LayoutScan;
 using Stamps = Scan::Stamps;
 using SourceKey = std::pair<Layout*, std::string>;
-using LookedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
+using ScannedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
 
 struct Changes {
-  std::set<SourceKey> sources;  // with something new of another tool
+  std::set<SourceKey> sources;  // with something new from another tool
   std::vector<core::KnownForeign> gone;
-  std::vector<core::Shown> missing;
+  std::vector<core::MirrorArtefact> missing;
 };
 
 std::string encode(const Stamps& stamps) {
@@ -47,7 +47,7 @@ const std::uint64_t* find_stamp(const Stamps& stamps, std::uint64_t source) {
   return at != stamps.end() && at->first == source ? &at->second : nullptr;
 }
 
-// Nothing for a young one: it must be read again.
+// Nothing for a young source: it must be read again.
 std::optional<std::uint64_t> stamp_of(const Stamps& stamps, const std::string& source) {
   const std::uint64_t* const stamp = find_stamp(stamps, hash64(source));
   return stamp == nullptr || *stamp == 0 ? std::nullopt : std::optional(*stamp);
@@ -56,14 +56,14 @@ std::optional<std::uint64_t> stamp_of(const Stamps& stamps, const std::string& s
 Stamps stamps_of(const ScanResult& seen) {
   Stamps stamps;
   for (const Source& source : seen.sources) {
-    // A young one is listed, so that its end is noticed, but must be read again.
+    // A young source is listed, so that its end is noticed, but must be read again.
     stamps.emplace_back(hash64(source.name), source.fresh ? 0 : source.stamp);
   }
   std::ranges::sort(stamps);
   return stamps;
 }
 
-// Does the lease that stands for this lock have all that it claims?
+// Does the lease have everything that this lock claims?
 bool stands_for(const core::Lease& lease, const core::ForeignLock& lock) {
   if (lock.claims.size() > lease.claims.size()) return false;
   std::set<std::string_view> held;
@@ -79,13 +79,13 @@ void add_claims(core::ForeignLock& lock, const std::vector<core::Claim>& more) {
 }
 
 Result<bool> is_ours(core::State& state, const Sighting& sighting) {
-  LK_ASSIGN(const std::vector<core::Shown> rows,
-            core::shown_as(state, sighting.lock.layout, sighting.lock.artefact));
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+            core::mirrored_as(state, sighting.lock.layout, sighting.lock.artefact));
   return std::ranges::any_of(
-      rows, [&](const core::Shown& row) { return row.identity == sighting.identity; });
+      rows, [&](const core::MirrorArtefact& row) { return row.identity == sighting.identity; });
 }
 
-// The lease that the table has for this very lock; null: none, or the lock has changed.
+// The table's lease for this lock; null: none, or the lock has changed.
 Result<const core::Lease*> lease_of(core::State& state, const core::ForeignLock& lock) {
   LK_ASSIGN(const std::optional<core::KnownForeign> known,
             core::known_foreign(state, lock.layout, lock.artefact));
@@ -93,14 +93,14 @@ Result<const core::Lease*> lease_of(core::State& state, const core::ForeignLock&
   return state.lease(known->lease);
 }
 
-// Which artefacts of the look are not there: by name, by source, or because all was looked at.
+// Which artefacts are not there: by name, by source, or because everything was scanned.
 class Absent {
  public:
-  explicit Absent(const Look& look) : seen_(look.seen) {
+  explicit Absent(const LayoutScan& part) : seen_(part.seen) {
     absent_.insert(seen_.absent.begin(), seen_.absent.end());
     for (const Source& source : seen_.sources) {
       sources_.insert(source.name);
-      const bool known = !source.fresh && stamp_of(look.before, source.name) == source.stamp;
+      const bool known = !source.fresh && stamp_of(part.before, source.name) == source.stamp;
       if (!known) read_.insert(source.name);
     }
     for (const Sighting& sighting : seen_.sightings) {
@@ -110,10 +110,10 @@ class Absent {
   }
 
   // Where the table may know something that is gone; "" is everywhere.
-  std::set<std::string> prefixes(const Look& look, const Stamps& now) const {
+  std::set<std::string> prefixes(const LayoutScan& part, const Stamps& now) const {
     const bool lost = std::ranges::any_of(
-        look.before, [&](const auto& before) { return find_stamp(now, before.first) == nullptr; });
-    // Ours may have come and gone since the last look; that is for whoever looks at everything.
+        part.before, [&](const auto& before) { return find_stamp(now, before.first) == nullptr; });
+    // Ours may have come and gone since the last scan; only a full scan handles that.
     if (seen_.complete && (lost || seen_.sources.empty())) return {""};
     std::set<std::string> all = absent_;
     all.insert(read_.begin(), read_.end());
@@ -126,7 +126,7 @@ class Absent {
     return absent_.contains(source) || (seen_.complete && !sources_.contains(source)) ||
            read_.contains(source);
   }
-  bool is_missing(const core::Shown& row) const {
+  bool is_missing(const core::MirrorArtefact& row) const {
     if (!row.live || seen_.is_over(row.artefact, row.identity)) return false;
     const auto there = there_.find(row.artefact);
     return there == there_.end() ? is_gone(row.artefact) : there->second != row.identity;
@@ -140,69 +140,69 @@ class Absent {
   std::map<std::string_view, std::string_view> there_;  // artefact and identity
 };
 
-// What the table knows of this layout and the look did not find. `ours`: artefacts that it did.
-Result<void> find_gone(core::State& state, const Look& look, const std::set<std::string>& ours,
-                       Changes& changes) {
-  const ScanResult& seen = look.seen;
+// What the table knows of this layout and the scan did not find. `ours`: artefacts that it found.
+Result<void> find_gone(core::State& state, const LayoutScan& part,
+                       const std::set<std::string>& ours, Changes& changes) {
+  const ScanResult& seen = part.seen;
   const Stamps now = stamps_of(seen);
   const bool nothing_read = seen.complete && seen.sightings.empty() && seen.absent.empty();
-  if (nothing_read && !seen.sources.empty() && now == look.before) return {};
-  const Absent absent(look);
-  for (const std::string& prefix : absent.prefixes(look, now)) {
+  if (nothing_read && !seen.sources.empty() && now == part.before) return {};
+  const Absent absent(part);
+  for (const std::string& prefix : absent.prefixes(part, now)) {
     LK_ASSIGN(const std::vector<core::KnownForeign> known,
-              core::all_known_foreign(state, look.layout->id(), prefix));
+              core::all_known_foreign(state, part.layout->id(), prefix));
     for (const core::KnownForeign& one : known) {
       if (ours.contains(one.artefact) || absent.is_gone(one.artefact)) changes.gone.push_back(one);
     }
-    LK_ASSIGN(const std::vector<core::Shown> rows,
-              core::all_shown(state, look.layout->id(), prefix));
-    for (const core::Shown& row : rows) {
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::all_mirrored(state, part.layout->id(), prefix));
+    for (const core::MirrorArtefact& row : rows) {
       if (absent.is_missing(row)) changes.missing.push_back(row);
     }
   }
   return {};
 }
 
-Result<Changes> changes_of(std::span<const Look> looks, core::State& state) {
+Result<Changes> changes_of(std::span<const LayoutScan> looks, core::State& state) {
   Changes found;
-  for (const Look& look : looks) {
+  for (const LayoutScan& part : looks) {
     std::set<std::string> ours;
-    for (const Sighting& sighting : look.seen.sightings) {
+    for (const Sighting& sighting : part.seen.sightings) {
       const core::ForeignLock& lock = sighting.lock;
       LK_ASSIGN(const bool own, is_ours(state, sighting));
       if (own) ours.insert(lock.artefact);
       if (own) continue;
       LK_ASSIGN(const core::Lease* lease, lease_of(state, lock));
       const bool same = lease != nullptr && stands_for(*lease, lock);
-      if (!same) found.sources.emplace(look.layout, source_of(lock.artefact));
+      if (!same) found.sources.emplace(part.layout, source_of(lock.artefact));
     }
-    LK_CHECK(find_gone(state, look, ours, found));
+    LK_CHECK(find_gone(state, part, ours, found));
   }
   return found;
 }
 
-Result<const ScanResult*> look_again(LookedAgain& looked, Layout& layout,
+Result<const ScanResult*> scan_again(ScannedAgain& looked, Layout& layout,
                                      const std::string& source) {
   const auto [at, unseen] = looked.try_emplace({&layout, source});
   if (unseen) {
-    LK_ASSIGN(at->second, layout.look_at(source));
+    LK_ASSIGN(at->second, layout.scan_source(source));
   }
   return &at->second;
 }
 
 // True: something was changed.
-Result<bool> place(core::Table& table, std::span<const Look> looks, Layout& layout,
-                   const std::string& source, LookedAgain& looked) {
-  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+Result<bool> place(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+                   const std::string& source, ScannedAgain& looked) {
+  LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   bool changed = false;
   for (const Sighting& sighting : now->sightings) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
     if (ours || sighting.lock.claims.empty()) continue;
     core::ForeignLock lock = sighting.lock;
-    // What was looked for by name may be an unusual reading of the artefact's.
-    for (const Look& look : looks) {
+    // The name that was searched may be an unusual reading of the artefact's name.
+    for (const LayoutScan& part : looks) {
       const Sighting* const before =
-          look.layout == &layout ? look.seen.find(lock.artefact) : nullptr;
+          part.layout == &layout ? part.seen.find(lock.artefact) : nullptr;
       if (before == nullptr || before->lock.stamp != lock.stamp) continue;
       add_claims(lock, before->lock.claims);
     }
@@ -215,12 +215,12 @@ Result<bool> place(core::Table& table, std::span<const Look> looks, Layout& layo
   return changed;
 }
 
-// What a look did not find may have come since, and have been recorded by another of ours: ended by
-// that old look it would be gone from the table for good, because its source counts as read.
-Result<bool> end_gone(core::Table& table, std::span<const Look> looks, Layout& layout,
-                      const core::KnownForeign& gone, LookedAgain& looked) {
+// What a scan did not find may have appeared since, and another process of ours may have recorded
+// it. If the old scan ended it, it would be lost for good, because its source counts as read.
+Result<bool> end_gone(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+                      const core::KnownForeign& gone, ScannedAgain& looked) {
   const std::string source = source_of(gone.artefact);
-  LK_ASSIGN(const ScanResult* now, look_again(looked, layout, source));
+  LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   if (const Sighting* const there = now->find(gone.artefact)) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), *there));
     if (!ours) return place(table, looks, layout, source, looked);
@@ -229,12 +229,12 @@ Result<bool> end_gone(core::Table& table, std::span<const Look> looks, Layout& l
   return true;
 }
 
-// Without writing: is it neither published nor about to be? In this order, because publishing is
-// one step from the one to the other.
-Result<bool> is_removed(Layout& layout, const core::Shown& row) {
+// Is it neither prepared nor published? Checked in this order, because publishing is one step from
+// the one to the other. Writes nothing.
+Result<bool> is_removed(Layout& layout, const core::MirrorArtefact& row) {
   LK_ASSIGN(const bool prepared, layout.is_prepared(row.lease, row.artefact));
   if (prepared) return false;
-  LK_ASSIGN(const ScanResult now, layout.look_at(source_of(row.artefact)));
+  LK_ASSIGN(const ScanResult now, layout.scan_source(source_of(row.artefact)));
   return !now.shows(row.artefact, row.identity);
 }
 
@@ -253,44 +253,44 @@ Result<void> add_conflicts(const core::AcquireRequest& request, const core::Fore
 }  // namespace
 
 void Scan::clear() {
-  looks_.clear();
+  parts_.clear();
   generation_ = layouts_.generation();
 }
 
-std::span<const Look> Scan::looks() const {
+std::span<const LayoutScan> Scan::parts() const {
   if (generation_ != layouts_.generation()) return {};
-  return looks_;
+  return parts_;
 }
 
-Result<void> Scan::look(const std::vector<core::Claim>* wanted, Depth depth) {
+Result<void> Scan::read(const std::vector<core::Claim>* wanted, Depth depth) {
   clear();
   std::vector<key::Resource> resources;
   if (wanted != nullptr) {
     for (const core::Claim& claim : *wanted) resources.push_back(claim.resource);
   }
   for (Layout* const layout : layouts_.all()) {
-    if (depth == Depth::kLateWriters && !layout->look_after_publishing()) continue;
-    Look look{layout, {}, {}};
+    if (depth == Depth::kLateWriters && !layout->scan_after_publishing()) continue;
+    LayoutScan part{layout, {}, {}};
     LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
       LK_ASSIGN(const std::string stamps, core::layout_stamps(table.state(), layout->id()));
-      look.before = decode(stamps);
+      part.before = decode(stamps);
       return {};
     }));
     Interest interest;
     if (wanted != nullptr) interest.wanted = &resources;
     interest.known = [&](const std::string& source, std::uint64_t stamp) {
-      return stamp_of(look.before, source) == stamp;
+      return stamp_of(part.before, source) == stamp;
     };
-    if (depth == Depth::kSparing && layout->look_after_publishing()) {
-      interest.as_before = [&](const std::string& source) { return stamp_of(look.before, source); };
+    if (depth == Depth::kSparing && layout->scan_after_publishing()) {
+      interest.as_before = [&](const std::string& source) { return stamp_of(part.before, source); };
     }
-    LK_ASSIGN(look.seen, layout->look(interest));
-    looks_.push_back(std::move(look));
+    LK_ASSIGN(part.seen, layout->scan(interest));
+    parts_.push_back(std::move(part));
   }
   return {};
 }
 
-Result<void> Scan::look_behind(const std::vector<core::Conflict>& conflicts) {
+Result<void> Scan::read_behind(const std::vector<core::Conflict>& conflicts) {
   clear();
   std::set<SourceKey> sources;
   for (const core::Conflict& conflict : conflicts) {
@@ -299,45 +299,45 @@ Result<void> Scan::look_behind(const std::vector<core::Conflict>& conflicts) {
     sources.emplace(layout, source_of(core::foreign_artefact(conflict.holder)));
   }
   for (const auto& [layout, source] : sources) {
-    LK_ASSIGN(ScanResult seen, layout->look_at(source));
-    looks_.push_back({layout, std::move(seen), {}});
+    LK_ASSIGN(ScanResult seen, layout->scan_source(source));
+    parts_.push_back({layout, std::move(seen), {}});
   }
   return {};
 }
 
 Result<bool> Scan::differs(core::State& state) const {
-  LK_ASSIGN(const Changes found, changes_of(looks(), state));
+  LK_ASSIGN(const Changes found, changes_of(parts(), state));
   return !found.sources.empty() || !found.gone.empty() || !found.missing.empty();
 }
 
 Result<Scan::Applied> Scan::apply(core::Table& table) const {
-  LK_ASSIGN(Changes found, changes_of(looks(), table.state()));
+  LK_ASSIGN(Changes found, changes_of(parts(), table.state()));
   Applied applied{false, std::move(found.missing)};
-  LookedAgain looked;
-  std::size_t done = 0;  // what is counted is not found again after the commit
+  ScannedAgain looked;
+  std::size_t done = 0;  // changes that are not found again after the commit
   for (const core::KnownForeign& gone : found.gone) {
     LK_ASSIGN(const bool changed,
-              end_gone(table, looks(), *layouts_.find(gone.layout), gone, looked));
+              end_gone(table, parts(), *layouts_.find(gone.layout), gone, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
   for (const auto& [layout, source] : found.sources) {
-    LK_ASSIGN(const bool changed, place(table, looks(), *layout, source, looked));
+    LK_ASSIGN(const bool changed, place(table, parts(), *layout, source, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
-  for (const Look& look : looks()) {
-    const Stamps now = stamps_of(look.seen);
-    if (!look.seen.complete || now == look.before) continue;
-    LK_CHECK(core::put_layout_stamps(table.state(), look.layout->id(), encode(now)));
+  for (const LayoutScan& part : parts()) {
+    const Stamps now = stamps_of(part.seen);
+    if (!part.seen.complete || now == part.before) continue;
+    LK_CHECK(core::put_layout_stamps(table.state(), part.layout->id(), encode(now)));
   }
   return applied;
 }
 
 Result<void> Scan::apply_source(core::Table& table, Layout& layout,
                                 const std::string& source) const {
-  LookedAgain looked;
-  LK_CHECK(place(table, looks(), layout, source, looked));
+  ScannedAgain looked;
+  LK_CHECK(place(table, parts(), layout, source, looked));
   return {};
 }
 
@@ -346,9 +346,9 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
   Changes found;
   std::set<core::LeaseId> ended;
   if (table != nullptr) {
-    LK_ASSIGN(found, changes_of(looks(), table->state()));
+    LK_ASSIGN(found, changes_of(parts(), table->state()));
     for (const core::KnownForeign& gone : found.gone) ended.insert(gone.lease);
-    for (const core::Shown& row : found.missing) {
+    for (const core::MirrorArtefact& row : found.missing) {
       LK_ASSIGN(const core::Lease* lease, table->state().lease(row.lease));
       if (lease == nullptr || !taken_through(*lease, row)) continue;
       LK_ASSIGN(const bool removed, is_removed(*layouts_.find(row.layout), row));
@@ -358,15 +358,15 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
   std::erase_if(reply.conflicts, [&](const core::Conflict& conflict) {
     const core::Lease& holder = conflict.holder;
     if (ended.contains(holder.id)) return true;
-    // As it is now it is looked at below.
+    // Its current state is handled below.
     return holder.foreign && found.sources.contains({layouts_.find(holder.terms.layout),
                                                      source_of(core::foreign_artefact(holder))});
   });
-  for (const Look& look : looks()) {
-    for (const Sighting& sighting : look.seen.sightings) {
+  for (const LayoutScan& part : parts()) {
+    for (const Sighting& sighting : part.seen.sightings) {
       bool known = false;
       if (table != nullptr) {
-        known = !found.sources.contains({look.layout, source_of(sighting.lock.artefact)});
+        known = !found.sources.contains({part.layout, source_of(sighting.lock.artefact)});
         if (!known) {
           LK_ASSIGN(known, is_ours(table->state(), sighting));
         }
@@ -381,12 +381,13 @@ Result<void> Scan::overlay(core::Table* table, const core::AcquireRequest& reque
 Result<Scan::Due> Scan::due(core::State& state) const {
   Due due;
   LK_ASSIGN(due.changed, differs(state));
-  for (const Look& look : looks()) {
-    if (!look.seen.complete) continue;
-    const Stamps now = stamps_of(look.seen);
-    due.changed |= now != look.before;
-    LK_ASSIGN(const std::vector<core::Shown> rows, core::all_shown(state, look.layout->id()));
-    for (const core::Shown& row : rows) {
+  for (const LayoutScan& part : parts()) {
+    if (!part.seen.complete) continue;
+    const Stamps now = stamps_of(part.seen);
+    due.changed |= now != part.before;
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
+              core::all_mirrored(state, part.layout->id()));
+    for (const core::MirrorArtefact& row : rows) {
       if (!row.live) continue;
       if (find_stamp(now, hash64(source_of(row.artefact))) == nullptr) due.unlisted.push_back(row);
       LK_ASSIGN(const core::Lease* lease, state.lease(row.lease));

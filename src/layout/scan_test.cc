@@ -16,7 +16,7 @@ class ScanTest : public LayoutTest {
  protected:
   ScanTest() { EXPECT_TRUE(layouts_.open()); }
 
-  void look() { EXPECT_TRUE(scan_.look(nullptr, Scan::Depth::kFull)); }
+  void look() { EXPECT_TRUE(scan_.read(nullptr, Scan::Depth::kFull)); }
 
   // Gives the artefacts of ours that are missing.
   std::vector<std::string> apply() {
@@ -25,7 +25,7 @@ class ScanTest : public LayoutTest {
       const auto applied = scan_.apply(table);
       ASSERT_TRUE(applied);
       missing.clear();
-      for (const core::Shown& row : applied->missing) missing.push_back(row.artefact);
+      for (const core::MirrorArtefact& row : applied->missing) missing.push_back(row.artefact);
     });
     return missing;
   }

@@ -1,4 +1,4 @@
-// For tests alone: a realm with one layout in memory, and its table on the reference store.
+// For tests only: a lock table in memory with one TestLayout.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shown.h"
+#include "core/mirrored.h"
 #include "kv/memory/memory_store.h"
 #include "layout/registry.h"
 #include "layout/test_layout.h"
@@ -85,9 +85,9 @@ class LayoutTest : public testing::Test {
   std::vector<std::string> rows(const std::string& artefact) {
     std::vector<std::string> found;
     read([&](core::Table& table) {
-      const auto all = core::shown_as(table.state(), entry_.id(), artefact);
+      const auto all = core::mirrored_as(table.state(), entry_.id(), artefact);
       ASSERT_TRUE(all);
-      for (const core::Shown& row : *all) {
+      for (const core::MirrorArtefact& row : *all) {
         found.push_back(row.live ? row.identity : "[" + row.identity + "]");
       }
     });

@@ -1,7 +1,6 @@
-// For tests alone: a layout in memory.
+// For tests only: a layout in memory.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -9,6 +8,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "core/foreign.h"
+#include "key/namespaces.h"
 #include "layout/layout.h"
 
 namespace lockkeeper::layout {
@@ -26,19 +27,19 @@ class TestLayout final : public Layout {
   TestLayout(const LayoutEntry& entry, const LayoutContext& context, TestDisk& disk)
       : Layout(entry), rules_(context.settings.key_rules(context.realm)), disk_(disk) {}
 
-  Result<ScanResult> look(const Interest& interest) override {
+  Result<ScanResult> scan(const Interest& interest) override {
     ScanResult seen;
     seen.complete = true;
     for (const auto& [artefact, identity] : disk_.there) see(artefact, interest, seen);
     return seen;
   }
-  Result<ScanResult> look_at(const std::string& source) override {
+  Result<ScanResult> scan_source(const std::string& source) override {
     ScanResult seen;
     if (disk_.there.contains(source)) see(source, {}, seen);
     if (seen.sources.empty()) seen.absent.push_back(source);
     return seen;
   }
-  bool look_after_publishing() const override { return false; }
+  bool scan_after_publishing() const override { return false; }
   Artefacts artefacts(const core::Lease& lease) const override {
     Artefacts all;
     for (const core::Claim& claim : lease.claims) all.names.push_back(claim.resource.text());
@@ -53,7 +54,7 @@ class TestLayout final : public Layout {
   }
   Result<Published> publish(const core::Lease& lease, const std::string& artefact,
                             const PublishTerms& terms) override {
-    if (disk_.before_publish) std::exchange(disk_.before_publish, nullptr)();
+    if (const auto hook = disk_.before_publish) hook(artefact);  // a copy: it may clear itself
     const auto at = disk_.there.find(artefact);
     const bool free = at == disk_.there.end() ||
                       std::ranges::find(terms.replaces, at->second) != terms.replaces.end();

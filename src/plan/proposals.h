@@ -54,8 +54,8 @@ struct Proposal {
 struct Proposals {
   std::vector<Proposal> list;
   std::size_t conflicts_left = 0;  // beyond the first kConflictsResolved
-  std::size_t gains_left = 0;  // proposals without a cost: the plan is too large to be made anew
-                               // for each
+  // Proposals without a cost: the plan is too large to be computed anew for each.
+  std::size_t gains_left = 0;
 };
 
 inline constexpr std::size_t kConflictsResolved = 50;

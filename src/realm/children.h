@@ -1,4 +1,4 @@
-// What the disk knows about a folder that a plan wants to divide.
+// What the disk knows about a folder that a plan wants to split up.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace lockkeeper::realm {
 
-// Names of a folder's children; folders end in '/'. nullopt: the folder is not there, cannot be
-// read, or has too many children to be divided name by name.
+// Names of a folder's children; folders end in '/'. nullopt: the folder is missing, cannot be read,
+// or has too many children.
 using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
 
 // The children below `root`, without `.git` and our own store. Never follows a symlink.

@@ -22,8 +22,8 @@ std::string code_of(int error) {
   return errno_error(error, "").message.substr(2);
 }
 
-// nullopt: there is no such file. A pipe in its place must not make every command hang, and a
-// symlink in a repository must not make us print a line of some other file.
+// nullopt: no such file. A pipe in its place must not make every command hang, and a symlink in a
+// repository must not make us print a line of another file.
 Result<std::optional<std::string>> config_text(const std::string& file, bool follow) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
   const Fd fd(::open(file.c_str(), flags));
@@ -32,7 +32,7 @@ Result<std::optional<std::string>> config_text(const std::string& file, bool fol
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR) return std::nullopt;
     if (error == ELOOP) {
-      return fail(Code::kInvalidConfig, file + ": a symlink; this file must be a real one", hint);
+      return fail(Code::kInvalidConfig, file + ": is a symlink; it must be a regular file", hint);
     }
     return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(error), hint);
   }
@@ -73,32 +73,31 @@ std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env)
   return files;
 }
 
-// A default longer than the longest is an error where one file says both. Where two files do, the
-// narrower bound holds: a user's taste must not make a repository unusable.
+// A default longer than the longest is an error if one file says both. If they come from two files,
+// the narrower bound holds: a user's setting must not make a repository unusable.
 Result<void> reconcile(Settings& settings) {
-  auto& length = settings.lease_default_ms;
+  auto& ttl = settings.lease_default_ms;
   const auto& longest = settings.lease_longest_ms;
   const auto& endless = settings.lease_endless;
-  if (length.value == kNoEnd && !endless.value) {
-    if (length.origin.file == endless.origin.file) {
-      return fail(config_error(length.origin, "lease.default", "\"none\"",
-                               "a length, because lease.endless is false"));
+  if (ttl.value == kNoEnd && !endless.value) {
+    if (ttl.origin.file == endless.origin.file) {
+      return fail(config_error(ttl.origin, "lease.default", "\"none\"",
+                               "a ttl, because lease.endless is false"));
     }
-    length = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
+    ttl = longest.value == kNoEnd ? Settings{}.lease_default_ms : longest;
   }
-  const bool too_long =
-      longest.value != kNoEnd && length.value != kNoEnd && length.value > longest.value;
+  const bool too_long = longest.value != kNoEnd && ttl.value != kNoEnd && ttl.value > longest.value;
   if (!too_long) return {};
-  if (!length.origin.file.empty() && length.origin.file == longest.origin.file) {
-    return fail(config_error(length.origin, "lease.default", format_duration(length.value),
+  if (!ttl.origin.file.empty() && ttl.origin.file == longest.origin.file) {
+    return fail(config_error(ttl.origin, "lease.default", format_duration(ttl.value),
                              "at most lease.longest, which is " + format_duration(longest.value)));
   }
-  length = longest;
+  ttl = longest;
   return {};
 }
 
-// Requests come with symlinks resolved and existing names taken literally, so a rule must be read
-// in the same way or it would not meet them. What the disk cannot tell stays as written.
+// Requests have symlinks resolved and existing names taken literally, so a rule must be read in the
+// same way to match them. What the disk does not know stays as written.
 Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
   ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
   for (const auto& path : raw.paths) {
@@ -166,8 +165,8 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   for (const ConfigFile& file : config_files(realm, env)) {
     auto text = config_text(file.path, file.follow);
     if (!text) {
-      // Somebody else's store is somebody else's, not a bad setting.
-      const auto store = look_at_store(realm);
+      // Another user's store is not a bad setting.
+      const auto store = check_store(realm);
       return fail(store ? std::move(text.error()) : store.error());
     }
     if (!*text) continue;
@@ -189,19 +188,19 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
   return settings;
 }
 
-Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms) {
+Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms) {
   const std::int64_t ms = asked_ms.value_or(settings.lease_default_ms.value);
   const auto& longest = settings.lease_longest_ms;
   if (ms == kNoEnd) {
     if (settings.lease_endless.value) return ms;
     return fail(Code::kOperationNotPermitted,
-                "a lease without end is not allowed here (lease.endless, " +
+                "an endless lease is not allowed here (lease.endless, " +
                     settings.lease_endless.origin.text() + ")",
-                "ask for a length, such as --ttl 1h, and renew it");
+                "use a ttl such as --ttl 1h, and renew it");
   }
   if (ms <= 0) {
     return fail(Code::kInvalidInput, "a lease of " + std::to_string(ms) + " ms would end at once",
-                "ask for a length above 0, such as --ttl 20m");
+                "use a ttl above 0, such as --ttl 20m");
   }
   if (longest.value != kNoEnd && ms > longest.value) {
     return fail(Code::kLimitExceeded,

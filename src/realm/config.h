@@ -1,12 +1,11 @@
-// By which rules: the realm's settings, read from three files and checked.
+// Which rules apply: the realm's settings, read from three files and checked.
 //
 // Precedence: the local file beside the store, then the repository's lockkeeper.toml, then the
-// user's, then the defaults. A value is taken whole from the first file that has it; [[protect]]
-// and [[policy]] rules of all files apply together, because a later file must not lift an earlier
-// one's protection.
+// user's, then the defaults. The first file that has a value decides it. [[protect]] and [[policy]]
+// rules of all files apply together, because one file must not lift another's protection.
 //
-// The repository's file is content that others may change: every value is bounded, the file is
-// limited in size, and a symlink in its place is refused. docs/reference/config.md lists the keys.
+// Others may change the repository's file, so every value and the file's size are limited, and a
+// symlink in its place is refused. docs/reference/config.md lists the keys.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct Setting {
 
 enum class Durability { kFull, kProcess };
 
-// Nobody but `agents` may lock what overlaps `paths`.
+// Only `agents` may lock what overlaps `paths`.
 struct ProtectRule {
   std::vector<key::Resource> paths;
   std::vector<std::string> agents;  // empty: nobody
@@ -51,14 +50,14 @@ struct ProtectRule {
   Origin origin;
 };
 
-// A path or key as natively written; in the namespaces that have no globs a text, in which `*`
-// stands for any characters and `?` for one.
+// A path or key as the program reads it. In namespaces without globs: a text in which `*` stands
+// for any characters and `?` for one.
 struct PolicyPattern {
   std::string text;
   std::optional<key::Resource> resource;  // none: `text` is matched against the whole key
 };
 
-// What some agents may lock: service/policy.h says how the rules work together.
+// What some agents may lock; realm/policy.h says how the rules work together.
 struct PolicyRule {
   std::vector<std::string> agents;  // names, with `*` and `?`; empty: everybody
   bool lists = false;               // allow or prefixes is there: nothing else may be locked
@@ -69,7 +68,7 @@ struct PolicyRule {
   Origin origin;
 };
 
-// [[layout]]: files through which another tool's locks are seen (service/layout.h).
+// [[layout]]: files in which we see another tool's locks (layout/layout.h).
 struct LayoutSetting {
   std::string kind;
   std::string root;  // relative: from the realm's root
@@ -99,23 +98,23 @@ struct Settings {
   std::vector<LayoutSetting> layouts;  // of all files together
   std::vector<std::string> files;      // the ones that were read, highest precedence first
 
-  // What the key parser is to know about this realm.
+  // What the key parser must know about this realm.
   key::Rules key_rules(const Realm& realm) const;
 };
 
-// Reads and checks the files. Three failed opens when there is none.
-// invalid_config names file, line, key, value and what was expected; an unknown key comes with the
-// nearest known one. A file that is there but cannot be read is invalid_config too: rules that
-// cannot be seen must not be taken as absent (I10).
+// Reads and checks the files; costs three failed opens if there are none.
+// invalid_config names file, line, key, value and what was expected; for an unknown key, the
+// nearest known one. A file that cannot be read is invalid_config too: rules that cannot be seen
+// must not be taken as absent (I10).
 Result<Settings> load_settings(const Realm& realm, const Environment& env);
 
-// The length of a lease that asked for `asked_ms` (kNoEnd: none; nullopt: nothing asked).
-// invalid_input if not above 0; limit_exceeded beyond lease.longest; operation_not_permitted for an
-// endless one where lease.endless is false. The last two name the setting's origin.
-Result<std::int64_t> lease_length(const Settings& settings, std::optional<std::int64_t> asked_ms);
+// The ttl of a lease for which `asked_ms` was requested (kNoEnd: endless; nullopt: the default).
+// invalid_input: not above 0. limit_exceeded: beyond lease.longest. operation_not_permitted:
+// endless although lease.endless is false. The last two name the setting's origin.
+Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms);
 
-// May this agent lock this, by [[protect]] and [[policy]]? operation_not_permitted names the rule's
-// pattern, file, line, reason.
+// May this agent lock this, according to [[protect]] and [[policy]]? operation_not_permitted names
+// the rule's pattern, file, line and reason.
 Result<void> check_allowed(const Settings& settings, std::string_view agent,
                            const key::Resource& resource);
 

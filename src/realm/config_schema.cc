@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "realm/identity.h"
 
-// toml++ 3.3 is sure of things that are not true of every text: its parser asserts that a key
-// begins behind "[" (with NDEBUG clang may assume it), and its search for blanks calls U+00E9
-// unreachable. Without these it goes on to its own message.
+// toml++ 3.3 assumes things that are not true of every text: its parser asserts that a key begins
+// after "[" (with NDEBUG clang may rely on it), and its search for blanks calls U+00E9 unreachable.
+// Without these it reaches its own error message.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
@@ -275,7 +275,7 @@ Result<void> Schema::prefixes(const toml::node& node) {
   for (const auto& text : *given) {
     if (!is_word(text.value)) {
       return fail(config_error(text.origin, "keys.prefixes", quote(text.value, 60),
-                               "names of small letters, digits, '-' and '_', such as \"team\""));
+                               "lower-case letters, digits, '-' and '_', such as \"team\""));
     }
     if (!contains(names, text.value)) names.push_back(text.value);
   }
@@ -290,7 +290,7 @@ Result<void> Schema::purposes(const toml::node& node) {
   for (const auto& text : *given) {
     if (!is_word(text.value)) {
       return fail(config_error(text.origin, "keys.feature_purposes", quote(text.value, 60),
-                               "names of small letters, digits, '-' and '_', such as \"schema\""));
+                               "lower-case letters, digits, '-' and '_', such as \"schema\""));
     }
     if (!contains(names, text.value)) names.push_back(text.value);
   }
@@ -361,7 +361,7 @@ Result<void> Schema::agents_of(const toml::node& node, const std::string& key, s
   return {};
 }
 
-// kind, root and mode; every other key is the kind's own option, which it checks itself.
+// kind, root and mode. Every other key is an option of the kind, which checks it itself.
 Result<void> Schema::layout_entry(const toml::table& table) {
   LayoutSetting entry;
   entry.origin = origin(table);
@@ -425,7 +425,7 @@ Result<void> Schema::policy_key(const toml::key& key, const toml::node& node, Ra
   if (name == "agents") {
     LK_CHECK(agents_of(node, "policy.agents", kPolicyAgentsMax, rule.agents));
     if (!rule.agents.empty()) return {};
-    return bad(node, "policy.agents", "at least one name; left out, the rule is for everybody");
+    return bad(node, "policy.agents", "at least one name; omit the key for everybody");
   }
   if (name == "reason") return reason_of(node, "policy.reason", rule.reason);
   if (name == "allow") {

@@ -1,5 +1,5 @@
-// The keys of a config file and their bounds: one file's text into Settings. The only place that
-// knows TOML.
+// The keys of a config file and their bounds; turns one file's text into Settings. The only place
+// that knows TOML.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lockkeeper::realm {
 
-// Bounds of every value, because a repository's file is content that others may change.
+// Bounds of every value, because others may change a repository's file.
 inline constexpr std::int64_t kLeaseMsMin = 1'000;
 inline constexpr std::int64_t kOrphanGraceMsMax = 24 * 3'600'000;
 inline constexpr std::uint64_t kResourcesPerAgentMax = 1'000'000;
@@ -39,7 +39,7 @@ struct RawText {
   Origin origin;
 };
 
-// Rules as written; their paths are parsed when all files' prefixes are known.
+// Rules as written; their paths are parsed once the prefixes of all files are known.
 struct RawProtect {
   std::vector<RawText> paths;
   std::vector<std::string> agents;

@@ -293,16 +293,16 @@ TEST_F(Config, the_default_fits_the_longest) {
   EXPECT_EQ(loaded().lease_default_ms.value, 3'600'000);
 }
 
-TEST_F(Config, lease_lengths_are_checked) {
+TEST_F(Config, lease_ttls_are_checked) {
   Settings settings = loaded();
-  EXPECT_EQ(lease_length(settings, std::nullopt).value(), 3'600'000);
-  EXPECT_EQ(lease_length(settings, 5'000).value(), 5'000);
-  EXPECT_EQ(lease_length(settings, kNoEnd).value(), kNoEnd);
-  EXPECT_EQ(lease_length(settings, 0).error().code, Code::kInvalidInput);
-  EXPECT_EQ(lease_length(settings, -5).error().code, Code::kInvalidInput);
-  EXPECT_EQ(lease_length(settings, kLongestDurationMs).error().code, Code::kLimitExceeded);
+  EXPECT_EQ(lease_ttl(settings, std::nullopt).value(), 3'600'000);
+  EXPECT_EQ(lease_ttl(settings, 5'000).value(), 5'000);
+  EXPECT_EQ(lease_ttl(settings, kNoEnd).value(), kNoEnd);
+  EXPECT_EQ(lease_ttl(settings, 0).error().code, Code::kInvalidInput);
+  EXPECT_EQ(lease_ttl(settings, -5).error().code, Code::kInvalidInput);
+  EXPECT_EQ(lease_ttl(settings, kLongestDurationMs).error().code, Code::kLimitExceeded);
   settings.lease_endless = {false, {"f.toml", 3}};
-  const auto endless = lease_length(settings, kNoEnd);
+  const auto endless = lease_ttl(settings, kNoEnd);
   ASSERT_FALSE(endless.has_value());
   EXPECT_EQ(endless.error().code, Code::kOperationNotPermitted);
   EXPECT_NE(endless.error().message.find("f.toml:3"), std::string::npos);

@@ -92,7 +92,7 @@ class Walk {
       return begin_pattern(step);
     }
     if (!there) {
-      if (missing_ == 0) missing_ = 1;  // the file in the way is counted as existing no more
+      if (missing_ == 0) missing_ = 1;  // the file in the way counts as missing
       add_missing(step.name);
       return {};
     }
@@ -116,8 +116,7 @@ class Walk {
     result_.pattern = text_.substr(step.offset);
     for (const Step& rest : steps_) {
       if (rest.name != "..") continue;
-      return fail(Code::kInvalidResource,
-                  quote(text_) + ": \"..\" behind a pattern has no one meaning",
+      return fail(Code::kInvalidResource, quote(text_) + ": \"..\" after a pattern is ambiguous",
                   "write the pattern without \"..\"");
     }
     steps_.clear();
@@ -151,7 +150,7 @@ class Walk {
     return fail(errno_error(error, "cannot look at " + path, Code::kFailed));
   }
 
-  // A disk may keep a name in the other Unicode form than the one typed (macOS archives do).
+  // A disk may store a name in another Unicode form than was typed (macOS archives do).
   Result<bool> try_other_spellings(std::string& name, struct stat& info) {
     for (const bool composed : {true, false}) {
       const auto other = respelled(name, composed);
@@ -166,7 +165,7 @@ class Walk {
   Result<void> follow(const std::string& path) {
     if (++links_ > kSymlinksMax) {
       return fail(Code::kInvalidResource,
-                  quote(text_) + ": its symlinks go in a circle, the last one seen is " + path,
+                  quote(text_) + ": its symlinks form a loop; the last one seen is " + path,
                   "repair the symlink, or name the file itself");
     }
     char target[PATH_MAX];

@@ -1,6 +1,6 @@
-// One walk from a typed path to the physical place it names, one lstat per name. The kernel's
-// rules: a symlink is followed where it stands, `..` goes up from where it led. What does not exist
-// is kept as written, so that a file can be locked before it is made.
+// Walks from a typed path to the physical place it names, with one lstat per name. It follows the
+// kernel's rules: `..` after a symlink goes up from where the symlink led. What does not exist is
+// kept as written, so that a file can be locked before it is created.
 #pragma once
 
 #include <string>
@@ -12,11 +12,10 @@ namespace lockkeeper::realm {
 
 inline constexpr int kSymlinksMax = 40;  // as the kernel
 
-// What is done with names that hold one of * ? [ { or, as it may take one of them for itself, a
-// backslash.
+// What to do with names that contain * ? [ { or a backslash, which may escape one of them.
 enum class Patterns {
   kNone,         // they are names like any other
-  kUnlessThere,  // a name that exists exactly as written is a name, the first other one a pattern
+  kUnlessThere,  // a name that exists exactly as written is a name; the first other is a pattern
   kAlways,       // the first one begins the pattern
 };
 
@@ -33,7 +32,7 @@ struct DiskPath {
 
 // Walks `text` from `start` ("/" where text is absolute). REQUIRES: start is absolute and physical,
 // text is not empty and has no NUL.
-// invalid_resource: a circle of symlinks, `..` behind a pattern. failed: the disk would not answer
+// invalid_resource: a loop of symlinks, `..` after a pattern. failed: the disk did not answer
 // (permission, I/O), because a place that cannot be seen has no identity.
 Result<DiskPath> walk_disk(const std::string& start, std::string_view text, Patterns patterns);
 

@@ -1,5 +1,5 @@
-// The small part of git's config language that is needed: sections, keys, values with quotes,
-// escapes, comments and continued lines (git-config(1), "Syntax").
+// The part of git's config language that we need: sections, keys, values with quotes, escapes,
+// comments and continued lines (git-config(1), "Syntax").
 #include <cstdint>
 #include <vector>
 
@@ -102,10 +102,10 @@ class Reader {
     return take(section_ + "." + key, value, line);
   }
 
-  // Blanks around an unquoted value are dropped, inside it kept; a '#' or ';' begins a comment.
+  // Drops blanks around an unquoted value and keeps those inside; '#' or ';' begins a comment.
   std::string value() {
     std::string result;
-    std::size_t keep = 0;  // up to here the blanks at the end are quoted or inside
+    std::size_t keep = 0;  // blanks up to here are quoted or inside the value
     bool quoted = false;
     skip_blanks();
     for (; at_ < text_.size() && text_[at_] != '\n'; ++at_) {

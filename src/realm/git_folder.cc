@@ -23,7 +23,7 @@ struct Look {
   bool by_link = false;
 };
 
-// Follows a symlink, as git does: `.git` itself may be one. One call where there is none.
+// Follows a symlink, as git does: `.git` itself may be one. One call if there is nothing.
 Result<Look> look_at(const std::string& path) {
   struct stat info{};
   Look look;
@@ -60,7 +60,7 @@ Result<std::string> physical(const std::string& path, const std::string& named_i
               "if the repository was moved, run: git worktree repair");
 }
 
-// The path that a small file of git's holds, made absolute.
+// The path in a small git file, made absolute.
 Result<std::string> path_in_file(const std::string& file, std::string_view prefix,
                                  const std::string& relative_to) {
   auto text = read_file(file, kGitFileBytesMax);
@@ -72,8 +72,8 @@ Result<std::string> path_in_file(const std::string& file, std::string_view prefi
   if (!text->starts_with(prefix) || text->size() == prefix.size() ||
       text->find('\0') != std::string::npos) {
     return fail(Code::kStoreUnavailable,
-                file + ": not a file of git's: expected \"" + std::string(prefix) +
-                    "PATH\", found " + quote(*text, 40),
+                file + ": not a git file: expected \"" + std::string(prefix) + "PATH\", found " +
+                    quote(*text, 40),
                 "repair or remove it; git calls this an invalid gitfile");
   }
   const std::string path = text->substr(prefix.size());
@@ -105,7 +105,7 @@ struct GitDirs {
   bool linked = false;
 };
 
-// nullopt: not a git dir at all (git goes on to the parent folder then).
+// nullopt: not a git dir at all (git then continues with the parent folder).
 Result<std::optional<GitDirs>> dirs_of(const std::string& git_dir, bool named_by_file) {
   GitDirs dirs{git_dir, git_dir, false};
   const auto head = has_head(git_dir);
@@ -123,8 +123,8 @@ Result<std::optional<GitDirs>> dirs_of(const std::string& git_dir, bool named_by
   if (!complete) return fail(complete.error());
   if (*head && *complete) return dirs;
   if (!named_by_file) {
-    // An empty `.git` is nothing. One with remains of a repository is a damaged one, and to go on
-    // as if it were not there would start a second, empty lock table.
+    // An empty `.git` does not count. One with remains of a repository is damaged; to ignore it
+    // would start a second, empty lock table.
     bool remains = *head || *complete;
     for (const char* name : {"config", "objects", "lockkeeper"}) {
       const auto entry = entry_at(join_path(git_dir, name));
@@ -135,7 +135,7 @@ Result<std::optional<GitDirs>> dirs_of(const std::string& git_dir, bool named_by
   }
   return fail(Code::kStoreUnavailable,
               git_dir + ": a damaged git repository (HEAD, objects/ or refs/ is missing)",
-              "repair it, or remove it if it is a left-over");
+              "repair it, or remove it if it is left over");
 }
 
 Result<GitConfig> config_at(const std::string& file) {
@@ -170,7 +170,7 @@ Result<GitFolder> describe(const GitDirs& dirs) {
     const std::string& named = *config->worktree;
     auto path = physical(named.front() == '/' ? named : join_path(dirs.git_dir, named),
                          file + ": core.worktree");
-    // A worktree that is not there (an unmounted disk) leaves the folder that holds `.git`.
+    // If the worktree is not there (an unmounted disk), the folder that holds `.git` is used.
     if (path) git.worktree = std::move(*path);
   }
   return git;

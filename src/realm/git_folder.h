@@ -1,5 +1,5 @@
-// What Lockkeeper needs to know about a git repository, read from its files. Git is not started:
-// a hook has a millisecond, and the answer must not depend on GIT_DIR and its like.
+// What Lockkeeper needs to know about a git repository, read from its files. Git is not started: a
+// hook has a millisecond, and the answer must not depend on variables such as GIT_DIR.
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +22,13 @@ struct GitConfig {
   bool worktree_config = false;                  // extensions.worktreeConfig
 };
 
-// Reads the text of a config file. Lines that make no sense are passed over, as only git may judge
-// them; a bad value of a key above is invalid_config with file and line.
+// Reads the text of a config file. Skips lines that make no sense, because only git may judge them.
+// invalid_config, with file and line: a bad value of a key above.
 Result<GitConfig> parse_git_config(std::string_view text, const std::string& file);
 
-// The permission bits that core.sharedRepository asks for, with git's meaning: nothing for `umask`
-// and `false`; 0660 for `group`, `true`, `1`; 0664 for `all`, `world`, `everybody`, `2`; an octal
-// number as it is, which must let the owner read and write. invalid_config for anything else.
+// The permission bits for core.sharedRepository, as git reads it: nothing for `umask` and `false`;
+// 0660 for `group`, `true`, `1`; 0664 for `all`, `world`, `everybody`, `2`; or an octal number that
+// lets the owner read and write. invalid_config for anything else.
 Result<std::optional<mode_t>> shared_permissions(std::string_view value, const std::string& file);
 
 struct GitFolder {
@@ -40,13 +40,13 @@ struct GitFolder {
   std::string worktree;          // core.worktree, absolute and existing; empty if not set
 };
 
-// Looks at one folder (absolute, physical): does a repository or worktree begin here? That is a
-// `.git` folder or file, or the folder is itself a bare repository (HEAD, objects/, refs/). An
-// empty `.git` folder is none, as for git.
+// Does a repository or worktree begin at this folder (absolute, physical)? It has a `.git` folder
+// or file, or is itself a bare repository (HEAD, objects/, refs/). An empty `.git` folder does not
+// count, as in git.
 // store_unavailable: a `.git` that leads nowhere, is damaged or cannot be read.
 Result<std::optional<GitFolder>> git_at(const std::string& folder);
 
-// The cheap question behind git_at: up to two stat calls where the answer is no.
+// A cheap first check for git_at: up to two stat calls if the answer is no.
 Result<bool> git_begins_at(const std::string& folder);
 
 }  // namespace lockkeeper::realm

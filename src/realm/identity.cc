@@ -12,8 +12,8 @@
 namespace lockkeeper::realm {
 namespace {
 
-// How a coding agent shows itself to the commands it runs. The first of `sessions` that is set
-// names its session; one of `signs` (or a session) says that it is there at all.
+// How to recognise the coding agent that runs us. The first of `sessions` that is set names its
+// session; one of `signs` (or a session) says that it is there at all.
 struct CodingAgent {
   const char* agent;
   std::array<const char*, 3> sessions;
@@ -97,18 +97,18 @@ Result<void> check_name(std::string_view name, std::string_view what) {
   if (!is_valid_utf8(name)) return fail(Code::kInvalidInput, start + ": not UTF-8", hint);
   for (std::size_t i = 0; i < name.size(); ++i) {
     const auto c = static_cast<unsigned char>(name[i]);
-    // U+0080 to U+009F are control characters too: some terminals obey them.
+    // U+0080 to U+009F are control characters too: some terminals act on them.
     const bool c1 = c == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
     if (c >= 0x20 && c != 0x7f && !c1) continue;
-    return fail(Code::kInvalidInput, start + ": a name holds no control character", hint);
+    return fail(Code::kInvalidInput, start + ": a name cannot contain a control character", hint);
   }
   if (name.front() == ' ' || name.back() == ' ') {
-    return fail(Code::kInvalidInput, start + ": a name has no blank at either end", hint);
+    return fail(Code::kInvalidInput, start + ": a name cannot begin or end with a blank", hint);
   }
   return {};
 }
 
-// Where nobody named a session.
+// For when nobody named a session.
 Result<void> add_session(Identity& identity, const IdentityRequest& request, bool by_user) {
   if (by_user) {
     auto terminal = request.terminal_session();

@@ -1,7 +1,7 @@
-// Who: the owner (agent, session) in whose name a command acts.
+// Who am I: the owner (agent, session) in whose name a command acts.
 //
-// The agent is a name, the session tells two runs of one name apart. "S/x" is a subagent of session
-// "S" (DESIGN section 6, rule 11). The order of sources is CONTRACT's "Who".
+// The agent is a name. The session tells two runs of one name apart. "S/x" is a subagent of session
+// "S" (rule 11 in core/README.md). docs/reference/cli.md lists the sources.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kNameBytesMax = 200;  // an agent's name, a session
 struct Identity {
   std::string agent;
   std::string session;           // empty: none
-  bool session_derived = false;  // from the terminal session, not named by anybody
+  bool session_derived = false;  // from the terminal session; nobody named it
   std::string source;            // for doctor: "agent from --agent, session from …"
 };
 
@@ -33,14 +33,14 @@ struct IdentityRequest {
   // What tells two terminals apart (host::terminal_session). REQUIRES: callable
   std::function<Result<std::string>()> terminal_session;
 
-  // `run` and `mcp`: where nobody named a session, make one, so that two runs exclude each other.
-  // Under the $USER fallback it is a subagent of the terminal's session: what the terminal itself
-  // holds does not lock out what it starts. Null: make none.
+  // `run` and `mcp` make a session if nobody named one, so that two runs exclude each other. With
+  // the $USER fallback it is a subagent of the terminal's session, so that a lock of the terminal
+  // does not block what it starts. Null: make none.
   Random* new_session = nullptr;
 };
 
-// invalid_input if a name breaks a rule (names the flag or variable it came from). Fails if the
-// terminal session is needed and cannot be told, because two terminals must not become one owner.
+// invalid_input: a name breaks a rule (names the flag or variable it came from). Fails if the
+// terminal session is needed but unknown, because two terminals must not become one owner.
 Result<Identity> find_identity(const IdentityRequest& request);
 
 // Non-empty, at most kNameBytesMax bytes, UTF-8, no control characters, no blank at either end. A
@@ -48,7 +48,7 @@ Result<Identity> find_identity(const IdentityRequest& request);
 Result<void> check_agent_name(std::string_view name, std::string_view what);
 Result<void> check_session_name(std::string_view name, std::string_view what);
 
-// Is `session` a subagent, at any depth, of `ancestor`? Not of itself, and nobody is of "".
+// Is `session` a subagent, at any depth, of `ancestor`? Not of itself, and never of "".
 bool is_subagent_of(std::string_view session, std::string_view ancestor);
 
 }  // namespace lockkeeper::realm

@@ -21,8 +21,7 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Err
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-// Requests come with symlinks resolved and existing names taken literally, so a pattern must be
-// read in the same way or it would not meet them. What the disk cannot tell stays as written.
+// Read like a request: symlinks resolved, existing names literal.
 Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
                                     const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;
@@ -58,7 +57,7 @@ bool is_for(const PolicyRule& rule, std::string_view agent) {
          });
 }
 
-// Without a resource of its own a pattern speaks of keys that are never globs themselves.
+// A pattern without a resource is about keys that are never globs themselves.
 bool matches_key(const PolicyPattern& pattern, const key::Resource& resource) {
   return !resource.is_path() && matches_text(pattern.text, resource.text());
 }
@@ -100,10 +99,10 @@ Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view a
     std::ranges::move(listed_texts(*rule), std::back_inserter(texts));
     if (reason.empty()) reason = rule->reason;
   }
-  std::string message = quote(resource.text()) + " is not among what " + quote(agent) +
+  std::string message = quote(resource.text()) + " is not something that " + quote(agent) +
                         " may lock (policy, " + list_of(places, kToldMax) + ")";
   return {Code::kOperationNotPermitted, with_reason(std::move(message), reason),
-          texts.empty() ? "it may lock nothing; leave it as it is, or ask the owner of that rule"
+          texts.empty() ? "it may lock nothing; ask the owner of that rule"
                         : "it may lock: " + list_of(texts, kToldMax)};
 }
 

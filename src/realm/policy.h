@@ -1,15 +1,15 @@
-// Who may lock what: the realm's [[policy]] rules. Asked before every grant, whatever the door and
-// the mode; looking (`check`, `gate`, `list`) is free for all.
+// Who may lock what: the realm's [[policy]] rules. They are checked before every grant, for every
+// interface and mode. Anybody may look (`check`, `gate`, `list`).
 //
 // A rule is for the agents that it names, or for everybody. For one agent and one resource, after
 // the [[protect]] rules:
 //   1. `deny`: if a pattern of any rule for that agent overlaps the resource, it is refused.
-//   2. `allow` and `prefixes` together are a list. Of each settings file that has lists for that
-//      agent, one pattern must cover the whole resource, or one prefix be that of the key; else it
-//      is refused.
+//   2. `allow` and `prefixes` together are a list. In each settings file that has lists for that
+//      agent, one pattern must cover the whole resource, or one prefix must be the key's.
+//      Otherwise it is refused.
 // The order of rules and files does not matter, and no file lifts what another refuses.
 //
-// Like the agent's name itself, this is between well-meaning agents: no access control.
+// Names are not authenticated, so this is not access control: it serves well-meaning agents.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ namespace lockkeeper::realm {
 // lengths, times the number of `*`.
 bool matches_text(std::string_view pattern, std::string_view text);
 
-// invalid_config names the place of a pattern or prefix that is none.
+// invalid_config names the place of a bad pattern or prefix.
 Result<PolicyRule> parse_policy(const RawPolicy& raw, const key::Rules& rules, Resolver& resolver);
 
 // operation_not_permitted names the resource, the agent, the rule's pattern, file, line, reason,

@@ -89,7 +89,7 @@ TEST_F(Policy, AListIsAllThatItsAgentsMayLock) {
   EXPECT_EQ(refusal("frontend", "web/a.ts"), "") << "the rule is not for it";
   std::string hint;
   EXPECT_EQ(refusal("backend-1", "web/a.ts", &hint),
-            "\"web/a.ts\" is not among what \"backend-1\" may lock (policy, " +
+            "\"web/a.ts\" is not something that \"backend-1\" may lock (policy, " +
                 repo.at("r/lockkeeper.toml:1") + "): \"its part\"");
   EXPECT_EQ(hint, "it may lock: src/api/**, db:schema:*, api:…");
   for (const char* const other :
@@ -101,7 +101,7 @@ TEST_F(Policy, AListIsAllThatItsAgentsMayLock) {
 TEST_F(Policy, AnEmptyListAllowsNothing) {
   shared("[[policy]]\nagents = [\"reviewer\"]\nallow = []\n");
   std::string hint;
-  EXPECT_THAT(refusal("reviewer", "a", &hint), HasSubstr("is not among what"));
+  EXPECT_THAT(refusal("reviewer", "a", &hint), HasSubstr("is not something that"));
   EXPECT_THAT(hint, HasSubstr("nothing"));
   EXPECT_EQ(refusal("writer", "a"), "");
 }

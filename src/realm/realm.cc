@@ -53,7 +53,7 @@ Result<Realm> git_realm(const std::string& folder, const GitFolder& git, const E
   if (git.shared) {
     realm.shared = true;
     realm.file_mode = *git.shared;
-    // A folder can be entered by whoever may read it, and hands its group on, as git's do.
+    // Whoever may read a folder may enter it, and it passes its group on, as git's folders do.
     realm.folder_mode = 02000 | *git.shared | ((*git.shared & 0444) >> 2);
   }
   realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
@@ -80,7 +80,7 @@ Result<bool> has_plain_store(const std::string& folder) {
   return fail(errno_error(error, "cannot look at " + path));
 }
 
-// What lies in a `.git` folder belongs to the worktree that has it, also the submodules' own
+// What is in a `.git` folder belongs to the worktree that has it, including the submodules' own
 // repositories below .git/modules.
 std::string out_of_dot_git(const std::string& folder) {
   const auto at = (folder + "/").find("/.git/");
@@ -88,7 +88,7 @@ std::string out_of_dot_git(const std::string& folder) {
   return at == 0 ? "/" : folder.substr(0, at);
 }
 
-// The nearest ancestor with `.lockkeeper/`; empty if there is none.
+// The nearest ancestor with `.lockkeeper/`; empty: none.
 Result<std::string> nearest_plain_root(const std::string& start) {
   for (std::string folder = start;; folder = parent_path(folder)) {
     const auto plain = has_plain_store(folder);
@@ -152,8 +152,8 @@ Result<std::string> explicit_folder(const std::string& named, const std::string&
               "realm " + quote(named) + (missing ? ": no such folder" : ": not a folder"), hint);
 }
 
-// Where the first path among the resources leads; nullopt if none does. A path that cannot be
-// walked decides nothing: the resolver will say what is wrong with it.
+// Where the first path among the resources leads; nullopt: nowhere. A path that cannot be walked
+// decides nothing: the resolver will say what is wrong with it.
 std::optional<std::string> named_place(const FindRealm& request, const std::string& cwd) {
   for (const std::string& text : request.resources) {
     if (text.empty() || text.find('\0') != std::string::npos || key::looks_logical(text)) continue;
@@ -183,7 +183,7 @@ bool Realm::contains(std::string_view path) const {
 Result<Realm> find_realm(const FindRealm& request) {
   std::string start;
   if (request.explicit_dir.starts_with('/')) {
-    start = "/";  // a current folder that is gone does not matter then
+    start = "/";  // then it does not matter that the current folder is gone
   } else {
     auto cwd = current_folder(request.cwd);
     if (!cwd) return fail(std::move(cwd.error()));
@@ -213,7 +213,7 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
   if (!found) return fail(std::move(found.error()));
   if (*found) return std::move(**found);
   return fail(Code::kNotFound,
-              quote(absolute_path) + " lies in no git repository and below no folder with " +
+              quote(absolute_path) + " is not in a git repository or below a folder with " +
                   std::string(kPlainStoreName) + "/",
               hint);
 }
@@ -222,7 +222,7 @@ Result<Realm> machine_realm(const Environment& env) {
   const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
   if (!state) {
     return fail(Code::kInvalidInput,
-                "the machine realm has no place: neither XDG_STATE_HOME nor HOME is set",
+                "the machine realm has no folder: neither XDG_STATE_HOME nor HOME is set",
                 "set HOME, or XDG_STATE_HOME to an absolute path");
   }
   Realm realm;

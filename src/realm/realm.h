@@ -1,12 +1,12 @@
-// Where: which set of locks a folder or a path belongs to, and where its store lies.
+// Where am I: which set of locks a folder or a path belongs to, and where its store is.
 //
 // A path belongs to its innermost worktree or repository. All worktrees of one repository are one
 // realm with one store, `<git-common-dir>/lockkeeper/`. A submodule is a realm of its own. Without
-// git the realm is the nearest ancestor that has `.lockkeeper/`, else the starting folder itself.
+// git the realm is the nearest ancestor that has `.lockkeeper/`, or the starting folder itself.
 // docs/concepts/realms.md has the rules and their reasons.
 //
-// Git is never started and GIT_DIR and its like are ignored: two processes that disagree about the
-// environment must still agree about the lock table.
+// Git is never started, and variables such as GIT_DIR are ignored: two processes with different
+// environments must still agree about the lock table.
 //
 // Thread safety: plain values and free functions; safe to call from any thread.
 #pragma once
@@ -28,7 +28,7 @@ inline constexpr std::string_view kGitStoreName = "lockkeeper";     // in the gi
 
 struct Realm {
   std::string root;          // absolute, physical: the worktree's root, the plain root or "/"
-  std::string store_folder;  // absolute, physical but for its last name, which need not exist
+  std::string store_folder;  // absolute; physical except for its last name, which need not exist
   std::string name;          // for people: "myrepo", "machine"
   bool in_git = false;
   bool bare = false;         // a repository without a worktree here; root is then its own folder
@@ -36,20 +36,20 @@ struct Realm {
   bool ignore_case = false;  // core.ignorecase
   std::string common_dir;    // physical git common dir; empty without git
 
-  // How the store's folder and files are to be created (core.sharedRepository; 0700 and 0600 else).
+  // The modes of the store's folder and files; other than these with core.sharedRepository.
   mode_t folder_mode = 0700;
   mode_t file_mode = 0600;
   bool shared = false;  // core.sharedRepository lets other users in
-  std::optional<uid_t>
-      owner_uid;  // set if root must give what it creates to the repository's owner
+  // Set if root must give what it creates to the repository's owner.
+  std::optional<uid_t> owner_uid;
   std::optional<gid_t> owner_gid;
 
-  // The copy of the epoch outside the store's folder; empty if neither XDG_STATE_HOME nor HOME
-  // says where a copy could live.
+  // The copy of the epoch outside the store's folder; empty: neither XDG_STATE_HOME nor HOME is
+  // set.
   std::string epoch_copy;
 
-  // Is the absolute physical path the root or below it? Says nothing about repositories nested in
-  // between: realm_of() does.
+  // Is the absolute physical path the root or below it? Ignores repositories nested in between;
+  // realm_of() does not.
   bool contains(std::string_view path) const;
 
   // Are the two the same set of locks? True for two worktrees of one repository.
@@ -63,16 +63,15 @@ struct FindRealm {
   Environment env;                     // for HOME and XDG_STATE_HOME; REQUIRES: callable
 };
 
-// The realm for a command. An explicit folder is looked up from there upwards like a current
-// folder. A named path may not exist yet. If the named path lies in no repository and below no
-// `.lockkeeper/`, the current folder decides (and the resolver then refuses the path with the
-// reason). Creates nothing.
+// The realm for a command. The search goes upwards from an explicit folder as from a current one. A
+// named path need not exist. If it is not in a repository and not below a `.lockkeeper/`, the
+// current folder decides (and the resolver then refuses the path). Creates nothing.
 // Errors: invalid_input (no such explicit folder, current folder gone), store_unavailable (a broken
 // .git file or repository), invalid_config (a bad value in git's config).
 Result<Realm> find_realm(const FindRealm& request);
 
 // The realm of one absolute path, existing or not, symlinks resolved: its innermost worktree,
-// repository or folder with `.lockkeeper/`. not_found if it lies in none.
+// repository or folder with `.lockkeeper/`. not_found: it is in none of them.
 Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
 
 // The per-user realm for what belongs to the machine (ports, guards): $XDG_STATE_HOME/lockkeeper or
@@ -80,23 +79,22 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
 Result<Realm> machine_realm(const Environment& env);
 
 // Does a folder (absolute, physical, below the root of `outer`) begin a realm or a worktree of its
-// own, so that what lies below it is not named from that root? Cheap: up to three stat calls where
-// the answer is no. "Cannot tell" is an error.
+// own, so that paths below it are not named from that root? Cheap: up to three stat calls if the
+// answer is no. "Cannot tell" is an error.
 Result<bool> begins_realm(const std::string& folder, const Realm& outer);
 
-// Where the copy of that store's epoch lives, named by a hash of the path: two stores of one user
-// must not share one. Empty if neither XDG_STATE_HOME nor HOME is set.
+// Where the copy of that store's epoch is. A hash of the path is its name, because two stores of
+// one user must not share one. Empty: neither XDG_STATE_HOME nor HOME is set.
 std::string epoch_copy_for(const std::string& store_folder, const Environment& env);
 
 enum class StoreState { kAbsent, kPresent };
 
-// Looks at the store's folder without creating or opening anything. kAbsent is the only "nothing is
-// locked". store_unavailable if it is a symlink, no folder, or another user's (named, with what
-// to do); root may use anybody's.
-Result<StoreState> look_at_store(const Realm& realm);
+// Checks the store's folder without creating or opening anything. Only kAbsent means "nothing is
+// locked". store_unavailable: it is a symlink, not a folder, or another user's (named, with what to
+// do). Root may use anybody's.
+Result<StoreState> check_store(const Realm& realm);
 
-// The refusal for a request whose paths belong to two realms: invalid_input, naming both and
-// --realm.
+// invalid_input for a request whose paths belong to two realms; names both and --realm.
 Error crossing_error(std::string_view typed, const Realm& asked, const Realm& belongs);
 
 }  // namespace lockkeeper::realm

@@ -34,8 +34,8 @@ bool is_gone(const std::string& folder) {
   return ::lstat(folder.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-// Found anew from the disk, because modes and owner may have changed since. The worktree may be
-// gone while the repository, which has the store, is not.
+// Read from the disk again, because modes and owner may have changed. The worktree may be gone, but
+// the repository, which has the store, still be there.
 Realm find_again(const std::string& root, const std::string& store, const Environment& env) {
   for (const std::string& place : {root, parent_path(store)}) {
     auto found = find_realm({.explicit_dir = place, .resources = {}, .cwd = place, .env = env});
@@ -50,7 +50,7 @@ Realm find_again(const std::string& root, const std::string& store, const Enviro
 
 }  // namespace
 
-// An entry is the root, a NUL, the store's folder: the two things that no path can hold apart.
+// An entry is the root, a NUL, the store's folder: no path can contain a NUL.
 Result<void> remember_realm(const Realm& realm, const Environment& env) {
   const auto folder = registry_folder(env);
   if (!folder) return {};

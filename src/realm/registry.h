@@ -1,6 +1,6 @@
 // Which realms have a store, for `list --all-realms`: one small file per store in
-// $XDG_STATE_HOME/lockkeeper/realms/, written when the store is first made. A convenience: losing
-// it loses no lock, and a realm that is not listed works as well as one that is.
+// $XDG_STATE_HOME/lockkeeper/realms/, written when the store is created. A convenience: losing it
+// loses no lock, and a realm that is not listed works just as well.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace lockkeeper::realm {
 
-// Remembers the realm's store (mode 0600, in one step). Without XDG_STATE_HOME and HOME nothing is
-// done. An error means that it was not remembered; the store itself is not concerned.
+// Remembers the realm's store (mode 0600, in one step). Does nothing without XDG_STATE_HOME and
+// HOME. An error means that it was not remembered; the store is not affected.
 Result<void> remember_realm(const Realm& realm, const Environment& env);
 
-// The remembered realms whose store is still there, by root; what is gone is forgotten. An entry
-// that cannot be read or was not written by us is passed over.
+// The remembered realms whose store is still there, sorted by root; forgets the others. Skips
+// entries that cannot be read or were not written by us.
 std::vector<Realm> known_realms(const Environment& env);
 
 }  // namespace lockkeeper::realm

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kEscapable = "*?[]{},!^-\\";
 
-// A backslash that does not take a pattern character for itself comes from another system.
+// A backslash that does not escape a pattern character comes from another system.
 bool has_foreign_backslash(std::string_view text, key::Syntax syntax) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\') continue;
@@ -41,7 +41,7 @@ bool first_name_has_colon(std::string_view text) {
   return text.substr(0, text.find('/')).find(':') != std::string_view::npos;
 }
 
-// "./" in front of what could be read as a logical key: a path was meant.
+// Puts "./" in front of a path that could be read as a logical key.
 std::string as_path(std::string_view text) {
   return text.find(':') == std::string_view::npos ? std::string(text) : "./" + std::string(text);
 }
@@ -58,7 +58,7 @@ Result<void> check_text(std::string_view text) {
                 example);
   }
   if (text.find('\0') != std::string_view::npos) {
-    return fail(Code::kInvalidResource, quote(text) + ": a name holds no NUL", example);
+    return fail(Code::kInvalidResource, quote(text) + ": a name cannot contain NUL", example);
   }
   if (!is_valid_utf8(text)) {
     return fail(Code::kInvalidResource, quote(text) + ": not UTF-8",
@@ -135,12 +135,12 @@ Result<key::Parsed> Resolver::resolve_pattern(const DiskPath& place, const std::
   if (!named) return fail(std::move(named.error()));
   const std::string& rest = named->rest;
   const std::string lead = rest.empty() ? "" : escaped(rest) + "/";
-  // kGlob where the only escapes are ours: key warns of those that a user may not have meant.
+  // kGlob if the only escapes are ours: key warns about those that a user may not have meant.
   const bool escapes_typed = place.pattern.find('\\') != std::string::npos;
   auto parsed = key::parse(as_path(lead + place.pattern), rules_,
                            escapes_typed ? syntax : key::Syntax::kGlob);
   if (!parsed || parsed->resource.is_glob()) return parsed;
-  // Only escapes: a plain path after all, whose last names have not been looked up yet.
+  // Only escapes, so a plain path after all. Its last names have not been looked up yet.
   auto plain = resolve_path(join_path(named->root, parsed->resource.text()), key::Syntax::kLiteral);
   if (plain) plain->warnings = std::move(parsed->warnings);
   return plain;
@@ -174,8 +174,8 @@ Result<std::string> Resolver::base_folder() {
     return fail(Code::kInvalidInput, "the current folder " + quote(base_.folder) + " is gone",
                 "cd to a folder that exists, or write absolute paths");
   }
-  // From outside a realm that was named (`--realm`) a relative path could only be refused, so the
-  // root is meant. Where the path itself led to the realm, it is what was typed: `sub/x` beside the
+  // From outside a named realm (`--realm`) a relative path could only be refused, so it is relative
+  // to the root. If the path itself led to the realm, it stays as typed: `sub/x` beside the
   // submodule is `x` in it.
   const std::string folder(physical);
   if (!base_.realm_named || realm_.contains(folder)) {
@@ -187,7 +187,7 @@ Result<std::string> Resolver::base_folder() {
 }
 
 Result<bool> Resolver::split_below_root(const std::string& folder) {
-  // From the root down, so that each folder is asked once however many paths lie in it.
+  // From the root down, so that each folder is checked once however many paths are in it.
   for (std::size_t end = realm_.root.size();;) {
     if (end >= folder.size()) return false;
     end = std::min(folder.find('/', end + 1), folder.size());

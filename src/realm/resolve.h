@@ -1,15 +1,15 @@
 // From what a user typed to a key::Resource: the part of canonical form that needs the disk.
 //
-// A path has one identity whatever its spelling. Symlinks of the existing part are resolved, the
-// last name included; `..` goes up from where the symlink led, as the kernel does; the rest, which
-// does not exist yet, is kept. The result is relative to the root of the path's own worktree, so a
+// A path has one identity whatever its spelling. Symlinks in the existing part are resolved,
+// including the last name. `..` goes up from where the symlink led, as in the kernel. The part that
+// does not exist yet is kept. The result is relative to the root of the path's own worktree, so a
 // file has one name in every worktree of a repository. A directory on disk is a folder.
 //
 // Pattern characters (Syntax::kAuto): each leading name that exists on disk exactly as written is
 // literal, so `app/[slug]/page.tsx` is a file where `app/[slug]` exists, and a pattern elsewhere.
-// The literal leading part of a pattern is resolved like a path, the pattern part is kept.
+// The literal leading part of a pattern is resolved like a path; the pattern part is kept.
 //
-// Thread safety: none; a Resolver remembers folders it has seen, so use one per request.
+// Thread safety: none. A Resolver remembers folders it has seen, so use one per request.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@
 
 namespace lockkeeper::realm {
 
-// A named limit: longer text is limit_exceeded before the disk is looked at.
+// Longer text is limit_exceeded before the disk is read.
 inline constexpr std::size_t kTypedBytesMax = 16384;
 
 // What a relative path is relative to.
@@ -35,8 +35,8 @@ struct Base {
   };
   Kind kind = kRoot;
   std::string folder;  // absolute, any spelling; only for kCwd
-  // The realm was named (--realm), not found from the path: a folder outside it cannot be meant,
-  // then the root is.
+  // The realm was named (--realm), not found from the path: a folder outside it cannot be meant, so
+  // paths are relative to the root.
   bool realm_named = false;
 };
 
@@ -51,11 +51,10 @@ class Resolver {
 
   // One resource. Creates nothing, opens nothing for writing.
   // invalid_resource: empty, NUL, not UTF-8, a backslash, outside the root, a symlink that leads
-  // out
-  //   or in a circle, a file written with a trailing '/', the store's own folder, what key::parse
-  //   refuses. Each names the value, the rule and the next step.
+  //   out or in a loop, a file written with a trailing '/', the store's own folder, what key::parse
+  //   refuses. Each names the value, the rule and what to do.
   // invalid_input: the path belongs to another realm (names --realm).
-  // limit_exceeded: longer than a named limit. failed: the disk would not answer.
+  // limit_exceeded: longer than a named limit. failed: the disk did not answer.
   Result<key::Parsed> resolve(std::string_view text, key::Syntax syntax = key::Syntax::kAuto);
 
   const Realm& realm() const { return realm_; }

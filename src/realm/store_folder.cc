@@ -1,4 +1,4 @@
-// The store's folder is looked at before it is trusted.
+// Checks the store's folder before it is trusted.
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ Error not_ours(const Realm& realm, uid_t owner, std::string_view why) {
 
 }  // namespace
 
-Result<StoreState> look_at_store(const Realm& realm) {
+Result<StoreState> check_store(const Realm& realm) {
   struct stat info{};
   if (::lstat(realm.store_folder.c_str(), &info) != 0) {
     const int error = errno;

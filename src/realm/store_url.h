@@ -1,4 +1,4 @@
-// Which store: `--store`, else LOCKKEEPER_STORE, else the realm's own folder.
+// Which store: `--store`, then LOCKKEEPER_STORE, then the realm's own folder.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace lockkeeper::realm {
 
-// "lmdb:" is the embedded store where the realm has it; "lmdb:/folder" the same kind elsewhere
-// (absolute; the folder itself is made when needed, its parent must exist), then with the modes of
-// a private folder. "" changes nothing. Anything else is invalid_input, naming what there is.
+// "lmdb:" is the embedded store in the realm's folder. "lmdb:/folder" is the same kind of store in
+// another, private folder (absolute; created when needed, its parent must exist). "" changes
+// nothing. Anything else is invalid_input, naming the choices.
 Result<void> choose_store(Realm& realm, std::string_view url, const Environment& env);
 
 }  // namespace lockkeeper::realm

@@ -57,7 +57,7 @@ void check_status(int status) {
   for (int code = 0; code <= static_cast<int>(Code::kTimeout); ++code) {
     known.insert(exit_status(static_cast<Code>(code)));
   }
-  require(known.contains(status), "an exit status that CONTRACT does not have");
+  require(known.contains(status), "an exit status that no error code has");
 }
 
 // With --json every line of stdout is an object.

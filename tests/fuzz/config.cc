@@ -31,7 +31,7 @@ void check(const realm::Settings& settings) {
     const auto allowed = realm::check_allowed(settings, "agent", parsed->resource);
     if (!allowed) require_readable(allowed.error());
   }
-  static_cast<void>(realm::lease_length(settings, std::nullopt));
+  static_cast<void>(realm::lease_ttl(settings, std::nullopt));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 using key::Kind;
 using key::Resource;
 
-// The addition of DESIGN section 4: a path overlaps whatever's literal part lies below it.
+// The addition (key/resource.h): a path overlaps anything whose literal part is below it.
 bool lies_below(const Resource& path, const Resource& other) {
   if (path.kind() != Kind::kFile && path.kind() != Kind::kFolder) return false;
   const auto& above = path.literal();

@@ -1,6 +1,6 @@
 // What lies in the store, of any bytes: it is read or refused, and what is read is written the same
 // again (I10).
-#include "core/record.h"
+#include "core/encoding.h"
 #include "fuzz.h"
 #include "kv/lmdb/record.h"
 

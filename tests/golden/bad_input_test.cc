@@ -1,5 +1,5 @@
-// Bad input against the shipped program, one row each: its exit status and code from the contract,
-// a message and a hint, and nothing changed.
+// Bad input for the real program, one row each: the exit status, a known error code, a message and
+// a hint, and nothing changed.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -199,7 +199,7 @@ const Row kRows[] = {
      "echo \"a$i: &a$i [*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j,*a$j]\"; done) >p && "
      "lockkeeper plan p --json",
      65, "invalid_input"},
-    {"planning_a_ring",
+    {"planning_a_cycle",
      "echo 'agents: [{agent: a, after: b}, {agent: b, after: a}]' >p && lockkeeper plan p --json",
      65, "invalid_input"},
     {"planning_all_against_all",

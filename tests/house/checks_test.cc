@@ -254,7 +254,7 @@ TEST(SourceText, comments_and_literals_become_blanks) {
   EXPECT_EQ(code_only("#include \"a/b.h\"  // c\n"), "#include \"a/b.h\"      \n");
 }
 
-TEST(Plan, has_every_folder_of_the_design) {
+TEST(Plan, has_every_folder) {
   EXPECT_THAT(all_rooms(),
               testing::UnorderedElementsAre(
                   "app", "base", "cli", "cli/verbs", "core", "crew", "crew/changes", "crew/record",

@@ -1,6 +1,6 @@
-"""CoordMCP's way of locking, written from the description of its behaviour (ADR-0005 and what is known
-of its storage): load the whole file, check, write the whole file under a fixed name beside it,
-rename; no lock between processes. Corrupt JSON is "no data". Times are datetime.now().
+"""CoordMCP's way of locking, written from what is known of its storage: load the whole file, check,
+write the whole file under a fixed name beside it, rename. There is no lock between processes.
+Corrupt JSON is "no data". Times are datetime.now().
 
 Each step is one JSON line on stdout.
 """

@@ -1,4 +1,5 @@
-// The commands of seed 004, word for word, and a repository in which they compete with the program.
+// The shell commands of the mkdir protocol, word for word, and a repository in which they compete
+// with the program.
 #pragma once
 
 #include <gmock/gmock.h>

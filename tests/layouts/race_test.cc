@@ -41,13 +41,13 @@ class Interrupted final : public Layout {
   Interrupted(std::unique_ptr<Layout> inner, const BeforePublish& hook)
       : Layout(inner->entry()), inner_(std::move(inner)), hook_(hook) {}
 
-  Result<layout::ScanResult> look(const layout::Interest& interest) override {
-    return inner_->look(interest);
+  Result<layout::ScanResult> scan(const layout::Interest& interest) override {
+    return inner_->scan(interest);
   }
-  Result<layout::ScanResult> look_at(const std::string& source) override {
-    return inner_->look_at(source);
+  Result<layout::ScanResult> scan_source(const std::string& source) override {
+    return inner_->scan_source(source);
   }
-  bool look_after_publishing() const override { return inner_->look_after_publishing(); }
+  bool scan_after_publishing() const override { return inner_->scan_after_publishing(); }
   layout::Artefacts artefacts(const core::Lease& lease) const override {
     return inner_->artefacts(lease);
   }

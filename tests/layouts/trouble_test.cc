@@ -256,7 +256,7 @@ TEST_F(Trouble, I10_AFolderThatMayNotBeWrittenGrantsNothing) {
 }
 
 // What the table has as ours and what stands there: compared, told, and healed by the next look.
-TEST_F(Trouble, A15_TheDoctorComparesArtefactsWithTheirRows) {
+TEST_F(Trouble, TheDoctorComparesArtefactsWithTheirRows) {
   stage_.add_both();
   const std::string lease = stage_.expect(0, "ann", {"acquire", "a.c"}).lease();
   stage_.healthy();

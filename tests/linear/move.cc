@@ -11,7 +11,7 @@ using sim::Entry;
 using sim::Want;
 
 constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kConfirmNs = 10'000 * kMs;  // DESIGN 6, rule 5
+constexpr std::int64_t kConfirmNs = 10'000 * kMs;  // rule 5 of core/README.md
 
 // Whoever is over has been taken out of the model; the rest lives.
 class AllAlive final : public core::Prober {

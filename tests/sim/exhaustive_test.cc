@@ -241,7 +241,7 @@ TEST_P(Stories, F7_I8_a_request_is_repeated_while_others_come_and_go) {
          {kCat, {waiting(x(file_)), just(Kind::kRepeat)}}}});
 }
 
-TEST_P(Stories, L5_upgrades_and_rings_of_three) {
+TEST_P(Stories, L5_upgrades_and_cycles_of_three) {
   tell({"three holders of one thing want it alone",
         {{0, s(file_)}, {1, s(folder_)}, {2, s(file_)}},
         {{kAnn, {waiting(x(file_)), just(Kind::kRelease)}},
@@ -249,7 +249,7 @@ TEST_P(Stories, L5_upgrades_and_rings_of_three) {
          {kCat, {waiting(x(file_))}}}});
 }
 
-TEST_P(Stories, L5_I4_a_ring_through_who_is_let_in_under_a_lease) {
+TEST_P(Stories, L5_I4_a_cycle_through_who_is_let_in_under_a_lease) {
   Step inside = x(file_);
   inside.under = true;
   const int other = world_.index_of("docs/x.md");

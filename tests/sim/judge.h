@@ -27,9 +27,9 @@ class Judge {
   void reboot(const kv::Epoch& epoch);
   void recreated(const kv::Epoch& epoch, const std::vector<core::Event>& events);
 
-  // L5, after each commit: of the waiters in a ring somebody must be about to look for it. Those in
+  // L5, after each commit: of the waiters in a cycle one must be about to look for it. Those in
   // `looking` do so on their own, others are woken, or see the end of what is before them.
-  void check_rings(const std::set<core::LeaseId>& looking, const core::Prober& view);
+  void check_cycles(const std::set<core::LeaseId>& looking, const core::Prober& view);
   // The rows of a lease and of a waiter, as decoded, against the model.
   void compare(const core::Lease& lease) const;
   void compare(const core::Waiter& waiter) const;

@@ -19,7 +19,7 @@ void Judge::committed(const Done& done) {
   if (done.op.kind == Kind::kPoll) about_to_look_.erase(done.op.ids.front());
   for (const auto& [id, waiter] : model_.waiters) {
     if (std::find(done.wake.begin(), done.wake.end(), waiter.wake) == done.wake.end()) continue;
-    if (about_to_look_.insert(id).second) probe("woken to look for a ring");
+    if (about_to_look_.insert(id).second) probe("woken to look for a cycle");
   }
   for (const auto& [id, word] : woken_) {
     require(std::find(done.wake.begin(), done.wake.end(), word) != done.wake.end(),
@@ -58,14 +58,14 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
   model_.epoch = epoch;
 }
 
-void Judge::check_rings(const std::set<LeaseId>& looking, const core::Prober& view) {
+void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& view) {
   std::erase_if(about_to_look_, [&](const LeaseId& id) { return !model_.waiters.contains(id); });
   if (model_.waiters.size() < 2) return;
-  const std::vector<LeaseId> ring = model_.waiters_in_rings(view);
-  if (ring.empty()) return;
-  probe("a ring without an enqueue");
+  const std::vector<LeaseId> cycle = model_.waiters_in_cycles(view);
+  if (cycle.empty()) return;
+  probe("a cycle without an enqueue");
   std::string members;
-  for (const LeaseId& id : ring) {
+  for (const LeaseId& id : cycle) {
     if (looking.contains(id) || about_to_look_.contains(id)) return;
     const Entry& waiter = model_.waiters.at(id);
     for (const Block& block : model_.blocks(waiter, waiter.created, view)) {

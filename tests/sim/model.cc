@@ -182,7 +182,7 @@ bool Model::closes_cycle(const Entry& request, const std::set<Block>& blocks,
   return false;
 }
 
-std::vector<LeaseId> Model::waiters_in_rings(const Prober& view) const {
+std::vector<LeaseId> Model::waiters_in_cycles(const Prober& view) const {
   struct Waiting {
     LeaseId id;
     std::set<OwnerKey> side;
@@ -197,11 +197,11 @@ std::vector<LeaseId> Model::waiters_in_rings(const Prober& view) const {
   for (const Waiting& from : all) {
     std::set<OwnerKey> seen = from.targets;
     std::deque<OwnerKey> frontier(seen.begin(), seen.end());
-    bool ring = false;
-    while (!frontier.empty() && !ring) {
+    bool cycle = false;
+    while (!frontier.empty() && !cycle) {
       const OwnerKey owner = frontier.front();
       frontier.pop_front();
-      ring = from.side.contains(owner);
+      cycle = from.side.contains(owner);
       for (const Waiting& next : all) {
         if (!next.side.contains(owner)) continue;
         for (const OwnerKey& target : next.targets) {
@@ -209,7 +209,7 @@ std::vector<LeaseId> Model::waiters_in_rings(const Prober& view) const {
         }
       }
     }
-    if (ring) found.push_back(from.id);
+    if (cycle) found.push_back(from.id);
   }
   return found;
 }

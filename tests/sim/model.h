@@ -99,7 +99,7 @@ class Model {
                     const core::Prober& view) const;
 
   // The waiters that wait for themselves, as things stand.
-  std::vector<core::LeaseId> waiters_in_rings(const core::Prober& view) const;
+  std::vector<core::LeaseId> waiters_in_cycles(const core::Prober& view) const;
 
   // Held and waited for.
   std::size_t claims_of_agent(const std::string& agent) const;

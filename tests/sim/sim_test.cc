@@ -71,7 +71,7 @@ const char* const kMustBeSeen[] = {
     "a late commit arrived",
     "a late commit came too late",
     "a page of followers",
-    "a ring without an enqueue",
+    "a cycle without an enqueue",
     "again",
     "broken",
     "broken because dead",
@@ -154,7 +154,7 @@ const char* const kMustBeSeen[] = {
     "waiter dropped with its parent",
     "waiter too large for the store",
     "wall clock jumped",
-    "woken to look for a ring",
+    "woken to look for a cycle",
     "worked under a lease that is gone",
 };
 

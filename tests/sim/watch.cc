@@ -319,9 +319,9 @@ void Watch::check_table(kv::Txn& txn, const core::Prober& view) {
   for (const auto& [key, row] : waiter_rows_) {
     judge.compare(row.record);
     if (!row.record.alone) ++probes["filed not alone"];
-    if (core::must_look_for_rings(row.record.request)) looking.insert(row.record.request.id);
+    if (core::must_look_for_cycles(row.record.request)) looking.insert(row.record.request.id);
   }
-  judge.check_rings(looking, view);
+  judge.check_cycles(looking, view);
   if (checks_ % kHistoryEvery == 0) check_history(txn);
   if (checks_ % watching_.audit_every != 0) return;
   audit(txn, view, checks_ % watching_.full_audit_every == 0);

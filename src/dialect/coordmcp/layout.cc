@@ -211,7 +211,7 @@ Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   return all;
 }
 
-Result<layout::ScanResult> CoordLayout::look(const layout::Interest& interest) {
+Result<layout::ScanResult> CoordLayout::scan(const layout::Interest& interest) {
   layout::ScanResult seen;
   LK_ASSIGN(const std::vector<Place> all, places());
   for (const Place& place : all) LK_CHECK(look_at_one(place, interest, seen));
@@ -219,7 +219,7 @@ Result<layout::ScanResult> CoordLayout::look(const layout::Interest& interest) {
   return seen;
 }
 
-Result<layout::ScanResult> CoordLayout::look_at(const std::string& source) {
+Result<layout::ScanResult> CoordLayout::scan_source(const std::string& source) {
   layout::ScanResult seen;
   LK_ASSIGN(const Place place, place_of(source));
   LK_ASSIGN(const bool there, look_at_one(place, {}, seen));

@@ -72,7 +72,7 @@ class CoordLayoutTest : public testing::Test {
     return lease;
   }
   layout::ScanResult look() {
-    const auto seen = layout_->look({});
+    const auto seen = layout_->scan({});
     EXPECT_TRUE(seen) << (seen ? "" : seen.error().message);
     return seen.value_or(layout::ScanResult{});
   }
@@ -137,7 +137,7 @@ TEST_F(CoordLayoutTest, NothingThereIsNothingLocked) {
   layout::ScanResult seen = look();
   EXPECT_TRUE(seen.complete);
   EXPECT_THAT(seen.sources, IsEmpty());
-  EXPECT_THAT(layout_->look_at(kProject)->absent, ElementsAre(kProject));
+  EXPECT_THAT(layout_->scan_source(kProject)->absent, ElementsAre(kProject));
   fs::remove_all(files_.at("data"));
   EXPECT_TRUE(look().complete);
 }
@@ -152,9 +152,9 @@ TEST_F(CoordLayoutTest, AnUnchangedFileIsNotRead) {
   interest.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == kProject && stamp == first.sources[0].stamp;
   };
-  EXPECT_THAT(layout_->look(interest)->sightings, IsEmpty());
+  EXPECT_THAT(layout_->scan(interest)->sightings, IsEmpty());
   project_file(project_entry(in_repo("abc"), "x", local(0)));
-  EXPECT_THAT(layout_->look(interest)->sightings, SizeIs(1));
+  EXPECT_THAT(layout_->scan(interest)->sightings, SizeIs(1));
 }
 
 TEST_F(CoordLayoutTest, I6EndsWithItsTimeoutAndNotBefore) {
@@ -318,7 +318,7 @@ TEST_F(CoordLayoutTest, ManyFilesAreWrittenAtOnce) {
 }
 
 // What else the lease holds may be shown by another of ours, in whose words the table has it.
-TEST_F(CoordLayoutTest, A15_NothingIsWrittenThatTheTableHasInOtherWords) {
+TEST_F(CoordLayoutTest, NothingIsWrittenThatTheTableHasInOtherWords) {
   const core::Lease ours = lease({"a", "b", "c"});
   const std::string a = kProject + "#" + in_repo("a");
   const std::string b = kProject + "#" + in_repo("b");
@@ -345,7 +345,7 @@ TEST_F(CoordLayoutTest, SessionsAndNamesThatAreNoFolder) {
   int found = 0;
   for (const layout::Sighting& sighting : look().sightings) {
     if (sighting.lock.owner.agent == "50%#1") ++found;
-    EXPECT_EQ(layout_->look_at(layout::source_of(sighting.lock.artefact))->sources.size(), 1U);
+    EXPECT_EQ(layout_->scan_source(layout::source_of(sighting.lock.artefact))->sources.size(), 1U);
   }
   EXPECT_EQ(found, 2);
 }
@@ -380,7 +380,7 @@ TEST_F(CoordLayoutTest, I10WhatCannotBeReadIsAnErrorAndStays) {
   for (const std::string& text : {std::string(), std::string("{"), std::string("[1]"),
                                   std::string("\xff\xfe"), std::string(R"({"locks":{"a":3}})")}) {
     project_file(text);
-    const auto seen = layout_->look({});
+    const auto seen = layout_->scan({});
     ASSERT_FALSE(seen) << text;
     EXPECT_EQ(seen.error().code, Code::kStoreUnavailable);
     EXPECT_THAT(seen.error().message, HasSubstr(files_.at("data/" + kProject)));
@@ -391,12 +391,12 @@ TEST_F(CoordLayoutTest, I10WhatCannotBeReadIsAnErrorAndStays) {
     EXPECT_EQ(read_file(files_.at("data/" + kProject)).value_or("?"), text);
   }
   use({{"project", "demo"}}, {kProject});
-  EXPECT_TRUE(layout_->look({}));
+  EXPECT_TRUE(layout_->scan({}));
 }
 
 TEST_F(CoordLayoutTest, HugeFilesAreNamed) {
   project_file(R"({"locks":{},"x":")" + std::string(kFileBytesMax, 'x') + "\"}");
-  const auto seen = layout_->look({});
+  const auto seen = layout_->scan({});
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().code, Code::kLimitExceeded);
   EXPECT_THAT(seen.error().hint, HasSubstr("layout ignore"));
@@ -406,28 +406,28 @@ TEST_F(CoordLayoutTest, NoSymlinkIsFollowed) {
   files_.folder("outside");
   files_.folder("data/agents");
   fs::create_directory_symlink(files_.at("outside"), files_.at("data/agents/locks"));
-  EXPECT_FALSE(layout_->look({}));
+  EXPECT_FALSE(layout_->scan({}));
   const core::Lease ours = lease({"a"});
   EXPECT_FALSE(layout_->prepare(ours, kProject + "#" + in_repo("a")));
   EXPECT_TRUE(fs::is_empty(files_.at("outside")));
   fs::remove(files_.at("data/agents/locks"));
   fs::create_directory_symlink(files_.at("outside"), files_.at("data/agents/eve"));
-  const auto seen = layout_->look({});
+  const auto seen = layout_->scan({});
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().hint, HasSubstr("layout ignore"));
   use({{"project", "demo"}}, {"agents/eve"});
-  EXPECT_TRUE(layout_->look({}));
+  EXPECT_TRUE(layout_->scan({}));
   files_.folder("data/agents/locks");
   files_.write("secret", "{}");
   fs::create_symlink(files_.at("secret"), files_.at("data/" + kProject));
-  EXPECT_FALSE(layout_->look({}));
+  EXPECT_FALSE(layout_->scan({}));
 }
 
 TEST_F(CoordLayoutTest, NamesThatTryToEscapeAreRefused) {
   for (const char* const artefact :
        {"agents/../../x.json#a", "agents/locks/../x.json#a", "/etc/passwd", "agents/x",
         "agents/a/b/c.json#k", "locks/demo.json#a", ""}) {
-    EXPECT_FALSE(layout_->look_at(artefact)) << artefact;
+    EXPECT_FALSE(layout_->scan_source(artefact)) << artefact;
     EXPECT_FALSE(layout_->remove(artefact, "")) << artefact;
     EXPECT_FALSE(layout_->prepare(lease({"a"}), artefact)) << artefact;
   }

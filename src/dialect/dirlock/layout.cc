@@ -146,7 +146,7 @@ bool DirLockLayout::ignored(const std::string& name) const {
          std::ranges::find(list, realm::join_path(entry().root, name)) != list.end();
 }
 
-Result<layout::ScanResult> DirLockLayout::look(const layout::Interest& interest) {
+Result<layout::ScanResult> DirLockLayout::scan(const layout::Interest& interest) {
   layout::ScanResult seen;
   const Wanted wanted = this->wanted(interest);
   seen.complete = wanted.everything;
@@ -169,7 +169,7 @@ Result<layout::ScanResult> DirLockLayout::look(const layout::Interest& interest)
   return seen;
 }
 
-Result<layout::ScanResult> DirLockLayout::look_at(const std::string& source) {
+Result<layout::ScanResult> DirLockLayout::scan_source(const std::string& source) {
   layout::ScanResult seen;
   auto folder = Folder::open(entry().root, "");
   if (!folder) {

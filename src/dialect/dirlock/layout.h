@@ -23,10 +23,10 @@ class DirLockLayout final : public layout::Layout {
 
   // For a path: one stat for each folder above it. The folder is read through only where what lies
   // below something is asked for.
-  Result<layout::ScanResult> look(const layout::Interest& interest) override;
-  Result<layout::ScanResult> look_at(const std::string& source) override;
+  Result<layout::ScanResult> scan(const layout::Interest& interest) override;
+  Result<layout::ScanResult> scan_source(const std::string& source) override;
   // Creation is atomic: who comes second fails.
-  bool look_after_publishing() const override { return false; }
+  bool scan_after_publishing() const override { return false; }
 
   // Others ask whether a pid lives, so only what is bound to a process by its pid can be shown.
   layout::Artefacts artefacts(const core::Lease& lease) const override;

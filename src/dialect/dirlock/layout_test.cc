@@ -64,7 +64,7 @@ class DirLock : public testing::Test {
   }
   Result<layout::ScanResult> look(const std::string& text) {
     const std::vector<key::Resource> wanted = {resource(text, realm_)};
-    return layout(realm_)->look({&wanted, {}, {}});
+    return layout(realm_)->scan({&wanted, {}, {}});
   }
 
   core::Lease lease(const std::string& text) const {
@@ -133,16 +133,16 @@ TEST_F(DirLock, ALockOnAFolderIsSeenFromWhatLiesInIt) {
 
 TEST_F(DirLock, WhatWasReadBeforeIsNotReadAgainUnlessItChanged) {
   put(record(repository_.at("repo")));
-  const auto first = layout(realm_)->look({});
+  const auto first = layout(realm_)->scan({});
   ASSERT_EQ(first->sources.size(), 1U);
   layout::Interest again;
   again.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == first->sources[0].name && stamp == first->sources[0].stamp;
   };
-  EXPECT_TRUE(layout(realm_)->look(again)->sightings.empty());
-  EXPECT_EQ(layout(realm_)->look(again)->sources.size(), 1U);
+  EXPECT_TRUE(layout(realm_)->scan(again)->sightings.empty());
+  EXPECT_EQ(layout(realm_)->scan(again)->sources.size(), 1U);
   put(record(repository_.at("repo"), 1));
-  EXPECT_EQ(layout(realm_)->look(again)->sightings.size(), 1U);
+  EXPECT_EQ(layout(realm_)->scan(again)->sightings.size(), 1U);
 }
 
 TEST_F(DirLock, AnotherWorktreesFolderIsTheSameFolder) {
@@ -164,12 +164,12 @@ TEST_F(DirLock, LocksOfOtherRealmsAreNotItsBusiness) {
   repository_.init("repo/inner");
   put(record(repository_.at("plain")));
   put(record(repository_.at("repo/inner")));
-  EXPECT_TRUE(layout(realm_)->look({})->sightings.empty());
-  const auto outside = layout(machine_)->look({});
+  EXPECT_TRUE(layout(realm_)->scan({})->sightings.empty());
+  const auto outside = layout(machine_)->scan({});
   ASSERT_EQ(outside->sightings.size(), 1U);
   EXPECT_EQ(outside->sightings[0].lock.claims[0].resource.text(), "dir:" + repository_.at("plain"));
   const std::vector<key::Resource> wanted = {resource("dir:" + repository_.at("plain"), machine_)};
-  EXPECT_EQ(layout(machine_)->look({&wanted, {}, {}})->sightings.size(), 1U);
+  EXPECT_EQ(layout(machine_)->scan({&wanted, {}, {}})->sightings.size(), 1U);
   EXPECT_FALSE(key::parse("dir:/x", settings_.key_rules(realm_)));
 }
 

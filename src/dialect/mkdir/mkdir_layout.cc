@@ -302,7 +302,7 @@ Result<void> MkdirLayout::look_for(const std::vector<std::string>& sources,
   return {};
 }
 
-Result<layout::ScanResult> MkdirLayout::look(const layout::Interest& interest) {
+Result<layout::ScanResult> MkdirLayout::scan(const layout::Interest& interest) {
   layout::ScanResult seen;
   wanted_.clear();
   if (interest.wanted != nullptr) {
@@ -347,7 +347,7 @@ void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::strin
   }
 }
 
-Result<layout::ScanResult> MkdirLayout::look_at(const std::string& source) {
+Result<layout::ScanResult> MkdirLayout::scan_source(const std::string& source) {
   layout::ScanResult seen;
   LK_CHECK(look_for({source}, {}, seen));
   return seen;

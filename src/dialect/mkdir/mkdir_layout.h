@@ -30,9 +30,9 @@ class MkdirLayout final : public layout::Layout {
  public:
   MkdirLayout(layout::LayoutEntry entry, const layout::LayoutContext& context);
 
-  Result<layout::ScanResult> look(const layout::Interest& interest) override;
-  Result<layout::ScanResult> look_at(const std::string& source) override;
-  bool look_after_publishing() const override { return false; }  // mkdir is one step
+  Result<layout::ScanResult> scan(const layout::Interest& interest) override;
+  Result<layout::ScanResult> scan_source(const std::string& source) override;
+  bool scan_after_publishing() const override { return false; }  // mkdir is one step
 
   layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;

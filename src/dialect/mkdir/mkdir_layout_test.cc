@@ -59,7 +59,7 @@ class MkdirLayoutTest : public testing::Test {
     return lease;
   }
   std::vector<std::string> claims_of(const std::string& name) {
-    const auto seen = layout_->look_at("files/" + encoded(name));
+    const auto seen = layout_->scan_source("files/" + encoded(name));
     EXPECT_TRUE(seen);
     std::vector<std::string> texts;
     if (!seen || seen->sightings.empty()) return texts;
@@ -71,7 +71,7 @@ class MkdirLayoutTest : public testing::Test {
   layout::ScanResult look(const std::vector<std::string>& texts) {
     std::vector<key::Resource> wanted;
     for (const std::string& text : texts) wanted.push_back(resource(text));
-    const auto seen = layout_->look({&wanted, {}, {}});
+    const auto seen = layout_->scan({&wanted, {}, {}});
     EXPECT_TRUE(seen) << seen.error().message;
     return seen.value_or(layout::ScanResult{});
   }
@@ -98,7 +98,7 @@ class MkdirLayoutTest : public testing::Test {
 };
 
 TEST_F(MkdirLayoutTest, NothingThereIsNothingSeenAndNothingMade) {
-  const auto all = layout_->look({});
+  const auto all = layout_->scan({});
   ASSERT_TRUE(all);
   EXPECT_TRUE(all->complete);
   EXPECT_THAT(all->sightings, IsEmpty());
@@ -110,7 +110,7 @@ TEST_F(MkdirLayoutTest, AForeignLockIsSeenWithItsOwner) {
   files_.write("repo/src/a.py", "x");
   foreign("files/src__a.py", "implementer");
   foreign("tasks/T-9", "implementer");
-  const auto all = layout_->look({});
+  const auto all = layout_->scan({});
   ASSERT_TRUE(all);
   ASSERT_EQ(all->sightings.size(), 2U);
   const core::ForeignLock& task = all->sightings[0].lock;
@@ -191,7 +191,7 @@ TEST_F(MkdirLayoutTest, OnlyWhatIsWantedIsLookedAt) {
 
 TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
   foreign("files/a", "x");
-  const auto first = layout_->look({});
+  const auto first = layout_->scan({});
   ASSERT_TRUE(first);
   const layout::Source source = first->sources.at(0);
   EXPECT_TRUE(source.fresh);
@@ -199,12 +199,12 @@ TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
     return name == source.name && stamp == source.stamp;
   };
   clock_.ahead_ms = 10'000;
-  auto again = layout_->look({nullptr, known, {}});
+  auto again = layout_->scan({nullptr, known, {}});
   ASSERT_TRUE(again);
   EXPECT_THAT(again->sightings, IsEmpty());
   EXPECT_FALSE(again->sources.at(0).fresh);
   files_.write(lock("files/a/owner"), "agent: another\n");
-  again = layout_->look({nullptr, known, {}});
+  again = layout_->scan({nullptr, known, {}});
   ASSERT_TRUE(again);
   ASSERT_EQ(again->sightings.size(), 1U);
   EXPECT_EQ(again->sightings[0].lock.owner.agent, "another");
@@ -213,12 +213,12 @@ TEST_F(MkdirLayoutTest, WhatIsKnownIsNotReadAgainUntilItChanges) {
 TEST_F(MkdirLayoutTest, TheUnusualReadingThatIsWantedIsSeenThoughTheLockIsKnown) {
   files_.write("repo/a/b", "x");
   foreign("files/a__b", "x");
-  const std::uint64_t stamp = layout_->look({})->sources.at(0).stamp;
+  const std::uint64_t stamp = layout_->scan({})->sources.at(0).stamp;
   const auto known = [&](const std::string&, std::uint64_t now) { return now == stamp; };
   std::vector<key::Resource> wanted = {resource("a/b")};
-  EXPECT_THAT(layout_->look({&wanted, known, {}})->sightings, IsEmpty());
+  EXPECT_THAT(layout_->scan({&wanted, known, {}})->sightings, IsEmpty());
   wanted = {resource("a__b")};
-  const auto seen = layout_->look({&wanted, known, {}});
+  const auto seen = layout_->scan({&wanted, known, {}});
   ASSERT_EQ(seen->sightings.size(), 1U);
   EXPECT_EQ(seen->sightings[0].lock.claims.size(), 2U);
   EXPECT_THAT(claims_of("a__b"), ElementsAre("a/b", "a__b"));
@@ -232,7 +232,7 @@ TEST_F(MkdirLayoutTest, WhoeverWasKilledBetweenHisTwoStepsHoldsItAsUnknown) {
   files_.folder(lock("files/e/owner"));
   files_.link("/etc/passwd", lock("files/f/owner"));
   files_.write(lock("files/g/owner"), std::string(kOwnerBytesMax + 1, 'x'));
-  const auto seen = layout_->look({});
+  const auto seen = layout_->scan({});
   ASSERT_TRUE(seen);
   ASSERT_EQ(seen->sightings.size(), 7U);
   for (const layout::Sighting& sighting : seen->sightings) {
@@ -247,7 +247,7 @@ TEST_F(MkdirLayoutTest, NamesThatNoResourceHasAreNotedAndBlockNothing) {
   files_.folder(lock("files/ends with "));
   files_.folder(lock("files/\xff\xfe"));
   files_.folder(lock(std::string("files/control\x01")));
-  const auto seen = layout_->look({});
+  const auto seen = layout_->scan({});
   ASSERT_TRUE(seen);
   EXPECT_THAT(seen->sightings, IsEmpty());
   EXPECT_EQ(seen->notes.size(), 4U);
@@ -263,7 +263,7 @@ TEST_F(MkdirLayoutTest, LocksFolderThatIsASymlinkIsAnErrorAndNotFollowed) {
   files_.folder("repo/spec");
   files_.folder("target/files/a");
   files_.link("../../target", "repo/spec/.locks");
-  for (const auto& seen : {layout_->look({}), layout_->look_at("files/a")}) {
+  for (const auto& seen : {layout_->scan({}), layout_->scan_source("files/a")}) {
     ASSERT_FALSE(seen);
     EXPECT_EQ(seen.error().code, Code::kStoreUnavailable);
   }
@@ -278,7 +278,7 @@ TEST_F(MkdirLayoutTest, ANameThatTriesToEscapeIsRefused) {
   for (const char* name : {"files/..", "files/.", "files/", "files", "tasks/../victim", "x/a",
                            "files/a/b", "../spec/victim"}) {
     EXPECT_FALSE(layout_->remove(name, "")) << name;
-    EXPECT_FALSE(layout_->look_at(name)) << name;
+    EXPECT_FALSE(layout_->scan_source(name)) << name;
     EXPECT_FALSE(layout_->publish(lease("a"), name, {})) << name;
   }
   EXPECT_TRUE(fs::exists(files_.at("repo/spec/victim")));
@@ -334,12 +334,12 @@ TEST_F(MkdirLayoutTest, I2_ALockAppearsWholeWithItsThreeLines) {
   ASSERT_TRUE(layout_->prepare(mine, "files/src__a.py"));
   EXPECT_TRUE(*layout_->is_prepared(mine.id, "files/src__a.py"));
   EXPECT_FALSE(*layout_->is_prepared(mine.id, "files/b"));
-  EXPECT_THAT(layout_->look({})->sources, IsEmpty());
+  EXPECT_THAT(layout_->scan({})->sources, IsEmpty());
   EXPECT_EQ(layout_->publish(mine, "files/src__a.py", {}), Published::kDone);
   EXPECT_FALSE(*layout_->is_prepared(mine.id, "files/src__a.py"));
   EXPECT_EQ(owner_of("files/src__a.py"),
             "agent: ann\ntask: T-1\ntimestamp: " + local_time(mine.acquired_wall_ms) + "\n");
-  EXPECT_EQ(layout_->look({})->sightings.at(0).identity,
+  EXPECT_EQ(layout_->scan({})->sightings.at(0).identity,
             layout_->identity(mine, "files/src__a.py"));
   EXPECT_THAT(in_locks(), ElementsAre("files"));
   EXPECT_EQ(layout_->remove("files/src__a.py", layout_->identity(mine, "")), Removed::kDone);
@@ -442,7 +442,7 @@ TEST_F(MkdirLayoutTest, WithoutTheRenameThatNeverReplacesMkdirTakesTheName) {
 TEST_F(MkdirLayoutTest, IgnoredLocksAndUnknownOptions) {
   foreign("files/a", "x");
   use(files_.at("repo/spec"), {files_.at(lock("files/a"))});
-  EXPECT_THAT(layout_->look({})->sightings, IsEmpty());
+  EXPECT_THAT(layout_->scan({})->sightings, IsEmpty());
   layout::LayoutEntry entry = layout_->entry();
   entry.options["colour"] = "red";
   const layout::LayoutContext context{realm_, settings_, env_, clock_};

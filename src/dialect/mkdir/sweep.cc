@@ -56,7 +56,7 @@ Result<std::vector<TaskLock>> Tasks::list() {
       locks.push_back(std::move(lock));
     }
   }
-  LK_ASSIGN(const layout::ScanResult seen, layout_.look({}));
+  LK_ASSIGN(const layout::ScanResult seen, layout_.scan({}));
   for (const layout::Sighting& sighting : seen.sightings) {
     const std::string who = sighting.lock.artefact + '\0' + sighting.identity;
     if (std::ranges::find(ours, who) == ours.end()) locks.push_back(lock_of(sighting.lock));

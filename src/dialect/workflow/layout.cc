@@ -158,7 +158,7 @@ Result<WorkflowLayout::Names> WorkflowLayout::names() const {
   return sorted;
 }
 
-Result<ScanResult> WorkflowLayout::look(const layout::Interest& interest) {
+Result<ScanResult> WorkflowLayout::scan(const layout::Interest& interest) {
   ScanResult seen;
   // These locks are about paths alone: one that cannot be read is in nobody else's way.
   if (interest.wanted != nullptr &&
@@ -181,7 +181,7 @@ Result<ScanResult> WorkflowLayout::look(const layout::Interest& interest) {
   return seen;
 }
 
-Result<ScanResult> WorkflowLayout::look_at(const std::string& source) {
+Result<ScanResult> WorkflowLayout::scan_source(const std::string& source) {
   ScanResult seen;
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   const std::string name = file_name_of(source);

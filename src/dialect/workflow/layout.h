@@ -41,9 +41,9 @@ class WorkflowLayout final : public layout::Layout {
   WorkflowLayout(layout::LayoutEntry entry, const layout::LayoutContext& context)
       : Layout(std::move(entry)), context_(context) {}
 
-  Result<layout::ScanResult> look(const layout::Interest& interest) override;
-  Result<layout::ScanResult> look_at(const std::string& source) override;
-  bool look_after_publishing() const override { return true; }
+  Result<layout::ScanResult> scan(const layout::Interest& interest) override;
+  Result<layout::ScanResult> scan_source(const std::string& source) override;
+  bool scan_after_publishing() const override { return true; }
 
   layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;

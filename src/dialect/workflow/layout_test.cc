@@ -112,7 +112,7 @@ class WorkflowFolder : public testing::Test {
 TEST_F(WorkflowFolder, AFolderThatIsNotThereIsEmpty) {
   for (const char* const gone : {"repo/out/locks", "repo/out"}) {
     fs::remove_all(files_.at(gone));
-    const auto seen = layout().look({});
+    const auto seen = layout().scan({});
     ASSERT_TRUE(seen);
     EXPECT_TRUE(seen->complete);
     EXPECT_TRUE(seen->sources.empty());
@@ -123,7 +123,7 @@ TEST_F(WorkflowFolder, ReadsTheFilesOfOtherTools) {
   write("frontend-developer.lock",
         foreign_text("frontend-developer", R"("src/a.ts","./src//b.ts","src\\c.ts","src/a.ts")",
                      R"(,"directories":["lib","src/x/"],"task_description":"tables","more":1)"));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen) << seen.error().message;
   ASSERT_EQ(seen->sightings.size(), 1U);
   const layout::Sighting& sighting = seen->sightings[0];
@@ -138,7 +138,7 @@ TEST_F(WorkflowFolder, ReadsTheFilesOfOtherTools) {
 
 TEST_F(WorkflowFolder, PatternCharactersAndKeysAreNames) {
   write("a.lock", foreign_text("a", R"("src/*.ts","db:slot")"));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen);
   ASSERT_EQ(seen->sightings.size(), 1U);
   for (const core::Claim& claim : seen->sightings[0].lock.claims) {
@@ -150,7 +150,7 @@ TEST_F(WorkflowFolder, WhatNamesNothingHereIsPassedOverWithANote) {
   write("a.lock", foreign_text("a", R"("../../etc/passwd","/etc/passwd","","src/a.ts")",
                                R"(,"directories":[".."])"));
   write("b.lock", foreign_text("b", R"("/elsewhere")"));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen) << seen.error().message;
   ASSERT_EQ(seen->sightings.size(), 1U);
   EXPECT_THAT(keys(seen->sightings[0]), ElementsAre("src/a.ts"));
@@ -161,7 +161,7 @@ TEST_F(WorkflowFolder, WhatNamesNothingHereIsPassedOverWithANote) {
 TEST_F(WorkflowFolder, AnAbsolutePathInsideAndAFileWrittenAsFolderCount) {
   write("a.lock", foreign_text("a", "\"" + files_.at("repo/src/b.ts") + "\"",
                                R"(,"directories":["src/a.ts/"])"));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_THAT(keys(seen->sightings.at(0)), ElementsAre("src/b.ts", "src/a.ts"));
 }
@@ -169,7 +169,7 @@ TEST_F(WorkflowFolder, AnAbsolutePathInsideAndAFileWrittenAsFolderCount) {
 TEST_F(WorkflowFolder, WhatIsPastItsEndBlocksNobody) {
   write("a.lock", foreign_text("a", "\"src/a.ts\""));
   clock_.wall_ms += kHour + 2000;
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->sightings.empty());
   EXPECT_EQ(seen->sources.size(), 1U);
@@ -182,7 +182,7 @@ TEST_F(WorkflowFolder, OnlyVisibleNamesThatEndInLockAreLocks) {
     write(name, "no json");
   }
   fs::create_directory(locks("folder.lock"));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_TRUE(seen->sources.empty());
   EXPECT_THAT(seen->notes, ElementsAre(HasSubstr("is a folder")));
@@ -190,22 +190,22 @@ TEST_F(WorkflowFolder, OnlyVisibleNamesThatEndInLockAreLocks) {
 
 TEST_F(WorkflowFolder, KnownSourcesAreNotReadAgain) {
   write("a.lock", foreign_text("a", "\"src/a.ts\""));
-  const auto first = layout().look({});
+  const auto first = layout().scan({});
   ASSERT_TRUE(first);
   layout::Interest interest;
   interest.known = [&](const std::string& source, std::uint64_t stamp) {
     return source == "locks/a.lock" && stamp == first->sources[0].stamp;
   };
-  const auto again = layout().look(interest);
+  const auto again = layout().scan(interest);
   EXPECT_EQ(again->sources.size(), 1U);
   EXPECT_TRUE(again->sightings.empty());
   write("a.lock", foreign_text("a", "\"src/other.ts\""));
-  EXPECT_EQ(layout().look(interest)->sightings.size(), 1U);
+  EXPECT_EQ(layout().scan(interest)->sightings.size(), 1U);
 }
 
 TEST_F(WorkflowFolder, I10_WhatCannotBeReadIsNeverNoLock) {
   const auto refused = [&](const std::string& why) {
-    const auto seen = layout().look({});
+    const auto seen = layout().scan({});
     ASSERT_FALSE(seen) << why;
     EXPECT_EQ(seen.error().code, Code::kStoreUnavailable) << why;
     EXPECT_THAT(seen.error().message, HasSubstr(locks("x.lock")));
@@ -234,7 +234,7 @@ TEST_F(WorkflowFolder, I10_WhatCannotBeReadIsNeverNoLock) {
 TEST_F(WorkflowFolder, AnIgnoredFileIsPassedOver) {
   write("x.lock", "nonsense");
   entry_.ignored = {"locks/x.lock"};
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_TRUE(seen);
   EXPECT_THAT(seen->notes, ElementsAre(HasSubstr("is ignored")));
 }
@@ -242,7 +242,7 @@ TEST_F(WorkflowFolder, AnIgnoredFileIsPassedOver) {
 TEST_F(WorkflowFolder, AFolderReplacedByASymlinkIsNotFollowed) {
   files_.folder("elsewhere");
   files_.link(files_.at("elsewhere"), "repo/out/locks");
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().code, Code::kStoreUnavailable);
   EXPECT_FALSE(layout().prepare(lease("a", {"src/a.ts"}), "locks/a.lock"));
@@ -256,7 +256,7 @@ TEST_F(WorkflowFolder, AHalfWrittenFileIsReadAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     write("a.lock", whole);
   });
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   writer.join();
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_EQ(seen->sightings.size(), 1U);
@@ -273,7 +273,7 @@ TEST_F(WorkflowFolder, GoldenOursAppearsWhole) {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   EXPECT_EQ(found.st_mode & 0777, 0666 & ~mask);
-  const auto seen = layout().look_at("locks/frontend-developer.lock");
+  const auto seen = layout().scan_source("locks/frontend-developer.lock");
   ASSERT_TRUE(seen);
   ASSERT_EQ(seen->sightings.size(), 1U);
   EXPECT_EQ(seen->sightings[0].identity, layout().identity(ours, "locks/frontend-developer.lock"));
@@ -285,7 +285,7 @@ TEST_F(WorkflowFolder, BetweenPreparingAndPublishingNobodySeesIt) {
   ASSERT_TRUE(layout.prepare(ours, "locks/a.lock"));
   ASSERT_TRUE(layout.prepare(ours, "locks/a.lock"));  // again, after a crash
   EXPECT_TRUE(*layout.is_prepared(ours.id, "locks/a.lock"));
-  EXPECT_TRUE(layout.look({})->sources.empty());
+  EXPECT_TRUE(layout.scan({})->sources.empty());
   ASSERT_EQ(listed().size(), 1U);
   EXPECT_FALSE(listed()[0].ends_with(".lock"));
   EXPECT_TRUE(listed()[0].starts_with("."));
@@ -358,7 +358,7 @@ TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
     show(ours);
     ours.claims.pop_back();
     ASSERT_TRUE(layout().refresh(ours, artefact));
-    EXPECT_TRUE(layout().look({})->shows(artefact, identity)) << artefact;
+    EXPECT_TRUE(layout().scan({})->shows(artefact, identity)) << artefact;
     // Only a mirror's scope may shrink: it is told by who and when alone.
     EXPECT_EQ(layout().read(file_name_of(artefact)).value()->files.size(), through ? 2U : 1U);
     EXPECT_EQ(*layout().remove(artefact, identity), Removed::kDone);
@@ -367,14 +367,14 @@ TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
 
 TEST_F(WorkflowFolder, NamesWithAHashAreSeenAsAnyOther) {
   write("a#b%.lock", foreign_text("a", "\"src/a.ts\""));
-  const auto seen = layout().look({});
+  const auto seen = layout().scan({});
   ASSERT_EQ(seen->sightings.size(), 1U);
   const std::string artefact = seen->sightings[0].lock.artefact;
   EXPECT_EQ(layout::source_of(artefact), artefact);
   EXPECT_EQ(file_name_of(artefact), "a#b%.lock");
-  EXPECT_EQ(layout().look_at(artefact)->sightings.size(), 1U);
+  EXPECT_EQ(layout().scan_source(artefact)->sightings.size(), 1U);
   entry_.ignored = {"locks/a#b%.lock"};
-  EXPECT_TRUE(layout().look({})->sightings.empty());
+  EXPECT_TRUE(layout().scan({})->sightings.empty());
 }
 
 TEST_F(WorkflowFolder, RenewalLeavesAnothersFileAlone) {
@@ -412,11 +412,11 @@ TEST_F(WorkflowFolder, WhatACrashSetAsideIsClearedOrPutBack) {
   append_be64(hash, hash64(identity));
   const std::string aside = ".a.lock." + to_hex(hash) + ".old";
   fs::rename(locks("a.lock"), locks(aside));
-  ASSERT_TRUE(layout().look({}));
+  ASSERT_TRUE(layout().scan({}));
   EXPECT_TRUE(listed().empty());
   const std::string theirs = foreign_text("b", "\"src/b.ts\"");
   write(aside, theirs);
-  ASSERT_TRUE(layout().look({}));
+  ASSERT_TRUE(layout().scan({}));
   EXPECT_THAT(listed(), ElementsAre("a.lock"));
   EXPECT_EQ(text_of("a.lock"), theirs);
 }

@@ -155,7 +155,7 @@ Result<Standing> Workflow::standing(const std::string& name) {
   } else if (*file) {
     standing.file = std::move(**file);
     standing.expired = standing.file->expired(site_.runtime().clock->now().wall_ms);
-    LK_ASSIGN(const layout::ScanResult seen, layout_.look_at(artefact_of(name)));
+    LK_ASSIGN(const layout::ScanResult seen, layout_.scan_source(artefact_of(name)));
     for (const layout::Sighting& sighting : seen.sightings) {
       for (const core::Claim& claim : sighting.lock.claims) {
         standing.resources.push_back(claim.resource);

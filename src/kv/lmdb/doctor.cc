@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "kv/lmdb/lmdb_txn.h"
-#include "kv/lmdb/settle.h"
+#include "kv/lmdb/prepare.h"
 #include "kv/lmdb/walk.h"
 
 namespace lockkeeper::kv {
@@ -23,8 +23,8 @@ using internal::Place;
 
 constexpr char kRepairHint[] = "lockkeeper doctor --repair";
 
-void add(StoreReport& report, bool broken, std::string what, std::string next = {}) {
-  report.findings.push_back({broken, std::move(what), std::move(next)});
+void add(StoreReport& report, bool broken, std::string what, std::string hint = {}) {
+  report.findings.push_back({broken, std::move(what), std::move(hint)});
 }
 
 void add_error(StoreReport& report, const Error& error) {
@@ -104,7 +104,7 @@ void inspect_data(const Place& place, Gate& gate, bool page_good,
   }
 }
 
-// One repair, alone behind the gate.
+// One repair. Runs alone, behind the gate.
 class Repair {
  public:
   Repair(const Place& place, Gate& gate) : place_(place), gate_(gate) {}
@@ -122,7 +122,7 @@ class Repair {
   RepairReport report_;
   Version newest_ = 0;
   internal::Ledger ledger_;
-  std::optional<EpochRecord> remembered_;  // what the data file says of its last epoch
+  std::optional<EpochRecord> remembered_;  // the last epoch, according to the data file
   std::string suffix_;
 };
 
@@ -142,7 +142,7 @@ Result<RepairReport> Repair::run() {
   const std::string fresh = place_.data_path + ".new";
   if (auto ok = salvage_into(fresh); !ok) return fail(std::move(ok.error()));
   if (ledger_.schema > place_.options.schema_version) {
-    // What a newer binary wrote is not ours to judge.
+    // We cannot judge what a newer binary wrote.
     ::unlink(fresh.c_str());
     return fail(std::move(internal::check_schema(place_, ledger_.schema).error()));
   }
@@ -155,8 +155,8 @@ Result<RepairReport> Repair::run() {
     if (auto ok = put_aside(place_.epochs.main); !ok) return fail(std::move(ok.error()));
   }
   if (auto ok = keep_copy(place_.data_path); !ok) return fail(std::move(ok.error()));
-  // The data file stays where it is until the new one takes its place: after a crash in between the
-  // epoch does not fit it, and the doctor that is called again finds all of its rows (I5).
+  // The data file stays until the new one replaces it. After a crash in between, the epoch does not
+  // fit it, and the next doctor finds all of its rows (I5).
   if (auto ok = place_.epochs.save(record, place_.policy); !ok) return fail(std::move(ok.error()));
   if (::rename(fresh.c_str(), place_.data_path.c_str()) != 0) {
     return fail(errno_error(errno, place_.data_path));
@@ -168,7 +168,7 @@ Result<RepairReport> Repair::run() {
 
 EpochRecord Repair::next(const EpochRecord* last) const {
   const Now now = place_.options.clock->now();
-  // A second more than it is: with nothing else to go by, above what was given in this second.
+  // One second ahead: if nothing else is known, fences must be above those of this second.
   EpochRecord record = internal::next_epoch({.last = last,
                                              .newest = newest_,
                                              .txn_id = 1,  // the one that rebuilt it
@@ -176,7 +176,7 @@ EpochRecord Repair::next(const EpochRecord* last) const {
                                              .mono_ms = now.mono_ms,
                                              .wall_ms = now.wall_ms + 1000});
   if (last == nullptr) {
-    // With the last number unknown, one that no count of boots reaches.
+    // The last number is unknown, so take one that no count of boots reaches.
     record.id = static_cast<std::uint64_t>(std::max<std::int64_t>(1, now.wall_ms / 1000));
     record.durability = place_.options.durability;
   }
@@ -195,12 +195,12 @@ Result<void> Repair::put_aside(const std::string& path) {
   return {};
 }
 
-// A second name for the file, which the new one is about to replace.
+// Gives the file a second name before the new one replaces it.
 Result<void> Repair::keep_copy(const std::string& path) {
   std::string bad = path + suffix_;
   for (int more = 2; ::link(path.c_str(), bad.c_str()) != 0; ++more) {
     if (errno == ENOENT) return {};
-    // Kept by a doctor who did not get to the end of this second.
+    // Kept by an earlier repair in this second that was interrupted.
     if (errno != EEXIST) return fail(errno_error(errno, bad));
     bad = path + suffix_ + "." + std::to_string(more);
   }
@@ -225,7 +225,7 @@ Result<void> Repair::salvage_into(const std::string& path) {
   if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
     return fail((*env)->error(code, "begin"));
   }
-  internal::LmdbTxn rows({.host = internal::private_host(),
+  internal::LmdbTxn rows({.hooks = internal::private_hooks(),
                           .env = env->get(),
                           .txn = txn,
                           .access = Access::kWrite,

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "kv/lmdb/page_view.h"
-#include "kv/lmdb/process.h"
+#include "kv/lmdb/process_id.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
@@ -28,8 +28,8 @@ std::uint64_t load_be64(const char* bytes) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
 }
 
-// LMDB's own order, byte by byte and the shorter first, in half the instructions: searching is
-// comparing, some seven hundred times for one lease taken and given back.
+// LMDB's own order (byte by byte, the shorter first) in half the instructions: to take and release
+// one lease compares about seven hundred keys.
 int compare_keys(const MDB_val* a, const MDB_val* b) {
   const auto* left = static_cast<const char*>(a->mv_data);
   const auto* right = static_cast<const char*>(b->mv_data);
@@ -41,7 +41,7 @@ int compare_keys(const MDB_val* a, const MDB_val* b) {
     if (x != y) return x < y ? -1 : 1;
   }
   if (i < common && common >= 8) {
-    // The tail as the last eight bytes: what they overlap with is equal.
+    // Compare the last eight bytes: those that were compared before are equal.
     const std::uint64_t x = load_be64(left + common - 8);
     const std::uint64_t y = load_be64(right + common - 8);
     if (x != y) return x < y ? -1 : 1;
@@ -76,14 +76,14 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   if (options.sparing) flags |= MDB_NORDAHEAD;
   env->write_map_ = options.write_map && !options.read_only;
   if (env->write_map_) flags |= MDB_WRITEMAP;
-  // Where address space is limited (ulimit -v), less will do: the map grows by itself.
+  // Where address space is limited (ulimit -v), start smaller: the map grows by itself.
   std::uint64_t map_bytes = options.map_bytes;
   for (;; map_bytes /= 16) {
     mdb_env_set_mapsize(env->env_, map_bytes);
     MDB_env* raw = env->env_;
     code = guarded([&] { return mdb_env_open(raw, path.c_str(), flags, options.file_mode); });
     if (code != ENOMEM || map_bytes < (std::uint64_t{64} << 20)) break;
-    // A smaller writable map would cut the file down to it.
+    // A smaller writable map would truncate the file.
     flags &= ~static_cast<unsigned>(MDB_WRITEMAP);
     env->write_map_ = false;
     mdb_env_close(raw);
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   }
   if (code != 0) return fail(env->error(code, "open"));
   mdb_env_get_fd(env->env_, &env->fd_);
-  // LMDB 0.9.24 forgets it for this one; what we execute must not inherit the store.
+  // LMDB 0.9.24 forgets O_CLOEXEC for this one; programs that we start must not inherit the store.
   if (::fcntl(env->fd_, F_SETFD, FD_CLOEXEC) != 0) return fail(errno_error(errno, path));
   MDB_stat stat{};
   mdb_env_stat(env->env_, &stat);
@@ -140,12 +140,12 @@ Result<void> Env::resize(std::uint64_t map_bytes) {
 }
 
 void Env::restore_meta(std::uint64_t failed_txn_id) {
-  if (write_map_) return;  // nothing is written there but by the commit's last step
+  if (write_map_) return;  // only the commit's last step writes there
   char meta[kMetaBodyBytes];
   const auto bad = static_cast<off_t>((failed_txn_id & 1) * page_bytes_ + kPageHeaderBytes);
   const auto good = static_cast<off_t>((~failed_txn_id & 1) * page_bytes_ + kPageHeaderBytes);
   if (::pread(fd_, meta, sizeof meta, good) != static_cast<ssize_t>(sizeof meta)) return;
-  // If the disk takes nothing any more the doctor has to.
+  // If the disk does not accept it, that is left to the doctor.
   (void)!::pwrite(fd_, meta, sizeof meta, bad);
 }
 

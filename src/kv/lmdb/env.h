@@ -1,5 +1,5 @@
-// LMDB's environment, opened without its own locks. A damaged file can make LMDB run into unmapped
-// memory or fail an assertion: calls into it go through guarded().
+// LMDB's environment, opened without LMDB's own locks. A damaged file can make LMDB run into
+// unmapped memory or fail an assertion, so calls into it go through guarded().
 //
 // Thread safety: the gate above excludes writers; the environment itself needs no more.
 #pragma once
@@ -24,10 +24,10 @@ class Env {
     bool read_only = false;
     bool sync = true;  // data before meta; the meta's own sync is left to the caller
     // Writes go through the map instead of the file: for stores that need no order of writing. A
-    // write to a hole on a full disk would fault, so whoever writes reserves blocks first.
+    // write to a hole on a full disk would fault, so a writer reserves blocks first.
     bool write_map = false;
     // Only the pages that are read become resident. For a process that asks one question of a large
-    // store and ends: the neighbours that the kernel maps along would be most of its memory.
+    // store and ends: read-ahead would be most of its memory.
     bool sparing = false;
     std::uint64_t map_bytes = 0;
     unsigned file_mode = 0600;
@@ -50,18 +50,18 @@ class Env {
   // REQUIRES: no transaction of this environment is open.
   Result<void> resize(std::uint64_t map_bytes);
 
-  // After a commit that failed: where LMDB could not write its new meta page it leaves a mixture of
-  // that and the older one. The good one is written in its place. REQUIRES: inside the gate.
+  // After a failed commit. If LMDB could not write its new meta page, it leaves a mixture of that
+  // and the older one; this writes the good one in its place. REQUIRES: inside the gate.
   void restore_meta(std::uint64_t failed_txn_id);
 
-  // After a fault LMDB's own state cannot be trusted: it is never touched again, not even to close.
+  // After a fault LMDB's state cannot be trusted: it is never touched again, not even to close.
   void poison() { poisoned_ = retired_ = true; }
   bool poisoned() const { return poisoned_; }
-  // It must be opened anew before the next transaction, but can be closed.
+  // It must be opened again before the next transaction, but can be closed.
   void retire() { retired_ = true; }
   bool retired() const { return retired_; }
 
-  // A code of LMDB's as an Error; damage poisons.
+  // An LMDB code as an Error. Damage poisons.
   Error error(int code, std::string_view what);
 
  private:
@@ -73,7 +73,7 @@ class Env {
   std::uint64_t page_bytes_ = 0;
   bool write_map_ = false;
   pid_t owner_pid_ = 0;
-  // Set by whoever finds out, read by whoever begins.
+  // Set by the thread that finds out, read by threads that begin a transaction.
   std::atomic<bool> poisoned_ = false;
   std::atomic<bool> retired_ = false;
 };

@@ -145,7 +145,7 @@ std::optional<EpochRecord> EpochFiles::load_main() const {
 
 namespace {
 
-// What can be read of it; nullopt if it is missing or cannot be an epoch file.
+// Its text; nullopt: it is missing or cannot be an epoch file.
 Result<std::optional<EpochRecord>> load_file(const std::string& path) {
   const auto text = read_file(path, kFileBytesMax);
   if (text) return read_epoch(*text);
@@ -167,7 +167,7 @@ Result<EpochFiles::Found> EpochFiles::load() const {
   found.main_good = found.record.has_value();
   if (copy.empty()) return found;
   auto second = load_file(copy);
-  // A copy that cannot be read is no loss while there is the file itself.
+  // A copy that cannot be read does not matter while the main file is there.
   if (!second && !found.main_good) return fail(std::move(second.error()));
   const auto other = second ? *second : std::nullopt;
   if (other && (!found.record || other->revision > found.record->revision)) {

@@ -11,7 +11,7 @@ struct sigaction g_old_bus;
 
 void on_fault(int signal, siginfo_t*, void*) {
   land();
-  // Not ours: as if we were not here. Returning repeats the access under the former action.
+  // Not our fault: act as if we were not here. Returning repeats the access with the old action.
   ::sigaction(signal, signal == SIGSEGV ? &g_old_segv : &g_old_bus, nullptr);
 }
 
@@ -19,7 +19,7 @@ bool install() {
   struct sigaction action{};
   action.sa_sigaction = on_fault;
   // NODEFER: the handler is left by a jump, which does not restore the mask. A sanitizer's wrapper
-  // may mask all the same: hence after_landing().
+  // may still mask the signal, so after_landing() unmasks it.
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   ::sigaction(SIGSEGV, &action, &g_old_segv);
   ::sigaction(SIGBUS, &action, &g_old_bus);

@@ -1,5 +1,5 @@
-// Calls that may touch a damaged or shortened mapping, made safe: a memory fault becomes an error
-// of the call, not the death of the process (I10, F16).
+// Makes calls safe that may touch a damaged or shortened mapping: a memory fault becomes an error
+// of the call and does not kill the process (I10, F16).
 #pragma once
 
 #include <setjmp.h>
@@ -9,17 +9,17 @@ namespace lockkeeper::kv::internal {
 // LMDB's codes are other negative numbers, or errno values.
 inline constexpr int kFaulted = -1;
 
-// The landing place of the calling thread. Trivial: read by a signal handler.
+// Where the calling thread lands after a fault. Trivial, because a signal handler reads it.
 struct Landing {
   sigjmp_buf place;
   bool active;
 };
 Landing& landing();
 
-// For SIGSEGV and SIGBUS, once for the process. A fault elsewhere goes to the former handler.
+// For SIGSEGV and SIGBUS, once per process. A fault elsewhere goes to the former handler.
 void install_fault_handler();
 
-// To be called where LMDB found itself in a state that cannot be: lands if it can.
+// Called where LMDB finds itself in an impossible state: lands if it can.
 void land();
 
 // Lets the thread take the next fault too, whatever mask the handler ran under.

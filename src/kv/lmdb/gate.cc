@@ -18,19 +18,19 @@
 #include "base/random.h"
 #include "kv/lmdb/fault.h"
 #include "kv/lmdb/interrupt.h"
-#include "kv/lmdb/process.h"
+#include "kv/lmdb/process_id.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
 
 // Far behind the file's end: locks need no bytes. The turnstile and the slots are neighbours, so
-// that a writer who finds nobody takes both with one call, and leaves with one.
+// that a writer that finds nobody enters with one call and leaves with one.
 constexpr off_t kSpan = off_t{1} << 32;
 constexpr off_t kTurnstile = off_t{1} << 40;
 constexpr off_t kSlots = kTurnstile + kSpan;
 constexpr off_t kSeatLocks = off_t{1} << 42;
-// A passage lasts some ten microseconds; going to sleep and being woken costs more. So a writer
-// asks again for about that long before it waits in the kernel.
+// A passage lasts about ten microseconds; to sleep and be woken costs more. So a writer tries again
+// for about that long before it waits in the kernel.
 constexpr int kTriesBeforeSleep = 32;
 
 struct flock range(short type, off_t start, off_t length) {
@@ -48,10 +48,10 @@ std::int64_t mono_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// A lock is shared with a forked child's copy of the description, and would then outlive this
-// process's death. So children close their copies at once. Fixed size: a fork handler must not
-// allocate. Descriptions beyond it are closed at exec, like all.
-// 0 stands for none: descriptor 0 is never a gate's, see remember().
+// A forked child's copy of the description shares the lock, which would then outlive this process.
+// So children close their copies at once. The size is fixed, because a fork handler must not
+// allocate; descriptions beyond it are closed at exec, like all. 0 means none: descriptor 0 is
+// never a gate's, see remember().
 std::array<std::atomic<int>, 512> g_descriptions;
 
 void close_in_child() {
@@ -196,8 +196,8 @@ Result<std::unique_ptr<Gate::Seat>> Gate::take_seat() {
   if (fd) seat->fd = std::move(*fd);
   struct stat st{};
   if (!fd || ::fstat(seat->fd.get(), &st) != 0 || st.st_ino != identity_.inode) {
-    // The file was deleted or replaced. A passage of the opened one leads nowhere (it is not
-    // in_place()), but the caller has to get there to find out.
+    // The file was deleted or replaced. A passage of the opened one is useless (not in_place()),
+    // but the caller needs it to find that out.
     const std::string opened = "/proc/self/fd/" + std::to_string(watch_.get());
     seat->fd = Fd(::open(opened.c_str(), (read_only_ ? O_RDONLY : O_RDWR) | O_CLOEXEC));
     if (!seat->fd) return fail(errno_error(errno, path_));
@@ -292,7 +292,7 @@ Result<Gate::Pass> Gate::enter_in_turn(Access access, int patience_ms) {
 Result<void> Gate::lock_for(const Seat& seat, Access access, int patience_ms) {
   const off_t own = static_cast<off_t>(seat.number);
   if (access == Access::kRead) {
-    // Straight in, as long as no writer waits and none is inside.
+    // Enter directly if no writer waits and none is inside.
     struct flock slot = range(F_RDLCK, kSlots + own, 1);
     if (!writer_waits() && ::fcntl(seat.fd.get(), F_OFD_SETLK, &slot) == 0) return {};
     if (auto ok = lock(seat, F_RDLCK, kTurnstile + own, 1, patience_ms); !ok) return ok;
@@ -341,7 +341,8 @@ std::uint64_t Gate::turns() const {
 Result<void> Gate::wait_for(const Seat& seat, short type, off_t start, off_t length,
                             int patience_ms) {
   Interrupt timer(patience_ms);
-  if (!timer.armed()) return fail(Code::kStoreUnavailable, "no timer for waiting at the gate");
+  if (!timer.armed())
+    return fail(Code::kStoreUnavailable, "cannot create a timer to wait at the gate");
   std::uint64_t seen = turns();
   std::int64_t since = mono_ms();
   for (;;) {
@@ -349,7 +350,7 @@ Result<void> Gate::wait_for(const Seat& seat, short type, off_t start, off_t len
     if (::fcntl(seat.fd.get(), F_OFD_SETLKW, &wanted) == 0) return {};
     if (errno != EINTR) return fail(errno_error(errno, path_));
     if (mono_ms() - since < patience_ms) continue;
-    // Somebody came through meanwhile: the store is crowded, not stuck.
+    // Somebody passed meanwhile: the store is crowded, not stuck.
     const std::uint64_t now = turns();
     if (now == seen) return fail(busy(patience_ms));
     seen = now;

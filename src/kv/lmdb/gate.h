@@ -1,21 +1,21 @@
-// The gate: who may be inside the store now. Many readers or one writer, over all processes.
+// The gate decides who may be inside the store: many readers or one writer, across all processes.
 //
-// Locks are open-file-description locks on byte ranges of the file `gate`: the kernel frees them at
-// the holder's death, no process id is compared, so containers may share a store. Two ranges of one
-// byte for each possible slot:
+// It uses open-file-description locks on byte ranges of the file `gate`. The kernel frees them when
+// the holder dies, and no process id is compared, so containers may share a store. Two ranges have
+// one byte for each slot:
 //
 //   turnstile  a writer locks all of it first; a reader passes through its own byte
 //   slots      a writer locks all of it; a reader its own byte, and then leaves the turnstile
 //
-// A writer that waits for the readers inside keeps the turnstile, so no new reader overtakes it:
-// plain shared and exclusive locks let four overlapping readers starve a writer for seconds.
+// A writer that waits for the readers inside keeps the turnstile, so no new reader overtakes it.
+// With plain shared and exclusive locks, four overlapping readers starve a writer for seconds.
 //
-// Each description has a seat: a number of its own, kept by a third range for as long as it is
-// open. The seat chooses the byte in the other two and the row of the table in which its process
-// wrote who it is, so that whoever waits in vain can name the culprit (L7). Beyond kSeats
-// descriptions there is no seat: the gate works the same, but the culprit has no name.
+// Each description has a seat: a number of its own, reserved in a third range while it is open. The
+// seat selects the byte in the other two ranges, and the row in which its process wrote its name.
+// So a process that waits in vain can name the culprit (L7). Beyond kSeats descriptions there are
+// no seats: the gate works as before, but the culprit has no name.
 //
-// Thread safety: all of it. Each passage uses a description of its own.
+// Thread safety: all methods. Each passage uses a description of its own.
 #pragma once
 
 #include <csignal>
@@ -40,8 +40,8 @@ class Gate {
     std::uint32_t number = 0;
   };
 
-  // One passage; its end is the way out. Blocks job-control signals of its thread meanwhile, since
-  // a process stopped inside would stop all others. REQUIRES: ended by the thread that entered.
+  // One passage; its destructor leaves. It blocks job-control signals in its thread, because a
+  // process stopped inside would stop all others. REQUIRES: ended by the thread that entered.
   class Pass {
    public:
     Pass() = default;
@@ -51,12 +51,12 @@ class Gate {
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
-    // Out; nothing if already out, or in a forked child, whose parent is still inside.
+    // Does nothing if already out, or in a forked child, whose parent is still inside.
     void leave();
     explicit operator bool() const { return gate_ != nullptr; }
 
-    // Whether the path still named the opened file, at its full length, when this passage began.
-    // If not, page() must not be touched.
+    // The path still named the opened file, at its full length, when this passage began. If not,
+    // page() must not be touched.
     bool in_place() const { return in_place_; }
 
    private:
@@ -68,7 +68,7 @@ class Gate {
     bool in_place_ = false;
   };
 
-  // Opens the gate's file; not_found if it is missing and `policy` is null, else it is created.
+  // Opens the gate's file. A missing file is created if there is a `policy`, otherwise not_found.
   // `read_only`: only readers can pass, and they have no seat.
   static Result<std::unique_ptr<Gate>> open(const std::string& path, bool read_only,
                                             const FilePolicy* policy);
@@ -76,24 +76,24 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Waits for the way in. store_busy, naming the culprit, if nobody came or went for
-  // `patience_ms`. A passage never starts while another of a conflicting kind lasts. (I1, L7)
+  // Waits until it may enter. store_busy, naming the culprit: nobody came or went for
+  // `patience_ms`. A passage never starts while a conflicting one lasts. (I1, L7)
   Result<Pass> enter(Access access, int patience_ms = kPatienceMs);
   static constexpr int kPatienceMs = 2000;
 
   // The mapped page. REQUIRES: this passage is in_place(), or make_page() succeeded in it.
   GatePage& page() const { return *page_.load(std::memory_order_relaxed); }
-  // Gives the file its full length and maps it; what is new in it is zero. REQUIRES: inside as a
-  // writer, and the path names the opened file.
+  // Gives the file its full length and maps it; new bytes are zero. REQUIRES: inside as a writer,
+  // and the path names the opened file.
   Result<void> make_page();
-  // Whether the path names the opened file, whatever its length.
+  // Does the path name the opened file, whatever its length?
   bool named() const;
 
   bool read_only() const { return read_only_; }
   const std::string& path() const { return path_; }
   Identity identity() const { return identity_; }
 
-  // Who keeps a writer out right now: "pid 17 (python3)"; empty if nobody.
+  // Who keeps a writer out right now: "pid 17 (python3)"; empty: nobody.
   std::string culprit() const;
 
  private:
@@ -120,12 +120,12 @@ class Gate {
   const bool read_only_;
   Identity identity_;
   pid_t owner_pid_ = 0;
-  Fd watch_;  // for questions only: a description never sees its own locks
+  Fd watch_;  // only to query: a description never sees its own locks
 
   std::atomic<GatePage*> page_ = nullptr;  // set once
 
-  // Writers of this process line up here, and one of them asks the kernel: sixteen threads that
-  // asked together made 33 vain system calls for every passage.
+  // Writers of this process line up here, so that only one asks the kernel. Sixteen threads that
+  // asked together made 33 useless system calls for every passage.
   std::timed_mutex writers_;
 
   std::mutex mutex_;

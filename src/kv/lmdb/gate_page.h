@@ -1,6 +1,6 @@
-// The page of the gate's file that every process has mapped: what must be known at the start of
-// each transaction without asking the disk. It is a cache and a witness, never the only copy of
-// anything: it is not synced, and after a boot it is written anew.
+// The page of the gate's file that every process maps: what each transaction must know at its start
+// without asking the disk. It is a cache, never the only copy of anything: it is not synced, and
+// after a boot it is written again.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@
 
 namespace lockkeeper::kv::internal {
 
-// "lkgate" and the layout's number. Another number: the page is written anew under a new epoch.
+// "lkgate" and the format's number. Another number: the page is written again under a new epoch.
 inline constexpr std::uint64_t kGateMagic = 0x6c6b676174650001;
 inline constexpr std::uint32_t kSeats = 1024;
 
-// Who sits there; written by its process alone.
+// Who has this seat; written only by that process.
 struct SeatRow {
   std::atomic<std::uint32_t> pid;  // as its own PID namespace numbers it
   std::uint32_t unused;
@@ -27,16 +27,15 @@ struct GatePage {
   std::atomic<std::uint64_t> version;     // of the last commit; never above the data file's
   std::atomic<std::uint64_t> turns;       // grows with each writer that passes: progress
   std::atomic<std::uint32_t> writer;      // seat of the last writer that got the turnstile
-  // A writer waits for the readers inside: later readers go through the turnstile. A hint that only
-  // fairness depends on; a writer that dies waiting leaves it set until the next one comes.
+  // A writer waits for the readers inside, so later readers go through the turnstile. Only fairness
+  // depends on it. A writer that dies waiting leaves it set until the next one comes.
   std::atomic<std::uint32_t> waiting;
   // The data file as the last commit left it: another time means that somebody else wrote to it. A
-  // file that is written through the map gets its time when the kernel sees a page become dirty:
-  // then this is a time by which all our own writes were done, and only a later one is a
-  // stranger's.
+  // file written through the map gets its time when the kernel sees a page become dirty. Then this
+  // is a time by which all our own writes were done, and only a later time is somebody else's.
   std::atomic<std::uint64_t> data_inode;
   std::atomic<std::uint64_t> data_mtime_ns;
-  // Up to where the data file surely has blocks, if it is written through the map; 0: not known.
+  // How far the data file certainly has blocks, if it is written through the map; 0: unknown.
   std::atomic<std::uint64_t> data_reserved;
   std::uint64_t reserved[503];
   SeatRow seats[kSeats];

@@ -344,7 +344,7 @@ TEST_F(GateTest, L1_ChildOfADeadHolderDoesNotKeepTheGate) {
 }
 
 // A passage of a deleted gate leads nowhere, whether or not a seat is left over from before.
-TEST_F(GateTest, A14_F15_DeletedIsNoticedByWhoeverNeedsASeatOfItsOwn) {
+TEST_F(GateTest, F15_DeletedIsNoticedByWhoeverNeedsASeatOfItsOwn) {
   auto gate = open();
   const auto first = must(gate->enter(Access::kRead));
   EXPECT_TRUE(first.in_place());

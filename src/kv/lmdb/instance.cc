@@ -10,22 +10,22 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "kv/lmdb/process.h"
+#include "kv/lmdb/process_id.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
 
-// Pages that no growing transaction may use up, so that releases work on a full disk (F13).
+// Pages that a growing transaction must leave, so that releases work on a full disk (F13).
 constexpr std::uint64_t kReservePages = 256;
-// The file grows in steps of 1/16 of itself, at least and at most so many pages.
+// The file grows in steps of 1/16 of itself, but at least and at most this many pages.
 constexpr std::uint64_t kStepPagesMin = 256;
 constexpr std::uint64_t kStepPagesMax = 16384;
 
-// What ties a transaction to the gate.
-class GateHost final : public TxnHost {
+// Ties a transaction to the gate.
+class GateHooks final : public CommitHooks {
  public:
-  GateHost(std::shared_ptr<Instance> instance, Gate::Pass pass, Access access,
-           std::uint64_t data_bytes)
+  GateHooks(std::shared_ptr<Instance> instance, Gate::Pass pass, Access access,
+            std::uint64_t data_bytes)
       : instance_(std::move(instance)),
         pass_(std::move(pass)),
         access_(access),
@@ -37,8 +37,8 @@ class GateHost final : public TxnHost {
       instance_->local().lock_shared();
     }
   }
-  ~GateHost() override {
-    // A forked child's copy: the lock is its parent's, and so is the passage.
+  ~GateHooks() override {
+    // A forked child's copy: the lock and the passage belong to its parent.
     if (ours()) leave();
   }
 
@@ -57,7 +57,7 @@ class GateHost final : public TxnHost {
     wrote_ = false;
     leave();
     if (version == 0 || instance_->epoch().durability != Durability::kFull) return {};
-    // Behind the gate: syncs of several processes merge. Until it is done nobody has been told.
+    // Outside the gate, so that syncs of several processes merge. Nobody is told before it is done.
     if (::fdatasync(instance_->env().fd()) == 0) return {};
     const int error = errno;
     instance_->env().retire();
@@ -67,7 +67,7 @@ class GateHost final : public TxnHost {
   }
 
   void ended() override {
-    // What was written through the map has touched the file though it was given up.
+    // Writes through the map have touched the file although the transaction was dropped.
     const bool touched = wrote_ || (access_ == Access::kWrite && instance_->env().write_map());
     if (touched && pass_) instance_->note_data(0);
     leave();
@@ -110,7 +110,7 @@ Result<void> Instance::open_gate() {
   if (::lstat(folder.c_str(), &st) == 0) {
     if (!S_ISDIR(st.st_mode)) {
       return fail(Code::kStoreUnavailable, folder + ": is not a folder",
-                  "the store's folder must be a plain folder, no link");
+                  "the store's folder must be a plain folder, not a symlink");
     }
     if (auto ok = check_filesystem(folder); !ok) return ok;
   } else if (errno != ENOENT && errno != ENOTDIR) {
@@ -122,7 +122,7 @@ Result<void> Instance::open_gate() {
       return absent ? fail(Code::kNotFound, folder + ": no store") : ok;
     }
   }
-  // Nothing at all: only settle() can tell a new store from a deleted one, and it needs the gate.
+  // Nothing at all: only prepare() can tell a new store from a deleted one, and it needs the gate.
   bool nothing = true;
   for (const std::string* path : {&place_.gate_path, &place_.data_path, &place_.epochs.main}) {
     const auto there = is_there(*path);
@@ -150,7 +150,7 @@ Result<void> Instance::open_gate() {
   return {};
 }
 
-// Opening a file to be written through the map sets its length, and with that its time.
+// Opening a file for writing through the map sets its length, and so changes its time.
 void Instance::expect_open(Durability durability) {
   constexpr std::uint64_t kOpenTakesNs = 100'000'000;
   if (durability == Durability::kProcess && !gate_->read_only()) {
@@ -159,11 +159,11 @@ void Instance::expect_open(Durability durability) {
 }
 
 Result<void> Instance::load() {
-  bool settled = false;
-  if (auto ok = load_settled(settled); !ok || settled) return ok;
+  bool prepared = false;
+  if (auto ok = load_prepared(prepared); !ok || prepared) return ok;
   if (gate_->read_only()) {
     return fail(Code::kStoreUnavailable,
-                place_.options.folder + ": cannot be written, and it needs to be before it is read",
+                place_.options.folder + ": cannot be written, but must be before it can be read",
                 "run lockkeeper once where the folder can be written");
   }
   auto pass = gate_->enter(Access::kWrite, place_.options.patience_ms);
@@ -172,7 +172,7 @@ Result<void> Instance::load() {
     return fail(Code::kStoreUnavailable, gate_->path() + ": replaced while it was being opened",
                 "try again");
   }
-  auto made = settle(place_, *gate_);
+  auto made = prepare(place_, *gate_);
   if (!made) return fail(std::move(made.error()));
   epoch_ = made->epoch;
   recreated_ = made->recreated_after_reboot;
@@ -185,17 +185,17 @@ Result<void> Instance::load() {
   return {};
 }
 
-// The usual case, with no write and no sync: everything fits together as the last one left it.
-// `settled` stays false if somebody has to look closer, alone.
-Result<void> Instance::load_settled(bool& settled) {
+// The usual case, without a write or a sync: everything fits together as the last process left it.
+// `prepared` stays false if prepare() must look closer, alone.
+Result<void> Instance::load_prepared(bool& prepared) {
   auto pass = gate_->enter(Access::kRead, place_.options.patience_ms);
   if (!pass) return fail(std::move(pass.error()));
   if (!pass->in_place()) return {};
   const auto record = place_.epochs.load_main();
   const auto facts = facts_of(place_.data_path);
   if (!record || !facts) return {};
-  if (!is_settled(place_, *gate_, *record, *facts)) {
-    // A reader that may not write takes a sound store as it is, unless it must begin anew.
+  if (!is_prepared(place_, *gate_, *record, *facts)) {
+    // A reader that may not write uses a sound store as it is, unless the store must start over.
     const bool old =
         record->durability == Durability::kProcess && record->boot_id != place_.options.boot_id;
     if (!gate_->read_only() || old || record->founding) return {};
@@ -209,11 +209,11 @@ Result<void> Instance::load_settled(bool& settled) {
   }
   epoch_ = *record;
   env_ = std::move(data->env);
-  settled = true;
+  prepared = true;
   return {};
 }
 
-// The data file's length, 0 if the files are not those that were opened. REQUIRES: inside the gate,
+// The data file's length; 0: the files are not those that were opened. REQUIRES: inside the gate,
 // in_place().
 Result<std::uint64_t> Instance::fits() const {
   if (env_->retired()) return 0;
@@ -244,12 +244,12 @@ Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms)
   auto fit = fits();
   if (!fit) return fail(std::move(fit.error()));
   if (*fit == 0) return nullptr;
-  auto host = std::make_unique<GateHost>(shared_from_this(), std::move(*pass), access, *fit);
+  auto hooks = std::make_unique<GateHooks>(shared_from_this(), std::move(*pass), access, *fit);
   MDB_txn* txn = nullptr;
   auto code = begin_lmdb(access, txn);
   if (!code) return fail(std::move(code.error()));
   if (*code == MDB_MAP_RESIZED) {
-    host.reset();
+    hooks.reset();
     if (gate_->read_only()) return nullptr;
     if (auto ok = grow_map(); !ok) return fail(std::move(ok.error()));
     return begin(access, patience_ms);
@@ -257,14 +257,13 @@ Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms)
   if (*code != 0) return fail(env_->error(*code, "begin"));
   const Version version = mdb_txn_id(txn) + epoch_.version_base;
   const Version last = access == Access::kWrite ? version - 1 : version;
-  auto made = std::make_unique<LmdbTxn>(LmdbTxn::Begin{.host = std::move(host),
+  auto made = std::make_unique<LmdbTxn>(LmdbTxn::Begin{.hooks = std::move(hooks),
                                                        .env = env_.get(),
                                                        .txn = txn,
                                                        .access = access,
                                                        .version = version,
                                                        .epoch = epoch_.epoch()});
-  // A version that went back without the file being touched cannot be, except by damage: settle()
-  // finds the words for it.
+  // A version that went back although nobody touched the file means damage; prepare() reports it.
   if (!gate_->read_only() && gate_->page().version.load(std::memory_order_relaxed) > last) {
     return nullptr;
   }
@@ -279,7 +278,7 @@ Result<int> Instance::begin_lmdb(Access access, MDB_txn*& txn) {
     if (auto ok = env_->resize(bytes); !ok) return fail(std::move(ok.error()));
   }
   if (access == Access::kWrite && env_->write_map()) {
-    // On a full disk those who release go on with what is left of the reserve.
+    // On a full disk, releases use what is left of the reserve.
     if (auto ok = reserve(2 * kReservePages); !ok && ok.error().code != Code::kNoSpace) {
       return fail(std::move(ok.error()));
     }
@@ -288,8 +287,8 @@ Result<int> Instance::begin_lmdb(Access access, MDB_txn*& txn) {
   return guarded([&] { return mdb_txn_begin(env_->get(), nullptr, flags, &txn); });
 }
 
-// Another process has let the file outgrow this one's map. LMDB wants no transaction open in this
-// process meanwhile, and only a writer can know that there is none.
+// Another process has grown the file beyond this one's map. LMDB requires that no transaction of
+// this process is open meanwhile, and only a writer can know that.
 Result<void> Instance::grow_map() {
   auto pass = gate_->enter(Access::kWrite, place_.options.patience_ms);
   if (!pass) return fail(std::move(pass.error()));
@@ -301,7 +300,7 @@ Result<void> Instance::grow_map() {
   return env_->resize(bytes);
 }
 
-// Blocks for so many pages behind those in use, before anything is written there through the map.
+// Reserves blocks for this many pages behind those in use, before a write through the map.
 Result<void> Instance::reserve(std::uint64_t pages) {
   std::atomic<std::uint64_t>& reserved = gate_->page().data_reserved;
   const std::uint64_t used = env_->used_pages() * env_->page_bytes();
@@ -327,7 +326,7 @@ Result<void> Instance::extend(std::uint64_t pages) {
   struct stat st{};
   if (::fstat(env_->fd(), &st) != 0) return fail(errno_error(errno, env_->path()));
   const auto bytes = static_cast<off_t>(pages * env_->page_bytes());
-  // Blocks, not only length: what is reserved must be there when the disk is full.
+  // Blocks, not only length: the reserve must be there when the disk is full.
   if (::fallocate(env_->fd(), 0, st.st_size, bytes) == 0) return {};
   if (errno == EOPNOTSUPP && ::ftruncate(env_->fd(), st.st_size + bytes) == 0) return {};
   return fail(errno_error(errno, env_->path()));
@@ -335,8 +334,9 @@ Result<void> Instance::extend(std::uint64_t pages) {
 
 namespace {
 
-// Each write copies its path and may split it; all together no more than the tree and what is new.
-std::uint64_t pages_for(const MDB_stat& rows, const TxnHost::Demand& demand, std::uint64_t page) {
+// Each write copies its path and may split it; together no more than the tree and what is new.
+std::uint64_t pages_for(const MDB_stat& rows, const CommitHooks::Demand& demand,
+                        std::uint64_t page) {
   const std::uint64_t by_writes = demand.writes * (2 * std::uint64_t{rows.ms_depth} + 2);
   const std::uint64_t by_bytes =
       rows.ms_leaf_pages + rows.ms_branch_pages + 3 * demand.put_bytes / page;
@@ -345,17 +345,17 @@ std::uint64_t pages_for(const MDB_stat& rows, const TxnHost::Demand& demand, std
 
 }  // namespace
 
-Result<void> Instance::keep_room(MDB_txn* txn, const TxnHost::Demand& demand) {
+Result<void> Instance::keep_room(MDB_txn* txn, const CommitHooks::Demand& demand) {
   if (!env_->write_map()) return {};
   MDB_stat rows{};
   mdb_stat(txn, kRows, &rows);
-  TxnHost::Demand twice = demand;
+  CommitHooks::Demand twice = demand;
   twice.writes *= 2;
   twice.put_bytes = demand.put_bytes * 2 + env_->page_bytes();
   return reserve(pages_for(rows, twice, env_->page_bytes()) + 64);
 }
 
-Result<void> Instance::make_room(MDB_txn* txn, const TxnHost::Demand& demand,
+Result<void> Instance::make_room(MDB_txn* txn, const CommitHooks::Demand& demand,
                                  std::uint64_t data_bytes) {
   MDB_stat rows{};
   MDB_stat free{};

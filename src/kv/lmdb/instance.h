@@ -1,7 +1,7 @@
-// One opened life of a store: its gate, its environment, its epoch. All stores of a process that
-// name the same folder share one. It never changes; when the files have, another one is opened.
+// One opened life of a store: its gate, its environment, its epoch. All stores of a process with
+// the same folder share one. It never changes; when the files change, another one is opened.
 //
-// Thread safety: all of it.
+// Thread safety: all methods.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 #include "kv/lmdb/gate.h"
 #include "kv/lmdb/lmdb_txn.h"
 #include "kv/lmdb/options.h"
-#include "kv/lmdb/settle.h"
+#include "kv/lmdb/prepare.h"
 
 namespace lockkeeper::kv::internal {
 
@@ -21,8 +21,8 @@ class Instance : public std::enable_shared_from_this<Instance> {
   // As LmdbStore::open().
   static Result<std::shared_ptr<Instance>> open(const LmdbOptions& options);
 
-  // Begins a transaction. A null pointer: the files are not those that were opened, or were touched
-  // by somebody else; open another instance.
+  // Begins a transaction. Null: the files are not those that were opened, or somebody else changed
+  // them; open another instance.
   Result<std::unique_ptr<LmdbTxn>> begin(Access access, int patience_ms);
 
   const EpochRecord& epoch() const { return epoch_; }
@@ -33,11 +33,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
   const Place& place() const { return place_; }
   std::shared_mutex& local() { return local_; }
 
-  // Reserves disk space for a commit; see TxnHost::make_room().
-  Result<void> make_room(MDB_txn* txn, const TxnHost::Demand& demand, std::uint64_t data_bytes);
-  // The same in the middle of a transaction that writes through the map: enough for twice as much.
-  Result<void> keep_room(MDB_txn* txn, const TxnHost::Demand& demand);
-  // Takes note of the data file as the last write left it. REQUIRES: inside the gate as a writer.
+  // Reserves disk space for a commit; see CommitHooks::make_room().
+  Result<void> make_room(MDB_txn* txn, const CommitHooks::Demand& demand, std::uint64_t data_bytes);
+  // The same inside a transaction that writes through the map: enough for twice as much.
+  Result<void> keep_room(MDB_txn* txn, const CommitHooks::Demand& demand);
+  // Records the data file as the last write left it. REQUIRES: inside the gate as a writer.
   void note_data(Version version);
 
  private:
@@ -46,7 +46,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   Result<void> open_gate();
   void expect_open(Durability durability);
   Result<void> load();
-  Result<void> load_settled(bool& settled);
+  Result<void> load_prepared(bool& prepared);
   Result<std::uint64_t> fits() const;
   Result<int> begin_lmdb(Access access, MDB_txn*& txn);
   Result<void> grow_map();
@@ -61,7 +61,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   bool recreated_ = false;
 
   // Exclusive in write transactions and while the map changes, shared in reads. The gate already
-  // excludes threads of one process from each other; this tells the compiler and the sanitizers.
+  // excludes threads of one process from each other; this shows it to the sanitizers.
   std::shared_mutex local_;
 };
 

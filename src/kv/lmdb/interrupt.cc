@@ -8,7 +8,7 @@ namespace {
 
 void do_nothing(int) {}
 
-// Installed once for the process and left there: removing it would race with a late timer.
+// Installed once per process and never removed: removing it would race with a late timer.
 int choose_signal() {
   for (int signal = SIGRTMIN + 3; signal <= SIGRTMAX; ++signal) {
     struct sigaction old{};

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "kv/lmdb/instance.h"
-#include "kv/lmdb/process.h"
+#include "kv/lmdb/process_id.h"
 #include "kv/lmdb/walk.h"
 
 namespace lockkeeper::kv {
@@ -19,7 +19,7 @@ using internal::Instance;
 using internal::process_id;
 using InstancePtr = std::shared_ptr<Instance>;
 
-// How often begin() opens anew when the files change under it, before it gives up.
+// How often begin() opens again when the files change under it, before it gives up.
 constexpr int kReopensMax = 5;
 
 // The instances of this process, by their gate's file.
@@ -33,8 +33,8 @@ Registry& registry() {
   return *only;
 }
 
-// A child starts with none: its parent's instances hold the parent's descriptions. The list is
-// abandoned, not cleared, because clearing would touch them.
+// A forked child starts with an empty list: its parent's instances hold the parent's descriptions.
+// The list is abandoned, not cleared, because clearing would touch them.
 void watch_forks() {
   static const int registered =
       ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Txn>> LmdbStore::begin(Access access) {
       if (!txn) return fail(std::move(txn.error()));
       if (*txn) return std::unique_ptr<Txn>(std::move(*txn));
     }
-    // A store that was there and is no more is lost, never new.
+    // A store that was there and is gone is lost, never new.
     LmdbOptions again = options_;
     again.create = false;
     auto opened = open_instance(again, instance);
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Txn>> LmdbStore::begin(Access access) {
     if (mine.instance == instance) mine.instance = std::move(*opened);
   }
   return fail(Code::kStoreUnavailable, options_.folder + ": the store's files keep changing",
-              "see who writes to them besides lockkeeper");
+              "find out what else writes to them");
 }
 
 Epoch LmdbStore::epoch() const {
@@ -161,8 +161,8 @@ Result<void> LmdbStore::set_durability(Durability durability) {
     return fail(Code::kStoreUnavailable, options_.folder + ": the store has changed", "try again");
   }
   const internal::Env& env = instance->env();
-  // A file that was written through the map is as long as the map, mostly holes: what counts from
-  // now on is its length.
+  // A file written through the map is as long as the map, mostly holes. From now on its length
+  // counts.
   const auto used = static_cast<off_t>(env.used_pages() * env.page_bytes());
   if (env.write_map() && ::ftruncate(env.fd(), used) != 0) {
     return fail(errno_error(errno, env.path()));
@@ -173,7 +173,7 @@ Result<void> LmdbStore::set_durability(Durability durability) {
   ++record.revision;
   const internal::Place& place = instance->place();
   if (auto ok = place.epochs.save(record, place.policy); !ok) return ok;
-  // Everybody, this process included, opens again at the next transaction.
+  // All processes, including this one, open again at the next transaction.
   instance->gate().page().generation.store(record.revision);
   instance->env().retire();
   pass->leave();

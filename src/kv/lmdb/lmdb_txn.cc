@@ -11,16 +11,16 @@ namespace {
 
 Result<void> check_row(std::string_view key, std::size_t key_bytes, std::size_t value_bytes) {
   LK_CHECK(check_lengths(key_bytes, value_bytes));
-  if (key == kLedgerKey) return fail(Code::kInvalidInput, "a key that the store keeps for itself");
+  if (key == kLedgerKey) return fail(Code::kInvalidInput, "this key is reserved by the store");
   return {};
 }
 
-// LMDB refuses longer ones; no row has a key as long, so what is cut off cannot matter.
+// LMDB refuses longer keys. No row's key is that long, so cutting does not matter.
 std::string_view bound(std::string_view key) {
   return key.substr(0, 500);
 }
 
-class PrivateHost final : public TxnHost {
+class PrivateHost final : public CommitHooks {
  public:
   Result<void> make_room(MDB_txn*, const Demand&) override { return {}; }
   Result<void> keep_room(MDB_txn*, const Demand&) override { return {}; }
@@ -31,12 +31,12 @@ class PrivateHost final : public TxnHost {
 
 }  // namespace
 
-std::unique_ptr<TxnHost> private_host() {
+std::unique_ptr<CommitHooks> private_hooks() {
   return std::make_unique<PrivateHost>();
 }
 
 LmdbTxn::LmdbTxn(Begin begin)
-    : host_(std::move(begin.host)),
+    : hooks_(std::move(begin.hooks)),
       env_(begin.env),
       txn_(begin.txn),
       access_(begin.access),
@@ -44,9 +44,9 @@ LmdbTxn::LmdbTxn(Begin begin)
       epoch_(begin.epoch) {}
 
 LmdbTxn::~LmdbTxn() {
-  if (!host_->ours()) return;  // a child's copy: the parent's transaction goes on untouched
+  if (!hooks_->ours()) return;  // a child's copy: the parent's transaction goes on untouched
   end();
-  host_->ended();
+  hooks_->ended();
 }
 
 void LmdbTxn::end() {
@@ -122,8 +122,8 @@ Result<MDB_cursor*> LmdbTxn::cursor(std::string_view key) {
     }
     return inner_[visiting_ - 1];
   }
-  // Halved so that "e" and "f" share one: the newest events, the ledger and the newest of what
-  // stands behind it lie on one page.
+  // Halved so that "e" and "f" share a cursor: the newest events, the ledger and the newest due
+  // rows are on one page.
   const std::size_t first = key.empty() ? 0 : static_cast<unsigned char>(key[0]);
   MDB_cursor*& kept = cursors_[(first + 1) / 2 % kCursors];
   if (kept == nullptr) LK_CHECK(open(kept));
@@ -134,7 +134,7 @@ bool LmdbTxn::in_gap(const Range& range) const {
   return gap_ && range.from >= gap_from_ && (gap_open_ || range.to <= gap_to_);
 }
 
-// `next`: the first row that is not less than the range's beginning; null: there is none.
+// `next`: the first row not less than the range's beginning; null: none.
 void LmdbTxn::note_gap(const Range& range, const MDB_val* next) {
   gap_ = range.from.size() <= kKeyBytesMax;  // a longer one was cut
   gap_open_ = next == nullptr;
@@ -146,7 +146,7 @@ int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_o
   return guarded([&] {
     const int code = mdb_cursor_get(cursor, &key, &value, op);
     if (code != 0) return code;
-    // In a damaged page the key may reach beyond the file: find out here, not in a comparison.
+    // In a damaged page the key may reach beyond the file: fault here, not in a comparison.
     if (key.mv_size == 0 || key.mv_size > kKeyBytesMax + kAppendTailBytes) return MDB_CORRUPTED;
     const auto* bytes = static_cast<const volatile char*>(key.mv_data);
     (void)bytes[0];
@@ -184,7 +184,7 @@ Result<void> LmdbTxn::walk(const Range& range, const Visit& visit, bool forward)
       if (forward && last.data() == nullptr) note_gap(range, &key);
       return {};
     }
-    // Rows out of order mean a damaged page, and might otherwise go round forever.
+    // Rows out of order mean a damaged page, and could make this loop run forever.
     const bool in_order = last.data() == nullptr || (forward ? found > last : found < last);
     if (!in_order) return fail(damaged(found));
     last = found;
@@ -268,13 +268,13 @@ Result<void> LmdbTxn::put_record(std::string_view key, std::string_view value) {
   return {};
 }
 
-// A few small rows always fit; more, or a large one, must be asked for.
+// A few small rows always fit. For more, or for a large one, space must be reserved.
 Result<void> LmdbTxn::keep_room(std::size_t value_bytes) {
   const bool large = value_bytes > env_->page_bytes() / 4;
   if (demand_.writes < writes_checked_ && !large) return {};
-  TxnHost::Demand demand = demand_;
+  CommitHooks::Demand demand = demand_;
   if (large) demand.overflow_pages += value_bytes / env_->page_bytes() + 2;
-  if (auto ok = host_->keep_room(txn_, demand); !ok) {
+  if (auto ok = hooks_->keep_room(txn_, demand); !ok) {
     failed_ = ok.error();
     return ok;
   }
@@ -407,7 +407,7 @@ Result<void> LmdbTxn::put_ledger() {
 Result<CommitResult> LmdbTxn::commit() {
   LOCKKEEPER_ASSERT(!ended_ && visiting_ == 0);
   ended_ = true;
-  if (!host_->ours()) {
+  if (!hooks_->ours()) {
     return fail(Code::kFailed,
                 "a transaction that was begun by another process cannot be committed",
                 "open the store after the fork");
@@ -417,7 +417,7 @@ Result<CommitResult> LmdbTxn::commit() {
   if (access_ == Access::kRead) return CommitResult{Fate::kCommitted, version_};
   if (!wrote_) return CommitResult{Fate::kCommitted, version_ - 1};
   LK_CHECK(put_all());
-  LK_CHECK(host_->make_room(txn_, demand_));
+  LK_CHECK(hooks_->make_room(txn_, demand_));
   return finish();
 }
 
@@ -427,11 +427,11 @@ Result<CommitResult> LmdbTxn::finish() {
   MDB_txn* const txn = std::exchange(txn_, nullptr);
   const int code = guarded([&] { return mdb_txn_commit(txn); });
   if (code == 0) {
-    LK_CHECK(host_->committed(version_));
+    LK_CHECK(hooks_->committed(version_));
     return CommitResult{Fate::kCommitted, version_};
   }
   Error why = error(code, "commit");
-  // Whether the meta page was reached decides: before it nothing has happened.
+  // The meta page decides: if it was not written, nothing has happened.
   bool reached = code == kFaulted;
   if (code != kFaulted) {
     MDB_envinfo info{};
@@ -440,7 +440,7 @@ Result<CommitResult> LmdbTxn::finish() {
     if (!reached) env_->restore_meta(id);
     env_->retire();  // LMDB may refuse everything from now on
   }
-  (void)host_->committed(0);
+  (void)hooks_->committed(0);
   if (reached) why.code = Code::kUnknown;
   return fail(std::move(why));
 }

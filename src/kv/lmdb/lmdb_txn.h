@@ -1,9 +1,8 @@
-// A transaction on LMDB: rows with checksums, the ledger kept in step. See kv/store.h for what it
-// promises. Since writers are alone, only an explicit guard can make a commit conflict.
+// A transaction on LMDB: rows with checksums, and the ledger. See kv/store.h for what it promises.
+// There is one writer at a time, so only an explicit guard can make a commit conflict.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,43 +10,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kv/lmdb/commit_hooks.h"
 #include "kv/lmdb/env.h"
 #include "kv/lmdb/record.h"
 #include "kv/store.h"
 
 namespace lockkeeper::kv::internal {
 
-// What a transaction asks of the one who let it in. All calls come from the transaction's thread.
-class TxnHost {
- public:
-  virtual ~TxnHost() = default;
-
-  // Room on the disk for what is about to be committed, or no_space.
-  struct Demand {
-    std::uint64_t writes = 0;
-    std::uint64_t put_bytes = 0;
-    std::uint64_t erased_bytes = 0;
-    std::uint64_t overflow_pages = 0;
-  };
-  virtual Result<void> make_room(MDB_txn* txn, const Demand& demand) = 0;
-  // The same for what has been written so far, and as much again; asked as the demand doubles.
-  virtual Result<void> keep_room(MDB_txn* txn, const Demand& demand) = 0;
-
-  // The commit has happened (or failed: `version` 0); others may come in when it returns. Success:
-  // it is as durable as promised.
-  virtual Result<void> committed(Version version) = 0;
-
-  // The transaction has ended without a commit.
-  virtual void ended() = 0;
-
-  // Whether this process is the one that began it: a forked child must not touch it.
-  virtual bool ours() const = 0;
-};
-
 class LmdbTxn final : public Txn {
  public:
   struct Begin {
-    std::unique_ptr<TxnHost> host;
+    std::unique_ptr<CommitHooks> hooks;
     Env* env = nullptr;
     MDB_txn* txn = nullptr;  // owned from here on
     Access access = Access::kRead;
@@ -65,24 +38,25 @@ class LmdbTxn final : public Txn {
   Result<void> guard_absent(std::string_view key) override;
   Result<void> guard_empty(const Range& range) override;
   Result<void> guard_unchanged(std::string_view key, Version modified) override;
-  // Writers are alone, so there are no guards to count; and lifetimes are not kept.
+  // With one writer what was read stays true, and there are no guards to count.
   GuardMark guard_mark() const override { return 0; }
   void drop_guards(GuardMark) override {}
+  // Ignores the lifetime: a row stays until it is erased.
   Result<void> put(std::string_view key, std::string_view value, Lifetime lifetime) override;
   Result<void> erase(std::string_view key) override;
   Result<void> append(std::string_view prefix, std::string_view value) override;
   Budget left() const override { return {}; }
   Result<CommitResult> commit() override;
 
-  // The ledger of the first transaction of a new file.
+  // Starts a new file with this ledger.
   void found(const Ledger& ledger) { ledger_ = ledger, first_ = true, wrote_ = true; }
   // Recorded with the commit; for migrations.
   void set_schema(std::uint32_t schema) { schema_ = schema, wrote_ = true; }
-  // Puts a row as it was, versions included; for repair. One that is there already stays unless
-  // this one is newer, or `decisive`.
+  // Puts a row as it was, with its versions; for repair. Replaces a row that is there only if this
+  // one is newer or `decisive`.
   Result<void> restore(std::string_view key, const Record& record, bool decisive);
   std::uint64_t rows_added() const { return rows_delta_; }
-  // store_corrupt if it is missing or damaged.
+  // store_corrupt: it is missing or damaged.
   Result<Ledger> ledger();
 
  private:
@@ -109,14 +83,14 @@ class LmdbTxn final : public Txn {
   Result<CommitResult> finish();
   void end();  // of LMDB's transaction, undone unless committed
 
-  std::unique_ptr<TxnHost> host_;
+  std::unique_ptr<CommitHooks> hooks_;
   Env* const env_;
   MDB_txn* txn_;
   const Access access_;
   const Version version_;
   const Epoch epoch_;
-  // LMDB looks first at the page where the cursor stands, which saves most of a search: so
-  // neighbouring kinds of rows, told by the key's first byte, have a cursor to themselves.
+  // LMDB first looks for a key on the cursor's page, which saves most of a search. So neighbouring
+  // kinds of rows (by the key's first byte) have a cursor of their own.
   static constexpr std::size_t kCursors = 8;
   std::array<MDB_cursor*, kCursors> cursors_{};
   std::vector<MDB_cursor*> inner_;  // one for each scan inside a scan's visit, then kept
@@ -126,25 +100,23 @@ class LmdbTxn final : public Txn {
   std::string gap_from_;
   std::string gap_to_;
   std::size_t visiting_ = 0;
-  std::uint64_t writes_checked_ = 16;  // for so many writes there is room, whatever they touch
+  std::uint64_t writes_checked_ = 16;  // there is room for this many writes, whatever they touch
   bool broken_ = false;                // an explicit guard does not hold
   bool wrote_ = false;
   bool ended_ = false;
   std::optional<Error> failed_;  // a write that failed half-way: the commit must not happen
   std::vector<Append> appends_;
-  // What it erased: the key's hash, and the row's created version, in case it is put again.
+  // Rows that it has erased, by the hash of their keys, and the versions that created them: a row
+  // that is put again is overwritten.
   std::unordered_map<std::uint64_t, Version> erased_;
   Ledger ledger_;
   bool first_ = false;
   std::optional<std::uint32_t> schema_;
-  std::uint64_t rows_delta_ = 0;  // modulo 2^64, as is the digest's
+  std::uint64_t rows_delta_ = 0;  // modulo 2^64, like the digest's
   std::uint64_t digest_delta_ = 0;
-  TxnHost::Demand demand_;
+  CommitHooks::Demand demand_;
   std::string key_;  // scratch: LMDB may move what a caller's view points to
   std::string record_;
 };
-
-// For a file that nobody else can have open: no gate, no bookkeeping.
-std::unique_ptr<TxnHost> private_host();
 
 }  // namespace lockkeeper::kv::internal

@@ -1,4 +1,4 @@
-// What the caller decides about a store on LMDB.
+// The options of a store on LMDB.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 
 namespace lockkeeper::kv {
 
-// kFull: what was committed survives power loss. kProcess: it survives the death of any process;
-// there is no sync, and the store begins anew with each boot.
+// kFull: commits survive power loss. kProcess: commits survive the death of any process; there is
+// no sync, and the store starts empty after each boot.
 enum class Durability { kFull, kProcess };
 
 struct LmdbOptions {
@@ -27,17 +27,17 @@ struct LmdbOptions {
   const Clock* clock = nullptr;  // must outlive the store
 
   std::uint32_t schema_version = 1;
-  // Brings the rows from an older schema to this one, in one transaction, after a copy of the data
-  // file was kept as data.mdb.schema-<from>. Absent: an older store is refused.
+  // Converts the rows of an older schema to this one, in one transaction. A copy of the data file
+  // is kept as data.mdb.schema-<from>. Absent: an older store is refused.
   std::function<Result<void>(std::uint32_t from, Txn& txn)> migrate;
 
-  // kProcess, first open under a new boot: the former rows and the first transaction of the new
-  // store, which commits with it. Absent: the new store is empty.
+  // kProcess, first open after a boot: gets the former rows and the first transaction of the new
+  // store, which is committed afterwards. Absent: the new store is empty.
   std::function<Result<void>(Txn& before, Txn& txn)> on_reboot;
 
   unsigned folder_mode = 0700;
   unsigned file_mode = 0600;
-  std::optional<uid_t> uid;  // who is to own what is created; needs privilege
+  std::optional<uid_t> uid;  // the owner of what is created; needs privilege
   std::optional<gid_t> gid;
 
   std::uint64_t map_bytes = std::uint64_t{1} << 32;  // address space at first; it grows by itself

@@ -42,8 +42,8 @@ bool PageView::parse(std::string_view bytes, std::uint64_t number, std::uint16_t
   given_bytes_ = 0;
   if (bytes.size() < kPageHeaderBytes || at<std::uint64_t>(0) != number) return false;
   flags_ = at<std::uint16_t>(10);
-  // A committed page has its kind and nothing else, but for the mark of a dirty page (0x10), which
-  // LMDB leaves in what it writes.
+  // A committed page has only its kind set, and perhaps the mark of a dirty page (0x10), which LMDB
+  // leaves in what it writes.
   const std::uint16_t kind = flags_ & static_cast<std::uint16_t>(~0x10U);
   if (kind != kBranchPage && kind != kLeafPage) return false;
   if ((kind & kinds) == 0) return false;

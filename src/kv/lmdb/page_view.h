@@ -51,16 +51,16 @@ struct Node {
 
 class PageView {
  public:
-  // False if the header is not that of page `number` of a kind in `kinds`, or its own bounds are
-  // not within the page. `bytes` must outlive the view.
+  // False: the header is not that of page `number` with a kind in `kinds`, or its bounds are
+  // outside the page. `bytes` must outlive the view.
   bool parse(std::string_view bytes, std::uint64_t number, std::uint16_t kinds);
   bool is_leaf() const { return (flags_ & kLeafPage) != 0; }
   std::size_t nodes() const { return nodes_; }
-  // nullopt if any part of it is outside the page, its key is longer than ours are, or its flags
-  // are not ones that we write. Ask once for each. Together they come to two pages at most: room
-  // for one with a damaged length besides those that it covers, not for a thousand that overlap.
+  // nullopt: a part of it is outside the page, its key is longer than ours can be, or we never
+  // write its flags. Ask once for each node. All of them together give at most two pages of bytes:
+  // enough for one node with a damaged length, not for a thousand that overlap.
   std::optional<Node> node(std::size_t index);
-  // Whether those given out so far are more than there is room for: some lie over others.
+  // True: the nodes so far take more bytes than the page has, so some overlap.
   bool overlap() const { return given_bytes_ > bytes_.size() - upper_; }
 
  private:
@@ -87,10 +87,10 @@ struct BigValue {
   std::string buffer;
   std::string_view value;
 };
-// Where it lies, from no more than the first page's header: many nodes may name one value. False if
-// that is no overflow page or the value is longer than `bytes_max`.
+// Finds it, reading only the first page's header, because many nodes may name one value. False:
+// that is not an overflow page, or the value is longer than `bytes_max`.
 bool find_big(const PageFile& file, const Node& node, std::uint64_t bytes_max, BigValue& out);
-// Then the value itself.
+// Then reads the value.
 bool read_big(const PageFile& file, const Node& node, BigValue& out);
 
 }  // namespace lockkeeper::kv::internal

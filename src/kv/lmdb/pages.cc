@@ -36,8 +36,8 @@ TreeMeta tree_at(const char* page, std::size_t offset) {
 }
 
 bool plausible(const TreeMeta& tree, std::uint64_t last_page, std::uint64_t page_bytes) {
-  // A node takes ten bytes or more. A count that is too great would also keep the scan away, which
-  // is for small stores.
+  // A node takes at least ten bytes. Too high a count would also avoid the full check, which is
+  // only for small stores.
   if (tree.leaf_pages <= last_page && tree.entries > tree.leaf_pages * (page_bytes / 10)) {
     return false;
   }
@@ -60,7 +60,7 @@ bool parse_meta(const char* page, std::uint64_t index, Meta& meta) {
   meta.rows = tree_at(page, 88);
   meta.last_page = at<std::uint64_t>(page, 136);
   meta.txn_id = at<std::uint64_t>(page, 144);
-  // 2^48 pages or transactions: no disk and no store reaches that many, a flipped bit does.
+  // No disk and no store reaches 2^48 pages or transactions, but a flipped bit does.
   if (meta.last_page < 1 || meta.last_page >> 48 != 0 || meta.txn_id >> 48 != 0) return false;
   return plausible(meta.free, meta.last_page, meta.page_bytes) &&
          plausible(meta.rows, meta.last_page, meta.page_bytes) && meta.rows.flags == 0;

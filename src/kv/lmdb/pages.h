@@ -1,6 +1,6 @@
-// What LMDB's data file looks like from outside, read with pread: before the file is mapped we must
-// know that it is whole, because LMDB takes an empty file for a new store and runs off the end of a
-// short one. Format of LMDB 0.9: fixed since 2013, version 1.
+// LMDB's data file seen from outside, read with pread. Before the file is mapped we must know that
+// it is whole: LMDB takes an empty file for a new store and runs off the end of a short one. The
+// format is that of LMDB 0.9, version 1, unchanged since 2013.
 #pragma once
 
 #include <sys/stat.h>
@@ -39,11 +39,11 @@ struct DataFacts {
   Meta meta;  // the newer of the two
 };
 
-// store_corrupt, in words: empty, too short, not ours, one of the metas damaged, shorter than the
-// pages in use. Success says nothing about the pages behind the metas.
+// store_corrupt: empty, too short, not ours, one of the metas damaged, or shorter than the pages in
+// use. Success says nothing about the pages behind the metas.
 Result<DataFacts> read_facts(int fd, const std::string& path);
 
-// One meta page alone, for repair; nullopt if it is damaged. `index`: 0 or 1.
+// Both meta pages, damaged or not, for repair.
 struct MetaPages {
   bool good[2] = {false, false};
   Meta meta[2];
@@ -51,7 +51,7 @@ struct MetaPages {
 };
 Result<MetaPages> read_metas(int fd, const std::string& path);
 
-// store_corrupt, with the file and what to do about it.
+// store_corrupt, naming the file and what to do.
 std::unexpected<Error> corrupt(const std::string& path, const std::string& what);
 
 std::uint64_t mtime_ns(const struct stat& st);

@@ -56,7 +56,7 @@ bool read_record(std::string_view key, std::string_view bytes, Record& record) {
 }
 
 std::string write_ledger(const Ledger& ledger) {
-  // Of one size, so that LMDB replaces it in place.
+  // Always of the same size, so that LMDB replaces it in place.
   std::string out;
   out.reserve(kLedgerBytes);
   append_be64(out, ledger.uid);

@@ -1,10 +1,10 @@
-// A row as it lies in the data file:
+// A row as it is stored in the data file:
 //
 //   checksum 8 | created varint | modified - created varint | payload
 //
-// The checksum covers the key and all behind it, so a row that was damaged, or that stands under a
-// key that is not its own, is found when it is read. The sum of all checksums, modulo 2^64, is the
-// digest of the store: it is kept by difference, one subtraction and one addition per write.
+// The checksum covers the key and everything after the checksum. So a read finds a row that is
+// damaged or stored under another row's key. The sum of all checksums, modulo 2^64, is the digest
+// of the store. Each write updates it with one subtraction and one addition.
 //
 // One more row, the ledger, holds what must change in the same commit as the rows: the digest,
 // their number, the schema's version and the data file's uid.
@@ -37,17 +37,17 @@ struct Ledger {
   std::uint64_t rows = 0;  // without the ledger itself
   std::uint64_t digest = 0;
   std::uint32_t schema = 0;
-  // Of the epoch that wrote it: what repair goes by when both epoch files are lost (I3).
+  // Of the epoch that wrote it. Repair uses it when both epoch files are lost (I3).
   std::uint64_t epoch_id = 0;
   std::int64_t fence_offset = 0;
-  Version modified = 0;  // of its row, as read; no part of its value
+  Version modified = 0;  // of its row, as read; not part of its value
 };
 
 std::string write_ledger(const Ledger& ledger);
 bool read_ledger(std::string_view payload, Ledger& ledger);
 
-// Where the ledger lies. Every commit changes it, so it stands behind the newest appended row and
-// shares that row's page. Callers never see it. Version 2^64 - 1 does not exist.
+// The ledger's key. Every commit changes the ledger, so it comes right behind the newest appended
+// row and shares that row's page. Callers never see it. Version 2^64 - 1 does not exist.
 inline constexpr std::string_view kLedgerKey = "e\xff\xff\xff\xff\xff\xff\xff\xffledger";
 
 }  // namespace lockkeeper::kv::internal

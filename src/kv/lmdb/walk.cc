@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kDepthMax = 32;  // LMDB's own
 constexpr std::uint64_t kFirstPage = 2;
-// A row's checksum and two versions go before its value.
+// A row's checksum and two versions come before its value.
 constexpr std::uint64_t kRowBytesMax = kValueBytesMax + 8 + 2 * 10;
-// How much is read of long values that turn out to be nobody's, in sizes of the file.
+// How much may be read of long values that belong to no row, in multiples of the file's size.
 constexpr std::uint64_t kVainReadsMax = 8;
 
 enum class Order { kBytes, kNumbers };
@@ -30,10 +30,10 @@ bool less(Order order, std::string_view a, std::string_view b) {
   return left < right;
 }
 
-// Walks one tree, strictly (the first fault ends it) or leniently (faulty pages are left out).
+// Walks one tree, strictly (the first fault ends it) or leniently (skips faulty pages).
 class TreeWalk {
  public:
-  // `value` is the whole value, also of a big node.
+  // `value` is the whole value, even of a big node.
   using Visit = std::function<Result<void>(std::string_view key, std::string_view value)>;
 
   TreeWalk(const PageFile& file, std::vector<bool>& used, Order order, bool strict)
@@ -128,10 +128,10 @@ Result<void> TreeWalk::branch(PageView& view, const Step& step) {
     if (!node) return bad(step.page, "has a damaged entry");
     nodes.push_back(*node);
   }
-  // What lies below it is then found as cut off, rather than held against the wrong bounds.
+  // What is below is then found as cut off instead of being checked against wrong bounds.
   if (view.overlap()) return bad(step.page, "has entries that overlap");
   std::optional<std::string> last;
-  // Backwards, so that the children come off the stack in order.
+  // Pushed backwards, so that the children come off the stack in order.
   for (std::size_t i = nodes.size(); i-- > 0;) {
     Step child{nodes[i].child, step.depth + 1, step.from, step.to};
     if (i > 0) child.from = std::string(nodes[i].key);  // the first has no key of its own
@@ -146,9 +146,9 @@ Result<void> TreeWalk::branch(PageView& view, const Step& step) {
   return {};
 }
 
-// Each page is claimed before it is read, so that all values together are no longer than the file.
+// Each page is claimed before it is read, so that all values together fit the file's size.
 bool TreeWalk::long_value(const Node& node, BigValue& big) {
-  // A list of free pages is as long as the file needs it.
+  // The list of free pages may be as long as it needs to be.
   const std::uint64_t bytes_max =
       order_ == Order::kBytes ? kRowBytesMax : file_.pages() * file_.page_bytes();
   if (!find_big(file_, node, bytes_max, big) || !claim(big.first_page, big.pages)) return false;
@@ -251,8 +251,8 @@ Result<void> CutOff::page(std::uint64_t number, const std::string& bytes) {
   return {};
 }
 
-// Old copies of a leaf name the same value: it is given once. Which of several keys is its own only
-// its checksum tells, so it is read for each of them, within bounds.
+// Old copies of a leaf name the same value; it is given once. Only the checksum tells which of
+// several keys owns it, so it is read for each of them, within bounds.
 bool CutOff::long_value(const Node& node) {
   if (!find_big(file_, node, kRowBytesMax, big_) || given_[big_.first_page]) return false;
   const std::uint64_t bytes = big_.full_pages * file_.page_bytes();

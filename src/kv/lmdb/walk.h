@@ -1,8 +1,8 @@
-// Reads a data file page by page with pread, trusting nothing: no bit pattern in it makes this run
-// off the end, loop or crash, nor read, hold or give out more than some times the file's size
-// (F16). For verification and for salvage.
+// Reads a data file page by page with pread and trusts nothing in it. No bit pattern makes this run
+// off the end, loop, crash, or use more than a few times the file's size (F16). For verification
+// and for salvage.
 //
-// Thread safety: none needed; the file must not be written meanwhile.
+// The file must not be written meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct Verified {
   Ledger ledger;
 };
 
-// Both trees: every page in its place, keys in order, each page used once, counts as the meta says,
-// every row's checksum good, number and digest as the ledger says. store_corrupt names the first
-// thing that is wrong.
+// Checks both trees: every page in its place, keys in order, each page used once, counts as in the
+// meta, every row's checksum good, number and digest as in the ledger. store_corrupt names the
+// first thing that is wrong.
 Result<Verified> verify_file(int fd, const std::string& path, const DataFacts& facts);
 
-// Calls `keep` for each row with a good checksum: first those in leaf pages that the tree does not
-// reach and the free list does not name (a part of the tree that was cut off; a key may come more
-// than once), then those that the tree reaches, with `live` set. If neither meta page is good there
-// is no tree and no free list: every leaf page counts as cut off, old copies with the rest.
+// Calls `keep` for each row with a good checksum. First come the rows in leaf pages that the tree
+// does not reach and the free list does not name: a part of the tree was cut off, and a key may
+// come more than once. Then come the rows that the tree reaches, with `live` set. If neither meta
+// page is good there is no tree, and every leaf page counts as cut off, including old copies.
 struct Salvaged {
   std::string_view key;
   Record record;

@@ -124,8 +124,8 @@ class FaultyTxn final : public Txn {
     return done;
   }
 
-  // A dead process's transaction is undone, and lets go of whatever excluded others; but not under
-  // the feet of a scan whose visitor made the call that died.
+  // A dead process's transaction is undone and stops excluding others, but not while a scan runs
+  // whose visitor made the call that died.
   bool dead() {
     const bool dead = life_ != store_.life_ || store_.crashed_;
     if (dead && depth_ == 0) inner_.reset();

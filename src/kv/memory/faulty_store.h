@@ -1,10 +1,10 @@
-// A store that misbehaves on order: a decorator that asks before each call what shall happen to it.
+// A store that fails on demand: a decorator that asks before each call what should happen.
 //
-// Every call has a running number and a name, so that a loop "fault at call N, N = 1, 2, 3, … until
-// a run completes without one" visits every place where a process can fail (F1, F7, F14). One
-// simulated process has one FaultyStore; several may stand before one store.
+// Calls are numbered. So a loop "fault at call N, for N = 1, 2, 3, … until a run completes without
+// one" visits every place where a process can fail (F1, F7, F14). Each simulated process has its
+// own FaultyStore; several may wrap one store.
 //
-// Thread safety: as kv::Store; the decision is asked for by one thread at a time.
+// Thread safety: as kv::Store; one thread at a time asks for a decision.
 #pragma once
 
 #include <atomic>
@@ -34,12 +34,12 @@ struct Decision {
     kGoOn,
     kFail,      // answer `error`; nothing happened
     kDie,       // before the call: see on_die
-    kDieAfter,  // the call is done, then the same; its answer is never seen
-    // Of a commit alone:
+    kDieAfter,  // the same after the call; nobody sees its answer
+    // Only for a commit:
     kConflict,     // refused, as by an optimistic store
     kLoseReply,    // applied, answered with `unknown`
     kLoseRequest,  // not applied, answered with `unknown`
-    kArriveLate  // answered with `unknown`, and decided when arrive() is called (optimistic stores)
+    kArriveLate    // answered with `unknown`, decided by arrive() (optimistic stores)
   };
   Kind kind = Kind::kGoOn;
   Error error;
@@ -48,8 +48,8 @@ struct Decision {
 class FaultyStore final : public Store {
  public:
   using Decide = std::function<Decision(const CallInfo&)>;
-  // What dying is. Without one, crash(). One that ends the process does not return; one that stops
-  // it (SIGSTOP) returns when it is continued, and the call goes on as if nothing had been.
+  // How to die; the default is crash(). If it ends the process, it does not return. If it stops the
+  // process (SIGSTOP), it returns when the process continues, and the call goes on normally.
   using OnDie = std::function<void(const CallInfo&)>;
 
   // `inner` must outlive this.
@@ -59,14 +59,14 @@ class FaultyStore final : public Store {
   Budget budget() const override { return inner_.budget(); }
   Epoch epoch() const override { return inner_.epoch(); }
 
-  // The end of this simulated process: every later call, also on open transactions, answers
-  // store_unavailable and reaches nothing. Its transactions are undone at their next call or end.
+  // Ends this simulated process: every later call, even on open transactions, answers
+  // store_unavailable and does nothing. Its transactions are undone at their next call or end.
   void crash();
   bool crashed() const { return crashed_; }
   void revive() { crashed_ = false; }  // its next start; older transactions stay dead
 
-  // Commits that are still on their way, also after a crash of the process that sent them. Each is
-  // decided when it arrives; the oldest is the first. REQUIRES of arrive(): there is one.
+  // Commits that are still on their way, even after their process crashed. arrive() decides the
+  // oldest one. REQUIRES: there is one.
   std::size_t under_way() const { return under_way_.size(); }
   Result<CommitResult> arrive();
   void lose_under_way() { under_way_.clear(); }
@@ -96,18 +96,18 @@ class FaultyStore final : public Store {
   std::atomic<bool> crashed_ = false;
 };
 
-// `decision` for the call of that number, all others go on.
+// `decision` for the call with that number; all others go on.
 FaultyStore::Decide fault_at(std::uint64_t number, Decision decision);
 
-// A plan given to the shipped program from outside: "kill@N" (SIGKILL before the N-th store call),
-// "stop@N" (SIGSTOP), "tstp@N" (Ctrl-Z), or each with "-after", as in "kill-after@N"; N from 1.
+// A fault plan for the real program: "kill@N" (SIGKILL before the N-th store call), "stop@N"
+// (SIGSTOP), "tstp@N" (Ctrl-Z), or each with "-after", as in "kill-after@N"; N from 1.
 struct ProcessFault {
   std::uint64_t number = 0;
   bool after = false;
   int signal = 0;
 };
 
-// invalid_input if the text is no such plan.
+// invalid_input: the text is not such a plan.
 Result<ProcessFault> parse_process_fault(std::string_view text);
 
 // A store in front of `inner` that raises the plan's signal on this process at that call.

@@ -1,11 +1,11 @@
 // The guards of one optimistic transaction: what must still be true when it commits.
 //
-// Two forms suffice, and they are etcd's: a point (this key's row has this modified version, 0 for
-// "no row") and a range (empty, or nothing in it written since the snapshot). A range read with
-// rows in it is a range guard plus one point for each row, because "nothing written since" does not
-// notice a row that was erased.
+// There are two forms, as in etcd: a point (this key's row has this modified version, 0 for "no
+// row") and a range (empty, or nothing in it written since the snapshot). A scan that found rows
+// needs a range guard plus one point for each row, because "nothing written since" does not notice
+// an erased row.
 //
-// Thread safety: none; a part of a transaction.
+// Thread safety: none; part of a transaction.
 #pragma once
 
 #include <compare>
@@ -23,7 +23,7 @@ namespace lockkeeper::kv::internal {
 
 class Guards {
  public:
-  // An equal guard is free: it is counted once.
+  // Equal guards count once.
   void point(std::string_view key, Version modified) { add(Point{std::string(key), modified}); }
   void empty_range(std::string_view from, std::string_view to) {
     add(Span{std::string(from), std::string(to), true});
@@ -33,10 +33,10 @@ class Guards {
   }
 
   std::size_t size() const { return order_.size(); }
-  // Forgets all but the first `size` of them.
+  // Keeps only the first `size` guards.
   void cut(std::size_t size);
 
-  // Whether all hold in the newest state, for a transaction that read at `snapshot`.
+  // Do all hold in the newest state, for a transaction that read at `snapshot`?
   bool hold(const Table& table, Version snapshot) const;
 
  private:

@@ -44,7 +44,7 @@ bool MemoryStore::enter(std::unique_lock<std::mutex>& lock, Access access) {
     if (life != life_) return true;
     return serving_ == ticket && !writing_ && !(write && readers_ > 0);
   });
-  if (life != life_) return false;  // crash() has forgotten all who were inside
+  if (life != life_) return false;  // crash() has forgotten all that were inside
   ++serving_;
   if (write) {
     writing_ = true;

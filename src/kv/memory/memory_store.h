@@ -1,18 +1,19 @@
-// The reference store and the simulator's: everything in this process's memory, in two flavours.
+// The reference store, also used by the simulator: everything in this process's memory, in two
+// flavours.
 //
-// Pessimistic, as lmdb: a write transaction excludes all others from begin() until it is destroyed,
-// readers exclude writers, turns are taken in order of arrival so that neither starves. There is no
-// budget, guarded reads cost nothing, and only an explicit guard that does not hold can make a
-// commit conflict. One thread has at most one transaction open at a time: a second one could wait
-// for ever for the first, which is our bug, and asserted.
+// Pessimistic, like lmdb: a write transaction excludes all others from begin() until it is
+// destroyed, and readers exclude writers. Turns are taken in order of arrival, so neither starves.
+// There is no budget, guarded reads cost nothing, and only an explicit guard can make a commit
+// conflict. A thread may have one transaction open: a second could wait forever for the first,
+// which would be our bug and is asserted.
 //
-// Optimistic, as etcd: any number of transactions, also of one thread. Each reads the state at its
-// begin(). Guards are checked at the commit against the newest state. They are counted there as
-// etcd counts compares: one for each row seen, absent or present, one for each range; equal ones
+// Optimistic, like etcd: any number of transactions, even in one thread. Each reads the state at
+// its begin(). The commit checks the guards against the newest state. It counts them as etcd counts
+// compares: one for each row seen, absent or present, and one for each range; equal ones count
 // once.
 //
-// Its clock stands still until pass() moves it. A row whose lifetime is over stays until vanish()
-// takes it away, as late as the caller likes.
+// The clock stands still until pass() moves it. A row whose lifetime is over stays until vanish()
+// removes it, as late as the caller likes.
 //
 // Thread safety: as kv::Store says.
 #pragma once
@@ -34,14 +35,14 @@ namespace lockkeeper::kv {
 
 enum class Flavour { kPessimistic, kOptimistic };
 
-// What one commit of the optimistic flavour may have, a little below etcd's default of 128.
+// The budget of one optimistic commit, a little below etcd's default of 128.
 inline constexpr std::size_t kOptimisticGuardsMax = 100;
 inline constexpr std::size_t kOptimisticWritesMax = 100;
 
 struct MemoryOptions {
   Flavour flavour = Flavour::kPessimistic;
   Epoch epoch = {.id = 1, .fence_offset = 0, .start_mono_ms = 0};
-  Version start_version = 0;  // the version of the empty store; the first commit has the next
+  Version start_version = 0;  // the version of the empty store; the first commit gets the next
   std::size_t guards_max = kOptimisticGuardsMax;  // of the optimistic flavour
 };
 
@@ -57,26 +58,26 @@ class MemoryStore final : public Store {
   Budget budget() const override;
   Epoch epoch() const override;
 
-  // The end of the store's process: what was committed stays, open transactions are void. Every
-  // call on them, and begin() until reopen(), answers store_unavailable.
+  // Ends the store's process: commits stay, open transactions are void. Every call on them, and
+  // begin() until reopen(), answers store_unavailable.
   void crash();
 
-  // The next start, under a new epoch. REQUIRES: crashed; epoch.id has grown.
+  // Starts again under a new epoch. REQUIRES: crashed; epoch.id has grown.
   void reopen(Epoch epoch);
 
-  // Lifetimes. vanish() takes away what is over and `chosen`, in a version of its own, outside of
-  // all transactions; gives how many. REQUIRES: optimistic.
+  // Lifetimes. vanish() removes the rows that are over and `chosen`, in a version of its own,
+  // outside all transactions, and returns how many. REQUIRES: optimistic.
   void pass(std::int64_t ms);
   std::size_t vanish(const std::function<bool(std::string_view key)>& chosen);
 
-  Version version() const;       // of the newest commit
-  std::size_t versions() const;  // of rows, with those kept only for open transactions; counts them
-  std::size_t open_txns() const;  // not destroyed yet, void ones with them
+  Version version() const;        // of the newest commit
+  std::size_t versions() const;   // of rows, including those kept only for open transactions
+  std::size_t open_txns() const;  // not destroyed yet, including void ones
 
  private:
   friend class MemoryTxn;
 
-  // Waits for this transaction's turn; false if the store crashed meanwhile.
+  // Waits for this transaction's turn. False: the store crashed meanwhile.
   bool enter(std::unique_lock<std::mutex>& lock, Access access);
   void leave(Access access, std::thread::id thread);
 
@@ -98,7 +99,7 @@ class MemoryStore final : public Store {
   std::uint64_t serving_ = 0;
   bool writing_ = false;
   std::size_t readers_ = 0;
-  std::vector<std::thread::id> inside_;  // who has one open or waits for it
+  std::vector<std::thread::id> inside_;  // threads that have one open or wait for it
 };
 
 }  // namespace lockkeeper::kv

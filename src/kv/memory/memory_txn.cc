@@ -56,7 +56,7 @@ Row MemoryTxn::own_row(const Writes::value_type& write) const {
 Result<std::optional<Row>> MemoryTxn::get(std::string_view key, Read read) {
   const std::lock_guard lock(store_.mutex_);
   LK_CHECK(alive());
-  // What it wrote itself cannot change under it: no guard.
+  // Its own writes cannot change under it: no guard.
   if (const auto own = writes_.find(key); own != writes_.end()) {
     if (!own->second.value) return std::nullopt;
     return own_row(*own);
@@ -75,9 +75,9 @@ Result<void> MemoryTxn::scan_back(const Range& range, const Visit& visit) {
   return walk(range, visit, Read::kPeek, false);
 }
 
-// Merges the pinned rows with the overlay. The mutex is not held while visiting: the visitor may
-// read through this transaction, and other threads go on. The position stays valid meanwhile
-// because it stands on a row that this transaction's pin keeps.
+// Merges the pinned rows with the overlay. The mutex is not held during a visit: the visitor may
+// read through this transaction, and other threads go on. The position stays valid, because this
+// transaction's pin keeps its row.
 Result<void> MemoryTxn::walk(const Range& range, const Visit& visit, Read read, bool forward) {
   const bool guarded = guards_reads(read);
   const internal::Table& table = store_.table_;
@@ -221,7 +221,7 @@ Result<void> MemoryTxn::erase(std::string_view key) {
   LK_CHECK(alive());
   auto own = writes_.lower_bound(key);
   if (own == writes_.end() || own->first != key) {
-    // Kept and counted also if there is no such row: somebody may put it before the commit.
+    // Kept and counted even if there is no such row: somebody may put it before the commit.
     LK_CHECK(room_for_write());
     own = writes_.try_emplace(own, std::string(key));
   }
@@ -256,7 +256,7 @@ Result<CommitResult> MemoryTxn::commit() {
   LOCKKEEPER_ASSERT(visiting_ == 0);
   store_.table_.unpin(snapshot_);
   pinned_ = false;
-  // Counted now: a search may have looked at more than it depends on in the end.
+  // Counted now, because a search may read more than the decision depends on.
   const std::size_t max = store_.budget().guards;
   if (access_ == Access::kWrite && guards_.size() > max) {
     return fail(Code::kLimitExceeded,

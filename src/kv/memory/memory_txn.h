@@ -1,5 +1,5 @@
 // A transaction of the memory store: a pinned version to read, an overlay of its own writes, and
-// for the optimistic flavour the guards. See memory_store.h and kv/store.h for what it promises.
+// the guards of the optimistic flavour. See memory_store.h and kv/store.h for what it promises.
 #pragma once
 
 #include <functional>
@@ -51,7 +51,7 @@ class MemoryTxn final : public Txn {
   bool optimistic() const { return store_.flavour_ == Flavour::kOptimistic; }
   bool guards_reads(Read read) const { return read == Read::kGuarded && optimistic(); }
 
-  // store_unavailable if the store crashed since the begin. REQUIRES: the store's mutex is held.
+  // store_unavailable: the store crashed since begin(). REQUIRES: the store's mutex is held.
   Result<void> alive() const;
   Result<void> guard_point(std::string_view key, Version modified);
   Result<void> room_for_write() const;
@@ -70,7 +70,7 @@ class MemoryTxn final : public Txn {
   internal::Guards guards_;
   bool broken_ = false;  // pessimistic: an explicit guard does not hold
   bool ended_ = false;   // commit() was called
-  bool put_ = false;     // or appended: the commit has a version whatever else it finds
+  bool put_ = false;     // or appended: the commit will have a version in any case
   bool pinned_ = true;
   int visiting_ = 0;
   Writes writes_;

@@ -16,7 +16,7 @@ const Entry* entry_at(const Cell& cell, Version at) {
   return entry;
 }
 
-// The same, but an erasure is no row.
+// The same, but an erasure counts as no row.
 const Entry* row_at(const Cell& cell, Version at) {
   const Entry* entry = entry_at(cell, at);
   return entry == nullptr || entry->erased ? nullptr : entry;
@@ -184,7 +184,7 @@ void Table::collect() {
     if (entry == cell.newest.get() && entry->erased) {
       cells_.erase(at);
     } else if (cell.newest->older != nullptr || cell.newest->erased) {
-      tidy_later(at);  // written again meanwhile: its turn comes with the newest version
+      tidy_later(at);  // written again meanwhile: wait for the newest version
     }
   }
 }

@@ -1,11 +1,11 @@
-// Rows with their history: an ordered map from key to a short chain of entries, newest first.
+// Rows with their history: an ordered map from a key to a short chain of entries, newest first.
 //
-// A reader pins the version it reads at. An entry stays as long as a pin may need it, so what a pin
-// sees stays at its address until the pin is dropped: views into keys and values are stable.
+// A reader pins the version it reads at. An entry stays while a pin may need it, so what a pin sees
+// keeps its address until the pin is dropped: views of keys and values are stable.
 //
-// Invariants: entries of a chain have falling versions. A write adds an entry only if a pin can see
-// the one before, so a row written a million times under one long read has two. A cell with more
-// than one entry, or whose newest entry is an erasure, is in the garbage queue exactly once.
+// Invariants: the entries of a chain have falling versions. A write adds an entry only if a pin can
+// see the one before, so a row written a million times during one long read has two. A cell with
+// more than one entry, or whose newest entry is an erasure, is in the garbage queue exactly once.
 //
 // Thread safety: none; the owner locks.
 #pragma once
@@ -30,7 +30,7 @@ struct Entry {
   Version created = 0;
   Version modified = 0;
   bool erased = false;
-  std::int64_t vanishes_ms = kNever;  // may go from then on, on the store's clock
+  std::int64_t vanishes_ms = kNever;  // it may vanish from then on, on the store's clock
   std::string value;
   std::unique_ptr<Entry> older;
 };
@@ -41,7 +41,7 @@ struct Cell {
   Cell& operator=(const Cell&) = delete;
   ~Cell() { drop_older(*newest); }
 
-  // Frees what is behind `entry` one by one: a chain freed by recursion could overflow the stack.
+  // Frees the entries behind `entry` one by one: recursion could overflow the stack.
   static void drop_older(Entry& entry);
 
   std::unique_ptr<Entry> newest = std::make_unique<Entry>();
@@ -76,8 +76,8 @@ class Table {
   Found last(std::string_view from, std::string_view to, Version at) const;
   Found previous(Map::const_iterator before, std::string_view from, Version at) const;
 
-  // Whether a row of [from, to) has been written after `since`. Erasures do not show: that is the
-  // hole which a guard on each row seen closes.
+  // Has a row of [from, to) been written after `since`? Erasures do not show; a guard on each row
+  // seen covers them.
   bool modified_since(std::string_view from, std::string_view to, Version since) const;
 
   // One commit: writes under version() + 1, then advance().

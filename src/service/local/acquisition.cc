@@ -24,7 +24,7 @@ bool is_grant(core::Outcome outcome) {
 }
 
 void take(AcquireResult& result, core::AcquireReply reply) {
-  result.existed_before = reply.stood || reply.outcome == core::Outcome::kRenewed;
+  result.existed_before = reply.existed_before || reply.outcome == core::Outcome::kRenewed;
   result.outcome = reply.outcome;
   result.lease = std::move(reply.lease);
   result.conflicts = std::move(reply.conflicts);
@@ -115,7 +115,7 @@ Result<void> Acquisition::clear_the_way() {
   LK_CHECK(table_.write([](core::Table& table) { return table.maintain(kEndedAtOnce); }));
   if (!mirror_.any()) return {};
   LK_CHECK(table_.write([&](core::Table& table) { return mirror_.apply(table); }));
-  return mirror_.settle_missing();
+  return mirror_.show_missing_again();
 }
 
 // One decision of the table, with the queue if the one part waits.
@@ -124,7 +124,7 @@ Result<void> Acquisition::decide() {
   for (const Part& part : parts_) {
     wanted.insert(wanted.end(), part.request.claims.begin(), part.request.claims.end());
   }
-  LK_CHECK(mirror_.look(wanted, true));
+  LK_CHECK(mirror_.scan(wanted, true));
   if (together()) LK_CHECK(clear_the_way());
   for (int tries = 0;; ++tries) {
     LK_CHECK(decide_once());
@@ -196,7 +196,7 @@ Result<bool> Acquisition::conflicts_changed() {
   LK_ASSIGN(const bool changed, mirror_.verify(conflicts));
   if (!changed) return false;
   LK_CHECK(table_.write([&](core::Table& table) { return mirror_.apply(table); }));
-  LK_CHECK(mirror_.settle_missing());
+  LK_CHECK(mirror_.show_missing_again());
   return true;
 }
 
@@ -226,7 +226,7 @@ Result<bool> Acquisition::publish_all() {
 Result<bool> Acquisition::publish(AcquireResult& result) {
   if (!is_grant(result.outcome)) {
     if (!mirror_.any()) return true;
-    LK_CHECK(mirror_.settle_missing());
+    LK_CHECK(mirror_.show_missing_again());
     LK_CHECK(mirror_.clean());
     return true;
   }
@@ -242,7 +242,7 @@ Result<bool> Acquisition::publish(AcquireResult& result) {
   result.unmirrored = mirror_.unmirrored(result.lease);
   // The lease stands whatever comes of the rest, which whoever comes next tries again.
   if (result.existed_before) static_cast<void>(mirror_.refresh({result.lease}));
-  static_cast<void>(mirror_.settle_missing());
+  static_cast<void>(mirror_.show_missing_again());
   static_cast<void>(mirror_.clean());
   return true;
 }
@@ -255,7 +255,7 @@ Result<void> Acquisition::take_back(const AcquireResult& result, const core::For
                     ", and could not be taken back: " + taken_back.error().message,
                 "see whether you hold it: lockkeeper list");
   }
-  static_cast<void>(mirror_.settle_missing());
+  static_cast<void>(mirror_.show_missing_again());
   static_cast<void>(mirror_.clean());
   return {};
 }

@@ -261,7 +261,7 @@ Result<std::vector<core::Lease>> LocalService::renew(const RenewCall& call, Chan
   }
   std::optional<std::int64_t> ttl_ms;
   if (call.ttl_ms) {
-    LK_ASSIGN(ttl_ms, realm::lease_length(table_.settings(), call.ttl_ms));
+    LK_ASSIGN(ttl_ms, realm::lease_ttl(table_.settings(), call.ttl_ms));
   }
   std::vector<core::Lease> renewed;
   const auto work = [&](core::Table& table) -> Result<bool> {

@@ -58,7 +58,7 @@ Result<core::AcquireRequest> LocalService::request(const AcquireCall& call) cons
     LK_CHECK(realm::check_allowed(table_.settings(), request.owner.agent, claim.resource));
   }
   request.terms = call.terms;
-  LK_ASSIGN(request.terms.ttl_ms, realm::lease_length(table_.settings(), call.ttl_ms));
+  LK_ASSIGN(request.terms.ttl_ms, realm::lease_ttl(table_.settings(), call.ttl_ms));
   request.terms.request_id = call.caller.request_id;
   request.attachment = call.attachment;
   request.under = call.caller.parent.lease;
@@ -250,7 +250,7 @@ Result<AcquireResult> LocalService::adopt_lock(const AdoptCall& call, Change& ch
   LK_CHECK(mirror.open_to_write());
   layout::Layout* const layout = mirror.find(adopted->terms.layout);
   const std::string name = core::foreign_artefact(*adopted);
-  LK_ASSIGN(const layout::ScanResult seen, layout->look_at(layout::source_of(name)));
+  LK_ASSIGN(const layout::ScanResult seen, layout->scan_source(layout::source_of(name)));
   const auto there = std::ranges::find(
       seen.sightings, name, [](const layout::Sighting& one) { return one.lock.artefact; });
   if (there == seen.sightings.end()) {

@@ -115,7 +115,7 @@ Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
   request.claims = call.claims;
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
-  if (mirrored) LK_CHECK(mirror.look(request.claims));
+  if (mirrored) LK_CHECK(mirror.scan(request.claims));
   core::CheckReply reply;
   for (bool verified = false;; verified = true) {
     reply = {};

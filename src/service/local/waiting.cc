@@ -134,10 +134,10 @@ Waiting::WatchPlan Waiting::plan_watch() const {
     if (!conflict.waiting || conflict.alive == core::Alive::kDead) continue;
     if (ahead == nullptr || conflict.holder.created > ahead->holder.created) ahead = &conflict;
   }
-  const bool rings = core::must_look_for_rings(reply_.lease);
-  if (ahead == nullptr || reply_.position <= kNear || rings) {
+  const bool cycles = core::must_look_for_cycles(reply_.lease);
+  if (ahead == nullptr || reply_.position <= kNear || cycles) {
     const std::int64_t again_ms = mirror_.any() ? kLookAtLayoutsMs : kLookAgainMs;
-    const std::int64_t look_ms = rings ? core::kRingLookMs : again_ms;
+    const std::int64_t look_ms = cycles ? core::kCycleLookMs : again_ms;
     return {
         reply_.conflicts, {}, ahead == nullptr ? kProbeFirstMs : kProbeEveryMs, look_ms, look_ms};
   }

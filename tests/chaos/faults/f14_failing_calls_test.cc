@@ -1,7 +1,7 @@
 // F14: the N-th call that could fail with quota, EIO, EROFS, EMFILE, ENOMEM or ENOLCK does, once,
-// a few times or from then on, N = 1, 2, 3, … until the program completes without. Whatever N: an
-// error of the contract, never a signal; an error means that nothing happened, `unknown` that one
-// must ask again (I9); nothing half done (I2, I10); afterwards everything works by itself (L9).
+// a few times or from then on, N = 1, 2, 3, … until the program completes without. For every N: a
+// known error, never a signal. An error means that nothing happened, `unknown` that the caller must
+// ask again (I9). Nothing is half done (I2, I10). Afterwards everything works by itself (L9).
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
-// F29: hostile input at the doors of today: names with .., NUL, control characters, broken UTF-8,
-// 64 KiB; globs made to explode; huge batches; variables and files full of rubbish. An error of the
-// contract or a plain grant, never a signal, never a hang, and the store does not grow (L8).
+// F29: hostile input: names with .., NUL, control characters, broken UTF-8, 64 KiB; globs made to
+// explode; huge batches; variables and files full of rubbish. The answer is a known error or a
+// plain grant, never a signal, never a hang, and the store does not grow (L8).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -41,7 +41,7 @@ class F29Hostile : public testing::Test {
     return stage_.finish(std::move(launch));
   }
 
-  // An error of the contract; what is held is as it was.
+  // A known error; what is held is unchanged.
   void expect_error(Launch launch) {
     const Answer answer = limited(std::move(launch));
     EXPECT_NE(answer.status, 0) << answer.all().substr(0, 500);

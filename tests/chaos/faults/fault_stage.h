@@ -59,8 +59,8 @@ class FaultStage : public Stage {
 // The code in an answer's error, or "".
 std::string code_of(const Answer& answer);
 
-// The error's code belongs to the contract, and its exit status to the code. Fails the test if the
-// process died of a signal or said something else.
+// The error has a known code and the exit status of that code. Fails the test if the process died
+// of a signal or said something else.
 void expect_named(const Answer& answer);
 
 }  // namespace lockkeeper::faults

@@ -1,6 +1,6 @@
-// How leases, waiters, claims and events are written into rows. Each pair of functions writes and
-// reads the same fields in the same order; a first byte names the format, so that a later format
-// can be told apart. Anything that cannot be read back whole is store_corrupt (I10).
+// The values of rows: how leases, waiters, claims and events are encoded. Each pair of functions
+// writes and reads the same fields in the same order. The first byte names the format. A value that
+// cannot be read completely is store_corrupt (I10).
 #pragma once
 
 #include <string>
@@ -18,18 +18,18 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 std::string encode_waiter(const Waiter& waiter);
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created);
 
-// Where an ended lease is still shown.
-std::string encode_shown(const std::vector<std::string>& shown);
-Result<std::vector<std::string>> decode_shown(std::string_view value);
+// The places where an ended lease is still mirrored.
+std::string encode_places(const std::vector<std::string>& places);
+Result<std::vector<std::string>> decode_places(std::string_view value);
 
-// A claim row's value: what is claimed. Its mode and holder are in the key.
+// The value of a claim row: the resource. Its mode and holder are in the key.
 std::string encode_claim(const key::Resource& resource);
 Result<key::Resource> decode_claim(std::string_view value);
 
 // A request id's row.
 struct RememberedRequest {
   std::string request_id;
-  std::uint64_t arguments = 0;  // digest of what was asked
+  std::uint64_t arguments = 0;  // digest of the request
   LeaseId lease;
 };
 std::string encode_request(const RememberedRequest& request);
@@ -50,7 +50,7 @@ struct LostLease {
 std::string encode_lost(const LostLease& lost);
 Result<LostLease> decode_lost(const LeaseId& id, std::string_view value);
 
-// How something ended, or what else happened to it, as the history tells it.
+// How something ended, or what else happened to it, for the history.
 struct EndedBy {
   std::string event;  // released expired broken died …
   std::string cause;
@@ -58,8 +58,8 @@ struct EndedBy {
   Owner by;
 };
 
-// One line of the realm's history. `fence` is absolute, or 0 with `fence_is_version`: then it is
-// the version of the commit that wrote the event plus `fence_offset`.
+// One line of the realm's history. `fence` is absolute, or 0 with `fence_is_version`: then the
+// fence is the version of the commit that wrote the event, plus `fence_offset`.
 struct Event {
   std::uint64_t seq = 0;  // the number of its row (kv::Appended); only when read
   std::string what;       // granted renewed released expired broken orphaned …
@@ -75,32 +75,32 @@ struct Event {
   Owner by;  // who did it, if not the owner
   std::string task;
 
-  // Events are built here and nowhere else. Of a lease: all that it says of itself, and its fence
-  // if it has one yet. `how` may give another reason than the lease's own.
+  // Events are built only here. Of a lease: its own data, and its fence if it has one yet. `how`
+  // may give another reason than the lease's own.
   static Event of(const Lease& lease, std::string what);
   static Event of(const Lease& lease, const EndedBy& how);
-  // Of a lease that this commit grants: its version is the fence.
+  // Of a lease that this commit grants: the commit's version becomes the fence.
   static Event granted(const Lease& lease);
-  // Of a request in the queue, which has no fence; of one that was refused, which has no id either.
+  // Of a request in the queue, which has no fence. Of a refused request, which has no id either.
   static Event of_request(const Lease& request, std::string what, std::string cause = {});
   static Event refused(const Lease& request, std::string cause);
-  // Of a lock that never was in the table.
+  // Of a lock that was never in the table.
   static Event unseen(Owner owner, std::vector<std::string> resources, const EndedBy& how);
   // Of the program itself.
   static Event of_program(std::string what, std::string cause);
 };
-// What a lease claims, as people read it.
+// The resources that a lease claims, as people read them.
 std::vector<std::string> resource_texts(const Lease& lease);
 std::string encode_event(const Event& event);
 Result<Event> decode_event(const kv::Appended& row);
 
-// How many claims, for the quota.
+// A number of claims, for the quota.
 std::string encode_counter(std::size_t claims);
 Result<std::size_t> decode_counter(std::string_view value);
 
-// How much of the history has been counted: for forgetting what is beyond Limits::events_kept.
+// How much of the history has been counted, to find events beyond Limits::events_kept.
 struct HistoryCount {
-  std::uint64_t counted_to = 0;  // the number of the last event that was
+  std::uint64_t counted_to = 0;  // the number of the last event counted
   std::uint64_t events = 0;      // those up to it that are still there
 };
 std::string encode_history_count(const HistoryCount& count);

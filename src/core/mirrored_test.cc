@@ -1,6 +1,6 @@
 // Which artefacts are ours: recorded with the grant, to be removed with the end, never forgotten in
 // between.
-#include "core/shown.h"
+#include "core/mirrored.h"
 
 #include <gmock/gmock.h>
 
@@ -18,14 +18,14 @@ const Owner kBob{"bob", ""};
 
 class ShownLeases : public OnBothFlavours {
  protected:
-  // The lease is shown as these from now on.
+  // These artefacts mirror the lease from now on.
   void show(const Lease& lease, const std::vector<std::string>& artefacts,
             const std::string& identity) {
-    std::vector<Shown> rows;
+    std::vector<MirrorArtefact> rows;
     for (const std::string& artefact : artefacts) {
       rows.push_back({"mkdir-1", artefact, lease.id, identity, true});
     }
-    change([&](Table& table) { return record_shown(table.state(), lease.id, rows); });
+    change([&](Table& table) { return record_mirrored(table.state(), lease.id, rows); });
   }
 
   void change(const std::function<Result<void>(Table&)>& what) {
@@ -36,22 +36,23 @@ class ShownLeases : public OnBothFlavours {
     ASSERT_TRUE(done) << done.error().message;
   }
 
-  std::vector<Shown> read(const std::function<Result<std::vector<Shown>>(State&)>& what) {
-    std::vector<Shown> found;
+  std::vector<MirrorArtefact> read(
+      const std::function<Result<std::vector<MirrorArtefact>>(State&)>& what) {
+    std::vector<MirrorArtefact> found;
     change([&](Table& table) -> Result<void> {
       LK_ASSIGN(found, what(table.state()));
       return {};
     });
     return found;
   }
-  std::vector<Shown> as(const std::string& artefact) {
-    return read([&](State& state) { return shown_as(state, "mkdir-1", artefact); });
+  std::vector<MirrorArtefact> as(const std::string& artefact) {
+    return read([&](State& state) { return mirrored_as(state, "mkdir-1", artefact); });
   }
-  std::vector<Shown> left() {
-    return read([](State& state) { return to_unshow(state, 100); });
+  std::vector<MirrorArtefact> left() {
+    return read([](State& state) { return artefacts_to_remove(state, 100); });
   }
-  void forget(const Shown& shown) {
-    change([&](Table& table) { return forget_shown(table.state(), shown); });
+  void forget(const MirrorArtefact& shown) {
+    change([&](Table& table) { return forget_mirrored(table.state(), {shown}); });
   }
 };
 
@@ -65,11 +66,11 @@ TEST_P(ShownLeases, RecordedWithTheLeaseAndToBeRemovedAfterItsEnd) {
   EXPECT_EQ(as("files/a")[0].identity, "ann 1");
   EXPECT_EQ(as("files/a")[0].lease, lease.id);
   EXPECT_THAT(as("files/"), IsEmpty());
-  EXPECT_THAT(realm_.lease(lease.id).shown, SizeIs(2));
+  EXPECT_THAT(realm_.lease(lease.id).mirrored_at, SizeIs(2));
   EXPECT_THAT(left(), IsEmpty());
   ASSERT_TRUE(realm_.release(kAnn, lease.id));
   EXPECT_FALSE(as("files/a")[0].live);
-  std::vector<Shown> ended = left();
+  std::vector<MirrorArtefact> ended = left();
   ASSERT_THAT(ended, SizeIs(2));
   forget(ended[0]);
   ASSERT_THAT(left(), SizeIs(1));
@@ -104,7 +105,7 @@ TEST_P(ShownLeases, SharedLeasesShareAnArtefactWithTheEndedFirst) {
   show(ann, {"files/a"}, "ann 1");
   show(bob, {"files/a"}, "ann 1");
   ASSERT_TRUE(realm_.release(kBob, bob.id));
-  const std::vector<Shown> rows = as("files/a");
+  const std::vector<MirrorArtefact> rows = as("files/a");
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].lease, bob.id);
   EXPECT_FALSE(rows[0].live);
@@ -117,16 +118,16 @@ TEST_P(ShownLeases, ALeaseThatIsNoLongerShownThereLeavesItToBeRemoved) {
   const Lease lease = realm_.granted(kAnn, {x("a"), x("b")});
   show(lease, {"files/a", "files/b"}, "ann 1");
   change([&](Table& table) {
-    return unshow(table.state(), lease.id, {shown_place("mkdir-1", "files/a")});
+    return unmirror(table.state(), lease.id, {mirror_place("mkdir-1", "files/a")});
   });
   EXPECT_FALSE(as("files/a")[0].live);
   EXPECT_TRUE(as("files/b")[0].live);
-  EXPECT_THAT(realm_.lease(lease.id).shown, ElementsAre(shown_place("mkdir-1", "files/b")));
+  EXPECT_THAT(realm_.lease(lease.id).mirrored_at, ElementsAre(mirror_place("mkdir-1", "files/b")));
   ASSERT_THAT(left(), SizeIs(1));
   EXPECT_EQ(left()[0].identity, "ann 1");
   ASSERT_TRUE(realm_.release(kAnn, lease.id));
   EXPECT_THAT(left(), SizeIs(2)) << "the end must not forget what was to be removed before";
-  for (const Shown& one : left()) forget(one);
+  for (const MirrorArtefact& one : left()) forget(one);
   EXPECT_THAT(left(), IsEmpty());
   realm_.audit();
 }
@@ -135,7 +136,7 @@ TEST_P(ShownLeases, ForgettingWhileItLivesLeavesNothing) {
   const Lease lease = realm_.granted(kAnn, {x("a")});
   show(lease, {"files/a"}, "ann 1");
   forget(as("files/a")[0]);
-  EXPECT_THAT(realm_.lease(lease.id).shown, IsEmpty());
+  EXPECT_THAT(realm_.lease(lease.id).mirrored_at, IsEmpty());
   ASSERT_TRUE(realm_.release(kAnn, lease.id));
   EXPECT_THAT(left(), IsEmpty());
 }
@@ -149,12 +150,12 @@ TEST_P(ShownLeases, NamesLongerThanAKeyAreFoundByNameAndBySource) {
   ASSERT_THAT(as(folder + "a"), SizeIs(1));
   EXPECT_EQ(as(folder + "a")[0].lease, ann.id);
   const auto of_source = [&](const std::string& source) {
-    return read([&](State& state) { return all_shown(state, "mkdir-1", source); });
+    return read([&](State& state) { return all_mirrored(state, "mkdir-1", source); });
   };
   EXPECT_THAT(of_source(""), SizeIs(2));
   EXPECT_THAT(of_source("files/"), IsEmpty());
   bool found = false;
-  for (const Shown& one : of_source(folder + "a")) found |= one.lease == ann.id;
+  for (const MirrorArtefact& one : of_source(folder + "a")) found |= one.lease == ann.id;
   EXPECT_TRUE(found) << "a long source must find itself";
 }
 
@@ -164,7 +165,7 @@ TEST_P(ShownLeases, AtMostSoManyLeasesAtOnce) {
     show(lease, {"files/f" + std::to_string(i)}, "i");
     ASSERT_TRUE(realm_.release(kAnn, lease.id));
   }
-  EXPECT_THAT(read([](State& state) { return to_unshow(state, 3); }), SizeIs(3));
+  EXPECT_THAT(read([](State& state) { return artefacts_to_remove(state, 3); }), SizeIs(3));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A table whose rows were damaged is sound again after mend(), and says what it lost.
-#include "core/mend.h"
+// A table whose rows were damaged is sound again after rebuild(), and says what it lost.
+#include "core/rebuild.h"
 
 #include <gmock/gmock.h>
 
@@ -16,9 +16,9 @@ using testing::SizeIs;
 const Owner kAnn{"ann", "S"};
 const Owner kBob{"bob", ""};
 
-class Mend : public testing::Test {
+class Rebuild : public testing::Test {
  protected:
-  Mend() { realm_.auditing = false; }
+  Rebuild() { realm_.auditing = false; }
 
   Context context() {
     return {realm_.now(), realm_.store().epoch(), 0, &realm_.prober, realm_.limits};
@@ -34,9 +34,9 @@ class Mend : public testing::Test {
     }
     ASSERT_TRUE((*txn)->commit());
   }
-  Mended mended() {
+  RebuildReport rebuilt() {
     auto txn = realm_.store().begin(kv::Access::kWrite);
-    auto done = mend(**txn, context());
+    auto done = rebuild(**txn, context());
     EXPECT_TRUE(done.has_value());
     EXPECT_TRUE((*txn)->commit());
     txn->reset();
@@ -47,48 +47,48 @@ class Mend : public testing::Test {
   Realm realm_{kv::Flavour::kPessimistic};
 };
 
-TEST_F(Mend, I5LeasesKeepTheirFencesWhateverElseIsGone) {
+TEST_F(Rebuild, I5LeasesKeepTheirFencesWhateverElseIsGone) {
   AcquireRequest request = realm_.ask(kAnn, {x("src/"), s("docs/a")});
   request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
   realm_.queued(kBob, {x("docs/")});
   for (const char kind : std::string("xsXSbfgcw")) erase_all(kind);
-  const Mended done = mended();
+  const RebuildReport done = rebuilt();
   EXPECT_EQ(done.leases, 1U);
   EXPECT_EQ(realm_.lease(held.id).fence(), held.fence());
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("src/a")})), Outcome::kHeld);
   EXPECT_EQ(realm_.story().back(), "refused bob src/a [held]");
 }
 
-TEST_F(Mend, TheQueueIsEmptiedAndMayAskAgain) {
+TEST_F(Rebuild, TheQueueIsEmptiedAndMayAskAgain) {
   realm_.granted(kAnn, {x("a")});
   const Lease waiting = realm_.queued(kBob, {x("a")});
-  EXPECT_EQ(mended().waiters_dropped, 1U);
+  EXPECT_EQ(rebuilt().waiters_dropped, 1U);
   const auto reply = realm_.poll(waiting.id);
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().code, Code::kLost);
 }
 
-TEST_F(Mend, I10ALeaseThatCannotBeReadIsNamedByWhatItHeld) {
+TEST_F(Rebuild, I10ALeaseThatCannotBeReadIsNamedByWhatItHeld) {
   const Lease held = realm_.granted(kAnn, {x("a"), x("b")});
   realm_.granted(kBob, {x("c")});
   auto txn = realm_.store().begin(kv::Access::kWrite);
   ASSERT_TRUE((*txn)->put(lease_key(held.id), "garbage"));
   ASSERT_TRUE((*txn)->commit());
   txn->reset();
-  const Mended done = mended();
+  const RebuildReport done = rebuilt();
   EXPECT_EQ(done.leases_damaged, 1U);
   EXPECT_THAT(done.locks_lost, ElementsAre("a", "b"));
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
 }
 
-TEST_F(Mend, RememberedRequestsAreStillForgottenInTime) {
+TEST_F(Rebuild, RememberedRequestsAreStillForgottenInTime) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
   request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
   ASSERT_TRUE(realm_.release(kAnn, held.id));
   erase_all('f');
-  mended();
+  rebuilt();
   // Once to find that its lease has ended, once to forget it.
   for (int i = 0; i < 2; ++i) {
     realm_.pass(realm_.limits.remember_ms + 1);
@@ -97,7 +97,7 @@ TEST_F(Mend, RememberedRequestsAreStillForgottenInTime) {
   for (const auto& [key, value] : realm_.rows()) EXPECT_NE(key[0], 'r');
 }
 
-TEST_F(Mend, WhoLivesIsCarriedIntoTheNewEpochAndTheDeadAreNot) {
+TEST_F(Rebuild, WhoLivesIsCarriedIntoTheNewEpochAndTheDeadAreNot) {
   AcquireRequest living = realm_.ask(kAnn, {x("a")});
   living.attachment = process(7);
   const Lease alive = realm_.granted(living);
@@ -106,7 +106,7 @@ TEST_F(Mend, WhoLivesIsCarriedIntoTheNewEpochAndTheDeadAreNot) {
   const Lease dead = realm_.granted(dying);
   realm_.kill(8);
   realm_.reboot(static_cast<std::int64_t>(realm_.now().mono_ms));
-  mended();
+  rebuilt();
   realm_.maintain();
   EXPECT_TRUE(realm_.holds(alive.id));
   EXPECT_FALSE(realm_.holds(dead.id));

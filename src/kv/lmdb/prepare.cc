@@ -1,4 +1,4 @@
-#include "kv/lmdb/settle.h"
+#include "kv/lmdb/prepare.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,15 +28,15 @@ bool exists(const std::string& path) {
   return identify(path).has_value();
 }
 
-// One run of settle(); all of it happens behind the gate.
-class Settling {
+// One run of prepare(); all of it happens behind the gate.
+class Preparation {
  public:
-  Settling(const Place& place, Gate& gate) : place_(place), gate_(gate) {}
-  Result<Settled> run();
+  Preparation(const Place& place, Gate& gate) : place_(place), gate_(gate) {}
+  Result<Prepared> run();
 
  private:
-  Result<Settled> adopt(EpochRecord record, bool main_good);
-  Result<Settled> found(const EpochRecord* last, const std::string& aside);
+  Result<Prepared> adopt(EpochRecord record, bool main_good);
+  Result<Prepared> found(const EpochRecord* last, const std::string& aside);
   Result<void> make_data(const EpochRecord& record, bool report_reboot);
   Result<void> fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot);
   Result<void> set_aside(const std::string& aside);
@@ -51,7 +51,7 @@ class Settling {
   Version page_version_ = 0;
 };
 
-Result<Settled> Settling::run() {
+Result<Prepared> Preparation::run() {
   if (auto ok = gate_.make_page(); !ok) return fail(std::move(ok.error()));
   const GatePage& page = gate_.page();
   if (page.magic.load() == kGateMagic) {
@@ -73,8 +73,8 @@ Result<Settled> Settling::run() {
     return found(nullptr, "");
   }
   if (!epochs.main_present && !data_there) {
-    // Only the copy outside the folder knows of a store. In the same parent folder it was deleted;
-    // in another one (cloned again) this is a new store whose numbers go on from the old one's.
+    // Only the copy outside the folder knows of a store. In the same parent folder the store was
+    // deleted. In another one (cloned again) this is a new store that continues its numbers.
     const auto parent = identify(parent_of(place_.options.folder));
     if (parent && epochs.record->parent.same_file(*parent)) {
       return lost_state(place_, "the store's files were deleted");
@@ -87,7 +87,7 @@ Result<Settled> Settling::run() {
   return adopt(*epochs.record, epochs.main_good);
 }
 
-Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
+Result<Prepared> Preparation::adopt(EpochRecord record, bool main_good) {
   const bool reboot = record.boot_id != place_.options.boot_id;
   if (reboot && record.durability == Durability::kProcess) return found(&record, aside_name());
   const std::uint64_t own_time = time_namespace();
@@ -139,18 +139,18 @@ Result<Settled> Settling::adopt(EpochRecord record, bool main_good) {
     if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
   }
   if (auto ok = write_page(place_, gate_, record); !ok) return fail(std::move(ok.error()));
-  return Settled{record, false};
+  return Prepared{record, false};
 }
 
-Result<void> Settling::save(EpochRecord& record) {
+Result<void> Preparation::save(EpochRecord& record) {
   record.revision = std::max(record.revision, page_revision_) + 1;
   page_revision_ = record.revision;
   return place_.epochs.save(record, place_.policy);
 }
 
-// A new data file. Written down before it begins, so that a crash on the way is not mistaken for a
-// loss: under `founding` nothing has been granted yet, and it is simply done again.
-Result<Settled> Settling::found(const EpochRecord* last, const std::string& aside) {
+// Creates a new data file. The epoch file says so first, so that a crash on the way is not taken
+// for a loss: under `founding` nothing has been granted yet, and the next open does it again.
+Result<Prepared> Preparation::found(const EpochRecord* last, const std::string& aside) {
   const Now now = place_.options.clock->now();
   Version newest = page_version_;
   if (last != nullptr && exists(place_.data_path)) {
@@ -179,16 +179,16 @@ Result<Settled> Settling::found(const EpochRecord* last, const std::string& asid
   record.aside.clear();
   if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
   if (auto ok = write_page(place_, gate_, record); !ok) return fail(std::move(ok.error()));
-  return Settled{record, !aside.empty()};
+  return Prepared{record, !aside.empty()};
 }
 
-std::string Settling::aside_name() const {
+std::string Preparation::aside_name() const {
   return place_.data_path + ".reboot-" + std::to_string(place_.options.clock->now().wall_ms / 1000);
 }
 
-Result<void> Settling::set_aside(const std::string& aside) {
+Result<void> Preparation::set_aside(const std::string& aside) {
   if (!exists(place_.data_path)) return {};
-  // While founding, a data file beside the one set aside is a new one that was not finished.
+  // While founding, a data file beside the one set aside is an unfinished new one.
   if (aside.empty() || exists(aside)) {
     if (::unlink(place_.data_path.c_str()) != 0) {
       return fail(errno_error(errno, place_.data_path));
@@ -213,7 +213,7 @@ Result<void> Settling::set_aside(const std::string& aside) {
   return {};
 }
 
-Result<void> Settling::make_data(const EpochRecord& record, bool report_reboot) {
+Result<void> Preparation::make_data(const EpochRecord& record, bool report_reboot) {
   const std::string path = place_.data_path + ".new";
   ::unlink(path.c_str());
   {
@@ -229,7 +229,7 @@ Result<void> Settling::make_data(const EpochRecord& record, bool report_reboot) 
   if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
     return fail((*env)->error(code, "begin"));
   }
-  LmdbTxn first({.host = private_host(),
+  LmdbTxn first({.hooks = private_hooks(),
                  .env = env->get(),
                  .txn = txn,
                  .access = Access::kWrite,
@@ -246,9 +246,9 @@ Result<void> Settling::make_data(const EpochRecord& record, bool report_reboot) 
   return sync_folder(place_.options.folder);
 }
 
-// Lets the caller carry over what is left to say about the rows of the last boot. What it says is
-// best effort: without sync the file may not have survived, and then there is nothing to tell.
-Result<void> Settling::fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot) {
+// Lets the caller carry over what should be remembered of the last boot. This is best effort:
+// without sync the file may not have survived.
+Result<void> Preparation::fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot) {
   if (!report_reboot || !place_.options.on_reboot || record.aside.empty()) return {};
   const Fd fd(::open(record.aside.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd) return {};
@@ -261,7 +261,7 @@ Result<void> Settling::fill(LmdbTxn& txn, const EpochRecord& record, bool report
   if (!env) return {};
   MDB_txn* before = nullptr;
   if (mdb_txn_begin((*env)->get(), nullptr, MDB_RDONLY, &before) != 0) return {};
-  LmdbTxn reader({.host = private_host(),
+  LmdbTxn reader({.hooks = private_hooks(),
                   .env = env->get(),
                   .txn = before,
                   .access = Access::kRead,
@@ -269,8 +269,8 @@ Result<void> Settling::fill(LmdbTxn& txn, const EpochRecord& record, bool report
   return place_.options.on_reboot(reader, txn);
 }
 
-// Returns whether the data file was changed.
-Result<bool> Settling::migrate(const EpochRecord& record, const DataFacts& facts) {
+// True: the data file was changed.
+Result<bool> Preparation::migrate(const EpochRecord& record, const DataFacts& facts) {
   auto data = open_data(place_, record, facts, false);
   if (!data) return fail(std::move(data.error()));
   const std::uint32_t stored = data->ledger.schema;
@@ -284,7 +284,7 @@ Result<bool> Settling::migrate(const EpochRecord& record, const DataFacts& facts
   if (const int code = mdb_txn_begin(env.get(), nullptr, 0, &txn); code != 0) {
     return fail(env.error(code, "begin"));
   }
-  LmdbTxn change({.host = private_host(),
+  LmdbTxn change({.hooks = private_hooks(),
                   .env = &env,
                   .txn = txn,
                   .access = Access::kWrite,
@@ -346,7 +346,7 @@ Result<DataFacts> facts_of(const std::string& path) {
 Result<void> check_newest(const Place& place, const EpochRecord& epoch, const DataFacts& facts,
                           const Ledger& ledger) {
   const Version version = facts.meta.txn_id + epoch.version_base;
-  // Until the first commit of an epoch the newest one is an earlier epoch's, with its own numbers.
+  // Until the first commit of an epoch, the newest commit belongs to an earlier one.
   if (version == epoch.version_start || ledger.modified == version) return {};
   return corrupt(place.data_path, "the newest commit is " + std::to_string(ledger.modified) +
                                       " where the meta page says " + std::to_string(version));
@@ -368,8 +368,8 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   const std::uint64_t used = (facts.meta.last_page + 1) * facts.meta.page_bytes;
   const bool write_map = epoch.durability == Durability::kProcess && !read_only;
   std::uint64_t map_bytes = place.options.map_bytes;
-  // A file that is written through the map is as long as the map: begin small. One that is there
-  // already must never be cut down to a smaller map.
+  // A file written through the map is as long as the map, so start small. An existing file must
+  // never be truncated to a smaller map.
   if (write_map) map_bytes = std::min(map_bytes, kWriteMapBytes);
   while (map_bytes < used * 2 || (write_map && map_bytes < facts.file_bytes)) map_bytes *= 2;
   auto env = Env::open(place.data_path, {.read_only = read_only,
@@ -387,7 +387,7 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   MDB_txn* txn = nullptr;
   const int code = guarded([&] { return mdb_txn_begin((*env)->get(), nullptr, MDB_RDONLY, &txn); });
   if (code != 0) return fail((*env)->error(code, "begin"));
-  LmdbTxn look({.host = private_host(), .env = env->get(), .txn = txn, .access = Access::kRead});
+  LmdbTxn look({.hooks = private_hooks(), .env = env->get(), .txn = txn, .access = Access::kRead});
   auto ledger = look.ledger();
   if (!ledger) return fail(std::move(ledger.error()));
   if (ledger->uid != epoch.uid) {
@@ -414,7 +414,7 @@ void note_mapped_write(GatePage& page, std::uint64_t ahead_ns) {
   }
 }
 
-bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts) {
+bool is_prepared(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts) {
   const GatePage& page = gate.page();
   const std::uint64_t own_time = time_namespace();
   return page.magic.load() == kGateMagic && page.boot.load() == place.boot &&
@@ -426,8 +426,8 @@ bool is_settled(const Place& place, Gate& gate, const EpochRecord& epoch, const 
          page.version.load() <= facts.meta.txn_id + epoch.version_base;
 }
 
-Result<Settled> settle(const Place& place, Gate& gate) {
-  return Settling(place, gate).run();
+Result<Prepared> prepare(const Place& place, Gate& gate) {
+  return Preparation(place, gate).run();
 }
 
 }  // namespace lockkeeper::kv::internal

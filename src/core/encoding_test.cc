@@ -1,4 +1,4 @@
-#include "core/record.h"
+#include "core/encoding.h"
 
 #include <gtest/gtest.h>
 

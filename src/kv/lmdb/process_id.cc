@@ -1,4 +1,4 @@
-#include "kv/lmdb/process.h"
+#include "kv/lmdb/process_id.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "core/record.h"
+#include "core/encoding.h"
 
 #include "base/bytes.h"
 
@@ -6,7 +6,7 @@ namespace lockkeeper::core {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kLayoutFormat = 2;  // one that a dialect or a layout has to do with
+constexpr std::uint64_t kLayoutFormat = 2;  // of a lease that concerns a dialect or a layout
 
 std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
@@ -25,7 +25,7 @@ Owner read_owner(RecordReader& in) {
   return owner;
 }
 
-// Empty for none; of another length it was not written by us.
+// Empty: none. With any other length we did not write it.
 Result<LeaseId> read_id(RecordReader& in) {
   const std::string_view bytes = in.text();
   if (!bytes.empty() && bytes.size() != IdBytes::kMax) return damaged("lease id");
@@ -136,7 +136,7 @@ Result<Lease> read_lease(RecordReader& in) {
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
-  const bool plain = !lease.foreign && lease.terms.layout.empty() && lease.shown.empty() &&
+  const bool plain = !lease.foreign && lease.terms.layout.empty() && lease.mirrored_at.empty() &&
                      lease.terms.agent_type.empty();
   RecordWriter out;
   out.number(plain ? kFormat : kLayoutFormat);
@@ -145,7 +145,7 @@ std::string encode_lease(const Lease& lease) {
   out.number(lease.foreign ? 1 : 0);
   out.text(lease.terms.layout);
   out.text(lease.terms.artefact);
-  write_texts(out, lease.shown);
+  write_texts(out, lease.mirrored_at);
   out.text(lease.terms.agent_type);
   return out.take();
 }
@@ -159,7 +159,7 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
     lease.foreign = in.number() != 0;
     lease.terms.layout = in.text();
     lease.terms.artefact = in.text();
-    lease.shown = read_texts(in);
+    lease.mirrored_at = read_texts(in);
     lease.terms.agent_type = in.text();
   }
   if (!in.at_end()) return damaged("lease");
@@ -204,17 +204,17 @@ Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Vers
   return waiter;
 }
 
-std::string encode_shown(const std::vector<std::string>& shown) {
+std::string encode_places(const std::vector<std::string>& places) {
   RecordWriter out;
-  write_texts(out, shown);
+  write_texts(out, places);
   return out.take();
 }
 
-Result<std::vector<std::string>> decode_shown(std::string_view value) {
+Result<std::vector<std::string>> decode_places(std::string_view value) {
   RecordReader in(value);
-  std::vector<std::string> shown = read_texts(in);
+  std::vector<std::string> places = read_texts(in);
   if (!in.at_end()) return damaged("list of artefacts");
-  return shown;
+  return places;
 }
 
 std::string encode_claim(const key::Resource& resource) {
