@@ -13,6 +13,7 @@
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
 #include "crew/places.h"
+#include "crew/record/whole_number.h"
 #include "crew/report/report_parts.h"
 #include "crew/roster.h"
 #include "crew/verdict.h"
@@ -358,8 +359,8 @@ class Foreman::Impl {
     } else if (said == "started") {
       Attempt& attempt = agent.attempts.back();
       attempt.lease = message.value("lease", "");
-      attempt.fence = message.value("fence", std::uint64_t{0});
-      attempt.started_ms = message.value("started_ms", now());
+      attempt.fence = whole_number_or<std::uint64_t>(message, "fence", 0);
+      attempt.started_ms = whole_number_or(message, "started_ms", now());
       worker.command_started(attempt.started_ms);
       const std::string again =
           agent.attempts.size() > 1 ? ", attempt " + std::to_string(agent.attempts.size()) : "";

@@ -44,9 +44,9 @@ Result<void> take_line(const Json& json, Told& told) {
   RunRecord& record = told.record;
   if (json.contains("run")) {
     const Json& run = json.at("run");
-    record.ended_ms = run.at("ended_ms").get<std::int64_t>();
-    record.resumed = run.at("resumed").get<std::size_t>();
-    record.jobs = run.at("jobs").get<std::size_t>();
+    record.ended_ms = whole_number<std::int64_t>(run.at("ended_ms"));
+    record.resumed = whole_number<std::size_t>(run.at("resumed"));
+    record.jobs = whole_number<std::size_t>(run.at("jobs"));
     record.problems = run.at("problems").get<std::vector<std::string>>();
     return {};
   }

@@ -95,6 +95,15 @@ TEST_F(JournalTest, ABrokenLineIsNamed) {
   EXPECT_THAT(told.error().hint, HasSubstr("--restart"));
 }
 
+TEST_F(JournalTest, ANumberThatDoesNotFitIsNamed) {
+  begin();
+  append(R"({"run":{"ended_ms":9223372036854775808,"resumed":-1,"jobs":1.5,"problems":[]}})"
+         "\n");
+  const auto read = Journal::read(folder_);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("not a whole number in range"));
+}
+
 TEST_F(JournalTest, NoHeadIsNoRun) {
   EXPECT_EQ(Journal::read(folder_).error().code, Code::kNotFound);
   append("");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "crew/record/record_json.h"
+#include "crew/record/whole_number.h"
 #include "host/file_ops.h"
 #include "host/spawn.h"
 
@@ -112,9 +113,10 @@ Result<bool> Worker::read_mark(const Folder& attempt) {
   if (!text) return false;
   const Json mark = Json::parse(*text, nullptr, false);
   if (!mark.is_object()) return true;
-  found_ = host::ProcessId{mark.value("pid_namespace", std::uint64_t{0}), mark.value("pid", 0),
-                           mark.value("start_ticks", std::uint64_t{0})};
-  marked_ms_ = mark.value("started_ms", std::int64_t{0});
+  found_ = host::ProcessId{whole_number_or<std::uint64_t>(mark, "pid_namespace", 0),
+                           whole_number_or<pid_t>(mark, "pid", 0),
+                           whole_number_or<std::uint64_t>(mark, "start_ticks", 0)};
+  marked_ms_ = whole_number_or<std::int64_t>(mark, "started_ms", 0);
   return true;
 }
 

@@ -94,5 +94,22 @@ TEST_F(WorkerTest, HowAnAttemptThatWasFoundAgainEnded) {
   }
 }
 
+// An agent can write there, too: a number that does not fit is none, and stops nobody.
+TEST_F(WorkerTest, AMarkWithNumbersThatDoNotFit) {
+  Worker before(record_, agents_);
+  ASSERT_TRUE(before.prepare(orders()));
+  for (const char* const mark : {R"({"pid":"one","started_ms":[]})", R"({"pid":-1.5})",
+                                 R"({"pid":4294967297,"started_ms":9223372036854775808})"}) {
+    std::ofstream(file("1/started")) << mark;
+    Worker worker(record_, agents_);
+    EXPECT_FALSE(*worker.find_again(5)) << mark;
+    EXPECT_EQ(worker.since_ms(), 5) << mark;
+    const auto attempt = worker.finish();
+    ASSERT_TRUE(attempt && *attempt) << mark;
+    EXPECT_EQ((*attempt)->ending, Ending::kDied) << mark;
+    EXPECT_EQ((*attempt)->started_ms, 0) << mark;
+  }
+}
+
 }  // namespace
 }  // namespace lockkeeper::crew
