@@ -80,7 +80,7 @@ Json finding_json(const Finding& finding) {
   return json;
 }
 
-Json report_json(const FileReport& report) {
+Json findings_json(const FileReport& report) {
   const Validated& result = report.result;
   Json json;
   json["file"] = report.file;

@@ -20,7 +20,7 @@ std::string broken() {
 }  // namespace
 
 TEST(FindingsReport, Json) {
-  const Json json = report_json(report_of("p.yaml", broken()));
+  const Json json = findings_json(report_of("p.yaml", broken()));
   EXPECT_EQ(json["file"], "p.yaml");
   EXPECT_EQ(json["kind"], "work-packages");
   EXPECT_EQ(json["valid"], false);
@@ -40,7 +40,7 @@ TEST(FindingsReport, Json) {
 
 TEST(FindingsReport, WarningsAloneAreValid) {
   const Json json =
-      report_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:docs']"}})));
+      findings_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:docs']"}})));
   EXPECT_EQ(json["valid"], true);
   EXPECT_EQ(json["warnings"], 1);
 }

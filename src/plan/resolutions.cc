@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "plan/agent_words.h"
+#include "plan/agent_names.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -131,7 +131,7 @@ Result<Resolution> Editor::reassign() {
 }
 
 std::string Editor::short_name(std::size_t scope, std::size_t against) const {
-  return telling_name(scopes_[scope].agent, scopes_[against].agent);
+  return distinct_name(scopes_[scope].agent, scopes_[against].agent);
 }
 
 void Editor::note_divided(const key::Resource& folder) {
@@ -281,7 +281,7 @@ Result<std::optional<Resolution>> Editor::separate(const key::Resource& shared) 
   for (const std::size_t i : sharers) {
     const std::size_t against = i == 0 ? sharers.back() : 0;
     const auto own =
-        key::parse(with_word(shared.text(), short_name(i, against)), rules_, key::Syntax::kLiteral);
+        key::parse(with_infix(shared.text(), short_name(i, against)), rules_, key::Syntax::kLiteral);
     erase(scopes_[i].resources, shared);
     if (!own) return std::nullopt;
     for (const Scope& scope : scopes_) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "plan/agent_words.h"
+#include "plan/agent_names.h"
 #include "plan/plan_testing.h"
 
 namespace lockkeeper::plan {
@@ -192,15 +192,15 @@ TEST(Resolutions, SeparateFilesAreNotAnothers) {
 }
 
 TEST(AgentWords, TellAgentsApart) {
-  EXPECT_EQ(telling_name("frontend-developer", "backend-developer"), "frontend");
-  EXPECT_EQ(telling_name("dev-1", "dev-2"), "dev-1");
-  EXPECT_EQ(telling_name("same", "same"), "same");
-  EXPECT_EQ(telling_name("../..", "x"), "agent");
-  EXPECT_EQ(telling_name("a/b c", "x"), "a-b-c");
-  EXPECT_EQ(with_word("src/Button.tsx", "front"), "src/Button.front.tsx");
-  EXPECT_EQ(with_word("a.test.ts", "front"), "a.front.test.ts");
-  EXPECT_EQ(with_word("src.d/Makefile", "front"), "src.d/Makefile.front");
-  EXPECT_EQ(with_word(".env", "front"), ".env.front");
+  EXPECT_EQ(distinct_name("frontend-developer", "backend-developer"), "frontend");
+  EXPECT_EQ(distinct_name("dev-1", "dev-2"), "dev-1");
+  EXPECT_EQ(distinct_name("same", "same"), "same");
+  EXPECT_EQ(distinct_name("../..", "x"), "agent");
+  EXPECT_EQ(distinct_name("a/b c", "x"), "a-b-c");
+  EXPECT_EQ(with_infix("src/Button.tsx", "front"), "src/Button.front.tsx");
+  EXPECT_EQ(with_infix("a.test.ts", "front"), "a.front.test.ts");
+  EXPECT_EQ(with_infix("src.d/Makefile", "front"), "src.d/Makefile.front");
+  EXPECT_EQ(with_infix(".env", "front"), ".env.front");
 }
 
 // --- what is proposed does not overlap

@@ -8,9 +8,9 @@ namespace lockkeeper::plan {
 
 // The words of `agent` that `other` has not: "frontend" of frontend-developer against
 // backend-developer; the whole name where no word tells them apart. Harmless as a file's name.
-std::string telling_name(std::string_view agent, std::string_view other);
+std::string distinct_name(std::string_view agent, std::string_view other);
 
 // "src/Button.tsx" with "frontend": "src/Button.frontend.tsx"; ".env": ".env.frontend".
-std::string with_word(const std::string& path, const std::string& word);
+std::string with_infix(const std::string& path, const std::string& word);
 
 }  // namespace lockkeeper::plan
