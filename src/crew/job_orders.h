@@ -1,4 +1,4 @@
-// What a plan says of a job, as orders for its keeper.
+// What a plan says of a job, as orders for its supervisor.
 #pragma once
 
 #include <string>

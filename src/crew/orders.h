@@ -1,4 +1,4 @@
-// What the keeper of one attempt is told, and how it and the foreman talk while both live.
+// What the supervisor of one attempt is told, and how it and the foreman talk while both live.
 //
 // The orders go through a file, so that nothing of them stands in a process's title; the talk
 // through a socket whose end tells either side that the other is gone.
@@ -18,11 +18,11 @@ namespace lockkeeper::crew {
 
 // In an attempt's folder, OUTPUT/agents/AGENT/NUMBER/.
 inline constexpr const char* kOrdersName = "orders.json";
-inline constexpr const char* kAliveName = "alive";         // locked while the keeper lives
+inline constexpr const char* kAliveName = "alive";         // locked while the supervisor lives
 inline constexpr const char* kStartedName = "started";     // there before the command is started
 inline constexpr const char* kResultName = "result.json";  // there when it has ended
 inline constexpr const char* kLogName = "log";             // what the command printed
-inline constexpr const char* kKeeperLogName = "keeper.log";
+inline constexpr const char* kSupervisorLogName = "supervisor.log";
 
 struct Orders {
   std::size_t number = 1;  // of the attempt
@@ -46,7 +46,7 @@ struct Orders {
 std::string orders_text(const Orders& orders);
 Result<Orders> orders_from(const std::string& text);
 
-// The keeper's descriptor for the talk.
+// The supervisor's descriptor for the talk.
 inline constexpr int kChannelFd = 3;
 
 // One end of it. Messages are small and whole.

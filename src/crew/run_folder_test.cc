@@ -34,12 +34,12 @@ class RunFolderTest : public testing::Test {
   void finish() const {
     auto run = open(Beginning::kResume);
     ASSERT_TRUE(run) << run.error().message;
-    run->told.record.ended_ms = 1'700'000'000'000;
-    ASSERT_TRUE(run->journal.run(run->told.record));
+    run->state.record.ended_ms = 1'700'000'000'000;
+    ASSERT_TRUE(run->journal.run(run->state.record));
   }
 
   TestFolder temporary_;
-  NewRun fresh_;
+  RunState fresh_;
 };
 
 TEST_F(RunFolderTest, AnUnfinishedRunIsNotBegunAgainByAccident) {
@@ -51,7 +51,7 @@ TEST_F(RunFolderTest, AnUnfinishedRunIsNotBegunAgainByAccident) {
   fresh_.record.id = "r2";
   const auto resumed = open(Beginning::kResume);
   ASSERT_TRUE(resumed) << resumed.error().message;
-  EXPECT_EQ(resumed->told.record.id, "r1") << "it is the same run";
+  EXPECT_EQ(resumed->state.record.id, "r1") << "it is the same run";
 }
 
 TEST_F(RunFolderTest, WhatWasThereIsKept) {

@@ -1,4 +1,4 @@
-// One agent's attempts on disk, without a keeper.
+// One agent's attempts on disk, without a supervisor.
 #include "crew/worker.h"
 
 #include <gtest/gtest.h>

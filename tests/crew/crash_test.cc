@@ -115,7 +115,7 @@ TEST_F(CrewCrash, KilledOverAndOver) {
   expect_nothing_left();
 }
 
-// The keeper that waits for an outsider's lock leaves the queue when its foreman is gone.
+// The supervisor that waits for an outsider's lock leaves the queue when its foreman is gone.
 TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan({{"a", {"x"}, says("a", "x")}});
@@ -132,7 +132,7 @@ TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
   EXPECT_THAT(ran(), ElementsAre("a"));
 }
 
-// Foreman and keeper are killed while the command runs: it dies too, and is tried again only if
+// Foreman and supervisor are killed while the command runs: it dies too, and is tried again only if
 // its budget allows, because nobody knows how far it came.
 TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
   write_plan(

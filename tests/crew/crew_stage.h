@@ -41,7 +41,7 @@ class CrewStage : public testing::Test {
   std::string ending(const std::string& id) const;  // of its last attempt
   std::string log(const std::string& id, int attempt = 1) const;
 
-  // No lease, no waiter, no lock file, no keeper.
+  // No lease, no waiter, no lock file, no supervisor.
   void expect_nothing_left();
 
   // A line for the shell that waits until the file is there.

@@ -127,7 +127,7 @@ TEST_F(CrewEdge, ChildrenOfBeforeAreSpared) {
   EXPECT_EQ(stage_.finish(launch).status, 1);
   EXPECT_EQ(ending("a"), "died");
   const pid_t child = std::stoi("0" + read_text(stage_.repo() + "/child"));
-  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it was ended with the keeper's";
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it was ended with the supervisor's";
 }
 
 TEST_F(CrewEdge, AnOutputThatHoldsTheRepositoryIsRefused) {
@@ -176,24 +176,24 @@ TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
   EXPECT_THAT(ran(), ElementsAre("ok", "ok"));
 }
 
-// A keeper that ends before it said a word is started again, but not for ever.
+// A supervisor that ends before it said a word is started again, but not for ever.
 TEST_F(CrewEdge, KeepersThatCannotLiveAreGivenUp) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan({{"a", {"x"}, "true", {}, {"retries: 0"}}});
   auto process = start();
   const std::string pid = std::to_string(process.pid());
-  const auto keeper = [&] {
+  const auto supervisor = [&] {
     return std::atoi(read_text("/proc/" + pid + "/task/" + pid + "/children").c_str());
   };
   for (int last = 0, killed = 0; killed < 3; ++killed) {
-    ASSERT_TRUE(eventually([&] { return keeper() != 0 && keeper() != last; })) << killed;
+    ASSERT_TRUE(eventually([&] { return supervisor() != 0 && supervisor() != last; })) << killed;
     ASSERT_TRUE(stage_.queue_grows_to(1));
-    last = keeper();
+    last = supervisor();
     ::kill(last, SIGKILL);
   }
   EXPECT_EQ(process.wait(), 1) << process.err();
   EXPECT_EQ(ending("a"), "unstarted");
-  EXPECT_THAT(process.err(), HasSubstr("its keeper ended 3 times"));
+  EXPECT_THAT(process.err(), HasSubstr("its supervisor ended 3 times"));
 }
 
 // Those who wait for somebody outside are bounded; who could start at once is not held up by them.

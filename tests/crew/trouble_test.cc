@@ -1,4 +1,4 @@
-// Commands that misbehave, keepers that are killed, an OUTPUT that is no good: a clear word, no
+// Commands that misbehave, supervisors that are killed, an OUTPUT that is no good: a clear word, no
 // lock left behind, nobody left running.
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -328,7 +328,7 @@ TEST_F(OutsideGit, AsDeepAsItGoes) {
 }
 
 TEST_F(OutsideGit, ARootThatIsGoneIsAnError) {
-  EXPECT_FALSE(look_at_tree(root_ + "/missing", {}));
+  EXPECT_FALSE(scan_tree(root_ + "/missing", {}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Records as JSON, there and back: for the journal, for a keeper's result and for the report.
+// Records as JSON, there and back: for the journal, for a supervisor's result and for the report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -90,7 +90,7 @@ const char* outcome_name(const RunRecord& record) {
   return any(Standing::kFailed) || any(Standing::kSkipped) ? "failed" : "done";
 }
 
-std::string outcome_words(const RunRecord& record) {
+std::string outcome_text(const RunRecord& record) {
   const std::size_t all = record.agents.size();
   if (all == 0) return "no agents";
   const std::size_t done = count_of(record, Standing::kDone);
@@ -105,7 +105,7 @@ std::string outcome_words(const RunRecord& record) {
   return words;
 }
 
-Json record_json(const RunRecord& record) {
+Json report_json(const RunRecord& record) {
   const std::int64_t now_ms = last_moment(record);
   Json json;
   json["run"] = json_text(record.id);

@@ -14,16 +14,16 @@ namespace lockkeeper::crew {
 const char* outcome_name(const RunRecord& record);
 
 // "3 of 5 agents done, 1 failed, 1 skipped".
-std::string outcome_words(const RunRecord& record);
+std::string outcome_text(const RunRecord& record);
 
 // Valid UTF-8 throughout: what is not in a name of any bytes is replaced.
-nlohmann::ordered_json record_json(const RunRecord& record);
+nlohmann::ordered_json report_json(const RunRecord& record);
 // For a person who was not there: the outcome first, then what went wrong, one table of agents,
 // what waited, what was changed. Names are escaped for Markdown. Long lists are cut: the JSON has
 // them whole.
-std::string record_markdown(const RunRecord& record);
+std::string report_markdown(const RunRecord& record);
 // The timeline of what really happened. Long times in which nobody was at work, between an end and
 // going on, are left out, and it says so.
-std::string record_svg(const RunRecord& record);
+std::string report_svg(const RunRecord& record);
 
 }  // namespace lockkeeper::crew

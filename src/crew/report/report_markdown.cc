@@ -134,7 +134,7 @@ class Writer {
 
 void Writer::head() {
   out_ +=
-      "# Workflow " + std::string(outcome_name(record_)) + ": " + outcome_words(record_) + "\n\n";
+      "# Workflow " + std::string(outcome_name(record_)) + ": " + outcome_text(record_) + "\n\n";
   const std::int64_t took = length_ms(record_.started_ms, record_.ended_ms, now_);
   out_ += "Plan " + code(record_.plan);
   if (!record_.feature.empty()) out_ += ", feature " + code(record_.feature);
@@ -193,7 +193,7 @@ void Writer::trouble_of(const AgentRecord& agent) {
     }
     const std::string which = tries > 1 ? " (attempt " + std::to_string(one.number) + ")" : "";
     if (one.ending != Ending::kDone && one.ending != Ending::kNone) {
-      say(plain(ending_words(one)) + which +
+      say(plain(ending_text(one)) + which +
           (agent.standing == Standing::kDone ? "; a later attempt was done" : ""));
     }
     if (outside > 0 && one.ending != Ending::kStrayed) {
@@ -246,7 +246,7 @@ void Writer::waits() {
   for (const AgentRecord& agent : record_.agents) {
     std::vector<std::pair<std::string, std::int64_t>> sums;  // one line for each reason
     for (const Wait& wait : agent.waits) {
-      const std::string words = wait_words(wait, record_.jobs, code, plain);
+      const std::string words = wait_text(wait, record_.jobs, code, plain);
       auto sum = std::ranges::find(sums, words, &std::pair<std::string, std::int64_t>::first);
       if (sum == sums.end()) sum = sums.emplace(sums.end(), words, 0);
       sum->second += length_ms(wait.begin_ms, wait.end_ms, now_);
@@ -289,7 +289,7 @@ void Writer::changes_of(const AgentRecord& agent) {
 
 }  // namespace
 
-std::string record_markdown(const RunRecord& record) {
+std::string report_markdown(const RunRecord& record) {
   return Writer(record).write();
 }
 

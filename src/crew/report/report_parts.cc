@@ -9,7 +9,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-const char* bare_words(Ending ending) {
+const char* ending_phrase(Ending ending) {
   switch (ending) {
     case Ending::kNone:
       return "is still at work";
@@ -88,8 +88,8 @@ std::string short_time(std::int64_t ms) {
   return out + "s";
 }
 
-std::string ending_words(const Attempt& attempt) {
-  std::string words = bare_words(attempt.ending);
+std::string ending_text(const Attempt& attempt) {
+  std::string words = ending_phrase(attempt.ending);
   if (!attempt.why.empty()) {
     words += ": " + attempt.why;
   } else if (attempt.ending == Ending::kFailed) {
@@ -98,7 +98,7 @@ std::string ending_words(const Attempt& attempt) {
   return words;
 }
 
-std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words) {
+std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape words) {
   switch (wait.what) {
     case Wait::For::kNeed:
       return name(wait.on) + ", which it needs";

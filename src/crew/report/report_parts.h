@@ -24,11 +24,11 @@ std::size_t count_of(const RunRecord& record, Standing standing);
 std::string short_time(std::int64_t ms);
 
 // "failed: exit status 3", "ran out of time: stopped after 2h", …
-std::string ending_words(const Attempt& attempt);
+std::string ending_text(const Attempt& attempt);
 
 // What an agent waited for: "wp-a, which it needs". Names, and words of others, are dressed for
 // where they go.
-using Dress = std::string (*)(std::string_view);
-std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words);
+using Escape = std::string (*)(std::string_view);
+std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape words);
 
 }  // namespace lockkeeper::crew

@@ -79,7 +79,7 @@ std::string clock_time(std::int64_t ms) {
   return format_time(ms).substr(kDate, kTime);
 }
 
-std::string span_words(std::int64_t begin, std::int64_t length) {
+std::string span_text(std::int64_t begin, std::int64_t length) {
   return clock_time(begin) + " to " + clock_time(begin + length) + " UTC, " + short_time(length);
 }
 
@@ -94,8 +94,8 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
     if (length == 0) continue;
     bars.push_back({row, axis.at(wait.begin_ms), axis.at(wait.begin_ms + length),
                     draw::Bar::Kind::kWaiting, "",
-                    agent.id + " waited for " + wait_words(wait, jobs, as_it_is, as_it_is) + "\n" +
-                        span_words(wait.begin_ms, length)});
+                    agent.id + " waited for " + wait_text(wait, jobs, as_it_is, as_it_is) + "\n" +
+                        span_text(wait.begin_ms, length)});
   }
   for (const Attempt& one : agent.attempts) {
     if (one.started_ms == 0) continue;
@@ -106,7 +106,7 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
       label = "attempt " + std::to_string(one.number);
       hover += ", " + label;
     }
-    hover += ": " + ending_words(one) + "\n" + span_words(one.started_ms, length);
+    hover += ": " + ending_text(one) + "\n" + span_text(one.started_ms, length);
     if (!one.changes.empty()) {
       hover += "\nfiles changed: " + std::to_string(one.changes.size());
     }
@@ -134,11 +134,11 @@ std::vector<const AgentRecord*> by_begin(const RunRecord& record) {
 
 }  // namespace
 
-std::string record_svg(const RunRecord& record) {
+std::string report_svg(const RunRecord& record) {
   const std::int64_t now_ms = last_moment(record);
   const Axis axis(record, now_ms);
   draw::TimelinePicture picture;
-  picture.title = "Workflow " + std::string(outcome_name(record)) + ": " + outcome_words(record);
+  picture.title = "Workflow " + std::string(outcome_name(record)) + ": " + outcome_text(record);
   picture.subtitle = record.plan;
   if (record.started_ms != 0) {
     std::string day = format_time(record.started_ms);

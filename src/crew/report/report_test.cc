@@ -90,7 +90,7 @@ RunRecord eventful() {
 }
 
 TEST(ReportMarkdown, TellsAnEventfulRun) {
-  EXPECT_EQ(record_markdown(eventful()),
+  EXPECT_EQ(report_markdown(eventful()),
             R"(# Workflow failed: 3 of 5 agents done, 1 failed, 1 skipped
 
 Plan `plan.yaml`, feature `checkout`, run `r7`.
@@ -145,7 +145,7 @@ By `backend`:
 }
 
 TEST(ReportMarkdown, TellsAQuietRunInAFewLines) {
-  EXPECT_EQ(record_markdown(run(
+  EXPECT_EQ(report_markdown(run(
                 {agent("a", Standing::kDone, {}, {attempt(1, 0, 65'000, Ending::kDone)})}, 65'000)),
             R"(# Workflow done: 1 agent done
 
@@ -162,10 +162,10 @@ The agents worked 1m 5s in all: 1.0 at once on average.
 }
 
 TEST(ReportMarkdown, TellsAnEmptyRun) {
-  EXPECT_EQ(record_markdown(run({}, 10)),
+  EXPECT_EQ(report_markdown(run({}, 10)),
             "# Workflow done: no agents\n\nPlan `plan.yaml`, run `r7`.\n"
             "Started 2026-01-17 15:30:00 UTC, took 10ms.\n");
-  EXPECT_THAT(record_markdown({}), HasSubstr("# Workflow running: no agents"));
+  EXPECT_THAT(report_markdown({}), HasSubstr("# Workflow running: no agents"));
 }
 
 TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
@@ -179,7 +179,7 @@ TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
   agents[0].attempts[0].changes = {outside("both.txt", {"b", "c"}),
                                    outside("sure.txt", {"b", "c"})};
   agents[1].attempts[0].changes = {outside("both.txt", {"a", "c"})};
-  const std::string text = record_markdown(run(agents, 1000));
+  const std::string text = report_markdown(run(agents, 1000));
   EXPECT_THAT(text, HasSubstr("- `a` changed 1 file outside its scope\n"
                               "- `a` or another changed 1 file outside every scope\n"
                               "- `b` or another changed 1 file outside every scope\n"));
@@ -193,7 +193,7 @@ TEST(ReportMarkdown, WhoStrayedIsToldOnce) {
   one.attempts[0].why = "it changed \"x\"";
   one.attempts[0].changes = {{"x", Change::Kind::kAdded, true, {}}};
   EXPECT_THAT(
-      record_markdown(run({one}, 1000)),
+      report_markdown(run({one}, 1000)),
       HasSubstr("## What went wrong\n\n- `a` left its scope: it changed \"x\"\n\n## Agents"));
 }
 
@@ -238,7 +238,7 @@ TEST(ReportMarkdown, HostileNamesDoNoHarm) {
   RunRecord record = run(agents, 2000);
   record.plan = record.id = record.feature = "x`\n# y";
   record.problems = names;
-  const std::string text = record_markdown(record);
+  const std::string text = report_markdown(record);
   EXPECT_TRUE(is_valid_utf8(text));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, HasSubstr("| `a\\|b` | failed |"));
@@ -267,7 +267,7 @@ TEST(ReportMarkdown, LongListsAreCut) {
   for (int i = 0; i < 1000; ++i) {
     one.attempts[0].changes.push_back({"f" + std::to_string(i), Change::Kind::kAdded, false, {}});
   }
-  const std::string text = record_markdown(run({one}, 1000));
+  const std::string text = report_markdown(run({one}, 1000));
   EXPECT_THAT(text,
               HasSubstr("- added `f39`\n\n… and 960 more files; the JSON report has them all."));
   EXPECT_THAT(text, Not(HasSubstr("`f40`")));
@@ -275,7 +275,7 @@ TEST(ReportMarkdown, LongListsAreCut) {
 }
 
 TEST(ReportJson, HasEverything) {
-  const nlohmann::ordered_json json = record_json(eventful());
+  const nlohmann::ordered_json json = report_json(eventful());
   EXPECT_EQ(json["run"], "r7");
   EXPECT_EQ(json["outcome"], "failed");
   EXPECT_EQ(json["feature"], "checkout");
@@ -305,7 +305,7 @@ TEST(ReportJson, HasEverything) {
 
 TEST(ReportJson, WhatRunsHasNoEnd) {
   const auto json =
-      record_json(run({agent("a", Standing::kRunning, {}, {attempt(1, 0, 0, Ending::kNone)}),
+      report_json(run({agent("a", Standing::kRunning, {}, {attempt(1, 0, 0, Ending::kNone)}),
                        agent("b", Standing::kWaiting, {wait(Wait::For::kAgent, "a", 0, 0)}, {}),
                        agent("c", Standing::kDone, {}, {attempt(1, 0, 3000, Ending::kDone)})},
                       0));
@@ -321,11 +321,11 @@ TEST(ReportJson, IsUtf8WhateverTheNames) {
   record.agents[0].attempts[0].changes[0].path = "\xff\n";
   record.plan = record.realm = record.agents[0].why = record.problems[0] = "\xff.yaml";
   record.agents[0].locks = {"\xff"};
-  EXPECT_NO_THROW(record_json(record).dump());
+  EXPECT_NO_THROW(report_json(record).dump());
 }
 
 TEST(ReportSvg, DrawsWhatHappened) {
-  const draw::XmlReader reader(record_svg(eventful()));
+  const draw::XmlReader reader(report_svg(eventful()));
   ASSERT_EQ(reader.error(), "");
   std::vector<std::string> rows;
   for (const auto& name : reader.all("text", "name")) rows.push_back(name.text);
@@ -347,7 +347,7 @@ TEST(ReportSvg, TheNightBetweenAnEndAndGoingOnIsLeftOut) {
                                  attempt(2, kNight, kNight + 5000, Ending::kDone)})},
                          kNight + 5000);
   record.resumed = 1;
-  const draw::XmlReader reader(record_svg(record));
+  const draw::XmlReader reader(report_svg(record));
   ASSERT_EQ(reader.error(), "");
   const auto stopped = reader.all("rect", "stopped").back();
   const auto work = reader.all("rect", "work").back();
@@ -362,8 +362,8 @@ TEST(ReportSvg, HostileAndEmptyRecordsAreDrawn) {
   record.plan = "<x>&\"\n\xff";
   record.agents[0].id = "</svg><script>";
   record.agents[0].attempts[0].why = "]]>\x01";
-  EXPECT_EQ(draw::XmlReader(record_svg(record)).error(), "");
-  EXPECT_EQ(draw::XmlReader(record_svg({})).error(), "");
+  EXPECT_EQ(draw::XmlReader(report_svg(record)).error(), "");
+  EXPECT_EQ(draw::XmlReader(report_svg({})).error(), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "crew/places.h"
+#include "crew/capacity.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -23,9 +23,9 @@ TEST(Places, NoMoreThanThereAreDescriptors) {
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
-TEST(Probes, EverybodyHasATurn) {
+TEST(CheckBudget, EverybodyHasATurn) {
   for (const int agents : {1, 63, 64, 65, 128, 500}) {
-    Probes probes;
+    CheckBudget probes;
     std::set<int> had;
     for (int round = 0; round < 20; ++round) {
       probes.begin();

@@ -10,7 +10,7 @@ std::size_t most_at_once(std::size_t jobs);
 
 // Looking whether locks are free costs a look into the table each time: a bounded number of agents
 // in every round, and in the next round those behind them.
-class Probes {
+class CheckBudget {
  public:
   void begin();
   // May the next one be looked at now? REQUIRES: each asks once in a round, always in one order.
