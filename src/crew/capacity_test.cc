@@ -8,7 +8,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-TEST(Places, NoMoreThanThereAreDescriptors) {
+TEST(Capacity, NoMoreThanThereAreDescriptors) {
   EXPECT_EQ(most_at_once(2), 2U);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -25,13 +25,13 @@ TEST(Places, NoMoreThanThereAreDescriptors) {
 
 TEST(CheckBudget, EverybodyHasATurn) {
   for (const int agents : {1, 63, 64, 65, 128, 500}) {
-    CheckBudget probes;
+    CheckBudget checks;
     std::set<int> had;
     for (int round = 0; round < 20; ++round) {
-      probes.begin();
+      checks.begin();
       int now = 0;
       for (int i = 0; i < agents; ++i) {
-        if (probes.next()) {
+        if (checks.next()) {
           had.insert(i);
           ++now;
         }

@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Holders' names and reasons are bounded by the table; a list of them is cut by who sends it.
+// The table bounds names and reasons; the sender cuts lists of them.
 constexpr std::size_t kMessageBytesMax = 64 << 10;
 
-// Words may hold any bytes; JSON holds text. Each byte becomes one code point.
+// Arguments may hold any bytes, JSON only text: each byte becomes one code point.
 std::string bytes_as_text(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -103,11 +103,11 @@ Result<Orders> orders_from(const std::string& text) {
       orders.environment[name] = text_as_bytes(value.get<std::string>());
     }
     if (orders.argv.empty() || orders.locks.empty()) {
-      return fail(Code::kInvalidInput, "orders without a command or a lock");
+      return fail(Code::kInvalidInput, "the orders have no command or no lock");
     }
     return orders;
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, "these are no orders: " + quote(error.what()));
+    return fail(Code::kInvalidInput, "not orders: " + quote(error.what()));
   }
 }
 

@@ -156,9 +156,9 @@ class Supervisor {
     const std::string path = folder_.path_of("scope.txt");
     stage_.environment["LOCKKEEPER_SCOPE"] = cut_text(scope.value_or(""), path);
     stage_.environment["LOCKKEEPER_SCOPE_FILE"] = path;
-    for (const Blank& blank : blanks()) {
-      const auto value = stage_.environment.find(blank.variable);
-      if (value != stage_.environment.end()) values[blank.name] = value->second;
+    for (const Placeholder& placeholder : placeholders()) {
+      const auto value = stage_.environment.find(placeholder.variable);
+      if (value != stage_.environment.end()) values[placeholder.name] = value->second;
     }
     values["agent"] = orders_.agent;
     command_.argv = filled_command(orders_.argv, values);

@@ -10,7 +10,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-// Names of files and words of commands are of any bytes, JSON is not.
+// File names and arguments may be any bytes.
 Json any_text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(json_text(text));
 }

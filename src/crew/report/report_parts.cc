@@ -12,7 +12,7 @@ namespace {
 const char* ending_phrase(Ending ending) {
   switch (ending) {
     case Ending::kNone:
-      return "is still at work";
+      return "is still working";
     case Ending::kDone:
       return "is done";
     case Ending::kFailed:
@@ -24,7 +24,7 @@ const char* ending_phrase(Ending ending) {
     case Ending::kUnstarted:
       return "could not be started";
     case Ending::kDied:
-      return "ended, nobody knows how";
+      return "ended in an unknown way";
     case Ending::kStopped:
       return "was stopped with the run";
     case Ending::kStrayed:
@@ -74,8 +74,7 @@ std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms) {
 
 std::size_t count_of(const RunRecord& record, Standing standing) {
   return static_cast<std::size_t>(
-      std::count_if(record.agents.begin(), record.agents.end(),
-                    [&](const AgentRecord& agent) { return agent.standing == standing; }));
+      std::ranges::count(record.agents, standing, &AgentRecord::standing));
 }
 
 std::string short_time(std::int64_t ms) {
@@ -103,12 +102,12 @@ std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape wo
     case Wait::For::kNeed:
       return name(wait.on) + ", which it needs";
     case Wait::For::kAgent:
-      return name(wait.on) + ", which had what it wants";
+      return name(wait.on) + ", which wanted the same locks";
     case Wait::For::kJob:
-      return "a place: " + (jobs == 0 ? "as many as allowed" : counted(jobs, "agent", "agents")) +
+      return "a free job: " + (jobs == 0 ? "as many agents as possible" : counted(jobs, "agent")) +
              " ran";
     case Wait::For::kLock:
-      return "somebody outside the plan" + (wait.on.empty() ? "" : ": " + words(wait.on));
+      return "a lock held outside the plan" + (wait.on.empty() ? "" : ": " + words(wait.on));
     case Wait::For::kPause:
       return "the feature's pause" + (wait.on.empty() ? "" : ": " + words(wait.on));
   }

@@ -17,7 +17,7 @@ struct Span {
   std::int64_t end = 0;
 };
 
-// The moments of a run on one axis without the long times in which nobody was at work.
+// Maps times to the picture's axis, without the long gaps before a resume.
 class Axis {
  public:
   Axis(const RunRecord& record, std::int64_t now_ms) : origin_(record.started_ms) {
@@ -38,7 +38,7 @@ class Axis {
       worked += std::max<std::int64_t>(0, span.end - std::max(until, span.begin));
       until = std::max(until, span.end);
     }
-    // A run that went on at once keeps its true times.
+    // A run that was never resumed keeps its gaps.
     if (record.resumed == 0) return;
     std::erase_if(
         idle, [&](const Span& gap) { return gap.end - gap.begin < std::max(kGapMs, worked / 4); });
@@ -115,7 +115,7 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
   }
 }
 
-// Whoever began first stands first; who never began keeps the order of the plan behind them.
+// By their first start; agents that never started come last, in the plan's order.
 std::vector<const AgentRecord*> by_begin(const RunRecord& record) {
   std::vector<std::pair<std::int64_t, const AgentRecord*>> order;
   for (const AgentRecord& agent : record.agents) {
@@ -147,7 +147,7 @@ std::string report_svg(const RunRecord& record) {
                         short_time(length_ms(record.started_ms, record.ended_ms, now_ms));
   }
   if (const std::int64_t gaps = axis.left_out_before(now_ms); gaps > 0) {
-    picture.subtitle += " · " + short_time(gaps) + " without work are left out";
+    picture.subtitle += " · " + short_time(gaps) + " without work left out";
   }
   for (const AgentRecord* agent : by_begin(record)) {
     add_bars(picture.bars, picture.rows.size(), *agent, axis, now_ms, record.jobs);

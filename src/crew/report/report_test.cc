@@ -94,17 +94,17 @@ TEST(ReportMarkdown, TellsAnEventfulRun) {
             R"(# Workflow failed: 3 of 5 agents done, 1 failed, 1 skipped
 
 Plan `plan.yaml`, feature `checkout`, run `r7`.
-Started 2026-01-17 15:30:00 UTC, took 14s, went on once after an end, at most 2 at once.
-The agents worked 16.9s in all: 1.2 at once on average.
-To go on with what is not done: the same command with `--resume`.
+Started 2026-01-17 15:30:00 UTC, took 14s, resumed once, at most 2 at once.
+The agents worked 16.9s in total: 1.2 at once on average.
+To continue, run the same command with `--resume`.
 
 ## What went wrong
 
 - the log of docs could not be written: no space
 - `contracts` or another changed 1 file outside every scope
-- `backend` failed: exit status 3 (attempt 1); a later attempt was done
+- `backend` failed: exit status 3 (attempt 1); a later attempt succeeded
 - `backend` left 2 processes behind, which were ended (attempt 2)
-- `docs` changed nobody knows what: git did not answer for 120 s
+- `docs` made unknown changes: git did not answer for 120 s
 - `frontend` ran out of time: stopped after 4s
 - `frontend` printed more than its log keeps
 - `integration` was skipped: frontend, which it needs, has failed
@@ -119,18 +119,18 @@ To go on with what is not done: the same command with `--resume`.
 | `frontend` | failed | +9.8s | 4.2s | 5.6s | 1 | 0 |
 | `integration` | skipped |  |  | 14s | 0 | 0 |
 
-## What waited
+## Waits
 
 | Agent | How long | For |
 |---|--:|---|
 | `backend` | 4.2s | `contracts`, which it needs |
-| `docs` | 800ms | a place: 2 agents ran |
-| `docs` | 600ms | somebody outside the plan: held by ann |
+| `docs` | 800ms | a free job: 2 agents ran |
+| `docs` | 600ms | a lock held outside the plan: held by ann |
 | `docs` | 600ms | the feature's pause: review |
-| `frontend` | 5.6s | `backend`, which had what it wants |
+| `frontend` | 5.6s | `backend`, which wanted the same locks |
 | `integration` | 14s | `frontend`, which it needs |
 
-## What was changed
+## Changes
 
 By `contracts`:
 
@@ -151,7 +151,7 @@ TEST(ReportMarkdown, TellsAQuietRunInAFewLines) {
 
 Plan `plan.yaml`, run `r7`.
 Started 2026-01-17 15:30:00 UTC, took 1m 5s.
-The agents worked 1m 5s in all: 1.0 at once on average.
+The agents worked 1m 5s in total: 1.0 at once on average.
 
 ## Agents
 
@@ -255,7 +255,7 @@ TEST(ReportMarkdown, HostileNamesDoNoHarm) {
     EXPECT_TRUE(line.empty() || line.starts_with("|") || line.starts_with("- ") ||
                 line.starts_with("#") || line.starts_with("By ") || line.starts_with("Plan ") ||
                 line.starts_with("Started ") || line.starts_with("The agents ") ||
-                line.starts_with("To go on "))
+                line.starts_with("To continue"))
         << line;
   }
   EXPECT_EQ(headings, 5U);
