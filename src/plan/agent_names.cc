@@ -41,7 +41,7 @@ std::string distinct_name(std::string_view agent, std::string_view other) {
   const auto has_letters = [](const std::string& word) {
     return std::ranges::any_of(word, [](char c) { return is_letter(c); });
   };
-  // "1" alone says nothing.
+  // "1" alone is no name.
   const std::string name = join(std::ranges::any_of(own, has_letters) ? own : all, "-");
   return name.empty() ? "agent" : name;
 }

@@ -1,4 +1,4 @@
-// Names made from agents' names, for what is divided between them.
+// Names made from agents' names, for files and folders that are divided between them.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace lockkeeper::plan {
 
-// The words of `agent` that `other` has not: "frontend" of frontend-developer against
-// backend-developer; the whole name where no word tells them apart. Harmless as a file's name.
+// The words of `agent` that `other` lacks: "frontend" for frontend-developer against
+// backend-developer; the whole name if no word differs. Safe as a file name.
 std::string distinct_name(std::string_view agent, std::string_view other);
 
 // "src/Button.tsx" with "frontend": "src/Button.frontend.tsx"; ".env": ".env.frontend".

@@ -9,15 +9,13 @@
 
 namespace lockkeeper::plan {
 
-using lockkeeper::Json;
-
-// One file that was looked at.
+// One file that was checked.
 struct FileReport {
   std::string file;  // as named
   Validated result;
 };
 
-// {"rule","severity","line","column","package","message","hint"}, and "witness" of an overlap.
+// {"rule","severity","line","column","package","message","hint"}, and "witness" for an overlap.
 Json finding_json(const Finding& finding);
 // {"file","kind","valid","packages","locks","keys","errors","warnings","findings":[…]}
 Json findings_json(const FileReport& report);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/edit.h"
+#include "plan/proposals.h"
 
 namespace lockkeeper::plan {
 

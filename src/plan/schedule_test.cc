@@ -103,7 +103,7 @@ TEST(Schedule, RandomOnesAgreeWithBruteForce) {
   }
 }
 
-// A ring of five conflicts has no three of which all conflict, and yet needs three rounds.
+// A cycle of five conflicts has no three of which all conflict, and yet needs three rounds.
 TEST(Schedule, MoreRoundsThanAnyCliqueOrChain) {
   Case of{Graph(5), Conflicts(5)};
   for (std::size_t i = 0; i < 5; ++i) {

@@ -71,7 +71,7 @@ TEST(Validate, WhatIsNoPlanIsSaid) {
 TEST(Validate, OneNameForTwoPackages) {
   EXPECT_THAT(
       findings_of(plan_text({{.id = "wp-a"}, {.id = "wp-b"}, {.id = "wp-a"}}), "duplicate-id"),
-      ElementsAre(says("the name \"wp-a\" is taken by the package in line 5")));
+      ElementsAre(says("the name \"wp-a\" is already used in line 5")));
 }
 
 TEST(Validate, DependenciesThatAreNotThere) {
@@ -113,7 +113,7 @@ TEST(Validate, FileLocksAreCanonicalPaths) {
   EXPECT_THAT(of_file("../x"), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("a "), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("src\\a.py"), ElementsAre(advises("src/a.py")));
-  EXPECT_THAT(of_file("db:migration-slot"), ElementsAre(says("under files is a logical key")));
+  EXPECT_THAT(of_file("db:migration-slot"), ElementsAre(says("is listed under files but is a logical key")));
 }
 
 TEST(Validate, AFolderLockedAsAFileIsWarnedAbout) {

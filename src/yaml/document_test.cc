@@ -108,13 +108,13 @@ TEST(Document, AliasesStandForWhatTheyName) {
 TEST(Document, WhatIsNoTextIsRefusedWithItsLine) {
   EXPECT_EQ(why_not("a: b\nc: \xff\n"), "2:1 not UTF-8 text: a byte in this line");
   EXPECT_EQ(why_not("a: \xC3"), "1:1 not UTF-8 text: a byte in this line");
-  EXPECT_EQ(why_not(std::string_view("a\n\0", 3)), "2:1 a NUL byte: not a text");
+  EXPECT_EQ(why_not(std::string_view("a\n\0", 3)), "2:1 not text: it contains a NUL byte");
   EXPECT_THAT(why_not(std::string_view("\xFF\xFE"
                                        "a\0",
                                        4)),
-              HasSubstr("not a text"));
+              HasSubstr("not text"));
   EXPECT_THAT(why_not("a: \x01\n"), HasSubstr("not UTF-8 text: control characters"));
-  EXPECT_THAT(why_not("a: \"\\0\"\n"), HasSubstr("a NUL in a text"));
+  EXPECT_THAT(why_not("a: \"\\0\"\n"), HasSubstr("a NUL byte in a string"));
 }
 
 TEST(Document, SyntaxErrorsHaveTheirPlace) {
@@ -150,14 +150,14 @@ TEST(Document, ABillionLaughsEndEarly) {
     const std::string before = "*a" + std::to_string(i - 1);
     text += name + ": &" + name + " [" + repeated(before + ", ", 9) + before + "]\n";
   }
-  EXPECT_THAT(why_not(text), HasSubstr("more than 2000000 values, those behind aliases included"));
+  EXPECT_THAT(why_not(text), HasSubstr("more than 2000000 values, including aliased ones"));
 }
 
 // One value, but long: counting values alone let it fill the memory.
 TEST(Document, ALongTextBehindManyAliasesIsRefused) {
   const std::string text =
       "a: &a " + std::string(1U << 20, 'x') + "\nb: [" + repeated("*a, ", 1'000) + "]\n";
-  EXPECT_THAT(why_not(text), HasSubstr("bytes of text, those behind aliases included"));
+  EXPECT_THAT(why_not(text), HasSubstr("bytes of text, including aliased values"));
 }
 
 // Each anchor's value is kept: without counting them, 100 nested ones keep 100 copies.
@@ -170,10 +170,10 @@ TEST(Document, AnchorsWithinAnchorsCount) {
 }
 
 TEST(Document, AnchorsInLoopsAreRefused) {
-  EXPECT_EQ(why_not("a: &a [*a]\n"), "1:8 the alias \"*a\" stands for nothing, or for itself");
+  EXPECT_EQ(why_not("a: &a [*a]\n"), "1:8 the alias \"*a\" has no anchor, or is inside its own anchor");
   EXPECT_EQ(why_not("a: &a {b: &b {c: *a}}\n"),
-            "1:18 the alias \"*a\" stands for nothing, or for itself");
-  EXPECT_THAT(why_not("a: *nothing\n"), HasSubstr("stands for nothing"));
+            "1:18 the alias \"*a\" has no anchor, or is inside its own anchor");
+  EXPECT_THAT(why_not("a: *nothing\n"), HasSubstr("has no anchor"));
 }
 
 TEST(Document, DepthIsLimitedAlsoThroughAliases) {

@@ -10,27 +10,16 @@ namespace lockkeeper::crew {
 namespace {
 
 const char* ending_phrase(Ending ending) {
-  switch (ending) {
-    case Ending::kNone:
-      return "is still working";
-    case Ending::kDone:
-      return "is done";
-    case Ending::kFailed:
-      return "failed";
-    case Ending::kTimedOut:
-      return "ran out of time";
-    case Ending::kLost:
-      return "lost its locks and was stopped";
-    case Ending::kUnstarted:
-      return "could not be started";
-    case Ending::kDied:
-      return "ended in an unknown way";
-    case Ending::kStopped:
-      return "was stopped with the run";
-    case Ending::kStrayed:
-      return "left its scope";
-  }
-  return "";
+  constexpr const char* kPhrases[] = {"is still working",
+                                      "is done",
+                                      "failed",
+                                      "ran out of time",
+                                      "lost its locks and was stopped",
+                                      "could not be started",
+                                      "ended in an unknown way",
+                                      "was stopped with the run",
+                                      "left its scope"};
+  return kPhrases[static_cast<std::size_t>(ending)];
 }
 
 }  // namespace
