@@ -37,7 +37,7 @@ class Foreman::Impl {
         record_(run.state.record),
         options_(std::move(options)),
         watch_(std::move(watch)),
-        ledger_(run, *locks.table().runtime().clock, watch_.told) {}
+        ledger_(run, *locks.table().runtime().clock, watch_.on_event) {}
 
   Result<void> run() {
     LK_ASSIGN(Roster roster, Roster::of(plan_));
@@ -53,7 +53,7 @@ class Foreman::Impl {
     while (!over()) {
       schedule();
       if (over()) break;
-      if (watch_.look) watch_.look();
+      if (watch_.on_tick) watch_.on_tick();
       wait();
     }
     finish();
@@ -139,7 +139,7 @@ class Foreman::Impl {
     orders.folder = options_.folder;
     orders.grace_ms = options_.grace_ms;
     orders.log_bytes_max = options_.log_bytes_max;
-    orders.look_at_changes = options_.look_at_changes;
+    orders.detect_changes = options_.detect_changes;
     orders.leave_out = {run_.output.path(), locks_.table().realm().store_folder};
     return orders;
   }
@@ -277,7 +277,6 @@ class Foreman::Impl {
     } else {
       attempt.ending = Ending::kDied;
       attempt.why = ended.error().message;
-      attempt.ended_ms = 0;
     }
     if (attempt.ended_ms == 0) attempt.ended_ms = now();
     judge(i);

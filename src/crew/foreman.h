@@ -31,7 +31,7 @@ struct ForemanOptions {
   std::vector<std::string> supervisor;  // program and arguments; the attempt's folder is added
   std::vector<std::string> command;     // for agents without one
   bool strict_scope = false;            // a change outside the scope fails the attempt
-  bool look_at_changes = true;
+  bool detect_changes = true;
   std::int64_t grace_ms = 10'000;           // between asking and killing
   std::uint64_t log_bytes_max = 64U << 20;  // of each attempt
   std::string folder;                       // where the commands run
@@ -41,8 +41,8 @@ class Foreman {
  public:
   // For whoever watches the run.
   struct Watch {
-    std::function<void(const CrewEvent&)> told;
-    std::function<void()> look;  // called several times a second
+    std::function<void(const CrewEvent&)> on_event;
+    std::function<void()> on_tick;  // called several times a second
   };
 
   // `locks`: in the name of whoever started the run. All must outlive it.

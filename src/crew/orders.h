@@ -39,7 +39,7 @@ struct Orders {
   std::int64_t timeout_ms = 0;
   std::int64_t grace_ms = 0;
   std::uint64_t log_bytes_max = 0;
-  bool look_at_changes = true;
+  bool detect_changes = true;
   std::vector<std::string> leave_out;  // folders where changes do not count
 };
 

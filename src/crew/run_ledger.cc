@@ -7,7 +7,7 @@
 namespace lockkeeper::crew {
 
 void RunLedger::tell(CrewEvent::What what, const AgentRecord* agent, std::string text) const {
-  if (told_) told_({what, agent, std::move(text)});
+  if (on_event_) on_event_({what, agent, std::move(text)});
 }
 
 void RunLedger::problem(const std::string& text) {

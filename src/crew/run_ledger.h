@@ -20,8 +20,8 @@ struct CrewEvent {
 class RunLedger {
  public:
   // `run` and `clock` must outlive it.
-  RunLedger(OpenRun& run, const Clock& clock, std::function<void(const CrewEvent&)> told)
-      : run_(run), clock_(clock), told_(std::move(told)) {}
+  RunLedger(OpenRun& run, const Clock& clock, std::function<void(const CrewEvent&)> on_event)
+      : run_(run), clock_(clock), on_event_(std::move(on_event)) {}
 
   RunRecord& record() { return run_.state.record; }
   const RunRecord& record() const { return run_.state.record; }
@@ -42,7 +42,7 @@ class RunLedger {
  private:
   OpenRun& run_;
   const Clock& clock_;
-  const std::function<void(const CrewEvent&)> told_;
+  const std::function<void(const CrewEvent&)> on_event_;
   bool failed_ = false;
 };
 

@@ -125,7 +125,7 @@ class Supervisor {
   }
 
   Result<bool> may_start(const Keep& keep) {
-    if (orders_.look_at_changes) {
+    if (orders_.detect_changes) {
       auto tree = scan_tree(locks_.table().realm().root, orders_.leave_out);
       if (tree) {
         before_ = std::move(*tree);
@@ -229,7 +229,7 @@ class Supervisor {
     attempt_.log_bytes = log_->bytes();
     attempt_.log_cut = log_->cut();
     judge(result);
-    if (orders_.look_at_changes && attempt_.changes_unknown.empty()) find_changes();
+    if (orders_.detect_changes && attempt_.changes_unknown.empty()) find_changes();
     write_result();
   }
 

@@ -31,10 +31,10 @@ class Finder {
   }
 
   Result<ConflictGraph> run(ConflictOptions options) {
-    LK_CHECK(look(Cause::kLocks));
+    LK_CHECK(search(Cause::kLocks));
     result_.by_locks = result_.pairs;
     locks_met_ = met_;
-    if (!options.locks_only) LK_CHECK(look(Cause::kScopes));
+    if (!options.locks_only) LK_CHECK(search(Cause::kScopes));
     if (full_) return too_many();
     std::ranges::sort(result_.listed, {},
                       [](const Conflict& conflict) { return std::pair(conflict.a, conflict.b); });
@@ -50,7 +50,7 @@ class Finder {
     return (set[at / 64] >> (at % 64) & 1) != 0;
   }
 
-  Result<void> look(Cause cause) {
+  Result<void> search(Cause cause) {
     std::vector<Want> wants;
     for (std::uint32_t i = 0; i < plan_.jobs.size(); ++i) {
       const Job& job = plan_.jobs[i];

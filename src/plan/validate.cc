@@ -73,7 +73,7 @@ void read_plan(const yaml::Node& document, Validated& result, Findings& findings
                      ? "the file is empty"
                      : "neither work packages nor scopes: there is no \"packages\" and no "
                        "\"agents\"",
-                 "list the work under packages:, or agents with their files under agents:");
+                 "list work packages under packages:, or agents with their files under agents:");
   }
 }
 

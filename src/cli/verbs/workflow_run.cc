@@ -184,7 +184,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
   run.foreman.command = options.command;
   run.foreman.strict_scope = options.strict_scope;
-  run.foreman.look_at_changes = !options.no_scope_check;
+  run.foreman.detect_changes = !options.no_scope_check;
   run.foreman.folder = realm.root;
   run.foreman.supervisor = supervisor_program(context, *run.open);
   return run;

@@ -114,8 +114,6 @@ Result<void> TreeScan::add(const std::string& path, const struct stat& found, bo
   return {};
 }
 
-// --- by git ------------------------------------------------------------
-
 // False: not a repository, or git cannot be asked.
 Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth) {
   std::string folder = root_ + "/" + prefix;
@@ -203,8 +201,6 @@ Result<void> TreeScan::scan_inside(const std::string& prefix, std::size_t depth)
   if (by_git) return {};
   return walk(prefix);
 }
-
-// --- by walking ------------------------------------------------------------
 
 Result<void> TreeScan::walk(const std::string& from) {
   std::vector<std::string> open = {from};

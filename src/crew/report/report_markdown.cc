@@ -17,8 +17,6 @@ constexpr std::size_t kNameBytes = 160;
 constexpr std::size_t kLinesListed = 200;
 constexpr std::size_t kFilesListed = 40;
 
-// --- Markdown ------------------------------------------------------------
-
 // Foreign text as one plain line.
 std::string plain(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_[]<>|~&#";
@@ -80,8 +78,6 @@ std::string names(const std::vector<std::string>& list) {
   for (const std::string& name : list) out += (out.empty() ? "" : ", ") + code(name);
   return out;
 }
-
-// --- the parts -----------------------------------------------------------
 
 class Writer {
  public:
