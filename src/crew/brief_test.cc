@@ -1,4 +1,4 @@
-// What an agent is told, and its command line: no text of a plan is ever read as a command.
+// The text for an agent, and its command line: no text of a plan is read as a command.
 #include "crew/brief.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ key::Resource resource(const std::string& text) {
   return key::parse(text, {})->resource;
 }
 
-// What a shell makes of the line: the arguments that its last command got.
+// Runs the line in a shell: the arguments of its last command.
 Words arguments_of(const std::string& line, const std::map<std::string, std::string>& values) {
   const Words command = filled_command({line}, values);
   int ends[2];

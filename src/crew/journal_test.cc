@@ -1,4 +1,4 @@
-// What is written down is read again; half a line is no line, a broken one is named.
+// What is written is read back; half a line is ignored, a broken line is named.
 #include "crew/journal.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Orders come back as they were, whatever bytes are in them; the channel loses nothing unnoticed.
+// Orders of any bytes are read back unchanged; the channel loses nothing unnoticed.
 #include "crew/orders.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// OUTPUT: begun, gone on with, begun again; nothing of an earlier run is lost.
+// OUTPUT: started, resumed, restarted; nothing of an earlier run is lost.
 #include "crew/run_folder.h"
 
 #include <gmock/gmock.h>

@@ -53,7 +53,7 @@ TEST_F(WorkerTest, TheLastLineOfALog) {
   EXPECT_EQ(worker.last_line(), "two");
 }
 
-// An agent that puts a pipe there must not stop the foreman.
+// An agent that puts a pipe there must not block the foreman.
 TEST_F(WorkerTest, APipeInTheLogsPlaceHoldsNobodyUp) {
   Worker worker(record_, agents_);
   ASSERT_TRUE(worker.prepare(orders()));
@@ -94,7 +94,7 @@ TEST_F(WorkerTest, HowAnAttemptThatWasFoundAgainEnded) {
   }
 }
 
-// An agent can write there, too: a number that does not fit is none, and stops nobody.
+// Agents can write there: numbers that do not fit must not stop the foreman.
 TEST_F(WorkerTest, AMarkWithNumbersThatDoNotFit) {
   Worker before(record_, agents_);
   ASSERT_TRUE(before.prepare(orders()));

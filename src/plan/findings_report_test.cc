@@ -45,7 +45,7 @@ TEST(FindingsReport, WarningsAloneAreValid) {
   EXPECT_EQ(json["warnings"], 1);
 }
 
-// What SARIF 2.1.0 asks for: the rule's number, a level, a URI that is escaped, places from 1.
+// SARIF 2.1.0 needs the rule's index, a level, an escaped URI and places from 1.
 TEST(FindingsReport, SarifFollowsItsStandard) {
   const Json log = sarif_json(
       {report_of("plans/a b#1.yaml", broken()), report_of("/tmp/x.yaml", "a: [")}, "1.2.3");

@@ -20,7 +20,7 @@ Graph graph_of(std::size_t count,
   return graph;
 }
 
-// Who reaches whom by needs, by trying every way (Warshall).
+// Which package reaches which by needs (Warshall).
 std::vector<std::vector<bool>> reach_by_force(const Graph& graph) {
   const std::size_t count = graph.size();
   std::vector<std::vector<bool>> reach(count, std::vector<bool>(count, false));
@@ -37,8 +37,7 @@ std::vector<std::vector<bool>> reach_by_force(const Graph& graph) {
   return reach;
 }
 
-// Each cycle goes along arrows, begins with its smallest member, and every member of a cycle's
-// group is in exactly the group that the cycle stands for.
+// Each cycle follows the needs and begins with its smallest member; there is one for each group.
 void expect_true_rings(const Graph& graph, const std::vector<std::vector<bool>>& reach) {
   const auto cycles = graph.cycles();
   std::vector<bool> seen(graph.size(), false);

@@ -55,9 +55,6 @@ std::vector<std::string> texts(const std::vector<Resolution>& list) {
   return lines;
 }
 
-// --- the document's example
-// -----------------------------------------------------------------------
-
 TEST(Resolutions, GoldenTheDocumentsExample) {
   const auto list = resolve(scope("backend-developer", {"src/shared/Button.tsx"}),
                             {scope("frontend-developer", {"src/shared/Button.tsx"})});
@@ -99,9 +96,6 @@ TEST(Resolutions, GoldenAsMachinesReadThem) {
             R"("new_file":"src/shared/Button.backend.tsx"},{"file":"src/shared/Button.tsx",)"
             R"("agent":"frontend","new_file":"src/shared/Button.frontend.tsx"}])");
 }
-
-// --- folders
-// --------------------------------------------------------------------------------------
 
 TEST(Resolutions, AFolderThatBothWantIsHalved) {
   const Disk disk = {{"src/", {"b.ts", "a.ts", "d/", "c.ts"}}};
@@ -202,9 +196,6 @@ TEST(AgentWords, TellAgentsApart) {
   EXPECT_EQ(with_infix("src.d/Makefile", "front"), "src.d/Makefile.front");
   EXPECT_EQ(with_infix(".env", "front"), ".env.front");
 }
-
-// --- what is proposed does not overlap
-// ------------------------------------------------------------
 
 class World {
  public:

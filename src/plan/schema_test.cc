@@ -48,7 +48,7 @@ std::string changed(const std::string& from, const std::string& to) {
   return text;
 }
 
-// The judge: somebody else's validator of the whole draft.
+// The oracle: a third-party validator of the whole draft.
 class Judge {
  public:
   Judge() {
@@ -79,7 +79,7 @@ json full_plan() {
       "outputs": {"result_keys": ["k"]}, "command": ["make", "all"]}]})");
 }
 
-// Somewhere in the document a value becomes another, goes away or comes along.
+// Changes, removes or adds a value somewhere in the document.
 void mutate(json& at, Random& random) {
   static const std::vector<json> kValues = {nullptr,
                                             true,

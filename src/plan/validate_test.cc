@@ -27,7 +27,7 @@ auto witness(const std::string& text) {
   return Field(&Finding::witness, text);
 }
 
-// Of one package with this under files (keys).
+// The findings of one package with this under files (keys).
 std::vector<Finding> of_file(const std::string& file, const std::string& writes = "['**']") {
   return findings_of(plan_text({{.id = "wp-a", .files = "['" + file + "']", .writes = writes}}),
                      "lock-file");
@@ -113,7 +113,8 @@ TEST(Validate, FileLocksAreCanonicalPaths) {
   EXPECT_THAT(of_file("../x"), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("a "), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("src\\a.py"), ElementsAre(advises("src/a.py")));
-  EXPECT_THAT(of_file("db:migration-slot"), ElementsAre(says("is listed under files but is a logical key")));
+  EXPECT_THAT(of_file("db:migration-slot"),
+              ElementsAre(says("is listed under files but is a logical key")));
 }
 
 TEST(Validate, AFolderLockedAsAFileIsWarnedAbout) {
@@ -145,7 +146,7 @@ TEST(Validate, EveryKeyIsCanonicalised) {
   EXPECT_THAT(of_key("api:FETCH /x"), ElementsAre(is(Severity::kWarning)));
 }
 
-// pause would stop every other package, which nobody means who left the purpose out.
+// Not pause: it would stop every other package, which is not what a missing purpose means.
 TEST(Validate, AMissingPurposeIsNotCorrectedToPause) {
   EXPECT_THAT(of_key("feature:quick-task"),
               ElementsAre(AllOf(says("the purpose is missing"),
@@ -254,7 +255,7 @@ TEST(Validate, WriteScopesOfPackagesSideBySideAreApart) {
   EXPECT_THAT(overlap("['src/**']", "['src/{a,b}/**']", "['src/a/**', src/b/]"), IsEmpty());
 }
 
-// A lock outside its own scope is an error of its own; whose files it takes is told too.
+// A lock outside its own scope is one error; its overlap with another package is a second one.
 TEST(Validate, ALockOutsideItsScopeIsComparedWithTheScopesOfOthers) {
   const std::string text = plan_text({{.id = "wp-a", .files = "[lib/x.py]", .writes = "['src/**']"},
                                       {.id = "wp-b", .writes = "['lib/**']"}});
@@ -291,7 +292,7 @@ TEST(Validate, ManyFindingsOfOneRuleAreCounted) {
   EXPECT_EQ(found.back().severity, Severity::kError);
 }
 
-// Every lock is compared with the patterns of its place: that must have an end.
+// Every lock is compared with the patterns at its place: that must be bounded.
 TEST(Validate, ManyLocksUnderManyPatternsAreALimitByName) {
   std::string files = "[";
   std::string writes = "[";

@@ -153,14 +153,14 @@ TEST(Document, ABillionLaughsEndEarly) {
   EXPECT_THAT(why_not(text), HasSubstr("more than 2000000 values, including aliased ones"));
 }
 
-// One value, but long: counting values alone let it fill the memory.
+// One long value: counting only values would let it fill the memory.
 TEST(Document, ALongTextBehindManyAliasesIsRefused) {
   const std::string text =
       "a: &a " + std::string(1U << 20, 'x') + "\nb: [" + repeated("*a, ", 1'000) + "]\n";
   EXPECT_THAT(why_not(text), HasSubstr("bytes of text, including aliased values"));
 }
 
-// Each anchor's value is kept: without counting them, 100 nested ones keep 100 copies.
+// Each anchor keeps a copy: uncounted, 100 nested anchors keep 100 copies.
 TEST(Document, AnchorsWithinAnchorsCount) {
   std::string text;
   for (int i = 0; i < 90; ++i) text += "&n" + std::to_string(i) + " [";
@@ -170,7 +170,8 @@ TEST(Document, AnchorsWithinAnchorsCount) {
 }
 
 TEST(Document, AnchorsInLoopsAreRefused) {
-  EXPECT_EQ(why_not("a: &a [*a]\n"), "1:8 the alias \"*a\" has no anchor, or is inside its own anchor");
+  EXPECT_EQ(why_not("a: &a [*a]\n"),
+            "1:8 the alias \"*a\" has no anchor, or is inside its own anchor");
   EXPECT_EQ(why_not("a: &a {b: &b {c: *a}}\n"),
             "1:18 the alias \"*a\" has no anchor, or is inside its own anchor");
   EXPECT_THAT(why_not("a: *nothing\n"), HasSubstr("has no anchor"));

@@ -1,5 +1,5 @@
-// Commands that misbehave, supervisors that are killed, an OUTPUT that is no good: a clear word, no
-// lock left behind, nobody left running.
+// Commands that misbehave, supervisors that are killed, an unusable OUTPUT: a clear message, no
+// lock left behind, no process left running.
 #include <sys/mount.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// For tests alone: what changed while a piece of test ran, as short words.
+// For tests only: what changed while a function ran, as short strings.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -54,7 +54,7 @@ RunRecord run(std::vector<AgentRecord> agents, std::int64_t end) {
   return record;
 }
 
-// A retry, a skip, every kind of wait, changes outside the scope, an end and going on.
+// A retry, a skip, every kind of wait, changes outside the scope, a resume.
 RunRecord eventful() {
   AgentRecord contracts =
       agent("contracts", Standing::kDone, {}, {attempt(1, 0, 4200, Ending::kDone)});
@@ -245,7 +245,7 @@ TEST(ReportMarkdown, HostileNamesDoNoHarm) {
   EXPECT_THAT(text, HasSubstr("| `` `x` `` | failed |"));
   EXPECT_THAT(text, HasSubstr("\\<script\\>"));
   EXPECT_LT(text.size(), 100'000U);
-  // Every line is one that we began.
+  // Foreign text cannot begin a line.
   std::size_t tables = 0;
   std::size_t headings = 0;
   std::istringstream lines(text);
