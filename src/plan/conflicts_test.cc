@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "plan/analysis.h"
+#include "plan/worth.h"
 
 namespace lockkeeper::plan {
 namespace {

@@ -163,7 +163,7 @@ TEST(Resolutions, PatternsAndKeysStayWithTheHolder) {
             R"([{"glob":"src/**/*.ts","from":"back","to":"front"},)"
             R"({"key":"db:migration-slot","from":"back","to":"ops"}])");
   EXPECT_EQ(resolution_text(list[0]), "Run back after front and ops complete");
-  EXPECT_EQ(resolution_text(list[2]), "Leave what is shared to who holds it");
+  EXPECT_EQ(resolution_text(list[2]), "Leave what is shared to its holder");
 }
 
 TEST(Resolutions, AMergedScopeNamesNothingTwice) {

@@ -189,7 +189,7 @@ TEST(Schema, EveryKeyword) {
               ElementsAre("1:13 [3] repeats \"a\""));
   EXPECT_THAT(by(R"({"items": {"maxLength": 2}})", "[äöü, äö]"),
               ElementsAre("1:2 [0] is \"äöü\", 3 characters long; at most 2 are allowed"));
-  EXPECT_THAT(by(R"({"minLength": 1})", "''"), ElementsAre("1:1 the file is an empty text"));
+  EXPECT_THAT(by(R"({"minLength": 1})", "''"), ElementsAre("1:1 the file is an empty string"));
   EXPECT_THAT(by(R"({"additionalProperties": {"type": "string"}})", "{a: b, c: 1}"),
               ElementsAre("1:11 c is 1; it must be a string"));
   EXPECT_THAT(by(R"({"pattern": "^a$"})", "\"a\\nb\""), testing::SizeIs(1));

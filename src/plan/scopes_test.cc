@@ -72,7 +72,7 @@ TEST(Scopes, EscapesOfJsonAreUnderstood) {
 TEST(Scopes, BadInputIsNamed) {
   EXPECT_EQ(why_not(""), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"),
-            "line 1: not UTF-8 text: a byte in this line");
+            "line 1: not UTF-8 text: this line has an invalid byte");
   EXPECT_THAT(why_not("{\"agents\":[{\"agent\":\"a\"]}"), HasSubstr("line 1: not YAML"));
   EXPECT_EQ(why_not("7"), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{}"), "the scopes have neither \"agents\" nor \"scopes\"");
@@ -90,7 +90,7 @@ TEST(Scopes, BadInputIsNamed) {
             "\"a\": \"file\" is unknown; did you mean \"files\"?");
   EXPECT_EQ(why_not(R"([{"agent":"a","minutes":"9"}])"),
             "\"a\": \"minutes\" is not a whole number from 1 to 1000000");
-  EXPECT_EQ(why_not(R"([{"agent":"a","timeout":"0"}])"), "\"a\": \"timeout\" is no time at all");
+  EXPECT_EQ(why_not(R"([{"agent":"a","timeout":"0"}])"), "\"a\": \"timeout\" is zero");
   EXPECT_EQ(why_not(R"([{"agent":"a","retries":-1}])"),
             "\"a\": \"retries\" is not a whole number from 0 to 100");
   EXPECT_THAT(why_not(R"([{"agent":"a","ttl":"soon"}])"), HasSubstr("\"a\": \"ttl\": duration"));

@@ -142,14 +142,14 @@ TEST(Validate, EveryKeyIsCanonicalised) {
   }
   EXPECT_THAT(of_key("mcp:tools"), ElementsAre(says("unknown prefix 'mcp:'")));
   EXPECT_THAT(of_key("env:8080"), ElementsAre(advises("lockkeeper ports")));
-  EXPECT_THAT(of_key("src/a.py"), ElementsAre(says("is a path, not a key")));
+  EXPECT_THAT(of_key("src/a.py"), ElementsAre(says("but is a path")));
   EXPECT_THAT(of_key("api:FETCH /x"), ElementsAre(is(Severity::kWarning)));
 }
 
 // Not pause: it would stop every other package, which is not what a missing purpose means.
 TEST(Validate, AMissingPurposeIsNotCorrectedToPause) {
   EXPECT_THAT(of_key("feature:quick-task"),
-              ElementsAre(AllOf(says("the purpose is missing"),
+              ElementsAre(AllOf(says("has no purpose"),
                                 advises("write \"feature:quick-task:a\", or another purpose"))));
 }
 
@@ -270,7 +270,7 @@ TEST(Validate, IntegrationIsOnlyWarnedThatADependencyIsMissing) {
       findings_of(plan_text({{.id = "wp-a", .writes = "['src/**']"},
                              {.id = "wp-integration", .writes = "['**']"}}),
                   "scope-overlap"),
-      ElementsAre(AllOf(is(Severity::kWarning), advises("let wp-integration depend on wp-a"))));
+      ElementsAre(AllOf(is(Severity::kWarning), advises("make wp-integration depend on wp-a"))));
 }
 
 TEST(Validate, ManyOverlapsAreCounted) {

@@ -106,8 +106,8 @@ TEST(Document, AliasesStandForWhatTheyName) {
 }
 
 TEST(Document, WhatIsNoTextIsRefusedWithItsLine) {
-  EXPECT_EQ(why_not("a: b\nc: \xff\n"), "2:1 not UTF-8 text: a byte in this line");
-  EXPECT_EQ(why_not("a: \xC3"), "1:1 not UTF-8 text: a byte in this line");
+  EXPECT_EQ(why_not("a: b\nc: \xff\n"), "2:1 not UTF-8 text: this line has an invalid byte");
+  EXPECT_EQ(why_not("a: \xC3"), "1:1 not UTF-8 text: this line has an invalid byte");
   EXPECT_EQ(why_not(std::string_view("a\n\0", 3)), "2:1 not text: it contains a NUL byte");
   EXPECT_THAT(why_not(std::string_view("\xFF\xFE"
                                        "a\0",
@@ -122,7 +122,7 @@ TEST(Document, SyntaxErrorsHaveTheirPlace) {
   EXPECT_THAT(why_not("a: [1, 2\n"), HasSubstr("not YAML"));
   EXPECT_THAT(why_not("a: 'b\n"), HasSubstr("not YAML"));
   EXPECT_THAT(why_not("\tb: c\n"), HasSubstr("1:1 not YAML"));
-  EXPECT_THAT(why_not("? [a]\n: b\n"), HasSubstr("1:3 a key must be a plain text"));
+  EXPECT_THAT(why_not("? [a]\n: b\n"), HasSubstr("1:3 a key must be a plain string"));
   EXPECT_THAT(why_not("a: b\n---\nc: d\n"), HasSubstr("2:1 a second document begins here"));
 }
 
@@ -180,17 +180,17 @@ TEST(Document, AnchorsInLoopsAreRefused) {
 TEST(Document, DepthIsLimitedAlsoThroughAliases) {
   EXPECT_EQ(why_not(std::string(100, '[') + std::string(100, ']')), "accepted");
   EXPECT_THAT(why_not(std::string(102, '[') + std::string(102, ']')),
-              HasSubstr("nested more than 100 deep"));
-  EXPECT_THAT(why_not(std::string(200'000, '[')), HasSubstr("nested more than 100 deep"));
-  EXPECT_THAT(why_not(repeated("- ", 200)), HasSubstr("nested more than 100 deep"));
+              HasSubstr("nested more than 100 levels deep"));
+  EXPECT_THAT(why_not(std::string(200'000, '[')), HasSubstr("nested more than 100 levels deep"));
+  EXPECT_THAT(why_not(repeated("- ", 200)), HasSubstr("nested more than 100 levels deep"));
   const std::string sixty = std::string(60, '[') + "1" + std::string(60, ']');
   const std::string around = std::string(60, '[') + "*a" + std::string(60, ']');
   EXPECT_THAT(why_not("a: &a " + sixty + "\nb: " + around + "\n"),
-              HasSubstr("nested more than 100 deep"));
+              HasSubstr("nested more than 100 levels deep"));
 }
 
 TEST(Document, SizeIsLimited) {
-  EXPECT_EQ(why_not("a: b", {.bytes = 3}), "0:0 4 bytes; the limit is 3");
+  EXPECT_EQ(why_not("a: b", {.bytes = 3}), "0:0 the file has 4 bytes; the limit is 3");
   EXPECT_THAT(why_not("[" + repeated("1,", 100) + "]", {.nodes = 50}),
               HasSubstr("more than 50 values"));
 }
