@@ -150,7 +150,7 @@ TEST(Schema, UnknownKeysStandAtTheirOwnLine) {
                           "5:3 wp-a has the unknown key \"id\" (did you mean package_id?)"));
   EXPECT_THAT(told(changed("{name: w}", "{<<: {a: b}, name: w}")),
               ElementsAre("12:14 wp-a.worktree has the unknown key \"<<\" (merge keys are not "
-                          "read: write the values out)"));
+                          "supported: write out the values)"));
 }
 
 TEST(Schema, ValuesSayWhatBelongsThere) {
