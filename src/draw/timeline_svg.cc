@@ -132,17 +132,16 @@ constexpr std::array<std::int64_t, 4> kStepsDays = {1, 2, 7, 28};
 
 // The smallest step with at most so many ticks.
 std::int64_t tick_step(std::int64_t span, std::int64_t ticks) {
-  const auto fits = [&](std::int64_t unit, std::span<const std::int64_t> steps) -> std::int64_t {
-    const auto found = std::ranges::find_if(
-        steps, [&](std::int64_t step) { return span / (step * unit) <= ticks; });
-    return found == steps.end() ? 0 : *found * unit;
-  };
-  if (const auto step = fits(1, kStepsMs)) return step;
-  for (const std::int64_t unit : {kSecond, kMinute}) {
-    if (const auto step = fits(unit, kStepsOfSixty)) return step;
+  const std::pair<std::int64_t, std::span<const std::int64_t>> units[] = {{1, kStepsMs},
+                                                                          {kSecond, kStepsOfSixty},
+                                                                          {kMinute, kStepsOfSixty},
+                                                                          {kHour, kStepsHours},
+                                                                          {kDay, kStepsDays}};
+  for (const auto& [unit, steps] : units) {
+    for (const std::int64_t step : steps) {
+      if (span / (step * unit) <= ticks) return step * unit;
+    }
   }
-  if (const auto step = fits(kHour, kStepsHours)) return step;
-  if (const auto step = fits(kDay, kStepsDays)) return step;
   std::int64_t step = kStepsDays.back() * kDay;
   while (span / step > ticks) step *= 2;
   return step;
