@@ -109,7 +109,7 @@ TEST_F(RunFolderTest, ABrokenJournalIsMovedOnlyIfAsked) {
   EXPECT_TRUE(has("earlier/unreadable/journal.jsonl"));
 }
 
-TEST_F(RunFolderTest, WhoseKeeperLivesIsNotMoved) {
+TEST_F(RunFolderTest, ARunWithALivingSupervisorIsNotMoved) {
   {
     auto run = open(Beginning::kFresh);
     ASSERT_TRUE(run);
@@ -124,7 +124,7 @@ TEST_F(RunFolderTest, WhoseKeeperLivesIsNotMoved) {
   ASSERT_TRUE(alive && *alive);
   const auto restarted = open(Beginning::kRestart);
   ASSERT_FALSE(restarted);
-  EXPECT_THAT(restarted.error().message, HasSubstr("still at work"));
+  EXPECT_THAT(restarted.error().message, HasSubstr("still working"));
   EXPECT_TRUE(has("journal.jsonl"));
 }
 

@@ -101,12 +101,12 @@ To continue, run the same command with `--resume`.
 ## What went wrong
 
 - the log of docs could not be written: no space
-- `contracts` or another changed 1 file outside every scope
+- `contracts` or another agent changed 1 file outside every scope
 - `backend` failed: exit status 3 (attempt 1); a later attempt succeeded
 - `backend` left 2 processes behind, which were ended (attempt 2)
 - `docs` made unknown changes: git did not answer for 120 s
 - `frontend` ran out of time: stopped after 4s
-- `frontend` printed more than its log keeps
+- `frontend` printed more than its log holds
 - `integration` was skipped: frontend, which it needs, has failed
 
 ## Agents
@@ -181,8 +181,8 @@ TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
   agents[1].attempts[0].changes = {outside("both.txt", {"a", "c"})};
   const std::string text = report_markdown(run(agents, 1000));
   EXPECT_THAT(text, HasSubstr("- `a` changed 1 file outside its scope\n"
-                              "- `a` or another changed 1 file outside every scope\n"
-                              "- `b` or another changed 1 file outside every scope\n"));
+                              "- `a` or another agent changed 1 file outside every scope\n"
+                              "- `b` or another agent changed 1 file outside every scope\n"));
   EXPECT_THAT(text, HasSubstr("- added `both.txt`, **outside its scope**, perhaps by `b`\n"));
   EXPECT_THAT(text, HasSubstr("- added `sure.txt`, **outside its scope**\n"))
       << "b and c were there for a while, and did not see it";
@@ -353,8 +353,7 @@ TEST(ReportSvg, TheNightBetweenAnEndAndGoingOnIsLeftOut) {
   const auto work = reader.all("rect", "work").back();
   EXPECT_NEAR(stopped.number("width"), work.number("width"), 1);
   EXPECT_GT(work.number("width"), 300);
-  EXPECT_THAT(reader.all("text", "subtitle")[0].text,
-              HasSubstr("9h 59m without work are left out"));
+  EXPECT_THAT(reader.all("text", "subtitle")[0].text, HasSubstr("9h 59m without work left out"));
 }
 
 TEST(ReportSvg, HostileAndEmptyRecordsAreDrawn) {
