@@ -177,7 +177,7 @@ TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
 }
 
 // A supervisor that ends without a message is started again, but only a few times.
-TEST_F(CrewEdge, KeepersThatCannotLiveAreGivenUp) {
+TEST_F(CrewEdge, SupervisorsThatCannotLiveAreGivenUp) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan({{"a", {"x"}, "true", {}, {"retries: 0"}}});
   auto process = start();

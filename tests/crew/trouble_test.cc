@@ -109,7 +109,7 @@ TEST_F(CrewTrouble, ALostLockStopsItsAgent) {
   expect_nothing_left();
 }
 
-TEST_F(CrewTrouble, AKilledKeeperTakesItsAgentWithIt) {
+TEST_F(CrewTrouble, AKilledSupervisorTakesItsAgentWithIt) {
   write_plan({{"a",
                {"x"},
                "[ -e again ] && { echo second >> \"$RAN\"; exit; }; touch again; "
