@@ -230,7 +230,7 @@ TEST_F(CrewEdge, ASecondSignalKillsWhoWasFoundAgain) {
   write_plan({{"a", {"x"}, "trap '' TERM INT; touch m1; while :; do sleep 1; done"}});
   killed_when("m1", {"--grace", "10m"});
   auto process = start({"--resume"});
-  ASSERT_TRUE(eventually([&] { return process.out().find("still at work") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return process.out().find("still working") != std::string::npos; }));
   process.signal(SIGTERM);
   pause_ms(300);
   process.signal(SIGTERM);
