@@ -8,7 +8,7 @@ namespace lockkeeper::crew {
 namespace {
 
 constexpr std::size_t kNeighboursMax = 100;
-constexpr std::size_t kListed = 200;  // resources of one list, in the text for an agent
+constexpr std::size_t kListed = 200;  // resources of one list in the text
 
 std::string listed(const std::vector<key::Resource>& resources) {
   std::string text;
@@ -26,7 +26,7 @@ void add_list(std::string& text, const char* title, const std::vector<key::Resou
   text += std::string(title) + "\n" + listed(resources);
 }
 
-// Where in a shell line a place is.
+// The quotes around a character of a shell line.
 enum class Quotes { kNone, kSingle, kDouble };
 
 Quotes after(Quotes quotes, char c) {
@@ -46,12 +46,12 @@ std::string variable_in(Quotes quotes, const char* variable) {
   return "\"" + use + "\"";
 }
 
-const Blank* blank_at(std::string_view text) {
-  for (const Blank& blank : blanks()) {
-    const std::string_view name = blank.name;
+const Placeholder* placeholder_at(std::string_view text) {
+  for (const Placeholder& placeholder : placeholders()) {
+    const std::string_view name = placeholder.name;
     if (text.size() > name.size() + 1 && text[0] == '{' && text.substr(1, name.size()) == name &&
         text[name.size() + 1] == '}') {
-      return &blank;
+      return &placeholder;
     }
   }
   return nullptr;
@@ -62,12 +62,12 @@ std::string shell_line(std::string_view line) {
   Quotes quotes = Quotes::kNone;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\' && quotes != Quotes::kSingle && i + 1 < line.size()) {
-      result += line.substr(i++, 2);  // what is escaped opens nothing
+      result += line.substr(i++, 2);  // an escaped quote opens nothing
       continue;
     }
-    if (const Blank* const blank = blank_at(line.substr(i))) {
-      result += variable_in(quotes, blank->variable);
-      i += std::string_view(blank->name).size() + 1;
+    if (const Placeholder* const placeholder = placeholder_at(line.substr(i))) {
+      result += variable_in(quotes, placeholder->variable);
+      i += std::string_view(placeholder->name).size() + 1;
       continue;
     }
     quotes = after(quotes, line[i]);
@@ -79,8 +79,8 @@ std::string shell_line(std::string_view line) {
 std::string filled_word(std::string_view word, const std::map<std::string, std::string>& values) {
   std::string result;
   for (std::size_t i = 0; i < word.size(); ++i) {
-    const Blank* const blank = blank_at(word.substr(i));
-    const auto value = blank == nullptr ? values.end() : values.find(blank->name);
+    const Placeholder* const placeholder = placeholder_at(word.substr(i));
+    const auto value = placeholder == nullptr ? values.end() : values.find(placeholder->name);
     if (value == values.end()) {
       result += word[i];
       continue;
@@ -93,14 +93,14 @@ std::string filled_word(std::string_view word, const std::map<std::string, std::
 
 }  // namespace
 
-const std::vector<Blank>& blanks() {
-  static const std::vector<Blank> kBlanks = {
+const std::vector<Placeholder>& placeholders() {
+  static const std::vector<Placeholder> kPlaceholders = {
       {"scope", "LOCKKEEPER_SCOPE"},     {"scope_file", "LOCKKEEPER_SCOPE_FILE"},
       {"agent", "LOCKKEEPER_AGENT"},     {"description", "LOCKKEEPER_DESCRIPTION"},
       {"task", "LOCKKEEPER_TASK"},       {"output", "LOCKKEEPER_OUTPUT"},
       {"attempt", "LOCKKEEPER_ATTEMPT"},
   };
-  return kBlanks;
+  return kPlaceholders;
 }
 
 std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::string& ours) {
@@ -122,30 +122,26 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
 std::string scope_text(const plan::Job& job, const std::string& realm_root,
                        const std::vector<Neighbour>& neighbours) {
   std::string text =
-      "You are " + job.id + ", one of several agents at work in " + realm_root + ".\n";
+      "You are " + job.id + ", one of several agents working in " + realm_root + ".\n";
   if (!job.description.empty()) text += "Your task: " + job.description + "\n";
   add_list(text, "You hold the locks on:", job.locks);
   if (job.writes.empty()) {
-    text += "You may change no file.\n";
+    text += "You may not change any file.\n";
   } else {
     add_list(text, "You may change:", job.writes);
   }
   add_list(text, "You may not change, even there:", job.denies);
-  add_list(text, "You may read, as far as you need it:", job.reads);
-  if (!neighbours.empty()) text += "Others hold, and you must not change:\n";
+  add_list(text, "You may read, as needed:", job.reads);
+  if (!neighbours.empty()) text += "Other agents hold these; do not change them:\n";
   for (const Neighbour& neighbour : neighbours) {
-    std::string names;
-    for (std::size_t i = 0; i < neighbour.resources.size() && i < kListed; ++i) {
-      names += (i == 0 ? "" : ", ") + neighbour.resources[i];
-    }
-    text += "- " + neighbour.agent + ": " + names;
+    text += "- " + neighbour.agent + ": " + list_of(neighbour.resources, kListed);
     text += neighbour.what.empty() ? "\n" : " (" + neighbour.what + ")\n";
   }
   text +=
-      "Change nothing else without a lock. If you need another file, run:\n"
+      "Do not change anything else without a lock. If you need another file, run:\n"
       "  lockkeeper acquire FILE --reason WHY\n"
-      "If it is held, work on something else or add --wait=10m. What you change outside your\n"
-      "scope is reported.\n";
+      "If it is held, work on something else or add --wait=10m. Changes outside your scope are\n"
+      "reported.\n";
   return text;
 }
 

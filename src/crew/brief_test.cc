@@ -1,4 +1,4 @@
-// What an agent is told, and its command line: no text of a plan is ever read as a command.
+// The text for an agent, and its command line: no text of a plan is read as a command.
 #include "crew/brief.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ key::Resource resource(const std::string& text) {
   return key::parse(text, {})->resource;
 }
 
-// What a shell makes of the line: the arguments that its last command got.
+// Runs the line in a shell: the arguments of its last command.
 Words arguments_of(const std::string& line, const std::map<std::string, std::string>& values) {
   const Words command = filled_command({line}, values);
   int ends[2];
@@ -32,9 +32,9 @@ Words arguments_of(const std::string& line, const std::map<std::string, std::str
     ::dup2(ends[1], STDOUT_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);
-    for (const Blank& blank : blanks()) {
-      const auto value = values.find(blank.name);
-      if (value != values.end()) ::setenv(blank.variable, value->second.c_str(), 1);
+    for (const Placeholder& placeholder : placeholders()) {
+      const auto value = values.find(placeholder.name);
+      if (value != values.end()) ::setenv(placeholder.variable, value->second.c_str(), 1);
     }
     ::execl(command[0].c_str(), command[0].c_str(), command[1].c_str(), command[2].c_str(),
             static_cast<char*>(nullptr));
@@ -84,7 +84,7 @@ TEST(FilledCommand, ManyWordsAreFilledAsTheyAre) {
   EXPECT_THAT(filled_command({"tool", "{agent}={attempt}", "$x {task}", "{", "{agent"},
                              {{"agent", "{task} 'a'"}, {"attempt", "2"}}),
               ElementsAre("tool", "{task} 'a'=2", "$x {task}", "{", "{agent"))
-      << "a value is not filled again; a blank without a value stays";
+      << "a value is not filled again; a placeholder without a value stays";
 }
 
 TEST(ScopeText, SaysWhatMayBeChangedAndWhoHoldsTheRest) {
@@ -100,12 +100,11 @@ TEST(ScopeText, SaysWhatMayBeChangedAndWhoHoldsTheRest) {
   for (const char* const part :
        {"You are api,", "/repo", "Your task: mend it\n", "hold the locks on:\n- src/api/\n",
         "may change:\n- src/api/\n- docs/**\n", "not change, even there:\n- src/api/secret\n",
-        "read, as far as you need it:\n- README.md\n", "- ann: lib/, x (because)\n",
-        "- bob: y\n"}) {
+        "read, as needed:\n- README.md\n", "- ann: lib/, x (because)\n", "- bob: y\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT(scope_text({}, "/repo", {}), HasSubstr("You may change no file."));
-  EXPECT_THAT(scope_text({}, "/repo", {}), Not(HasSubstr("Others hold")));
+  EXPECT_THAT(scope_text({}, "/repo", {}), HasSubstr("You may not change any file."));
+  EXPECT_THAT(scope_text({}, "/repo", {}), Not(HasSubstr("Other agents hold")));
 }
 
 TEST(ScopeText, ManyAreCounted) {

@@ -4,7 +4,7 @@
 
 namespace lockkeeper::crew {
 
-FeatureGate::Look FeatureGate::look() {
+FeatureGate::State FeatureGate::read() {
   if (feature_.empty()) return {};
   const auto gate = service::look_at_gate(locks_, feature_);
   if (!gate) {
@@ -12,10 +12,10 @@ FeatureGate::Look FeatureGate::look() {
       feature_.clear();
       return {};
     }
-    return {true, true, "the feature's gate cannot be looked at: " + gate.error().message};
+    return {true, true, "cannot read whether the feature is paused: " + gate.error().message};
   }
   if (gate->open()) return {};
-  // No ages: they would be news at every look.
+  // Without ages, which would change the text each time.
   std::string why = "feature " + feature_ + " is paused";
   for (const core::Conflict& other : gate->others) {
     why += (&other == &gate->others.front() ? " by " : ", ") + other.holder.owner.agent;

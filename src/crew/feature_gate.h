@@ -1,4 +1,4 @@
-// The gate of the plan's feature, as the foreman looks at it before it starts somebody.
+// Is the plan's feature paused? Asked before agents are started.
 #pragma once
 
 #include <string>
@@ -9,19 +9,18 @@ namespace lockkeeper::crew {
 
 class FeatureGate {
  public:
-  // `feature` empty: there is none, and nothing is ever shut. `locks` must outlive it.
+  // `feature` empty: never shut. `locks` must outlive it.
   FeatureGate(service::Locks& locks, std::string feature)
       : locks_(locks), feature_(std::move(feature)) {}
 
-  struct Look {
+  struct State {
     bool shut = false;
-    bool trouble = false;  // it cannot be looked at; what is not known to be open is shut
-    std::string why;       // the same words as long as nothing changes
+    bool trouble = false;  // it cannot be read, and counts as shut
+    std::string why;       // the same text until something changes
   };
-  Look look();
+  State read();
 
-  // Whose pause the agents are to heed; empty: none. A feature that no key can be made of cannot be
-  // paused.
+  // Empty: none, or a name that cannot be part of a key and so cannot be paused.
   const std::string& feature() const { return feature_; }
 
  private:

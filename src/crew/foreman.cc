@@ -7,31 +7,23 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "crew/brief.h"
-#include "crew/feature_gate.h"
+#include "crew/dispatcher.h"
 #include "crew/job_orders.h"
 #include "crew/lock_files.h"
-#include "crew/places.h"
+#include "crew/record/whole_number.h"
 #include "crew/report/report_parts.h"
-#include "crew/roster.h"
 #include "crew/verdict.h"
 #include "host/descendants.h"
 #include "host/signals.h"
-#include "service/report.h"
 
 namespace lockkeeper::crew {
 namespace {
 
 constexpr int kHeard[] = {SIGINT, SIGTERM, SIGHUP};  // and children that end
-constexpr int kLookMs = 200;
-constexpr std::int64_t kStrayGraceMs = 1'000;  // for what a killed keeper left behind
-constexpr std::size_t kWaitingMax = 64;        // keepers that wait for somebody outside
-constexpr std::size_t kProblemsMax = 200;
-
-bool is_open(const AgentRecord& agent) {
-  return agent.standing == Standing::kPending || agent.standing == Standing::kWaiting;
-}
+constexpr int kPollMs = 200;
+constexpr std::int64_t kRescheduleMs = 200;
+constexpr std::int64_t kStrayGraceMs = 1'000;  // for processes that a killed supervisor left behind
 
 }  // namespace
 
@@ -42,14 +34,15 @@ class Foreman::Impl {
       : locks_(locks),
         plan_(plan),
         run_(run),
-        record_(run.told.record),
+        record_(run.state.record),
         options_(std::move(options)),
         watch_(std::move(watch)),
-        most_(most_at_once(options_.jobs)),
-        gate_(locks, plan.feature) {}
+        ledger_(run, *locks.site().runtime().clock, watch_.on_event) {}
 
   Result<void> run() {
-    LK_ASSIGN(roster_, Roster::of(plan_));
+    LK_ASSIGN(Roster roster, Roster::of(plan_));
+    dispatcher_.emplace(locks_, plan_, run_.state.head.session, std::move(roster), options_.jobs,
+                        ledger_, workers_);
     // Children that we inherited through exec are not ours to end.
     not_ours_ = host::children_besides({});
     if (auto ready = set_up(); !ready) {
@@ -58,9 +51,9 @@ class Foreman::Impl {
     }
     host::adopt_orphans();
     while (!over()) {
-      if (dirty_ || mono() >= next_schedule_) schedule();
+      schedule();
       if (over()) break;
-      if (watch_.look) watch_.look();
+      if (watch_.on_tick) watch_.on_tick();
       wait();
     }
     finish();
@@ -76,70 +69,42 @@ class Foreman::Impl {
   }
 
  private:
-  std::int64_t now() const { return locks_.site().runtime().clock->now().wall_ms; }
-  // Whatever is set back, the gate is looked at again.
-  std::int64_t mono() const { return locks_.site().runtime().clock->now().mono_ms; }
-
-  void tell(CrewEvent::What what, const AgentRecord* agent, std::string text) const {
-    if (watch_.told) watch_.told({what, agent, std::move(text)});
-  }
-
-  void problem(const std::string& text) {
-    if (record_.problems.size() < kProblemsMax &&
-        std::ranges::find(record_.problems, text) == record_.problems.end()) {
-      record_.problems.push_back(text);
-      tell(CrewEvent::What::kNote, nullptr, text);
-    }
-  }
-
-  // What is written down may happen. REQUIRES: the record is as it is to be.
-  bool write_down(const AgentRecord& agent) {
-    auto written = run_.journal.agent(agent);
-    if (written && !run_.output.is_there()) {
-      written = fail(Code::kFailed, quote(run_.output.path()) + " is gone");
-    }
-    if (written) return true;
-    problem("nothing new is started: " + written.error().message);
-    unwritable_ = true;
-    return false;
-  }
+  std::int64_t now() const { return ledger_.now(); }
 
   Result<void> set_up() {
     LK_ASSIGN(agents_, run_.output.folder(kAgentsName));
     const bool fresh = record_.agents.empty();
     record_.agents = records_for(plan_, std::move(record_.agents));
     for (AgentRecord& agent : record_.agents) workers_.emplace_back(agent, *agents_);
-    yields_to_.assign(record_.agents.size(), std::nullopt);
     LK_CHECK(lock_files_.show(locks_.site(), run_.output));
     if (!fresh) {
-      LK_CHECK(go_on());
+      LK_CHECK(resume());
     }
     return {};
   }
 
   // After Ctrl-C, after kill -9, or after failures that somebody has repaired.
-  Result<void> go_on() {
+  Result<void> resume() {
     ++record_.resumed;
     record_.ended_ms = 0;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       AgentRecord& agent = record_.agents[i];
-      close_wait(agent);
-      const bool open = !agent.attempts.empty() && agent.attempts.back().ending == Ending::kNone;
-      if (open) {
-        LK_ASSIGN(const bool there, workers_[i].find_again(now()));
-        if (there) {
+      ledger_.end_wait(agent);
+      if (has_open_attempt(agent)) {
+        LK_ASSIGN(const bool found, workers_[i].find_again(now()));
+        if (found) {
           agent.standing = Standing::kRunning;
-          tell(CrewEvent::What::kFound, &agent, "is still at work");
+          ledger_.tell(CrewEvent::What::kFound, &agent, "is still working");
           note_start(i);
           continue;
         }
-        keeper_gone(i);
-        // A failure that is only found out now is not forgiven yet.
+        supervisor_gone(i);
+        // A failure that is only found now is not forgiven yet.
         if (agent.standing != Standing::kStopped) continue;
       }
       if (agent.standing == Standing::kDone) continue;
       if (agent.standing == Standing::kFailed || agent.standing == Standing::kStopped) {
-        agent.forgiven = agent.attempts.size();  // somebody asked for it to be tried again
+        agent.forgiven = agent.attempts.size();  // --resume asks for another try
       }
       agent.standing = Standing::kPending;
       agent.why.clear();
@@ -148,189 +113,55 @@ class Foreman::Impl {
   }
 
   bool over() const {
-    const bool idle = std::ranges::all_of(workers_, [](const Worker& each) { return each.idle(); });
-    if (!idle) return false;
-    if (stopping()) return true;
-    return std::ranges::none_of(record_.agents, is_open);
+    if (!std::ranges::all_of(workers_, &Worker::idle)) return false;
+    return stopping() || std::ranges::none_of(record_.agents, yet_to_start);
   }
 
-  bool stopping() const { return signal_ != 0 || unwritable_; }
+  bool stopping() const { return signal_ != 0 || ledger_.failed(); }
 
-  // --- who starts ---------------------------------------------------------------------------
+  // --- starting -----------------------------------------------------------------------------
 
+  // By the monotonic clock: setting the wall clock back must not delay it.
   void schedule() {
+    if (!dirty_ && ledger_.mono() < next_schedule_) return;
     dirty_ = false;
-    next_schedule_ = mono() + kRescheduleMs;
-    if (stopping()) return;
-    skip_what_cannot_be();
-    const bool paused = is_paused();
-    places_ = places();
-    probes_.begin();
-    for (const std::size_t i : roster_->order()) {
-      AgentRecord& agent = record_.agents[i];
-      if (!is_open(agent) || !workers_[i].idle()) continue;
-      if (const auto wait = must_wait(i, paused)) {
-        set_wait(agent, wait->what, wait->on);
-        continue;
-      }
-      begin(i);
-      ++places_.taken;
-      if (stopping()) return;
-    }
-  }
-
-  void skip_what_cannot_be() {
-    for (bool again = true; again;) {
-      again = false;
-      for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
-        AgentRecord& agent = record_.agents[i];
-        if (!is_open(agent) || !workers_[i].idle()) continue;
-        for (const std::size_t need : plan_.jobs[i].needs) {
-          const AgentRecord& needed = record_.agents[need];
-          if (needed.standing != Standing::kFailed && needed.standing != Standing::kSkipped) {
-            continue;
-          }
-          close_wait(agent);
-          agent.standing = Standing::kSkipped;
-          agent.why = "it needs " + needed.id + ", which " +
-                      (needed.standing == Standing::kFailed ? "failed" : "was skipped");
-          write_down(agent);
-          tell(CrewEvent::What::kSkipped, &agent, agent.why);
-          again = true;
-          break;
-        }
-      }
-    }
-  }
-
-  struct Reason {
-    Wait::For what;
-    std::string on;
-  };
-
-  std::optional<Reason> must_wait(std::size_t i, bool paused) {
-    for (const std::size_t need : plan_.jobs[i].needs) {
-      if (record_.agents[need].standing != Standing::kDone) {
-        return Reason{Wait::For::kNeed, record_.agents[need].id};
-      }
-    }
-    if (paused) return Reason{Wait::For::kPause, paused_by_};
-    if (yields_to_[i]) {
-      // Until the one that was let pass has begun, or cannot after all.
-      const std::size_t first = *yields_to_[i];
-      const bool still = workers_[first].idle() && is_open(record_.agents[first]);
-      if (still) return Reason{Wait::For::kAgent, record_.agents[first].id};
-      yields_to_[i].reset();
-    }
-    for (const std::size_t rival : roster_->rivals(i)) {
-      if (workers_[rival].idle()) continue;
-      if (!may_pass(i, rival)) return Reason{Wait::For::kAgent, record_.agents[rival].id};
-    }
-    // So many wait for somebody outside that only who can start at once is added to them.
-    const bool crowd =
-        places_.waiting >= kWaitingMax && !(probes_.next() && is_free(locks_, plan_.jobs[i]));
-    if (places_.taken >= most_ || crowd) {
-      return Reason{Wait::For::kJob, std::to_string(places_.running) + " run"};
-    }
-    return std::nullopt;
-  }
-
-  // `taken`: who runs, and who is about to; not who waits for somebody outside, perhaps for long.
-  struct Places {
-    std::size_t running = 0, taken = 0, waiting = 0;
-  };
-
-  Places places() const {
-    Places places;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      const Worker::Phase phase = workers_[i].phase();
-      const bool waits =
-          !record_.agents[i].waits.empty() && record_.agents[i].waits.back().end_ms == 0;
-      // One that was found again may have its word to go already.
-      const bool found = workers_[i].adopted() && phase == Worker::Phase::kLeaving;
-      if (phase == Worker::Phase::kRunning || found) ++places.running;
-      if (phase == Worker::Phase::kAsking) ++(waits ? places.waiting : places.taken);
-    }
-    places.taken += places.running;
-    return places;
-  }
-
-  // Rule 2: a rival that waits for somebody outside, while this one could start at once.
-  bool may_pass(std::size_t i, std::size_t rival) {
-    Worker& other = workers_[rival];
-    if (other.phase() != Worker::Phase::kAsking) return false;
-    const auto& waits = record_.agents[rival].waits;
-    if (waits.empty() || waits.back().what != Wait::For::kLock || waits.back().end_ms != 0) {
-      return false;
-    }
-    if (is_free(locks_, plan_.jobs[i], session_of(rival) + ".")) {
-      other.send_away(now());
-      yields_to_[rival] = i;
-    }
-    return false;  // it starts when the other has left the queue
-  }
-
-  bool is_paused() {
-    const FeatureGate::Look look = gate_.look();
-    if (look.trouble) {
-      problem(look.why);
-    } else if (look.shut && look.why != paused_by_) {
-      tell(CrewEvent::What::kNote, nullptr, look.why);
-    }
-    paused_by_ = look.why;
-    return look.shut;
-  }
-
-  std::string session_of(std::size_t i) const {
-    return session_for(run_.told.head.session, plan_.jobs[i].id, i);
+    next_schedule_ = ledger_.mono() + kRescheduleMs;
+    if (!stopping()) dispatcher_->schedule([this](std::size_t i) { begin(i); });
   }
 
   Orders orders_for(std::size_t i) const {
     const plan::Job& job = plan_.jobs[i];
     Orders orders = orders_of(job);
-    orders.session = session_of(i);
-    orders.feature = gate_.feature();
+    orders.session = dispatcher_->session_of(i);
+    orders.feature = dispatcher_->feature();
     if (job.command.empty()) orders.argv = options_.command;
     orders.environment["LOCKKEEPER_OUTPUT"] = run_.output.path();
     orders.folder = options_.folder;
     orders.grace_ms = options_.grace_ms;
     orders.log_bytes_max = options_.log_bytes_max;
-    orders.look_at_changes = options_.look_at_changes;
+    orders.detect_changes = options_.detect_changes;
     orders.leave_out = {run_.output.path(), locks_.site().realm().store_folder};
     return orders;
   }
 
   void begin(std::size_t i) {
     AgentRecord& agent = record_.agents[i];
-    close_wait(agent);
-    auto prepared = workers_[i].prepare(orders_for(i));
-    if (prepared && !write_down(agent)) return;
-    if (prepared) prepared = workers_[i].start(options_.keeper, now());
-    if (prepared) {
-      agent.standing = Standing::kWaiting;
-      return;
-    }
-    problem("nothing new is started: " + prepared.error().message);
-    unwritable_ = true;
-  }
-
-  // --- what it waits for --------------------------------------------------------------------
-
-  void close_wait(AgentRecord& agent) const { end_wait(agent, now()); }
-
-  void set_wait(AgentRecord& agent, Wait::For what, const std::string& on) {
+    ledger_.end_wait(agent);
+    auto begun = workers_[i].prepare(orders_for(i));
+    if (begun && !ledger_.write(agent)) return;
+    if (begun) begun = workers_[i].start(options_.supervisor, now());
+    if (!begun) return ledger_.fail_with(begun.error());
     agent.standing = Standing::kWaiting;
-    if (begin_wait(agent, what, on, now())) tell(CrewEvent::What::kWaiting, &agent, on);
   }
 
-  // --- what happens -------------------------------------------------------------------------
+  // --- listening ----------------------------------------------------------------------------
 
   void wait() {
     std::vector<pollfd> wanted{{signals_.fd(), POLLIN, 0}};
     for (const Worker& worker : workers_) {
       if (worker.channel_fd() >= 0) wanted.push_back({worker.channel_fd(), POLLIN, 0});
     }
-    ::poll(wanted.data(), wanted.size(), kLookMs);
+    ::poll(wanted.data(), wanted.size(), kPollMs);
     hear_signals();
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (workers_[i].idle()) continue;
@@ -341,7 +172,7 @@ class Foreman::Impl {
       if (workers_[i].idle() || !workers_[i].adopted()) continue;
       const auto gone = workers_[i].gone();
       note_start(i);
-      if (!gone || *gone) keeper_gone(i);
+      if (!gone || *gone) supervisor_gone(i);
     }
   }
 
@@ -351,125 +182,114 @@ class Foreman::Impl {
     const std::string said = message.value("say", "");
     if (said == "waiting") {
       const bool paused = message.value("paused", false);
-      set_wait(agent, paused ? Wait::For::kPause : Wait::For::kLock, message.value("on", ""));
+      ledger_.wait(agent, paused ? Wait::For::kPause : Wait::For::kLock, message.value("on", ""));
       dirty_ = true;
     } else if (said == "ready") {
       answer(i);
     } else if (said == "started") {
       Attempt& attempt = agent.attempts.back();
       attempt.lease = message.value("lease", "");
-      attempt.fence = message.value("fence", std::uint64_t{0});
-      attempt.started_ms = message.value("started_ms", now());
+      attempt.fence = whole_number_or<std::uint64_t>(message, "fence", 0);
+      attempt.started_ms = whole_number_or(message, "started_ms", now());
       worker.command_started(attempt.started_ms);
       const std::string again =
           agent.attempts.size() > 1 ? ", attempt " + std::to_string(agent.attempts.size()) : "";
-      tell(CrewEvent::What::kStarted, &agent, "started" + again);
+      ledger_.tell(CrewEvent::What::kStarted, &agent, "started" + again);
     } else if (said == "note") {
-      tell(CrewEvent::What::kNote, &agent, message.value("text", ""));
+      ledger_.tell(CrewEvent::What::kNote, &agent, message.value("text", ""));
     }
   }
 
   void answer(std::size_t i) {
     Worker& worker = workers_[i];
     AgentRecord& agent = record_.agents[i];
-    const bool full = places().running >= most_;
-    if (stopping() || full || worker.phase() != Worker::Phase::kAsking) {
-      worker.send_away(now());
-      return;
-    }
-    close_wait(agent);
-    const auto told =
+    const bool asks = worker.phase() == Worker::Phase::kAsking;
+    if (stopping() || dispatcher_->is_full() || !asks) return worker.send_away(now());
+    ledger_.end_wait(agent);
+    const auto sent =
         worker.go(scope_text(plan_.jobs[i], locks_.site().realm().root, neighbours_of(i)), now());
-    if (!told) {
-      problem("nothing new is started: " + told.error().message);
-      unwritable_ = true;
-      worker.send_away(now());
-      return;
+    if (!sent) {
+      ledger_.fail_with(sent.error());
+      return worker.send_away(now());
     }
     agent.standing = Standing::kRunning;
-    agent.attempts.back().started_ms = now();  // who ends from now on was not alone
+    agent.attempts.back().started_ms = now();  // agents that end from now on were not alone
     started_order_.push_back(i);
   }
 
-  // Of one that was found again: the journal does not know when it began.
+  // The journal does not know when an attempt that was found again began.
   void note_start(std::size_t i) {
     Attempt& attempt = record_.agents[i].attempts.back();
     const bool runs = workers_[i].phase() == Worker::Phase::kRunning;
     if (runs && attempt.started_ms == 0) attempt.started_ms = workers_[i].since_ms();
   }
 
-  // Who has what at this moment: the plan's own agents, and everybody else.
+  // Who holds what at this moment: agents of the plan, and everybody else.
   std::vector<Neighbour> neighbours_of(std::size_t i) {
     std::vector<Neighbour> list;
     for (std::size_t other = 0; other < workers_.size(); ++other) {
       if (other == i || workers_[other].phase() != Worker::Phase::kRunning) continue;
-      list.push_back({record_.agents[other].id, record_.agents[other].locks, "of this plan"});
+      list.push_back({record_.agents[other].id, record_.agents[other].locks, "in this plan"});
     }
-    const std::string ours = run_.told.head.session + "/";
+    const std::string ours = run_.state.head.session + "/";
     for (Neighbour& outside : neighbours_outside(locks_, ours)) list.push_back(std::move(outside));
     return list;
   }
 
   void reap() {
-    // Strays are reaped too; whoever is a keeper is found by its number.
+    // Also reaps strays; supervisors are known by their process number.
     int status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
       for (std::size_t i = 0; i < workers_.size(); ++i) {
-        if (workers_[i].idle() || workers_[i].keeper() != pid) continue;
+        if (workers_[i].idle() || workers_[i].supervisor() != pid) continue;
         while (const auto message = workers_[i].hear()) heard(i, *message);
         if (WIFSIGNALED(status)) end_strays(pid);
-        keeper_gone(i);
+        supervisor_gone(i);
         break;
       }
     }
   }
 
-  // What a killed keeper had started came to us, and still has its locks in hand.
+  // The processes of a killed supervisor became our children, and still hold its lease's slot.
   void end_strays(pid_t dead) {
     std::vector<pid_t> spared = not_ours_;
     spared.push_back(dead);
     for (const Worker& worker : workers_) {
-      if (worker.keeper() > 0) spared.push_back(worker.keeper());
+      if (worker.supervisor() > 0) spared.push_back(worker.supervisor());
     }
     host::end_children(kStrayGraceMs, spared);
   }
 
-  void keeper_gone(std::size_t i) {
+  void supervisor_gone(std::size_t i) {
     dirty_ = true;
-    const auto taken = take_end(i);
-    if (!taken) {
-      AgentRecord& agent = record_.agents[i];
-      agent.attempts.back().ending = Ending::kDied;
-      agent.attempts.back().why = taken.error().message;
-      agent.attempts.back().ended_ms = now();
-      judge(i);
-    }
-  }
-
-  Result<void> take_end(std::size_t i) {
     AgentRecord& agent = record_.agents[i];
-    LK_ASSIGN(std::optional<Attempt> attempt, workers_[i].finish());
-    if (!attempt) {
-      // It never began: as if it had not been there.
+    auto ended = workers_[i].finish();
+    if (ended && !*ended) {
+      // The command never started, so there was no attempt.
       agent.attempts.pop_back();
       agent.standing = Standing::kPending;
-      write_down(agent);
-      return {};
+      ledger_.write(agent);
+      return;
     }
-    if (attempt->ended_ms == 0) attempt->ended_ms = now();
-    agent.attempts.back() = std::move(*attempt);
+    Attempt& attempt = agent.attempts.back();
+    if (ended) {
+      attempt = std::move(**ended);
+    } else {
+      attempt.ending = Ending::kDied;
+      attempt.why = ended.error().message;
+    }
+    if (attempt.ended_ms == 0) attempt.ended_ms = now();
     judge(i);
-    return {};
   }
 
-  // --- how it went --------------------------------------------------------------------------
+  // --- judging ------------------------------------------------------------------------------
 
   void judge(std::size_t i) {
     AgentRecord& agent = record_.agents[i];
     Attempt& attempt = agent.attempts.back();
     attribute_changes(i, attempt);
     if (options_.strict_scope) insist_on_scope(attempt);
-    close_wait(agent);
+    ledger_.end_wait(agent);
     if (attempt.ending == Ending::kDone) {
       agent.standing = Standing::kDone;
     } else if (attempt.ending == Ending::kStopped) {
@@ -477,21 +297,19 @@ class Foreman::Impl {
     } else {
       agent.standing =
           may_try_again(agent, plan_.jobs[i].retries) ? Standing::kPending : Standing::kFailed;
-      agent.why = ending_words(attempt);
+      agent.why = ending_text(attempt);
     }
-    write_down(agent);
-    tell_end(agent, attempt);
-  }
-
-  void tell_end(const AgentRecord& agent, const Attempt& attempt) const {
-    tell(CrewEvent::What::kEnded, &agent, ending_words(attempt));
-    for (const std::string& note : notes_on(attempt)) tell(CrewEvent::What::kNote, &agent, note);
+    ledger_.write(agent);
+    ledger_.tell(CrewEvent::What::kEnded, &agent, ending_text(attempt));
+    for (const std::string& note : notes_on(attempt)) {
+      ledger_.tell(CrewEvent::What::kNote, &agent, note);
+    }
     if (agent.standing == Standing::kPending) {
-      tell(CrewEvent::What::kAgain, &agent, "is tried again");
+      ledger_.tell(CrewEvent::What::kAgain, &agent, "is tried again");
     }
   }
 
-  // The keeper lists all that changed meanwhile; here it is known who else was at work.
+  // The supervisor lists everything that changed; only the foreman knows who else was at work.
   void attribute_changes(std::size_t i, Attempt& attempt) const {
     const bool fold_case = locks_.site().realm().ignore_case;
     std::vector<WriteScope> others;
@@ -503,19 +321,19 @@ class Foreman::Impl {
     attribute(attempt, scope_of(plan_.jobs[i], fold_case), others);
   }
 
-  // --- the end ------------------------------------------------------------------------------
+  // --- stopping -----------------------------------------------------------------------------
 
   void hear_signals() {
     const bool first = signal_ == 0;
     const int came = signals_.take_all(signal_);
     if (came == 0) return;
     if (first) {
-      tell(CrewEvent::What::kStopping, nullptr,
-           "stopping: agents are asked to end; again to kill them");
+      ledger_.tell(CrewEvent::What::kStopping, nullptr,
+                   "stopping: agents are asked to end; interrupt again to kill them");
       for (Worker& worker : workers_) {
         if (worker.phase() == Worker::Phase::kAsking) worker.send_away(now());
       }
-      // The last started first; those that were found again have no order here.
+      // The last started first; those that were found again have no known order.
       for (auto it = started_order_.rbegin(); it != started_order_.rend(); ++it) {
         if (workers_[*it].phase() == Worker::Phase::kRunning) workers_[*it].stop();
       }
@@ -530,22 +348,20 @@ class Foreman::Impl {
 
   void finish() {
     for (AgentRecord& agent : record_.agents) {
-      close_wait(agent);
-      if (is_open(agent)) agent.standing = Standing::kStopped;
+      ledger_.end_wait(agent);
+      if (yet_to_start(agent)) agent.standing = Standing::kStopped;
     }
     if (!stopping()) record_.ended_ms = now();
-    // A run that goes on later knows what was waited for before.
+    // A resumed run shows what agents waited for before.
     auto written = run_.journal.agents(record_.agents);
     if (written) written = run_.journal.run(record_);
-    if (!written) problem(written.error().message);
-    // Whatever a keeper that was killed could not give back.
-    if (const auto purged = locks_.purge(false); !purged) problem(purged.error().message);
+    if (!written) ledger_.problem(written.error().message);
+    // Leases that a killed supervisor could not release.
+    if (const auto purged = locks_.purge(false); !purged) ledger_.problem(purged.error().message);
     if (const auto hidden = lock_files_.hide(locks_.site(), run_.output); !hidden) {
-      problem(hidden.error().message);
+      ledger_.problem(hidden.error().message);
     }
   }
-
-  static constexpr std::int64_t kRescheduleMs = 200;
 
   service::Locks& locks_;
   const plan::Plan& plan_;
@@ -553,22 +369,16 @@ class Foreman::Impl {
   RunRecord& record_;
   const ForemanOptions options_;
   const Watch watch_;
-  const std::size_t most_;  // at work at once
-  FeatureGate gate_;
-  Places places_;
-  Probes probes_;
-  std::optional<Roster> roster_;
+  RunLedger ledger_;
+  std::optional<Dispatcher> dispatcher_;
   std::optional<Folder> agents_;
   std::vector<Worker> workers_;
   std::vector<std::size_t> started_order_;
-  std::vector<pid_t> not_ours_;                        // children of before
-  std::vector<std::optional<std::size_t>> yields_to_;  // who was let pass (rule 2)
+  std::vector<pid_t> not_ours_;  // children from before
   host::HeldSignals signals_{kHeard, host::HeldSignals::Ignored::kStays};
   int signal_ = 0;
-  bool unwritable_ = false;
   bool dirty_ = true;
   std::int64_t next_schedule_ = 0;
-  std::string paused_by_;
   LockFiles lock_files_;
 };
 

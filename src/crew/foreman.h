@@ -1,17 +1,17 @@
-// The foreman: runs a plan's agents side by side, as many at once as the plan and --jobs allow.
+// The foreman runs a plan's agents side by side, as many at once as the plan and --jobs allow.
 //
 // Rules
-//   1. An agent starts when all it needs is done, no agent of the plan that wants the same is at
-//      work, fewer than `jobs` run, and the feature is not paused; and then only under its locks,
-//      all of them (crew/keeper.h). Whatever fits starts: there are no rounds to wait for.
-//   2. What somebody outside holds is waited for in the table's queue. An agent that waits there
-//      lets one of its own plan pass that could start at once.
-//   3. A failed attempt is repeated as often as the agent's budget says; what depends on an agent
-//      that failed for good is skipped.
-//   4. Nothing is started that is not written down before (crew/journal.h). If that fails, nothing
-//      new starts, and what runs comes to its end.
-//   5. A signal stops: who waits leaves the queue, who runs is asked to end, the last started
-//      first. A second signal kills.
+//   1. An agent starts when all agents it needs are done, no running agent of the plan wants the
+//      same locks, fewer than `jobs` run, and the feature is not paused; and then only with all its
+//      locks (crew/supervisor.h). Each starts as soon as it can: there are no rounds.
+//   2. An agent waits in the lock table's queue for locks held outside the plan. Meanwhile it lets
+//      an agent of the plan pass that could start at once.
+//   3. A failed attempt is repeated as often as the agent's budget allows. Agents that need an
+//      agent that failed for good are skipped.
+//   4. Nothing starts before the journal says so (crew/journal.h). If the journal cannot be
+//      written, nothing new starts, and running agents finish.
+//   5. A signal stops the run: waiting agents leave the queue, running agents are asked to end, the
+//      last started first. A second signal kills them.
 #pragma once
 
 #include <cstdint>
@@ -20,55 +20,46 @@
 #include <string>
 #include <vector>
 
-#include "crew/run_folder.h"
-#include "crew/worker.h"
+#include "crew/run_ledger.h"
 #include "plan/plan_file.h"
 #include "service/locks.h"
 
 namespace lockkeeper::crew {
 
 struct ForemanOptions {
-  std::size_t jobs = 0;              // 0: no limit
-  std::vector<std::string> keeper;   // the program that keeps, and its words
-  std::vector<std::string> command;  // for agents that have none of their own
-  bool strict_scope = false;         // a change outside the scope fails the attempt
-  bool look_at_changes = true;
+  std::size_t jobs = 0;                 // 0: no limit
+  std::vector<std::string> supervisor;  // program and arguments; the attempt's folder is added
+  std::vector<std::string> command;     // for agents without one
+  bool strict_scope = false;            // a change outside the scope fails the attempt
+  bool detect_changes = true;
   std::int64_t grace_ms = 10'000;           // between asking and killing
   std::uint64_t log_bytes_max = 64U << 20;  // of each attempt
   std::string folder;                       // where the commands run
 };
 
-// What happens, as it happens.
-struct CrewEvent {
-  enum class What { kWaiting, kStarted, kEnded, kAgain, kSkipped, kNote, kStopping, kFound };
-  What what;
-  const AgentRecord* agent;  // null: of the run
-  std::string text;
-};
-
 class Foreman {
  public:
-  // How a watching person sees it.
+  // For whoever watches the run.
   struct Watch {
-    std::function<void(const CrewEvent&)> told;
-    std::function<void()> look;  // called several times a second
+    std::function<void(const CrewEvent&)> on_event;
+    std::function<void()> on_tick;  // called several times a second
   };
 
-  // `locks`: in the name of who started the run. All must outlive it.
+  // `locks`: in the name of whoever started the run. All must outlive it.
   Foreman(service::Locks& locks, const plan::Plan& plan, OpenRun& run, ForemanOptions options,
           Watch watch);
   ~Foreman();
   Foreman(const Foreman&) = delete;
   Foreman& operator=(const Foreman&) = delete;
 
-  // To the end, or to the first signal's end. REQUIRES: one thread; SIGCHLD and the signals that
-  // ask to end are the foreman's meanwhile. An error means that nothing could be begun; troubles
-  // on the way are in the record.
+  // Until all agents have ended, or a signal stopped them. An error means that nothing was started;
+  // later problems are in the record. REQUIRES: one thread; nobody else handles SIGCHLD, SIGINT,
+  // SIGTERM or SIGHUP meanwhile.
   Result<void> run();
 
   const RunRecord& record() const;
-  int signal() const;  // that stopped it; 0: none
-  // Of a running agent: what its command printed last.
+  int signal() const;  // the one that stopped it; 0: none
+  // The last line that a running agent's command printed.
   std::string last_line(const AgentRecord& agent) const;
   std::int64_t running_since(const AgentRecord& agent) const;
 

@@ -10,8 +10,8 @@
 namespace lockkeeper::crew {
 namespace {
 
-// A name that stands for itself alone, as the service reads it: pattern signs of a file's name are
-// written as classes.
+// A file name with pattern characters is written with them as classes ("[*]"), so that the service
+// reads it literally.
 std::string text_for_service(const key::Resource& resource) {
   const bool literal = resource.kind() == key::Kind::kFile || resource.kind() == key::Kind::kFolder;
   const std::string& text = resource.text();
@@ -62,7 +62,8 @@ bool is_free(service::Locks& locks, const plan::Job& job, const std::string& but
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number) {
   constexpr std::size_t kIdBytes = 80;
   std::string name = file_name_for(id);
-  if (name.size() > kIdBytes) name = "%%" + std::to_string(number);  // nobody is called that
+  if (name.size() > kIdBytes)
+    name = "%%" + std::to_string(number);  // no file_name_for() looks like this
   return run_session + "/" + name;
 }
 

@@ -1,4 +1,4 @@
-// What a plan says of a job, as orders for its keeper.
+// What a plan's job means for a run: its locks, its session, its record, its supervisor's orders.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace lockkeeper::crew {
 
-// The job's locks as the service reads them, from the realm's root. Never empty: nobody runs
-// unlocked, and who names nothing that can be locked holds `task:ID`.
+// The job's locks as the service reads them, from the realm's root. Never empty: an agent without
+// locks of its own holds `task:ID`.
 std::vector<std::string> lock_texts(const plan::Job& job);
 
-// Could it have its locks at this moment, but for sessions that begin with `but`?
+// Are the job's locks free now? Sessions that begin with `but` do not count.
 bool is_free(service::Locks& locks, const plan::Job& job, const std::string& but = "");
 
-// Under which an agent asks: the run's own session, then the agent's name; each attempt adds its
-// number. So what an earlier attempt left behind excludes a later one.
+// The session of an agent: the run's, then the agent's name. Each attempt adds its number, so that
+// an earlier attempt's leftovers exclude a later attempt.
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number);
 
-// One record for each job, in the plan's order: the known one, else a new one.
+// One record for each job, in the plan's order: the known one, or a new one.
 std::vector<AgentRecord> records_for(const plan::Plan& plan, std::vector<AgentRecord> known);
 
-// All that the plan alone decides; session, folder, limits are the foreman's.
+// The orders as far as the plan decides; session, folder and limits are the foreman's.
 Orders orders_of(const plan::Job& job);
 
 }  // namespace lockkeeper::crew

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kFormat = 1;
 
-Json head_json(const RunRecord& record, const JournalHead& head) {
+Json head_json(const RunState& state) {
+  const auto& [record, head] = state;
   return {{"lockkeeper_run", kFormat},        {"id", record.id},
           {"plan", json_text(record.plan)},   {"plan_sha256", head.plan_digest},
           {"session", head.session},          {"feature", record.feature},
@@ -24,29 +25,29 @@ Json head_json(const RunRecord& record, const JournalHead& head) {
           {"started_ms", record.started_ms}};
 }
 
-Result<Told> head_from(const Json& json) {
-  Told told;
+Result<RunState> head_from(const Json& json) {
+  RunState state;
   if (!json.contains("lockkeeper_run") || json.at("lockkeeper_run") != kFormat) {
-    return fail(Code::kInvalidInput, "it is not the journal of a run of this version");
+    return fail(Code::kInvalidInput, "not the journal of a run by this version of lockkeeper");
   }
-  told.record.id = json.at("id").get<std::string>();
-  told.record.plan = json.at("plan").get<std::string>();
-  told.head.plan_digest = json.at("plan_sha256").get<std::string>();
-  told.head.session = json.at("session").get<std::string>();
-  told.record.feature = json.at("feature").get<std::string>();
-  told.record.realm = json.at("realm").get<std::string>();
-  told.record.jobs = whole_number<std::size_t>(json.at("jobs"));
-  told.record.started_ms = whole_number<std::int64_t>(json.at("started_ms"));
-  return told;
+  state.record.id = json.at("id").get<std::string>();
+  state.record.plan = json.at("plan").get<std::string>();
+  state.head.plan_digest = json.at("plan_sha256").get<std::string>();
+  state.head.session = json.at("session").get<std::string>();
+  state.record.feature = json.at("feature").get<std::string>();
+  state.record.realm = json.at("realm").get<std::string>();
+  state.record.jobs = whole_number<std::size_t>(json.at("jobs"));
+  state.record.started_ms = whole_number<std::int64_t>(json.at("started_ms"));
+  return state;
 }
 
-Result<void> take_line(const Json& json, Told& told) {
-  RunRecord& record = told.record;
+Result<void> take_line(const Json& json, RunState& state) {
+  RunRecord& record = state.record;
   if (json.contains("run")) {
     const Json& run = json.at("run");
-    record.ended_ms = run.at("ended_ms").get<std::int64_t>();
-    record.resumed = run.at("resumed").get<std::size_t>();
-    record.jobs = run.at("jobs").get<std::size_t>();
+    record.ended_ms = whole_number<std::int64_t>(run.at("ended_ms"));
+    record.resumed = whole_number<std::size_t>(run.at("resumed"));
+    record.jobs = whole_number<std::size_t>(run.at("jobs"));
     record.problems = run.at("problems").get<std::vector<std::string>>();
     return {};
   }
@@ -60,29 +61,28 @@ Result<void> take_line(const Json& json, Told& told) {
   return {};
 }
 
-Result<void> parse_line(std::string_view line, std::size_t number, Told& told) {
+Result<void> parse_line(std::string_view line, std::size_t number, RunState& state) {
   try {
     const Json json = Json::parse(line);
     if (number == 1) {
-      LK_ASSIGN(told, head_from(json));
+      LK_ASSIGN(state, head_from(json));
       return {};
     }
-    return take_line(json, told);
+    return take_line(json, state);
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, quote(error.what()));  // it may repeat any bytes
+    return fail(Code::kInvalidInput, quote(error.what()));  // it may quote any bytes
   }
 }
 
 }  // namespace
 
-Result<Journal> Journal::begin(const Folder& folder, const RunRecord& record,
-                               const JournalHead& head) {
+Result<Journal> Journal::begin(const Folder& folder, const RunState& state) {
   LK_ASSIGN(const bool there, folder.has(kJournalName));
   if (there) {
-    return fail(Code::kFailed, quote(folder.path_of(kJournalName)) + " is there already");
+    return fail(Code::kFailed, quote(folder.path_of(kJournalName)) + " already exists");
   }
-  // Whole or not at all: a run without its head could not be continued.
-  LK_CHECK(folder.write(kJournalName, head_json(record, head).dump() + "\n"));
+  // Whole or not at all: a run without its first line could not be resumed.
+  LK_CHECK(folder.write(kJournalName, head_json(state).dump() + "\n"));
   return go_on(folder);
 }
 
@@ -96,25 +96,25 @@ Result<Journal> Journal::go_on(const Folder& folder) {
   return Journal(std::move(fd), folder.path_of(kJournalName));
 }
 
-Result<Told> Journal::read(const Folder& folder) {
+Result<RunState> Journal::read(const Folder& folder) {
   LK_ASSIGN(const auto text, folder.read(kJournalName, kJournalBytesMax));
   if (!text || text->find('\n') == std::string::npos) {
     return fail(Code::kNotFound, "there is no run in " + quote(folder.path()),
-                "begin one: leave --resume away");
+                "start one: omit --resume");
   }
-  Told told;
+  RunState state;
   std::size_t number = 0;
   for (std::size_t at = 0, end = 0; (end = text->find('\n', at)) != std::string::npos;
        at = end + 1) {
     const std::string_view line = std::string_view(*text).substr(at, end - at);
-    if (const auto taken = parse_line(line, ++number, told); !taken) {
+    if (const auto taken = parse_line(line, ++number, state); !taken) {
       return fail(Code::kInvalidInput,
                   quote(folder.path_of(kJournalName)) + ", line " + std::to_string(number) + ": " +
                       taken.error().message,
-                  "begin again: --restart keeps what is there under earlier/");
+                  "start again with --restart; it keeps the old run under earlier/");
     }
   }
-  return told;
+  return state;
 }
 
 Result<void> Journal::agent(const AgentRecord& agent) {
@@ -142,11 +142,11 @@ Result<void> Journal::line(const std::string& text) {
   struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) return fail(errno_error(errno, path_, Code::kFailed));
   if (status.st_nlink == 0) {
-    return fail(Code::kFailed, quote(path_) + " was removed while the run was at work");
+    return fail(Code::kFailed, quote(path_) + " was removed during the run");
   }
   if (write_all(fd_.get(), text + "\n") && ::fdatasync(fd_.get()) == 0) return {};
   Error error = errno_error(errno, path_, Code::kFailed);
-  // Half a line would spoil the next one.
+  // Half a line would spoil the next line.
   static_cast<void>(::ftruncate(fd_.get(), status.st_size));
   return fail(std::move(error));
 }

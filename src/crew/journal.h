@@ -1,9 +1,8 @@
-// What a run has done so far, on disk before it goes on: a file of JSON lines that is only ever
-// appended to. The first says whose run it is, every other one has an agent's whole record as it is
-// from then on, or what became of the run; the last one of each counts.
+// What a run has done so far, written to disk before the run goes on: a file of JSON lines that
+// only grows. The first line identifies the run. Each other line is the whole record of one agent,
+// or of the run itself; the last line about each of them counts.
 //
-// A line that was being written when the machine stopped is no line: what it would have said had
-// not been done yet.
+// A line that was cut off by a crash is ignored: what it describes had not been done yet.
 #pragma once
 
 #include <string>
@@ -21,7 +20,8 @@ struct JournalHead {
   std::string session;      // under which the agents ask for locks
 };
 
-struct Told {
+// All that a journal says.
+struct RunState {
   RunRecord record;
   JournalHead head;
 };
@@ -29,15 +29,13 @@ struct Told {
 class Journal {
  public:
   // A new one. Fails if there is one.
-  static Result<Journal> begin(const Folder& folder, const RunRecord& record,
-                               const JournalHead& head);
-  // What is there, to be continued. not_found if there is none; invalid_input names the line that
-  // cannot be read.
-  static Result<Told> read(const Folder& folder);
+  static Result<Journal> begin(const Folder& folder, const RunState& state);
+  // not_found if there is none; invalid_input names the line that cannot be read.
+  static Result<RunState> read(const Folder& folder);
+  // To append to the one that is there.
   static Result<Journal> go_on(const Folder& folder);
 
-  // Each is durable when it returns. An error means that nobody will remember: nothing new may be
-  // started then.
+  // Durable when they return. After an error nothing new may be started: it would be forgotten.
   Result<void> agent(const AgentRecord& agent);
   Result<void> agents(const std::vector<AgentRecord>& agents);  // all at once
   Result<void> run(const RunRecord& record);                    // resumed, ended, problems

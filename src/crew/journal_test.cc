@@ -1,4 +1,4 @@
-// What is written down is read again; half a line is no line, a broken one is named.
+// What is written is read back; half a line is ignored, a broken line is named.
 #include "crew/journal.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class JournalTest : public testing::Test {
     agent_.locks = {"src/"};
   }
 
-  Journal begin() { return *Journal::begin(folder_, record_, {"digest", "session"}); }
+  Journal begin() { return *Journal::begin(folder_, {record_, {"digest", "session"}}); }
   std::string text() const {
     std::ifstream file(temporary_.file(kJournalName));
     return {std::istreambuf_iterator<char>(file), {}};
@@ -52,35 +52,35 @@ TEST_F(JournalTest, ThereAndBack) {
   record_.jobs = 5;
   record_.problems = {"one", "two"};
   ASSERT_TRUE(journal.run(record_));
-  const auto told = Journal::read(folder_);
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->head.plan_digest, "digest");
-  EXPECT_EQ(told->head.session, "session");
-  EXPECT_EQ(told->record.id, "r1");
-  EXPECT_EQ(told->record.feature, "shop");
-  EXPECT_EQ(told->record.realm, "/repo");
-  EXPECT_EQ(told->record.jobs, 5U);
-  EXPECT_EQ(told->record.started_ms, record_.started_ms);
-  EXPECT_EQ(told->record.ended_ms, record_.ended_ms);
-  EXPECT_EQ(told->record.resumed, 2U);
-  EXPECT_EQ(told->record.problems, record_.problems);
-  ASSERT_EQ(told->record.agents.size(), 1U) << "the last line of each counts";
-  EXPECT_EQ(told->record.agents[0].standing, Standing::kFailed);
-  EXPECT_EQ(told->record.agents[0].attempts.at(0).ending, Ending::kTimedOut);
+  const auto read = Journal::read(folder_);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->head.plan_digest, "digest");
+  EXPECT_EQ(read->head.session, "session");
+  EXPECT_EQ(read->record.id, "r1");
+  EXPECT_EQ(read->record.feature, "shop");
+  EXPECT_EQ(read->record.realm, "/repo");
+  EXPECT_EQ(read->record.jobs, 5U);
+  EXPECT_EQ(read->record.started_ms, record_.started_ms);
+  EXPECT_EQ(read->record.ended_ms, record_.ended_ms);
+  EXPECT_EQ(read->record.resumed, 2U);
+  EXPECT_EQ(read->record.problems, record_.problems);
+  ASSERT_EQ(read->record.agents.size(), 1U) << "the last line of each counts";
+  EXPECT_EQ(read->record.agents[0].standing, Standing::kFailed);
+  EXPECT_EQ(read->record.agents[0].attempts.at(0).ending, Ending::kTimedOut);
 }
 
 TEST_F(JournalTest, NothingIsBegunTwice) {
   begin();
-  EXPECT_FALSE(Journal::begin(folder_, record_, {}));
+  EXPECT_FALSE(Journal::begin(folder_, {record_, {}}));
 }
 
 TEST_F(JournalTest, HalfALineIsNoLine) {
   ASSERT_TRUE(begin().agent(agent_));
   const std::string whole = text();
   append(R"({"agent":"b","loc)");
-  const auto told = Journal::read(folder_);
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->record.agents.size(), 1U);
+  const auto read = Journal::read(folder_);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->record.agents.size(), 1U);
   ASSERT_TRUE(Journal::go_on(folder_));
   EXPECT_EQ(text(), whole) << "what follows begins a line of its own";
 }
@@ -88,11 +88,20 @@ TEST_F(JournalTest, HalfALineIsNoLine) {
 TEST_F(JournalTest, ABrokenLineIsNamed) {
   begin();
   append("{\"agent\": 7}\n");
-  const auto told = Journal::read(folder_);
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, Code::kInvalidInput);
-  EXPECT_THAT(told.error().message, HasSubstr("line 2"));
-  EXPECT_THAT(told.error().hint, HasSubstr("--restart"));
+  const auto read = Journal::read(folder_);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kInvalidInput);
+  EXPECT_THAT(read.error().message, HasSubstr("line 2"));
+  EXPECT_THAT(read.error().hint, HasSubstr("--restart"));
+}
+
+TEST_F(JournalTest, ANumberThatDoesNotFitIsNamed) {
+  begin();
+  append(R"({"run":{"ended_ms":9223372036854775808,"resumed":-1,"jobs":1.5,"problems":[]}})"
+         "\n");
+  const auto read = Journal::read(folder_);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("not a whole number in range"));
 }
 
 TEST_F(JournalTest, NoHeadIsNoRun) {
@@ -117,9 +126,9 @@ TEST_F(JournalTest, BytesThatAreNoTextAreWrittenDown) {
   ASSERT_TRUE(journal.run(record_));
   agent_.why = "\xfe";
   ASSERT_TRUE(journal.agent(agent_));
-  const auto told = Journal::read(folder_);
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->record.problems.size(), 1U);
+  const auto read = Journal::read(folder_);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->record.problems.size(), 1U);
 }
 
 TEST_F(JournalTest, WhatWasRemovedIsNotWrittenTo) {

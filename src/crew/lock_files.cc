@@ -9,7 +9,7 @@ namespace lockkeeper::crew {
 namespace {
 
 constexpr const char* kKind = "workflow";
-constexpr const char* kMark = ".locks-shown";  // the layout is this run's
+constexpr const char* kMark = ".locks-shown";  // this run registered the layout
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Result<void> LockFiles::show(service::Site& site, const Folder& output) {
   const bool known = std::ranges::any_of(layouts, [&](const layout::LayoutEntry& each) {
     return each.kind == use.entry.kind && each.root == use.entry.root;
   });
-  // Before: a foreman that is killed right after must find that it was its own.
+  // Marked first: after a kill the next foreman must know that the run registered it.
   if (!known) {
     LK_CHECK(output.write(kMark, ""));
   }
@@ -36,7 +36,7 @@ Result<void> LockFiles::show(service::Site& site, const Folder& output) {
 Result<void> LockFiles::hide(service::Site& site, const Folder& output) {
   if (layout_.empty()) return {};
   LK_CHECK(layout::remove_layout(site.table(), layout_));
-  static_cast<void>(output.remove("locks"));  // what others left in it stays
+  static_cast<void>(output.remove("locks"));  // fails if files of others are in it
   static_cast<void>(output.remove(kMark));
   return {};
 }

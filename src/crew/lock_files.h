@@ -1,5 +1,5 @@
-// The run's locks as the workflow document has them: whoever reads OUTPUT/locks/ sees who works on
-// what, and who writes there is heeded.
+// The run's locks as files of the workflow protocol: OUTPUT/locks/ shows who works on what, and
+// lock files that other tools write there count.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace lockkeeper::crew {
 
 class LockFiles {
  public:
-  // Registers OUTPUT as a layout of that kind, where the program knows it.
+  // Registers OUTPUT as a workflow layout, if the program has that kind.
   Result<void> show(service::Site& site, const Folder& output);
-  // Takes it back, unless it was there before; an empty locks/ goes with it.
+  // Unregisters it, unless it was registered before; removes locks/ if it is empty.
   Result<void> hide(service::Site& site, const Folder& output);
 
  private:

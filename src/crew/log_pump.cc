@@ -11,7 +11,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-constexpr int kBlocksAtOnce = 16;  // then the lease is looked after again
+constexpr int kBlocksAtOnce = 16;  // then the lease gets its turn
 constexpr std::size_t kBlock = 64 << 10;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr std::size_t kBlock = 64 << 10;
 Result<LogPump> LogPump::open(const Folder& folder, std::uint64_t bytes_max) {
   LK_ASSIGN(Fd file, folder.append("log"));
   LK_ASSIGN(host::Pipe pipe, host::make_pipe());
-  ::fcntl(pipe.reader.get(), F_SETFL, O_NONBLOCK);  // the command's end stays an ordinary one
+  ::fcntl(pipe.reader.get(), F_SETFL, O_NONBLOCK);  // the command's end stays blocking
   return LogPump(std::move(pipe.reader), std::move(pipe.writer), std::move(file), bytes_max);
 }
 
@@ -33,7 +33,7 @@ bool LogPump::pump() {
 }
 
 void LogPump::drain() {
-  // What was in the pipe when the command ended; who still writes into it is being ended.
+  // Bounded: processes that still write are being ended.
   for (int i = 0; i < 2 * kBlocksAtOnce; ++i) {
     if (take() <= 0) return;
   }

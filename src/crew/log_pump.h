@@ -1,6 +1,5 @@
-// What a command prints, from a pipe into a file that does not grow without end: the beginning and,
-// once the limit is reached, no more; everything is counted, and the command is never held up,
-// whether the disk is full or the file gone.
+// Copies what a command prints from a pipe into a file, up to a limit. Counts everything. Never
+// holds up the command, even if the disk is full or the file is gone.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@ class LogPump {
   int writer() const { return writer_.get(); }  // for the command
   void close_writer() { writer_.reset(); }
 
-  // Takes what is there, a bounded part at a time; false: nobody can print any more.
+  // Reads what is there, up to a bound; false: nobody can print any more.
   bool pump();
-  // Takes what is left, of a command that is gone.
+  // Reads the rest, after the command has ended.
   void drain();
 
   std::uint64_t bytes() const { return bytes_; }

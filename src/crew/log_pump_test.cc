@@ -1,4 +1,4 @@
-// What a command prints: kept up to the limit, counted beyond it, never held up.
+// Output is kept up to the limit and counted beyond it; the command is never held up.
 #include "crew/log_pump.h"
 
 #include <gtest/gtest.h>

@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Holders' names and reasons are bounded by the table; a list of them is cut by who sends it.
+// The table bounds names and reasons; the sender cuts lists of them.
 constexpr std::size_t kMessageBytesMax = 64 << 10;
 
-// Words may hold any bytes; JSON holds text. Each byte becomes one code point.
+// Arguments may hold any bytes, JSON only text: each byte becomes one code point.
 std::string bytes_as_text(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -71,7 +71,7 @@ std::string orders_text(const Orders& orders) {
             {"timeout_ms", orders.timeout_ms},
             {"grace_ms", orders.grace_ms},
             {"log_bytes_max", orders.log_bytes_max},
-            {"look_at_changes", orders.look_at_changes},
+            {"look_at_changes", orders.detect_changes},
             {"leave_out", each(orders.leave_out, bytes_as_text)}};
   json["environment"] = Json::object();
   for (const auto& [name, value] : orders.environment) {
@@ -97,17 +97,17 @@ Result<Orders> orders_from(const std::string& text) {
     orders.timeout_ms = whole_number<std::int64_t>(json.at("timeout_ms"));
     orders.grace_ms = whole_number<std::int64_t>(json.at("grace_ms"));
     orders.log_bytes_max = whole_number<std::uint64_t>(json.at("log_bytes_max"));
-    orders.look_at_changes = json.at("look_at_changes").get<bool>();
+    orders.detect_changes = json.at("look_at_changes").get<bool>();
     orders.leave_out = each(json.at("leave_out").get<std::vector<std::string>>(), text_as_bytes);
     for (const auto& [name, value] : json.at("environment").items()) {
       orders.environment[name] = text_as_bytes(value.get<std::string>());
     }
     if (orders.argv.empty() || orders.locks.empty()) {
-      return fail(Code::kInvalidInput, "orders without a command or a lock");
+      return fail(Code::kInvalidInput, "the orders have no command or no lock");
     }
     return orders;
   } catch (const std::exception& error) {
-    return fail(Code::kInvalidInput, "these are no orders: " + quote(error.what()));
+    return fail(Code::kInvalidInput, "not orders: " + quote(error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-// Orders come back as they were, whatever bytes are in them; the channel loses nothing unnoticed.
+// Orders of any bytes are read back unchanged; the channel loses nothing unnoticed.
 #include "crew/orders.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Orders some_orders() {
   orders.timeout_ms = 5;
   orders.grace_ms = 6;
   orders.log_bytes_max = UINT64_MAX;
-  orders.look_at_changes = false;
+  orders.detect_changes = false;
   orders.leave_out = {"/o\xc3"};
   return orders;
 }

@@ -3,23 +3,21 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plan/graph.h"
-#include "plan/overlaps.h"
+#include "plan/analysis.h"
 
 namespace lockkeeper::crew {
 
 Result<Roster> Roster::of(const plan::Plan& plan) {
   const std::size_t count = plan.jobs.size();
-  plan::Graph graph(count);
   std::vector<plan::Want> wants;
   for (std::size_t i = 0; i < count; ++i) {
-    for (const std::size_t need : plan.jobs[i].needs) graph.add(i, need);
     for (const key::Resource& lock : plan.jobs[i].locks) {
       wants.push_back({lock, static_cast<std::uint32_t>(i), 0});
     }
   }
   Roster roster;
   roster.rivals_.resize(count);
+  const plan::Graph graph = plan::needs_of(plan);
   const plan::Closure closure(graph);
   LK_CHECK(plan::find_overlaps(
       wants, [&](std::uint32_t a, std::uint32_t b) { return closure.ordered(a, b); },
@@ -32,21 +30,13 @@ Result<Roster> Roster::of(const plan::Plan& plan) {
     std::ranges::sort(rivals);
     rivals.erase(std::ranges::unique(rivals).begin(), rivals.end());
   }
-  // The way from the beginning of each to the end of the last that needs it.
-  std::vector<std::int64_t> tail(count, 0);
-  const std::vector<std::size_t> forward = graph.order();
-  for (auto it = forward.rbegin(); it != forward.rend(); ++it) {
-    for (const std::size_t later : graph.needed_by(*it)) {
-      tail[*it] = std::max(tail[*it], tail[later]);
-    }
-    tail[*it] += plan.jobs[*it].minutes;
-  }
+  const std::vector<std::int64_t> time = graph.time_to_end(plan::minutes_of(plan));
   roster.order_.resize(count);
   std::iota(roster.order_.begin(), roster.order_.end(), 0);
   std::ranges::stable_sort(roster.order_, [&](std::size_t a, std::size_t b) {
     const plan::Job& first = plan.jobs[a];
     const plan::Job& second = plan.jobs[b];
-    return first.priority != second.priority ? first.priority < second.priority : tail[a] > tail[b];
+    return first.priority != second.priority ? first.priority < second.priority : time[a] > time[b];
   });
   return roster;
 }

@@ -1,4 +1,4 @@
-// Who may start: the plan's agents with what each must wait for. Pure bookkeeping over numbers.
+// In which order a plan's agents are considered, and which of them want the same locks.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace lockkeeper::crew {
 
 class Roster {
  public:
-  // limit_exceeded if patterns of the plan are too large to be compared.
+  // limit_exceeded if the plan's patterns are too large to be compared.
   static Result<Roster> of(const plan::Plan& plan);
 
-  // In the order in which they are to be considered: by priority, then the longest way to the end.
+  // By priority, then by the time that the agent and all that depends on it take.
   const std::vector<std::size_t>& order() const { return order_; }
-  // Who wants something of what `agent` wants, and may be at work at the same time.
+  // The agents that could run at the same time as `agent` and want some of the same locks.
   const std::vector<std::size_t>& rivals(std::size_t agent) const { return rivals_[agent]; }
 
  private:

@@ -1,4 +1,4 @@
-// Who may start beside whom, against comparing everybody with everybody.
+// The rivals, compared with a naive search over all pairs.
 #include "crew/roster.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ bool overlap(const plan::Job& a, const plan::Job& b) {
   });
 }
 
-// From the beginning of one to the end of the last that needs it.
+// From the start of one to the end of the last that depends on it.
 std::int64_t tail(const plan::Plan& plan, std::size_t job) {
   std::int64_t longest = 0;
   for (std::size_t i = 0; i < plan.jobs.size(); ++i) {

@@ -21,8 +21,15 @@ std::string file_name_for(std::string_view id) {
   }
   if (name.empty()) return "%";
   if (name.size() <= kNameBytes) return name;
-  // Two signs: no short name has them in a row.
+  // "%%" does not occur in a short name.
   return name.substr(0, kNameBytes - 18) + "%%" + sha256_hex(id).substr(0, 16);
+}
+
+Result<std::optional<Folder>> attempt_folder(const Folder& agents, std::string_view agent,
+                                             std::size_t number) {
+  LK_ASSIGN(const auto folder, agents.existing(file_name_for(agent)));
+  if (!folder) return std::nullopt;
+  return folder->existing(std::to_string(number));
 }
 
 }  // namespace lockkeeper::crew

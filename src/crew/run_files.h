@@ -2,6 +2,7 @@
 // work beside them, so no symlink is followed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,12 @@ inline Result<Folder> open_run_files(const std::string& path) {
   return Folder::open(path, "", Folder::Kind::kPrivate);
 }
 
-// A name from a plan as a file's name: what is not harmless is written as %41; never empty, "." or
-// "..", never longer than a file's name may be.
+// A name from a plan as a file's name: unusual characters are written as %41. Never empty, "." or
+// "..", nor too long for a file's name.
 std::string file_name_for(std::string_view id);
+
+// The folder of one attempt, below OUTPUT/agents; nullopt: there is none.
+Result<std::optional<Folder>> attempt_folder(const Folder& agents, std::string_view agent,
+                                             std::size_t number);
 
 }  // namespace lockkeeper::crew

@@ -33,7 +33,7 @@ TEST(FileName, HarmlessAndDifferentForDifferentNames) {
   EXPECT_EQ(file_name_for("wp-1.a_B"), "wp-1.a_B");
 }
 
-// A short name that is written as a long one is cut.
+// A short name that becomes long by escaping is cut.
 TEST(FileName, NobodyCanBeCalledLikeALongName) {
   const std::string cut = file_name_for(std::string(300, 'a'));
   std::string id;

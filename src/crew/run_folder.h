@@ -1,11 +1,11 @@
-// OUTPUT: what a run leaves for people and for itself.
+// OUTPUT: the files of a run, for people and for a later foreman.
 //
 //   journal.jsonl           what has been done (crew/journal.h)
-//   run.lock                held while a foreman is at work here
+//   run.lock                locked while a foreman is at work here
 //   agents/AGENT/NUMBER/    one attempt: orders, scope.txt, log, result.json
-//   locks/                  the locks as the workflow document shows them (docs/dialects)
+//   locks/                  the locks as files of the workflow protocol (docs/dialects)
 //   report.md, report.json, timeline.svg
-//   earlier/RUN/            the same of runs before this one
+//   earlier/RUN/            the same for earlier runs
 #pragma once
 
 #include <string>
@@ -18,26 +18,21 @@ namespace lockkeeper::crew {
 inline constexpr const char* kAgentsName = "agents";
 
 enum class Beginning {
-  kFresh,    // a run that was not finished is not begun again by accident
-  kResume,   // goes on with what is there
-  kRestart,  // begins again, whatever is there
+  kFresh,    // refused if an unfinished run is there
+  kResume,   // goes on with the run that is there
+  kRestart,  // starts again, whatever is there
 };
 
 struct OpenRun {
   Folder output;
   Fd lock;
   Journal journal;
-  Told told;
+  RunState state;
 };
 
-struct NewRun {
-  RunRecord record;  // without agents' history
-  JournalHead head;
-};
-
-// Opens OUTPUT (physical; it exists) for one foreman and begins or continues the run. held: another
-// foreman is at work there. With kResume the plan's digest must be the run's own: invalid_input
-// says so. What was there of an earlier run is moved to earlier/, never deleted.
-Result<OpenRun> open_run(const std::string& output, Beginning beginning, const NewRun& fresh);
+// Opens OUTPUT (a physical path; it exists) for one foreman, and starts or resumes the run. `fresh`
+// has no agents yet. held: another foreman is at work there. invalid_input: kResume with a plan
+// that is not the run's. The files of an earlier run are moved to earlier/, never deleted.
+Result<OpenRun> open_run(const std::string& output, Beginning beginning, const RunState& fresh);
 
 }  // namespace lockkeeper::crew

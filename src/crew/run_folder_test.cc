@@ -1,4 +1,4 @@
-// OUTPUT: begun, gone on with, begun again; nothing of an earlier run is lost.
+// OUTPUT: started, resumed, restarted; nothing of an earlier run is lost.
 #include "crew/run_folder.h"
 
 #include <gmock/gmock.h>
@@ -34,12 +34,12 @@ class RunFolderTest : public testing::Test {
   void finish() const {
     auto run = open(Beginning::kResume);
     ASSERT_TRUE(run) << run.error().message;
-    run->told.record.ended_ms = 1'700'000'000'000;
-    ASSERT_TRUE(run->journal.run(run->told.record));
+    run->state.record.ended_ms = 1'700'000'000'000;
+    ASSERT_TRUE(run->journal.run(run->state.record));
   }
 
   TestFolder temporary_;
-  NewRun fresh_;
+  RunState fresh_;
 };
 
 TEST_F(RunFolderTest, AnUnfinishedRunIsNotBegunAgainByAccident) {
@@ -51,7 +51,7 @@ TEST_F(RunFolderTest, AnUnfinishedRunIsNotBegunAgainByAccident) {
   fresh_.record.id = "r2";
   const auto resumed = open(Beginning::kResume);
   ASSERT_TRUE(resumed) << resumed.error().message;
-  EXPECT_EQ(resumed->told.record.id, "r1") << "it is the same run";
+  EXPECT_EQ(resumed->state.record.id, "r1") << "it is the same run";
 }
 
 TEST_F(RunFolderTest, WhatWasThereIsKept) {
@@ -109,7 +109,7 @@ TEST_F(RunFolderTest, ABrokenJournalIsMovedOnlyIfAsked) {
   EXPECT_TRUE(has("earlier/unreadable/journal.jsonl"));
 }
 
-TEST_F(RunFolderTest, WhoseKeeperLivesIsNotMoved) {
+TEST_F(RunFolderTest, ARunWithALivingSupervisorIsNotMoved) {
   {
     auto run = open(Beginning::kFresh);
     ASSERT_TRUE(run);
@@ -124,7 +124,7 @@ TEST_F(RunFolderTest, WhoseKeeperLivesIsNotMoved) {
   ASSERT_TRUE(alive && *alive);
   const auto restarted = open(Beginning::kRestart);
   ASSERT_FALSE(restarted);
-  EXPECT_THAT(restarted.error().message, HasSubstr("still at work"));
+  EXPECT_THAT(restarted.error().message, HasSubstr("still working"));
   EXPECT_TRUE(has("journal.jsonl"));
 }
 

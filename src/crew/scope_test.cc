@@ -1,4 +1,4 @@
-// Who may write what, and whose a change is.
+// Which files an agent may write, and whose a change is.
 #include <gtest/gtest.h>
 
 #include "crew/changes/changes.h"

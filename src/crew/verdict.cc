@@ -80,13 +80,13 @@ std::vector<std::string> notes_on(const Attempt& attempt) {
   const bool by_itself = attempt.ending == Ending::kDone || attempt.ending == Ending::kFailed;
   if (attempt.processes_ended > 0 && by_itself) {
     notes.push_back("left " + counted(attempt.processes_ended, "process", "processes") +
-                    " behind, which had to end");
+                    " behind, which were ended");
   }
   if (attempt.log_cut) {
     notes.push_back("printed " + std::to_string(attempt.log_bytes) + " bytes; its log is cut");
   }
   if (!attempt.changes_unknown.empty()) {
-    notes.push_back("what it changed is not known: " + attempt.changes_unknown);
+    notes.push_back("its changes are unknown: " + attempt.changes_unknown);
   }
   return notes;
 }

@@ -1,5 +1,5 @@
-// What to make of an attempt that has ended: whose the changes are, whether it is tried again, what
-// to say of it.
+// Judges an attempt that has ended: whose the changes are, whether the agent may try again, what a
+// person should know.
 #pragma once
 
 #include <string>
@@ -13,23 +13,22 @@ namespace lockkeeper::crew {
 
 WriteScope scope_of(const plan::Job& job, bool fold_case);
 
-// Was the agent at work at some time during the attempt?
+// Was the agent at work at any time during the attempt?
 bool worked_between(const AgentRecord& agent, const Attempt& attempt);
 
-// The attempt's changes are all that changed while it ran. Those in nobody's scope are marked, with
-// everybody who may have made them; those in the scope of others who were at work are theirs, and
-// go.
+// Before: the attempt lists everything that changed while it ran. After: without changes in the
+// scope of `others` who were at work; changes in nobody's scope are marked, with all who may have
+// made them.
 void attribute(Attempt& attempt, const WriteScope& mine, const std::vector<WriteScope>& others);
 
-// An attempt that succeeded and changed what is outside its scope has strayed.
+// Fails an attempt that succeeded but changed files outside its scope.
 void insist_on_scope(Attempt& attempt);
 
-// Whether an agent whose last attempt did not succeed gets another: `retries` more after the first.
-// Attempts that are forgiven do not count, nor do those that somebody stopped. A command that
-// cannot be started is not tried again: it would not be there the next time either.
+// May an agent whose last attempt failed try again? `retries` times after the first attempt.
+// Forgiven and stopped attempts do not count. A command that was not found is not tried again.
 bool may_try_again(const AgentRecord& agent, std::int64_t retries);
 
-// What else a person should know: changes outside the scope, processes left behind, a cut log.
+// Notes for people: changes outside the scope, processes left behind, a cut log.
 std::vector<std::string> notes_on(const Attempt& attempt);
 
 }  // namespace lockkeeper::crew

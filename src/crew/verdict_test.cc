@@ -1,4 +1,4 @@
-// What to make of an attempt: whose the changes are, whether it is tried again, what is said.
+// Whose the changes of an attempt are, whether the agent may try again, and the notes on it.
 #include "crew/verdict.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST(NotesOn, OnlyWhatAPersonShouldKnow) {
   EXPECT_THAT(notes_on(attempt), ElementsAre(HasSubstr("2 processes"), HasSubstr("77 bytes"),
                                              HasSubstr("git is gone")));
   attempt.ending = Ending::kStopped;
-  EXPECT_EQ(notes_on(attempt).size(), 2U) << "of course they had to end";
+  EXPECT_EQ(notes_on(attempt).size(), 2U) << "the run was stopped: that is no news";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "crew/record/record_json.h"
+#include "crew/record/whole_number.h"
 #include "host/file_ops.h"
 #include "host/spawn.h"
 
@@ -21,14 +22,14 @@ constexpr off_t kTailBytes = 4096;
 constexpr int kSilentEndsMax = 3;
 static_assert(kChannelFd == 3);  // as host::Program::third
 
-// The keeper hears signals as if nobody had held them off, and keeps the channel and nothing else.
-Result<pid_t> start_keeper(std::vector<std::string> words, int channel, int log) {
-  host::Program keeper;
-  keeper.argv = std::move(words);
-  keeper.in = host::kNothing;
-  keeper.out = keeper.err = log;
-  keeper.third = channel;
-  return host::start_program(keeper);
+// The supervisor starts with no signal blocked, and inherits only the channel.
+Result<pid_t> start_supervisor(std::vector<std::string> words, int channel, int log) {
+  host::Program supervisor;
+  supervisor.argv = std::move(words);
+  supervisor.in = host::kNothing;
+  supervisor.out = supervisor.err = log;
+  supervisor.third = channel;
+  return host::start_program(supervisor);
 }
 
 std::string last_line_of(std::string text) {
@@ -42,7 +43,7 @@ std::string last_line_of(std::string text) {
 Result<void> Worker::prepare(Orders orders) {
   number_ = record_.attempts.empty() ? 1 : record_.attempts.back().number + 1;
   LK_ASSIGN(const Folder folder, agents_.folder(file_name_for(record_.id)));
-  // A number whose folder is there was begun by a foreman that could not write it down.
+  // A folder that the record does not know belongs to a foreman that could not write its journal.
   for (;; ++number_) {
     LK_ASSIGN(const bool taken, folder.has(std::to_string(number_)));
     if (!taken) break;
@@ -59,10 +60,10 @@ Result<void> Worker::prepare(Orders orders) {
 
 Result<void> Worker::start(const std::vector<std::string>& program, std::int64_t now_ms) {
   LK_ASSIGN(auto ends, Channel::pair());
-  LK_ASSIGN(const Fd log, attempt_->append(kKeeperLogName));
+  LK_ASSIGN(const Fd log, attempt_->append(kSupervisorLogName));
   std::vector<std::string> words = program;
   words.push_back(attempt_->path());
-  LK_ASSIGN(pid_, start_keeper(std::move(words), ends.second.fd(), log.get()));
+  LK_ASSIGN(pid_, start_supervisor(std::move(words), ends.second.fd(), log.get()));
   channel_ = std::move(ends.first);
   said_.reset();
   refused_.reset();
@@ -112,18 +113,17 @@ Result<bool> Worker::read_mark(const Folder& attempt) {
   if (!text) return false;
   const Json mark = Json::parse(*text, nullptr, false);
   if (!mark.is_object()) return true;
-  found_ = host::ProcessId{mark.value("pid_namespace", std::uint64_t{0}), mark.value("pid", 0),
-                           mark.value("start_ticks", std::uint64_t{0})};
-  marked_ms_ = mark.value("started_ms", std::int64_t{0});
+  found_ = host::ProcessId{whole_number_or<std::uint64_t>(mark, "pid_namespace", 0),
+                           whole_number_or<pid_t>(mark, "pid", 0),
+                           whole_number_or<std::uint64_t>(mark, "start_ticks", 0)};
+  marked_ms_ = whole_number_or<std::int64_t>(mark, "started_ms", 0);
   return true;
 }
 
 Result<bool> Worker::find_again(std::int64_t now_ms) {
-  if (record_.attempts.empty() || record_.attempts.back().ending != Ending::kNone) return false;
+  if (!has_open_attempt(record_)) return false;
   number_ = record_.attempts.back().number;
-  LK_ASSIGN(const auto folder, agents_.existing(file_name_for(record_.id)));
-  if (!folder) return false;
-  LK_ASSIGN(attempt_, folder->existing(std::to_string(number_)));
+  LK_ASSIGN(attempt_, attempt_folder(agents_, record_.id, number_));
   if (!attempt_) return false;
   adopted_ = true;
   since_ms_ = now_ms;
@@ -134,7 +134,7 @@ Result<bool> Worker::find_again(std::int64_t now_ms) {
 }
 
 Result<bool> Worker::gone() {
-  // First the lock: a keeper writes its result before it lets go.
+  // The lock comes first: a supervisor writes its result before it frees the lock.
   LK_ASSIGN(const bool alive, host::is_locked(*attempt_, kAliveName));
   LK_ASSIGN(const bool started, read_mark(*attempt_));
   phase_ = started ? Phase::kRunning : Phase::kLeaving;
@@ -151,7 +151,7 @@ Result<std::optional<Attempt>> Worker::finish() {
   if (!attempt_) return std::nullopt;
   const Folder folder = std::move(*attempt_);
   attempt_.reset();
-  // A folder that vanished keeps nothing; then what the keeper said is what there is.
+  // If the folder vanished, the supervisor's last message is all there is.
   const auto text = folder.read(kResultName, kResultBytesMax);
   if (text && *text) {
     const Json json = Json::parse(**text, nullptr, false);
@@ -171,19 +171,20 @@ Result<std::optional<Attempt>> Worker::finish() {
     if (!wanted || ++silent_ends_ < kSilentEndsMax) return std::nullopt;
     silent_ends_ = 0;
     attempt.ending = Ending::kUnstarted;
-    attempt.why = "its keeper ended " + std::to_string(kSilentEndsMax) +
-                  " times before it could start; see " + folder.path_of(kKeeperLogName);
+    attempt.why = "its supervisor ended " + std::to_string(kSilentEndsMax) +
+                  " times before the command could start; see " +
+                  folder.path_of(kSupervisorLogName);
     return attempt;
   }
   attempt.started_ms = marked_ms_;
   attempt.ending = Ending::kDied;
-  attempt.why = "its keeper was killed; how far the command came is not known";
+  attempt.why = "its supervisor was killed; how far the command got is unknown";
   return attempt;
 }
 
 std::string Worker::last_line() const {
   if (!attempt_) return "";
-  // An agent may have put anything in its place; nothing there may hold the foreman up.
+  // An agent may have put anything in its place; it must not block the foreman.
   const Fd fd(
       ::open(attempt_->path_of(kLogName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};

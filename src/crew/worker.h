@@ -1,5 +1,5 @@
-// One agent's attempts, as the foreman sees them: starts keepers, hears them, finds again those of
-// a foreman that was killed, reads how they ended.
+// One agent's attempts, as the foreman sees them: starts supervisors, listens to them, finds those
+// of a foreman that was killed, and reads how they ended.
 #pragma once
 
 #include <signal.h>
@@ -19,50 +19,50 @@ namespace lockkeeper::crew {
 class Worker {
  public:
   enum class Phase {
-    kIdle,     // nobody is at work on it
-    kAsking,   // its keeper waits for the locks, or to be told to go
+    kIdle,     // no supervisor
+    kAsking,   // its supervisor waits for the locks, or for "go"
     kRunning,  // its command runs
-    kLeaving,  // its keeper was told that it is not wanted now
+    kLeaving,  // its supervisor was sent away
   };
 
-  // `agents`: where each agent has its folder. Both must outlive it. Idle it holds no descriptor.
+  // `agents`: the folder with one folder for each agent. Both must outlive it. An idle worker holds
+  // no descriptor.
   Worker(AgentRecord& record, const Folder& agents) : record_(record), agents_(agents) {}
 
   Phase phase() const { return phase_; }
   bool idle() const { return phase_ == Phase::kIdle; }
-  pid_t keeper() const { return adopted_ ? 0 : pid_; }  // of ours
+  pid_t supervisor() const { return adopted_ ? 0 : pid_; }  // 0: none, or not our child
   int channel_fd() const { return channel_ ? channel_->fd() : -1; }
   bool adopted() const { return adopted_; }
   std::int64_t since_ms() const { return since_ms_; }  // when this phase began
   const AgentRecord& record() const { return record_; }
 
-  // Makes the next attempt's folder and its orders.
+  // Makes the next attempt's folder with its orders.
   Result<void> prepare(Orders orders);
-  // Starts a keeper for it: `program` and its words, then the folder. The keeper is a child of
-  // this process.
+  // Starts a supervisor for it as a child of this process: `program`, then the folder.
   Result<void> start(const std::vector<std::string>& program, std::int64_t now_ms);
 
-  // What its keeper says; nullopt: nothing.
+  // The next message of its supervisor; nullopt: none.
   std::optional<Channel::Message> hear();
-  // The answer to "ready". `scope` is what the agent is told.
+  // Answers "ready". `scope` is for the agent.
   Result<void> go(const std::string& scope, std::int64_t now_ms);
   void send_away(std::int64_t now_ms);
-  // The command is to end: asked, or killed with all of its group.
+  // Asks the command to end, or kills it with all of its group.
   void stop() const { ask(SIGTERM); }
-  void kill_now() const { ask(SIGINT); }  // its keeper takes a second signal so
+  void kill_now() const { ask(SIGINT); }  // a second signal makes its supervisor kill
   void command_started(std::int64_t now_ms) { since_ms_ = now_ms; }
 
-  // After a foreman's death: the last attempt that the journal has no end of. True: its keeper is
-  // still there and is watched from now on; false: it is over, and finish() says how.
+  // For the open attempt of an earlier foreman. True: its supervisor lives and is watched from now
+  // on. False: it is gone, and finish() says how the attempt ended.
   Result<bool> find_again(std::int64_t now_ms);
-  // Of one that was found again: has its keeper gone meanwhile?
+  // Has a supervisor that was found again ended meanwhile?
   Result<bool> gone();
 
-  // Its keeper is gone. How the attempt ended; nullopt: its command was never started. A keeper
-  // that ends again and again before it said a word makes a failed attempt.
+  // How the attempt ended; nullopt: its command never started. A supervisor that repeatedly ends
+  // without a message makes a failed attempt. REQUIRES: its supervisor is gone.
   Result<std::optional<Attempt>> finish();
 
-  // The last line that the command printed, at most so many bytes.
+  // The last line that the command printed, cut to a few thousand bytes.
   std::string last_line() const;
 
  private:
@@ -73,12 +73,12 @@ class Worker {
   const Folder& agents_;
   std::optional<Folder> attempt_;
   std::optional<Channel> channel_;
-  std::optional<Attempt> said_;  // by its keeper, should the file be missing
+  std::optional<Attempt> said_;  // by its supervisor, in case the file is missing
   std::optional<std::string> refused_;
   Phase phase_ = Phase::kIdle;
   pid_t pid_ = 0;
-  std::optional<host::ProcessId> found_;  // an adopted keeper
-  std::int64_t marked_ms_ = 0;            // when the command was started, by its mark
+  std::optional<host::ProcessId> found_;  // an adopted supervisor
+  std::int64_t marked_ms_ = 0;            // when the command started, by its mark
   std::int64_t since_ms_ = 0;
   std::size_t number_ = 0;
   int silent_ends_ = 0;

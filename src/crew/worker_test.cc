@@ -1,4 +1,4 @@
-// One agent's attempts on disk, without a keeper.
+// One agent's attempts on disk, without a supervisor.
 #include "crew/worker.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST_F(WorkerTest, TheLastLineOfALog) {
   EXPECT_EQ(worker.last_line(), "two");
 }
 
-// An agent that puts a pipe there must not stop the foreman.
+// An agent that puts a pipe there must not block the foreman.
 TEST_F(WorkerTest, APipeInTheLogsPlaceHoldsNobodyUp) {
   Worker worker(record_, agents_);
   ASSERT_TRUE(worker.prepare(orders()));
@@ -91,6 +91,23 @@ TEST_F(WorkerTest, HowAnAttemptThatWasFoundAgainEnded) {
     EXPECT_EQ(worker.phase(), Worker::Phase::kRunning);
     EXPECT_EQ(worker.since_ms(), 77);
     EXPECT_FALSE(*worker.gone());
+  }
+}
+
+// Agents can write there: numbers that do not fit must not stop the foreman.
+TEST_F(WorkerTest, AMarkWithNumbersThatDoNotFit) {
+  Worker before(record_, agents_);
+  ASSERT_TRUE(before.prepare(orders()));
+  for (const char* const mark : {R"({"pid":"one","started_ms":[]})", R"({"pid":-1.5})",
+                                 R"({"pid":4294967297,"started_ms":9223372036854775808})"}) {
+    std::ofstream(file("1/started")) << mark;
+    Worker worker(record_, agents_);
+    EXPECT_FALSE(*worker.find_again(5)) << mark;
+    EXPECT_EQ(worker.since_ms(), 5) << mark;
+    const auto attempt = worker.finish();
+    ASSERT_TRUE(attempt && *attempt) << mark;
+    EXPECT_EQ((*attempt)->ending, Ending::kDied) << mark;
+    EXPECT_EQ((*attempt)->started_ms, 0) << mark;
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-// The next code point, whatever the bytes: one that is not UTF-8 is U+FFFD.
+// The next code point; U+FFFD for an invalid byte.
 char32_t take(std::string_view& text) {
   const std::size_t bytes = utf8_size(text);
   if (bytes == 0) {
@@ -32,11 +32,11 @@ bool steers_direction(char32_t c) {
   return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F;
 }
 
-// Of an em.
+// In em.
 double advance(char32_t c) {
   constexpr std::string_view kNarrow = "ijl.,;:!|'()[]ft-/ r";
   constexpr std::string_view kBroad = "mwMW@%";
-  if (has_no_width(c)) return 0.1;  // a heap of marks on one letter is cut, too
+  if (has_no_width(c)) return 0.1;  // so that many marks on one letter are cut, too
   if (is_wide(c)) return 1.05;
   if (c >= 0x80) return 0.75;
   const char byte = static_cast<char>(c);

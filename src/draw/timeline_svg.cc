@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr double kWidth = 1000;
 constexpr double kMargin = 24;
-constexpr double kRight = 36;  // half of the last tick's label may stand out
+constexpr double kRight = 36;  // half of the last tick's label may stick out
 constexpr double kTitleSize = 18;
 constexpr double kSubtitleSize = 13;
 constexpr double kNameSize = 13;
@@ -21,9 +22,9 @@ constexpr double kAxisHeight = 26;
 constexpr double kLabelPad = 8;
 constexpr double kMarkRadius = 5.5;
 constexpr double kBarWidthMin = 2;
-constexpr std::size_t kAxisBelowFrom = 20;  // rows: so long a picture has its axis twice
+constexpr std::size_t kAxisBelowFrom = 20;  // rows: a long picture has its axis twice
 
-// Filled shapes carry their meaning twice: by colour, and by hatching and a mark.
+// Bars show their meaning twice: by colour, and by hatching and a mark.
 constexpr std::string_view kStyle = R"svg(<style>
 .lk-timeline{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",
 "Noto Sans","DejaVu Sans",sans-serif}
@@ -73,8 +74,8 @@ constexpr std::string_view kStyle = R"svg(<style>
 
 struct KindLook {
   Bar::Kind kind;
-  const char* name;   // of the class
-  const char* words;  // in the legend
+  const char* name;   // the CSS class
+  const char* label;  // in the legend
 };
 constexpr std::array<KindLook, 5> kLooks = {{{Bar::Kind::kWork, "work", "at work"},
                                              {Bar::Kind::kCritical, "critical", "critical path"},
@@ -109,7 +110,7 @@ std::string line(const char* css, double x1, double y1, double x2, double y2) {
          "L" + svg_number(x2) + " " + svg_number(y2) + "\"/>\n";
 }
 
-// `anchor`: "start", "middle", "end". `whole`: what a browser shows where the text was cut.
+// `anchor`: "start", "middle", "end". `whole`: the tooltip if the text was cut.
 std::string text_at(const char* css, double x, double y, const char* anchor, std::string_view text,
                     std::string_view whole = {}) {
   std::string out = "<text class=\"" + std::string(css) + "\"" + place(x, y);
@@ -119,50 +120,29 @@ std::string text_at(const char* css, double x, double y, const char* anchor, std
   return out + "</text>\n";
 }
 
-// --- time
-// -----------------------------------------------------------------------------------------
-
 constexpr std::int64_t kSecond = 1000;
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
 constexpr std::int64_t kSpanMax = 1'000'000 * kDay;
-constexpr std::array<std::int64_t, 30> kSteps = {1,
-                                                 2,
-                                                 5,
-                                                 10,
-                                                 20,
-                                                 50,
-                                                 100,
-                                                 200,
-                                                 500,
-                                                 kSecond,
-                                                 2 * kSecond,
-                                                 5 * kSecond,
-                                                 10 * kSecond,
-                                                 15 * kSecond,
-                                                 30 * kSecond,
-                                                 kMinute,
-                                                 2 * kMinute,
-                                                 5 * kMinute,
-                                                 10 * kMinute,
-                                                 15 * kMinute,
-                                                 30 * kMinute,
-                                                 kHour,
-                                                 2 * kHour,
-                                                 3 * kHour,
-                                                 6 * kHour,
-                                                 12 * kHour,
-                                                 kDay,
-                                                 2 * kDay,
-                                                 7 * kDay,
-                                                 28 * kDay};
+constexpr std::array<std::int64_t, 9> kStepsMs = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+constexpr std::array<std::int64_t, 6> kStepsOfSixty = {1, 2, 5, 10, 15, 30};  // seconds, minutes
+constexpr std::array<std::int64_t, 5> kStepsHours = {1, 2, 3, 6, 12};
+constexpr std::array<std::int64_t, 4> kStepsDays = {1, 2, 7, 28};
 
+// The smallest step with at most so many ticks.
 std::int64_t tick_step(std::int64_t span, std::int64_t ticks) {
-  for (const std::int64_t step : kSteps) {
-    if (span / step <= ticks) return step;
+  const std::pair<std::int64_t, std::span<const std::int64_t>> units[] = {{1, kStepsMs},
+                                                                          {kSecond, kStepsOfSixty},
+                                                                          {kMinute, kStepsOfSixty},
+                                                                          {kHour, kStepsHours},
+                                                                          {kDay, kStepsDays}};
+  for (const auto& [unit, steps] : units) {
+    for (const std::int64_t step : steps) {
+      if (span / (step * unit) <= ticks) return step * unit;
+    }
   }
-  std::int64_t step = kSteps.back();
+  std::int64_t step = kStepsDays.back() * kDay;
   while (span / step > ticks) step *= 2;
   return step;
 }
@@ -175,7 +155,7 @@ std::string two_units(std::int64_t large, const char* large_unit, std::int64_t s
   return out;
 }
 
-// In the units that the step needs.
+// In the units of the step.
 std::string tick_label(std::int64_t at, std::int64_t step) {
   if (at == 0) return "0";
   if (step < kSecond / 10) return std::to_string(at) + " ms";
@@ -185,9 +165,6 @@ std::string tick_label(std::int64_t at, std::int64_t step) {
   if (at < kDay) return two_units(at / kHour, "h", at % kHour / kMinute, "m");
   return two_units(at / kDay, "d", at % kDay / kHour, "h");
 }
-
-// --- the picture
-// ----------------------------------------------------------------------------------
 
 class Painter {
  public:
@@ -267,7 +244,7 @@ class Painter {
   std::int64_t span_ = 0;
   double row_height_ = 0;
   double name_width_ = 0;
-  double left_ = 0;  // where time begins
+  double left_ = 0;  // of time 0
   double scale_ = 0;
   double title_y_ = 0;
   double subtitle_y_ = 0;
@@ -301,7 +278,7 @@ void Painter::paint_head() {
       continue;
     }
     paint_legend(x, legend_y_, look);
-    x += 34 + text_width(look.words, kLabelSize) + 18;
+    x += 34 + text_width(look.label, kLabelSize) + 18;
   }
 }
 
@@ -312,7 +289,7 @@ void Painter::paint_legend(double x, double y, const KindLook& look) {
   const Box box = thin ? Box{x, y + 4.5, 28, 5} : Box{x, y, 28, 14};
   paint_shape(sample, box);
   paint_mark(look.kind, x + 20, y + 7);
-  out_ += text_at("small", x + 34, y + 11, "start", look.words);
+  out_ += text_at("small", x + 34, y + 11, "start", look.label);
 }
 
 void Painter::paint_stripes() {
@@ -325,7 +302,7 @@ void Painter::paint_stripes() {
 
 void Painter::paint_grid() {
   if (rows_ == 0) {
-    out_ += text_at("subtitle", kMargin, top_ - 8, "start", "There is nothing to show.");
+    out_ += text_at("subtitle", kMargin, top_ - 8, "start", "Nothing to show.");
     return;
   }
   constexpr std::int64_t kTicks = 10;
@@ -404,7 +381,7 @@ void Painter::paint_label(const Bar& bar, double free_until) {
   }
 }
 
-// A cross for what failed, a block for what was stopped: seen without colours.
+// A cross for failed, a block for stopped: visible without colours.
 void Painter::paint_mark(Bar::Kind kind, double x, double y) {
   if (kind != Bar::Kind::kFailed && kind != Bar::Kind::kStopped) return;
   out_ += "<circle class=\"mark\" cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y) + "\" r=\"" +

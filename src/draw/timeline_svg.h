@@ -1,4 +1,4 @@
-// A picture of who works when: one row for each agent, bars for work and thin ones for waiting.
+// A picture of who works when: one row for each agent, bars for work, thin bars for waiting.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Bar {
   std::int64_t begin_ms = 0;  // from the beginning of the picture
   std::int64_t end_ms = 0;
   Kind kind = Kind::kWork;
-  std::string label;  // drawn inside where it fits, else beside where there is room
-  std::string hover;  // the whole story, shown by a browser
+  std::string label;  // inside the bar if it fits, or beside it
+  std::string hover;  // the tooltip
 };
 
 struct TimelinePicture {
@@ -26,9 +26,9 @@ struct TimelinePicture {
   std::vector<Bar> bars;
 };
 
-// A complete SVG document that stands alone: no script, no font or image from elsewhere, readable
-// on light and dark pages. Every text is escaped. Beyond kRowsDrawn rows the rest is counted in a
-// last line. What lies before the beginning is cut off; a bar that ends before it begins is short.
+// A complete SVG document without scripts, external fonts or images, for light and dark pages. All
+// text is escaped. Rows beyond kRowsDrawn are only counted. What lies before time 0 is cut off; a
+// bar that ends before it begins is drawn short.
 inline constexpr std::size_t kRowsDrawn = 400;
 std::string timeline_svg(const TimelinePicture& picture);
 

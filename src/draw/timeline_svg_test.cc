@@ -172,7 +172,7 @@ TEST(TimelineSvg, TicksFitTheSpan) {
 
 TEST(TimelineSvg, NothingToShowIsSaid) {
   const XmlReader reader = drawn({});
-  EXPECT_EQ(texts(reader, "subtitle"), std::vector<std::string>{"There is nothing to show."});
+  EXPECT_EQ(texts(reader, "subtitle"), std::vector<std::string>{"Nothing to show."});
   expect_inside(reader);
 }
 

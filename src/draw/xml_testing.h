@@ -1,5 +1,5 @@
-// For tests alone: just enough of an XML reader to say that a drawing is well-formed and to look at
-// its elements. Stricter than XML where our drawings are: no CDATA, comments or declarations.
+// For tests only: a small XML reader that checks that a drawing is well-formed and lists its
+// elements. Stricter than XML: no CDATA, comments or declarations.
 #pragma once
 
 #include <algorithm>

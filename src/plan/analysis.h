@@ -1,5 +1,4 @@
-// A plan thought through: conflicts, rounds, who works when, what takes longest, and whether locks
-// are worth their trouble.
+// What follows from a plan: conflicts, rounds, who works when, what takes longest.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +12,24 @@ namespace lockkeeper::plan {
 
 struct AnalysisOptions {
   ConflictOptions conflicts;
-  std::size_t jobs = 0;  // at most so many agents at once; 0: no limit
+  std::size_t jobs = 0;  // the most agents at once; 0: no limit
 };
 
-// How many agents are busy, from one change to the next.
+// How many agents are busy during a span of time.
 struct Busy {
   std::int64_t begin = 0;  // minutes
   std::int64_t end = 0;
   std::size_t agents = 0;
 };
 
-// One arrow of the plan: `later` needs `earlier`. Those two may share what they like.
+// `later` needs `earlier`. These two may share anything.
 struct Dependency {
   std::size_t later = 0;
   std::size_t earlier = 0;
-  std::string witness;  // what they share; empty: they only depend
+  std::string witness;  // something they share; empty: nothing
 };
 
-// What one plan costs; to compare two.
+// What a plan costs, to compare two of them.
 struct Cost {
   std::size_t rounds = 0;
   std::int64_t minutes = 0;  // from the first start to the last end
@@ -58,22 +57,5 @@ Result<Analysis> analyse(const Plan& plan, AnalysisOptions options);
 // The time estimates, in the order of the jobs.
 std::vector<std::int64_t> minutes_of(const Plan& plan);
 Cost cost_of(const Waves& waves, const std::vector<Slot>& slots);
-
-// One rule of the workflow document on when to lock, and what this plan says to it.
-struct WorthRule {
-  const char* rule;  // "3+ agents running in parallel"
-  bool for_locking;  // else: a reason to do without
-  bool applies;
-  std::string value;  // "5 at once"
-};
-
-struct Worth {
-  enum class Verdict { kYes, kNo, kEither };  // kEither: rules apply on both sides
-  Verdict verdict = Verdict::kNo;
-  std::string because;  // one sentence
-  std::vector<WorthRule> rules;
-};
-
-Result<Worth> is_locking_worth_it(const Plan& plan, const Analysis& analysis);
 
 }  // namespace lockkeeper::plan

@@ -1,9 +1,9 @@
-// A plan after a change.
+#include "plan/change.h"
+
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "plan/proposals.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -25,7 +25,7 @@ bool meets(const key::Resource& one, const Resources& others) {
   });
 }
 
-// What one was denied and the other must write is denied no longer.
+// Without what one is denied and the other must write.
 Resources denied_to_both(const Job& one, const Job& other) {
   Resources all;
   for (const key::Resource& deny : one.denies) {

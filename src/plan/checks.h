@@ -1,5 +1,5 @@
-// The parts of validate(): what each name of a plan means, and the rules about meanings. Internal
-// to this room.
+// The parts of validate(): what each name of a plan means, and the rules about meanings. For this
+// folder only.
 #pragma once
 
 #include <map>
@@ -15,29 +15,29 @@
 
 namespace lockkeeper::plan {
 
-// Collects findings: of each rule so many, and how many more there were.
+// Collects findings: a limited number for each rule, and the count of the rest.
 class Findings {
  public:
   Findings(std::vector<Finding>& into, bool strict) : into_(into), strict_(strict) {}
 
-  // `package` may be null: of the file as a whole. What is given back is the caller's to complete.
+  // `package` null: about the whole file. The caller may complete what is returned.
   Finding& add(const char* rule, Severity severity, yaml::Place place, const Package* package,
                std::string message, std::string hint = {});
-  // Of those beyond the limit one finding for each rule; after the last add().
+  // Adds one finding for each rule that is beyond its limit. Call it after the last add().
   void count_the_rest();
 
  private:
   struct Count {
     std::size_t all = 0;
-    bool errors = false;  // among those beyond
+    bool errors = false;  // among those beyond the limit
   };
   std::vector<Finding>& into_;
   const bool strict_;
   std::map<std::string_view, Count> counts_;
-  Finding beyond_;  // of which nothing is kept
+  Finding beyond_;  // discarded
 };
 
-// What was written, and what it means; nothing where it breaks a rule.
+// A name and the resource it means; none if the name breaks a rule.
 struct Meaning {
   const Name* name = nullptr;
   std::optional<key::Resource> resource;
@@ -48,20 +48,19 @@ struct PackageMeaning {
   std::vector<Meaning> keys;
   std::vector<Meaning> writes;
   std::vector<Meaning> denied;
-  std::vector<bool> inside;  // of each of `files`: is it in the package's own write scope?
+  std::vector<bool> inside;  // for each of `files`: is it in the package's write scope?
 };
 
 // Rules lock-file, lock-key, purpose, contract and scope; the meanings point into `plan`.
 std::vector<PackageMeaning> check_names(const WorkPackages& plan, const key::Rules& rules,
                                         Findings& findings);
 
-// Rules lock-overlap and scope-overlap, between packages of which neither waits for the other.
+// Rules lock-overlap and scope-overlap, for packages of which neither waits for the other.
 void check_overlaps(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
                     const Closure& closure, Findings& findings);
 
-// The package that puts the others' work together. Systems that use work packages exempt it from
-// overlap, because it is meant to come last: an overlap with it is a warning that a dependency is
-// missing.
+// The package that integrates the others' work. It is meant to come last, so an overlap with it is
+// only a warning that a dependency is missing.
 inline constexpr std::string_view kIntegration = "wp-integration";
 
 }  // namespace lockkeeper::plan

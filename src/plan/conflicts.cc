@@ -12,7 +12,7 @@ bool locks(const Job& job, const key::Resource& resource) {
   return std::ranges::find(job.locks, resource) != job.locks.end();
 }
 
-// Something that both may write, and neither is denied. What is locked will be held, denied or not.
+// Something that both may write and neither is denied. A lock counts even where it is denied.
 std::optional<std::string> left(const Job& a, const Job& b, const Shared& shared) {
   std::vector<key::Resource> denied;
   if (!a.denies.empty() && !locks(a, shared.a)) denied = a.denies;
@@ -31,10 +31,10 @@ class Finder {
   }
 
   Result<ConflictGraph> run(ConflictOptions options) {
-    LK_CHECK(look(Cause::kLocks));
+    LK_CHECK(search(Cause::kLocks));
     result_.by_locks = result_.pairs;
     locks_met_ = met_;
-    if (!options.locks_only) LK_CHECK(look(Cause::kScopes));
+    if (!options.locks_only) LK_CHECK(search(Cause::kScopes));
     if (full_) return too_many();
     std::ranges::sort(result_.listed, {},
                       [](const Conflict& conflict) { return std::pair(conflict.a, conflict.b); });
@@ -50,7 +50,7 @@ class Finder {
     return (set[at / 64] >> (at % 64) & 1) != 0;
   }
 
-  Result<void> look(Cause cause) {
+  Result<void> search(Cause cause) {
     std::vector<Want> wants;
     for (std::uint32_t i = 0; i < plan_.jobs.size(); ++i) {
       const Job& job = plan_.jobs[i];
@@ -58,7 +58,7 @@ class Finder {
         wants.push_back({each, i, 0});
       }
     }
-    // Once a pair is told, more of it is not looked for: everybody may conflict with everybody.
+    // A pair that is known needs no further search: everybody may conflict with everybody.
     const auto apart = [&](std::uint32_t a, std::uint32_t b) {
       const std::size_t at = bit(a, b);
       if (!has(met_, at)) return closure_.ordered(a, b);
@@ -103,10 +103,10 @@ class Finder {
 
   std::unexpected<Error> too_many() const {
     return fail(Code::kLimitExceeded,
-                "more than " + std::to_string(kConflictPairs) + " pairs of the plan's " +
-                    std::to_string(plan_.jobs.size()) + " packages conflict, the last at '" + at_ +
-                    "'",
-                "make them depend on one another, or divide the plan");
+                "more than " + std::to_string(kConflictPairs) + " pairs among the plan's " +
+                    std::to_string(plan_.jobs.size()) + " packages conflict, for example over '" +
+                    at_ + "'",
+                "let packages depend on each other, or split the plan");
   }
 
   const Plan& plan_;
@@ -118,7 +118,7 @@ class Finder {
   std::string at_;
 };
 
-// `writing`: what one of them is denied is passed over.
+// `writing`: compares what they may write, without what one of them is denied.
 Result<std::optional<Shared>> first_shared(const Job& a, const Job& b, bool writing) {
   for (const key::Resource& of_a : writing ? a.writes : a.locks) {
     for (const key::Resource& of_b : writing ? b.writes : b.locks) {
@@ -138,11 +138,9 @@ Result<std::optional<Shared>> first_shared(const Job& a, const Job& b, bool writ
 }  // namespace
 
 Graph needs_of(const Plan& plan) {
-  Graph graph(plan.jobs.size());
-  for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
-    for (const std::size_t need : plan.jobs[i].needs) graph.add(i, need);
-  }
-  return graph;
+  std::vector<std::vector<std::size_t>> needs;
+  for (const Job& job : plan.jobs) needs.push_back(job.needs);
+  return Graph(needs);
 }
 
 Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs,

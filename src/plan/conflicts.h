@@ -1,8 +1,7 @@
 // Which jobs of a plan cannot run at the same time, and why.
 //
-// Two jobs conflict if neither waits for the other, however far, and they want the same thing: by
-// their locks (the lock table will keep them apart), or only by what they may write (nothing will).
-// A pair that is ordered by its dependencies is no conflict, whatever it shares.
+// Two jobs conflict if neither waits for the other, directly or not, and both want the same thing:
+// by their locks (the lock table will keep them apart), or by what they may write (nothing will).
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@
 namespace lockkeeper::plan {
 
 inline constexpr std::size_t kConflictsListed = 1'000;    // with their overlaps
-inline constexpr std::size_t kOverlapsOfConflict = 5;     // named one by one
-inline constexpr std::size_t kConflictPairs = 2'000'000;  // beyond that no plan is made
+inline constexpr std::size_t kOverlapsOfConflict = 5;     // listed for each conflict
+inline constexpr std::size_t kConflictPairs = 2'000'000;  // more are an error
 
 enum class Cause { kLocks, kScopes };
 
@@ -38,23 +37,23 @@ struct Conflict {
 
 struct ConflictGraph {
   std::vector<Conflict> listed;  // by (a, b); the first kConflictsListed that were found
-  std::size_t pairs = 0;         // all of them
-  std::size_t by_locks = 0;      // of these
-  Conflicts others;              // of each job, sorted
+  std::size_t pairs = 0;         // all pairs
+  std::size_t by_locks = 0;      // pairs that share locks
+  Conflicts others;              // of each job, in order
 };
 
 struct ConflictOptions {
-  bool locks_only = false;  // what both may write is not looked at
+  bool locks_only = false;  // ignore what both may write
 };
 
-// What each must wait for. REQUIRES: the plan is usable.
+// What each job waits for. REQUIRES: the plan is usable.
 Graph needs_of(const Plan& plan);
 
 // limit_exceeded beyond kConflictPairs, and for pathological patterns.
 Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs, ConflictOptions options);
 
-// The first thing that two jobs share, their order left aside; what one of them is denied is not
-// shared. The same answer as find_conflicts, for one pair.
+// The first thing that two jobs share, whatever their order: find_conflicts for one pair. What one
+// of them is denied is not shared.
 struct Meeting {
   Cause cause;
   Shared shared;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "plan/analysis.h"
+#include "plan/worth.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -53,7 +53,7 @@ TEST(PlanConflicts, ByLocksByScopesAndOrderedPairs) {
   EXPECT_EQ(analysis.conflicts.listed[0].shared.front().witness, "src/x.py");
   EXPECT_EQ(analysis.conflicts.listed[1].cause, Cause::kScopes);
   EXPECT_EQ(analysis.conflicts.listed[1].shared.front().witness, "src/y.py");
-  // d needs a: what they share is no conflict, and is told as such.
+  // d needs a: what they share is not a conflict, but is listed.
   ASSERT_EQ(analysis.dependencies.size(), 1U);
   EXPECT_EQ(analysis.dependencies[0].witness, "src/x.py");
   EXPECT_THAT(analysis.conflicts.others[0], ElementsAre(1, 2));
@@ -69,7 +69,7 @@ TEST(PlanConflicts, WhatIsDeniedIsNotShared) {
   - {package_id: c, locks: {files: [src/api/z]}, scope: {write_allow: ["src/**"], deny: [src/api/]}}
 )");
   const Analysis analysis = analysis_of(plan);
-  // c locks z all the same: it will be held.
+  // c locks z although it is denied: the lock counts.
   EXPECT_THAT(pairs(analysis.conflicts), ElementsAre(Pair(0, 2), Pair(1, 2)));
 }
 

@@ -5,7 +5,7 @@
 namespace lockkeeper::plan {
 namespace {
 
-// All of them as one pattern, so that several that cover something only together are seen to.
+// All of them as one pattern, to find what only several of them together cover.
 std::optional<key::Resource> united(const std::vector<key::Resource>& all,
                                     const key::Rules& rules) {
   std::string text;
@@ -30,7 +30,7 @@ std::optional<std::string> left_of(const key::Resource& a, const key::Resource& 
                                    const key::Rules& rules) {
   const auto name = key::parse(witness, rules, key::Syntax::kLiteral);
   if (!name) return witness;
-  std::vector<key::Resource> near;  // those that take something away here
+  std::vector<key::Resource> near;  // those that deny something here
   for (const key::Resource& each : denied) {
     const auto touches = key::overlap(each, a);
     if (!touches || touches->has_value()) near.push_back(each);
@@ -45,7 +45,7 @@ std::optional<std::string> left_of(const key::Resource& a, const key::Resource& 
   for (const key::Resource* const side : {&a, &b}) {
     if (std::ranges::any_of(near, covered_by(*side))) return std::nullopt;
   }
-  // The common part is the inner one of the two, and not all of that is denied.
+  // The common part is the inner one of the two, and not all of it is denied.
   if (key::covers(a, b)) return b.text();
   return a.text();
 }

@@ -1,4 +1,4 @@
-// What two packages both name, less what one of them may not write.
+// What two packages share, without what one of them may not write.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace lockkeeper::plan {
 
-// Something that `a` and `b` both cover and none of `denied` does: `witness` (a name that both
-// cover) itself, or another text for it; nullopt if nothing is left. Where two patterns cross and
-// only their common part is denied it may say that something is left, never the reverse.
+// Something that `a` and `b` both cover and `denied` does not: `witness` (a name that both cover),
+// or another text; nullopt if nothing is left. If two patterns cross and exactly their common part
+// is denied, the answer may be that something is left; never the reverse.
 std::optional<std::string> left_of(const key::Resource& a, const key::Resource& b,
                                    const std::string& witness,
                                    const std::vector<key::Resource>& denied,

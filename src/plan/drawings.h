@@ -1,4 +1,4 @@
-// Pictures of a plan: who works when, and what keeps whom apart.
+// Pictures of a plan: who works when, and which jobs conflict.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace lockkeeper::plan {
 
-// For timeline_svg(): one row for each job, in the order in which they begin.
+// For timeline_svg(): one row for each job, by its start.
 draw::TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysis,
                                        const std::string& title);
 
-// The rounds from left to right, an arrow for each dependency, a dashed line for each conflict. A
-// complete SVG document as timeline_svg() makes them. Beyond kJobsDrawn jobs the rest is counted;
-// of conflicts the first kLinesDrawn are drawn.
+// A complete SVG document as from timeline_svg(): rounds from left to right, an arrow for each
+// dependency, a dashed line for each of the first kLinesDrawn conflicts. Jobs beyond kJobsDrawn are
+// only counted.
 inline constexpr std::size_t kJobsDrawn = 300;
 inline constexpr std::size_t kLinesDrawn = 600;
 std::string graph_svg(const Plan& plan, const Analysis& analysis, const std::string& title);

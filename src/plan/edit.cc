@@ -25,7 +25,7 @@ yaml::Node number(std::int64_t value) {
   return scalar(Kind::kNumber, std::to_string(value));
 }
 
-// The entry, made if there is none.
+// The entry; added if there is none.
 yaml::Node& entry(yaml::Node& map, const std::string& key, Kind kind) {
   yaml::Node* node = find(map, key);
   if (node == nullptr) {
@@ -33,7 +33,7 @@ yaml::Node& entry(yaml::Node& map, const std::string& key, Kind kind) {
     node = &map.entries.back().value;
   }
   if (node->kind == Kind::kNull) node->kind = kind;
-  if (kind == Kind::kList && node->is_text()) {  // one stands for a list of one
+  if (kind == Kind::kList && node->is_text()) {  // a text stands for a list of one
     yaml::Node one = scalar(Kind::kText, node->text);
     node->kind = Kind::kList;
     node->text.clear();
@@ -77,7 +77,7 @@ class Editor {
     return const_cast<yaml::Node&>(*scope_agents(root_, why));
   }
 
-  // What is no map among packages is nobody's.
+  // Packages that are not maps have no job.
   yaml::Node& job(std::size_t number) {
     yaml::Node& all = agents();
     if (all.is_map()) return all.entries[number].value;
@@ -97,14 +97,14 @@ class Editor {
   }
   yaml::Node& needs(yaml::Node& job) { return entry(job, needs_key(job), Kind::kList); }
 
-  // Takes every spelling of it away.
+  // Removes every spelling of the resource.
   void remove(yaml::Node* list, const key::Resource& resource, key::Syntax syntax, bool folders) {
     if (list == nullptr || !list->is_list()) return;
     std::erase_if(list->list, [&](const yaml::Node& each) {
       if (!each.is_text()) return false;
       std::string text = each.text;
       if (folders && !text.ends_with('/')) text += '/';
-      if (text == resource.text()) return true;  // a key that breaks a rule stands for itself
+      if (text == resource.text()) return true;  // an invalid key stands for itself
       const auto parsed = key::parse(text, rules_, syntax);
       return parsed && parsed->resource == resource;
     });
@@ -122,7 +122,7 @@ class Editor {
           remove(find(*scope, "write_allow"), gone, key::Syntax::kAuto, false);
         }
       } else {
-        // A plain name under globs is a file or a folder, too.
+        // A plain name under globs may also be a file or a folder.
         remove(find(node, "files"), gone, key::Syntax::kLiteral, false);
         remove(find(node, "directories"), gone, key::Syntax::kLiteral, true);
         remove(find(node, "globs"), gone, key::Syntax::kGlob, false);
@@ -148,7 +148,7 @@ class Editor {
     add_text(entry(scope, "write_allow", Kind::kList), text);
   }
 
-  // Everything of `from` that `into` has not; lists grow, what is single stays.
+  // Adds everything of `from` that `into` lacks; lists grow, single values stay.
   static void take_over(yaml::Node& into, const yaml::Node& from) {
     for (const yaml::Node::Entry& each : from.entries) {
       yaml::Node* const mine = find(into, each.key);
@@ -173,7 +173,7 @@ class Editor {
     const Job both = merged(into, from);
     yaml::Node& node = job(merge.into);
     const yaml::Node other = job(merge.from);
-    std::vector<yaml::Node> waits_for;  // of both, but for one another
+    std::vector<yaml::Node> waits_for;  // of both, without one another
     for (yaml::Node each : {node, other}) {
       for (const yaml::Node& need : needs(each).list) {
         if (!is_one_of(need.text, {into.id, from.id})) waits_for.push_back(need);
@@ -215,7 +215,7 @@ class Editor {
     const bool described = find(node, "description") != nullptr;
     if (described) set_text(node, "description", both.description);
     set(node, "timeout_minutes", number(both.minutes));
-    // What neither names, both have from the plan's defaults.
+    // What neither names comes from the plan's defaults.
     if (find(node, "priority") != nullptr) set(node, "priority", number(both.priority));
     if (find(node, "retry_budget") != nullptr) set(node, "retry_budget", number(both.retries));
     set_command(node, both.command);
@@ -249,7 +249,7 @@ class Editor {
     if (find(node, "retries") != nullptr) set(node, "retries", number(both.retries));
   }
 
-  // Takes the job out, and what waited for it waits for `instead`.
+  // Removes the job; jobs that waited for it wait for `instead`.
   void forget(const Change::Merge& merge, const std::string& gone, const std::string& instead) {
     for (std::size_t i = 0; i < plan_.jobs.size(); ++i) {
       const auto& needed = plan_.jobs[i].needs;

@@ -21,9 +21,9 @@ const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
       {"document", "the file is plain YAML or JSON"},
       {"schema", "it has the structure of work packages or scopes"},
-      {"duplicate-id", "each package has a name of its own"},
-      {"depends-on", "what a package depends on is there"},
-      {"cycle", "no package waits for itself"},
+      {"duplicate-id", "each package has its own name"},
+      {"depends-on", "packages depend only on packages in the plan"},
+      {"cycle", "no package waits for itself, directly or not"},
       {"lock-file", "each file lock is a canonical path"},
       {"lock-key", "each logical key is known and canonical"},
       {"purpose", "feature keys have a known purpose"},

@@ -1,4 +1,4 @@
-// What is wrong with a plan: one thing, where it stands, and what to do.
+// One thing that is wrong with a plan: what, where, and what to do.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct Finding {
   std::string rule;  // "lock-key"; the names are listed in rules()
   Severity severity = Severity::kError;
   yaml::Place place;
-  std::string package;  // empty: of the file as a whole
+  std::string package;  // empty: about the whole file
   std::string message;  // names the value
-  std::string hint;     // the corrected form, or the next step; may be empty
-  std::string witness;  // of an overlap: a name that both cover
+  std::string hint;     // the corrected form, or what to do; may be empty
+  std::string witness;  // for an overlap: a name that both cover
 };
 
-// A package's or agent's name for a message: as it is, or in quotes and cut if it is no plain word.
+// A package's or agent's name for a message: as it is if it is a plain word, else quoted and cut.
 std::string shown_name(std::string_view name);
 
-// Every rule by name, in the order of a report, with one sentence on what it is for.
+// Every rule, in the order of a report, with a sentence that states it.
 struct Rule {
   const char* name;
   const char* summary;

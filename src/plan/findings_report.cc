@@ -11,12 +11,7 @@ const char* severity_name(Severity severity) {
   return severity == Severity::kError ? "error" : "warning";
 }
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
-// The file's name as a reference of RFC 3986: what is reserved or not ASCII is escaped; an absolute
-// one has the scheme.
+// The file name as a URI reference (RFC 3986); an absolute one has the scheme.
 std::string uri_of(const std::string& file) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string uri = file.starts_with('/') ? "file://" : "";
@@ -33,7 +28,7 @@ std::string uri_of(const std::string& file) {
   return uri;
 }
 
-// In a message of SARIF braces are doubled, and what looks like a link would become one.
+// SARIF doubles braces in a message, and makes a link of [text](target).
 std::string sarif_text(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -80,7 +75,7 @@ Json finding_json(const Finding& finding) {
   return json;
 }
 
-Json report_json(const FileReport& report) {
+Json findings_json(const FileReport& report) {
   const Validated& result = report.result;
   Json json;
   json["file"] = report.file;

@@ -9,18 +9,16 @@
 
 namespace lockkeeper::plan {
 
-using lockkeeper::Json;
-
-// One file that was looked at.
+// One file that was checked.
 struct FileReport {
   std::string file;  // as named
   Validated result;
 };
 
-// {"rule","severity","line","column","package","message","hint"}, and "witness" of an overlap.
+// {"rule","severity","line","column","package","message","hint"}, and "witness" for an overlap.
 Json finding_json(const Finding& finding);
 // {"file","kind","valid","packages","locks","keys","errors","warnings","findings":[…]}
-Json report_json(const FileReport& report);
+Json findings_json(const FileReport& report);
 // SARIF 2.1.0, all files in one run.
 Json sarif_json(const std::vector<FileReport>& reports, const std::string& version);
 

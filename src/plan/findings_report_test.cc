@@ -20,7 +20,7 @@ std::string broken() {
 }  // namespace
 
 TEST(FindingsReport, Json) {
-  const Json json = report_json(report_of("p.yaml", broken()));
+  const Json json = findings_json(report_of("p.yaml", broken()));
   EXPECT_EQ(json["file"], "p.yaml");
   EXPECT_EQ(json["kind"], "work-packages");
   EXPECT_EQ(json["valid"], false);
@@ -40,12 +40,12 @@ TEST(FindingsReport, Json) {
 
 TEST(FindingsReport, WarningsAloneAreValid) {
   const Json json =
-      report_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:docs']"}})));
+      findings_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:docs']"}})));
   EXPECT_EQ(json["valid"], true);
   EXPECT_EQ(json["warnings"], 1);
 }
 
-// What SARIF 2.1.0 asks for: the rule's number, a level, a URI that is escaped, places from 1.
+// SARIF 2.1.0 needs the rule's index, a level, an escaped URI and places from 1.
 TEST(FindingsReport, SarifFollowsItsStandard) {
   const Json log = sarif_json(
       {report_of("plans/a b#1.yaml", broken()), report_of("/tmp/x.yaml", "a: [")}, "1.2.3");

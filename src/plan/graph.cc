@@ -9,8 +9,8 @@
 namespace lockkeeper::plan {
 namespace {
 
-// The groups in which everybody reaches everybody (Tarjan), without recursion: a plan may be a
-// chain of ten thousand.
+// The strongly connected components (Tarjan), without recursion: a plan may be a chain of ten
+// thousand.
 std::vector<std::vector<std::size_t>> groups(const Graph& graph) {
   const std::size_t count = graph.size();
   constexpr std::size_t kUnseen = SIZE_MAX;
@@ -54,8 +54,8 @@ std::vector<std::vector<std::size_t>> groups(const Graph& graph) {
   return found;
 }
 
-// A shortest ring through the group's smallest member.
-std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size_t>& group) {
+// A shortest cycle through the group's smallest member.
+std::vector<std::size_t> cycle_in(const Graph& graph, const std::vector<std::size_t>& group) {
   const std::size_t start = *std::ranges::min_element(group);
   std::vector<bool> member(graph.size(), false);
   for (const std::size_t each : group) member[each] = true;
@@ -67,11 +67,11 @@ std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size
     ahead.pop();
     for (const std::size_t to : graph.needs(at)) {
       if (to == start) {
-        std::vector<std::size_t> ring;
-        for (std::size_t step = at; step != start; step = from[step]) ring.push_back(step);
-        ring.push_back(start);
-        std::ranges::reverse(ring);
-        return ring;
+        std::vector<std::size_t> cycle;
+        for (std::size_t step = at; step != start; step = from[step]) cycle.push_back(step);
+        cycle.push_back(start);
+        std::ranges::reverse(cycle);
+        return cycle;
       }
       if (from[to] != SIZE_MAX || !member[to]) continue;
       from[to] = at;
@@ -83,6 +83,12 @@ std::vector<std::size_t> ring_in(const Graph& graph, const std::vector<std::size
 
 }  // namespace
 
+Graph::Graph(const std::vector<std::vector<std::size_t>>& needs) : Graph(needs.size()) {
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    for (const std::size_t need : needs[i]) add(i, need);
+  }
+}
+
 void Graph::add(std::size_t later, std::size_t earlier) {
   LOCKKEEPER_ASSERT(later < size() && earlier < size());
   std::vector<std::size_t>& needs = before_[later];
@@ -92,12 +98,12 @@ void Graph::add(std::size_t later, std::size_t earlier) {
   after_[earlier].push_back(later);
 }
 
-std::vector<std::vector<std::size_t>> Graph::rings() const {
+std::vector<std::vector<std::size_t>> Graph::cycles() const {
   std::vector<std::vector<std::size_t>> found;
   for (const std::vector<std::size_t>& group : groups(*this)) {
     const std::size_t first = group.front();
     const bool itself = std::ranges::binary_search(before_[first], first);
-    if (group.size() > 1 || itself) found.push_back(ring_in(*this, group));
+    if (group.size() > 1 || itself) found.push_back(cycle_in(*this, group));
   }
   std::ranges::sort(found);
   return found;
@@ -122,15 +128,24 @@ std::vector<std::size_t> Graph::order() const {
   return sorted;
 }
 
+std::vector<std::int64_t> Graph::time_to_end(const std::vector<std::int64_t>& minutes) const {
+  std::vector<std::int64_t> time(size(), 0);
+  const std::vector<std::size_t> sorted = order();
+  for (auto at = sorted.rbegin(); at != sorted.rend(); ++at) {
+    for (const std::size_t later : after_[*at]) time[*at] = std::max(time[*at], time[later]);
+    time[*at] += minutes[*at];
+  }
+  return time;
+}
+
 Closure::Closure(const Graph& graph) : words_((graph.size() + 63) / 64) {
   const std::size_t count = graph.size();
   bits_.assign(count * words_, 0);
-  const auto group = groups(graph);  // those that are needed first
-  for (const std::vector<std::size_t>& members : group) {
+  for (const std::vector<std::size_t>& members : groups(graph)) {  // needed ones first
     std::vector<std::uint64_t> all(words_, 0);
-    const bool ring = members.size() > 1;
+    const bool cycle = members.size() > 1;
     for (const std::size_t member : members) {
-      if (ring) all[member / 64] |= std::uint64_t{1} << (member % 64);
+      if (cycle) all[member / 64] |= std::uint64_t{1} << (member % 64);
       for (const std::size_t need : graph.needs(member)) {
         all[need / 64] |= std::uint64_t{1} << (need % 64);
         for (std::size_t w = 0; w < words_; ++w) all[w] |= bits_[need * words_ + w];

@@ -1,4 +1,4 @@
-// What must wait for what: packages by number, and everything that follows from their arrows.
+// Which package waits for which, by number.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,33 @@ namespace lockkeeper::plan {
 class Graph {
  public:
   explicit Graph(std::size_t count) : after_(count), before_(count) {}
+  // What each needs.
+  explicit Graph(const std::vector<std::vector<std::size_t>>& needs);
 
   std::size_t size() const { return after_.size(); }
-  // `later` waits for `earlier`. Twice is once.
+  // `later` waits for `earlier`. Adding it twice changes nothing.
   void add(std::size_t later, std::size_t earlier);
   // In the order of numbers.
   const std::vector<std::size_t>& needs(std::size_t package) const { return before_[package]; }
   const std::vector<std::size_t>& needed_by(std::size_t package) const { return after_[package]; }
 
-  // The rings, each by its members in the order of the arrows, beginning with the smallest number;
-  // one ring for each group that hangs together. Empty: none.
-  std::vector<std::vector<std::size_t>> rings() const;
-  // Earlier ones first; of those that are free at the same time the smallest number. REQUIRES: no
-  // ring.
+  // One cycle of each group that has any: its members, each needing the next, the smallest number
+  // first.
+  std::vector<std::vector<std::size_t>> cycles() const;
+  // Each after all it needs; among those, the smallest number first. REQUIRES: no cycle.
   std::vector<std::size_t> order() const;
+  // The time from the start of each to the end of all that depends on it. REQUIRES: no cycle.
+  std::vector<std::int64_t> time_to_end(const std::vector<std::int64_t>& minutes) const;
 
  private:
   std::vector<std::vector<std::size_t>> after_;
   std::vector<std::vector<std::size_t>> before_;
 };
 
-// Who can never run beside whom, because one must wait for the other, however far.
+// Which packages never run at the same time, because one waits for the other, directly or not.
 class Closure {
  public:
-  // Rings do no harm: all of one are before one another.
+  // Cycles are allowed: their members are all before one another.
   explicit Closure(const Graph& graph);
   bool before(std::size_t earlier, std::size_t later) const {
     return (bits_[later * words_ + earlier / 64] >> (earlier % 64) & 1) != 0;

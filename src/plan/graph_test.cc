@@ -20,7 +20,7 @@ Graph graph_of(std::size_t count,
   return graph;
 }
 
-// Who reaches whom by needs, by trying every way (Warshall).
+// Which package reaches which by needs (Warshall).
 std::vector<std::vector<bool>> reach_by_force(const Graph& graph) {
   const std::size_t count = graph.size();
   std::vector<std::vector<bool>> reach(count, std::vector<bool>(count, false));
@@ -37,23 +37,23 @@ std::vector<std::vector<bool>> reach_by_force(const Graph& graph) {
   return reach;
 }
 
-// Each ring goes along arrows, begins with its smallest member, and every member of a ring's group
-// is in exactly the group that the ring stands for.
+// Each cycle follows the needs and begins with its smallest member; there is one for each group.
 void expect_true_rings(const Graph& graph, const std::vector<std::vector<bool>>& reach) {
-  const auto rings = graph.rings();
-  std::vector<bool> told(graph.size(), false);
-  for (const std::vector<std::size_t>& ring : rings) {
-    EXPECT_EQ(ring.front(), *std::ranges::min_element(ring));
-    for (std::size_t i = 0; i < ring.size(); ++i) {
-      const std::size_t next = ring[(i + 1) % ring.size()];
-      EXPECT_TRUE(std::ranges::binary_search(graph.needs(ring[i]), next));
+  const auto cycles = graph.cycles();
+  std::vector<bool> seen(graph.size(), false);
+  for (const std::vector<std::size_t>& cycle : cycles) {
+    EXPECT_EQ(cycle.front(), *std::ranges::min_element(cycle));
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const std::size_t next = cycle[(i + 1) % cycle.size()];
+      EXPECT_TRUE(std::ranges::binary_search(graph.needs(cycle[i]), next));
     }
-    EXPECT_FALSE(told[ring.front()]) << "one group, two rings";
+    EXPECT_FALSE(seen[cycle.front()]) << "one group, two cycles";
     for (std::size_t i = 0; i < graph.size(); ++i) {
-      if (i == ring.front() || (reach[ring.front()][i] && reach[i][ring.front()])) told[i] = true;
+      if (i == cycle.front() || (reach[cycle.front()][i] && reach[i][cycle.front()]))
+        seen[i] = true;
     }
   }
-  for (std::size_t i = 0; i < graph.size(); ++i) EXPECT_EQ(told[i], reach[i][i]) << i;
+  for (std::size_t i = 0; i < graph.size(); ++i) EXPECT_EQ(seen[i], reach[i][i]) << i;
 }
 
 }  // namespace
@@ -63,13 +63,13 @@ TEST(Graph, ArrowsAreKeptOnceAndInOrder) {
   EXPECT_THAT(graph.needs(2), ElementsAre(0, 1));
   EXPECT_THAT(graph.needed_by(1), ElementsAre(2));
   EXPECT_THAT(graph.order(), ElementsAre(0, 1, 2));
-  EXPECT_THAT(graph.rings(), IsEmpty());
+  EXPECT_THAT(graph.cycles(), IsEmpty());
 }
 
 TEST(Graph, RingsAreNamed) {
-  EXPECT_THAT(graph_of(2, {{1, 1}}).rings(), ElementsAre(ElementsAre(1)));
-  EXPECT_THAT(graph_of(3, {{2, 1}, {1, 0}, {0, 2}}).rings(), ElementsAre(ElementsAre(0, 2, 1)));
-  EXPECT_THAT(graph_of(5, {{0, 1}, {1, 0}, {3, 4}, {4, 3}, {4, 0}}).rings(),
+  EXPECT_THAT(graph_of(2, {{1, 1}}).cycles(), ElementsAre(ElementsAre(1)));
+  EXPECT_THAT(graph_of(3, {{2, 1}, {1, 0}, {0, 2}}).cycles(), ElementsAre(ElementsAre(0, 2, 1)));
+  EXPECT_THAT(graph_of(5, {{0, 1}, {1, 0}, {3, 4}, {4, 3}, {4, 0}}).cycles(),
               ElementsAre(ElementsAre(0, 1), ElementsAre(3, 4)));
 }
 
@@ -77,11 +77,11 @@ TEST(Graph, ALongChainAndALongRingDoNotOverflowTheStack) {
   constexpr std::size_t kCount = 20'000;
   Graph chain(kCount);
   for (std::size_t i = 1; i < kCount; ++i) chain.add(i - 1, i);
-  EXPECT_THAT(chain.rings(), IsEmpty());
+  EXPECT_THAT(chain.cycles(), IsEmpty());
   EXPECT_EQ(chain.order().front(), kCount - 1);
   chain.add(kCount - 1, 0);
-  ASSERT_EQ(chain.rings().size(), 1U);
-  EXPECT_EQ(chain.rings()[0].size(), kCount);
+  ASSERT_EQ(chain.cycles().size(), 1U);
+  EXPECT_EQ(chain.cycles()[0].size(), kCount);
 }
 
 TEST(Graph, RandomOnesAgreeWithBruteForce) {
@@ -103,7 +103,7 @@ TEST(Graph, RandomOnesAgreeWithBruteForce) {
       }
     }
     expect_true_rings(graph, reach);
-    if (graph.rings().empty()) {
+    if (graph.cycles().empty()) {
       const auto order = graph.order();
       std::vector<std::size_t> at(count);
       for (std::size_t i = 0; i < count; ++i) at[order[i]] = i;

@@ -42,7 +42,7 @@ std::vector<std::string> command_at(const yaml::Node& node) {
 Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
   Package package;
   package.place = node.place;
-  // Older files call it `id`, and its dependencies `dependencies`: the schema says so.
+  // Older files have `id` and `dependencies`; the schema check reports them.
   for (const char* const key : {"package_id", "id", "name"}) {
     const yaml::Node* const id = node.find(key);
     if (id != nullptr && id->is_text() && package.id.text.empty()) {

@@ -1,6 +1,6 @@
 // A plan as the rules see it: packages with their locks, scopes and dependencies, each value with
-// its place. Reading is tolerant: what has the wrong shape is left out here and found by the
-// schema, so that one mistake does not hide the others.
+// its place. Reading is tolerant: values of the wrong shape are left out here and reported by the
+// schema check, so that one mistake does not hide others.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ struct Package {
   std::vector<Name> depends_on;
   std::vector<Name> files;    // locks
   std::vector<Name> folders;  // locks of a scopes file, with '/' at the end
-  std::vector<Name> globs;    // the same
+  std::vector<Name> globs;    // locks of a scopes file
   std::vector<Name> keys;
   std::vector<Name> write_allow;
   std::vector<Name> read_allow;
   std::vector<Name> deny;
-  bool scoped = false;  // write_allow is given: what is not in it may not be written
+  bool scoped = false;  // write_allow is given: nothing else may be written
   std::string reason;
   std::int64_t priority = 5;
   std::int64_t ttl_minutes = 120;
   std::int64_t timeout_minutes = 60;
   std::int64_t retry_budget = 1;
-  std::vector<std::string> command;  // ours; one word: for the shell
+  std::vector<std::string> command;  // an extension; one word: a shell line
   yaml::Place place;
 };
 
 struct WorkPackages {
-  bool scopes = false;  // it was a scopes file: agents are packages, and `files` are no patterns
+  bool scopes = false;  // a scopes file: agents are packages, and `files` are not patterns
   std::string feature;
   std::vector<Name> contracts;  // openapi.files and primary, schemas; generated folders end in '/'
   std::vector<Package> packages;

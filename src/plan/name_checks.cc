@@ -11,27 +11,27 @@ namespace {
 
 constexpr std::string_view kContract = "contract:";
 constexpr std::string_view kFeature = "feature:";
-// Locks with write scopes, in all and of one package.
+// Comparisons of locks with write scopes, in total and for one package.
 constexpr std::size_t kScopeComparisons = 5'000'000;
 constexpr std::size_t kScopeComparisonsOfOne = 250'000;
-constexpr std::size_t kGuessed = 200'000;           // contracts looked at for "did you mean"
-constexpr std::size_t kPatternsCompared = 100'000;  // of contract keys with listed contracts
+constexpr std::size_t kGuessed = 200'000;           // contracts compared for "did you mean"
+constexpr std::size_t kPatternsCompared = 100'000;  // contract keys with listed contracts
 
-// "wp-api-docs" is about "api-docs".
+// "wp-api-docs" gives "api-docs".
 std::string purpose_for(const Package& package) {
   std::string purpose = package.id.text;
   if (purpose.starts_with("wp-")) purpose.erase(0, 3);
   return purpose.empty() || shown_name(purpose) != purpose ? "work" : purpose;
 }
 
-// The engine's message without the corrected form, which its hint has too.
+// The message without the corrected form, which is also in the hint.
 std::string without_correction(const Error& error) {
   const std::size_t at = error.hint.empty() ? std::string::npos : error.message.rfind("; write '");
   return error.message.substr(0, at);
 }
 
-// Is a resource inside a list of them? Asks only those that stand at its place or above, so that
-// long lists do no harm; many patterns of one place still would, hence the budget.
+// Is a resource inside a list of others? Compares only those at its place or above, so that long
+// lists are cheap. Many patterns at one place are not: that is what the budget is for.
 class Inside {
  public:
   Inside(const std::vector<Meaning>& outer, std::size_t& budget) : outer_(outer), budget_(budget) {
@@ -55,7 +55,7 @@ class Inside {
 
  private:
   const std::vector<Meaning>& outer_;
-  std::size_t& budget_;  // comparisons left; with none left the answer means nothing
+  std::size_t& budget_;  // comparisons left; at 0 the answer means nothing
   PlaceIndex index_;
 };
 
@@ -112,7 +112,7 @@ class NameChecks {
                          std::move(hint));
   }
 
-  // Refused, or not written as it should be: the finding has the right form.
+  // Adds a finding with the right form for a name that is refused or not canonical.
   std::optional<key::Parsed> parse(const char* rule, const Package& package, const Name& name,
                                    key::Syntax syntax = key::Syntax::kAuto) {
     auto parsed = key::parse(name.text, rules_, syntax);
@@ -121,7 +121,7 @@ class NameChecks {
       return std::nullopt;
     }
     if (parsed->resource.text() != name.text) {
-      error(rule, package, name, quote(name.text) + " is not written in its canonical form",
+      error(rule, package, name, quote(name.text) + " is not in canonical form",
             "write " + quote(parsed->resource.text()));
     }
     return *std::move(parsed);
@@ -129,7 +129,8 @@ class NameChecks {
 
   Meaning read_file(const Package& package, const Name& name, key::Syntax syntax) {
     if (syntax != key::Syntax::kLiteral && key::looks_logical(name.text)) {
-      error("lock-file", package, name, quote(name.text) + " under files is a logical key",
+      error("lock-file", package, name,
+            quote(name.text) + " is listed under files but is a logical key",
             "move it to keys, or write \"./" + name.text + "\" if it is a file");
       return {&name, std::nullopt};
     }
@@ -141,19 +142,17 @@ class NameChecks {
 
   Meaning read_key(const Package& package, const Name& name) {
     if (!key::looks_logical(name.text)) {
-      error(
-          "lock-key", package, name, quote(name.text) + " under keys is a path, not a key",
-          "move it to files, or write it with its prefix, such as \"contract:" + name.text + "\"");
+      error("lock-key", package, name, quote(name.text) + " is listed under keys but is a path",
+            "move it to files, or add a prefix, such as \"contract:" + name.text + "\"");
       return {&name, std::nullopt};
     }
     if (names_no_purpose(name.text)) {
-      // Not "…:pause", which would stop everybody else: a purpose of the package's own.
+      // Not "…:pause", which would stop everybody else.
       const std::string fixed = name.text + ":" + purpose_for(package);
       const bool usable = key::parse(fixed, rules_).has_value();
-      error(
-          "lock-key", package, name,
-          quote(name.text) + ": a feature: key is an id, ':' and a purpose; the purpose is missing",
-          usable ? "write " + quote(fixed) + ", or another purpose" : "write feature:ID:PURPOSE");
+      error("lock-key", package, name,
+            quote(name.text) + " has no purpose; a feature: key is feature:ID:PURPOSE",
+            usable ? "write " + quote(fixed) + ", or another purpose" : "write feature:ID:PURPOSE");
       return {&name, std::nullopt};
     }
     const auto parsed = parse("lock-key", package, name);
@@ -161,14 +160,15 @@ class NameChecks {
     const std::string& text = parsed->resource.text();
     const bool feature = text.starts_with(kFeature);
     for (const std::string& each : parsed->warnings) {
-      warning(feature ? "purpose" : "lock-key", package, name, each,
-              feature ? "add it to keys.feature_purposes in the config if it is meant" : "");
+      warning(
+          feature ? "purpose" : "lock-key", package, name, each,
+          feature ? "if it is correct, add it to keys.feature_purposes in lockkeeper.toml" : "");
     }
     if (feature && text.ends_with(":pause")) {
       warning("purpose", package, name,
               quote(text) + " stops every other package of that feature while " +
                   shown_name(package.id.text) + " holds it",
-              "take it at run time, with 'lockkeeper pause', or lock another purpose");
+              "use 'lockkeeper pause' at run time, or lock another purpose");
     }
     return {&name, parsed->resource};
   }
@@ -211,26 +211,26 @@ class NameChecks {
     if (std::ranges::any_of(generated_, below)) return true;
     if (!key.is_glob()) return false;
     return std::ranges::any_of(contracts_, [&](const std::string& each) {
-      if (++compared_ > kPatternsCompared) return true;  // enough: not said to be unlisted
+      if (++compared_ > kPatternsCompared) return true;  // too many: treated as listed
       const auto listed = key::parse(each, rules_);
       return listed && key::covers(key, listed->resource);
     });
   }
 
   std::string contract_hint(const std::string& text) {
-    if (contracts_.empty()) return "the plan lists no contract: list it there";
+    if (contracts_.empty()) return "the plan lists no contracts; add it there";
     guessed_ += contracts_.size();
-    if (guessed_ > kGuessed) return "list it there, or correct the key";
+    if (guessed_ > kGuessed) return "add it there, or correct the key";
     const std::string end = "/" + text.substr(kContract.size());
     for (const std::string& each : contracts_) {
       if (each.ends_with(end)) return "did you mean " + quote(each) + "?";
     }
     const std::vector<std::string_view> all(contracts_.begin(), contracts_.end());
     const auto guess = nearest(text, all);
-    return guess ? "did you mean " + quote(*guess) + "?" : "list it there, or correct the key";
+    return guess ? "did you mean " + quote(*guess) + "?" : "add it there, or correct the key";
   }
 
-  // Without a write scope at all nothing can be outside it: the schema has spoken already.
+  // A package without a write scope is the schema's finding, not one of this rule.
   void scope(const Package& package, PackageMeaning& meaning) {
     const std::size_t given = std::min(budget_, kScopeComparisonsOfOne);
     left_ = given;
@@ -249,15 +249,15 @@ class NameChecks {
     if (const Meaning* const deny = denied.covering(*file.resource)) {
       error("scope", package, *file.name,
             locks + " but may not write it: " + quote(deny->name->text) + " is in scope.deny",
-            "take it out of deny, or do not lock it");
+            "remove it from deny, or do not lock it");
       return false;
     }
     if (writes.covering(*file.resource) != nullptr) return true;
     if (left_ == 0) {
       error("scope", package, *file.name,
-            "too many comparisons of locks with write scopes (" +
+            "too many comparisons of locks with write scopes (the limit is " +
                 std::to_string(kScopeComparisonsOfOne) + " for a package, " +
-                std::to_string(kScopeComparisons) + " in all); from here on they are not compared",
+                std::to_string(kScopeComparisons) + " in total); the rest was not compared",
             "name folders instead of many patterns");
       return true;
     }
@@ -266,7 +266,7 @@ class NameChecks {
       if (folder && writes.covering(folder->resource) != nullptr) {
         warning(
             "lock-file", package, *file.name,
-            quote(file.name->text) + " is a folder in scope.write_allow, but is locked as a file",
+            quote(file.name->text) + " is a folder in scope.write_allow but is locked as a file",
             "write " + quote(folder->resource.text()));
         return true;
       }
@@ -281,9 +281,9 @@ class NameChecks {
   const key::Rules& rules_;
   Findings& findings_;
   std::set<std::string> contracts_;     // canonical keys
-  std::vector<std::string> generated_;  // the same of folders whose files are made
+  std::vector<std::string> generated_;  // folders of generated files, as keys
   std::size_t budget_ = kScopeComparisons;
-  std::size_t left_ = 0;  // of it, for the package that is being read
+  std::size_t left_ = 0;  // of the budget, for the current package
   std::size_t guessed_ = 0;
   std::size_t compared_ = 0;
 };

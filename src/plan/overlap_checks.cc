@@ -1,4 +1,4 @@
-// Do packages that may run at the same time want the same thing?
+// Rules lock-overlap and scope-overlap.
 #include <map>
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 namespace lockkeeper::plan {
 namespace {
 
-constexpr std::size_t kOfOnePair = 5;            // more of two packages are only counted
+constexpr std::size_t kOfOnePair = 5;            // more for one pair of packages are only counted
 constexpr std::size_t kCountedMost = 1'000'000;  // more are not even counted
 
 class OverlapChecks {
@@ -26,7 +26,7 @@ class OverlapChecks {
       for (const Meaning& file : meaning.files) want(locks, i, file, true);
       for (const Meaning& key : meaning.keys) want(locks, i, key, true);
       for (const Meaning& write : meaning.writes) want(writes, i, write, false);
-      // A lock outside the write scope is reported as such; what it overlaps should be known too.
+      // A lock outside the write scope is a finding of its own; its overlaps should be known, too.
       for (std::size_t f = 0; f < meaning.files.size(); ++f) {
         if (!meaning.inside[f] || !plan_.packages[i].scoped)
           want(writes, i, meaning.files[f], true);
@@ -51,18 +51,18 @@ class OverlapChecks {
   void compare(const char* rule, const std::vector<Want>& wants, bool writing) {
     std::size_t beyond = 0;
     std::size_t listed = 0;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> told;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> reported;
     const auto apart = [&](std::uint32_t a, std::uint32_t b) { return closure_.ordered(a, b); };
     const auto done = find_overlaps(wants, apart, [&](const Overlap& overlap) {
       std::optional<std::string> witness = overlap.witness;
       if (writing) witness = left(overlap);
       if (!witness) return true;
       if (listed == kOverlapsListed ||
-          ++told[{overlap.a->package, overlap.b->package}] > kOfOnePair) {
+          ++reported[{overlap.a->package, overlap.b->package}] > kOfOnePair) {
         return ++beyond < kCountedMost;
       }
       ++listed;
-      tell(rule, overlap, *witness);
+      report(rule, overlap, *witness);
       return true;
     });
     if (beyond > 0) {
@@ -76,12 +76,12 @@ class OverlapChecks {
     }
   }
 
-  // Of what both may write, something that neither is denied. Two locks are compared already.
+  // Something that both may write and neither is denied. lock-overlap compares two locks.
   std::optional<std::string> left(const Overlap& overlap) const {
     if (sources_[overlap.a->index].lock && sources_[overlap.b->index].lock) return std::nullopt;
     std::vector<key::Resource> denied;
     for (const Want* const each : {overlap.a, overlap.b}) {
-      if (sources_[each->index].lock) continue;  // it will be held, allowed or not
+      if (sources_[each->index].lock) continue;  // a lock counts even where it is denied
       for (const Meaning& deny : meanings_[each->package].denied) {
         if (deny.resource) denied.push_back(*deny.resource);
       }
@@ -90,7 +90,7 @@ class OverlapChecks {
     return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied, {});
   }
 
-  void tell(const char* rule, const Overlap& overlap, const std::string& witness) {
+  void report(const char* rule, const Overlap& overlap, const std::string& witness) {
     const Package& a = plan_.packages[overlap.a->package];
     const Package& b = plan_.packages[overlap.b->package];
     const Source& mine = sources_[overlap.a->index];
@@ -101,15 +101,15 @@ class OverlapChecks {
     const bool integration = a.id.text == kIntegration || b.id.text == kIntegration;
     const std::string first = a.id.text == kIntegration ? b.id.text : a.id.text;
     std::string hint =
-        "let one depend on the other, or leave " + quote(witness) + " to one of them";
+        "make one depend on the other, or give " + quote(witness) + " to only one of them";
     if (integration) {
-      hint = "let " + std::string(kIntegration) + " depend on " + shown_name(first);
+      hint = "make " + std::string(kIntegration) + " depend on " + shown_name(first);
     }
     Finding& finding = findings_.add(
         rule, integration ? Severity::kWarning : Severity::kError, mine.name->place, &a,
         shown_name(a.id.text) + does(mine) + " and " + shown_name(b.id.text) + does(other) +
             " (line " + std::to_string(other.name->place.line) +
-            "); they may run at the same time, and both have " + quote(witness),
+            "); they may run at the same time, and both include " + quote(witness),
         std::move(hint));
     finding.witness = witness;
   }

@@ -9,7 +9,7 @@
 namespace lockkeeper::plan {
 namespace {
 
-// Many packages name the same file or pattern: each is compared once, for all of them.
+// A resource that many packages name is compared once for all of them.
 class Search {
  public:
   using Apart = std::function<bool(std::uint32_t, std::uint32_t)>;
@@ -31,8 +31,8 @@ class Search {
     index_.sort();
   }
 
-  // Each pair is met from its deeper side: there the other one stands above, or at the same place
-  // with a smaller number or its own.
+  // Each pair is found from its deeper side: the other one is above, or at the same place with a
+  // smaller or equal number.
   Result<void> run() {
     for (std::size_t i = 0; i < same_.size() && going_; ++i) {
       const key::Resource& resource = same_[i].front()->resource;
@@ -56,7 +56,7 @@ class Search {
 
  private:
   void compare(std::size_t one, std::size_t other) {
-    std::optional<std::string> witness;  // asked for when somebody needs it
+    std::optional<std::string> witness;  // computed when needed
     for (std::size_t i = 0; i < same_[one].size(); ++i) {
       const std::size_t from = one == other ? i + 1 : 0;
       for (std::size_t j = from; j < same_[other].size(); ++j) {

@@ -1,5 +1,5 @@
-// Which packages want the same thing: every overlapping pair of resources, by the exact engine,
-// without comparing everybody with everybody.
+// Which packages want the same thing: every overlapping pair of resources, without comparing every
+// resource with every other.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lockkeeper::plan {
 struct Want {
   key::Resource resource;
   std::uint32_t package = 0;
-  std::uint32_t index = 0;  // the asker's own: which of the package's names
+  std::uint32_t index = 0;  // for the caller: which of the package's names
 };
 
 struct Overlap {
@@ -24,15 +24,13 @@ struct Overlap {
   std::string witness;
 };
 
-// Comparisons with a pattern that one search may make; limit_exceeded beyond.
+// The limits of one search: comparisons with a pattern, and pairs in total. limit_exceeded beyond.
 inline constexpr std::size_t kPatternsCompared = 5'000'000;
-// The same of pairs that are looked at, those of one package and those apart included.
 inline constexpr std::size_t kPairsLookedAt = 50'000'000;
 
-// Calls `found` for every pair of wants of two different packages that overlap, each once, until it
-// says false. `apart` passes over pairs of packages that never meet. Cost: for each want its
-// ancestors and what lies below it, as in the lock table. An error of the
-// engine ends the search after what was found so far.
+// Calls `found` once for every overlapping pair of wants of two packages, until it returns false.
+// `apart`: packages that never run at the same time are ignored. Cost: for each want its ancestors
+// and what lies below it, as in the lock table. An error ends the search.
 Result<void> find_overlaps(const std::vector<Want>& wants,
                            const std::function<bool(std::uint32_t, std::uint32_t)>& apart,
                            const std::function<bool(const Overlap&)>& found);

@@ -107,7 +107,7 @@ TEST(Overlaps, RandomOnesAgreeWithEveryPairByTheEngine) {
   }
 }
 
-// Those of one package are never compared, but even passing them over takes its time.
+// Wants of one package are never compared, but even skipping them takes time.
 TEST(Overlaps, TooManyNamesOfOnePlaceAreALimitByName) {
   std::vector<Want> wants;
   for (std::uint32_t i = 0; i < 10'100; ++i) {
@@ -118,7 +118,7 @@ TEST(Overlaps, TooManyNamesOfOnePlaceAreALimitByName) {
   EXPECT_EQ(done.error().code, Code::kLimitExceeded);
 }
 
-// Patterns of one place are compared pair by pair: ten thousand of them must not take for ever.
+// Patterns at one place are compared pair by pair: ten thousand of them must not take too long.
 TEST(Overlaps, TooManyPatternsAreALimitByName) {
   std::vector<Want> wants;
   for (std::uint32_t i = 0; i < 4'000; ++i) {

@@ -1,5 +1,5 @@
-// Resources filed as in the lock table, by their literal part: what can overlap a resource stands
-// at its own place, above it or below it, and nowhere else.
+// Resources indexed by their literal part, as in the lock table: only resources at the same place,
+// above it or below it can overlap.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace lockkeeper::plan {
 
 class PlaceIndex {
  public:
-  // `number` is the caller's own; it comes back in answers.
+  // `number`: for the caller; the answers contain it.
   void add(const key::Resource& resource, std::size_t number);
   void sort();  // after the last add()
 
-  // The numbers at places strictly above the resource's own (at it), until `each` says false.
+  // The numbers above the resource's place, or at it, until `each` returns false.
   using Each = std::function<bool(std::size_t)>;
   bool above(const key::Resource& resource, const Each& each) const;
   bool beside(const key::Resource& resource, const Each& each) const;

@@ -1,18 +1,16 @@
 #include "plan/plan_file.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_set>
 
 #include "base/text.h"
-#include "plan/graph.h"
-#include "plan/model.h"
+#include "plan/dependencies.h"
 #include "plan/scopes.h"
 
 namespace lockkeeper::plan {
 namespace {
 
-constexpr std::int64_t kScopeTtlMs = 60 * kMinuteMs;  // the workflow document's hour
+constexpr std::int64_t kScopeTtlMs = 60 * kMinuteMs;  // the workflow protocol's default
 
 class Loader {
  public:
@@ -31,8 +29,6 @@ class Loader {
       job(package);
       needs_.push_back(package.depends_on);
     }
-    package_.clear();
-    names();
     dependencies();
   }
 
@@ -43,18 +39,16 @@ class Loader {
       job(entry);
       needs_.push_back(entry.after);
     }
-    package_.clear();
-    names();
     dependencies();
   }
 
- private:
   void add(const char* rule, Severity severity, yaml::Place place, std::string message,
            std::string hint = {}) {
     result_.findings.push_back(
         {rule, severity, place, package_, std::move(message), std::move(hint), {}});
   }
 
+ private:
   void job(const Package& package) {
     Job& job = result_.plan.jobs.emplace_back();
     job.id = package.id.text;
@@ -99,7 +93,7 @@ class Loader {
     finish(job);
   }
 
-  // Each once; in the order of the file.
+  // Removes doubles, keeping the order.
   static void once(std::vector<key::Resource>& resources) {
     std::unordered_set<std::string> seen;
     std::erase_if(resources, [&](const key::Resource& each) {
@@ -116,7 +110,8 @@ class Loader {
 
   void put(std::vector<key::Resource>& to, const char* rule, const Name& name, key::Syntax syntax) {
     if (syntax == key::Syntax::kAuto && key::looks_logical(name.text)) {
-      add(rule, loose(), name.place, quote(name.text) + " stands among paths and is a logical key",
+      add(rule, loose(), name.place,
+          quote(name.text) + " is listed among paths but is a logical key",
           "move it to keys, or write " + quote("./" + name.text));
       if (options_.opaque_keys) put_key(to, name);
       return;
@@ -128,8 +123,8 @@ class Loader {
 
   void put_key(std::vector<key::Resource>& to, const Name& name) {
     if (!key::looks_logical(name.text)) {
-      add("lock-key", loose(), name.place, quote(name.text) + " under keys is a path, not a key",
-          "move it to files, or write it with its prefix");
+      add("lock-key", loose(), name.place, quote(name.text) + " is listed under keys but is a path",
+          "move it to files, or add a prefix");
       if (options_.opaque_keys) put(to, "lock-key", name, key::Syntax::kAuto);
       return;
     }
@@ -137,7 +132,7 @@ class Loader {
     if (parsed) {
       for (const std::string& warning : parsed->warnings) {
         add("purpose", Severity::kWarning, name.place, warning,
-            "add it to keys.feature_purposes in lockkeeper.toml if it is meant");
+            "if it is correct, add it to keys.feature_purposes in lockkeeper.toml");
       }
       return to.push_back(parsed->resource);
     }
@@ -151,72 +146,28 @@ class Loader {
 
   Severity loose() const { return options_.opaque_keys ? Severity::kWarning : Severity::kError; }
 
-  void names() {
-    std::vector<Job>& jobs = result_.plan.jobs;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      package_ = jobs[i].id;
-      if (jobs[i].id.empty()) {
-        add("schema", Severity::kError, jobs[i].place, "a package without a package_id",
-            "give each package a name of its own");
-        continue;
-      }
-      const auto [first, fresh] = numbers_.emplace(jobs[i].id, i);
-      if (fresh) continue;
-      add("duplicate-id", Severity::kError, jobs[i].place,
-          quote(jobs[i].id) + " is used twice, first in line " +
-              std::to_string(jobs[first->second].place.line),
-          "give each package a name of its own");
-    }
-    package_.clear();
-  }
-
   void dependencies() {
-    std::vector<Job>& jobs = result_.plan.jobs;
-    Graph graph(jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      package_ = jobs[i].id;
-      for (const Name& need : needs_[i]) {
-        const auto found = numbers_.find(need.text);
-        if (found == numbers_.end()) {
-          missing(need);
-          continue;
-        }
-        if (std::ranges::find(jobs[i].needs, found->second) == jobs[i].needs.end()) {
-          jobs[i].needs.push_back(found->second);
-        }
-        graph.add(i, found->second);
-      }
-    }
-    for (const std::vector<std::size_t>& ring : graph.rings()) {
-      std::string text;
-      for (const std::size_t member : ring) text += jobs[member].id + " needs ";
-      package_ = jobs[ring.front()].id;
-      add("cycle", Severity::kError, jobs[ring.front()].place,
-          "none of these can ever start: " + text + jobs[ring.front()].id,
-          "take one of the dependencies away");
-    }
     package_.clear();
-  }
-
-  void missing(const Name& need) {
-    constexpr std::size_t kGuesses = 50;  // each looks at every name
-    std::optional<std::string> guess;
-    if (++missing_ <= kGuesses) {
-      std::vector<std::string_view> known;
-      for (const auto& [id, number] : numbers_) known.push_back(id);
-      guess = nearest(need.text, known);
+    std::vector<Job>& jobs = result_.plan.jobs;
+    std::vector<Dependent> all;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      all.push_back({{jobs[i].id, jobs[i].place}, &needs_[i]});
+      if (!jobs[i].id.empty()) continue;
+      add("schema", Severity::kError, jobs[i].place, "a package has no package_id",
+          "give each package its own name");
     }
-    add("depends-on", Severity::kError, need.place,
-        package_ + " depends on " + quote(need.text) + ", which is not in the plan",
-        guess ? "did you mean " + *guess + "?" : "name one that is, or take it away");
+    auto needs = read_dependencies(all, [&](const char* rule, std::size_t number, yaml::Place place,
+                                            std::string message, std::string hint) {
+      package_ = jobs[number].id;
+      add(rule, Severity::kError, place, std::move(message), std::move(hint));
+    });
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].needs = std::move(needs[i]);
   }
 
   const LoadOptions& options_;
   Loaded& result_;
   std::string package_;                   // whose findings these are
   std::vector<std::vector<Name>> needs_;  // of each job, as written
-  std::map<std::string, std::size_t, std::less<>> numbers_;
-  std::size_t missing_ = 0;
 };
 
 }  // namespace
@@ -228,32 +179,21 @@ bool Loaded::usable() const {
 
 Loaded load_plan(std::string_view text, const LoadOptions& options) {
   Loaded result;
+  Loader loader(options, result);
   const auto document = yaml::parse_document(text);
   if (!document) {
-    result.findings.push_back({"document",
-                               Severity::kError,
-                               document.error().place,
-                               {},
-                               document.error().message,
-                               {},
-                               {}});
+    loader.add("document", Severity::kError, document.error().place, document.error().message);
     return result;
   }
-  Loader loader(options, result);
   std::string why;
   if (document->is_map() && document->find("packages") != nullptr) {
     loader.work_packages(*document);
   } else if (scope_agents(*document, why) != nullptr) {
     loader.scopes(*document);
   } else {
-    result.findings.push_back({"schema",
-                               Severity::kError,
-                               document->place,
-                               {},
-                               "neither work packages nor scopes: " + why,
-                               "list the work under packages:, or agents with their files under "
-                               "agents:",
-                               {}});
+    loader.add("schema", Severity::kError, document->place,
+               "neither work packages nor scopes: " + why,
+               "list work packages under packages:, or agents with their files under agents:");
   }
   return result;
 }

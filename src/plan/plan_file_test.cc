@@ -116,7 +116,7 @@ TEST(PlanFile, WhatIsNoPlanIsSaid) {
   EXPECT_THAT(told(load("")), ElementsAre(HasSubstr("neither work packages nor scopes")));
   EXPECT_THAT(told(load("a: 1")), ElementsAre(HasSubstr("neither work packages nor scopes")));
   EXPECT_THAT(told(load("packages: []")), ElementsAre(HasSubstr("no packages")));
-  EXPECT_THAT(told(load("agents: []")), ElementsAre(HasSubstr("name no agent")));
+  EXPECT_THAT(told(load("agents: []")), ElementsAre(HasSubstr("list no agents")));
   EXPECT_FALSE(load("agents: []").usable());
 }
 
@@ -129,10 +129,10 @@ TEST(PlanFile, IdsAndDependenciesAreChecked) {
   - {description: nobody}
 )");
   EXPECT_THAT(told(loaded),
-              ElementsAre("duplicate-id error 5: \"three\" is used twice, first in line 4",
-                          "schema error 6: a package without a package_id",
+              ElementsAre("schema error 6: a package has no package_id",
+                          "duplicate-id error 5: the name \"three\" is already used in line 4",
                           "depends-on error 3: two depends on \"thre\", which is not in the plan",
-                          "cycle error 2: none of these can ever start: one needs two needs one"));
+                          "cycle error 2: these can never start: one needs two needs one"));
   EXPECT_EQ(loaded.findings[2].hint, "did you mean three?");
 }
 

@@ -1,4 +1,4 @@
-// For tests alone: plans as texts, and what is found in them.
+// For tests only: plans as text, and the findings in them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace lockkeeper::plan {
 
-// One package of a plan that is otherwise in order. Lists as in YAML: "[a, 'b c']".
+// One package of an otherwise valid plan. Lists as in YAML: "[a, 'b c']".
 struct TestPackage {
   std::string id = {};
   std::string needs = "[]";
@@ -22,7 +22,7 @@ struct TestPackage {
   std::string deny = "[]";
 };
 
-// Work packages that break no rule, unless those given do.
+// A valid plan, unless the given packages break a rule.
 inline std::string plan_text(const std::vector<TestPackage>& packages,
                              const std::string& contracts = "[]") {
   std::string text =
@@ -56,7 +56,7 @@ inline std::vector<Finding> findings_of(const std::string& text, const std::stri
   return found;
 }
 
-// REQUIRES: it breaks no rule.
+// REQUIRES: a valid name.
 inline key::Resource resource(const std::string& text) {
   const auto parsed = key::parse(text, {});
   EXPECT_TRUE(parsed.has_value()) << text;

@@ -8,9 +8,9 @@ namespace {
 using Kind = Resolution::Kind;
 using Resources = std::vector<key::Resource>;
 
-// Resources looked at while the plan is made anew, for all gains together.
+// Resources compared while plans are analysed again, for all gains together.
 constexpr std::size_t kGainWork = 400'000;
-constexpr std::size_t kGainSteps = 50'000;  // of the search for the fewest rounds, for each
+constexpr std::size_t kGainSteps = 50'000;  // of the search for the fewest rounds, for each gain
 
 bool has(const Resources& all, const key::Resource& one) {
   return std::ranges::find(all, one) != all.end();
@@ -43,7 +43,7 @@ class Proposer {
   }
 
  private:
-  // What the job wants, as far as it matters for conflicts.
+  // What the job wants that matters for conflicts.
   Scope scope_of(std::size_t job) const {
     const Job& each = plan_.jobs[job];
     Scope scope{each.id, each.locks, each.description};
@@ -56,7 +56,7 @@ class Proposer {
 
   Result<void> conflict(const Conflict& conflict) {
     LK_CHECK(sequential(conflict));
-    // Who stands later in the file asks, the other one holds.
+    // The later job in the file is the asker, the other one the holder.
     const std::vector<Scope> holders = {scope_of(conflict.a)};
     const Scope asker = scope_of(conflict.b);
     LK_ASSIGN(const std::vector<Resolution> found,
@@ -73,7 +73,7 @@ class Proposer {
     return {};
   }
 
-  // One of two ways round; neither makes a ring, because neither waits for the other yet.
+  // The better of two orders. Neither makes a cycle: the two do not wait for each other yet.
   Result<void> sequential(const Conflict& conflict) {
     Proposal best;
     for (const auto& [later, earlier] :
@@ -112,7 +112,7 @@ class Proposer {
 
   Result<void> rescope(const Conflict& conflict, const Scope& asker, const Scope& holder,
                        const Resolution& resolution) {
-    // Nothing is divided: that is `reassign` once more.
+    // Without parts it is the same as `reassign`.
     if (resolution.kind == Kind::kSplit && resolution.parts.empty()) return {};
     Proposal proposal;
     proposal.resolution = resolution;
@@ -127,8 +127,8 @@ class Proposer {
     return offer(conflict, std::move(proposal));
   }
 
-  // A folder or pattern that holds the other's is divided by leaving the other's out of it. For
-  // files that can say so, where nothing that is locked is in the way.
+  // Denies a job with a wide folder or pattern the part that the other has. Only work packages can
+  // say so, and only if no lock is affected.
   Result<void> deny(const Conflict& conflict) {
     if (plan_.form != Form::kWorkPackages || conflict.cause != Cause::kScopes) return {};
     Change::Scope of_a{conflict.a, {}, {}, {}}, of_b{conflict.b, {}, {}, {}};
@@ -157,7 +157,7 @@ class Proposer {
     return offer(conflict, std::move(proposal));
   }
 
-  // What another one covers need not be named.
+  // Drops what another one covers.
   static void leave_out(Change::Scope& side, std::vector<Resolution::Except>& excepts,
                         const Resolution::Except& except) {
     const key::Resource& inner = except.without;
@@ -171,7 +171,7 @@ class Proposer {
     excepts.push_back(except);
   }
 
-  // Would the job be denied what it locks, or all that it writes?
+  // Would the job be denied a lock, or everything it writes?
   static Result<bool> denies_own(const Job& job, const Resources& denies) {
     for (const key::Resource& deny : denies) {
       for (const key::Resource& lock : job.locks) {
@@ -194,8 +194,7 @@ class Proposer {
     return {};
   }
 
-  // If it is one: the conflict is gone, everybody still has something to do, and it is not what was
-  // offered already.
+  // Adds it if the conflict is gone, both jobs still have work, and it is new.
   Result<void> offer(const Conflict& conflict, Proposal proposal) {
     Job a = plan_.jobs[conflict.a];
     Job b = plan_.jobs[conflict.b];
@@ -216,8 +215,8 @@ class Proposer {
     return {};
   }
 
-  // A lock that was in the job's write scope still is. That every lock is among what a job writes
-  // says nothing here: `validate` asks what the file allows.
+  // Is each lock that was in the job's write scope still in it? The locks themselves are part of
+  // `writes` and do not count: `validate` asks what the file allows.
   static bool may_write_its_locks(const Job& before, const Job& now) {
     const auto in = [](const Resources& writes, const key::Resource& lock) {
       return std::ranges::any_of(writes, [&](const key::Resource& write) {
@@ -239,7 +238,7 @@ class Proposer {
     return true;
   }
 
-  // By planning again.
+  // Computes the cost by analysing the changed plan.
   Result<void> gain(Proposal& proposal) {
     if (work_ + size_ > kGainWork) return {};
     work_ += size_;

@@ -37,7 +37,7 @@ TEST(Proposals, TheFourOfTheDocumentAndSeparateFiles) {
 
 TEST(Proposals, NobodyIsLeftWithoutWork) {
   const Made all = made(R"([{"agent":"a","files":["x"]},{"agent":"b","files":["x"]}])");
-  // Without x neither has anything: only one after the other, together, or a file for each.
+  // Both have only x: run in order, merge, or a file for each.
   EXPECT_THAT(kinds(all.proposals), testing::Not(testing::Contains("reassign")));
 }
 
@@ -58,7 +58,7 @@ TEST(Proposals, NobodyLocksWhatItMayNoLongerWrite) {
   - {package_id: api, locks: {files: [src/api/x]}, scope: {write_allow: ["src/api/**"]}}
   - {package_id: wide, locks: {files: [src/w]}, scope: {write_allow: ["src/**", "docs/**"]}}
 )");
-  // `wide` without src/** could not write src/w, which it locks.
+  // Without src/**, `wide` could not write src/w, which it locks.
   EXPECT_THAT(kinds(all.proposals), ElementsAre("sequential", "split", "merge"));
 }
 

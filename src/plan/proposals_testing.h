@@ -1,4 +1,4 @@
-// For tests alone: every proposal of a plan, made in its file and looked at.
+// For tests only: applies every proposal of a plan and checks the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/edit.h"
+#include "plan/proposals.h"
 
 namespace lockkeeper::plan {
 
@@ -58,7 +59,7 @@ inline std::set<std::string> needs(const Plan& plan, const Job& job) {
   return names;
 }
 
-// Two plans, name by name.
+// Compares two plans by name.
 inline void expect_same(const Plan& expected, const Plan& actual) {
   ASSERT_EQ(expected.jobs.size(), actual.jobs.size());
   for (std::size_t i = 0; i < expected.jobs.size(); ++i) {
@@ -74,8 +75,8 @@ inline void expect_same(const Plan& expected, const Plan& actual) {
   }
 }
 
-// Makes every proposal in the file: it can be read again, it is what was promised, nobody else is
-// touched, and the conflict is gone.
+// Applies every proposal to the file: it can be read again, is as announced, leaves other jobs
+// alone, and the conflict is gone.
 inline void expect_all_apply(const std::string& text, bool in_place) {
   const Made before = made(text);
   for (const Proposal& proposal : before.proposals.list) {

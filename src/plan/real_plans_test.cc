@@ -1,4 +1,4 @@
-// The plans that people really wrote: planned, and with every resolution applied.
+// Real plans: analysed, and with every resolution applied.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ std::vector<fs::path> real_plans() {
   return all;
 }
 
-// The plan as if nobody waited for anybody: what was ordered is a conflict now.
+// The plan without dependencies: what was ordered is a conflict now.
 std::string without_order(const std::string& text) {
   const auto before = yaml::parse_document(text);
   EXPECT_TRUE(before);

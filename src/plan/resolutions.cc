@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "plan/agent_words.h"
+#include "plan/agent_names.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -23,7 +23,7 @@ std::size_t depth(const key::Resource& resource) {
   return resource.literal().size();
 }
 
-// "" for the root, else with a '/' at the end.
+// "" for the root, otherwise with a '/' at the end.
 std::string prefix_of(const key::Resource& folder) {
   return folder.text() == "./" ? std::string() : folder.text();
 }
@@ -31,10 +31,6 @@ std::string prefix_of(const key::Resource& folder) {
 std::string parent_of(const key::Resource& file) {
   const std::size_t slash = file.text().rfind('/');
   return slash == std::string::npos ? std::string() : file.text().substr(0, slash + 1);
-}
-
-void erase(Resources& from, const key::Resource& what) {
-  std::erase(from, what);
 }
 
 Result<bool> overlap_any(const key::Resource& one, const Resources& others) {
@@ -45,7 +41,7 @@ Result<bool> overlap_any(const key::Resource& one, const Resources& others) {
   return false;
 }
 
-// The scopes while they are changed, the asker's first.
+// The scopes while they are edited, the asker's first.
 class Editor {
  public:
   Editor(const Scope& asker, const std::vector<Scope>& holders, const key::Rules& rules,
@@ -79,7 +75,7 @@ class Editor {
   const key::Rules& rules_;
   const Children& children_;
   Resources divided_;
-  std::vector<Resolution::Move> taken_;  // by a split, from who asks
+  std::vector<Resolution::Move> taken_;  // by a split, from the asker
 };
 
 Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) const {
@@ -95,8 +91,8 @@ Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) c
   return std::nullopt;
 }
 
-// Two patterns may overlap and neither hold the other: who is given one has all of it, where nobody
-// else has a part of it.
+// Gives the owner all of `moved`, unless another scope has a part of it: two patterns may overlap
+// without one covering the other.
 Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
   const auto covers = [&](const key::Resource& known) { return key::covers(known, moved); };
   if (std::ranges::any_of(scopes_[owner].resources, covers)) return {};
@@ -109,7 +105,7 @@ Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
   return {};
 }
 
-// What lies inside the other's goes to the other; of equals, and of patterns, the asker's does.
+// The inner resource moves to the outer one's owner; of equals, and of patterns, the asker's moves.
 Result<Resolution> Editor::reassign() {
   Resolution resolution;
   resolution.kind = Kind::kReassign;
@@ -123,7 +119,7 @@ Result<Resolution> Editor::reassign() {
     const std::size_t to = theirs_moves ? 0 : pair->holder;
     const key::Resource moved = theirs_moves ? theirs : ours;
     resolution.moves.push_back({moved, from.agent, scopes_[to].agent});
-    erase(from.resources, moved);
+    std::erase(from.resources, moved);
     LK_CHECK(take_over(to, moved));
   }
   resolution.scopes = scopes_;
@@ -131,11 +127,11 @@ Result<Resolution> Editor::reassign() {
 }
 
 std::string Editor::short_name(std::size_t scope, std::size_t against) const {
-  return telling_name(scopes_[scope].agent, scopes_[against].agent);
+  return distinct_name(scopes_[scope].agent, scopes_[against].agent);
 }
 
 void Editor::note_divided(const key::Resource& folder) {
-  // The outermost of nested ones tells it all.
+  // Only the outermost of nested folders.
   for (const key::Resource& known : divided_) {
     if (key::covers(known, folder)) return;
   }
@@ -143,10 +139,10 @@ void Editor::note_divided(const key::Resource& folder) {
   divided_.push_back(folder);
 }
 
-// Adds a part unless it would overlap what another has: a split must not make new conflicts.
+// Adds a part unless it would overlap another scope: a split must not make new conflicts.
 Result<void> Editor::add(std::size_t owner, const std::string& text) {
   const auto parsed = key::parse(text, rules_, key::Syntax::kLiteral);
-  if (!parsed) return {};  // no name that could be locked
+  if (!parsed) return {};  // the name cannot be locked
   for (std::size_t other = 0; other < scopes_.size(); ++other) {
     if (other == owner) continue;
     LK_ASSIGN(const bool taken, overlap_any(parsed->resource, scopes_[other].resources));
@@ -165,11 +161,11 @@ Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
   return add(owner, prefix + short_name(owner, against) + "/");
 }
 
-// `outer` without `inner`: what stands beside `inner` at each level from `outer` down.
+// Replaces `outer` by what lies beside `inner` at each level from `outer` down.
 Result<void> Editor::take_out(std::size_t owner, std::size_t against, const key::Resource& outer,
                               const key::Resource& inner) {
-  erase(scopes_[owner].resources, outer);
-  if (!is_folder(outer)) return {};  // a file that the other has as a folder
+  std::erase(scopes_[owner].resources, outer);
+  if (!is_folder(outer)) return {};  // a file, which the other has as a folder
   note_divided(outer);
   std::string at = prefix_of(outer);
   bool any = false;
@@ -187,16 +183,17 @@ Result<void> Editor::take_out(std::size_t owner, std::size_t against, const key:
   return {};
 }
 
-// One folder that both have: the first half of its names for the holder, the rest for the asker.
+// Divides a folder that both have: the first half of its names for the holder, the rest for the
+// asker.
 Result<void> Editor::halve(const Pair& pair) {
   const key::Resource folder = pair.overlap.ours;
-  erase(scopes_[0].resources, folder);
-  erase(scopes_[pair.holder].resources, pair.overlap.theirs);
+  std::erase(scopes_[0].resources, folder);
+  std::erase(scopes_[pair.holder].resources, pair.overlap.theirs);
   note_divided(folder);
   const std::string prefix = prefix_of(folder);
   std::vector<std::string> names = children_(prefix).value_or(std::vector<std::string>());
   std::ranges::sort(names);
-  std::vector<std::string> free;  // what neither names otherwise
+  std::vector<std::string> free;  // names that neither scope has otherwise
   for (const std::string& name : names) {
     const auto parsed = key::parse(prefix + name, rules_, key::Syntax::kLiteral);
     if (!parsed) continue;
@@ -225,25 +222,25 @@ Result<void> Editor::divide(const Pair& pair) {
   const key::Resource& ours = pair.overlap.ours;
   const key::Resource& theirs = pair.overlap.theirs;
   if (!is_plain(ours) || !is_plain(theirs)) {
-    // No folder to divide: the holder keeps what it has.
+    // Not a folder: the holder keeps it.
     taken_.push_back({ours, scopes_[0].agent, {}});
-    erase(scopes_[0].resources, key::Resource(ours));
+    std::erase(scopes_[0].resources, key::Resource(ours));
     return {};
   }
   if (depth(ours) < depth(theirs)) return take_out(0, pair.holder, ours, theirs);
   if (depth(ours) > depth(theirs)) return take_out(pair.holder, 0, theirs, ours);
   if (is_folder(ours) && is_folder(theirs)) return halve(pair);
-  // One file: the folder it lies in is what they share.
+  // They share one file: the asker gets a folder beside it.
   const std::string prefix = parent_of(is_folder(ours) ? theirs : ours);
   const auto folder = key::parse(prefix.empty() ? "./" : prefix, rules_, key::Syntax::kLiteral);
-  erase(scopes_[0].resources, key::Resource(ours));
+  std::erase(scopes_[0].resources, key::Resource(ours));
   if (folder) note_divided(folder->resource);
   return add_own_folder(0, pair.holder, prefix);
 }
 
 Result<Resolution> Editor::split() {
   for (;;) {
-    // A pattern that goes anyway must not be in the way of the parts of a folder.
+    // Patterns first: one that is removed anyway must not restrict how folders are divided.
     LK_ASSIGN(std::optional<Pair> pair, next_pair(true));
     if (!pair) {
       LK_ASSIGN(pair, next_pair());
@@ -267,8 +264,8 @@ Result<Resolution> Editor::split() {
   return resolution;
 }
 
-// None where the new names are another's. REQUIRES: it is all that overlaps, a file of the asker
-// and of one holder.
+// nullopt if a new name is taken. REQUIRES: only `shared` overlaps, a file of the asker and of one
+// holder.
 Result<std::optional<Resolution>> Editor::separate(const key::Resource& shared) {
   Resolution resolution;
   resolution.kind = Kind::kSeparate;
@@ -280,9 +277,9 @@ Result<std::optional<Resolution>> Editor::separate(const key::Resource& shared) 
   }
   for (const std::size_t i : sharers) {
     const std::size_t against = i == 0 ? sharers.back() : 0;
-    const auto own =
-        key::parse(with_word(shared.text(), short_name(i, against)), rules_, key::Syntax::kLiteral);
-    erase(scopes_[i].resources, shared);
+    const auto own = key::parse(with_infix(shared.text(), short_name(i, against)), rules_,
+                                key::Syntax::kLiteral);
+    std::erase(scopes_[i].resources, shared);
     if (!own) return std::nullopt;
     for (const Scope& scope : scopes_) {
       LK_ASSIGN(const bool taken, overlap_any(own->resource, scope.resources));
@@ -301,7 +298,7 @@ Resolution sequential(const Scope& asker, const std::vector<Scope>& holders) {
   return resolution;
 }
 
-// What another one covers is left out.
+// Without what another one covers.
 Resources without_covered(const Resources& all) {
   Resources kept;
   for (const key::Resource& resource : all) {
@@ -346,7 +343,7 @@ Result<std::vector<Clash>> clashes_of(const Scope& ours, const Scope& theirs) {
 Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
                                                 const std::vector<Scope>& holders,
                                                 const key::Rules& rules, const Children& children) {
-  std::vector<Scope> meet;  // those who overlap
+  std::vector<Scope> meet;  // holders that overlap
   std::vector<Clash> pairs;
   for (const Scope& holder : holders) {
     LK_ASSIGN(const std::vector<Clash> found, clashes_of(asker, holder));

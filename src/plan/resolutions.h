@@ -1,14 +1,14 @@
-// What to do about scopes that overlap: the resolutions of the workflow document, worked out for
-// one conflict as edits that a program can apply.
+// What to do about overlapping scopes: the workflow protocol's resolutions for one conflict, as
+// edits that a program can apply.
 //
 //   sequential  one agent runs after the other has completed
 //   reassign    what overlaps moves into one agent's scope
 //   split       the shared folder is divided into parts that do not overlap
 //   merge       the tasks become one, with one scope
-//   separate    a single shared file becomes one file for each (only then)
+//   separate    a single shared file becomes one file for each
 //
-// The scopes that reassign, split and separate propose do not overlap. Pure: what the disk knows
-// (the names in a shared folder) comes in through a function.
+// The scopes that reassign, split and separate propose do not overlap. Nothing here reads the disk:
+// the names in a shared folder come from a function.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ struct Clash {
 // Every overlapping pair. limit_exceeded only for pathological patterns.
 Result<std::vector<Clash>> clashes_of(const Scope& ours, const Scope& theirs);
 
-// The names in a folder, those of folders with a '/' at the end; nullopt: there is no such folder,
-// or it has too many to be divided by name.
+// The names in a folder, with a '/' after those of folders; nullopt: no such folder, or too many
+// names to divide.
 using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
 
 struct Resolution {
@@ -50,14 +50,14 @@ struct Resolution {
   struct Move {
     key::Resource resource;
     std::string from;
-    std::string to;  // split: empty, nobody gets more
+    std::string to;  // split: empty
   };
-  struct Part {  // split: what of a shared folder is whose; separate: whose file is called how
+  struct Part {  // split: an agent's part of a folder; separate: an agent's file
     key::Resource of;
     std::string agent;
     std::vector<key::Resource> resources;
   };
-  struct Except {  // split: what an agent leaves out of something wide, for it is the other's
+  struct Except {  // split: what an agent leaves to the other
     key::Resource of;
     key::Resource without;
     std::string agent;
@@ -67,13 +67,12 @@ struct Resolution {
   std::vector<Move> moves;
   std::vector<Part> parts;
   std::vector<Except> excepts;
-  std::vector<std::string> merged;  // whose tasks become one, for the first of them
-  std::vector<Scope> scopes;        // all of them afterwards, the asker's first; merge: the one
+  std::vector<std::string> merged;  // the agents; the first gets the merged task
+  std::vector<Scope> scopes;        // all scopes afterwards, the asker's first; merge: only one
 };
 
-// For an asker that meets holders which overlap it: sequential, reassign, split, merge, in this
-// order, and separate where one file is all that overlaps. `holders` without an overlap are fine.
-// REQUIRES: at least one of them overlaps.
+// Sequential, reassign, split, merge, in this order, and separate if exactly one file overlaps.
+// REQUIRES: at least one holder overlaps the asker; the others may not.
 Result<std::vector<Resolution>> resolutions_for(const Scope& asker,
                                                 const std::vector<Scope>& holders,
                                                 const key::Rules& rules, const Children& children);
@@ -84,8 +83,7 @@ const char* resolution_name(Resolution::Kind kind);
 std::string resolution_text(const Resolution& resolution);
 // {"resolution","summary","edits":[…],"scopes":[…]}
 nlohmann::ordered_json resolution_json(const Resolution& resolution);
-// {"agent","files":[…],"directories":[…]}, and "globs", "keys", "task_description" if there are
-// any.
+// {"agent","files":[…],"directories":[…]}, and "globs", "keys", "task_description" if not empty.
 nlohmann::ordered_json scope_json(const Scope& scope);
 
 }  // namespace lockkeeper::plan

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "plan/agent_words.h"
+#include "plan/agent_names.h"
 #include "plan/plan_testing.h"
 
 namespace lockkeeper::plan {
@@ -55,9 +55,6 @@ std::vector<std::string> texts(const std::vector<Resolution>& list) {
   return lines;
 }
 
-// --- the document's example
-// -----------------------------------------------------------------------
-
 TEST(Resolutions, GoldenTheDocumentsExample) {
   const auto list = resolve(scope("backend-developer", {"src/shared/Button.tsx"}),
                             {scope("frontend-developer", {"src/shared/Button.tsx"})});
@@ -99,9 +96,6 @@ TEST(Resolutions, GoldenAsMachinesReadThem) {
             R"("new_file":"src/shared/Button.backend.tsx"},{"file":"src/shared/Button.tsx",)"
             R"("agent":"frontend","new_file":"src/shared/Button.frontend.tsx"}])");
 }
-
-// --- folders
-// --------------------------------------------------------------------------------------
 
 TEST(Resolutions, AFolderThatBothWantIsHalved) {
   const Disk disk = {{"src/", {"b.ts", "a.ts", "d/", "c.ts"}}};
@@ -169,7 +163,7 @@ TEST(Resolutions, PatternsAndKeysStayWithTheHolder) {
             R"([{"glob":"src/**/*.ts","from":"back","to":"front"},)"
             R"({"key":"db:migration-slot","from":"back","to":"ops"}])");
   EXPECT_EQ(resolution_text(list[0]), "Run back after front and ops complete");
-  EXPECT_EQ(resolution_text(list[2]), "Leave what is shared to who holds it");
+  EXPECT_EQ(resolution_text(list[2]), "Leave what is shared to its holder");
 }
 
 TEST(Resolutions, AMergedScopeNamesNothingTwice) {
@@ -192,19 +186,16 @@ TEST(Resolutions, SeparateFilesAreNotAnothers) {
 }
 
 TEST(AgentWords, TellAgentsApart) {
-  EXPECT_EQ(telling_name("frontend-developer", "backend-developer"), "frontend");
-  EXPECT_EQ(telling_name("dev-1", "dev-2"), "dev-1");
-  EXPECT_EQ(telling_name("same", "same"), "same");
-  EXPECT_EQ(telling_name("../..", "x"), "agent");
-  EXPECT_EQ(telling_name("a/b c", "x"), "a-b-c");
-  EXPECT_EQ(with_word("src/Button.tsx", "front"), "src/Button.front.tsx");
-  EXPECT_EQ(with_word("a.test.ts", "front"), "a.front.test.ts");
-  EXPECT_EQ(with_word("src.d/Makefile", "front"), "src.d/Makefile.front");
-  EXPECT_EQ(with_word(".env", "front"), ".env.front");
+  EXPECT_EQ(distinct_name("frontend-developer", "backend-developer"), "frontend");
+  EXPECT_EQ(distinct_name("dev-1", "dev-2"), "dev-1");
+  EXPECT_EQ(distinct_name("same", "same"), "same");
+  EXPECT_EQ(distinct_name("../..", "x"), "agent");
+  EXPECT_EQ(distinct_name("a/b c", "x"), "a-b-c");
+  EXPECT_EQ(with_infix("src/Button.tsx", "front"), "src/Button.front.tsx");
+  EXPECT_EQ(with_infix("a.test.ts", "front"), "a.front.test.ts");
+  EXPECT_EQ(with_infix("src.d/Makefile", "front"), "src.d/Makefile.front");
+  EXPECT_EQ(with_infix(".env", "front"), ".env.front");
 }
-
-// --- what is proposed does not overlap
-// ------------------------------------------------------------
 
 class World {
  public:

@@ -1,4 +1,4 @@
-// Resolutions in words and as JSON.
+// Resolutions as text and as JSON.
 #include <nlohmann/json.hpp>
 
 #include "plan/resolutions.h"
@@ -11,14 +11,14 @@ using Json = nlohmann::ordered_json;
 using Kind = Resolution::Kind;
 
 std::string listed(const std::vector<std::string>& words) {
-  constexpr std::size_t kTold = 6;  // the JSON has them all
+  constexpr std::size_t kShown = 6;  // the JSON has all of them
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < kTold; ++i) {
+  for (std::size_t i = 0; i < words.size() && i < kShown; ++i) {
     const bool last = i > 0 && i + 1 == words.size();
     text += i == 0 ? "" : last ? " and " : ", ";
     text += words[i];
   }
-  if (words.size() > kTold) text += " and " + std::to_string(words.size() - kTold) + " more";
+  if (words.size() > kShown) text += " and " + std::to_string(words.size() - kShown) + " more";
   return text;
 }
 
@@ -28,19 +28,11 @@ std::string resources_text(const std::vector<key::Resource>& resources) {
   return texts.empty() ? "nothing" : listed(texts);
 }
 
-const char* kind_field(const key::Resource& resource) {
-  switch (resource.kind()) {
-    case key::Kind::kFile:
-      return "file";
-    case key::Kind::kFolder:
-      return "directory";
-    case key::Kind::kGlob:
-      return "glob";
-    case key::Kind::kLogical:
-    case key::Kind::kLogicalGlob:
-      return "key";
-  }
-  return "file";
+// "file", "directory", "glob" or "key".
+std::string kind_field(const key::Resource& resource) {
+  if (resource.kind() == key::Kind::kFolder) return "directory";
+  const std::string list = scope_list(resource);
+  return list.substr(0, list.size() - 1);
 }
 
 void add_resources(Json& to, const std::vector<key::Resource>& resources) {
@@ -76,7 +68,7 @@ std::string except_text(const Resolution& resolution) {
 
 std::string split_text(const Resolution& resolution) {
   if (!resolution.excepts.empty()) return except_text(resolution);
-  if (resolution.parts.empty()) return "Leave what is shared to who holds it";
+  if (resolution.parts.empty()) return "Leave what is shared to its holder";
   std::string text;
   const key::Resource* folder = nullptr;
   for (const Resolution::Part& part : resolution.parts) {
@@ -138,19 +130,8 @@ Json edits_json(const Resolution& resolution) {
 }  // namespace
 
 const char* resolution_name(Kind kind) {
-  switch (kind) {
-    case Kind::kSequential:
-      return "sequential";
-    case Kind::kReassign:
-      return "reassign";
-    case Kind::kSplit:
-      return "split";
-    case Kind::kMerge:
-      return "merge";
-    case Kind::kSeparate:
-      return "separate";
-  }
-  return "sequential";
+  constexpr const char* kNames[] = {"sequential", "reassign", "split", "merge", "separate"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string resolution_text(const Resolution& resolution) {

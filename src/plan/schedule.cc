@@ -24,7 +24,7 @@ std::size_t first_of(Set set) {
   return static_cast<std::size_t>(std::countr_zero(set));
 }
 
-// Rounds that must come before (after) each package's own.
+// The rounds that must come before (above) and after (below) each package's own.
 struct Depths {
   std::vector<std::size_t> above;
   std::vector<std::size_t> below;
@@ -50,7 +50,7 @@ Depths depths(const Graph& needs) {
   return result;
 }
 
-// The largest group of which no two fit into one round (Bron and Kerbosch, with a pivot).
+// The largest group of which no two can share a round (Bron and Kerbosch, with a pivot).
 class Cliques {
  public:
   Cliques(const std::vector<Set>& apart, std::size_t steps) : apart_(apart), left_(steps) {}
@@ -86,9 +86,9 @@ class Cliques {
   std::size_t left_;
 };
 
-// The fewest groups such that no two of one group are apart and the groups can be put in order.
-// Groups have no number while they are searched, so that no division is tried twice; the package
-// that fits into the fewest of them goes next.
+// Searches for the fewest groups such that no two members of a group are apart and the groups can
+// be ordered. Groups are unnumbered during the search, so that no division is tried twice. The
+// package that fits into the fewest groups is placed next.
 class Search {
  public:
   Search(const std::vector<Set>& apart, const std::vector<Set>& before, std::size_t fewer_than,
@@ -101,19 +101,19 @@ class Search {
     ordered_ = std::ranges::any_of(before, [](Set set) { return set != 0; });
   }
 
-  // Looks for fewer groups, down to `enough`.
+  // Searches for fewer groups, down to `enough`.
   void run(std::size_t enough) {
     enough_ = enough;
     place(0);
   }
   bool gave_up() const { return left_ == 0; }
-  // Of each package, numbered so that what is needed comes first; empty: there is no better one.
+  // The group of each package, numbered in their order; empty: nothing better was found.
   const std::vector<std::size_t>& found() const { return found_; }
 
  private:
   struct Group {
     Set members = 0;
-    Set before = 0;  // all that must come earlier than one of its members
+    Set before = 0;  // all that must come before a member
   };
 
   void place(std::size_t count) {
@@ -160,7 +160,7 @@ class Search {
     return best;
   }
 
-  // Takes groups away that nothing left must come before.
+  // The groups in order; incomplete if they cannot be ordered.
   std::vector<std::size_t> sorted() const {
     std::vector<std::size_t> order;
     std::vector<bool> taken(groups_.size(), false);
@@ -192,7 +192,7 @@ class Search {
   const std::vector<Set>& before_;
   std::size_t best_;
   std::size_t enough_ = 0;
-  bool ordered_ = false;  // somebody needs somebody
+  bool ordered_ = false;  // there are dependencies
   std::vector<std::size_t> group_;
   std::vector<Group> groups_;
   std::vector<std::size_t> found_;
@@ -209,11 +209,11 @@ std::vector<std::vector<std::size_t>> as_rounds(const std::vector<std::size_t>& 
   return rounds;
 }
 
-// Those with the most behind them first, each into the first round where nothing stands against it.
+// Places those with the longest chain after them first, each into the first round where it fits.
 std::vector<std::size_t> greedy(const Graph& needs, const Conflicts& conflicts,
                                 const Depths& depths) {
   std::vector<std::size_t> placed(needs.size(), SIZE_MAX), missing(needs.size());
-  std::vector<std::size_t> barred(needs.size(), SIZE_MAX);  // the last round that is not for it
+  std::vector<std::size_t> barred(needs.size(), SIZE_MAX);  // the last round that it cannot join
   std::vector<std::size_t> ready;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     missing[i] = needs.needs(i).size();
@@ -243,20 +243,21 @@ std::vector<std::size_t> greedy(const Graph& needs, const Conflicts& conflicts,
   return placed;
 }
 
-// A group of which no two fit into one round, grown from each package: not the largest, but quick.
+// A group of which no two can share a round, grown from each package: quick, perhaps not the
+// largest.
 std::size_t quick_clique(const Conflicts& conflicts) {
   std::size_t best = conflicts.empty() ? 0 : 1;
   std::vector<std::size_t> order(conflicts.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, std::greater(), [&](std::size_t i) { return conflicts[i].size(); });
   constexpr std::size_t kTried = 200;
-  constexpr std::size_t kLooks = 20'000'000;
-  std::size_t looks = 0;
-  for (std::size_t s = 0; s < order.size() && s < kTried && looks < kLooks; ++s) {
+  constexpr std::size_t kSteps = 20'000'000;
+  std::size_t steps = 0;
+  for (std::size_t s = 0; s < order.size() && s < kTried && steps < kSteps; ++s) {
     std::vector<std::size_t> common = conflicts[order[s]];
     std::size_t size = 1;
-    while (!common.empty() && looks < kLooks) {
-      looks += 2 * common.size();
+    while (!common.empty() && steps < kSteps) {
+      steps += 2 * common.size();
       const std::size_t next =
           *std::ranges::max_element(common, {}, [&](std::size_t i) { return conflicts[i].size(); });
       ++size;
@@ -269,7 +270,7 @@ std::size_t quick_clique(const Conflicts& conflicts) {
   return best;
 }
 
-// Who cannot share a round with whom, and who must come before whom, for the exact search.
+// For each package: those that cannot share its round, and those that must come before it.
 struct Sets {
   std::vector<Set> apart;
   std::vector<Set> before;
@@ -315,23 +316,15 @@ Waves fewest_rounds(const Graph& needs, const Conflicts& unsorted, std::size_t s
 
 std::vector<Slot> timeline(const Graph& needs, const Conflicts& conflicts,
                            const std::vector<std::int64_t>& minutes, std::size_t jobs) {
-  // How much time still lies behind each: who has the most starts first.
-  std::vector<std::int64_t> behind(needs.size(), 0);
-  const std::vector<std::size_t> order = needs.order();
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    for (const std::size_t later : needs.needed_by(*at)) {
-      behind[*at] = std::max(behind[*at], behind[later]);
-    }
-    behind[*at] += minutes[*at];
-  }
+  const std::vector<std::int64_t> time = needs.time_to_end(minutes);
   std::vector<std::size_t> missing(needs.size());
-  std::set<std::pair<std::int64_t, std::size_t>> ready;  // by what lies behind, the most first
-  const auto is_ready = [&](std::size_t at) { ready.emplace(-behind[at], at); };
+  std::set<std::pair<std::int64_t, std::size_t>> ready;  // the longest time first
+  const auto is_ready = [&](std::size_t at) { ready.emplace(-time[at], at); };
   for (std::size_t i = 0; i < needs.size(); ++i) {
     missing[i] = needs.needs(i).size();
     if (missing[i] == 0) is_ready(i);
   }
-  std::vector<std::size_t> against(needs.size(), 0);  // running ones that conflict with it
+  std::vector<std::size_t> against(needs.size(), 0);  // how many running ones conflict with it
   std::vector<Slot> done, open;
   std::int64_t now = 0;
   while (!ready.empty() || !open.empty()) {

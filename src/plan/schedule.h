@@ -1,9 +1,9 @@
-// In which order, and how many at once. Two packages cannot run in one round if they conflict or if
-// one needs the other.
+// In which order packages run, and how many at once. Two packages cannot share a round if they
+// conflict or one needs the other.
 //
-// The fewest rounds is a colouring of a mixed graph: hard in general, small here. Up to
-// kExactPackages the answer is exact, by search with a lower bound from cliques and chains; beyond
-// that a heuristic, with the bound, so that one can see how far it may be off.
+// Finding the fewest rounds is colouring a mixed graph: hard in general, but plans are small. Up to
+// kExactPackages the answer is exact, by a search with a lower bound from cliques and chains.
+// Beyond that it is a heuristic, and the bound shows how far off it may be.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace lockkeeper::plan {
 
 inline constexpr std::size_t kExactPackages = 40;
 
-// Who conflicts with whom; both directions, no doubles.
+// The packages that each conflicts with; both directions, no doubles.
 using Conflicts = std::vector<std::vector<std::size_t>>;
 
 struct Waves {
   std::vector<std::vector<std::size_t>> rounds;  // each in the order of numbers
-  std::size_t at_least = 0;                      // no plan has fewer rounds
-  bool exact = false;                            // rounds.size() is the fewest there can be
+  std::size_t at_least = 0;                      // a lower bound
+  bool exact = false;                            // rounds.size() is the minimum
 };
 
-// REQUIRES: no ring in `needs`. The search ends after `steps`, with the best that was found.
+// The search ends after `steps` with the best result so far. REQUIRES: no cycle in `needs`.
 inline constexpr std::size_t kSearchSteps = 3'000'000;
 Waves fewest_rounds(const Graph& needs, const Conflicts& conflicts,
                     std::size_t steps = kSearchSteps);
 
-// What really happens when each package starts as soon as it can: when what it needs is done and
-// nothing that runs conflicts with it. `jobs`: at most so many at once; 0: no limit.
+// What happens if each package starts as soon as it can: when all it needs is done and no running
+// package conflicts with it. `jobs`: the most at once; 0: no limit.
 struct Slot {
   std::size_t package = 0;
   std::int64_t begin = 0;
@@ -40,7 +40,7 @@ struct Slot {
 std::vector<Slot> timeline(const Graph& needs, const Conflicts& conflicts,
                            const std::vector<std::int64_t>& minutes, std::size_t jobs);
 
-// The longest chain of needs by time, first to last, and how long it takes.
+// The longest chain of needs by time, from first to last, and its duration.
 std::pair<std::vector<std::size_t>, std::int64_t> critical_path(
     const Graph& needs, const std::vector<std::int64_t>& minutes);
 

@@ -38,7 +38,7 @@ bool conflict(const Case& of, std::size_t a, std::size_t b) {
   return std::ranges::find(of.conflicts[a], b) != of.conflicts[a].end();
 }
 
-// Tries every round for each package in turn: earlier numbers never need later ones.
+// Tries every round for each package in turn. Earlier numbers never need later ones.
 std::size_t fewest_by_force(const Case& of, std::vector<std::size_t>& round, std::size_t used,
                             std::size_t best) {
   const std::size_t at = round.size();
@@ -58,7 +58,7 @@ std::size_t fewest_by_force(const Case& of, std::vector<std::size_t>& round, std
   return best;
 }
 
-// Everybody once, nobody beside a conflict, and what is needed in an earlier round.
+// Each package once, conflicts never in one round, needs in earlier rounds.
 void expect_plan(const Case& of, const Waves& waves) {
   std::vector<std::size_t> round(of.needs.size(), SIZE_MAX);
   for (std::size_t r = 0; r < waves.rounds.size(); ++r) {
@@ -103,7 +103,7 @@ TEST(Schedule, RandomOnesAgreeWithBruteForce) {
   }
 }
 
-// A ring of five conflicts has no three of which all conflict, and yet needs three rounds.
+// A cycle of five conflicts has no clique of three, and yet needs three rounds.
 TEST(Schedule, MoreRoundsThanAnyCliqueOrChain) {
   Case of{Graph(5), Conflicts(5)};
   for (std::size_t i = 0; i < 5; ++i) {

@@ -17,26 +17,14 @@ using nlohmann::json;
 using NodeKind = yaml::Node::Kind;
 
 const char* kind_name(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kNull:
-      return "empty";
-    case NodeKind::kText:
-      return "a text";
-    case NodeKind::kNumber:
-      return "a number";
-    case NodeKind::kTruth:
-      return "true or false";
-    case NodeKind::kList:
-      return "a list";
-    case NodeKind::kMap:
-      return "a map";
-  }
-  return "";
+  constexpr const char* kNames[] = {"empty",         "a string", "a number",
+                                    "true or false", "a list",   "a map"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string type_name(const std::string& type) {
   static const std::map<std::string, std::string> kNames = {
-      {"object", "a map"},    {"array", "a list"},           {"string", "a text"},
+      {"object", "a map"},    {"array", "a list"},           {"string", "a string"},
       {"number", "a number"}, {"integer", "a whole number"}, {"boolean", "true or false"},
       {"null", "empty"}};
   const auto name = kNames.find(type);
@@ -66,14 +54,14 @@ std::size_t code_points(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, std::not_fn(is_utf8_continuation)));
 }
 
-// What the node is, for a message: its text, or its kind.
+// The node for a message: its text, or its kind.
 std::string shown(const yaml::Node& node) {
   if (node.is_text()) return quote(node.text, 60);
   if (node.kind == NodeKind::kNumber || node.kind == NodeKind::kTruth) return node.text;
   return kind_name(node.kind);
 }
 
-// Names that older files and other tools use for what the schema calls otherwise.
+// Other names that older files and other tools use for the schema's.
 std::string other_name(const std::string& key, const std::string& known) {
   static const std::map<std::string, std::string> kNames = {
       {"id", "package_id"},           {"name", "title"},
@@ -99,7 +87,7 @@ class StructureCheck {
     std::size_t index;
   };
 
-  // "packages[3].locks", or "wp-api.locks" where the package has a name.
+  // "packages[3].locks", or "wp-api.locks" if the package has a name.
   std::string where() const {
     const bool named = !package_.empty() && path_.size() > 1;
     std::string text = named ? shown_name(package_) : "";
@@ -214,7 +202,7 @@ class StructureCheck {
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     if (meant.empty()) meant = nearest(entry.key, candidates).value_or("");
     std::string hint = meant.empty() ? "" : "did you mean " + meant + "?";
-    if (entry.key == "<<") hint = "merge keys are not read: write the values out";
+    if (entry.key == "<<") hint = "merge keys are not supported: write out the values";
     add(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
   }
 
@@ -240,7 +228,7 @@ class StructureCheck {
       path_.push_back({nullptr, i});
       if (unique && !each.is_list() && !each.is_map() &&
           !seen.insert(std::string(kind_name(each.kind)) + each.text).second) {
-        add(each.place, "is " + shown(each) + " for the second time in this list");
+        add(each.place, "repeats " + shown(each));
       }
       if (items != schema.end()) check(*items, each);
       path_.pop_back();
@@ -263,7 +251,7 @@ class StructureCheck {
     }
     const std::size_t length = code_points(node.text);
     if (length < schema.value("minLength", std::size_t{0})) {
-      return add(node.place, "is an empty text");
+      return add(node.place, "is an empty string");
     }
     if (length > schema.value("maxLength", SIZE_MAX)) {
       return add(node.place, "is " + shown(node) + ", " + std::to_string(length) +
@@ -281,20 +269,20 @@ class StructureCheck {
 
   void check_number(const json& schema, const yaml::Node& node) {
     const auto whole = node.whole();
-    if (!whole) return;  // our schemas have bounds on whole numbers alone
+    if (!whole) return;  // our schemas bound only whole numbers
     const auto least = schema.find("minimum");
     const auto most = schema.find("maximum");
     if (least != schema.end() && *whole < least->get<std::int64_t>()) {
-      add(node.place, "is " + node.text + "; the least is " + least->dump());
+      add(node.place, "is " + node.text + "; the minimum is " + least->dump());
     }
     if (most != schema.end() && *whole > most->get<std::int64_t>()) {
-      add(node.place, "is " + node.text + "; the most is " + most->dump());
+      add(node.place, "is " + node.text + "; the maximum is " + most->dump());
     }
   }
 
   const json& root_;
   std::vector<Step> path_;
-  std::string package_;  // that of the path
+  std::string package_;  // of the path
   std::vector<Finding> findings_;
   std::map<std::string, std::regex> patterns_;
   std::size_t broken_ = 0;

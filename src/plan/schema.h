@@ -1,8 +1,8 @@
-// Does a file have the structure of work packages? By a JSON Schema of our own (schemas/), so that
-// editors and other tools can use the same one.
+// Does a file have the structure of work packages? Checked by the JSON Schema in schemas/, which
+// editors and other tools can use, too.
 //
-// The schema is followed on the document itself, so that each finding stands at its own line and
-// says what belongs there. Of draft 7 it knows what our schemas use: type, enum, required,
+// The check runs on the document itself, so that each finding has its line. Of draft 7 it supports
+// what our schemas use: type, enum, required,
 // properties, additionalProperties, items, minItems, maxItems, uniqueItems (of plain values),
 // minLength, maxLength, pattern, minimum, maximum, allOf, anyOf, $ref to definitions.
 #pragma once
@@ -19,10 +19,10 @@ namespace lockkeeper::plan {
 // The schema's text, as shipped.
 std::string_view work_packages_schema();
 
-// One finding of rule `schema` for each value that breaks it, at that value; what an object lacks
-// is one finding. At most kStructureFindingsMax.
+// One finding of rule `schema` for each wrong value; all that an object lacks is one finding. At
+// most kStructureFindingsMax.
 std::vector<Finding> check_structure(const yaml::Node& root);
-// The same by any schema of the keywords above.
+// The same by any schema that uses only these keywords.
 std::vector<Finding> check_structure(const yaml::Node& root, const nlohmann::json& schema);
 
 inline constexpr std::size_t kStructureFindingsMax = 1'000;

@@ -48,7 +48,7 @@ std::string changed(const std::string& from, const std::string& to) {
   return text;
 }
 
-// The judge: somebody else's validator of the whole draft.
+// The oracle: a third-party validator of the whole draft.
 class Judge {
  public:
   Judge() {
@@ -79,7 +79,7 @@ json full_plan() {
       "outputs": {"result_keys": ["k"]}, "command": ["make", "all"]}]})");
 }
 
-// Somewhere in the document a value becomes another, goes away or comes along.
+// Changes, removes or adds a value somewhere in the document.
 void mutate(json& at, Random& random) {
   static const std::vector<json> kValues = {nullptr,
                                             true,
@@ -150,7 +150,7 @@ TEST(Schema, UnknownKeysStandAtTheirOwnLine) {
                           "5:3 wp-a has the unknown key \"id\" (did you mean package_id?)"));
   EXPECT_THAT(told(changed("{name: w}", "{<<: {a: b}, name: w}")),
               ElementsAre("12:14 wp-a.worktree has the unknown key \"<<\" (merge keys are not "
-                          "read: write the values out)"));
+                          "supported: write out the values)"));
 }
 
 TEST(Schema, ValuesSayWhatBelongsThere) {
@@ -159,9 +159,9 @@ TEST(Schema, ValuesSayWhatBelongsThere) {
   EXPECT_THAT(told(changed("priority: 5", "priority: high")),
               ElementsAre("11:13 wp-a.priority is \"high\"; it must be a whole number"));
   EXPECT_THAT(told(changed("priority: 5", "priority: 11")),
-              ElementsAre("11:13 wp-a.priority is 11; the most is 10"));
+              ElementsAre("11:13 wp-a.priority is 11; the maximum is 10"));
   EXPECT_THAT(told(changed("priority: 5", "priority: 0")),
-              ElementsAre("11:13 wp-a.priority is 0; the least is 1"));
+              ElementsAre("11:13 wp-a.priority is 0; the minimum is 1"));
   EXPECT_THAT(told(changed("tier_required: A", "tier_required: Z")),
               ElementsAre("16:33 wp-a.verification.tier_required is \"Z\"; it must be one of "
                           "\"A\", \"B\", \"C\", \"D\""));
@@ -171,8 +171,7 @@ TEST(Schema, ValuesSayWhatBelongsThere) {
   EXPECT_THAT(told(changed("{name: w}", "[w]")),
               ElementsAre("12:13 wp-a.worktree is a list; it must be a map"));
   EXPECT_THAT(told(changed("files: []", "files: [a, b, a]")),
-              ElementsAre("3:63 contracts.openapi.files[2] is \"a\" for the second time in this "
-                          "list"));
+              ElementsAre("3:63 contracts.openapi.files[2] repeats \"a\""));
   EXPECT_THAT(told("packages: 7\nschema_version: 1\nfeature: {id: f, plan_revision: 1}\n"
                    "contracts: {revision: 1, openapi: {primary: a, files: []}}"),
               ElementsAre("1:11 packages is 7; it must be a list"));
@@ -180,19 +179,19 @@ TEST(Schema, ValuesSayWhatBelongsThere) {
 
 TEST(Schema, EveryKeyword) {
   EXPECT_THAT(by(R"({"anyOf": [{"type": "string"}, {"type": "array"}]})", "{}"),
-              ElementsAre("1:1 the file is a map; it must be a text or a list"));
+              ElementsAre("1:1 the file is a map; it must be a string or a list"));
   EXPECT_THAT(by(R"({"anyOf": [{"type": "string"}, {"type": "array"}]})", "[]"), IsEmpty());
   EXPECT_THAT(by(R"({"allOf": [{"minItems": 2}, {"maxItems": 1}]})", "[1]"),
               ElementsAre("1:1 the file has 1 elements; at least 2 are needed"));
   EXPECT_THAT(by(R"({"maxItems": 1})", "[1, 2]"),
               ElementsAre("1:1 the file has 2 elements; at most 1 are allowed"));
   EXPECT_THAT(by(R"({"uniqueItems": true})", "[a, 1, '1', a]"),
-              ElementsAre("1:13 [3] is \"a\" for the second time in this list"));
+              ElementsAre("1:13 [3] repeats \"a\""));
   EXPECT_THAT(by(R"({"items": {"maxLength": 2}})", "[äöü, äö]"),
               ElementsAre("1:2 [0] is \"äöü\", 3 characters long; at most 2 are allowed"));
-  EXPECT_THAT(by(R"({"minLength": 1})", "''"), ElementsAre("1:1 the file is an empty text"));
+  EXPECT_THAT(by(R"({"minLength": 1})", "''"), ElementsAre("1:1 the file is an empty string"));
   EXPECT_THAT(by(R"({"additionalProperties": {"type": "string"}})", "{a: b, c: 1}"),
-              ElementsAre("1:11 c is 1; it must be a text"));
+              ElementsAre("1:11 c is 1; it must be a string"));
   EXPECT_THAT(by(R"({"pattern": "^a$"})", "\"a\\nb\""), testing::SizeIs(1));
 }
 

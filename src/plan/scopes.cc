@@ -1,6 +1,5 @@
 #include "plan/scopes.h"
 
-#include <charconv>
 #include <map>
 
 #include "base/clock.h"
@@ -22,10 +21,10 @@ class Reader {
 
   void agents(const yaml::Node& list) {
     const std::size_t count = list.is_list() ? list.list.size() : list.entries.size();
-    if (count == 0) return wrong(list.place, "the scopes name no agent");
+    if (count == 0) return wrong(list.place, "the scopes list no agents");
     if (count > kScopesAgentsMax) {
       return wrong(list.place,
-                   "the scopes name " + std::to_string(count) + " agents; the limit is " +
+                   "the scopes list " + std::to_string(count) + " agents; the limit is " +
                        std::to_string(kScopesAgentsMax),
                    "use several files");
     }
@@ -67,15 +66,11 @@ class Reader {
     agent_ = entry.agent.text;
     const auto [first, fresh] = known_.emplace(agent_, entry.agent.place.line);
     if (!fresh) {
-      findings_.push_back({"duplicate-id",
-                           Severity::kError,
-                           entry.agent.place,
-                           agent_,
-                           "the agent " + quote(agent_) +
-                               " is in the scopes twice, first in line " +
-                               std::to_string(first->second),
-                           "give each agent a name of its own",
-                           {}});
+      wrong(entry.agent.place,
+            "the agent " + quote(agent_) + " is listed twice, first in line " +
+                std::to_string(first->second),
+            "give each agent its own name");
+      findings_.back().rule = "duplicate-id";
       return;
     }
     for (const yaml::Node::Entry& each : node.entries) {
@@ -90,7 +85,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // `one_is_fine`: a string stands for a list of one.
+  // `one_is_fine`: a string counts as a list of one.
   std::vector<Name> list_of(const yaml::Node& node, const std::string& what, bool one_is_fine) {
     std::vector<Name> names;
     if (one_is_fine && node.is_text()) return {{node.text, node.place}};
@@ -106,12 +101,8 @@ class Reader {
 
   std::optional<std::int64_t> number_of(const yaml::Node& node, const std::string& what,
                                         std::int64_t least, std::int64_t most) {
-    std::int64_t value = 0;
-    const char* const end = node.text.data() + node.text.size();
-    const auto [rest, error] = std::from_chars(node.text.data(), end, value);
-    const bool whole =
-        node.kind == yaml::Node::Kind::kNumber && error == std::errc() && rest == end;
-    if (whole && value >= least && value <= most) return value;
+    const auto value = node.whole();
+    if (value && *value >= least && *value <= most) return value;
     wrong(node.place, what + " is not a whole number from " + std::to_string(least) + " to " +
                           std::to_string(most));
     return std::nullopt;
@@ -129,7 +120,7 @@ class Reader {
 
   std::optional<std::int64_t> timeout_of(const yaml::Node& node, const std::string& what) {
     const auto length = duration_of(node, what, false);
-    if (length && *length == 0) wrong(node.place, what + " is no time at all", "write \"30m\"");
+    if (length && *length == 0) wrong(node.place, what + " is zero", "write \"30m\"");
     return length;
   }
 
@@ -166,7 +157,7 @@ class Reader {
     } else {
       const auto meant = nearest(name, kFields);
       wrong(given.place,
-            what + " is not known" + (meant ? "; did you mean " + quote(*meant) + "?" : ""));
+            what + " is unknown" + (meant ? "; did you mean " + quote(*meant) + "?" : ""));
     }
   }
 
@@ -178,18 +169,9 @@ class Reader {
 }  // namespace
 
 const char* scope_list(const key::Resource& resource) {
-  switch (resource.kind()) {
-    case key::Kind::kFile:
-      return "files";
-    case key::Kind::kFolder:
-      return "directories";
-    case key::Kind::kGlob:
-      return "globs";
-    case key::Kind::kLogical:
-    case key::Kind::kLogicalGlob:
-      return "keys";
-  }
-  return "files";
+  if (!resource.is_path()) return "keys";
+  if (resource.is_glob()) return "globs";
+  return resource.kind() == key::Kind::kFolder ? "directories" : "files";
 }
 
 std::vector<std::string> texts_of(const std::vector<Name>& names) {
@@ -246,7 +228,7 @@ Result<std::vector<ScopeEntry>> read_scopes_file(const std::string& path) {
   auto text = read_file(path, kScopesBytesMax);
   if (!text) {
     return fail(Code::kInvalidInput, "--scopes: " + text.error().message,
-                "name a file of JSON or YAML that can be read");
+                "name a readable JSON or YAML file");
   }
   auto entries = parse_scopes(*text);
   if (!entries) entries.error().message = path + ": " + entries.error().message;

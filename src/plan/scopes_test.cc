@@ -72,25 +72,25 @@ TEST(Scopes, EscapesOfJsonAreUnderstood) {
 TEST(Scopes, BadInputIsNamed) {
   EXPECT_EQ(why_not(""), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{\"agents\":[{\"agent\":\"\xff\"}]}"),
-            "line 1: not UTF-8 text: a byte in this line");
+            "line 1: not UTF-8 text: this line has an invalid byte");
   EXPECT_THAT(why_not("{\"agents\":[{\"agent\":\"a\"]}"), HasSubstr("line 1: not YAML"));
   EXPECT_EQ(why_not("7"), "the scopes are neither a list nor an object");
   EXPECT_EQ(why_not("{}"), "the scopes have neither \"agents\" nor \"scopes\"");
   EXPECT_EQ(why_not(R"({"agents":7})"), "\"agents\" is neither a list nor an object");
-  EXPECT_EQ(why_not("[]"), "the scopes name no agent");
+  EXPECT_EQ(why_not("[]"), "the scopes list no agents");
   EXPECT_EQ(why_not("[7]"), "agent 1 of the scopes is not an object");
   EXPECT_EQ(why_not("[{}]"), "agent 1 of the scopes has no \"agent\"");
   EXPECT_EQ(why_not(R"([{"agent":7}])"), "agent 1: \"agent\" is not a string");
   EXPECT_EQ(why_not(R"([{"agent":"a"},{"agent":"a"}])"),
-            "the agent \"a\" is in the scopes twice, first in line 1");
+            "the agent \"a\" is listed twice, first in line 1");
   EXPECT_EQ(why_not(R"([{"agent":"a","files":"x"}])"), "\"a\": \"files\" is not a list of strings");
   EXPECT_EQ(why_not(R"([{"agent":"a","files":[7]}])"),
             "an entry of \"a\": \"files\" is not a string");
   EXPECT_EQ(why_not(R"([{"agent":"a","file":["x"]}])"),
-            "\"a\": \"file\" is not known; did you mean \"files\"?");
+            "\"a\": \"file\" is unknown; did you mean \"files\"?");
   EXPECT_EQ(why_not(R"([{"agent":"a","minutes":"9"}])"),
             "\"a\": \"minutes\" is not a whole number from 1 to 1000000");
-  EXPECT_EQ(why_not(R"([{"agent":"a","timeout":"0"}])"), "\"a\": \"timeout\" is no time at all");
+  EXPECT_EQ(why_not(R"([{"agent":"a","timeout":"0"}])"), "\"a\": \"timeout\" is zero");
   EXPECT_EQ(why_not(R"([{"agent":"a","retries":-1}])"),
             "\"a\": \"retries\" is not a whole number from 0 to 100");
   EXPECT_THAT(why_not(R"([{"agent":"a","ttl":"soon"}])"), HasSubstr("\"a\": \"ttl\": duration"));

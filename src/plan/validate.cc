@@ -1,81 +1,25 @@
 #include "plan/validate.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
 
 #include "base/text.h"
 #include "plan/checks.h"
+#include "plan/dependencies.h"
 #include "plan/schema.h"
 #include "plan/scopes.h"
 
 namespace lockkeeper::plan {
 namespace {
 
-// Packages by name; of equal names the first.
-using Numbers = std::map<std::string_view, std::size_t>;
-
-Numbers check_ids(const WorkPackages& plan, Findings& findings) {
-  Numbers numbers;
-  for (std::size_t i = 0; i < plan.packages.size(); ++i) {
-    const Package& package = plan.packages[i];
-    if (package.id.text.empty()) continue;  // the schema says so
-    const auto [first, fresh] = numbers.emplace(package.id.text, i);
-    if (fresh) continue;
-    const yaml::Place place = plan.packages[first->second].id.place;
-    findings.add("duplicate-id", Severity::kError, package.id.place, &package,
-                 "the name " + quote(package.id.text) + " is taken by the package in line " +
-                     std::to_string(place.line),
-                 "give each package a name of its own");
-  }
-  return numbers;
-}
-
-// "a needs b needs c needs a"; the middle of a long ring is left out.
-std::string ring_text(const WorkPackages& plan, const std::vector<std::size_t>& ring) {
-  constexpr std::size_t kShown = 12;
-  std::string text;
-  for (std::size_t i = 0; i < ring.size(); ++i) {
-    if (ring.size() > kShown && i == kShown - 1) {
-      text += "… (" + std::to_string(ring.size() - kShown) + " more) needs ";
-      i = ring.size() - 1;
-    }
-    text += shown_name(plan.packages[ring[i]].id.text) + " needs ";
-  }
-  return text + shown_name(plan.packages[ring.front()].id.text);
-}
-
-Graph check_dependencies(const WorkPackages& plan, const Numbers& numbers, Findings& findings) {
-  constexpr std::size_t kGuesses = 50;  // each looks at every name
-  std::size_t guesses = 0;
-  Graph graph(plan.packages.size());
-  std::vector<std::string_view> known;
-  for (const auto& [id, number] : numbers) known.push_back(id);
-  for (std::size_t i = 0; i < plan.packages.size(); ++i) {
-    const Package& package = plan.packages[i];
-    std::set<std::string_view> unknown;
-    for (const Name& need : package.depends_on) {
-      const auto found = numbers.find(need.text);
-      if (found != numbers.end()) {
-        graph.add(i, found->second);
-        continue;
-      }
-      if (!unknown.insert(need.text).second) continue;
-      const auto guess = ++guesses > kGuesses ? std::nullopt : nearest(need.text, known);
-      findings.add("depends-on", Severity::kError, need.place, &package,
-                   shown_name(package.id.text) + " depends on " + quote(need.text) +
-                       ", which is not in the plan",
-                   guess ? "did you mean " + *guess + "?" : "name one that is, or take it away");
-    }
-  }
-  for (const std::vector<std::size_t>& ring : graph.rings()) {
-    const Package& first = plan.packages[ring.front()];
-    findings.add("cycle", Severity::kError, first.id.place, &first,
-                 "none of these can ever start: " + ring_text(plan, ring),
-                 "take one of the dependencies away");
-  }
-  return graph;
+Graph check_dependencies(const WorkPackages& plan, Findings& findings) {
+  std::vector<Dependent> all;
+  for (const Package& package : plan.packages) all.push_back({package.id, &package.depends_on});
+  return Graph(read_dependencies(all, [&](const char* rule, std::size_t number, yaml::Place place,
+                                          std::string message, std::string hint) {
+    findings.add(rule, Severity::kError, place, &plan.packages[number], std::move(message),
+                 std::move(hint));
+  }));
 }
 
 std::size_t rank(const std::string& rule) {
@@ -129,7 +73,7 @@ void read_plan(const yaml::Node& document, Validated& result, Findings& findings
                      ? "the file is empty"
                      : "neither work packages nor scopes: there is no \"packages\" and no "
                        "\"agents\"",
-                 "list the work under packages:, or agents with their files under agents:");
+                 "list work packages under packages:, or agents with their files under agents:");
   }
 }
 
@@ -182,8 +126,7 @@ Validated validate(std::string_view text, const ValidateOptions& options) {
     result.keys += package.keys.size();
   }
   if (result.packages > kPackagesMax) return result;  // the schema says so
-  const Numbers numbers = check_ids(result.plan, findings);
-  const Graph graph = check_dependencies(result.plan, numbers, findings);
+  const Graph graph = check_dependencies(result.plan, findings);
   const auto meanings = check_names(result.plan, options.keys, findings);
   check_overlaps(result.plan, meanings, Closure(graph), findings);
   findings.count_the_rest();

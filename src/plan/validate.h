@@ -1,4 +1,4 @@
-// Everything that can be known to be wrong with work packages before anybody starts on them.
+// Checks work packages before anybody starts on them.
 //
 // Thread safety: free functions on plain values.
 #pragma once
@@ -28,15 +28,15 @@ struct Validated {
   std::size_t count(Severity severity) const;
 };
 
-// The whole file. What is no document at all is one finding of rule `document`.
+// The whole file. A file that is not YAML or JSON gives one finding of rule `document`.
 Validated validate(std::string_view text, const ValidateOptions& options);
 
-// More are not compared with one another. The schema's limit is lower, that of scopes the same.
+// More packages are not compared. The schema's limit is lower, the limit of scopes is the same.
 inline constexpr std::size_t kPackagesMax = 20'000;
 
-// Of one rule; a last finding counts the rest.
+// Findings of one rule that are listed; a last finding counts the rest.
 inline constexpr std::size_t kFindingsListed = 1'000;
-// At most so many overlaps are listed one by one; a last finding counts the rest.
+// The same for overlaps.
 inline constexpr std::size_t kOverlapsListed = 200;
 
 }  // namespace lockkeeper::plan

@@ -27,7 +27,7 @@ auto witness(const std::string& text) {
   return Field(&Finding::witness, text);
 }
 
-// Of one package with this under files (keys).
+// The findings of one package with this under files (keys).
 std::vector<Finding> of_file(const std::string& file, const std::string& writes = "['**']") {
   return findings_of(plan_text({{.id = "wp-a", .files = "['" + file + "']", .writes = writes}}),
                      "lock-file");
@@ -71,7 +71,7 @@ TEST(Validate, WhatIsNoPlanIsSaid) {
 TEST(Validate, OneNameForTwoPackages) {
   EXPECT_THAT(
       findings_of(plan_text({{.id = "wp-a"}, {.id = "wp-b"}, {.id = "wp-a"}}), "duplicate-id"),
-      ElementsAre(says("the name \"wp-a\" is taken by the package in line 5")));
+      ElementsAre(says("the name \"wp-a\" is already used in line 5")));
 }
 
 TEST(Validate, DependenciesThatAreNotThere) {
@@ -113,7 +113,8 @@ TEST(Validate, FileLocksAreCanonicalPaths) {
   EXPECT_THAT(of_file("../x"), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("a "), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_file("src\\a.py"), ElementsAre(advises("src/a.py")));
-  EXPECT_THAT(of_file("db:migration-slot"), ElementsAre(says("under files is a logical key")));
+  EXPECT_THAT(of_file("db:migration-slot"),
+              ElementsAre(says("is listed under files but is a logical key")));
 }
 
 TEST(Validate, AFolderLockedAsAFileIsWarnedAbout) {
@@ -141,14 +142,14 @@ TEST(Validate, EveryKeyIsCanonicalised) {
   }
   EXPECT_THAT(of_key("mcp:tools"), ElementsAre(says("unknown prefix 'mcp:'")));
   EXPECT_THAT(of_key("env:8080"), ElementsAre(advises("lockkeeper ports")));
-  EXPECT_THAT(of_key("src/a.py"), ElementsAre(says("is a path, not a key")));
+  EXPECT_THAT(of_key("src/a.py"), ElementsAre(says("but is a path")));
   EXPECT_THAT(of_key("api:FETCH /x"), ElementsAre(is(Severity::kWarning)));
 }
 
-// pause would stop every other package, which nobody means who left the purpose out.
+// Not pause: it would stop every other package, which is not what a missing purpose means.
 TEST(Validate, AMissingPurposeIsNotCorrectedToPause) {
   EXPECT_THAT(of_key("feature:quick-task"),
-              ElementsAre(AllOf(says("the purpose is missing"),
+              ElementsAre(AllOf(says("has no purpose"),
                                 advises("write \"feature:quick-task:a\", or another purpose"))));
 }
 
@@ -254,7 +255,7 @@ TEST(Validate, WriteScopesOfPackagesSideBySideAreApart) {
   EXPECT_THAT(overlap("['src/**']", "['src/{a,b}/**']", "['src/a/**', src/b/]"), IsEmpty());
 }
 
-// A lock outside its own scope is an error of its own; whose files it takes is told too.
+// A lock outside its own scope is one error; its overlap with another package is a second one.
 TEST(Validate, ALockOutsideItsScopeIsComparedWithTheScopesOfOthers) {
   const std::string text = plan_text({{.id = "wp-a", .files = "[lib/x.py]", .writes = "['src/**']"},
                                       {.id = "wp-b", .writes = "['lib/**']"}});
@@ -269,7 +270,7 @@ TEST(Validate, IntegrationIsOnlyWarnedThatADependencyIsMissing) {
       findings_of(plan_text({{.id = "wp-a", .writes = "['src/**']"},
                              {.id = "wp-integration", .writes = "['**']"}}),
                   "scope-overlap"),
-      ElementsAre(AllOf(is(Severity::kWarning), advises("let wp-integration depend on wp-a"))));
+      ElementsAre(AllOf(is(Severity::kWarning), advises("make wp-integration depend on wp-a"))));
 }
 
 TEST(Validate, ManyOverlapsAreCounted) {
@@ -291,7 +292,7 @@ TEST(Validate, ManyFindingsOfOneRuleAreCounted) {
   EXPECT_EQ(found.back().severity, Severity::kError);
 }
 
-// Every lock is compared with the patterns of its place: that must have an end.
+// Every lock is compared with the patterns at its place: that must be bounded.
 TEST(Validate, ManyLocksUnderManyPatternsAreALimitByName) {
   std::string files = "[";
   std::string writes = "[";

@@ -1,9 +1,9 @@
-// "When to use locking", by the rules of the workflow document.
+#include "plan/worth.h"
+
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
-#include "plan/analysis.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kAgentsAtOnce = 3;
 constexpr std::int64_t kLongMinutes = 30;
 constexpr std::int64_t kQuickMinutes = 5;
-constexpr std::size_t kManyChanges = 20;  // the document says "many": more than one reads at once
+constexpr std::size_t kManyChanges = 20;  // the rule says "many"
 
-// The folders that a job works in, the root aside: everything is below that one.
+// The folders that a job works in; not the root, which holds everything.
 Result<std::vector<key::Resource>> trees_of(const Job& job) {
   std::set<std::string> folders;
   for (const key::Resource& each : job.writes) {
@@ -34,7 +34,7 @@ Result<std::vector<key::Resource>> trees_of(const Job& job) {
 struct Trees {
   std::size_t a = 0;
   std::size_t b = 0;
-  std::string folder;  // empty: no two that may run at once work in one
+  std::string folder;  // empty: no two that may run at once share a folder
 };
 
 Result<Trees> overlapping_trees(const Plan& plan, const Analysis& analysis) {
@@ -53,7 +53,7 @@ Result<Trees> overlapping_trees(const Plan& plan, const Analysis& analysis) {
   return found;
 }
 
-// The longest of those that run beside another.
+// The longest job that runs at the same time as another.
 std::int64_t longest_beside(const Analysis& analysis) {
   std::vector<Busy> crowded;
   for (const Busy& busy : analysis.busy) {
@@ -77,26 +77,27 @@ void decide(Worth& worth, const Plan& plan, const Analysis& analysis) {
   using Verdict = Worth::Verdict;
   if (plan.jobs.size() == 1) {
     worth.verdict = Verdict::kNo;
-    worth.because = "a single agent has nobody to meet";
+    worth.because = "there is only one agent";
   } else if (analysis.limit == 1) {
     worth.verdict = Verdict::kNo;
-    worth.because = "with one agent at a time none meets another";
+    worth.because = "only one agent runs at a time";
   } else if (analysis.conflicts.pairs > 0) {
     worth.verdict = Verdict::kYes;
     worth.because = "without locks " + counted(analysis.conflicts.pairs, "pair") +
                     " would change the same things at the same time";
   } else if (analysis.most_busy < 2) {
     worth.verdict = Verdict::kNo;
-    worth.because = "one agent runs after the other, so none meets another";
+    worth.because = "the agents run one after another";
   } else if (applying(true) > 0 && applying(false) > 0) {
     worth.verdict = Verdict::kEither;
-    worth.because = "rules speak for it and against it; locks cost little, and catch who strays";
+    worth.because =
+        "some rules ask for locks, others do not; locks cost little and catch agents that stray";
   } else if (applying(true) > 0) {
     worth.verdict = Verdict::kYes;
-    worth.because = "the agents work close to one another";
+    worth.because = "the agents work close to each other";
   } else {
     worth.verdict = Verdict::kNo;
-    worth.because = "no rule asks for it";
+    worth.because = "no rule asks for locks";
   }
 }
 

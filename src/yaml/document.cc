@@ -48,7 +48,7 @@ bool is_number(std::string_view text) {
   return text.empty();
 }
 
-// The core schema's reading of a plain scalar: `no` and `on` stay texts, as in YAML 1.2 and JSON.
+// A plain scalar by the core schema: `no` and `on` are strings, as in YAML 1.2 and JSON.
 void read_scalar(std::string_view text, bool plain, Node& node) {
   node.kind = Node::Kind::kText;
   node.text = text;
@@ -67,7 +67,7 @@ void read_scalar(std::string_view text, bool plain, Node& node) {
   }
 }
 
-// Only these say what the text itself says already.
+// Tags that repeat what the text itself says.
 bool is_harmless_tag(std::string_view tag) {
   constexpr std::string_view kCore = "tag:yaml.org,2002:";
   if (tag.empty() || tag == "!") return true;
@@ -120,7 +120,7 @@ class Reader {
     return false;
   }
 
-  // What a value takes, with all that is in it.
+  // The size of a value with all that is in it.
   struct Size {
     std::size_t nodes = 1;
     std::size_t bytes = 0;
@@ -131,17 +131,17 @@ class Reader {
     nodes_ += size.nodes;
     bytes_ += size.bytes;
     if (nodes_ > limits_.nodes) {
-      return fails(place, "more than " + std::to_string(limits_.nodes) +
-                              " values, those behind aliases included");
+      return fails(
+          place, "more than " + std::to_string(limits_.nodes) + " values, including aliased ones");
     }
     if (bytes_ <= limits_.bytes) return true;
     return fails(place, "more than " + std::to_string(limits_.bytes) +
-                            " bytes of text, those behind aliases included");
+                            " bytes of text, including aliased values");
   }
 
   bool not_too_deep(std::size_t depth, Place place) {
     if (depth <= limits_.depth) return true;
-    return fails(place, "nested more than " + std::to_string(limits_.depth) + " deep");
+    return fails(place, "nested more than " + std::to_string(limits_.depth) + " levels deep");
   }
 
   bool check_tag(std::string_view tag) {
@@ -167,7 +167,7 @@ class Reader {
     return size;
   }
 
-  // A copy, and therefore counted: anchors within anchors would grow without end.
+  // The copy counts: nested anchors could grow without end.
   bool remember(std::string_view anchor, const Node& node) {
     if (anchor.empty()) return true;
     if (!counted(size_of(node), node.place)) return false;
@@ -175,7 +175,7 @@ class Reader {
     return true;
   }
 
-  // The event that begins the value is the current one; afterwards its last one is.
+  // Begins at the value's first event and ends at its last.
   bool value(Node& node, std::size_t depth) {
     node.place = place_of(event_.start_mark);
     if (!not_too_deep(depth, node.place) || !counted({}, node.place)) return false;
@@ -197,8 +197,8 @@ class Reader {
     const std::string name(text_of(event_.data.alias.anchor));
     const auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fails(node.place,
-                   "the alias " + quote("*" + name, 60) + " stands for nothing, or for itself");
+      return fails(node.place, "the alias " + quote("*" + name, 60) +
+                                   " has no anchor, or is inside its own anchor");
     }
     const Place place = node.place;
     const Size size = size_of(known->second);
@@ -216,7 +216,8 @@ class Reader {
     if (!check_tag(tag)) return false;
     const bool plain = data.style == YAML_PLAIN_SCALAR_STYLE && !tag.ends_with(":str");
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
-    if (text.find('\0') != std::string_view::npos) return fails(node.place, "a NUL in a text");
+    if (text.find('\0') != std::string_view::npos)
+      return fails(node.place, "a NUL byte in a string");
     read_scalar(text, plain, node);
     node.stop = place_of(event_.end_mark);
     return counted({0, text.size(), 0}, node.place) && remember(text_of(data.anchor), node);
@@ -249,7 +250,7 @@ class Reader {
       const Place place = place_of(event_.start_mark);
       Node key;
       if (!value(key, depth + 1)) return false;
-      if (key.is_list() || key.is_map()) return fails(place, "a key must be a plain text");
+      if (key.is_list() || key.is_map()) return fails(place, "a key must be a plain string");
       if (!keys.insert(key.text).second) {
         return fails(place, "the key " + quote(key.text, 60) + " is given twice");
       }
@@ -291,7 +292,7 @@ std::optional<std::int64_t> Node::whole() const {
   }
   double real = 0;
   const auto [rest, error] = std::from_chars(begin, end, real);
-  constexpr double kExact = 9007199254740992.0;  // beyond, a double is no longer one number
+  constexpr double kExact = 9007199254740992.0;  // beyond this, doubles are not exact
   if (error != std::errc() || rest != end || std::abs(real) > kExact) return std::nullopt;
   if (std::trunc(real) != real) return std::nullopt;
   return static_cast<std::int64_t>(real);
@@ -299,7 +300,7 @@ std::optional<std::int64_t> Node::whole() const {
 
 namespace {
 
-// The line that holds the first bad byte: no line break is part of a longer character.
+// The line of the first bad byte.
 std::size_t line_that_is_not_utf8(std::string_view text) {
   std::size_t line = 1;
   while (!text.empty()) {
@@ -311,7 +312,7 @@ std::size_t line_that_is_not_utf8(std::string_view text) {
   return line;
 }
 
-// The value of "\\uXXXX" at `at`; 0: it is none.
+// The value of "\\uXXXX" at `at`; 0: there is none.
 unsigned escaped_unit(std::string_view text, std::size_t at) {
   unsigned value = 0;
   if (text.substr(at, 2) != "\\u" || text.size() < at + 6) return 0;
@@ -320,9 +321,9 @@ unsigned escaped_unit(std::string_view text, std::size_t at) {
   return error == std::errc() && rest == end ? value : 0;
 }
 
-// JSON writes a character beyond U+FFFF as two escapes, which YAML does not know: as the one that
-// it does. Only in JSON's own strings; everything else stays.
-std::string with_whole_characters(std::string_view text) {
+// JSON writes a character beyond U+FFFF as two escapes, which YAML does not know: replaces them by
+// one "\\U" escape. Only inside JSON strings.
+std::string with_joined_surrogates(std::string_view text) {
   std::string out;
   bool inside = false;
   for (std::size_t i = 0; i < text.size();) {
@@ -344,7 +345,7 @@ std::string with_whole_characters(std::string_view text) {
   return out;
 }
 
-bool has_halves(std::string_view text) {
+bool has_surrogate_escapes(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
   return json && (text.find("\\ud") != std::string_view::npos ||
@@ -355,17 +356,19 @@ bool has_halves(std::string_view text) {
 
 std::expected<Node, ParseError> parse_document(std::string_view text, DocumentLimits limits) {
   if (text.size() > limits.bytes) {
-    return Failed(
-        {{}, std::to_string(text.size()) + " bytes; the limit is " + std::to_string(limits.bytes)});
+    return Failed({{},
+                   "the file has " + std::to_string(text.size()) + " bytes; the limit is " +
+                       std::to_string(limits.bytes)});
   }
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     const auto line = 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, nul), '\n'));
-    return Failed({{line, 1}, "a NUL byte: not a text"});
+    return Failed({{line, 1}, "not text: it contains a NUL byte"});
   }
   if (!is_valid_utf8(text)) {
-    return Failed({{line_that_is_not_utf8(text), 1}, "not UTF-8 text: a byte in this line"});
+    return Failed(
+        {{line_that_is_not_utf8(text), 1}, "not UTF-8 text: this line has an invalid byte"});
   }
-  if (has_halves(text)) return Reader(with_whole_characters(text), limits).read();
+  if (has_surrogate_escapes(text)) return Reader(with_joined_surrogates(text), limits).read();
   return Reader(text, limits).read();
 }
 

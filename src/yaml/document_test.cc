@@ -106,15 +106,15 @@ TEST(Document, AliasesStandForWhatTheyName) {
 }
 
 TEST(Document, WhatIsNoTextIsRefusedWithItsLine) {
-  EXPECT_EQ(why_not("a: b\nc: \xff\n"), "2:1 not UTF-8 text: a byte in this line");
-  EXPECT_EQ(why_not("a: \xC3"), "1:1 not UTF-8 text: a byte in this line");
-  EXPECT_EQ(why_not(std::string_view("a\n\0", 3)), "2:1 a NUL byte: not a text");
+  EXPECT_EQ(why_not("a: b\nc: \xff\n"), "2:1 not UTF-8 text: this line has an invalid byte");
+  EXPECT_EQ(why_not("a: \xC3"), "1:1 not UTF-8 text: this line has an invalid byte");
+  EXPECT_EQ(why_not(std::string_view("a\n\0", 3)), "2:1 not text: it contains a NUL byte");
   EXPECT_THAT(why_not(std::string_view("\xFF\xFE"
                                        "a\0",
                                        4)),
-              HasSubstr("not a text"));
+              HasSubstr("not text"));
   EXPECT_THAT(why_not("a: \x01\n"), HasSubstr("not UTF-8 text: control characters"));
-  EXPECT_THAT(why_not("a: \"\\0\"\n"), HasSubstr("a NUL in a text"));
+  EXPECT_THAT(why_not("a: \"\\0\"\n"), HasSubstr("a NUL byte in a string"));
 }
 
 TEST(Document, SyntaxErrorsHaveTheirPlace) {
@@ -122,7 +122,7 @@ TEST(Document, SyntaxErrorsHaveTheirPlace) {
   EXPECT_THAT(why_not("a: [1, 2\n"), HasSubstr("not YAML"));
   EXPECT_THAT(why_not("a: 'b\n"), HasSubstr("not YAML"));
   EXPECT_THAT(why_not("\tb: c\n"), HasSubstr("1:1 not YAML"));
-  EXPECT_THAT(why_not("? [a]\n: b\n"), HasSubstr("1:3 a key must be a plain text"));
+  EXPECT_THAT(why_not("? [a]\n: b\n"), HasSubstr("1:3 a key must be a plain string"));
   EXPECT_THAT(why_not("a: b\n---\nc: d\n"), HasSubstr("2:1 a second document begins here"));
 }
 
@@ -150,17 +150,17 @@ TEST(Document, ABillionLaughsEndEarly) {
     const std::string before = "*a" + std::to_string(i - 1);
     text += name + ": &" + name + " [" + repeated(before + ", ", 9) + before + "]\n";
   }
-  EXPECT_THAT(why_not(text), HasSubstr("more than 2000000 values, those behind aliases included"));
+  EXPECT_THAT(why_not(text), HasSubstr("more than 2000000 values, including aliased ones"));
 }
 
-// One value, but long: counting values alone let it fill the memory.
+// One long value: counting only values would let it fill the memory.
 TEST(Document, ALongTextBehindManyAliasesIsRefused) {
   const std::string text =
       "a: &a " + std::string(1U << 20, 'x') + "\nb: [" + repeated("*a, ", 1'000) + "]\n";
-  EXPECT_THAT(why_not(text), HasSubstr("bytes of text, those behind aliases included"));
+  EXPECT_THAT(why_not(text), HasSubstr("bytes of text, including aliased values"));
 }
 
-// Each anchor's value is kept: without counting them, 100 nested ones keep 100 copies.
+// Each anchor keeps a copy: uncounted, 100 nested anchors keep 100 copies.
 TEST(Document, AnchorsWithinAnchorsCount) {
   std::string text;
   for (int i = 0; i < 90; ++i) text += "&n" + std::to_string(i) + " [";
@@ -170,26 +170,27 @@ TEST(Document, AnchorsWithinAnchorsCount) {
 }
 
 TEST(Document, AnchorsInLoopsAreRefused) {
-  EXPECT_EQ(why_not("a: &a [*a]\n"), "1:8 the alias \"*a\" stands for nothing, or for itself");
+  EXPECT_EQ(why_not("a: &a [*a]\n"),
+            "1:8 the alias \"*a\" has no anchor, or is inside its own anchor");
   EXPECT_EQ(why_not("a: &a {b: &b {c: *a}}\n"),
-            "1:18 the alias \"*a\" stands for nothing, or for itself");
-  EXPECT_THAT(why_not("a: *nothing\n"), HasSubstr("stands for nothing"));
+            "1:18 the alias \"*a\" has no anchor, or is inside its own anchor");
+  EXPECT_THAT(why_not("a: *nothing\n"), HasSubstr("has no anchor"));
 }
 
 TEST(Document, DepthIsLimitedAlsoThroughAliases) {
   EXPECT_EQ(why_not(std::string(100, '[') + std::string(100, ']')), "accepted");
   EXPECT_THAT(why_not(std::string(102, '[') + std::string(102, ']')),
-              HasSubstr("nested more than 100 deep"));
-  EXPECT_THAT(why_not(std::string(200'000, '[')), HasSubstr("nested more than 100 deep"));
-  EXPECT_THAT(why_not(repeated("- ", 200)), HasSubstr("nested more than 100 deep"));
+              HasSubstr("nested more than 100 levels deep"));
+  EXPECT_THAT(why_not(std::string(200'000, '[')), HasSubstr("nested more than 100 levels deep"));
+  EXPECT_THAT(why_not(repeated("- ", 200)), HasSubstr("nested more than 100 levels deep"));
   const std::string sixty = std::string(60, '[') + "1" + std::string(60, ']');
   const std::string around = std::string(60, '[') + "*a" + std::string(60, ']');
   EXPECT_THAT(why_not("a: &a " + sixty + "\nb: " + around + "\n"),
-              HasSubstr("nested more than 100 deep"));
+              HasSubstr("nested more than 100 levels deep"));
 }
 
 TEST(Document, SizeIsLimited) {
-  EXPECT_EQ(why_not("a: b", {.bytes = 3}), "0:0 4 bytes; the limit is 3");
+  EXPECT_EQ(why_not("a: b", {.bytes = 3}), "0:0 the file has 4 bytes; the limit is 3");
   EXPECT_THAT(why_not("[" + repeated("1,", 100) + "]", {.nodes = 50}),
               HasSubstr("more than 50 values"));
 }

@@ -17,8 +17,7 @@ bool all_texts(const Node& list) {
   return std::ranges::all_of(list.list, [](const Node& each) { return each.is_text(); });
 }
 
-// What tells one value of a list from the others: a text itself, a map by its name; what has none
-// only by its place.
+// What identifies a value of a list: the string itself, or a map's name. Others have none.
 std::string identity(const Node& node) {
   if (is_scalar(node)) return node.text;
   for (const char* const key : {"package_id", "agent", "id", "name"}) {
@@ -87,7 +86,7 @@ class Writer {
     if (end < text_.size() && text_[end] == '\r') ++end;
     return std::min(end + 1, text_.size());
   }
-  // Behind the last character of a value: a block text ends where the next line's text begins.
+  // After the last character of a value. libyaml ends a block string at the next line's text.
   std::size_t end_of(const Node& node) {
     std::size_t at = offset(node.stop);
     const std::size_t begin = offset(node.place);
@@ -154,7 +153,7 @@ class Writer {
     patch(begin, next_line(line_end(end_of(entry.value))), "");
   }
 
-  // Behind the first one, which is the name where there is one; else behind the last.
+  // After the first entry if it is short (usually the name), otherwise after the last.
   void insert_entries(const Node& map, const std::vector<const Node::Entry*>& fresh) {
     const Node::Entry& first = map.entries.front();
     const bool short_first = is_scalar(first.value) && first.value.stop.line == first.place.line;
@@ -198,7 +197,7 @@ class Writer {
     if (std::ranges::none_of(kept, [](bool each) { return each; }) && fresh.empty()) {
       return empty(before);
     }
-    // A new text takes the place of an old one.
+    // A new string replaces an old one.
     auto next = fresh.begin();
     for (std::size_t i = 0; i < kept.size() && next != fresh.end(); ++i) {
       if (kept[i] || !before.list[i].is_text() || !(*next)->is_text()) continue;
@@ -229,13 +228,13 @@ class Writer {
     const bool quoted = json_ || text_[offset(items.front().place)] == '"';
     std::string added;
     for (const Node* const each : fresh) added += margin + flow_text(*each, quoted);
-    std::size_t last = items.size();  // behind the last one that stays
+    std::size_t last = items.size();  // after the last one that stays
     while (last > 0 && !kept[last - 1]) --last;
     for (std::size_t i = 0; i < last; ++i) {
       if (!kept[i]) patch(offset(items[i].place), offset(items[i + 1].place), "");
     }
     if (last == 0) {
-      possible_ = false;  // maps alone
+      possible_ = false;  // only maps
       return;
     }
     const std::size_t at = end_of(items[last - 1]);

@@ -1,4 +1,4 @@
-// A document changed in its own text: comments, order and quotes of everything else stay.
+// Changes a document in its own text; comments, order and quotes of everything else stay.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@ namespace lockkeeper::yaml {
 
 struct Rewritten {
   std::string text;
-  bool whole = false;  // the change could not be made in place: all was written anew
+  bool whole = false;  // could not be changed in place: all was written again
 };
 
-// `text`, of which `before` was read, so that reading it gives `after`. Lists of texts may come out
-// in another order. What cannot be changed in place (a value that others use by an alias) makes the
-// whole document be written anew, without its comments. JSON stays JSON.
+// Changes `text`, from which `before` was read, so that reading it gives `after`. Lists of strings
+// may be reordered. If it cannot be changed in place (an aliased value), the whole document is
+// written again, without its comments. JSON stays JSON.
 Rewritten rewrite(std::string_view text, const Node& before, const Node& after);
 
-// Do two documents say the same? The order of keys, and of texts in a list, is left aside.
+// Are two documents equal, ignoring the order of keys and of strings in a list?
 bool same_document(const Node& a, const Node& b);
 
-// The value in one line, as JSON and YAML.
+// The value on one line.
 std::string flow_text(const Node& node, bool json);
-// The value in lines of YAML (JSON: indented), from the second on indented by `indent`.
+// The value on several lines; all but the first are indented by `indent`.
 std::string block_text(const Node& node, std::size_t indent, bool json);
 
 }  // namespace lockkeeper::yaml

@@ -24,7 +24,7 @@ Node text(std::string value) {
   return node;
 }
 
-// In place, or the test fails.
+// Fails if it was not changed in place.
 std::string changed(std::string_view before, const std::function<void(Node&)>& change) {
   const Node old = parsed(before);
   Node now = old;
@@ -105,7 +105,7 @@ TEST(Rewrite, WhatOthersUseByAnAliasIsWrittenAnew) {
   const Rewritten result = rewrite(kText, old, now);
   EXPECT_TRUE(result.whole);
   EXPECT_TRUE(same_document(parsed(result.text), now)) << result.text;
-  // The one that uses it can have its own instead.
+  // The alias can be replaced by a value of its own.
   now = old;
   at(now, "b").list.pop_back();
   EXPECT_EQ(rewrite(kText, old, now).text, "a: &x [one, two] # both\nb: [one]\n");

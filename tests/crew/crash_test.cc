@@ -1,6 +1,6 @@
 // The foreman is killed with -9 at each of its steps: before and after every system call that may
-// change something. Whatever the step, --resume brings the run to its end, no agent has run twice
-// and none without its lock. Skipped where nobody may trace.
+// change something. At every step --resume finishes the run, no agent runs twice, and none runs
+// without its lock. Skipped where tracing is not allowed.
 #include <algorithm>
 #include <filesystem>
 
@@ -24,7 +24,7 @@ class CrewCrash : public CrewStage {
                 {"d", {"w"}, says("d", "w"), {"b"}}});
   }
 
-  // Killed before or after its N-th call; false: it came to its end.
+  // Killed before or after its N-th call; false: it finished.
   bool killed_at(int place, bool after) {
     Launch launch = stage_.launch("lead", words());
     launch.traced = true;
@@ -41,7 +41,7 @@ class CrewCrash : public CrewStage {
   void expect_goes_on() {
     SCOPED_TRACE(at_);
     Answer answer = run({"--resume"});
-    // Killed before there was a run at all.
+    // Killed before there was a run.
     if (answer.status == 66) answer = run();
     ASSERT_EQ(answer.status, 0) << answer.all();
     EXPECT_THAT(ran(), ElementsAre("a", "b", "c", "d"));
@@ -53,7 +53,7 @@ class CrewCrash : public CrewStage {
     std::filesystem::remove(stage_.path("ran"));
   }
 
-  // Every `stride`-th place from `first` on, before it and after it.
+  // Every `stride`-th call from `first` on, before it and after it.
   void at_places(int first, int stride) {
     int killed = 0;
     for (int place = first;; place += stride) {
@@ -115,7 +115,7 @@ TEST_F(CrewCrash, KilledOverAndOver) {
   expect_nothing_left();
 }
 
-// The keeper that waits for an outsider's lock leaves the queue when its foreman is gone.
+// The supervisor that waits for an outsider's lock leaves the queue when its foreman is gone.
 TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan({{"a", {"x"}, says("a", "x")}});
@@ -132,8 +132,8 @@ TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
   EXPECT_THAT(ran(), ElementsAre("a"));
 }
 
-// Foreman and keeper are killed while the command runs: it dies too, and is tried again only if
-// its budget allows, because nobody knows how far it came.
+// Foreman and supervisor are killed while the command runs: it dies too, and is tried again only if
+// its budget allows, because how far it got is unknown.
 TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
   write_plan(
       {{"a", {"x"}, "echo begun >> \"$RAN\"; touch m1; " + until("m2"), {}, {"retries: 0"}}});

@@ -6,7 +6,7 @@
 namespace lockkeeper::stage {
 namespace {
 
-// JSON is YAML: a text in quotes needs no further thought.
+// JSON is YAML: a JSON string needs no further escaping.
 std::string text(const std::string& value) {
   return Json(value).dump();
 }

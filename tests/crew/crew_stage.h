@@ -1,5 +1,4 @@
-// A stage for crews: plans written by a test, agents that are lines for the shell, and what became
-// of them.
+// For tests of runs: plans written by a test, agents that are shell lines, and their results.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +27,7 @@ class CrewStage : public testing::Test {
   std::string out() const { return stage_.path("out"); }
   std::string plan() const { return stage_.path("plan.yaml"); }
   void write_plan(const std::vector<Hand>& hands) const;
-  // `workflow run PLAN --output OUT` and what else is said.
+  // `workflow run PLAN --output OUT` and more arguments.
   Words words(const Words& more = {}) const;
   Answer run(const Words& more = {}) { return stage_.as("lead", words(more)); }
   Process start(const Words& more = {}) { return stage_.start("lead", words(more)); }
@@ -41,14 +40,14 @@ class CrewStage : public testing::Test {
   std::string ending(const std::string& id) const;  // of its last attempt
   std::string log(const std::string& id, int attempt = 1) const;
 
-  // No lease, no waiter, no lock file, no keeper.
+  // No lease, no waiter, no lock file, no supervisor.
   void expect_nothing_left();
 
-  // A line for the shell that waits until the file is there.
+  // A shell line that waits until the file exists.
   static std::string until(const std::string& file) {
     return "while [ ! -e " + file + " ]; do sleep 0.02; done";
   }
-  // That says who it is, if it holds FILE at this moment.
+  // A shell line that prints the agent's name if it holds FILE now.
   static std::string says(const std::string& name, const std::string& file);
 
   Stage stage_;

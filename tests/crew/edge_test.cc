@@ -1,5 +1,5 @@
-// What a run meets at its edges: foremen that are stopped or resume, locks that are short, folders
-// and process numbers that are not what one expects.
+// Edge cases of a run: foremen that are stopped or resume, short locks, unexpected folders and
+// process numbers.
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class CrewEdge : public CrewStage {
   std::string outcome(const std::string& id) const {
     return agent(id)["standing"].get<std::string>();
   }
-  // Starts it, waits until NAME is there, and kills it with -9; its agents go on.
+  // Starts it, waits until NAME exists, and kills it with -9; its agents go on.
   void killed_when(const std::string& name, const Words& more = {}) {
     auto process = start(more);
     ASSERT_TRUE(appears(name));
@@ -117,7 +117,7 @@ TEST_F(CrewEdge, AResultThatCannotBeReadIsADeath) {
   expect_nothing_left();
 }
 
-// Whoever became the foreman by exec had children of its own.
+// A process that becomes the foreman by exec may have children.
 TEST_F(CrewEdge, ChildrenOfBeforeAreSpared) {
   write_plan({{"a", {"x"}, "kill -9 $PPID; sleep 60", {}, {"retries: 0"}}});
   Launch launch = stage_.launch("lead", words());
@@ -127,7 +127,7 @@ TEST_F(CrewEdge, ChildrenOfBeforeAreSpared) {
   EXPECT_EQ(stage_.finish(launch).status, 1);
   EXPECT_EQ(ending("a"), "died");
   const pid_t child = std::stoi("0" + read_text(stage_.repo() + "/child"));
-  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it was ended with the keeper's";
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it was ended with the supervisor's";
 }
 
 TEST_F(CrewEdge, AnOutputThatHoldsTheRepositoryIsRefused) {
@@ -156,7 +156,7 @@ TEST_F(CrewEdge, AFolderWhoseNameIsNoTextIsResumed) {
   EXPECT_EQ(answer.status, 0) << answer.all();
 }
 
-// In two containers two runs of one second may have one process number.
+// In two containers, two runs in the same second may have the same process number.
 TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
   const std::string line =
       "mkdir busy || echo MET >> \"$RAN\"; sleep 0.5; rmdir busy; echo ok >> \"$RAN\"";
@@ -176,27 +176,27 @@ TEST_F(CrewEdge, RunsWithOneProcessNumberExcludeEachOther) {
   EXPECT_THAT(ran(), ElementsAre("ok", "ok"));
 }
 
-// A keeper that ends before it said a word is started again, but not for ever.
-TEST_F(CrewEdge, KeepersThatCannotLiveAreGivenUp) {
+// A supervisor that ends without a message is started again, but only a few times.
+TEST_F(CrewEdge, SupervisorsThatCannotLiveAreGivenUp) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan({{"a", {"x"}, "true", {}, {"retries: 0"}}});
   auto process = start();
   const std::string pid = std::to_string(process.pid());
-  const auto keeper = [&] {
+  const auto supervisor = [&] {
     return std::atoi(read_text("/proc/" + pid + "/task/" + pid + "/children").c_str());
   };
   for (int last = 0, killed = 0; killed < 3; ++killed) {
-    ASSERT_TRUE(eventually([&] { return keeper() != 0 && keeper() != last; })) << killed;
+    ASSERT_TRUE(eventually([&] { return supervisor() != 0 && supervisor() != last; })) << killed;
     ASSERT_TRUE(stage_.queue_grows_to(1));
-    last = keeper();
+    last = supervisor();
     ::kill(last, SIGKILL);
   }
   EXPECT_EQ(process.wait(), 1) << process.err();
   EXPECT_EQ(ending("a"), "unstarted");
-  EXPECT_THAT(process.err(), HasSubstr("its keeper ended 3 times"));
+  EXPECT_THAT(process.err(), HasSubstr("its supervisor ended 3 times"));
 }
 
-// Those who wait for somebody outside are bounded; who could start at once is not held up by them.
+// Agents that wait for locks held outside are bounded; they do not hold up those that could start.
 TEST_F(CrewEdge, ACrowdThatWaitsHoldsNobodyUp) {
   stage_.expect(0, "ann", {"acquire", "d/"});
   std::vector<Hand> hands;
@@ -230,7 +230,7 @@ TEST_F(CrewEdge, ASecondSignalKillsWhoWasFoundAgain) {
   write_plan({{"a", {"x"}, "trap '' TERM INT; touch m1; while :; do sleep 1; done"}});
   killed_when("m1", {"--grace", "10m"});
   auto process = start({"--resume"});
-  ASSERT_TRUE(eventually([&] { return process.out().find("still at work") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return process.out().find("still working") != std::string::npos; }));
   process.signal(SIGTERM);
   pause_ms(300);
   process.signal(SIGTERM);

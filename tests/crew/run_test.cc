@@ -1,4 +1,4 @@
-// `workflow run` as a person uses it: who starts when, under which locks, what is told.
+// `workflow run` as a person uses it: which agent starts when, under which locks, what is printed.
 #include <filesystem>
 #include <map>
 
@@ -146,8 +146,8 @@ TEST_F(CrewRun, WaitsInTheQueueForOutsiders) {
   expect_nothing_left();
 }
 
-// Rule 2 of crew/foreman.h: x is held for long, so a cannot start; b wants y alone, which a wants
-// too, and starts nevertheless.
+// Rule 2 of crew/foreman.h: x is held for long, so a cannot start; b wants only y, which a wants,
+// too, and starts all the same.
 TEST_F(CrewRun, WhoWaitsForAnOutsiderLetsItsOwnPass) {
   stage_.expect(0, "ann", {"acquire", "x"});
   write_plan(

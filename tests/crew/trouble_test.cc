@@ -1,5 +1,5 @@
-// Commands that misbehave, keepers that are killed, an OUTPUT that is no good: a clear word, no
-// lock left behind, nobody left running.
+// Commands that misbehave, supervisors that are killed, an unusable OUTPUT: a clear message, no
+// lock left behind, no process left running.
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -25,7 +25,7 @@ class CrewTrouble : public CrewStage {
     EXPECT_GT(pid, 1) << file;
     return eventually([&] { return state_of(pid) == 0 || state_of(pid) == 'Z'; });
   }
-  pid_t keeper_of(const std::string& id) const {
+  pid_t supervisor_of(const std::string& id) const {
     const std::string text = read_text(out() + "/agents/" + id + "/1/started");
     return Json::parse(text, nullptr, false).value("pid", 0);
   }
@@ -109,7 +109,7 @@ TEST_F(CrewTrouble, ALostLockStopsItsAgent) {
   expect_nothing_left();
 }
 
-TEST_F(CrewTrouble, AKilledKeeperTakesItsAgentWithIt) {
+TEST_F(CrewTrouble, AKilledSupervisorTakesItsAgentWithIt) {
   write_plan({{"a",
                {"x"},
                "[ -e again ] && { echo second >> \"$RAN\"; exit; }; touch again; "
@@ -119,7 +119,7 @@ TEST_F(CrewTrouble, AKilledKeeperTakesItsAgentWithIt) {
                {"retries: 1"}}});
   auto process = start();
   ASSERT_TRUE(appears("pid"));
-  ::kill(keeper_of("a"), SIGKILL);
+  ::kill(supervisor_of("a"), SIGKILL);
   EXPECT_EQ(process.wait(), 0) << process.err();
   EXPECT_TRUE(is_gone("pid"));
   EXPECT_TRUE(is_gone("child"));
@@ -137,7 +137,7 @@ TEST_F(CrewTrouble, AnOutputThatVanishes) {
   write_text(stage_.repo() + "/m2", "");
   EXPECT_EQ(process.wait(), 1) << process.err();
   EXPECT_THAT(ran(), ElementsAre("a")) << "what cannot be written down is not started";
-  EXPECT_THAT(process.err() + process.out(), HasSubstr("nothing new is started"));
+  EXPECT_THAT(process.err() + process.out(), HasSubstr("no more agents are started"));
   const Json list = stage_.list();
   EXPECT_TRUE(list["leases"].empty()) << list.dump(1);
 }

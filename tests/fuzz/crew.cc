@@ -29,7 +29,7 @@ void check_journal(std::string_view text) {
   // Written down once more it says the same, also behind half a line.
   require(folder().remove(crew::kJournalName).has_value(), "it cannot be removed");
   {
-    auto journal = crew::Journal::begin(folder(), told->record, told->head);
+    auto journal = crew::Journal::begin(folder(), *told);
     require(journal.has_value(), "it cannot be begun");
     for (const crew::AgentRecord& agent : told->record.agents) {
       require(journal->agent(agent).has_value(), "an agent cannot be written");

@@ -22,7 +22,7 @@ void run(Input input) {
     require((finding.place.line == 0) == (finding.place.column == 0), "half a place");
   }
   // Both would throw on a text that is not UTF-8.
-  (void)plan::report_json(report).dump();
+  (void)plan::findings_json(report).dump();
   (void)plan::sarif_json({report}, "0").dump();
   const plan::Loaded loaded = plan::load_plan(text, {});
   if (report.result.count(plan::Severity::kError) == 0) {

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "plan/analysis.h"
 #include "plan/proposals.h"
+#include "plan/worth.h"
 
 namespace lockkeeper::cli {
 

@@ -155,7 +155,7 @@ int validate_verb(VerbContext& context) {
   }
   service::Json json = {{"valid", looked.valid}, {"files", service::Json::array()}};
   for (const FileReport& report : looked.reports) {
-    json["files"].push_back(plan::report_json(report));
+    json["files"].push_back(plan::findings_json(report));
     if (out.json()) continue;
     show_findings(out, report);
     show_summary(out, report);

@@ -13,7 +13,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/verbs/crew_view.h"
-#include "crew/keeper.h"
+#include "crew/supervisor.h"
 #include "crew/report/report.h"
 #include "host/pipes.h"
 #include "host/process.h"
@@ -158,7 +158,7 @@ Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOption
   return {};
 }
 
-std::vector<std::string> keeper_program(const VerbContext& context, const OpenLocks& open) {
+std::vector<std::string> supervisor_program(const VerbContext& context, const OpenLocks& open) {
   std::vector<std::string> words{host::own_program(), "workflow", "keep", "--realm",
                                  open.site.realm().root};
   if (context.common().store) {
@@ -184,15 +184,15 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
   run.foreman.command = options.command;
   run.foreman.strict_scope = options.strict_scope;
-  run.foreman.look_at_changes = !options.no_scope_check;
+  run.foreman.detect_changes = !options.no_scope_check;
   run.foreman.folder = realm.root;
-  run.foreman.keeper = keeper_program(context, *run.open);
+  run.foreman.supervisor = supervisor_program(context, *run.open);
   return run;
 }
 
-crew::NewRun new_run(const VerbContext& context, const Prepared& run,
+crew::RunState new_run(const VerbContext& context, const Prepared& run,
                      const WorkflowRunOptions& options) {
-  crew::NewRun fresh;
+  crew::RunState fresh;
   fresh.record.started_ms = context.now_wall_ms();
   const std::string time = format_time(fresh.record.started_ms);
   fresh.record.id = time.substr(0, 10) + "T" + time.substr(11, 2) + time.substr(14, 2) +
@@ -223,9 +223,9 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
 
 // The three files for people; a report that cannot be written is no reason to forget the run.
 Result<void> write_reports(const Folder& output, const crew::RunRecord& record) {
-  LK_CHECK(output.write("report.json", service::dump(crew::record_json(record)) + "\n"));
-  LK_CHECK(output.write("report.md", crew::record_markdown(record)));
-  return output.write("timeline.svg", crew::record_svg(record));
+  LK_CHECK(output.write("report.json", service::dump(crew::report_json(record)) + "\n"));
+  LK_CHECK(output.write("report.md", crew::report_markdown(record)));
+  return output.write("timeline.svg", crew::report_svg(record));
 }
 
 std::size_t count(const crew::RunRecord& record, Standing standing) {
@@ -269,7 +269,7 @@ int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::O
   if (!over) record.ended_ms = context.now_wall_ms();
   const auto written = write_reports(run.output, record);
   show_outcome(out, record);
-  service::Json json = crew::record_json(record);
+  service::Json json = crew::report_json(record);
   json["event"] = "report";
   json["output"] = run.output.path();
   if (written) {
@@ -310,9 +310,9 @@ int workflow_run(VerbContext& context) {
   if (!run) return out.failed(run.error());
   // Who resumes and says nothing means what was said before.
   if (options.jobs) {
-    run->told.record.jobs = prepared->foreman.jobs;
+    run->state.record.jobs = prepared->foreman.jobs;
   } else {
-    prepared->foreman.jobs = run->told.record.jobs;
+    prepared->foreman.jobs = run->state.record.jobs;
   }
   const std::string title =
       prepared->plan.feature.empty() ? file_stem(options.file) : prepared->plan.feature;
@@ -351,7 +351,7 @@ int workflow_keep(VerbContext& context) {
   context.act_in(orders->session);
   auto open = context.open(std::vector<std::string>{}, false);
   if (!open) return refuse(open.error());
-  return crew::keep((*open)->locks, *orders, *attempt, std::move(channel));
+  return crew::supervise((*open)->locks, *orders, *attempt, std::move(channel));
 }
 
 }  // namespace lockkeeper::cli

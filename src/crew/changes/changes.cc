@@ -19,12 +19,12 @@ bool is_executable(const FileState& state) {
   return (state.mode & S_IXUSR) != 0;
 }
 
-// What git calls a change: the content, the kind of file, the bit for programs.
+// Git also counts a new kind of file, or a new executable bit, as a change.
 bool same_kind(const FileState& a, const FileState& b) {
   return (a.mode & S_IFMT) == (b.mode & S_IFMT) && is_executable(a) == is_executable(b);
 }
 
-// With the slash at its end; empty: the root.
+// With a slash at its end; empty: the root.
 std::string_view folder_of(std::string_view path) {
   return path.substr(0, path.rfind('/') + 1);
 }
@@ -41,7 +41,6 @@ class Comparison {
         root_(std::move(root)),
         top_(::open((root_ + "/").c_str(), O_DIRECTORY | O_CLOEXEC)) {}
 
-  // What is different, in order.
   Result<std::vector<Change>> find();
 
  private:
@@ -59,31 +58,31 @@ class Comparison {
   const Tree& after_;
   std::string root_;
   Fd top_;
-  std::set<std::string> committed_;   // differ between the commits
+  std::set<std::string> committed_;   // paths that differ between the commits
   std::vector<std::string> unknown_;  // repositories whose commits could not be compared
 };
 
 Result<std::vector<Change>> Comparison::find() {
   if (before_.by_git != after_.by_git) {
-    return fail(Code::kFailed,
-                "git could be asked only " + std::string(before_.by_git ? "before" : "after") +
-                    " the agent ran",
-                "run git status there");
+    return fail(
+        Code::kFailed,
+        "git answered only " + std::string(before_.by_git ? "before" : "after") + " the agent ran",
+        "run git status there");
   }
   if (before_.by_git) LK_CHECK(read_commits());
   std::vector<Change> found;
-  bool rules_moved = false;  // what was ignored may be listed now
+  bool rules_changed = false;  // files that were ignored may be listed now
   for (const auto& [path, state] : before_.files) {
     const auto now = after_.files.find(path);
     const std::optional<Change::Kind> kind =
         now == after_.files.end() ? gone(path, state) : compare(path, state, now->second);
     if (!kind) continue;
     found.push_back({path, *kind, false, {}});
-    rules_moved = rules_moved || is_ignore_file(path);
+    rules_changed = rules_changed || is_ignore_file(path);
   }
   for (const auto& [path, state] : after_.files) {
     if (before_.files.contains(path)) continue;
-    const bool was_there = rules_moved && state.ctime_ns < before_.looked_ns;
+    const bool was_there = rules_changed && state.ctime_ns < before_.scanned_ns;
     if (!was_there) found.push_back({path, Change::Kind::kAdded, false, {}});
   }
   std::ranges::sort(found, {}, &Change::path);
@@ -133,7 +132,7 @@ bool Comparison::has_content_of(const std::string& path, const FileState& before
 std::optional<Change::Kind> Comparison::compare(const std::string& path, const FileState& before,
                                                 const FileState& after) const {
   const bool same = same_on_disk(before, after) && !is_young(before_, before);
-  if (same) return std::nullopt;  // whatever the index says: `git rm --cached` changes no file
+  if (same) return std::nullopt;  // also after `git rm --cached`: the file is unchanged
   bool unchanged = false;
   if (!before_.by_git) {
     unchanged = same_on_disk(before, after) && has_content_of(path, before, after);
@@ -145,7 +144,7 @@ std::optional<Change::Kind> Comparison::compare(const std::string& path, const F
   return unchanged ? std::nullopt : std::optional(Change::Kind::kModified);
 }
 
-// No longer listed: removed, or only ignored from now on.
+// A file that is no longer listed was removed, or is only ignored from now on.
 std::optional<Change::Kind> Comparison::gone(const std::string& path,
                                              const FileState& before) const {
   struct stat found{};
@@ -161,9 +160,7 @@ std::optional<Change::Kind> Comparison::gone(const std::string& path,
   return Change::Kind::kModified;
 }
 
-// --- scopes ------------------------------------------------------------
-
-// A path that was written without a slash at its end may be a folder.
+// A path without a slash at its end may still be a folder.
 bool lies_in(const key::Resource& scope, const key::Resource& name) {
   if (key::covers(scope, name)) return true;
   return scope.kind() == key::Kind::kFile && name.is_path() &&

@@ -1,4 +1,4 @@
-// What is found against a naive comparison of everything, over random histories.
+// Compares the result with a naive comparison of everything, over random histories.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every file's kind, bit for programs and content, but for .git and what is ignored.
+// Every file's kind, executable bit and content, without .git and ignored files.
 std::map<std::string, std::string> everything(const std::string& root) {
   std::map<std::string, std::string> found;
   for (auto it = fs::recursive_directory_iterator(root); it != fs::end(it); ++it) {
@@ -141,7 +141,7 @@ TEST_P(Histories, FindWhatAComparisonOfEverythingFinds) {
     std::set<std::string> found(list.begin(), list.end());
     const std::set<std::string> wanted = naive(contents_before, everything(history.root()));
     if (!git) {
-      // By times alone what was touched is a change.
+      // Without git, a touched file counts as changed.
       for (const std::string& path : history.touched()) {
         if (!wanted.contains("modified " + path)) found.erase("modified " + path);
       }

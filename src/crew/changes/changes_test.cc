@@ -250,7 +250,7 @@ TEST_F(InGit, OfTwoKindsOfTreesNothingIsSaid) {
   fs::rename(root_ + "/.git", root_ + "/away");
   const auto changes = changes_between(before, tree_of(root_), root_);
   ASSERT_FALSE(changes);
-  EXPECT_EQ(changes.error().message, "git could be asked only before the agent ran");
+  EXPECT_EQ(changes.error().message, "git answered only before the agent ran");
 }
 
 TEST_F(InGit, ADamagedRepositoryIsWalked) {
@@ -328,7 +328,7 @@ TEST_F(OutsideGit, AsDeepAsItGoes) {
 }
 
 TEST_F(OutsideGit, ARootThatIsGoneIsAnError) {
-  EXPECT_FALSE(look_at_tree(root_ + "/missing", {}));
+  EXPECT_FALSE(scan_tree(root_ + "/missing", {}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// For tests alone: what changed while a piece of test ran, as short words.
+// For tests only: what changed while a function ran, as short strings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace lockkeeper::crew {
 using Words = std::vector<std::string>;
 
 inline Tree tree_of(const std::string& root, const Words& leave_out = {}) {
-  Result<Tree> tree = look_at_tree(root, leave_out);
+  Result<Tree> tree = scan_tree(root, leave_out);
   EXPECT_TRUE(tree) << tree.error().message;
   return tree ? *tree : Tree{};
 }

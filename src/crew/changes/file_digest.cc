@@ -26,14 +26,14 @@ std::string link_digest(int folder, const std::string& path) {
 }  // namespace
 
 std::string file_digest(int folder, const std::string& name) {
-  // Not blocking: it may be a pipe.
+  // Non-blocking: it may be a pipe.
   const Fd file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file) return errno == ELOOP ? link_digest(folder, name) : std::string();
   struct stat found{};
   if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
   if (static_cast<std::uint64_t>(found.st_size) > kDigestFileBytesMax) return {};
   std::string content;
-  content.resize(static_cast<std::size_t>(found.st_size) + 1);  // one more, to see it grow
+  content.resize(static_cast<std::size_t>(found.st_size) + 1);  // one more, to notice that it grows
   std::size_t size = 0;
   while (size < content.size()) {
     const ssize_t count = ::read(file.get(), content.data() + size, content.size() - size);
@@ -57,8 +57,8 @@ FileState file_state(const struct stat& found) {
 }
 
 bool is_young(const Tree& tree, const FileState& state) {
-  constexpr std::int64_t kTickNs = 50'000'000;  // ten times the usual one
-  return state.ctime_ns > tree.looked_ns - kTickNs;
+  constexpr std::int64_t kTickNs = 50'000'000;  // ten times the kernel's usual tick
+  return state.ctime_ns > tree.scanned_ns - kTickNs;
 }
 
 bool same_on_disk(const FileState& a, const FileState& b) {

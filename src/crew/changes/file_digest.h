@@ -1,4 +1,4 @@
-// What a file is, without following it anywhere.
+// The state and the content of one file; symlinks are not followed.
 #pragma once
 
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "crew/changes/changes.h"
+#include "crew/changes/tree_scan.h"
 
 namespace lockkeeper::crew {
 
@@ -16,17 +16,17 @@ inline std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// SHA-256 of the content of the file `name` in `folder`, or of the target of a symlink. Empty: it
-// cannot be read, is neither, or is larger than kDigestFileBytesMax.
+// SHA-256 of the content of the file `name` in `folder`, or of a symlink's target. Empty: it is
+// something else, cannot be read, or is larger than kDigestFileBytesMax.
 std::string file_digest(int folder, const std::string& name);
 
 FileState file_state(const struct stat& found);
 
-// Written within a tick of the kernel's clock before the tree was looked at, or after: writing it
-// again may have left the same times.
+// Was it written so shortly before the scan, or after it, that another write may leave the same
+// times?
 bool is_young(const Tree& tree, const FileState& state);
 
-// Whether all that the disk tells is the same. The digest and git's opinion are no part of it.
+// Are times, size, inode and mode the same?
 bool same_on_disk(const FileState& a, const FileState& b);
 
 }  // namespace lockkeeper::crew

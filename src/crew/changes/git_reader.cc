@@ -20,7 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// From the absolute folders of PATH alone: "." would let the repository bring its own git.
+// Only from absolute folders in PATH: with "." the repository could bring its own git.
 Result<std::string> find_git() {
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
@@ -39,8 +39,8 @@ std::string parent_of(const std::string& folder) {
   return slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
 }
 
-// Nothing is inherited but what says where the user's own configuration is: it decides what is
-// ignored and which repositories are safe.
+// Inherits only the way to the user's own configuration, which decides what is ignored and which
+// repositories are safe.
 std::vector<std::string> environment_for(
     const std::string& root, const std::vector<std::pair<std::string, std::string>>& settings) {
   std::vector<std::string> made = {
@@ -64,7 +64,6 @@ std::vector<std::string> environment_for(
   return made;
 }
 
-// Until the end of the file, the limit, or the end of our patience.
 Result<std::string> read_answer(const Fd& from, const GitLimits& limits) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(limits.patience_ms);
   std::string answer;
@@ -121,8 +120,7 @@ Result<GitReader> GitReader::open(const std::string& root, GitLimits limits) {
                       {"core.hooksPath", "/dev/null"},
                       {"core.untrackedCache", "false"},
                       {"protocol.allow", "never"}};
-  // A filter is a program, too, and git runs it to see whether a touched file is unchanged. There
-  // is no switch for all of them.
+  // Git runs filters to see whether a touched file is unchanged. No switch turns all of them off.
   LK_ASSIGN(const std::string listed, reader.ask({"config", "-z", "--name-only", "--list"}));
   constexpr std::string_view kFilter = "filter.";
   std::set<std::string> filters;

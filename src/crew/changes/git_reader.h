@@ -1,8 +1,8 @@
-// Asks git questions about a repository that may be hostile: no shell, nothing that the
-// repository's configuration names is run, nothing is written, answers and time are bounded.
+// Asks git about a repository that may be hostile: no shell, no program that the repository's
+// configuration names, no writes; answers and time are bounded.
 //
-// Thread safety: plain functions; each call is a process of its own. The caller must not reap
-// children that are not its own.
+// Thread safety: each call starts its own process. The caller must not reap other threads'
+// children.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct GitLimits {
 class GitReader {
  public:
   // For the repository or worktree that begins at `root` (absolute). failed if git is not installed
-  // or does not accept the repository: then nothing can be asked.
+  // or refuses the repository.
   static Result<GitReader> open(const std::string& root, GitLimits limits = {});
 
-  // What `git WORDS…` prints. failed if it exits with anything but 0; timeout; limit_exceeded.
+  // What `git WORDS…` prints. failed if its exit status is not 0; timeout; limit_exceeded.
   Result<std::string> ask(const std::vector<std::string>& words) const;
 
  private:
@@ -38,7 +38,7 @@ class GitReader {
   std::string program_;
   std::string root_;
   GitLimits limits_;
-  // Laid over every configuration file: what would start a program is switched off.
+  // These override every configuration file and switch off what would start a program.
   std::vector<std::pair<std::string, std::string>> settings_;
 };
 

@@ -1,85 +1,66 @@
 #include "crew/record/record.h"
 
+#include <iterator>
+
+#include "base/assert.h"
+
 namespace lockkeeper::crew {
+namespace {
+
+// Each list has the order of its enum.
+constexpr const char* kEndings[] = {"none",      "done", "failed",  "timed_out", "lost",
+                                    "unstarted", "died", "stopped", "strayed"};
+constexpr const char* kWaits[] = {"dependency", "agent", "jobs", "lock", "pause"};
+constexpr const char* kChanges[] = {"added", "modified", "removed"};
+constexpr const char* kStandings[] = {"pending", "waiting", "running", "done",
+                                      "failed",  "skipped", "stopped"};
+static_assert(std::size(kEndings) == static_cast<std::size_t>(Ending::kStrayed) + 1);
+static_assert(std::size(kWaits) == static_cast<std::size_t>(Wait::For::kPause) + 1);
+static_assert(std::size(kChanges) == static_cast<std::size_t>(Change::Kind::kRemoved) + 1);
+static_assert(std::size(kStandings) == static_cast<std::size_t>(Standing::kStopped) + 1);
+
+template <class Value, std::size_t count>
+const char* name_in(const char* const (&names)[count], Value value) {
+  const auto at = static_cast<std::size_t>(value);
+  LOCKKEEPER_ASSERT(at < count);
+  return names[at];
+}
+
+}  // namespace
 
 const char* ending_name(Ending ending) {
-  switch (ending) {
-    case Ending::kNone:
-      return "none";
-    case Ending::kDone:
-      return "done";
-    case Ending::kFailed:
-      return "failed";
-    case Ending::kTimedOut:
-      return "timed_out";
-    case Ending::kLost:
-      return "lost";
-    case Ending::kUnstarted:
-      return "unstarted";
-    case Ending::kDied:
-      return "died";
-    case Ending::kStopped:
-      return "stopped";
-    case Ending::kStrayed:
-      return "strayed";
-  }
-  return "";
+  return name_in(kEndings, ending);
 }
 
 const char* wait_name(Wait::For what) {
-  switch (what) {
-    case Wait::For::kNeed:
-      return "dependency";
-    case Wait::For::kAgent:
-      return "agent";
-    case Wait::For::kJob:
-      return "jobs";
-    case Wait::For::kLock:
-      return "lock";
-    case Wait::For::kPause:
-      return "pause";
-  }
-  return "";
+  return name_in(kWaits, what);
 }
 
 const char* change_name(Change::Kind kind) {
-  switch (kind) {
-    case Change::Kind::kAdded:
-      return "added";
-    case Change::Kind::kModified:
-      return "modified";
-    case Change::Kind::kRemoved:
-      return "removed";
-  }
-  return "";
+  return name_in(kChanges, kind);
 }
 
 const char* standing_name(Standing standing) {
-  switch (standing) {
-    case Standing::kPending:
-      return "pending";
-    case Standing::kWaiting:
-      return "waiting";
-    case Standing::kRunning:
-      return "running";
-    case Standing::kDone:
-      return "done";
-    case Standing::kFailed:
-      return "failed";
-    case Standing::kSkipped:
-      return "skipped";
-    case Standing::kStopped:
-      return "stopped";
-  }
-  return "";
+  return name_in(kStandings, standing);
+}
+
+bool yet_to_start(const AgentRecord& agent) {
+  return agent.standing == Standing::kPending || agent.standing == Standing::kWaiting;
+}
+
+bool has_open_attempt(const AgentRecord& agent) {
+  return !agent.attempts.empty() && agent.attempts.back().ending == Ending::kNone;
+}
+
+const Wait* open_wait(const AgentRecord& agent) {
+  return agent.waits.empty() || agent.waits.back().end_ms != 0 ? nullptr : &agent.waits.back();
 }
 
 bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::int64_t now_ms) {
-  if (!agent.waits.empty()) {
-    const Wait& last = agent.waits.back();
-    // How many run changes all the time; a place is a place.
-    const bool same = last.what == what && (last.on == on || what == Wait::For::kJob);
-    if (last.end_ms == 0 && same) return false;
+  // A wait for a free job goes on although the number of running agents in `on` changes.
+  const Wait* const open = open_wait(agent);
+  if (open != nullptr && open->what == what && (open->on == on || what == Wait::For::kJob)) {
+    return false;
   }
   end_wait(agent, now_ms);
   agent.waits.push_back({what, on, now_ms, 0});
@@ -87,7 +68,7 @@ bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::
 }
 
 void end_wait(AgentRecord& agent, std::int64_t now_ms) {
-  if (!agent.waits.empty() && agent.waits.back().end_ms == 0) agent.waits.back().end_ms = now_ms;
+  if (open_wait(agent) != nullptr) agent.waits.back().end_ms = now_ms;
 }
 
 }  // namespace lockkeeper::crew

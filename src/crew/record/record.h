@@ -1,4 +1,4 @@
-// What happened to a plan's agents: the story that the journal keeps and the report tells.
+// What happened to a plan's agents: the journal stores it, the report presents it.
 //
 // Thread safety: plain values. Times are wall-clock milliseconds; 0: not yet.
 #pragma once
@@ -14,12 +14,12 @@ enum class Ending {
   kNone,       // it has not
   kDone,       // exit status 0
   kFailed,     // another exit status
-  kTimedOut,   // stopped after its time
+  kTimedOut,   // stopped at its time limit
   kLost,       // its lease was lost, and the command was stopped
   kUnstarted,  // the command could not be started: not found, not executable
-  kDied,       // its keeper was killed: nobody knows the exit status
+  kDied,       // its supervisor was killed: the exit status is unknown
   kStopped,    // the run was asked to end
-  kStrayed,    // it changed what is outside its scope, under --strict-scope
+  kStrayed,    // it changed files outside its scope, under --strict-scope
 };
 const char* ending_name(Ending ending);  // "done", "failed", "timed_out", …
 
@@ -27,13 +27,13 @@ const char* ending_name(Ending ending);  // "done", "failed", "timed_out", …
 struct Wait {
   enum class For {
     kNeed,   // another agent of the plan that it depends on
-    kAgent,  // another agent of the plan that has what it wants
+    kAgent,  // another agent of the plan that wants the same locks
     kJob,    // --jobs: as many as allowed were running
-    kLock,   // somebody outside the plan
-    kPause,  // the feature's gate
+    kLock,   // a lock held outside the plan
+    kPause,  // the pause of the feature
   };
   For what = For::kNeed;
-  std::string on;  // the agent's id, or the holder's words
+  std::string on;  // the agent's id, or a sentence about the holder
   std::int64_t begin_ms = 0;
   std::int64_t end_ms = 0;
 };
@@ -43,8 +43,8 @@ struct Change {
   enum class Kind { kAdded, kModified, kRemoved };
   std::string path;  // from the realm's root
   Kind kind = Kind::kModified;
-  bool outside = false;  // of the scope of everybody who was at work then
-  // Others who were at work and may have done it instead.
+  bool outside = false;  // outside the scope of every agent that was at work
+  // Other agents at work that may have made the change instead.
   std::vector<std::string> or_by;
 };
 const char* change_name(Change::Kind kind);  // "added", "modified", "removed"
@@ -62,7 +62,7 @@ struct Attempt {
   std::uint64_t log_bytes = 0;      // printed; the file may be cut
   bool log_cut = false;
   std::vector<Change> changes;
-  std::string changes_unknown;  // why they could not be found out; empty: they are known
+  std::string changes_unknown;  // why the changes are unknown; empty: they are known
 };
 
 enum class Standing { kPending, kWaiting, kRunning, kDone, kFailed, kSkipped, kStopped };
@@ -72,25 +72,29 @@ struct AgentRecord {
   std::string id;
   std::vector<std::string> locks;
   Standing standing = Standing::kPending;
-  std::string why;  // skipped: what it needs has failed
+  std::string why;  // skipped: which agent that it needs failed
   std::vector<Wait> waits;
   std::vector<Attempt> attempts;
-  std::size_t forgiven = 0;  // attempts before these do not count: somebody said --resume since
+  std::size_t forgiven = 0;  // so many first attempts do not count: --resume came after them
 };
 
-// False: it waits for that already. What it waited for before has an end then.
+bool yet_to_start(const AgentRecord& agent);  // pending or waiting
+bool has_open_attempt(const AgentRecord& agent);
+// The wait that has not ended; null: none.
+const Wait* open_wait(const AgentRecord& agent);
+// Ends the open wait and begins another. False: that very wait is open already.
 bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::int64_t now_ms);
 void end_wait(AgentRecord& agent, std::int64_t now_ms);
 
 struct RunRecord {
   std::string id;       // of the run
-  std::string plan;     // the file, as it was named
+  std::string plan;     // the file, as the user named it
   std::string feature;  // empty: none
   std::string realm;
   std::size_t jobs = 0;  // 0: no limit
   std::int64_t started_ms = 0;
   std::int64_t ended_ms = 0;
-  std::size_t resumed = 0;  // how often it went on after an end
+  std::size_t resumed = 0;  // how many times
   std::vector<AgentRecord> agents;
   std::vector<std::string> problems;  // of the run as a whole
 };

@@ -20,14 +20,14 @@ std::int64_t time_from(const Json& json) {
   return *time;
 }
 
-// The value that is written by that name.
+// The enum's value of that name.
 template <class Value>
 Value named(const std::string& name, const char* (*name_of)(Value), int last) {
   for (int i = 0; i <= last; ++i) {
     const Value value = static_cast<Value>(i);
     if (name == name_of(value)) return value;
   }
-  throw std::invalid_argument("unknown word " + quote(name));
+  throw std::invalid_argument("unknown value " + quote(name));
 }
 
 Json change_json(const Change& change) {
@@ -102,7 +102,6 @@ auto guarded(const Read& read) -> Result<decltype(read())> {
 
 std::string json_text(std::string_view bytes) {
   if (is_valid_utf8(bytes)) return std::string(bytes);
-  // Only what is not ASCII is doubtful; each such byte becomes a sign that stands for it.
   std::string text;
   for (const char c : bytes) {
     if (static_cast<unsigned char>(c) < 0x80) {

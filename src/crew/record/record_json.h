@@ -1,4 +1,4 @@
-// Records as JSON, there and back: for the journal, for a keeper's result and for the report.
+// Records as JSON, written and read: for the journal and for a supervisor's result.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,11 +12,11 @@ using Json = nlohmann::ordered_json;
 
 Json attempt_json(const Attempt& attempt);
 Json agent_json(const AgentRecord& agent);
-// What the two above wrote. invalid_input says what is wrong with anything else.
+// Read what the two above wrote. invalid_input for anything else.
 Result<Attempt> attempt_from(const Json& json);
 Result<AgentRecord> agent_from(const Json& json);
 
-// Bytes that are not UTF-8, from names of files and words of commands, as JSON can carry them.
+// File names and arguments as text: every non-ASCII byte of invalid UTF-8 becomes U+FFFD.
 std::string json_text(std::string_view bytes);
 
 }  // namespace lockkeeper::crew

@@ -1,4 +1,4 @@
-// Records as JSON: everything comes back, and nothing else is taken.
+// Records as JSON: everything is read back, and anything else is refused.
 #include "crew/record/record_json.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(RecordJson, EveryWordComesBack) {
   }
 }
 
-// Each field taken away, and each replaced by what it is not.
+// Each field removed, and each replaced by a wrong type.
 TEST(RecordJson, NothingElseIsTaken) {
   const Json whole = attempt_json(full_record().attempts[0]);
   for (const auto& [name, value] : whole.items()) {

@@ -1,8 +1,9 @@
-// Whole numbers of a record that may be damaged: a number that is not whole, or too large for its
-// type, is refused instead of being converted.
+// Whole numbers from JSON that may be damaged: a number that is not whole, or that its type cannot
+// hold, is refused instead of converted.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -10,9 +11,8 @@
 
 namespace lockkeeper::crew {
 
-// Throws std::invalid_argument.
 template <class Number>
-Number whole_number(const Json& json) {
+std::optional<Number> whole_number_if(const Json& json) {
   if (json.is_number_unsigned()) {
     const auto value = json.template get<std::uint64_t>();
     if (std::in_range<Number>(value)) return static_cast<Number>(value);
@@ -20,7 +20,21 @@ Number whole_number(const Json& json) {
     const auto value = json.template get<std::int64_t>();
     if (std::in_range<Number>(value)) return static_cast<Number>(value);
   }
+  return std::nullopt;
+}
+
+// Throws std::invalid_argument.
+template <class Number>
+Number whole_number(const Json& json) {
+  if (const auto value = whole_number_if<Number>(json)) return *value;
   throw std::invalid_argument("not a whole number in range: " + json.dump());
+}
+
+// The entry `key` of an object; `otherwise` if it is missing or refused.
+template <class Number>
+Number whole_number_or(const Json& json, const char* key, Number otherwise) {
+  const auto entry = json.find(key);
+  return entry == json.end() ? otherwise : whole_number_if<Number>(*entry).value_or(otherwise);
 }
 
 }  // namespace lockkeeper::crew

@@ -10,7 +10,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-// Names of files and words of commands are of any bytes, JSON is not.
+// File names and arguments may be any bytes.
 Json any_text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(json_text(text));
 }
@@ -90,7 +90,7 @@ const char* outcome_name(const RunRecord& record) {
   return any(Standing::kFailed) || any(Standing::kSkipped) ? "failed" : "done";
 }
 
-std::string outcome_words(const RunRecord& record) {
+std::string outcome_text(const RunRecord& record) {
   const std::size_t all = record.agents.size();
   if (all == 0) return "no agents";
   const std::size_t done = count_of(record, Standing::kDone);
@@ -105,7 +105,7 @@ std::string outcome_words(const RunRecord& record) {
   return words;
 }
 
-Json record_json(const RunRecord& record) {
+Json report_json(const RunRecord& record) {
   const std::int64_t now_ms = last_moment(record);
   Json json;
   json["run"] = json_text(record.id);

@@ -17,9 +17,7 @@ constexpr std::size_t kNameBytes = 160;
 constexpr std::size_t kLinesListed = 200;
 constexpr std::size_t kFilesListed = 40;
 
-// --- Markdown ------------------------------------------------------------
-
-// Words of others as plain text of one line.
+// Foreign text as one plain line.
 std::string plain(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_[]<>|~&#";
   std::string out;
@@ -34,8 +32,8 @@ bool is_plain_line(std::string_view text) {
   return is_valid_utf8(text) && draw::picture_line(text) == text;
 }
 
-// A name as it is, in a span in which nothing has a meaning: no markup, no link, no mention. What
-// cannot be seen is written as \xNN.
+// A name as a code span, so that nothing in it is markup, a link or a mention. Invisible characters
+// are written as \xNN.
 std::string code(std::string_view name) {
   std::string text(name);
   if (!is_plain_line(name) || name.size() > kNameBytes) text = quote(name, kNameBytes);
@@ -46,14 +44,14 @@ std::string code(std::string_view name) {
     longest = std::max(longest, run);
   }
   const std::string fence(longest + 1, '`');
-  // One blank at each side is taken off again; it keeps backticks and lone blanks apart.
+  // Markdown removes one space at each side again; they keep backticks and spaces apart.
   const bool pad = text.empty() || text.find_first_not_of(' ') == std::string::npos ||
                    text.starts_with('`') || text.ends_with('`') ||
                    (text.starts_with(' ') && text.ends_with(' '));
   return fence + (pad ? " " + text + " " : text) + fence;
 }
 
-// In a table a bar ends the cell even inside a span.
+// In a table '|' ends the cell even inside a code span.
 std::string cell(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -80,8 +78,6 @@ std::string names(const std::vector<std::string>& list) {
   for (const std::string& name : list) out += (out.empty() ? "" : ", ") + code(name);
   return out;
 }
-
-// --- the parts -----------------------------------------------------------
 
 class Writer {
  public:
@@ -114,7 +110,7 @@ class Writer {
   void changes();
   void changes_of(const AgentRecord& agent);
   std::vector<std::string> suspects(const Change& change) const;
-  // A line of a list that may be long; false: it was only counted.
+  // Counts a line of a list; false: it is beyond the limit.
   bool listed(std::size_t limit) { return ++lines_ <= limit; }
   void end_list(std::size_t limit, const char* what) {
     if (lines_ > limit) {
@@ -126,15 +122,16 @@ class Writer {
 
   const RunRecord& record_;
   std::int64_t now_;
-  std::map<std::string, std::set<std::string>> seen_by_;  // changes outside: who was there
-  std::set<std::string> unknown_;                         // agents of whom it is not known
+  std::map<std::string, std::set<std::string>>
+      seen_by_;                    // changes outside every scope: the agents that list them
+  std::set<std::string> unknown_;  // agents whose changes are unknown
   std::size_t lines_ = 0;
   std::string out_;
 };
 
 void Writer::head() {
   out_ +=
-      "# Workflow " + std::string(outcome_name(record_)) + ": " + outcome_words(record_) + "\n\n";
+      "# Workflow " + std::string(outcome_name(record_)) + ": " + outcome_text(record_) + "\n\n";
   const std::int64_t took = length_ms(record_.started_ms, record_.ended_ms, now_);
   out_ += "Plan " + code(record_.plan);
   if (!record_.feature.empty()) out_ += ", feature " + code(record_.feature);
@@ -142,19 +139,20 @@ void Writer::head() {
   if (record_.started_ms == 0) return;
   out_ += "Started " + moment(record_.started_ms) +
           (record_.ended_ms == 0 ? ", not ended yet" : ", took " + short_time(took));
-  if (record_.resumed > 0) out_ += ", went on " + times(record_.resumed) + " after an end";
+  if (record_.resumed > 0) out_ += ", resumed " + times(record_.resumed);
   if (record_.jobs > 0) out_ += ", at most " + std::to_string(record_.jobs) + " at once";
   out_ += ".\n";
   std::int64_t worked = 0;
   for (const AgentRecord& agent : record_.agents) worked += worked_ms(agent, now_);
   if (took > 0 && worked > 0) {
     const std::int64_t tenths = worked * 10 / took;
-    out_ += "The agents worked " + short_time(worked) + " in all: " + std::to_string(tenths / 10) +
-            "." + std::to_string(tenths % 10) + " at once on average.\n";
+    out_ += "The agents worked " + short_time(worked) +
+            " in total: " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
+            " at once on average.\n";
   }
   const std::string_view outcome = outcome_name(record_);
   if (outcome == "stopped" || outcome == "failed") {
-    out_ += "To go on with what is not done: the same command with `--resume`.\n";
+    out_ += "To continue, run the same command with `--resume`.\n";
   }
 }
 
@@ -168,8 +166,8 @@ void Writer::went_wrong() {
   if (out_.size() > before) out_.insert(before, "\n## What went wrong\n\n");
 }
 
-// Who else may have made a change outside all scopes. Whoever did has it among its own changes: of
-// those who were at work for a while at the same time the others are out of it.
+// The others who may have made a change outside all scopes: those that list it among their own
+// changes, or whose changes are unknown.
 std::vector<std::string> Writer::suspects(const Change& change) const {
   std::vector<std::string> found;
   const auto seen = seen_by_.find(change.path);
@@ -193,24 +191,23 @@ void Writer::trouble_of(const AgentRecord& agent) {
     }
     const std::string which = tries > 1 ? " (attempt " + std::to_string(one.number) + ")" : "";
     if (one.ending != Ending::kDone && one.ending != Ending::kNone) {
-      say(plain(ending_words(one)) + which +
-          (agent.standing == Standing::kDone ? "; a later attempt was done" : ""));
+      say(plain(ending_text(one)) + which +
+          (agent.standing == Standing::kDone ? "; a later attempt succeeded" : ""));
     }
     if (outside > 0 && one.ending != Ending::kStrayed) {
-      say("changed " + counted(outside, "file", "files") + " outside its scope" + which);
+      say("changed " + counted(outside, "file") + " outside its scope" + which);
     }
     if (perhaps > 0) {
-      say("or another changed " + counted(perhaps, "file", "files") + " outside every scope" +
-          which);
+      say("or another agent changed " + counted(perhaps, "file") + " outside every scope" + which);
     }
     if (!one.changes_unknown.empty()) {
-      say("changed nobody knows what" + which + ": " + plain(one.changes_unknown));
+      say("made unknown changes" + which + ": " + plain(one.changes_unknown));
     }
     if (one.processes_ended > 0) {
       say("left " + counted(one.processes_ended, "process", "processes") +
           " behind, which were ended" + which);
     }
-    if (one.log_cut) say("printed more than its log keeps" + which);
+    if (one.log_cut) say("printed more than its log holds" + which);
   }
   if (agent.standing == Standing::kSkipped || (agent.standing == Standing::kFailed && tries == 0)) {
     say(std::string("was ") + (agent.standing == Standing::kSkipped ? "skipped" : "not run") +
@@ -246,7 +243,7 @@ void Writer::waits() {
   for (const AgentRecord& agent : record_.agents) {
     std::vector<std::pair<std::string, std::int64_t>> sums;  // one line for each reason
     for (const Wait& wait : agent.waits) {
-      const std::string words = wait_words(wait, record_.jobs, code, plain);
+      const std::string words = wait_text(wait, record_.jobs, code, plain);
       auto sum = std::ranges::find(sums, words, &std::pair<std::string, std::int64_t>::first);
       if (sum == sums.end()) sum = sums.emplace(sums.end(), words, 0);
       sum->second += length_ms(wait.begin_ms, wait.end_ms, now_);
@@ -258,14 +255,14 @@ void Writer::waits() {
   }
   end_list(kLinesListed, "waits");
   if (out_.size() > before) {
-    out_.insert(before, "\n## What waited\n\n| Agent | How long | For |\n|---|--:|---|\n");
+    out_.insert(before, "\n## Waits\n\n| Agent | How long | For |\n|---|--:|---|\n");
   }
 }
 
 void Writer::changes() {
   const std::size_t before = out_.size();
   for (const AgentRecord& agent : record_.agents) changes_of(agent);
-  if (out_.size() > before) out_.insert(before, "\n## What was changed\n");
+  if (out_.size() > before) out_.insert(before, "\n## Changes\n");
 }
 
 void Writer::changes_of(const AgentRecord& agent) {
@@ -289,7 +286,7 @@ void Writer::changes_of(const AgentRecord& agent) {
 
 }  // namespace
 
-std::string record_markdown(const RunRecord& record) {
+std::string report_markdown(const RunRecord& record) {
   return Writer(record).write();
 }
 

@@ -9,28 +9,17 @@
 namespace lockkeeper::crew {
 namespace {
 
-const char* bare_words(Ending ending) {
-  switch (ending) {
-    case Ending::kNone:
-      return "is still at work";
-    case Ending::kDone:
-      return "is done";
-    case Ending::kFailed:
-      return "failed";
-    case Ending::kTimedOut:
-      return "ran out of time";
-    case Ending::kLost:
-      return "lost its locks and was stopped";
-    case Ending::kUnstarted:
-      return "could not be started";
-    case Ending::kDied:
-      return "ended, nobody knows how";
-    case Ending::kStopped:
-      return "was stopped with the run";
-    case Ending::kStrayed:
-      return "left its scope";
-  }
-  return "";
+const char* ending_phrase(Ending ending) {
+  constexpr const char* kPhrases[] = {"is still working",
+                                      "is done",
+                                      "failed",
+                                      "ran out of time",
+                                      "lost its locks and was stopped",
+                                      "could not be started",
+                                      "ended in an unknown way",
+                                      "was stopped with the run",
+                                      "left its scope"};
+  return kPhrases[static_cast<std::size_t>(ending)];
 }
 
 }  // namespace
@@ -74,8 +63,7 @@ std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms) {
 
 std::size_t count_of(const RunRecord& record, Standing standing) {
   return static_cast<std::size_t>(
-      std::count_if(record.agents.begin(), record.agents.end(),
-                    [&](const AgentRecord& agent) { return agent.standing == standing; }));
+      std::ranges::count(record.agents, standing, &AgentRecord::standing));
 }
 
 std::string short_time(std::int64_t ms) {
@@ -88,8 +76,8 @@ std::string short_time(std::int64_t ms) {
   return out + "s";
 }
 
-std::string ending_words(const Attempt& attempt) {
-  std::string words = bare_words(attempt.ending);
+std::string ending_text(const Attempt& attempt) {
+  std::string words = ending_phrase(attempt.ending);
   if (!attempt.why.empty()) {
     words += ": " + attempt.why;
   } else if (attempt.ending == Ending::kFailed) {
@@ -98,17 +86,17 @@ std::string ending_words(const Attempt& attempt) {
   return words;
 }
 
-std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words) {
+std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape words) {
   switch (wait.what) {
     case Wait::For::kNeed:
       return name(wait.on) + ", which it needs";
     case Wait::For::kAgent:
-      return name(wait.on) + ", which had what it wants";
+      return name(wait.on) + ", which wanted the same locks";
     case Wait::For::kJob:
-      return "a place: " + (jobs == 0 ? "as many as allowed" : counted(jobs, "agent", "agents")) +
+      return "a free job: " + (jobs == 0 ? "as many agents as possible" : counted(jobs, "agent")) +
              " ran";
     case Wait::For::kLock:
-      return "somebody outside the plan" + (wait.on.empty() ? "" : ": " + words(wait.on));
+      return "a lock held outside the plan" + (wait.on.empty() ? "" : ": " + words(wait.on));
     case Wait::For::kPause:
       return "the feature's pause" + (wait.on.empty() ? "" : ": " + words(wait.on));
   }

@@ -1,4 +1,4 @@
-// What the reports share: sums over a record, and its times in words.
+// What the reports share: sums over a record, and texts about it.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace lockkeeper::crew {
 
-// The last moment that the record knows of: its end, or that of anything in it.
+// The latest time in the record.
 std::int64_t last_moment(const RunRecord& record);
 
-// How long it took; what has not ended lasts until `now_ms`. Never negative.
+// The duration; if it has not ended, until `now_ms`. Never negative.
 std::int64_t length_ms(std::int64_t begin_ms, std::int64_t end_ms, std::int64_t now_ms);
 
 std::int64_t worked_ms(const AgentRecord& agent, std::int64_t now_ms);
@@ -24,11 +24,11 @@ std::size_t count_of(const RunRecord& record, Standing standing);
 std::string short_time(std::int64_t ms);
 
 // "failed: exit status 3", "ran out of time: stopped after 2h", …
-std::string ending_words(const Attempt& attempt);
+std::string ending_text(const Attempt& attempt);
 
-// What an agent waited for: "wp-a, which it needs". Names, and words of others, are dressed for
-// where they go.
-using Dress = std::string (*)(std::string_view);
-std::string wait_words(const Wait& wait, std::size_t jobs, Dress name, Dress words);
+// What an agent waited for: "wp-a, which it needs". Names and foreign text are escaped for the
+// format.
+using Escape = std::string (*)(std::string_view);
+std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape words);
 
 }  // namespace lockkeeper::crew

@@ -17,7 +17,7 @@ struct Span {
   std::int64_t end = 0;
 };
 
-// The moments of a run on one axis without the long times in which nobody was at work.
+// Maps times to the picture's axis, without the long gaps before a resume.
 class Axis {
  public:
   Axis(const RunRecord& record, std::int64_t now_ms) : origin_(record.started_ms) {
@@ -38,7 +38,7 @@ class Axis {
       worked += std::max<std::int64_t>(0, span.end - std::max(until, span.begin));
       until = std::max(until, span.end);
     }
-    // A run that went on at once keeps its true times.
+    // A run that was never resumed keeps its gaps.
     if (record.resumed == 0) return;
     std::erase_if(
         idle, [&](const Span& gap) { return gap.end - gap.begin < std::max(kGapMs, worked / 4); });
@@ -79,7 +79,7 @@ std::string clock_time(std::int64_t ms) {
   return format_time(ms).substr(kDate, kTime);
 }
 
-std::string span_words(std::int64_t begin, std::int64_t length) {
+std::string span_text(std::int64_t begin, std::int64_t length) {
   return clock_time(begin) + " to " + clock_time(begin + length) + " UTC, " + short_time(length);
 }
 
@@ -94,8 +94,8 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
     if (length == 0) continue;
     bars.push_back({row, axis.at(wait.begin_ms), axis.at(wait.begin_ms + length),
                     draw::Bar::Kind::kWaiting, "",
-                    agent.id + " waited for " + wait_words(wait, jobs, as_it_is, as_it_is) + "\n" +
-                        span_words(wait.begin_ms, length)});
+                    agent.id + " waited for " + wait_text(wait, jobs, as_it_is, as_it_is) + "\n" +
+                        span_text(wait.begin_ms, length)});
   }
   for (const Attempt& one : agent.attempts) {
     if (one.started_ms == 0) continue;
@@ -106,7 +106,7 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
       label = "attempt " + std::to_string(one.number);
       hover += ", " + label;
     }
-    hover += ": " + ending_words(one) + "\n" + span_words(one.started_ms, length);
+    hover += ": " + ending_text(one) + "\n" + span_text(one.started_ms, length);
     if (!one.changes.empty()) {
       hover += "\nfiles changed: " + std::to_string(one.changes.size());
     }
@@ -115,7 +115,7 @@ void add_bars(std::vector<draw::Bar>& bars, std::size_t row, const AgentRecord& 
   }
 }
 
-// Whoever began first stands first; who never began keeps the order of the plan behind them.
+// By their first start; agents that never started come last, in the plan's order.
 std::vector<const AgentRecord*> by_begin(const RunRecord& record) {
   std::vector<std::pair<std::int64_t, const AgentRecord*>> order;
   for (const AgentRecord& agent : record.agents) {
@@ -134,11 +134,11 @@ std::vector<const AgentRecord*> by_begin(const RunRecord& record) {
 
 }  // namespace
 
-std::string record_svg(const RunRecord& record) {
+std::string report_svg(const RunRecord& record) {
   const std::int64_t now_ms = last_moment(record);
   const Axis axis(record, now_ms);
   draw::TimelinePicture picture;
-  picture.title = "Workflow " + std::string(outcome_name(record)) + ": " + outcome_words(record);
+  picture.title = "Workflow " + std::string(outcome_name(record)) + ": " + outcome_text(record);
   picture.subtitle = record.plan;
   if (record.started_ms != 0) {
     std::string day = format_time(record.started_ms);
@@ -147,7 +147,7 @@ std::string record_svg(const RunRecord& record) {
                         short_time(length_ms(record.started_ms, record.ended_ms, now_ms));
   }
   if (const std::int64_t gaps = axis.left_out_before(now_ms); gaps > 0) {
-    picture.subtitle += " · " + short_time(gaps) + " without work are left out";
+    picture.subtitle += " · " + short_time(gaps) + " without work left out";
   }
   for (const AgentRecord* agent : by_begin(record)) {
     add_bars(picture.bars, picture.rows.size(), *agent, axis, now_ms, record.jobs);

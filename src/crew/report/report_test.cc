@@ -54,7 +54,7 @@ RunRecord run(std::vector<AgentRecord> agents, std::int64_t end) {
   return record;
 }
 
-// A retry, a skip, every kind of wait, changes outside the scope, an end and going on.
+// A retry, a skip, every kind of wait, changes outside the scope, a resume.
 RunRecord eventful() {
   AgentRecord contracts =
       agent("contracts", Standing::kDone, {}, {attempt(1, 0, 4200, Ending::kDone)});
@@ -90,23 +90,23 @@ RunRecord eventful() {
 }
 
 TEST(ReportMarkdown, TellsAnEventfulRun) {
-  EXPECT_EQ(record_markdown(eventful()),
+  EXPECT_EQ(report_markdown(eventful()),
             R"(# Workflow failed: 3 of 5 agents done, 1 failed, 1 skipped
 
 Plan `plan.yaml`, feature `checkout`, run `r7`.
-Started 2026-01-17 15:30:00 UTC, took 14s, went on once after an end, at most 2 at once.
-The agents worked 16.9s in all: 1.2 at once on average.
-To go on with what is not done: the same command with `--resume`.
+Started 2026-01-17 15:30:00 UTC, took 14s, resumed once, at most 2 at once.
+The agents worked 16.9s in total: 1.2 at once on average.
+To continue, run the same command with `--resume`.
 
 ## What went wrong
 
 - the log of docs could not be written: no space
-- `contracts` or another changed 1 file outside every scope
-- `backend` failed: exit status 3 (attempt 1); a later attempt was done
+- `contracts` or another agent changed 1 file outside every scope
+- `backend` failed: exit status 3 (attempt 1); a later attempt succeeded
 - `backend` left 2 processes behind, which were ended (attempt 2)
-- `docs` changed nobody knows what: git did not answer for 120 s
+- `docs` made unknown changes: git did not answer for 120 s
 - `frontend` ran out of time: stopped after 4s
-- `frontend` printed more than its log keeps
+- `frontend` printed more than its log holds
 - `integration` was skipped: frontend, which it needs, has failed
 
 ## Agents
@@ -119,18 +119,18 @@ To go on with what is not done: the same command with `--resume`.
 | `frontend` | failed | +9.8s | 4.2s | 5.6s | 1 | 0 |
 | `integration` | skipped |  |  | 14s | 0 | 0 |
 
-## What waited
+## Waits
 
 | Agent | How long | For |
 |---|--:|---|
 | `backend` | 4.2s | `contracts`, which it needs |
-| `docs` | 800ms | a place: 2 agents ran |
-| `docs` | 600ms | somebody outside the plan: held by ann |
+| `docs` | 800ms | a free job: 2 agents ran |
+| `docs` | 600ms | a lock held outside the plan: held by ann |
 | `docs` | 600ms | the feature's pause: review |
-| `frontend` | 5.6s | `backend`, which had what it wants |
+| `frontend` | 5.6s | `backend`, which wanted the same locks |
 | `integration` | 14s | `frontend`, which it needs |
 
-## What was changed
+## Changes
 
 By `contracts`:
 
@@ -145,13 +145,13 @@ By `backend`:
 }
 
 TEST(ReportMarkdown, TellsAQuietRunInAFewLines) {
-  EXPECT_EQ(record_markdown(run(
+  EXPECT_EQ(report_markdown(run(
                 {agent("a", Standing::kDone, {}, {attempt(1, 0, 65'000, Ending::kDone)})}, 65'000)),
             R"(# Workflow done: 1 agent done
 
 Plan `plan.yaml`, run `r7`.
 Started 2026-01-17 15:30:00 UTC, took 1m 5s.
-The agents worked 1m 5s in all: 1.0 at once on average.
+The agents worked 1m 5s in total: 1.0 at once on average.
 
 ## Agents
 
@@ -162,10 +162,10 @@ The agents worked 1m 5s in all: 1.0 at once on average.
 }
 
 TEST(ReportMarkdown, TellsAnEmptyRun) {
-  EXPECT_EQ(record_markdown(run({}, 10)),
+  EXPECT_EQ(report_markdown(run({}, 10)),
             "# Workflow done: no agents\n\nPlan `plan.yaml`, run `r7`.\n"
             "Started 2026-01-17 15:30:00 UTC, took 10ms.\n");
-  EXPECT_THAT(record_markdown({}), HasSubstr("# Workflow running: no agents"));
+  EXPECT_THAT(report_markdown({}), HasSubstr("# Workflow running: no agents"));
 }
 
 TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
@@ -179,10 +179,10 @@ TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
   agents[0].attempts[0].changes = {outside("both.txt", {"b", "c"}),
                                    outside("sure.txt", {"b", "c"})};
   agents[1].attempts[0].changes = {outside("both.txt", {"a", "c"})};
-  const std::string text = record_markdown(run(agents, 1000));
+  const std::string text = report_markdown(run(agents, 1000));
   EXPECT_THAT(text, HasSubstr("- `a` changed 1 file outside its scope\n"
-                              "- `a` or another changed 1 file outside every scope\n"
-                              "- `b` or another changed 1 file outside every scope\n"));
+                              "- `a` or another agent changed 1 file outside every scope\n"
+                              "- `b` or another agent changed 1 file outside every scope\n"));
   EXPECT_THAT(text, HasSubstr("- added `both.txt`, **outside its scope**, perhaps by `b`\n"));
   EXPECT_THAT(text, HasSubstr("- added `sure.txt`, **outside its scope**\n"))
       << "b and c were there for a while, and did not see it";
@@ -193,7 +193,7 @@ TEST(ReportMarkdown, WhoStrayedIsToldOnce) {
   one.attempts[0].why = "it changed \"x\"";
   one.attempts[0].changes = {{"x", Change::Kind::kAdded, true, {}}};
   EXPECT_THAT(
-      record_markdown(run({one}, 1000)),
+      report_markdown(run({one}, 1000)),
       HasSubstr("## What went wrong\n\n- `a` left its scope: it changed \"x\"\n\n## Agents"));
 }
 
@@ -238,14 +238,14 @@ TEST(ReportMarkdown, HostileNamesDoNoHarm) {
   RunRecord record = run(agents, 2000);
   record.plan = record.id = record.feature = "x`\n# y";
   record.problems = names;
-  const std::string text = record_markdown(record);
+  const std::string text = report_markdown(record);
   EXPECT_TRUE(is_valid_utf8(text));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, HasSubstr("| `a\\|b` | failed |"));
   EXPECT_THAT(text, HasSubstr("| `` `x` `` | failed |"));
   EXPECT_THAT(text, HasSubstr("\\<script\\>"));
   EXPECT_LT(text.size(), 100'000U);
-  // Every line is one that we began.
+  // Foreign text cannot begin a line.
   std::size_t tables = 0;
   std::size_t headings = 0;
   std::istringstream lines(text);
@@ -255,7 +255,7 @@ TEST(ReportMarkdown, HostileNamesDoNoHarm) {
     EXPECT_TRUE(line.empty() || line.starts_with("|") || line.starts_with("- ") ||
                 line.starts_with("#") || line.starts_with("By ") || line.starts_with("Plan ") ||
                 line.starts_with("Started ") || line.starts_with("The agents ") ||
-                line.starts_with("To go on "))
+                line.starts_with("To continue"))
         << line;
   }
   EXPECT_EQ(headings, 5U);
@@ -267,7 +267,7 @@ TEST(ReportMarkdown, LongListsAreCut) {
   for (int i = 0; i < 1000; ++i) {
     one.attempts[0].changes.push_back({"f" + std::to_string(i), Change::Kind::kAdded, false, {}});
   }
-  const std::string text = record_markdown(run({one}, 1000));
+  const std::string text = report_markdown(run({one}, 1000));
   EXPECT_THAT(text,
               HasSubstr("- added `f39`\n\n… and 960 more files; the JSON report has them all."));
   EXPECT_THAT(text, Not(HasSubstr("`f40`")));
@@ -275,7 +275,7 @@ TEST(ReportMarkdown, LongListsAreCut) {
 }
 
 TEST(ReportJson, HasEverything) {
-  const nlohmann::ordered_json json = record_json(eventful());
+  const nlohmann::ordered_json json = report_json(eventful());
   EXPECT_EQ(json["run"], "r7");
   EXPECT_EQ(json["outcome"], "failed");
   EXPECT_EQ(json["feature"], "checkout");
@@ -305,7 +305,7 @@ TEST(ReportJson, HasEverything) {
 
 TEST(ReportJson, WhatRunsHasNoEnd) {
   const auto json =
-      record_json(run({agent("a", Standing::kRunning, {}, {attempt(1, 0, 0, Ending::kNone)}),
+      report_json(run({agent("a", Standing::kRunning, {}, {attempt(1, 0, 0, Ending::kNone)}),
                        agent("b", Standing::kWaiting, {wait(Wait::For::kAgent, "a", 0, 0)}, {}),
                        agent("c", Standing::kDone, {}, {attempt(1, 0, 3000, Ending::kDone)})},
                       0));
@@ -321,11 +321,11 @@ TEST(ReportJson, IsUtf8WhateverTheNames) {
   record.agents[0].attempts[0].changes[0].path = "\xff\n";
   record.plan = record.realm = record.agents[0].why = record.problems[0] = "\xff.yaml";
   record.agents[0].locks = {"\xff"};
-  EXPECT_NO_THROW(record_json(record).dump());
+  EXPECT_NO_THROW(report_json(record).dump());
 }
 
 TEST(ReportSvg, DrawsWhatHappened) {
-  const draw::XmlReader reader(record_svg(eventful()));
+  const draw::XmlReader reader(report_svg(eventful()));
   ASSERT_EQ(reader.error(), "");
   std::vector<std::string> rows;
   for (const auto& name : reader.all("text", "name")) rows.push_back(name.text);
@@ -347,14 +347,13 @@ TEST(ReportSvg, TheNightBetweenAnEndAndGoingOnIsLeftOut) {
                                  attempt(2, kNight, kNight + 5000, Ending::kDone)})},
                          kNight + 5000);
   record.resumed = 1;
-  const draw::XmlReader reader(record_svg(record));
+  const draw::XmlReader reader(report_svg(record));
   ASSERT_EQ(reader.error(), "");
   const auto stopped = reader.all("rect", "stopped").back();
   const auto work = reader.all("rect", "work").back();
   EXPECT_NEAR(stopped.number("width"), work.number("width"), 1);
   EXPECT_GT(work.number("width"), 300);
-  EXPECT_THAT(reader.all("text", "subtitle")[0].text,
-              HasSubstr("9h 59m without work are left out"));
+  EXPECT_THAT(reader.all("text", "subtitle")[0].text, HasSubstr("9h 59m without work left out"));
 }
 
 TEST(ReportSvg, HostileAndEmptyRecordsAreDrawn) {
@@ -362,8 +361,8 @@ TEST(ReportSvg, HostileAndEmptyRecordsAreDrawn) {
   record.plan = "<x>&\"\n\xff";
   record.agents[0].id = "</svg><script>";
   record.agents[0].attempts[0].why = "]]>\x01";
-  EXPECT_EQ(draw::XmlReader(record_svg(record)).error(), "");
-  EXPECT_EQ(draw::XmlReader(record_svg({})).error(), "");
+  EXPECT_EQ(draw::XmlReader(report_svg(record)).error(), "");
+  EXPECT_EQ(draw::XmlReader(report_svg({})).error(), "");
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "crew/changes/tree_scan.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +14,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "crew/changes/changes.h"
 #include "crew/changes/file_digest.h"
 #include "crew/changes/git_reader.h"
 #include "host/file_ops.h"
@@ -30,7 +31,7 @@ std::int64_t wall_ns() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-// From the root, with one slash at the end.
+// By path from the root, with one slash at the end.
 std::set<std::string> folders_left_out(const std::string& root,
                                        const std::vector<std::string>& leave_out) {
   std::set<std::string> made = {kStoreFolder};
@@ -52,16 +53,16 @@ bool is_gone(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
 }
 
-class Looker {
+class TreeScan {
  public:
-  Looker(std::string root, const std::vector<std::string>& leave_out)
+  TreeScan(std::string root, const std::vector<std::string>& leave_out)
       : root_(std::move(root)), left_out_(folders_left_out(root_, leave_out)) {}
 
-  Result<Tree> look() {
-    tree_.looked_ns = wall_ns();
+  Result<Tree> run() {
+    tree_.scanned_ns = wall_ns();
     top_ = Fd(::open((root_ + "/").c_str(), O_DIRECTORY | O_CLOEXEC));
     if (!top_) return fail(errno_error(errno, root_, Code::kFailed));
-    LK_ASSIGN(tree_.by_git, look_by_git("", 0));
+    LK_ASSIGN(tree_.by_git, scan_by_git("", 0));
     if (!tree_.by_git) LK_CHECK(walk(""));
     add_digests();
     return std::move(tree_);
@@ -73,10 +74,10 @@ class Looker {
                                [&](const std::string& folder) { return path.starts_with(folder); });
   }
   Result<void> add(const std::string& path, const struct stat& found, bool dirty);
-  Result<bool> look_by_git(const std::string& prefix, std::size_t depth);
+  Result<bool> scan_by_git(const std::string& prefix, std::size_t depth);
   Result<void> take_status(const std::string& prefix, const std::string& status, std::size_t depth);
   Result<void> take_name(std::string path, bool dirty, std::size_t depth);
-  Result<void> look_inside(const std::string& prefix, std::size_t depth);
+  Result<void> scan_inside(const std::string& prefix, std::size_t depth);
   Result<void> walk(const std::string& from);
   Result<void> walk_one(const std::string& path, std::vector<std::string>& open);
   void add_digests();
@@ -85,14 +86,14 @@ class Looker {
   std::string root_;
   std::set<std::string> left_out_;
   Fd top_;
-  std::string parent_ = "/";  // the folder that was last opened by folder_of: none yet
+  std::string parent_ = "/";  // the folder that folder_of opened last; "/": none yet
   Fd parent_fd_;
   Tree tree_;
 };
 
-// The folder that a file lies in, opened; -1: it is gone, or behind a symlink. Names come in order,
-// so that the last one is often the next one.
-int Looker::folder_of(std::string_view path) {
+// The opened folder of a file; -1: it is gone, or behind a symlink. Paths come in order, so the
+// last folder is often the next one, too.
+int TreeScan::folder_of(std::string_view path) {
   const std::string_view folder = path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
   if (folder != parent_) {
     parent_ = folder;
@@ -101,7 +102,7 @@ int Looker::folder_of(std::string_view path) {
   return parent_fd_.get();
 }
 
-Result<void> Looker::add(const std::string& path, const struct stat& found, bool dirty) {
+Result<void> TreeScan::add(const std::string& path, const struct stat& found, bool dirty) {
   FileState& state = tree_.files[path];
   dirty = dirty || state.dirty;
   state = file_state(found);
@@ -113,17 +114,15 @@ Result<void> Looker::add(const std::string& path, const struct stat& found, bool
   return {};
 }
 
-// --- by git ------------------------------------------------------------
-
-// False: it is no repository, or git cannot be asked.
-Result<bool> Looker::look_by_git(const std::string& prefix, std::size_t depth) {
+// False: not a repository, or git cannot be asked.
+Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth) {
   std::string folder = root_ + "/" + prefix;
   if (folder.size() > 1) folder.pop_back();
   const Result<bool> begins = realm::git_begins_at(folder);
   if (!begins || !*begins) return false;
   const Result<GitReader> git = GitReader::open(folder);
   if (!git) return false;
-  // -v: what the index was told to look away from is not taken on trust.
+  // -v: files marked "assume unchanged" are checked all the same.
   const Result<std::string> names = git->ask({"ls-files", "-z", "-c", "-v"});
   if (!names) {
     if (names.error().code != Code::kFailed) return fail(names.error());
@@ -143,7 +142,7 @@ Result<bool> Looker::look_by_git(const std::string& prefix, std::size_t depth) {
   return true;
 }
 
-// The path of a line `1 XY … path`: behind so many blanks.
+// The path of a line `1 XY … path`: after so many fields.
 std::string_view after_fields(std::string_view line, std::size_t fields) {
   for (; fields > 0 && !line.empty(); --fields) {
     line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
@@ -151,8 +150,8 @@ std::string_view after_fields(std::string_view line, std::size_t fields) {
   return line;
 }
 
-Result<void> Looker::take_status(const std::string& prefix, const std::string& status,
-                                 std::size_t depth) {
+Result<void> TreeScan::take_status(const std::string& prefix, const std::string& status,
+                                   std::size_t depth) {
   constexpr std::string_view kHead = "# branch.oid ";
   constexpr std::size_t kFieldsChanged = 8;
   constexpr std::size_t kFieldsUnmerged = 10;
@@ -177,8 +176,8 @@ Result<void> Looker::take_status(const std::string& prefix, const std::string& s
   return {};
 }
 
-// What is named and is a folder is a repository of its own.
-Result<void> Looker::take_name(std::string path, bool dirty, std::size_t depth) {
+// A listed folder is a nested repository.
+Result<void> TreeScan::take_name(std::string path, bool dirty, std::size_t depth) {
   if (is_left_out(path)) return {};
   if (path.ends_with('/')) path.pop_back();
   const int folder = folder_of(path);
@@ -186,26 +185,24 @@ Result<void> Looker::take_name(std::string path, bool dirty, std::size_t depth) 
   if (folder < 0 || ::fstatat(folder, name_of(path).c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
     return {};
   }
-  if (S_ISDIR(found.st_mode)) return look_inside(path + "/", depth);
+  if (S_ISDIR(found.st_mode)) return scan_inside(path + "/", depth);
   return add(path, found, dirty);
 }
 
-Result<void> Looker::look_inside(const std::string& prefix, std::size_t depth) {
+Result<void> TreeScan::scan_inside(const std::string& prefix, std::size_t depth) {
   if (is_left_out(prefix) || tree_.nested.contains(prefix)) return {};
   if (depth >= kNestingMax) {
-    return fail(Code::kLimitExceeded, "repositories inside one another, more than " +
-                                          std::to_string(kNestingMax) + " deep, at " +
+    return fail(Code::kLimitExceeded, "repositories are nested more than " +
+                                          std::to_string(kNestingMax) + " deep at " +
                                           quote(prefix));
   }
   tree_.nested[prefix] = {};
-  LK_ASSIGN(const bool by_git, look_by_git(prefix, depth + 1));
+  LK_ASSIGN(const bool by_git, scan_by_git(prefix, depth + 1));
   if (by_git) return {};
   return walk(prefix);
 }
 
-// --- by walking ------------------------------------------------------------
-
-Result<void> Looker::walk(const std::string& from) {
+Result<void> TreeScan::walk(const std::string& from) {
   std::vector<std::string> open = {from};
   while (!open.empty()) {
     const std::string path = std::move(open.back());
@@ -215,7 +212,7 @@ Result<void> Looker::walk(const std::string& from) {
   return {};
 }
 
-Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>& open) {
+Result<void> TreeScan::walk_one(const std::string& path, std::vector<std::string>& open) {
   const Fd found_folder = host::open_below(top_.get(), path);
   Fd opened;
   if (found_folder) {
@@ -226,7 +223,7 @@ Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>&
     if (is_gone(errno)) return {};
     return fail(errno_error(errno, quote(root_ + "/" + path), Code::kFailed));
   }
-  const int here = opened.release();  // it is the folder's now
+  const int here = opened.release();  // `folder` owns it now
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(folder.get());
@@ -245,8 +242,8 @@ Result<void> Looker::walk_one(const std::string& path, std::vector<std::string>&
   return {};
 }
 
-// What git has no opinion on, and what is too young to be told by its times.
-void Looker::add_digests() {
+// For files that git does not know, and files too young to be judged by their times.
+void TreeScan::add_digests() {
   std::uint64_t left = kDigestTotalBytesMax;
   for (auto& [path, state] : tree_.files) {
     if (!(tree_.by_git && state.dirty) && !is_young(tree_, state)) continue;
@@ -259,10 +256,10 @@ void Looker::add_digests() {
 
 }  // namespace
 
-Result<Tree> look_at_tree(const std::string& root, const std::vector<std::string>& leave_out) {
+Result<Tree> scan_tree(const std::string& root, const std::vector<std::string>& leave_out) {
   std::string folder = root;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return Looker(folder == "/" ? "" : folder, leave_out).look();
+  return TreeScan(folder == "/" ? "" : folder, leave_out).run();
 }
 
 }  // namespace lockkeeper::crew

@@ -11,7 +11,7 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
 }
 
-// Nothing but letters, digits and what paths and ids have: safe without quotes, wherever it stands.
+// Only letters, digits and the characters of paths and ids: safe without quotes everywhere.
 bool is_plain(const std::string& text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_harmless = [&](char c) {
@@ -47,7 +47,7 @@ bool is_empty(const Node& node) {
   return (node.is_list() && node.list.empty()) || (node.is_map() && node.entries.empty());
 }
 
-// Lines as they are, under a '|'; only where every one of them comes back as it was.
+// Can it be a block string after '|' that is read back unchanged?
 bool fits_literal(const std::string& text) {
   if (text.find('\n') == std::string::npos || text.front() == ' ' || text.front() == '\n') {
     return false;

@@ -1,4 +1,4 @@
-#include "crew/places.h"
+#include "crew/capacity.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 namespace lockkeeper::crew {
 namespace {
 
-TEST(Places, NoMoreThanThereAreDescriptors) {
+TEST(Capacity, NoMoreThanThereAreDescriptors) {
   EXPECT_EQ(most_at_once(2), 2U);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -23,15 +23,15 @@ TEST(Places, NoMoreThanThereAreDescriptors) {
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
-TEST(Probes, EverybodyHasATurn) {
+TEST(CheckBudget, EverybodyHasATurn) {
   for (const int agents : {1, 63, 64, 65, 128, 500}) {
-    Probes probes;
+    CheckBudget checks;
     std::set<int> had;
     for (int round = 0; round < 20; ++round) {
-      probes.begin();
+      checks.begin();
       int now = 0;
       for (int i = 0; i < agents; ++i) {
-        if (probes.next()) {
+        if (checks.next()) {
           had.insert(i);
           ++now;
         }

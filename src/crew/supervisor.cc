@@ -1,4 +1,4 @@
-#include "crew/keeper.h"
+#include "crew/supervisor.h"
 
 #include <unistd.h>
 
@@ -20,32 +20,32 @@
 namespace lockkeeper::crew {
 namespace {
 
-constexpr int kAnswerLookMs = 100;
+constexpr int kAnswerPollMs = 100;
 constexpr std::size_t kScopeBytesMax = 16 << 20;
 
-// Who has it, without ages that change while one looks.
+// Who holds the lock; without ages, which would change the text each time.
 std::string holder_of(const core::Conflict& conflict) {
   const core::Owner& owner = conflict.holder.owner;
   std::string text = conflict.held.resource.text() + " is held by " +
                      (owner.agent.empty() ? "somebody" : owner.agent);
   if (conflict.waiting) {
-    text = owner.agent + " is before it in the queue for " + conflict.held.resource.text();
+    text = owner.agent + " is ahead in the queue for " + conflict.held.resource.text();
   }
   return conflict.holder.terms.reason.empty() ? text
                                               : text + " (" + conflict.holder.terms.reason + ")";
 }
 
-// What an exit status alone does not say; empty: nothing.
+// What an exit status means beyond its number; empty: nothing.
 std::string status_text(int status) {
   const std::string name = status <= 128 ? "" : host::signal_name(status - 128);
   return name.empty() ? "" : "killed by " + name;
 }
 
-class Keeper {
+class Supervisor {
  public:
-  // Until the lease is there a signal only means: leave the queue.
-  Keeper(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel,
-         const host::SignalWatch& signals)
+  // Until the lease is granted, a signal only means: leave the queue.
+  Supervisor(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel,
+             const host::SignalWatch& signals)
       : locks_(locks),
         orders_(orders),
         folder_(folder),
@@ -65,7 +65,7 @@ class Keeper {
     if (!result->started) return not_started(*result);
     Channel::Message message{{"say", "ended"}};
     message["attempt"] = attempt_json(attempt_);
-    message["attempt"]["changes"] = Json::array();  // they are in the file, and may be many
+    message["attempt"]["changes"] = Json::array();  // the file has them; they may be many
     message["attempt"]["changes_unknown"] = unwritten_;
     channel_.send(message);
     return 0;
@@ -100,7 +100,7 @@ class Keeper {
 
   std::int64_t now() const { return locks_.site().runtime().clock->now().wall_ms; }
 
-  // The foreman is there and has not changed its mind.
+  // The foreman lives and has not changed its mind.
   bool still_wanted() {
     const auto message = channel_.receive(0);
     return signals_.signal() == 0 && !channel_.gone() && !message;
@@ -112,8 +112,8 @@ class Keeper {
       const bool paused = !orders_.feature.empty() &&
                           first.held.resource.text() == service::pause_key(orders_.feature);
       std::string on = holder_of(first);
-      if (on != told_) {
-        told_ = on;
+      if (on != reported_) {
+        reported_ = on;
         channel_.send({{"say", "waiting"},
                        {"on", on},
                        {"agent", first.holder.owner.agent},
@@ -125,19 +125,19 @@ class Keeper {
   }
 
   Result<bool> may_start(const Keep& keep) {
-    if (orders_.look_at_changes) {
-      auto tree = look_at_tree(locks_.site().realm().root, orders_.leave_out);
+    if (orders_.detect_changes) {
+      auto tree = scan_tree(locks_.site().realm().root, orders_.leave_out);
       if (tree) {
         before_ = std::move(*tree);
       } else {
         attempt_.changes_unknown = tree.error().message;
       }
     }
-    // The foreman may be a while, or stopped (Ctrl-Z) and not reading at all.
+    // The foreman may take a while, or be stopped (Ctrl-Z).
     for (bool said = false;;) {
       if (!keep()) return false;
       said = said || channel_.send({{"say", "ready"}});
-      const auto answer = channel_.receive(kAnswerLookMs);
+      const auto answer = channel_.receive(kAnswerPollMs);
       if (channel_.gone()) return false;
       if (!answer) continue;
       if (answer->value("say", "") != "go") return false;
@@ -149,16 +149,16 @@ class Keeper {
     return mark_started();
   }
 
-  // The scope is written when the agent starts: only then is it known who holds the rest.
+  // The foreman writes the scope at the last moment: only then is it known who holds the rest.
   Result<void> fill_in() {
     LK_ASSIGN(const auto scope, folder_.read("scope.txt", kScopeBytesMax));
     std::map<std::string, std::string> values;
     const std::string path = folder_.path_of("scope.txt");
     stage_.environment["LOCKKEEPER_SCOPE"] = cut_text(scope.value_or(""), path);
     stage_.environment["LOCKKEEPER_SCOPE_FILE"] = path;
-    for (const Blank& blank : blanks()) {
-      const auto value = stage_.environment.find(blank.variable);
-      if (value != stage_.environment.end()) values[blank.name] = value->second;
+    for (const Placeholder& placeholder : placeholders()) {
+      const auto value = stage_.environment.find(placeholder.variable);
+      if (value != stage_.environment.end()) values[placeholder.name] = value->second;
     }
     values["agent"] = orders_.agent;
     command_.argv = filled_command(orders_.argv, values);
@@ -208,19 +208,19 @@ class Keeper {
     using What = service::RunEvent::What;
     switch (event.what) {
       case What::kPaused:
-        return "waits: " + event.message;
+        return "is waiting: " + event.message;
       case What::kResumed:
-        return "goes on: " + event.message + " is open";
+        return "continues: " + event.message + " is open";
       case What::kLost:
         return "lost its lock: " + event.message;
       case What::kMessage:
-        return "was told by " + event.message;
+        return "has a message from " + event.message;
       default:
         return event.message;
     }
   }
 
-  // The command is gone, its lease is not.
+  // The command has ended; its lease is still held.
   void gone(const service::RunResult& result, const Keep& keep) {
     attempt_.processes_ended = host::end_children(orders_.grace_ms, {}, [&] { keep(); });
     log_->drain();
@@ -229,7 +229,7 @@ class Keeper {
     attempt_.log_bytes = log_->bytes();
     attempt_.log_cut = log_->cut();
     judge(result);
-    if (orders_.look_at_changes && attempt_.changes_unknown.empty()) find_changes();
+    if (orders_.detect_changes && attempt_.changes_unknown.empty()) find_changes();
     write_result();
   }
 
@@ -248,10 +248,10 @@ class Keeper {
     }
   }
 
-  // All of them; whose they are the foreman knows.
+  // All changes; the foreman decides whose they are.
   void find_changes() {
     const std::string& root = locks_.site().realm().root;
-    const auto after = look_at_tree(root, orders_.leave_out);
+    const auto after = scan_tree(root, orders_.leave_out);
     if (!after) {
       attempt_.changes_unknown = after.error().message;
       return;
@@ -303,21 +303,23 @@ class Keeper {
   service::Stage stage_;
   Attempt attempt_;
   Tree before_;
-  std::string told_, lost_why_, unwritten_;
+  std::string reported_;  // the last wait
+  std::string lost_why_;
+  std::string unwritten_;  // why result.json could not be written
 };
 
 }  // namespace
 
-int keep(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel) {
-  ::setsid();  // the terminal's signals are the foreman's business
+int supervise(service::Locks& locks, const Orders& orders, const Folder& folder, Channel channel) {
+  ::setsid();  // only the foreman receives the terminal's signals
   const host::SignalWatch signals;
   host::adopt_orphans();
   const auto alive = host::try_lock(folder, kAliveName);
   if (!alive || !*alive) {
-    channel.send({{"say", "refused"}, {"message", "this attempt has a keeper already"}});
+    channel.send({{"say", "refused"}, {"message", "this attempt already has a supervisor"}});
     return exit_status(Code::kHeld);
   }
-  return Keeper(locks, orders, folder, std::move(channel), signals).run();
+  return Supervisor(locks, orders, folder, std::move(channel), signals).run();
 }
 
 }  // namespace lockkeeper::crew

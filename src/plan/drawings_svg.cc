@@ -1,4 +1,4 @@
-// The graph of a plan as SVG: layered by rounds, so that arrows always go to the right.
+// The graph of a plan as SVG, layered by rounds, so that arrows always point to the right.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,8 +18,8 @@ constexpr double kColumnGap = 110;
 constexpr double kTitleSize = 18;
 constexpr double kNameSize = 13;
 constexpr double kSmallSize = 11;
-constexpr double kHead = 92;       // title, subtitle, legend, round names
-constexpr std::size_t kTold = 24;  // conflicts in words, below
+constexpr double kHead = 92;         // title, subtitle, legend, round names
+constexpr std::size_t kListed = 24;  // conflicts in the list below
 
 constexpr std::string_view kStyle = R"svg(<style>
 .lk-graph{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",
@@ -106,13 +106,13 @@ class Painter {
     paint_conflicts();
     paint_boxes();
     paint_dots();
-    paint_told();
+    paint_list();
     out_ += "</svg>\n";
     return std::move(out_);
   }
 
  private:
-  // Each job as near as can be to what it needs: the mean of their heights, column after column.
+  // Each job near the jobs it needs: at the mean of their heights, column by column.
   void order_columns() {
     std::size_t left = kJobsDrawn;
     std::vector<double> height(plan_.jobs.size(), 0);
@@ -167,9 +167,9 @@ class Painter {
     bottom_ = kHead + 24 + tallest;
     width_ = std::max(x - kColumnGap + kMargin + 12, 560.0);
     drawn_ = std::min({analysis_.conflicts.listed.size(), kLinesDrawn});
-    const std::size_t told = std::min(drawn_, kTold);
-    height_ = bottom_ + kMargin + (told == 0 ? 0 : 26 + 18 * static_cast<double>(told));
-    if (analysis_.conflicts.pairs > told) height_ += 18;
+    const std::size_t listed = std::min(drawn_, kListed);
+    height_ = bottom_ + kMargin + (listed == 0 ? 0 : 26 + 18 * static_cast<double>(listed));
+    if (analysis_.conflicts.pairs > listed) height_ += 18;
     if (plan_.jobs.size() > kJobsDrawn) height_ += 18;
   }
 
@@ -214,8 +214,7 @@ class Painter {
            number(x2 - bend) + " " + number(y2) + " " + number(x2) + " " + number(y2);
   }
 
-  // The middle of the gap between two boxes of a column that is nearest to `y`, a little beside it
-  // for each line that is there already.
+  // The middle of the gap in a column nearest to `y`, shifted a little for each line already there.
   double lane(std::size_t column, double y) {
     double best = boxes_[columns_[column].front()].y - kRowGap / 2;
     for (const std::size_t job : columns_[column]) {
@@ -227,7 +226,7 @@ class Painter {
     return best + (used % 2 == 0 ? aside : -aside);
   }
 
-  // From the right of one box to the left of another, between the boxes that stand in the way.
+  // From the right of one box to the left of another, around the boxes between them.
   std::vector<Point> route(const Box& from, const Box& to, double lower) {
     std::vector<Point> points = {{from.right(), from.middle() + lower}};
     for (std::size_t column = from.column + 1; column < to.column; ++column) {
@@ -266,7 +265,7 @@ class Painter {
     }
   }
 
-  // The two ends of a conflict, left one first; they never share a round.
+  // The two ends of a conflict, the left one first; they are never in one round.
   std::pair<const Box*, const Box*> ends(const Conflict& conflict) const {
     const Box* a = &boxes_[conflict.a];
     const Box* b = &boxes_[conflict.b];
@@ -280,7 +279,7 @@ class Painter {
       const Conflict& each = analysis_.conflicts.listed[i];
       const auto [from, to] = ends(each);
       if (!from->drawn || !to->drawn) continue;
-      // A little lower than the arrows, so that both are seen where both are.
+      // A little lower than the arrows, so that both can be seen.
       const std::vector<Point> points = route(*from, *to, 10);
       first_[i] = points[1];
       out_ += "<path class=\"" + std::string(each.cause == Cause::kLocks ? "locks" : "scopes") +
@@ -311,14 +310,14 @@ class Painter {
   // The conflict's number where its line leaves the left box, one below the other.
   void paint_dots() {
     std::vector<std::size_t> used(plan_.jobs.size(), 0);
-    for (std::size_t i = 0; i < drawn_ && i < kTold; ++i) {
+    for (std::size_t i = 0; i < drawn_ && i < kListed; ++i) {
       const Conflict& each = analysis_.conflicts.listed[i];
       const auto [from, to] = ends(each);
       if (!from->drawn || !to->drawn) continue;
       const std::size_t at = from == &boxes_[each.a] ? each.a : each.b;
       const double x = from->right() + 14 + 19 * static_cast<double>(used[at]++ % 4);
       const double along = std::min(1.0, (x - from->right()) / (first_[i].x - from->right()));
-      // Where a curve of that bend is at that x, near enough: smooth from one height to the other.
+      // Approximates the curve's height at that x.
       const double ease = along * along * (3 - 2 * along);
       const double begin = from->middle() + 10;
       const double y = begin + (first_[i].y - begin) * ease;
@@ -334,17 +333,17 @@ class Painter {
            each.shared.front().witness;
   }
 
-  void paint_told() {
+  void paint_list() {
     double y = bottom_ + kMargin + 14;
     const double room = width_ - 2 * kMargin;
-    const std::size_t told = std::min(drawn_, kTold);
-    for (std::size_t i = 0; i < told; ++i, y += 18) {
+    const std::size_t listed = std::min(drawn_, kListed);
+    for (std::size_t i = 0; i < listed; ++i, y += 18) {
       const std::string words = std::to_string(i + 1) + ". " + in_words(i);
       out_ += text("small", kMargin, y, draw::fit_text(words, kSmallSize, room));
     }
-    if (analysis_.conflicts.pairs > told) {
+    if (analysis_.conflicts.pairs > listed) {
       out_ += text("small", kMargin, y,
-                   "and " + std::to_string(analysis_.conflicts.pairs - told) + " more conflicts");
+                   "and " + std::to_string(analysis_.conflicts.pairs - listed) + " more conflicts");
       y += 18;
     }
     if (plan_.jobs.size() > kJobsDrawn) {
@@ -361,8 +360,8 @@ class Painter {
   std::vector<Box> boxes_;
   std::size_t drawn_ = 0;  // conflicts
   double width_ = 0, height_ = 0, bottom_ = 0;
-  std::map<std::pair<std::size_t, double>, std::size_t> lanes_;  // column and height: lines there
-  std::vector<Point> first_;  // beside the conflicts: where each line's first part ends
+  std::map<std::pair<std::size_t, double>, std::size_t> lanes_;  // lines by column and height
+  std::vector<Point> first_;  // of each conflict: where its line's first part ends
   std::string out_;
 };
 

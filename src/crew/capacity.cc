@@ -1,4 +1,4 @@
-#include "crew/places.h"
+#include "crew/capacity.h"
 
 #include <sys/resource.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPerRound = 64;
 constexpr std::size_t kEachHas = 2;       // the attempt's folder and the channel
-constexpr std::size_t kOthersHave = 256;  // the store, the journal, who waits for somebody outside
+constexpr std::size_t kOthersHave = 256;  // the store, the journal, waiting agents
 
 }  // namespace
 
@@ -24,14 +24,14 @@ std::size_t most_at_once(std::size_t jobs) {
   return jobs == 0 ? most : std::min(jobs, most);
 }
 
-void Probes::begin() {
-  const bool all_had_theirs = left_ > 0;
-  from_ = all_had_theirs ? 0 : from_ + kPerRound;
+void CheckBudget::begin() {
+  const bool all_checked = left_ > 0;
+  from_ = all_checked ? 0 : from_ + kPerRound;
   asked_ = 0;
   left_ = kPerRound;
 }
 
-bool Probes::next() {
+bool CheckBudget::next() {
   if (++asked_ <= from_ || left_ == 0) return false;
   --left_;
   return true;

@@ -1,4 +1,4 @@
-#include "plan/agent_words.h"
+#include "plan/agent_names.h"
 
 #include <algorithm>
 #include <vector>
@@ -31,7 +31,7 @@ std::vector<std::string> words_of(std::string_view name) {
 
 }  // namespace
 
-std::string telling_name(std::string_view agent, std::string_view other) {
+std::string distinct_name(std::string_view agent, std::string_view other) {
   const std::vector<std::string> all = words_of(agent);
   const std::vector<std::string> others = words_of(other);
   std::vector<std::string> own;
@@ -41,12 +41,12 @@ std::string telling_name(std::string_view agent, std::string_view other) {
   const auto has_letters = [](const std::string& word) {
     return std::ranges::any_of(word, [](char c) { return is_letter(c); });
   };
-  // "1" alone says nothing.
+  // "1" alone is no name.
   const std::string name = join(std::ranges::any_of(own, has_letters) ? own : all, "-");
   return name.empty() ? "agent" : name;
 }
 
-std::string with_word(const std::string& path, const std::string& word) {
+std::string with_infix(const std::string& path, const std::string& word) {
   const std::size_t slash = path.rfind('/');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   const std::size_t dot = std::min(path.find('.', name + 1), path.size());

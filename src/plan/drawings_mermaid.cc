@@ -8,7 +8,7 @@
 namespace lockkeeper::plan {
 namespace {
 
-// Inside quotes Mermaid still reads markup, entities and directives: only what is harmless stays.
+// Even inside quotes Mermaid reads markup, entities and directives: other characters are escaped.
 std::string label(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   const std::string line = draw::picture_line(text);
@@ -70,20 +70,19 @@ draw::TimelinePicture timeline_picture(const Plan& plan, const Analysis& analysi
   picture.title = title;
   const auto length = [](std::int64_t minutes) { return format_duration(minutes * kMinuteMs); };
   picture.subtitle = length(analysis.cost.minutes) + " instead of " +
-                     length(analysis.sequential_minutes) + " one after the other, at most " +
+                     length(analysis.sequential_minutes) + " one after another, at most " +
                      std::to_string(analysis.most_busy) + " at once";
   for (const Slot& slot : analysis.slots) {
     const Job& job = plan.jobs[slot.package];
     const bool critical =
         std::ranges::find(analysis.critical, slot.package) != analysis.critical.end();
-    std::string needs;
-    for (const std::size_t need : job.needs)
-      needs += (needs.empty() ? "" : ", ") + plan.jobs[need].id;
+    std::vector<std::string> needs;
+    for (const std::size_t need : job.needs) needs.push_back(plan.jobs[need].id);
     picture.bars.push_back({picture.rows.size(), slot.begin * kMinuteMs, slot.end * kMinuteMs,
                             critical ? draw::Bar::Kind::kCritical : draw::Bar::Kind::kWork,
                             length(job.minutes),
                             job.id + ": " + length(slot.begin) + " to " + length(slot.end) +
-                                (needs.empty() ? "" : ", after " + needs)});
+                                (needs.empty() ? "" : ", after " + join(needs, ", "))});
     picture.rows.push_back(job.id);
   }
   return picture;
