@@ -51,6 +51,7 @@ std::string wrapped(std::string_view help) {
 
 void Arguments::declare(Declared declared, Target target) {
   declared.common = common_;
+  declared.hidden = hidden_;
   declared_.push_back(std::move(declared));
   targets_.push_back(target);
   given_.push_back(false);
@@ -182,7 +183,8 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
 Result<void> Arguments::take_word(const std::string& word, std::size_t& slot) {
   while (slot < declared_.size() && !declared_[slot].is_word()) ++slot;
   if (slot == declared_.size()) {
-    return fail(Code::kUsage, "unexpected argument " + quote(word), std::string(kHelpHint));
+    return fail(Code::kUsage, "unexpected argument " + quote(word),
+                find("--file") ? "name files with --file" : std::string(kHelpHint));
   }
   store(slot, word);
   if (!declared_[slot].many) ++slot;
@@ -234,11 +236,11 @@ std::string Arguments::usage(std::string_view verb) const {
 std::string Arguments::help() const {
   std::string text;
   for (const bool common : {false, true}) {
-    const auto of_this = [common](const Declared& d) { return d.common == common; };
+    const auto of_this = [common](const Declared& d) { return d.common == common && !d.hidden; };
     if (std::ranges::none_of(declared_, of_this)) continue;
     text += common ? "\nOf every verb:\n" : "\nOptions:\n";
     for (const Declared& declared : declared_) {
-      if (declared.common != common) continue;
+      if (!of_this(declared)) continue;
       std::string left = "  " + left_column(declared);
       if (columns_of(left) + 2 > kHelpColumn) {
         left += "\n" + std::string(kHelpColumn, ' ');

@@ -29,6 +29,7 @@ class Arguments {
     bool value_optional = false;
     bool common = false;  // one that every verb has
     bool many = false;    // all further words
+    bool hidden = false;  // parsed, but not shown anywhere
     Complete complete = Complete::kNothing;
     std::vector<std::string> words{};  // what the value may be, if that is a short list
 
@@ -63,7 +64,12 @@ class Arguments {
   void offer(Complete complete) { declared_.back().complete = complete; }
   void offer(std::vector<std::string> choices);
   // What is declared from now on belongs to every verb.
-  void begin_common() { common_ = true; }
+  void begin_common() {
+    common_ = true;
+    hidden_ = false;
+  }
+  // What is declared from now on is parsed, but not shown. A flag declared before keeps its place.
+  void begin_hidden() { hidden_ = true; }
 
   // usage names the word that was not understood, with the nearest known one.
   Result<void> parse(const std::vector<std::string>& words);
@@ -91,6 +97,7 @@ class Arguments {
   std::vector<Target> targets_;  // beside declared_
   std::vector<bool> given_;      // beside declared_
   bool common_ = false;
+  bool hidden_ = false;
 };
 
 }  // namespace lockkeeper::cli

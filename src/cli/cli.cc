@@ -106,30 +106,31 @@ int unknown_verb(std::string_view name, bool json, const CliEnvironment& environ
       .failed(not_known("unknown verb", name, environment.verbs, "lockkeeper"));
 }
 
-// A verb that has subcommands, without one of them: `name`, which may be empty, is none.
-int without_subcommand(const VerbShape& verb, std::span<const Verb> subcommands,
-                       const std::string& name, std::span<const std::string> words,
-                       const CliEnvironment& environment) {
-  const std::string above = "lockkeeper " + verb.name;
+// A verb that has subcommands, without one of them: `name` is empty or unknown.
+int without_subcommand(const Verb& verb, const VerbShape& shape, const std::string& name,
+                       std::span<const std::string> words, const CliEnvironment& environment) {
+  const std::string above = "lockkeeper " + shape.name;
   if (has(words, "--help") || has(words, "-h")) {
-    const std::string text = "Examples:\n" + verb.examples + "\n" + verb.summary +
+    const std::string text = "Examples:\n" + shape.examples + "\n" + shape.summary +
                              ".\n\nUsage: " + above + " SUBCOMMAND [OPTIONS]\n\nSubcommands:\n" +
-                             list(subcommands) + "\n" + above +
+                             list(verb.subcommands()) + "\n" + above +
                              " SUBCOMMAND --help shows examples and options.\n";
     std::fputs(text.c_str(), environment.out);
     return 0;
   }
   Output out = plain_output(environment, has(words, "--json"));
   if (!name.empty()) {
-    return out.failed(not_known(verb.name + " has no subcommand", name, subcommands, above));
+    Error error = not_known(shape.name + " has no subcommand", name, verb.subcommands(), above);
+    if (!verb.hint.empty()) error.hint = verb.hint;
+    return out.failed(error);
   }
   std::string names;
-  for (const VerbShape& each : verb.subcommands) {
-    if (!names.empty()) names += &each == &verb.subcommands.back() ? " or " : ", ";
+  for (const VerbShape& each : shape.subcommands) {
+    if (!names.empty()) names += &each == &shape.subcommands.back() ? " or " : ", ";
     names += each.name;
   }
   return out.failed(
-      {Code::kUsage, verb.name + " needs a subcommand: " + names, "see: " + above + " --help"});
+      {Code::kUsage, shape.name + " needs a subcommand: " + names, "see: " + above + " --help"});
 }
 
 int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {
@@ -138,12 +139,11 @@ int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironm
     return verb.run(context);
   }
   const VerbShape shape = verb_shape(environment, verb);
-  const std::span<const Verb> subcommands = verb.subcommands();
   const std::size_t at = first_word(words, shape.value_flags());
   const std::string name = at == words.size() ? "" : words[at];
-  const Verb* const subcommand = find_verb(subcommands, name);
+  const Verb* const subcommand = find_verb(verb.subcommands(), name);
   if (subcommand == nullptr) {
-    return without_subcommand(shape, subcommands, name, before_dashes(words), environment);
+    return without_subcommand(verb, shape, name, before_dashes(words), environment);
   }
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   VerbContext context(environment, *subcommand, &verb, std::move(words));

@@ -23,7 +23,8 @@ VerbShape described(const CliEnvironment& environment, const Verb& verb, const V
   VerbShape shape{std::string(verb.name), std::string(verb.summary), std::string(verb.examples)};
   VerbContext context(environment, verb, above, VerbContext::Describe{});
   verb.run(context);  // stops at parse()
-  shape.arguments = context.arguments().declared();
+  std::ranges::remove_copy_if(context.arguments().declared(), std::back_inserter(shape.arguments),
+                              &Declared::hidden);
   return shape;
 }
 

@@ -303,6 +303,13 @@ template <void declare(Arguments&, CoordOptions&), Reply tool(Call&)>
 int coordmcp_tool(VerbContext& context) {
   CoordOptions options;
   declare(context.arguments(), options);
+  // Flags of the other tools are answered as CoordMCP answers an argument that a tool does not
+  // take.
+  context.arguments().begin_hidden();
+  declare_lock(context.arguments(), options);
+  declare_send(context.arguments(), options);
+  declare_messages(context.arguments(), options);
+  declare_mark(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
   int signal_status = 0;
   const Reply reply = coordmcp::told(run_tool(context, options, tool, signal_status));

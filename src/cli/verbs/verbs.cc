@@ -100,7 +100,8 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
-    {"config", "The settings in force, and where each comes from", config_subcommands},
+    {"config", "The settings in force, and where each comes from", config_subcommands,
+     "change settings in lockkeeper.toml; show them with: lockkeeper config show"},
     {"doctor", "Explain and mend a damaged store",
      "  lockkeeper doctor\n"
      "  lockkeeper doctor --repair\n",

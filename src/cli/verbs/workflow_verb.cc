@@ -36,6 +36,12 @@ void declare_agent(Arguments& arguments, std::string& agent) {
   arguments.offer(Arguments::Complete::kAgents);
 }
 
+// status and clean act on every lock of the folder, so a --agent changes nothing there.
+void declare_unused_agent(Arguments& arguments, std::optional<std::string>& agent) {
+  arguments.begin_hidden();
+  arguments.value("--agent", agent, "NAME", "");
+}
+
 void declare(Arguments& arguments, LockOptions& options) {
   declare_output(arguments, options.output);
   arguments.value("--agent", options.agent, "NAME", "whose lock: DIR/locks/NAME.lock");
@@ -287,7 +293,9 @@ int workflow_unlock(VerbContext& context) {
 
 int workflow_status(VerbContext& context) {
   std::string output;
+  std::optional<std::string> agent;
   declare_output(context.arguments(), output);
+  declare_unused_agent(context.arguments(), agent);
   if (const auto parsed = context.parse()) return *parsed;
   Output& out = context.out();
   const auto session = start(context, output, false);
@@ -312,7 +320,9 @@ int workflow_status(VerbContext& context) {
 
 int workflow_clean(VerbContext& context) {
   std::string output;
+  std::optional<std::string> agent;
   declare_output(context.arguments(), output);
+  declare_unused_agent(context.arguments(), agent);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   const auto session = start(context, output, false);
