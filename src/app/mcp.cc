@@ -23,12 +23,12 @@ constexpr std::size_t kThreadsMax = 4;
 constexpr auto kLongestEnd = std::chrono::seconds(3);
 
 // Who calls where a call does not say it.
-Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOptions& options,
-                              const realm::Identity& who) {
+Result<mcp::locks::Caller> caller_of(const cli::VerbContext& context,
+                                     const cli::McpOptions& options, const realm::Identity& who) {
   // What is known apart from this run; without it a session is made.
   LK_ASSIGN(const realm::Identity lasting, context.identity(false));
   const realm::Environment& env = context.runtime().env;
-  mcp::Caller caller;
+  mcp::locks::Caller caller;
   caller.who = who;
   caller.agent_given = context.common().agent || realm::variable(env, "LOCKKEEPER_AGENT");
   caller.agent_known = caller.agent_given || !lasting.session_derived;
@@ -51,7 +51,7 @@ void end_soon() {
 
 int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (const auto wrong = check_http(options); !wrong) return context.out().failed(wrong.error());
-  if (const auto known = mcp::check_dialects(options.dialects); !known) {
+  if (const auto known = mcp::locks::check_dialects(options.dialects); !known) {
     return context.out().failed(known.error());
   }
   ::signal(SIGPIPE, SIG_IGN);
@@ -62,10 +62,10 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (!under) return context.out().failed(under.error());
   auto caller = caller_of(context, options, (*open)->identity);
   if (!caller) return context.out().failed(caller.error());
-  mcp::LockServer server((*open)->table, {std::move(*caller), std::move(*under), options.dialects,
-                                          LOCKKEEPER_VERSION});
+  mcp::locks::LockServer server((*open)->table, {std::move(*caller), std::move(*under),
+                                                 options.dialects, LOCKKEEPER_VERSION});
   mcp::Audience audience;
-  mcp::LockWatch watch(
+  mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
       [&](const std::string& uri) { audience.resource_changed(uri); });
   mcp::Catalogue catalogue = server.catalogue();

@@ -1,7 +1,6 @@
-// What a server offers, listed as each revision of the protocol has it.
-#include <charconv>
+#include "mcp/lists.h"
 
-#include "mcp/session.h"
+#include <charconv>
 
 namespace lockkeeper::mcp {
 namespace {

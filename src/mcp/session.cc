@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "mcp/batch.h"
+#include "mcp/lists.h"
+#include "mcp/result.h"
 #include "mcp/work.h"
 
 namespace lockkeeper::mcp {

@@ -103,13 +103,4 @@ class Session : public std::enable_shared_from_this<Session> {
   std::condition_variable answered_;
 };
 
-// {"tools":{},…}, as the client's revision has it.
-Json capabilities_of(const Catalogue& catalogue, const Client& client);
-
-// The lists, as each revision has them. A bad cursor is an error.
-Answer list_tools(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_resources(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_templates(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_prompts(const Catalogue& catalogue, const Client& client, const Json& params);
-
 }  // namespace lockkeeper::mcp

@@ -33,7 +33,7 @@ class World {
       return std::make_unique<kv::MemoryStore>();
     };
     table_.emplace(runtime_, realm(), realm::Settings{});
-    mcp::LockServerOptions options;
+    mcp::locks::LockServerOptions options;
     options.caller.who = {"main", "s", false, "fuzz"};
     options.caller.agent_known = options.caller.session_known = true;
     options.dialects = {"coordinator", "coordmcp"};
@@ -48,7 +48,7 @@ class World {
   SystemRandom random_;
   layout::Runtime runtime_;
   std::optional<layout::LockTable> table_;
-  std::optional<mcp::LockServer> server_;
+  std::optional<mcp::locks::LockServer> server_;
   mcp::Catalogue catalogue_;
 };
 

@@ -3,7 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 #include "host/signals.h"
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {

@@ -312,7 +312,7 @@ int coordmcp_tool(VerbContext& context) {
   declare_mark(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
   int signal_status = 0;
-  const Reply reply = coordmcp::told(run_tool(context, options, tool, signal_status));
+  const Reply reply = coordmcp::reply_of(run_tool(context, options, tool, signal_status));
   const std::string line = service::dump(reply.json) + "\n";
   std::fputs(line.c_str(), context.environment().out);
   if (signal_status != 0) return signal_status;

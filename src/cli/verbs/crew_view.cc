@@ -149,7 +149,7 @@ bool CrewView::is_drawn() const {
   return out_.options().out_is_terminal && !out_.json() && !out_.quiet() && out_.options().draws;
 }
 
-void CrewView::told(const CrewEvent& event) {
+void CrewView::show(const CrewEvent& event) {
   if (out_.json()) {
     service::Json json{{"event", event_name(event.what)},
                        {"at", format_time(clock_.now().wall_ms)}};
@@ -220,7 +220,7 @@ Line CrewView::agent_line(const AgentRecord& agent, std::size_t name_width) cons
   return line;
 }
 
-void CrewView::look() {
+void CrewView::redraw() {
   if (!is_drawn() || foreman_ == nullptr) return;
   const std::int64_t now = clock_.now().wall_ms;
   if (now - drawn_ms_ < kRedrawMs) return;

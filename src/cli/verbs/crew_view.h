@@ -20,8 +20,8 @@ class CrewView {
   CrewView& operator=(const CrewView&) = delete;
 
   void watch(const crew::Foreman& foreman) { foreman_ = &foreman; }
-  void told(const crew::CrewEvent& event);
-  void look();
+  void show(const crew::CrewEvent& event);
+  void redraw();
   // Takes the picture away; what was printed above it stays.
   void clear();
 

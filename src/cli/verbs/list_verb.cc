@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/list_view.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 #include "realm/registry.h"
 

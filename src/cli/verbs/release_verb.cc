@@ -1,7 +1,7 @@
 // `release` and `renew`: what an owner does with the leases it has.
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {

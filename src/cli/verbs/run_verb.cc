@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "host/signals.h"
 #include "service/pause.h"
 #include "service/run.h"
@@ -116,7 +116,7 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
 }
 
 // What was written to the caller before; what comes while the command runs is for its own calls.
-void tell_mail(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+void tell_earlier_messages(VerbContext& context, OpenLocks& open, const StatusReport& report) {
   service::Json messages;
   tell_messages(context, open, messages);
   if (!messages.empty()) report.write(messages);
@@ -215,7 +215,7 @@ int run_verb(VerbContext& context) {
   const auto watch = [&](const RunEvent& event) {
     tell_run(out, event);
     report.event(event);
-    if (event.what == RunEvent::What::kGranted) tell_mail(context, **open, report);
+    if (event.what == RunEvent::What::kGranted) tell_earlier_messages(context, **open, report);
   };
   const auto result = service::run((*open)->locks, command, watch);
   progress.reset();

@@ -94,39 +94,39 @@ void show_summary(Output& out, const FileReport& report) {
   out.line(line);
 }
 
-// Every file is looked at, whatever is wrong with another.
-struct Looked {
+// Every file is checked at, whatever is wrong with another.
+struct Checked {
   std::vector<FileReport> reports;
   std::optional<Error> unreadable;  // the first that could not be read
   bool valid = true;
 };
 
-Looked look_at(Output& out, const std::vector<std::string>& files,
-               const plan::ValidateOptions& options) {
-  Looked looked;
+Checked check_files(Output& out, const std::vector<std::string>& files,
+                    const plan::ValidateOptions& options) {
+  Checked checked;
   for (const std::string& file : files) {
     const auto text = read_plan_text(file);
     if (text) {
-      looked.reports.push_back({file, plan::validate(*text, options)});
-      looked.valid &= looked.reports.back().result.count(Severity::kError) == 0;
+      checked.reports.push_back({file, plan::validate(*text, options)});
+      checked.valid &= checked.reports.back().result.count(Severity::kError) == 0;
       continue;
     }
-    if (looked.unreadable) {
+    if (checked.unreadable) {
       out.warning(text.error().message);
     } else {
-      looked.unreadable = text.error();
+      checked.unreadable = text.error();
     }
-    looked.valid = false;
+    checked.valid = false;
   }
-  return looked;
+  return checked;
 }
 
 // For programs, beside the findings: people have the summary.
-Error found(const Looked& looked) {
+Error found(const Checked& checked) {
   std::size_t errors = 0;
-  for (const FileReport& report : looked.reports) errors += report.result.count(Severity::kError);
+  for (const FileReport& report : checked.reports) errors += report.result.count(Severity::kError);
   return {Code::kInvalidInput,
-          counted(errors, "error") + " in " + counted(looked.reports.size(), "file"),
+          counted(errors, "error") + " in " + counted(checked.reports.size(), "file"),
           "correct what the findings name"};
 }
 
@@ -145,23 +145,23 @@ int validate_verb(VerbContext& context) {
   Output& out = context.out();
   const auto options = options_for(context, strict);
   if (!options) return out.failed(options.error());
-  const Looked looked = look_at(out, files, *options);
-  const int status = looked.valid ? 0 : exit_status(Code::kInvalidInput);
+  const Checked checked = check_files(out, files, *options);
+  const int status = checked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {
-    out.data(plan::sarif_json(looked.reports, LOCKKEEPER_VERSION));
-    if (!looked.unreadable) return status;
-    out.warning(looked.unreadable->message);
-    return exit_status(looked.unreadable->code);
+    out.data(plan::sarif_json(checked.reports, LOCKKEEPER_VERSION));
+    if (!checked.unreadable) return status;
+    out.warning(checked.unreadable->message);
+    return exit_status(checked.unreadable->code);
   }
-  service::Json json = {{"valid", looked.valid}, {"files", service::Json::array()}};
-  for (const FileReport& report : looked.reports) {
+  service::Json json = {{"valid", checked.valid}, {"files", service::Json::array()}};
+  for (const FileReport& report : checked.reports) {
     json["files"].push_back(plan::report_json(report));
     if (out.json()) continue;
     show_findings(out, report);
     show_summary(out, report);
   }
-  if (looked.unreadable) return out.failed(*looked.unreadable, std::move(json));
-  if (!looked.valid) json["error"] = service::error_json(found(looked));
+  if (checked.unreadable) return out.failed(*checked.unreadable, std::move(json));
+  if (!checked.valid) json["error"] = service::error_json(found(checked));
   out.object(json);
   return status;
 }

@@ -319,7 +319,7 @@ int workflow_run(VerbContext& context) {
   CrewView view(out, *context.runtime().clock, title);
   crew::Foreman foreman(
       prepared->open->locks, prepared->plan, *run, prepared->foreman,
-      {[&](const crew::CrewEvent& event) { view.told(event); }, [&] { view.look(); }});
+      {[&](const crew::CrewEvent& event) { view.show(event); }, [&] { view.redraw(); }});
   view.watch(foreman);
   const auto done = foreman.run();
   view.clear();

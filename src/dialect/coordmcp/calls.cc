@@ -1,4 +1,4 @@
-// The files' half of the tools; messages are in message_calls.cc.
+// The files' half of the tools; messages are in calls_messages.cc.
 #include "dialect/coordmcp/calls.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ Json local_or_null(std::int64_t wall_ms) {
 
 // When its holder thinks it will be done; for who did not say, its end.
 Json expected_unlock(const core::Lease& lease) {
-  if (const std::optional<Told> told = told_in(lease.terms.task)) {
-    return local_or_null(lease.acquired_wall_ms + told->minutes * kMinuteMs);
+  if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
+    return local_or_null(lease.acquired_wall_ms + note->minutes * kMinuteMs);
   }
   return local_or_null(lease.expires_wall_ms);
 }
@@ -100,7 +100,7 @@ Reply from_error(const Error& error) {
   return reply;
 }
 
-Reply told(Result<Reply> reply) {
+Reply reply_of(Result<Reply> reply) {
   return reply ? std::move(*reply) : from_error(reply.error());
 }
 
@@ -201,21 +201,21 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
   return store;
 }
 
-service::Wanted Calls::wanted(const Store& store, const std::vector<Asked>& asked) const {
+service::Wanted Calls::wanted(const Store& store, const std::vector<RequestedFile>& asked) const {
   service::Wanted wanted;
-  for (const Asked& one : asked) wanted.texts.push_back(one.text);
+  for (const RequestedFile& one : asked) wanted.texts.push_back(one.text);
   wanted.base = {realm::Base::kCwd, store.coord().workspace(), false};
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
   return wanted;
 }
 
-Result<std::vector<Calls::Asked>> Calls::resolve(const Store& store,
-                                                 const std::vector<std::string>& files) {
+Result<std::vector<Calls::RequestedFile>> Calls::resolve(const Store& store,
+                                                         const std::vector<std::string>& files) {
   realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()),
                            {realm::Base::kCwd, store.coord().workspace(), false},
                            table_.runtime().env, {true});
-  std::vector<Asked> asked;
+  std::vector<RequestedFile> asked;
   for (const std::string& file : files) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
     asked.push_back({file, std::move(parsed.resource)});
@@ -242,20 +242,20 @@ Result<std::vector<core::Lease>> Calls::own_leases(const core::Owner& owner) {
   return own;
 }
 
-Reply Calls::refused(const std::vector<Asked>& asked,
+Reply Calls::refused(const std::vector<RequestedFile>& asked,
                      const std::vector<core::Conflict>& conflicts) const {
   Reply reply = failure(Code::kHeld, "FileLockConflict", "Files locked by other agents");
   reply.json["conflicts"] = Json::array();
   reply.json["free_files"] = Json::array();
-  for (const Asked& one : asked) {
-    std::vector<core::LeaseId> told;
+  for (const RequestedFile& one : asked) {
+    std::vector<core::LeaseId> holders;
     for (const core::Conflict& conflict : conflicts) {
       if (!(conflict.requested.resource == one.resource)) continue;
-      if (std::ranges::find(told, conflict.holder.id) != told.end()) continue;
-      told.push_back(conflict.holder.id);
+      if (std::ranges::find(holders, conflict.holder.id) != holders.end()) continue;
+      holders.push_back(conflict.holder.id);
       reply.json["conflicts"].push_back(conflict_json(one.text, conflict));
     }
-    if (told.empty()) reply.json["free_files"].push_back(one.text);
+    if (holders.empty()) reply.json["free_files"].push_back(one.text);
   }
   return reply;
 }
@@ -271,23 +271,23 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
                 "give the minutes that the work will take");
   }
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(std::vector<RequestedFile> asked, resolve(store, call.files));
   const core::Owner who = owner(call.agent_id);
   LK_ASSIGN(std::vector<core::Lease> own, own_leases(who));
   LK_ASSIGN(service::Locks locks, this->locks(who));
   core::Lease drafted;
-  for (const Asked& one : asked) drafted.claims.push_back({one.resource, {}, 0});
+  for (const RequestedFile& one : asked) drafted.claims.push_back({one.resource, {}, 0});
   own.push_back(drafted);
   if (count_files(own) > config_.max_locks) return too_many(config_, count_files(own));
   own.pop_back();
 
   service::AcquireCommand command;
   service::RenewCommand renew;
-  std::vector<Asked> wanted = asked;
+  std::vector<RequestedFile> wanted = asked;
   for (const core::Lease& lease : own) {
     const auto is_asked = [&](const core::Claim& claim) {
-      return std::ranges::any_of(asked,
-                                 [&](const Asked& one) { return one.resource == claim.resource; });
+      return std::ranges::any_of(
+          asked, [&](const RequestedFile& one) { return one.resource == claim.resource; });
     };
     const bool any = std::ranges::any_of(lease.claims, is_asked);
     if (!any || lease.attachment.attached()) continue;
@@ -296,7 +296,7 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
       continue;
     }
     renew.lease_ids.push_back(lease.id.text());
-    std::erase_if(wanted, [&](const Asked& one) { return holds(lease, one.resource); });
+    std::erase_if(wanted, [&](const RequestedFile& one) { return holds(lease, one.resource); });
   }
   Reply reply{{{"success", true}, {"locked_files", call.files}}, std::nullopt};
   reply.json["message"] = "Locked " + std::to_string(call.files.size()) + " file(s)";
@@ -330,7 +330,8 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
   return reply;
 }
 
-Reply Calls::not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result) {
+Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
+                         const service::AcquireResult& result) {
   Reply reply = refused(asked, result.conflicts);
   if (result.outcome == core::Outcome::kTimeout) {
     reply.json["waited_ms"] = result.waited_ms;
@@ -356,7 +357,7 @@ Reply Calls::not_granted(const std::vector<Asked>& asked, const service::Acquire
 Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   Reply reply{{{"success", true},
                {"unlocked_files", Json::array()},
                {"not_found", Json::array()},
@@ -372,7 +373,7 @@ Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
       return std::ranges::find(keys, key) != keys.end() ||
              std::ranges::find(keys, key + "/") != keys.end();
     };
-    for (const Asked& one : asked) {
+    for (const RequestedFile& one : asked) {
       const std::string& key = one.resource.text();
       if (among(released.released, key)) {
         reply.json["unlocked_files"].push_back(one.text);
@@ -466,7 +467,7 @@ Result<Reply> Calls::do_clean(const std::string& project_id) {
 Result<Reply> Calls::do_free(const FreeFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   std::vector<core::Conflict> conflicts;
   if (!asked.empty()) {
     service::CheckCommand command;
@@ -483,23 +484,23 @@ Result<Reply> Calls::do_free(const FreeFiles& call) {
 }
 
 Reply Calls::lock_files(const LockFiles& call) {
-  return told(do_lock(call));
+  return reply_of(do_lock(call));
 }
 
 Reply Calls::unlock_files(const UnlockFiles& call) {
-  return told(do_unlock(call));
+  return reply_of(do_unlock(call));
 }
 
 Reply Calls::get_locked_files(const std::string& project_id) {
-  return told(do_list(project_id));
+  return reply_of(do_list(project_id));
 }
 
 Reply Calls::cleanup_stale_locks(const std::string& project_id) {
-  return told(do_clean(project_id));
+  return reply_of(do_clean(project_id));
 }
 
 Reply Calls::get_free_files(const FreeFiles& call) {
-  return told(do_free(call));
+  return reply_of(do_free(call));
 }
 
 }  // namespace lockkeeper::dialect::coordmcp

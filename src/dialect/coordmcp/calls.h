@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::coordmcp {
@@ -84,7 +84,7 @@ class Calls {
 
  private:
   // A file as it was asked for, and what it is.
-  struct Asked {
+  struct RequestedFile {
     std::string text;
     key::Resource resource;
   };
@@ -96,13 +96,14 @@ class Calls {
   Result<layout::LayoutEntry> entry_for(const std::string& project_id) const;
   layout::LayoutContext context() const;
   Result<Store> open(const std::string& project_id);
-  Result<std::vector<Asked>> resolve(const Store& store, const std::vector<std::string>& files);
-  service::Wanted wanted(const Store& store, const std::vector<Asked>& asked) const;
+  Result<std::vector<RequestedFile>> resolve(const Store& store,
+                                             const std::vector<std::string>& files);
+  service::Wanted wanted(const Store& store, const std::vector<RequestedFile>& asked) const;
   Result<service::Locks> locks(const core::Owner& owner) const;
   Result<std::vector<core::Lease>> own_leases(const core::Owner& owner);
-  Reply refused(const std::vector<Asked>& asked,
+  Reply refused(const std::vector<RequestedFile>& asked,
                 const std::vector<core::Conflict>& conflicts) const;
-  Reply not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result);
+  Reply not_granted(const std::vector<RequestedFile>& asked, const service::AcquireResult& result);
   Result<Reply> do_lock(const LockFiles& call);
   Result<Reply> do_unlock(const UnlockFiles& call);
   Result<Reply> do_list(const std::string& project_id);
@@ -122,6 +123,6 @@ class Calls {
 // {"success":false,"error":…,"error_type":…}.
 Reply failure(Code code, const std::string& type, const std::string& text);
 Reply from_error(const Error& error);
-Reply told(Result<Reply> reply);
+Reply reply_of(Result<Reply> reply);
 
 }  // namespace lockkeeper::dialect::coordmcp

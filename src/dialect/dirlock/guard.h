@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
+#include "dialect/dirlock/guard_lines.h"
 #include "dialect/dirlock/staleness.h"
-#include "dialect/dirlock/words.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::dirlock {

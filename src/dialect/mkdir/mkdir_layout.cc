@@ -1,4 +1,4 @@
-// Looking: which locks stand on disk, and what they stand for. Writing is in mkdir_write.cc.
+// Looking: which locks stand on disk, and what they stand for. Writing is in mkdir_layout_write.cc.
 #include "dialect/mkdir/mkdir_layout.h"
 
 #include <sys/stat.h>

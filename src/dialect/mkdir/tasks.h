@@ -82,19 +82,19 @@ class Tasks {
   const MkdirLayout& layout() const { return layout_; }
 
  private:
-  struct Wish {
+  struct LockRequest {
     key::Resource resource;
     std::string typed;
     std::string artefact;
   };
-  Result<Wish> wish_for_task(const std::string& task) const;
-  Result<std::vector<Wish>> wishes(const TaskRequest& request);
-  Result<void> refuse_collision(const std::vector<Wish>& earlier, const Wish& wish);
+  Result<LockRequest> request_for_task(const std::string& task) const;
+  Result<std::vector<LockRequest>> requests(const TaskRequest& request);
+  Result<void> refuse_collision(const std::vector<LockRequest>& earlier, const LockRequest& one);
   Result<std::vector<core::Conflict>> held_by_myself(const TaskRequest& request,
-                                                     std::vector<Wish>& wishes,
+                                                     std::vector<LockRequest>& requests,
                                                      std::vector<core::Lease>& mine);
-  service::Member member(const Wish& wish, const TaskRequest& request) const;
-  Result<void> ask(const TaskRequest& request, std::vector<Wish> wishes, TaskReply& reply);
+  service::Member member(const LockRequest& one, const TaskRequest& request) const;
+  Result<void> ask(const TaskRequest& request, std::vector<LockRequest> requests, TaskReply& reply);
   Result<void> register_layout();
   bool is_swept(const core::Lease& lease, const SweepRequest& request) const;
   Result<void> break_them(const std::vector<core::LeaseId>& ids, const SweepRequest& request,

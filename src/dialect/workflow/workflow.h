@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 #include "plan/resolutions.h"
 #include "service/locks.h"
 

@@ -6,7 +6,7 @@
 
 #include "mcp/json_rpc.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // "" if it is not there.
 inline std::string text_argument(const Json& arguments, const char* name) {
@@ -29,4 +29,4 @@ inline std::int64_t number_argument(const Json& arguments, const char* name,
   return found->get<std::int64_t>();
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

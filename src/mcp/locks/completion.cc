@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "mcp/locks/resources.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 using Names = std::set<std::string>;
@@ -107,4 +107,4 @@ std::vector<std::string> complete_lock_argument(service::Locks& locks, const Jso
   return {names.begin(), names.end()};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -8,7 +8,7 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // `ref` and `name` as completion/complete has them; none for what is not known. Sorted. Of a folder
 // of many files only the first kFilesLookedAt are looked at.
@@ -17,4 +17,4 @@ std::vector<std::string> complete_lock_argument(service::Locks& locks, const Jso
 
 inline constexpr std::size_t kFilesLookedAt = 10'000;
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -17,7 +17,7 @@
 #include "mcp/catalogue.h"
 #include "mcp/locks/ownership.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // usage, for a name that is none; names those that are.
 Result<void> check_dialects(const std::vector<std::string>& names);
@@ -63,4 +63,4 @@ class Dialects {
   std::unique_ptr<layout::LockTable> machine_;  // of the ports, opened when first needed
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -16,7 +16,7 @@
 
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class LockWatch {
  public:
@@ -33,7 +33,7 @@ class LockWatch {
 
  private:
   // One watched resource.
-  struct Seen {
+  struct Watched {
     std::optional<std::string> content;  // a digest; nullopt: it could not be read
     std::int64_t expected_ms = 0;        // its watcher may still be on the way in
   };
@@ -48,9 +48,9 @@ class LockWatch {
   const std::function<void(const std::string& uri)> changed_;
   std::mutex mutex_;  // protects all below
   std::condition_variable woken_;
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, Watched> known_;
   bool ending_ = false;
   std::thread thread_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,6 +1,6 @@
 #include "mcp/locks/ownership.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 std::string text_of(const Json& meta, const char* name) {
@@ -40,4 +40,4 @@ Result<core::Owner> Ownership::of(const Call& call, const std::string& agent,
   return owner;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -14,7 +14,7 @@
 #include "realm/identity.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // What is known of who calls without a word about itself.
 struct Caller {
@@ -44,4 +44,4 @@ class Ownership {
   const Caller caller_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,13 +1,13 @@
 #include "mcp/locks/prompts.h"
 
 #include "mcp/locks/arguments.h"
-#include "mcp/locks/words.h"
+#include "mcp/locks/tool_text.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::size_t kLeasesTold = 30;
+constexpr std::size_t kLeasesShown = 30;
 
 constexpr const char* kHow =
     "Several agents work in this repository at the same time; locks keep them apart.\n"
@@ -70,7 +70,7 @@ Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
   std::size_t told = 0, more = 0;
   for (const service::ListedLease& each : reply.leases) {
     if (each.condition.over) continue;
-    if (++told > kLeasesTold) {
+    if (++told > kLeasesShown) {
       ++more;
       continue;
     }
@@ -167,4 +167,4 @@ std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader) {
   return {finished(std::move(how), reader, how_to), finished(std::move(plan), reader, plan_edits)};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

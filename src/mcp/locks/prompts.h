@@ -8,9 +8,9 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // `reader`: the table as anybody sees it; called from any thread.
 std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader);
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

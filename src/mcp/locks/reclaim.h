@@ -12,7 +12,7 @@
 
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class Reclaim {
  public:
@@ -36,4 +36,4 @@ class Reclaim {
   std::map<std::pair<std::string, std::string>, std::int64_t> looked_ms_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -5,7 +5,7 @@
 #include "service/questions.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr const char* kLeases = "lock://leases";
@@ -96,4 +96,4 @@ std::optional<Answer> read_lock_resource(service::Locks& locks, const std::strin
   return answer;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

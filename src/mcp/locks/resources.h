@@ -13,7 +13,7 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::size_t kEventsShown = 100;
 
@@ -27,4 +27,4 @@ Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::stri
 // The same as an answer.
 std::optional<Answer> read_lock_resource(service::Locks& locks, const std::string& uri);
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -6,7 +6,7 @@
 #include "mcp/locks/lock_watch.h"
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 class ResourcesTest : public LockServerTest {
@@ -207,4 +207,4 @@ TEST_F(ResourcesTest, AnAudienceHasManySessions) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,6 +1,6 @@
 #include "mcp/locks/schemas.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 Json text() {
@@ -144,4 +144,4 @@ const char* lock_instructions() {
          "lock_message. A subagent passes its own name as agent.";
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -4,7 +4,7 @@
 
 #include "mcp/catalogue.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 // Without their functions, in the order in which they are listed.
 Tool acquire_tool();
@@ -16,4 +16,4 @@ Tool message_tool();
 // What a client tells its model at the beginning of a session.
 const char* lock_instructions();
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -14,11 +14,11 @@
 #include "mcp/locks/dialects.h"
 #include "mcp/locks/ownership.h"
 #include "mcp/locks/reclaim.h"
+#include "mcp/locks/tool_text.h"
 #include "mcp/locks/waiting_room.h"
-#include "mcp/locks/words.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60 s
 
@@ -44,27 +44,27 @@ class LockServer {
   service::Locks reader() const { return service::Locks(table_, ownership_.reader()); }
 
  private:
-  using Tell = Said (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
+  using Tell = ToolText (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
   Tool with(Tool tool, Tell tell);
   Answer serve(Tell tell, Call& call, const Json& arguments);
-  Said acquire(const core::Owner& owner, Call& call, const Json& arguments);
-  Said release(const core::Owner& owner, Call& call, const Json& arguments);
-  Said renew(const core::Owner& owner, Call& call, const Json& arguments);
-  Said status(const core::Owner& owner, Call& call, const Json& arguments);
-  Said message(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText acquire(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText release(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText renew(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText status(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText message(const core::Owner& owner, Call& call, const Json& arguments);
 
   Result<WaitRequest> request_of(const core::Owner& owner, const Json& arguments);
   Result<WaitingRoom::Waited> ask(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
                                   Call& call);
-  Said acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
-  Said refused(const service::AcquireResult& result) const;
-  Said granted(const service::AcquireResult& result) const;
-  Said everything(const core::Owner& owner);
-  Said each_of(const core::Owner& owner, const service::Wanted& wanted);
-  Said send(const core::Owner& owner, const Json& arguments);
-  Said read(const core::Owner& owner);
-  void add_mail(const core::Owner& owner, Said& said);
-  void add_mail(service::Locks& locks, Said& said);
+  ToolText acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
+  ToolText refused(const service::AcquireResult& result) const;
+  ToolText granted(const service::AcquireResult& result) const;
+  ToolText everything(const core::Owner& owner);
+  ToolText each_of(const core::Owner& owner, const service::Wanted& wanted);
+  ToolText send(const core::Owner& owner, const Json& arguments);
+  ToolText read(const core::Owner& owner);
+  void add_messages(const core::Owner& owner, ToolText& out);
+  void add_messages(service::Locks& locks, ToolText& out);
   Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;
   service::Locks locks_of(const core::Owner& owner) const;
   std::int64_t now_wall_ms() const { return table_.runtime().clock->now().wall_ms; }
@@ -77,4 +77,4 @@ class LockServer {
   Dialects dialects_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

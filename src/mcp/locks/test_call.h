@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "mcp/call.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class JumpingClock final : public Clock {
  public:
@@ -48,4 +48,4 @@ inline std::shared_ptr<Call> test_call(const Json& meta = Json::object(),
   return std::make_shared<Call>(Client{}, "tools/call", Json{{"_meta", meta}}, std::move(outlet));
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -14,7 +14,7 @@
 #include "mcp/locks/server.h"
 #include "mcp/locks/test_call.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline Caller named_caller(const std::string& agent = "main", const std::string& session = "S") {
   Caller caller;
@@ -124,4 +124,4 @@ class LockServerTest : public testing::Test {
   std::unique_ptr<TestServer> tools;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

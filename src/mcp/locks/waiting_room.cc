@@ -8,7 +8,7 @@
 #include "service/questions.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::int64_t kTellEveryMs = 1'000;
@@ -32,8 +32,8 @@ struct WaitingRoom::Seat {
   bool unwanted = false;             // it is on its way out
   bool claimed = false;              // its owner knows of the grant
   bool done = false;
-  bool gone = false;                // its thread has nothing more to do with the table
-  std::vector<core::LeaseId> told;  // leases of the owner that it has been told of meanwhile
+  bool gone = false;                 // its thread has nothing more to do with the table
+  std::vector<core::LeaseId> known;  // leases of the owner that it has been told of meanwhile
   std::size_t position = 0;
   std::vector<core::Conflict> conflicts;
   std::int64_t seen_ms = 0;  // when these two were seen
@@ -104,8 +104,8 @@ void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
   std::unique_lock lock(mutex_);
   seat->result = std::move(result);
   seat->done = true;
-  seat->claimed =
-      seat->granted() && std::ranges::find(seat->told, seat->result->lease.id) != seat->told.end();
+  seat->claimed = seat->granted() &&
+                  std::ranges::find(seat->known, seat->result->lease.id) != seat->known.end();
   changed_.notify_all();
   // Whoever waits for it now takes the result along; a grant waits for somebody to ask for it.
   const auto wanted = [&] {
@@ -238,7 +238,7 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
 }
 
 // The table knows of a grant before the seat does; so it is the table that is asked which they are.
-void WaitingRoom::told(const core::Owner& owner) {
+void WaitingRoom::mark_known(const core::Owner& owner) {
   if (!knows(owner)) return;
   const auto leases = service::leases_of(table_, owner);
   if (!leases) return;
@@ -248,11 +248,11 @@ void WaitingRoom::told(const core::Owner& owner) {
   std::erase_if(seats_, [&](const auto& entry) {
     Seat& seat = *entry.second;
     if (!(seat.request.owner == owner) || seat.unwanted) return false;
-    if (!seat.done) seat.told = held;
+    if (!seat.done) seat.known = held;
     if (seat.granted()) seat.claimed = true;
     return seat.claimed;
   });
   changed_.notify_all();
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -18,7 +18,7 @@
 #include "mcp/call.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::int64_t kKeepPlaceMs = 90'000;  // after the last call that asked
 inline constexpr std::size_t kWaitsMax = 256;
@@ -62,7 +62,7 @@ class WaitingRoom {
   // left. Grants that wait for their owner are given back.
   std::vector<std::string> leave(const core::Owner& owner, const std::vector<std::string>& keys);
   // The owner has been told what it holds: grants that wait for it here are its own from now on.
-  void told(const core::Owner& owner);
+  void mark_known(const core::Owner& owner);
 
  private:
   struct Seat;  // one wait
@@ -85,4 +85,4 @@ class WaitingRoom {
   bool ending_ = false;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

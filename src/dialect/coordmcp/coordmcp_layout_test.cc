@@ -1,4 +1,4 @@
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -493,12 +493,12 @@ TEST_F(CoordLayoutTest, WhatIsOverIsListedAndCleanedOnRequest) {
 
 TEST_F(CoordLayoutTest, WhatALeaseKeepsOfLockFiles) {
   EXPECT_EQ(task_text("demo", 60), "coordmcp:demo:60m");
-  ASSERT_TRUE(told_in("coordmcp:demo:60m"));
-  EXPECT_EQ(told_in("coordmcp:demo:60m")->project, "demo");
-  EXPECT_EQ(told_in("coordmcp:demo:60m")->minutes, 60);
+  ASSERT_TRUE(lock_note_in("coordmcp:demo:60m"));
+  EXPECT_EQ(lock_note_in("coordmcp:demo:60m")->project, "demo");
+  EXPECT_EQ(lock_note_in("coordmcp:demo:60m")->minutes, 60);
   for (const char* const task : {"", "T-1", "coordmcp:", "coordmcp:demo", "coordmcp:demo:m",
                                  "coordmcp:demo:-1m", "coordmcp:demo:60", "coordmcp:demo:6xm"}) {
-    EXPECT_FALSE(told_in(task)) << task;
+    EXPECT_FALSE(lock_note_in(task)) << task;
   }
   core::Lease ours = lease({"a"});
   ours.terms.task = task_text("demo", 90);

@@ -1,4 +1,4 @@
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 
 #include <unistd.h>
 

@@ -38,11 +38,11 @@ bool is_project_id(std::string_view id);
 Result<std::int64_t> parse_hours(std::string_view text, std::string_view what);
 // What a lease keeps of lock_files' arguments, in its task: "coordmcp:PROJECT:60m".
 std::string task_text(const std::string& project, int minutes);
-struct Told {
+struct LockNote {
   std::string project;
   int minutes = 0;
 };
-std::optional<Told> told_in(const std::string& task);
+std::optional<LockNote> lock_note_in(const std::string& task);
 // "agent", or "agent@session".
 std::string holder_name(const core::Owner& owner);
 

@@ -1,4 +1,4 @@
-#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

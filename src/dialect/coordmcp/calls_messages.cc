@@ -100,17 +100,17 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
 
 // What came for the caller goes along with the answer, once. Best effort: the answer stands.
 void Calls::add_messages(const core::Owner& owner, Json& json) {
-  const auto told = service::Messages(table_, owner).take_untold();
-  if (!told) return;
-  for (const core::Message& one : told->messages) json["messages"].push_back(message_json(one));
+  const auto untold = service::Messages(table_, owner).take_untold();
+  if (!untold) return;
+  for (const core::Message& one : untold->messages) json["messages"].push_back(message_json(one));
 }
 
 Reply Calls::send_message(const SendMessage& call) {
-  return told(do_send(call));
+  return reply_of(do_send(call));
 }
 
 Reply Calls::get_messages(const GetMessages& call) {
-  return told(do_get(call));
+  return reply_of(do_get(call));
 }
 
 Reply Calls::mark_message_read(const std::string& agent_id, const std::string& message_id) {

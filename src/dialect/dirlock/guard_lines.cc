@@ -1,4 +1,4 @@
-#include "dialect/dirlock/words.h"
+#include "dialect/dirlock/guard_lines.h"
 
 #include <algorithm>
 

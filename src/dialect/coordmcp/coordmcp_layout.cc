@@ -1,5 +1,6 @@
-// Looking: which entries stand in the store, and what they stand for. Writing: layout_write.cc.
-#include "dialect/coordmcp/layout.h"
+// Looking: which entries stand in the store, and what they stand for. Writing:
+// coordmcp_layout_write.cc.
+#include "dialect/coordmcp/coordmcp_layout.h"
 
 #include <algorithm>
 #include <charconv>
@@ -66,15 +67,15 @@ std::string task_text(const std::string& project, int minutes) {
   return std::string(kKind) + ":" + project + ":" + std::to_string(minutes) + "m";
 }
 
-std::optional<Told> told_in(const std::string& task) {
+std::optional<LockNote> lock_note_in(const std::string& task) {
   const std::string start = std::string(kKind) + ":";
   const std::size_t colon = task.rfind(':');
   if (!task.starts_with(start) || colon < start.size() || !task.ends_with('m')) return std::nullopt;
-  Told told{task.substr(start.size(), colon - start.size()), 0};
+  LockNote note{task.substr(start.size(), colon - start.size()), 0};
   const char* const last = task.data() + task.size() - 1;
-  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, told.minutes);
-  if (error != std::errc() || end != last || told.minutes < 0) return std::nullopt;
-  return told;
+  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, note.minutes);
+  if (error != std::errc() || end != last || note.minutes < 0) return std::nullopt;
+  return note;
 }
 
 std::string holder_name(const core::Owner& owner) {

@@ -1,6 +1,7 @@
 // What the client is told unasked: changes of resources and of lists.
 #include <algorithm>
 
+#include "mcp/lists.h"
 #include "mcp/session.h"
 
 namespace lockkeeper::mcp {

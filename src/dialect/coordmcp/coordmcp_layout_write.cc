@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 #include "host/file_ops.h"
 #include "key/path.h"
 #include "realm/disk_path.h"
@@ -91,9 +91,9 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
         static_cast<int>((lease.expires_wall_ms - lease.acquired_wall_ms) / kMinuteMs);
   }
   entry.locked_at = LocalTime{since / 1000, mark_of(lease.id)};
-  if (const std::optional<Told> told = told_in(lease.terms.task)) {
-    entry.expected_minutes = told->minutes;
-    entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + told->minutes * kMinuteMs);
+  if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
+    entry.expected_minutes = note->minutes;
+    entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + note->minutes * kMinuteMs);
   }
   if (entry.expected) entry.expected->micros = 0;
   std::vector<Entry> entries;

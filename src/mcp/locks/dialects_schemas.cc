@@ -2,7 +2,7 @@
 // ones, the same defaults. What is ours is optional and says so.
 #include "mcp/locks/dialects.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 Json text(const char* description = nullptr) {
@@ -127,4 +127,4 @@ std::vector<Tool> Dialects::coordinator_tools() {
                &Dialects::ports_status)};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

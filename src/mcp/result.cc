@@ -1,5 +1,4 @@
-// What each revision of the protocol demands of a result, and what it lacks.
-#include "mcp/work.h"
+#include "mcp/result.h"
 
 namespace lockkeeper::mcp {
 namespace {
