@@ -97,7 +97,7 @@ Result<void> Tasks::break_them(const std::vector<core::LeaseId>& ids, const Swee
 }
 
 Result<SweepReply> Tasks::sweep(const SweepRequest& request) {
-  if (request.what == Sweep::kReturned) LK_CHECK(wish_for_task(request.task));
+  if (request.what == Sweep::kReturned) LK_CHECK(request_for_task(request.task));
   LK_CHECK(register_layout());
   LK_CHECK(locks_.look_at_layouts());
   LK_ASSIGN(const service::ListReply all, locks_.list({}));
