@@ -17,15 +17,15 @@
 namespace lockkeeper::app {
 namespace {
 
-// At work at once; who waits lends its place. All of them want the one store, and more of them only
-// keep each other from it: 32 took 30 µs of system time for a call, 4 take 13.
+// Calls that work at once; waiting ones do not count. All need the one store, and more threads only
+// contend for it: 32 took 30 µs of system time per call, 4 take 13.
 constexpr std::size_t kThreadsMax = 4;
 constexpr auto kLongestEnd = std::chrono::seconds(3);
 
-// Who calls where a call does not say it.
+// The caller, if a call does not name it.
 Result<mcp::locks::Caller> caller_of(const cli::VerbContext& context,
                                      const cli::McpOptions& options, const realm::Identity& who) {
-  // What is known apart from this run; without it a session is made.
+  // Without a session from outside, one is made for this run.
   LK_ASSIGN(const realm::Identity lasting, context.identity(false));
   const realm::Environment& env = context.runtime().env;
   mcp::locks::Caller caller;
@@ -38,8 +38,8 @@ Result<mcp::locks::Caller> caller_of(const cli::VerbContext& context,
   return caller;
 }
 
-// Whatever still hangs then, a store on a sick disk perhaps: over is over. Leases and places in a
-// queue are bound to the process, so the table learns of it as of any other end.
+// Something may still hang, for example on a failing disk. Leases and places in a queue are bound
+// to the process, so the table sees its end anyway.
 void end_soon() {
   std::thread([] {
     std::this_thread::sleep_for(kLongestEnd);

@@ -24,7 +24,7 @@ std::size_t columns_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (c & '\xc0') != '\x80'; }));
 }
 
-// The words in a column that begins at kHelpColumn and ends with the line.
+// The text wrapped into a column from kHelpColumn to kLineColumns.
 std::string wrapped(std::string_view help) {
   std::string text;
   std::size_t at = kHelpColumn;
@@ -175,7 +175,7 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
         error.hint = "a name that begins with '-' is written ./" + cluster;
       return fail(std::move(error));
     }
-    store(*index, "");  // every brief flag of ours is a switch
+    store(*index, "");  // no short flag takes a value
   }
   return {};
 }
@@ -191,7 +191,7 @@ Result<void> Arguments::take_word(const std::string& word, std::size_t& slot) {
   return {};
 }
 
-// Whatever goes into a plain string must be there.
+// An argument whose target is a plain string is required.
 Result<void> Arguments::check_given() const {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     if (given_[i] || !std::holds_alternative<std::string*>(targets_[i])) continue;
@@ -238,7 +238,7 @@ std::string Arguments::help() const {
   for (const bool common : {false, true}) {
     const auto of_this = [common](const Declared& d) { return d.common == common && !d.hidden; };
     if (std::ranges::none_of(declared_, of_this)) continue;
-    text += common ? "\nOf every verb:\n" : "\nOptions:\n";
+    text += common ? "\nCommon options:\n" : "\nOptions:\n";
     for (const Declared& declared : declared_) {
       if (!of_this(declared)) continue;
       std::string left = "  " + left_column(declared);

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view kVersion = LOCKKEEPER_VERSION;
 
-// Flags of every verb that take a value from the next word: they may stand before the verb.
+// Common flags that take their value from the next word: they may precede the verb.
 const std::vector<std::string>& common_values() {
   static const std::vector<std::string> kNames = {"--agent", "--session", "--realm", "--store"};
   return kNames;
 }
 
-// Null: there is none.
+// Null if there is none.
 const Verb* find_verb(std::span<const Verb> verbs, std::string_view name) {
   const auto found = std::ranges::find(verbs, name, &Verb::name);
   return found == verbs.end() ? nullptr : &*found;
@@ -70,7 +70,7 @@ Output plain_output(const CliEnvironment& environment, bool json) {
   return Output(options);
 }
 
-// No verb was named: --version, --help, or the overview as an answer to a lost person.
+// No verb was given: --version, --help, or the overview.
 int without_verb(const std::vector<std::string>& words, const CliEnvironment& environment) {
   Output out = plain_output(environment, has(words, "--json"));
   if (has(words, "--version")) {
@@ -83,7 +83,7 @@ int without_verb(const std::vector<std::string>& words, const CliEnvironment& en
     return 0;
   }
   if (out.json() || !words.empty()) {
-    return out.failed({Code::kUsage, "no verb was named", "see: lockkeeper --help"});
+    return out.failed({Code::kUsage, "no verb was given", "see: lockkeeper --help"});
   }
   std::fputs(overview(environment).c_str(), environment.err);
   return exit_status(Code::kUsage);
@@ -169,7 +169,7 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   std::string name = words[at];
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
-    // `help VERB [SUBCOMMAND]`, as other tools have it
+    // `help VERB [SUBCOMMAND]`
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = words.front();
@@ -188,7 +188,7 @@ int run_cli(int argc, const char* const* argv, const CliEnvironment& environment
   const int status = run_words(std::move(words), environment);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
-  std::fputs("lockkeeper: stdout could not be written\n", environment.err);
+  std::fputs("lockkeeper: cannot write to stdout\n", environment.err);
   return exit_status(Code::kFailed);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Declared = Arguments::Declared;
 
-// Its first line, and the next as long as a backslash goes before.
+// The first line, with its continuation lines (after a backslash).
 std::string first_example(const std::string& examples) {
   std::size_t end = examples.find('\n');
   while (end != std::string::npos && end > 0 && examples[end - 1] == '\\') {

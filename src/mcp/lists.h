@@ -8,10 +8,10 @@
 
 namespace lockkeeper::mcp {
 
-// {"tools":{},…}, as the client's revision has it.
+// {"tools":{},…}, in the form of the client's revision.
 Json capabilities_of(const Catalogue& catalogue, const Client& client);
 
-// The lists, as each revision has them. A bad cursor is an error.
+// The lists in the form of the client's revision. A bad cursor is an error.
 Answer list_tools(const Catalogue& catalogue, const Client& client, const Json& params);
 Answer list_resources(const Catalogue& catalogue, const Client& client, const Json& params);
 Answer list_templates(const Catalogue& catalogue, const Client& client, const Json& params);

@@ -8,11 +8,10 @@
 
 namespace lockkeeper::mcp {
 
-// An answer's result as the client's revision has it: with the fields that it demands, without
-// those that it lacks.
+// The result with the fields that the client's revision demands, without those that it lacks.
 Json result_for(const Call& call, const Catalogue& catalogue, const Answer& answer);
 
-// {"name":…,"version":…}, with a title where there are titles.
+// {"name":…,"version":…}, with a title if the revision has titles.
 Json server_info(const Catalogue& catalogue, const Client& client);
 
 }  // namespace lockkeeper::mcp

@@ -15,7 +15,7 @@ using dialect::workflow::Locked;
 using dialect::workflow::Status;
 using service::Json;
 
-constexpr std::size_t kNamesShown = 4;  // resources named in one line for people
+constexpr std::size_t kNamesShown = 4;  // resources named in one line
 
 const char* how_name(HowEnded how) {
   switch (how) {
@@ -41,7 +41,7 @@ std::string state_of(const dialect::workflow::Standing& standing) {
   return dialect::workflow::iso_seconds(standing.file->expires_at_ms);
 }
 
-// Each agent with those of its resources that overlap, in the order in which they are met.
+// Each agent with those of its resources that overlap, in order of appearance.
 std::vector<std::pair<std::string, std::vector<std::string>>> clashing(const Locked& locked) {
   std::vector<std::pair<std::string, std::vector<std::string>>> list;
   const auto add = [&](const std::string& agent, const std::string& text) {

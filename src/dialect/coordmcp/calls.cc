@@ -1,4 +1,4 @@
-// The files' half of the tools; messages are in calls_messages.cc.
+// The tools for files; those for messages are in calls_messages.cc.
 #include "dialect/coordmcp/calls.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Json local_or_null(std::int64_t wall_ms) {
   return format_local({LocalTime::from_wall_ms(wall_ms).wall_s, 0}, 'T');
 }
 
-// When its holder thinks it will be done; for who did not say, its end.
+// When the holder expects to be done; if unknown, the lease's end.
 Json expected_unlock(const core::Lease& lease) {
   if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
     return local_or_null(lease.acquired_wall_ms + note->minutes * kMinuteMs);
@@ -61,7 +61,7 @@ const char* scope_of(const key::Resource& resource) {
   return "file";
 }
 
-// The files of its leases that the owner holds, counted once each.
+// The number of different files that the owner holds.
 std::size_t count_files(const std::vector<core::Lease>& leases) {
   std::vector<std::string> files;
   for (const core::Lease& lease : leases) {
@@ -83,7 +83,7 @@ Reply too_many(const Config& config, std::size_t count) {
       failure(Code::kLimitExceeded, "LockLimitExceeded",
               std::to_string(count) + " files would be locked by one agent; the limit is " +
                   std::to_string(config.max_locks));
-  reply.json["hint"] = "unlock what is done, or raise COORDMCP_MAX_FILE_LOCKS_PER_AGENT";
+  reply.json["hint"] = "unlock files that are done, or raise COORDMCP_MAX_FILE_LOCKS_PER_AGENT";
   return reply;
 }
 
@@ -118,7 +118,7 @@ Result<Config> read_config(const realm::Environment& env) {
   if (!config.data_dir.starts_with('/')) {
     return fail(Code::kInvalidInput,
                 "CoordMCP's data folder " + quote(config.data_dir) + " is not an absolute path",
-                "set COORDMCP_DATA_DIR to one, or HOME");
+                "set COORDMCP_DATA_DIR or HOME to an absolute path");
   }
   if (const auto hours = realm::variable(env, "COORDMCP_LOCK_TIMEOUT_HOURS")) {
     LK_ASSIGN(config.timeout_ms, parse_hours(*hours, "COORDMCP_LOCK_TIMEOUT_HOURS"));
@@ -130,7 +130,7 @@ Result<Config> read_config(const realm::Environment& env) {
     if (error != std::errc() || end != most->data() + most->size() || config.max_locks == 0) {
       return fail(Code::kInvalidInput,
                   "COORDMCP_MAX_FILE_LOCKS_PER_AGENT " + quote(*most) + " is not a number above 0",
-                  "give it a number, such as 100");
+                  "set it to a number such as 100");
     }
   }
   if (const auto clean = realm::variable(env, "COORDMCP_AUTO_CLEANUP_STALE_LOCKS")) {
@@ -147,7 +147,7 @@ Result<Config> read_config(const realm::Environment& env) {
   return config;
 }
 
-// What the layout must be told; what is there already stays.
+// Adds what the layout must know; existing options stay.
 Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) const {
   LK_CHECK(make_folders(config_.data_dir, 0777));
   LK_ASSIGN(const realm::DiskPath place,
@@ -191,8 +191,8 @@ layout::LayoutContext Calls::context() const {
 
 Result<Calls::Store> Calls::open(const std::string& project_id) {
   if (!is_project_id(project_id)) {
-    return fail(Code::kInvalidInput, quote(project_id) + " is not the id of a project",
-                "ids are letters, digits, - _ and . (not first)");
+    return fail(Code::kInvalidInput, quote(project_id) + " is not a project id",
+                "an id has letters, digits, -, _ and . (not first)");
   }
   LK_ASSIGN(const layout::LayoutEntry entry, entry_for(project_id));
   LK_CHECK(layout::use_layout(table_, {entry, ""}));
@@ -260,15 +260,15 @@ Reply Calls::refused(const std::vector<RequestedFile>& asked,
   return reply;
 }
 
-// Files that the owner has already are renewed. A lease all of whose files are asked for again is
-// replaced in the same commit, with the new reason; one of which only a part is asked for lives on.
+// Files that the owner holds already are renewed. A lease whose files are all requested again is
+// replaced in the same commit, with the new reason; otherwise it stays.
 Result<Reply> Calls::do_lock(const LockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.expected_duration_minutes < 0 || call.expected_duration_minutes > kMinutesMax) {
     return fail(Code::kInvalidInput,
                 "expected_duration_minutes " + std::to_string(call.expected_duration_minutes) +
                     " is out of range",
-                "give the minutes that the work will take");
+                "give the minutes that the work will take, 0 or more");
   }
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(std::vector<RequestedFile> asked, resolve(store, call.files));
@@ -315,7 +315,7 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
     }
     LK_ASSIGN(own, own_leases(who));
     if (count_files(own) > config_.max_locks && result.outcome == core::Outcome::kGranted) {
-      service::ReleaseCommand release;  // another call of this agent's came between
+      service::ReleaseCommand release;  // another call of this agent came first
       release.lease_ids = {result.lease.id.text()};
       LK_CHECK(locks.release(release));
       return too_many(config_, count_files(own));
@@ -438,7 +438,7 @@ Result<Reply> Calls::do_list(const std::string& project_id) {
       item["expired"] = true;
       Json& items = by_agent[listed.entry.locked_by];
       const bool known = std::ranges::any_of(items, [&](const Json& one) {
-        return one["file"] == item["file"];  // it stands in both files, or its lease is live
+        return one["file"] == item["file"];  // it is in both files, or its lease is live
       });
       if (known) continue;
       items.push_back(std::move(item));

@@ -44,7 +44,7 @@ Error collision(const std::string& name, const std::string& wanted, const std::s
   return {Code::kInvalidResource,
           quote(wanted) + " and " + quote(other) + " have the same lock, files/" + name + ", and " +
               why,
-          "rename one of them, or lock it natively: lockkeeper acquire " + shell_quote(wanted)};
+          "rename one of them, or use: lockkeeper acquire " + shell_quote(wanted)};
 }
 
 }  // namespace
@@ -85,9 +85,9 @@ Result<std::vector<Tasks::LockRequest>> Tasks::requests(const TaskRequest& reque
     const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
     if (!artefact) {
       return fail(Code::kLimitExceeded,
-                  quote(file) + ": its lock would need a name of more than " +
-                      std::to_string(kNameBytesMax) + " bytes, or one that no folder can have",
-                  "lock it natively: lockkeeper acquire " + shell_quote(file));
+                  quote(file) + ": its lock's name would be longer than " +
+                      std::to_string(kNameBytesMax) + " bytes, or not a folder's name",
+                  "use: lockkeeper acquire " + shell_quote(file));
     }
     LockRequest one{parsed.resource, file, *artefact};
     const bool again = std::ranges::any_of(
@@ -99,15 +99,15 @@ Result<std::vector<Tasks::LockRequest>> Tasks::requests(const TaskRequest& reque
   return all;
 }
 
-// The document's sanitiser gives `a/b` and `a__b` one lock: whoever holds it would seem to hold
-// both. Refused where the other path is there to be meant.
+// The protocol's sanitiser gives `a/b` and `a__b` the same lock, so its holder would seem to hold
+// both. Refused if the other path exists or is held.
 Result<void> Tasks::refuse_collision(const std::vector<LockRequest>& earlier,
                                      const LockRequest& one) {
   const std::string name = decoded(one.artefact.substr(one.artefact.find('/') + 1));
   const std::string text = one.resource.text();
   for (const LockRequest& other : earlier) {
     if (other.artefact != one.artefact) continue;
-    return fail(collision(name, text, other.resource.text(), "both are asked for"));
+    return fail(collision(name, text, other.resource.text(), "both are requested"));
   }
   for (const key::Resource& other : layout_.existing_paths(name)) {
     if (other == one.resource) continue;
@@ -118,7 +118,7 @@ Result<void> Tasks::refuse_collision(const std::vector<LockRequest>& earlier,
   LK_ASSIGN(const std::vector<service::ListedLease> holders,
             service::holders_of(locks_.table(), others));
   for (const service::ListedLease& holder : holders) {
-    // Another tool's lock of that name stands for both: that is BUSY.
+    // Another tool's lock of that name covers both: that is BUSY.
     if (holder.lease.foreign) continue;
     for (const core::Claim& claim : holder.lease.claims) {
       if (std::ranges::find(others, claim.resource) == others.end()) continue;
@@ -129,8 +129,8 @@ Result<void> Tasks::refuse_collision(const std::vector<LockRequest>& earlier,
   return {};
 }
 
-// What this owner holds already: the task's own files need not be asked for; what another task of
-// the same owner holds is as busy as anybody's, though the table would not mind.
+// What this owner holds already. The task's own files need no new request. A file of the owner's
+// other task is BUSY, although the table would renew it.
 Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& request,
                                                           std::vector<LockRequest>& requests,
                                                           std::vector<core::Lease>& mine) {
@@ -201,7 +201,7 @@ Result<void> Tasks::ask(const TaskRequest& request, std::vector<LockRequest> req
       taken.push_back(result.lease.id.text());
       reply.leases.push_back(result.lease);
     } else if (result.outcome == core::Outcome::kRenewed) {
-      // The same owner took it since we looked: one of the two is second.
+      // Another call of the same owner took it meanwhile: that call was first.
       reply.conflicts.push_back(conflict_with(result.lease, requests[i].resource));
       reply.acquired = false;
     } else {
@@ -224,7 +224,7 @@ Result<TaskReply> Tasks::acquire(const TaskRequest& request) {
   for (;;) {
     LK_CHECK(ask(request, requests, reply));
     if (reply.acquired) return reply;
-    // A task that is taken stays so: on to the next one, as the document has it.
+    // A held task is BUSY at once: the protocol continues with the next task.
     if (std::ranges::any_of(reply.conflicts, is_task)) return reply;
     const std::int64_t left_ms = until_ms - clock.now().mono_ms;
     if (left_ms <= 0) break;

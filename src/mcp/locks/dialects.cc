@@ -52,7 +52,7 @@ Tool Dialects::with(Tool tool, Method method) {
   return tool;
 }
 
-// --- CoordMCP: the agent is whom the call names ------------------------------------------------
+// --- CoordMCP: the call names the agent --------------------------------------------------------
 
 Answer Dialects::coordmcp(const std::function<Reply(coordmcp::Calls&)>& action) const {
   auto config = coordmcp::read_config(table_.runtime().env);
@@ -76,7 +76,7 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
     if (!wait_ms) return json_answer(coordmcp::from_error(wait_ms.error()).json);
     lock.wait_ms = std::min(*wait_ms, kWaitMostMs);
   }
-  std::optional<Call::Pause> pause;  // others go on meanwhile
+  std::optional<Call::Pause> pause;  // others work meanwhile
   if (lock.wait_ms && !pause.emplace(call)) lock.wait_ms.reset();
   lock.on_wait = [&](const service::WaitProgress& progress) {
     call.progress(static_cast<double>(progress.waited_ms), {},
@@ -85,7 +85,7 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
   };
   return coordmcp([&](coordmcp::Calls& calls) {
     Reply reply = calls.lock_files(lock);
-    // Granted as the client gave up: nobody would ever unlock it.
+    // Granted as the client gave up, so nobody would ever unlock it.
     if (call.cancelled() && lock.wait_ms && !reply.failure) {
       calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
     }
@@ -135,9 +135,9 @@ Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
   return coordmcp([&](coordmcp::Calls& calls) { return calls.get_messages(get); });
 }
 
-// --- the coordinator: the agent is the server's, or whom the call names -------------------------
+// --- the coordinator: the agent is the server's, or the call names it ---------------------------
 
-// Flags and what Lockkeeper calls them everywhere first, then the original's variables.
+// Arguments and Lockkeeper's own variables first, then the original's variables.
 Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
   const Caller& caller = ownership_.caller();
   const realm::Environment& env = table_.runtime().env;
@@ -185,18 +185,18 @@ Answer Dialects::release_lock(Call& call, const Json& arguments) {
 
 Answer Dialects::check_locks(Call& call, const Json& arguments) {
   auto named = coordinator_locks(call, arguments);
-  // Looking needs no name.
+  // Reading needs no name.
   service::Locks locks = named ? std::move(*named) : service::Locks(table_, ownership_.reader());
   coordinator::Coordinator door(locks, agent_type(arguments));
   const Json paths = arguments.value("file_paths", Json());
   const auto result = door.check_locks(
       paths.is_null() ? std::nullopt : std::optional(text_arguments(arguments, "file_paths")));
   if (!result.error) return json_answer(to_json(result));
-  // A list has no place for trouble, and no locks is not the answer.
+  // The result is a plain list, which cannot carry an error.
   return tool_answer(result.error->message, {{"error", service::error_json(*result.error)}}, true);
 }
 
-// --- ports: the machine's -----------------------------------------------------------------------
+// --- ports ---------------------------------------------------------------------------------------
 
 Result<dialect::coordinator::Ports> Dialects::ports() {
   const std::lock_guard lock(mutex_);

@@ -37,8 +37,8 @@ LockWatch::~LockWatch() {
   thread_.join();
 }
 
-// What it was when the client began to watch. Where that cannot be read the first time that it can
-// counts as a change: better told once too often.
+// The content when the client began to watch. If it cannot be read, the first successful read
+// counts as a change.
 void LockWatch::expect(const std::string& uri) {
   const auto content = content_of(uri);
   const std::lock_guard lock(mutex_);
@@ -56,7 +56,7 @@ std::optional<std::string> LockWatch::content_of(const std::string& uri) {
   return *json ? sha256_hex(service::dump(**json)) : std::string();
 }
 
-// Drops what nobody watches any more. REQUIRES: the lock is not held.
+// Drops what is no longer watched. REQUIRES: the lock is not held.
 bool LockWatch::any_watched(std::set<std::string>& uris) {
   const std::set<std::string> wanted = watched_();
   const std::lock_guard lock(mutex_);
@@ -72,7 +72,7 @@ bool LockWatch::any_watched(std::set<std::string>& uris) {
 void LockWatch::look(const std::set<std::string>& uris) {
   for (const std::string& uri : uris) {
     const auto content = content_of(uri);
-    if (!content) continue;  // cannot tell
+    if (!content) continue;  // unknown
     {
       const std::lock_guard lock(mutex_);
       const auto found = known_.find(uri);

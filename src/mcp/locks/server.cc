@@ -94,7 +94,7 @@ service::Locks LockServer::locks_of(const core::Owner& owner) const {
 Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
   auto owner =
       ownership_.of(call, text_argument(arguments, "agent"), text_argument(arguments, "session"));
-  // Looking needs no name.
+  // Reading needs no name.
   const bool looks =
       tell == &LockServer::status && !arguments.contains("agent") && !arguments.contains("session");
   if (!owner && looks) owner = ownership_.reader();
@@ -105,13 +105,13 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
   return std::move(out).answer();
 }
 
-// What came for the caller goes along with the answer, once. Best effort: the answer stands.
+// Adds the caller's new messages to the answer, once. Best effort.
 void LockServer::add_messages(const core::Owner& owner, ToolText& out) {
   const auto told = service::Messages(table_, owner).take_untold();
   if (told) append_messages(out, *told, now_wall_ms());
 }
 
-// The same of what a verb has found, in the transaction that it had anyway.
+// The same, with messages that `locks` has read in its own transaction.
 void LockServer::add_messages(service::Locks& locks, ToolText& out) {
   const auto told = locks.messages();
   if (!told) return;
@@ -119,7 +119,7 @@ void LockServer::add_messages(service::Locks& locks, ToolText& out) {
   out.has_messages = true;
 }
 
-// What is meant, however it is spelled.
+// The canonical keys, sorted, each once.
 Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wanted) const {
   realm::Resolver resolver(table_.realm(), table_.settings().key_rules(table_.realm()), wanted.base,
                            table_.runtime().env);
@@ -145,7 +145,8 @@ Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json&
   return request;
 }
 
-// The table first: most of what is asked for is free. Then the queue, where it may stand already.
+// The table first, because most requests are free. Then the queue, which may have the request
+// already.
 Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& request,
                                             std::int64_t wait_ms, Call& call) {
   if (wait_ms > 0 || waiting_.knows(request.owner)) {
@@ -156,7 +157,7 @@ Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& 
     if (again || !waiting_.knows(request)) {
       LK_ASSIGN(service::AcquireResult result, locks.acquire(request.command));
       result.lost.insert(result.lost.begin(), first.lost.begin(), first.lost.end());
-      // Its owner hears of it only now.
+      // Its owner learns of the grant only now.
       if (again && is_grant(result)) result.outcome = core::Outcome::kGranted;
       WaitingRoom::Waited now{false, false, result, 0, {}};
       if (wait_ms == 0 || result.outcome != core::Outcome::kHeld) return now;
@@ -182,11 +183,12 @@ ToolText LockServer::refused(const service::AcquireResult& result) const {
                    ". Next: lock_release what you hold, then ask for all of it in one "
                    "lock_acquire";
   } else if (result.outcome == core::Outcome::kInterrupted) {
-    out.message += "Left the queue; nothing of it is locked. Next: lock_acquire if you want it";
+    out.message += "Left the queue; nothing is locked. Next: lock_acquire if you want it";
   } else {
-    out.message += "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
-                   ". Next: call lock_acquire again with wait_s: 45 to queue for it, and change "
-                   "nothing of it before it is yours";
+    out.message +=
+        "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
+        ". Next: call lock_acquire again with wait_s: 45 to queue for it, and do not change "
+        "it before you hold it";
   }
   return out;
 }
@@ -202,7 +204,7 @@ ToolText LockServer::granted(const service::AcquireResult& result) const {
                 result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
   for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
   for (const layout::Unmirrored& one : result.unmirrored) {
-    out.message += ". Not seen by other tools: " + list_of(one.resources);
+    out.message += ". Not visible to other tools: " + list_of(one.resources);
   }
   out.message += shared ? ". Next: read, then call lock_release"
                         : ". Next: make your changes, then call lock_release";
@@ -216,7 +218,7 @@ ToolText LockServer::acquired(service::Locks& locks, WaitRequest& request, std::
   if (waited->queued) return queued(*waited, now_wall_ms());
   const service::AcquireResult& result = waited->result;
   if (!is_grant(result)) return refused(result);
-  if (call.cancelled() && !result.stood) {  // nobody hears of it
+  if (call.cancelled() && !result.stood) {  // nobody gets the answer
     service::ReleaseCommand release;
     release.lease_ids = {result.lease.id.text()};
     const auto released = locks_of(request.owner).release(release);
@@ -233,7 +235,7 @@ ToolText LockServer::acquire(const core::Owner& owner, Call& call, const Json& a
   const std::int64_t wait_ms =
       std::min(number_argument(arguments, "wait_s", 0) * 1000, kWaitMostMs);
   service::Locks locks = locks_of(owner);
-  locks.take_messages_along(wait_ms == 0);  // who waits is told at the end of that
+  locks.take_messages_along(wait_ms == 0);  // a waiting call gets them at its end
   ToolText out = acquired(locks, *request, wait_ms, call);
   if (wait_ms == 0) add_messages(locks, out);
   return out;

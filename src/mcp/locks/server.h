@@ -1,8 +1,8 @@
-// The lock tools: five for any agent, over the realm's one table, and those of other protocols.
-// docs/mcp.md tells people.
+// The lock tools: five for any agent, over the realm's one table, and those of other protocols. See
+// docs/mcp.md.
 //
-// Leases are bound to this process with a grace (rule 8): a server that is started again with the
-// same session has them back (Reclaim).
+// Leases are bound to this process with a grace: a server that is restarted with the same session
+// takes them back (Reclaim).
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -34,7 +34,7 @@ class LockServer {
   // `table` must outlive it.
   LockServer(layout::LockTable& table, LockServerOptions options);
 
-  // What it offers; the functions in it use this object. Without `watch`: see LockWatch.
+  // What the server offers; its functions use this object. It has no `watch`: see LockWatch.
   Catalogue catalogue();
 
   // Takes back what an earlier server of this session has left behind.

@@ -1,4 +1,4 @@
-// Giving back, keeping, looking, writing: the tools that take no time.
+// LockServer: lock_release, lock_renew, lock_status and lock_message, which never wait.
 #include <algorithm>
 
 #include "base/text.h"
@@ -23,7 +23,7 @@ void add_line(std::string& text, const char* what, const std::vector<std::string
   if (!keys.empty()) text += what + list_of(keys, kKeysShown) + "\n";
 }
 
-// Where it is in the queue is told by its call.
+// Without the position, which its own call reports.
 std::string waiter_text(const core::Waiter& waiter) {
   return list_of(keys_of(waiter.request)) + ": waited for by " +
          service::owner_text(waiter.request.owner) + " since " +
@@ -65,13 +65,14 @@ ToolText LockServer::release(const core::Owner& owner, Call& /*call*/, const Jso
     service::CheckCommand check;
     check.wanted.texts = names_of(*reply);
     const auto others = locks.check(check);
-    text += others && !others->conflicts.empty() ? blocked_text(others->conflicts, now_wall_ms())
-                                                 : list_of(check.wanted.texts) + " is another's";
-    text += ". Only its holder releases it. Next: ask with lock_message";
+    text += others && !others->conflicts.empty()
+                ? blocked_text(others->conflicts, now_wall_ms())
+                : list_of(check.wanted.texts) + " is held by another agent";
+    text += ". Only its holder can release it. Next: ask with lock_message";
   } else if (reply->released.empty() && left.empty()) {
     text += "You hold nothing. Next: lock_acquire before you change anything";
   } else {
-    text += "Next: change nothing of it any more without lock_acquire";
+    text += "Next: lock_acquire again before you change any of it";
   }
   add_messages(locks, out);
   return out;
@@ -102,7 +103,7 @@ ToolText LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json&
   if (renewed->empty()) {
     out.message += "You hold nothing. Next: lock_acquire before you change anything";
   } else {
-    out.message += "Next: go on, then call lock_release";
+    out.message += "Next: continue, then call lock_release";
   }
   return out;
 }
@@ -116,7 +117,7 @@ ToolText LockServer::status(const core::Owner& owner, Call& /*call*/, const Json
   return out;
 }
 
-// Own leases first: they are what the asker must not forget.
+// The caller's own leases come first.
 ToolText LockServer::everything(const core::Owner& owner) {
   auto reply = locks_of(owner).list({});
   if (!reply) return trouble(reply.error());
@@ -140,16 +141,16 @@ ToolText LockServer::everything(const core::Owner& owner) {
   if (waiters > kLeasesShown) reply->waiters.resize(kLeasesShown);
   out.json = service::list_json(*reply);
   if (leases > kLeasesShown || waiters > kLeasesShown) {
-    text += "These are " + std::to_string(reply->leases.size()) + " of " + std::to_string(leases) +
+    text += "Shown: " + std::to_string(reply->leases.size()) + " of " + std::to_string(leases) +
             " leases and " + std::to_string(reply->waiters.size()) + " of " +
-            std::to_string(waiters) + " that wait.\n";
+            std::to_string(waiters) + " waiting requests.\n";
     out.json["total"] = {{"leases", leases}, {"waiters", waiters}};
   }
   text += "Next: call lock_status with the resources that you want";
   return out;
 }
 
-// Each for itself: what is free of what I want.
+// Checks each resource separately.
 ToolText LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted) {
   service::Locks locks = locks_of(owner);
   std::vector<std::string> free, mine, held;
@@ -168,7 +169,7 @@ ToolText LockServer::each_of(const core::Owner& owner, const service::Wanted& wa
   ToolText out;
   add_line(out.message, "Free: ", free);
   add_line(out.message, "Yours: ", mine);
-  // The lines below name each holder, not each thing that it keeps from us.
+  // The lines below name each holder once, not each held resource.
   if (held.size() > 1) add_line(out.message, "Held: ", held);
   if (!held.empty()) out.message += blocked_text(conflicts, now_wall_ms()) + "\n";
   if (!free.empty()) {
@@ -197,7 +198,7 @@ ToolText LockServer::read(const core::Owner& owner) {
   for (const core::Message& each : *unread) {
     out.message += service::message_text(each, now_wall_ms()) + "\n";
   }
-  out.message += unread->empty() ? "No new notes. Next: go on"
+  out.message += unread->empty() ? "No new messages. Next: continue"
                                  : "Next: answer with lock_message, or lock_release what is asked "
                                    "for";
   return out;
@@ -210,7 +211,7 @@ ToolText LockServer::send(const core::Owner& owner, const Json& arguments) {
   const std::string held = text_argument(arguments, "holding");
   if (!held.empty()) command.to_holders_of.texts = {held};
   if (command.to.agent.empty() && held.empty()) {
-    return trouble({Code::kInvalidInput, "nobody is named who should get the note",
+    return trouble({Code::kInvalidInput, "the message has no receiver",
                     "give to (an agent) or holding (a resource)"});
   }
   const auto sent = service::Messages(table_, owner).send(command);
@@ -220,7 +221,7 @@ ToolText LockServer::send(const core::Owner& owner, const Json& arguments) {
   std::vector<std::string> whom;
   for (const core::Message& each : *sent) whom.push_back(service::owner_text(each.to));
   out.message = "Sent to " + list_of(whom) +
-                ", told at its next call. Next: work on something else meanwhile";
+                ", shown at its next call. Next: work on something else meanwhile";
   return out;
 }
 

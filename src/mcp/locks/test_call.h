@@ -1,5 +1,5 @@
-// For tests alone: a call without a session, what is sent to its client kept, and a clock that a
-// test moves while others wait.
+// For tests only: a call without a session, which keeps what is sent to its client, and a clock
+// that a test moves while others wait.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// For tests alone: the lock tools over a table on the real store, called as a session calls them,
+// For tests only: the lock tools over a table on the real store, called as a session calls them,
 // with a clock that a test moves while others wait.
 #pragma once
 
@@ -30,7 +30,7 @@ class TestServer {
                       LockServerOptions options = {named_caller(), {}, {}, "0"})
       : table(world.table()), server(*table, std::move(options)), catalogue(server.catalogue()) {}
 
-  // The result of a call, held against the tool's schemas, and the same message in both halves.
+  // The result of a call, checked against the tool's schemas, with the same message in both halves.
   Json call(const std::string& name, const Json& arguments, std::shared_ptr<Call> by = nullptr) {
     const Tool* const tool = catalogue.tool(name);
     EXPECT_NE(tool, nullptr) << name;

@@ -15,7 +15,7 @@ constexpr std::size_t kHoldersShown = 5;
 constexpr std::size_t kReasonBytesShown = 120;
 constexpr std::size_t kConflictsShown = 50;
 
-// A hint that a model cannot follow: a command line, or a flag of one.
+// A hint that a model cannot follow: it has a command line or a flag.
 bool is_for_shells(const std::string& hint) {
   return hint.find("lockkeeper ") != std::string::npos || hint.find("--") != std::string::npos;
 }
@@ -23,8 +23,8 @@ bool is_for_shells(const std::string& hint) {
 const char* life_text(core::Alive alive, const core::Lease& lease) {
   if (alive == core::Alive::kAlive) return ", process alive";
   if (alive == core::Alive::kDead) return ", process gone: it ends after its grace";
-  if (lease.attachment.attached() || lease.foreign) return ", whether its process lives is unknown";
-  return ", bound to no process";
+  if (lease.attachment.attached() || lease.foreign) return ", process state unknown";
+  return ", not bound to a process";
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::vector<std::string> keys_of(const core::Lease& lease) {
 }
 
 std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms) {
-  std::vector<const core::Conflict*> holders;  // the first conflict with each
+  std::vector<const core::Conflict*> holders;  // the first conflict of each holder
   for (const core::Conflict& conflict : conflicts) {
     const bool known = std::ranges::any_of(holders, [&](const core::Conflict* other) {
       return other->holder.id == conflict.holder.id;
@@ -158,10 +158,11 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
 void append_messages(ToolText& out, const core::Told& told, std::int64_t now_wall_ms) {
   for (const core::Message& note : told.messages) {
     out.json["messages"].push_back(service::message_json(note));
-    out.message += "\nNote: " + service::message_text(note, now_wall_ms);
+    out.message += "\nMessage: " + service::message_text(note, now_wall_ms);
   }
   if (told.more > 0) {
-    out.message += "\nand " + std::to_string(told.more) + " more notes: lock_message reads them";
+    out.message +=
+        "\nand " + std::to_string(told.more) + " more messages: read them with lock_message";
   }
 }
 

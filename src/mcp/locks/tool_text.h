@@ -1,6 +1,6 @@
-// The words of the lock tools. Some clients show their model the text of a result, others only its
-// structure, so the whole message is in both. Next steps are calls of tools: the hints of the
-// service are for shells.
+// The lock tools' answers as text. Some clients show their model the text of a result, others only
+// its structure, so the whole message is in both. Hints name tools; the service's own hints are
+// command lines.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace lockkeeper::mcp::locks {
 
-// A tool's result before it is one.
+// A tool's result under construction.
 struct ToolText {
   std::string message;
   Json json = Json::object();  // without the message
   bool is_error = false;
-  bool has_messages = false;  // what came for the caller was looked for, and is in it
+  bool has_messages = false;  // the caller's messages were added already
 
   Answer answer() &&;
 };
 
-// Bad input, a handle that is lost, a table that cannot be used: what it is and one next step.
+// An error result: the message and one hint.
 ToolText trouble(const Error& error);
 
-// What to do after an error, by tools. Never a command line, except where only a person can help.
+// What to do after an error, in terms of tools. A command line only where a person must help.
 std::string hint_for(const Error& error);
 
-// "src/a.py is held by …, process alive": one line for each holder, at most five, and how many
-// more there are. Says of every holder who, since when, until when, and whether it lives.
+// "src/a.py is held by …, process alive": each holder with its times and whether it lives; at most
+// five holders, then how many more there are.
 std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms);
 
-// The same as JSON: `conflicts`, at most fifty, and how many there are (`conflicts_total`) if there
-// are more: a model pays for each.
+// The same as JSON: at most fifty `conflicts`, because a model pays for each, and `conflicts_total`
+// if there are more.
 void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts);
 
 // The cycle, step by step.
@@ -40,10 +40,10 @@ std::string deadlock_text(const service::AcquireResult& result, std::int64_t now
 
 // "your lease on … was lost at …: expired. " for each; "" for none.
 std::string lost_sentences(const std::vector<core::LostLease>& lost);
-// That before what is out, and `lost` in its structure.
+// Puts those sentences before the message, and `lost` into its structure.
 void put_lost(ToolText& out, const std::vector<core::LostLease>& lost);
 
-// The argument `ttl`; nullopt: it is not there. invalid_input if it is no duration.
+// The argument `ttl`; nullopt if it is missing. invalid_input if it is not a duration.
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments);
 
 std::vector<std::string> keys_of(const core::Lease& lease);
@@ -51,7 +51,7 @@ std::vector<std::string> keys_of(const core::Lease& lease);
 // "src/a.py: bob (session 4f), exclusive, since …, ends in 58m, process alive, \"JWT\"".
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);
 
-// The notes that came for the owner, at the end of what it is told anyway.
+// Appends the owner's new messages.
 void append_messages(ToolText& out, const core::Told& told, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper::mcp::locks
