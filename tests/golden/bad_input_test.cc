@@ -1,4 +1,4 @@
-// Bad input against the shipped program, one row each: its exit status and code from the contract,
+// Bad input against the shipped program, one row each: its documented exit status and code,
 // a message and a hint, and nothing changed.
 #include <gtest/gtest.h>
 

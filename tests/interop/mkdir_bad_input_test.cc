@@ -1,7 +1,7 @@
-// Section 6 of the five protocols for seed 004: lock folders broken, replaced, full, read-only;
+// Bad input for the mkdir protocol: lock folders broken, replaced, full, read-only;
 // names that try to escape. A clear error, nothing lost, nothing written outside, no lock removed
 // that is not ours to remove; and never BUSY for what is broken.
-#include "interop/mkdir_document.h"
+#include "interop/mkdir_scene.h"
 
 namespace lockkeeper::stage {
 namespace {
