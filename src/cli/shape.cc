@@ -1,6 +1,7 @@
 #include "cli/shape.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/context.h"
 #include "cli/verb.h"
