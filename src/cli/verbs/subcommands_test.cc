@@ -81,7 +81,7 @@ TEST(Subcommands, a_word_that_is_none_is_named_with_the_nearest) {
             "  hint: see: lockkeeper layout --help\n");
 }
 
-// Else a flag that stands before the subcommand could not be told from its value.
+// Otherwise a flag before the subcommand could not be distinguished from its value.
 TEST(Subcommands, a_flag_takes_a_value_in_all_of_a_verb_or_in_none) {
   layout::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };

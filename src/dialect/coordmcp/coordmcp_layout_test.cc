@@ -167,7 +167,7 @@ TEST_F(CoordLayoutTest, I6EndsWithItsTimeoutAndNotBefore) {
   use({{"project", "demo"}, {"timeout_hours", "0.5"}});
   project_file(project_entry(in_repo("a"), "x", local(kHourMs)));
   EXPECT_THAT(claimed(), IsEmpty());
-  // expected_unlock_time ends nothing; who does not say since when holds for ever.
+  // expected_unlock_time does not end a lock; an entry without locked_at has no end.
   project_file(R"({"locks":{"a":{"locked_by":"x","expected_unlock_time":"2001-01-01"}}})");
   EXPECT_THAT(claimed(), ElementsAre("a"));
 }
@@ -257,7 +257,7 @@ TEST_F(CoordLayoutTest, ARenewalMovesItsEndAndKeepsItsIdentity) {
     EXPECT_EQ(sighting.identity, before);
     EXPECT_GE(sighting.lock.expires_wall_ms, ours.expires_wall_ms);
   }
-  // What is another's by now is left alone.
+  // An entry that is another's by now stays.
   project_file(project_entry(in_repo("a"), "bob", local(0)));
   EXPECT_TRUE(layout_->refresh(ours, kProject + "#" + in_repo("a")));
   EXPECT_EQ(json(kProject)["locks"][in_repo("a")]["locked_by"], "bob");

@@ -186,7 +186,7 @@ TEST(LockFile, ForeignChangesAreMerged) {
   taken.put(entry("k", "ann"), Shape::kProject);
   taken.merge(base, parsed(R"({"locks":{"gone":{},"kept":{},"changed":{"reason":"1"},
                                "k":{"locked_by":"bob"}}})"));
-  EXPECT_EQ(taken.find("k")->locked_by, "bob");  // theirs stands
+  EXPECT_EQ(taken.find("k")->locked_by, "bob");  // theirs stays
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Resources, what is told of their changes, prompts, completion.
+// Resources, notifications of their changes, prompts, completion.
 #include "mcp/locks/resources.h"
 
 #include "mcp/audience.h"
@@ -56,7 +56,7 @@ TEST_F(ResourcesTest, EventsAreTheLastHundred) {
   EXPECT_EQ(read("lock://events")["events"].size(), 100);
 }
 
-// What was told, and who watches what.
+// The notifications, and what is watched.
 class LockWatchTest : public ResourcesTest {
  protected:
   LockWatchTest()
