@@ -131,7 +131,7 @@ Line fit(Line line, std::size_t columns) {
   for (std::size_t i = 0; i < line.size() && left > 0; ++i) {
     line[i].text = printable(line[i].text);
     const bool last = i + 1 == line.size();
-    // What is cut ends in "…", also where the cut falls between two spans.
+    // A cut line ends in "…", even if the cut falls between two spans.
     const std::size_t wanted = width(line[i].text) + (last ? 0 : 1);
     const bool whole = wanted <= left;
     if (!whole) line[i].text = cut(line[i].text + "x", left);

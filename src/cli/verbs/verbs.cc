@@ -12,7 +12,7 @@ constexpr Verb kVerbs[] = {
     {"acquire", "Take resources, all or nothing",
      "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
      "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
-     "  lockkeeper acquire src/a.py --wait=10m      wait in the queue, at most this long\n"
+     "  lockkeeper acquire src/a.py --wait=10m      queue for it, at most 10 minutes\n"
      "  lockkeeper acquire docs/ --mode shared      others may also hold it shared\n"
      "  lockkeeper acquire db:migration-slot --attach $$   ends with this shell\n",
      acquire_verb},

@@ -350,7 +350,7 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"run", "Run a plan's agents side by side, each under its locks",
      "  lockkeeper workflow run plan.yaml --jobs 4\n"
      "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
-     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for agents without one\n",
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}  for agents without one\n",
      workflow_run},
     {"lock", "Take an agent's scope, as a lock file",
      "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"

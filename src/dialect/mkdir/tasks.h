@@ -25,7 +25,7 @@ struct TaskRequest {
 };
 
 struct TaskReply {
-  bool acquired = false;                  // else BUSY
+  bool acquired = false;                  // false: BUSY
   std::vector<core::Lease> leases;        // of what was requested
   std::vector<core::Conflict> conflicts;  // BUSY: who holds what
   std::vector<std::string> released;      // BUSY for a file: what the task held before
