@@ -86,7 +86,7 @@ Result<std::vector<Tasks::LockRequest>> Tasks::requests(const TaskRequest& reque
     if (!artefact) {
       return fail(Code::kLimitExceeded,
                   quote(file) + ": its lock's name would be longer than " +
-                      std::to_string(kNameBytesMax) + " bytes, or not a folder's name",
+                      std::to_string(kNameBytesMax) + " bytes, or not a valid folder name",
                   "use: lockkeeper acquire " + shell_quote(file));
     }
     LockRequest one{parsed.resource, file, *artefact};
