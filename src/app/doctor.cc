@@ -16,7 +16,7 @@ namespace {
 using cli::Style;
 using service::Json;
 
-// Knows nobody dead: the doctor judges rows, not processes.
+// The doctor checks rows, not processes.
 class NoProber final : public core::Prober {
  public:
   core::Alive probe(const core::Attachment&) const override { return core::Alive::kUnknown; }
@@ -44,7 +44,7 @@ class Doctor {
 
   void bad(const std::string& what, const Error& error) {
     out_.line({{"  broken  ", Style::kRed}, {what + ": " + error.message}});
-    if (!error.hint.empty()) out_.line({{"          next: " + error.hint, Style::kDim}});
+    if (!error.hint.empty()) out_.line({{"          hint: " + error.hint, Style::kDim}});
     json_["checks"].push_back(
         {{"check", what}, {"ok", false}, {"message", error.message}, {"hint", error.hint}});
     if (!first_) first_ = error;
@@ -98,7 +98,7 @@ class Doctor {
     if (!first_) look_at_rows(*options);
   }
 
-  // There is no folder: was there ever a store? False: nothing is left to look at.
+  // There is no folder: was there ever a store? False: there is nothing to check.
   bool look_at_absent(const realm::Realm& realm, bool repair) {
     const auto opened = wiring::open_embedded(context_.runtime(), {realm, durability_, false});
     if (!opened && opened.error().code == Code::kNotFound) {
@@ -152,8 +152,8 @@ class Doctor {
     }
   }
 
-  // What shows our leases to other tools must have the identity that the table has for it: else we
-  // would take it for theirs.
+  // A lock file that shows our lease must have the identity in the table; otherwise we would take
+  // it for another tool's.
   void look_at_layouts() {
     auto open = context_.open(std::vector<std::string>{});
     if (!open) return bad("layouts", open.error());
@@ -162,10 +162,10 @@ class Doctor {
     if (!*found) return;
     for (const layout::LayoutDisagreement& one : **found) {
       bad("layouts", {Code::kStoreCorrupt, one.message,
-                      "let it be shown again, or recorded as the other tool's: "
-                      "lockkeeper layout list"});
+                      "run: lockkeeper layout list; it writes our lock again, or records theirs"});
     }
-    if ((*found)->empty()) good("layouts", "what shows our leases agrees with the table");
+    if ((*found)->empty())
+      good("layouts", "the lock files that show our leases agree with the table");
   }
 
   core::Context table_context(const kv::Store& store) const {

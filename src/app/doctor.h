@@ -1,12 +1,12 @@
-// `doctor`: is everything in order, and if not, what is it and what to do? Looks at the realm, the
-// settings, who asks, the store's files and the table's rows; told to, repairs the store.
+// `doctor`: checks the realm, the settings, the caller's identity, the store's files and the
+// table's rows; says what is wrong and what to do; repairs the store on request.
 #pragma once
 
 #include "cli/context.h"
 
 namespace lockkeeper::app {
 
-// Exit status 0 if all is well, that of the first thing that is not.
+// Exit status 0 if all is well, otherwise that of the first problem.
 int doctor(cli::VerbContext& context, bool repair);
 
 }  // namespace lockkeeper::app

@@ -1,4 +1,5 @@
-// The program: brings the clock, randomness, the environment and the streams, and wires the parts.
+// The program: provides the clock, randomness, the environment and the streams, and wires the
+// parts.
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 namespace lockkeeper {
 namespace {
 
-// A store with what stands in front of it.
+// A store with its fault injection.
 class FaultedStore final : public kv::Store {
  public:
   FaultedStore(std::unique_ptr<kv::Store> inner, const kv::ProcessFault& fault)

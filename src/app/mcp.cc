@@ -17,18 +17,18 @@
 namespace lockkeeper::app {
 namespace {
 
-// At work at once; who waits lends its place. All of them want the one store, and more of them only
-// keep each other from it: 32 took 30 µs of system time for a call, 4 take 13.
+// Calls that work at once; waiting ones do not count. All need the one store, and more threads only
+// contend for it: 32 took 30 µs of system time per call, 4 take 13.
 constexpr std::size_t kThreadsMax = 4;
 constexpr auto kLongestEnd = std::chrono::seconds(3);
 
-// Who calls where a call does not say it.
-Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOptions& options,
-                              const realm::Identity& who) {
-  // What is known apart from this run; without it a session is made.
+// The caller, if a call does not name it.
+Result<mcp::locks::Caller> caller_of(const cli::VerbContext& context,
+                                     const cli::McpOptions& options, const realm::Identity& who) {
+  // Without a session from outside, one is made for this run.
   LK_ASSIGN(const realm::Identity lasting, context.identity(false));
   const realm::Environment& env = context.runtime().env;
-  mcp::Caller caller;
+  mcp::locks::Caller caller;
   caller.who = who;
   caller.agent_given = context.common().agent || realm::variable(env, "LOCKKEEPER_AGENT");
   caller.agent_known = caller.agent_given || !lasting.session_derived;
@@ -38,8 +38,8 @@ Result<mcp::Caller> caller_of(const cli::VerbContext& context, const cli::McpOpt
   return caller;
 }
 
-// Whatever still hangs then, a store on a sick disk perhaps: over is over. Leases and places in a
-// queue are bound to the process, so the table learns of it as of any other end.
+// Something may still hang, for example on a failing disk. Leases and places in a queue are bound
+// to the process, so the table sees its end anyway.
 void end_soon() {
   std::thread([] {
     std::this_thread::sleep_for(kLongestEnd);
@@ -51,7 +51,7 @@ void end_soon() {
 
 int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (const auto wrong = check_http(options); !wrong) return context.out().failed(wrong.error());
-  if (const auto known = mcp::check_dialects(options.dialects); !known) {
+  if (const auto known = mcp::locks::check_dialects(options.dialects); !known) {
     return context.out().failed(known.error());
   }
   ::signal(SIGPIPE, SIG_IGN);
@@ -62,10 +62,10 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (!under) return context.out().failed(under.error());
   auto caller = caller_of(context, options, (*open)->identity);
   if (!caller) return context.out().failed(caller.error());
-  mcp::LockServer server(
-      (*open)->site, {std::move(*caller), std::move(*under), options.dialects, LOCKKEEPER_VERSION});
+  mcp::locks::LockServer server((*open)->site, {std::move(*caller), std::move(*under),
+                                                 options.dialects, LOCKKEEPER_VERSION});
   mcp::Audience audience;
-  mcp::LockWatch watch(
+  mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
       [&](const std::string& uri) { audience.resource_changed(uri); });
   mcp::Catalogue catalogue = server.catalogue();

@@ -1,4 +1,5 @@
-// `mcp`: wires the lock tools to a transport and serves until the client is gone or a signal came.
+// `mcp`: connects the lock tools to a transport and serves until the client is gone or a signal
+// comes.
 #pragma once
 
 #include "cli/context.h"

@@ -16,20 +16,19 @@ Result<void> check_http(const cli::McpOptions& options) {
   if (!options.http) {
     if (!options.token_file && !options.no_auth) return {};
     return fail(Code::kUsage,
-                std::string(options.no_auth ? "--no-auth" : "--token-file") +
-                    " is for HTTP, which was not asked for",
+                std::string(options.no_auth ? "--no-auth" : "--token-file") + " needs --http",
                 "add --http 127.0.0.1:7420");
   }
   if (options.token_file && options.no_auth) {
-    return fail(Code::kUsage, "--no-auth asks for no token, --token-file for one",
-                "leave one of the two away");
+    return fail(Code::kUsage, "--no-auth and --token-file contradict each other",
+                "use only one of them");
   }
   LK_ASSIGN(const http::Address address, http::parse_address(*options.http));
   if (!options.no_auth || address.is_loopback()) return {};
   return fail(
       Code::kUsage,
-      "--no-auth lets everybody in, and " + address.text() + " can be reached from other machines",
-      "leave --no-auth away, or listen on 127.0.0.1");
+      "--no-auth accepts everybody, and " + address.text() + " can be reached from other machines",
+      "omit --no-auth, or listen on 127.0.0.1");
 }
 
 Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& realm,
@@ -47,8 +46,7 @@ Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& 
   return mcp::serve_http(endpoint, std::move(door), ended, [&](const http::Address& address) {
     const std::string url = "http://" + address.text() + "/mcp";
     out.note("serving " + url +
-             (file.empty() ? ", to everybody on this machine"
-                           : ", to who has the token in " + shell_quote(file)));
+             (file.empty() ? " (no token)" : " (token in " + shell_quote(file) + ")"));
   });
 }
 

@@ -6,11 +6,11 @@
 
 namespace lockkeeper::app {
 
-// Does what was asked for make sense? usage else.
+// usage if the flags contradict each other.
 Result<void> check_http(const cli::McpOptions& options);
 
-// Serves until `ended` is readable. One line on stderr says where, and names the token's file.
-// REQUIRES: options.http, and check_http() liked it.
+// Serves until `ended` is readable. Prints the URL and the token's file, never the token, on
+// stderr. REQUIRES: options.http, and check_http() passed.
 Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& realm,
                             const mcp::Catalogue& catalogue, mcp::Pool& pool,
                             mcp::Audience& audience, int ended, cli::Output& out);

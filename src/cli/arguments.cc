@@ -24,7 +24,7 @@ std::size_t columns_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (c & '\xc0') != '\x80'; }));
 }
 
-// The words in a column that begins at kHelpColumn and ends with the line.
+// The text wrapped into a column from kHelpColumn to kLineColumns.
 std::string wrapped(std::string_view help) {
   std::string text;
   std::size_t at = kHelpColumn;
@@ -51,6 +51,7 @@ std::string wrapped(std::string_view help) {
 
 void Arguments::declare(Declared declared, Target target) {
   declared.common = common_;
+  declared.hidden = hidden_;
   declared_.push_back(std::move(declared));
   targets_.push_back(target);
   given_.push_back(false);
@@ -174,7 +175,7 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
         error.hint = "a name that begins with '-' is written ./" + cluster;
       return fail(std::move(error));
     }
-    store(*index, "");  // every brief flag of ours is a switch
+    store(*index, "");  // no short flag takes a value
   }
   return {};
 }
@@ -182,14 +183,15 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
 Result<void> Arguments::take_word(const std::string& word, std::size_t& slot) {
   while (slot < declared_.size() && !declared_[slot].is_word()) ++slot;
   if (slot == declared_.size()) {
-    return fail(Code::kUsage, "unexpected argument " + quote(word), std::string(kHelpHint));
+    return fail(Code::kUsage, "unexpected argument " + quote(word),
+                find("--file") ? "name files with --file" : std::string(kHelpHint));
   }
   store(slot, word);
   if (!declared_[slot].many) ++slot;
   return {};
 }
 
-// Whatever goes into a plain string must be there.
+// An argument whose target is a plain string is required.
 Result<void> Arguments::check_given() const {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
     if (given_[i] || !std::holds_alternative<std::string*>(targets_[i])) continue;
@@ -234,11 +236,11 @@ std::string Arguments::usage(std::string_view verb) const {
 std::string Arguments::help() const {
   std::string text;
   for (const bool common : {false, true}) {
-    const auto of_this = [common](const Declared& d) { return d.common == common; };
+    const auto of_this = [common](const Declared& d) { return d.common == common && !d.hidden; };
     if (std::ranges::none_of(declared_, of_this)) continue;
-    text += common ? "\nOf every verb:\n" : "\nOptions:\n";
+    text += common ? "\nCommon options:\n" : "\nOptions:\n";
     for (const Declared& declared : declared_) {
-      if (declared.common != common) continue;
+      if (!of_this(declared)) continue;
       std::string left = "  " + left_column(declared);
       if (columns_of(left) + 2 > kHelpColumn) {
         left += "\n" + std::string(kHelpColumn, ' ');

@@ -1,9 +1,9 @@
 // The arguments of one verb: declared once, then parsed, shown by --help and offered by completion.
 //
 // `--name VALUE`, `--name=VALUE`, `-n VALUE`, short flags in a cluster (`-qh`), `--` ends the
-// flags. An optional value (`--wait[=DURATION]`) is taken after `=` alone, never from the next
-// word, which is a resource. The last of a repeated single value counts. Written here rather than
-// with CLI11, which rewrites words such as `[slug]`, `{}` and `++`: docs/decisions/arguments.md.
+// flags. An optional value (`--wait[=DURATION]`) is taken only after `=`, never from the next word,
+// which is a resource. If a single value is repeated, the last one counts. Not CLI11, because that
+// rewrites words such as `[slug]`, `{}` and `++`: docs/decisions/arguments.md.
 #pragma once
 
 #include <optional>
@@ -27,10 +27,11 @@ class Arguments {
     std::string value{};  // "NAME"; empty for a flag
     std::string help{};
     bool value_optional = false;
-    bool common = false;  // one that every verb has
-    bool many = false;    // all further words
+    bool common = false;  // every verb has it
+    bool many = false;    // takes all remaining words
+    bool hidden = false;  // parsed, but not shown anywhere
     Complete complete = Complete::kNothing;
-    std::vector<std::string> words{};  // what the value may be, if that is a short list
+    std::vector<std::string> words{};  // the possible values, if the list is short
 
     bool is_command() const { return name.starts_with("-- "); }
     bool is_flag() const { return name.starts_with("--") && !is_command(); }
@@ -39,8 +40,8 @@ class Arguments {
     bool takes_next() const { return is_flag() && !value.empty() && !value_optional; }
   };
 
-  // Each of these declares one argument and where its value goes. The targets must outlive parse();
-  // they are changed by it alone.
+  // Each of these declares one argument and where its value goes. The targets must outlive parse(),
+  // which sets them.
   void flag(std::string name, bool& target, std::string help, std::string brief = {});
   void value(std::string name, std::optional<std::string>& target, std::string placeholder,
              std::string help);
@@ -48,32 +49,37 @@ class Arguments {
                       std::string help);
   void values(std::string name, std::vector<std::string>& target, std::string placeholder,
               std::string help);
-  // Given without a value the target is "".
+  // Without a value, the target becomes "".
   void optional_value(std::string name, std::optional<std::string>& target, std::string placeholder,
                       std::string help);
-  // Words that belong to no flag, in the order of these calls: one that must be there, one that may
-  // be, all further ones. A word for which there is no place is a usage error.
+  // Positional words, in the order of these calls: a required one, an optional one, all remaining
+  // ones. A word too many is a usage error.
   void word(std::string placeholder, std::string& target, std::string help);
   void optional_word(std::string placeholder, std::optional<std::string>& target, std::string help);
   void words(std::string placeholder, std::vector<std::string>& target, std::string help);
-  // What follows `--`, kept apart from the words; for `run`.
+  // What follows `--`, apart from the words; for `run`.
   void command(std::vector<std::string>& target, std::string help);
 
-  // Of the argument declared last.
+  // What completion offers for the argument declared last.
   void offer(Complete complete) { declared_.back().complete = complete; }
   void offer(std::vector<std::string> choices);
-  // What is declared from now on belongs to every verb.
-  void begin_common() { common_ = true; }
+  // Arguments declared from now on belong to every verb.
+  void begin_common() {
+    common_ = true;
+    hidden_ = false;
+  }
+  // Arguments declared from now on are parsed but not shown, unless declared before.
+  void begin_hidden() { hidden_ = true; }
 
-  // usage names the word that was not understood, with the nearest known one.
+  // usage: names the word that was not understood and the nearest known one.
   Result<void> parse(const std::vector<std::string>& words);
 
-  // The place of a declared flag, by its long or short name, in declared().
+  // The index of a flag in declared(), by its long or short name.
   std::optional<std::size_t> find(std::string_view name) const;
   const std::vector<Declared>& declared() const { return declared_; }
   // "lockkeeper acquire [OPTIONS] RESOURCE…"
   std::string usage(std::string_view verb) const;
-  // The declared arguments in two columns, those of every verb last.
+  // The declared arguments in two columns, common ones last.
   std::string help() const;
 
  private:
@@ -91,6 +97,7 @@ class Arguments {
   std::vector<Target> targets_;  // beside declared_
   std::vector<bool> given_;      // beside declared_
   bool common_ = false;
+  bool hidden_ = false;
 };
 
 }  // namespace lockkeeper::cli

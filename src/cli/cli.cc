@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view kVersion = LOCKKEEPER_VERSION;
 
-// Flags of every verb that take a value from the next word: they may stand before the verb.
+// Common flags that take their value from the next word: they may precede the verb.
 const std::vector<std::string>& common_values() {
   static const std::vector<std::string> kNames = {"--agent", "--session", "--realm", "--store"};
   return kNames;
 }
 
-// Null: there is none.
+// Null if there is none.
 const Verb* find_verb(std::span<const Verb> verbs, std::string_view name) {
   const auto found = std::ranges::find(verbs, name, &Verb::name);
   return found == verbs.end() ? nullptr : &*found;
@@ -70,7 +70,7 @@ Output plain_output(const CliEnvironment& environment, bool json) {
   return Output(options);
 }
 
-// No verb was named: --version, --help, or the overview as an answer to a lost person.
+// No verb was given: --version, --help, or the overview.
 int without_verb(const std::vector<std::string>& words, const CliEnvironment& environment) {
   Output out = plain_output(environment, has(words, "--json"));
   if (has(words, "--version")) {
@@ -83,7 +83,7 @@ int without_verb(const std::vector<std::string>& words, const CliEnvironment& en
     return 0;
   }
   if (out.json() || !words.empty()) {
-    return out.failed({Code::kUsage, "no verb was named", "see: lockkeeper --help"});
+    return out.failed({Code::kUsage, "no verb was given", "see: lockkeeper --help"});
   }
   std::fputs(overview(environment).c_str(), environment.err);
   return exit_status(Code::kUsage);
@@ -106,30 +106,31 @@ int unknown_verb(std::string_view name, bool json, const CliEnvironment& environ
       .failed(not_known("unknown verb", name, environment.verbs, "lockkeeper"));
 }
 
-// A verb that has subcommands, without one of them: `name`, which may be empty, is none.
-int without_subcommand(const VerbShape& verb, std::span<const Verb> subcommands,
-                       const std::string& name, std::span<const std::string> words,
-                       const CliEnvironment& environment) {
-  const std::string above = "lockkeeper " + verb.name;
+// A verb that has subcommands, without one of them: `name` is empty or unknown.
+int without_subcommand(const Verb& verb, const VerbShape& shape, const std::string& name,
+                       std::span<const std::string> words, const CliEnvironment& environment) {
+  const std::string above = "lockkeeper " + shape.name;
   if (has(words, "--help") || has(words, "-h")) {
-    const std::string text = "Examples:\n" + verb.examples + "\n" + verb.summary +
+    const std::string text = "Examples:\n" + shape.examples + "\n" + shape.summary +
                              ".\n\nUsage: " + above + " SUBCOMMAND [OPTIONS]\n\nSubcommands:\n" +
-                             list(subcommands) + "\n" + above +
+                             list(verb.subcommands()) + "\n" + above +
                              " SUBCOMMAND --help shows examples and options.\n";
     std::fputs(text.c_str(), environment.out);
     return 0;
   }
   Output out = plain_output(environment, has(words, "--json"));
   if (!name.empty()) {
-    return out.failed(not_known(verb.name + " has no subcommand", name, subcommands, above));
+    Error error = not_known(shape.name + " has no subcommand", name, verb.subcommands(), above);
+    if (!verb.hint.empty()) error.hint = verb.hint;
+    return out.failed(error);
   }
   std::string names;
-  for (const VerbShape& each : verb.subcommands) {
-    if (!names.empty()) names += &each == &verb.subcommands.back() ? " or " : ", ";
+  for (const VerbShape& each : shape.subcommands) {
+    if (!names.empty()) names += &each == &shape.subcommands.back() ? " or " : ", ";
     names += each.name;
   }
   return out.failed(
-      {Code::kUsage, verb.name + " needs a subcommand: " + names, "see: " + above + " --help"});
+      {Code::kUsage, shape.name + " needs a subcommand: " + names, "see: " + above + " --help"});
 }
 
 int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {
@@ -138,12 +139,11 @@ int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironm
     return verb.run(context);
   }
   const VerbShape shape = verb_shape(environment, verb);
-  const std::span<const Verb> subcommands = verb.subcommands();
   const std::size_t at = first_word(words, shape.value_flags());
   const std::string name = at == words.size() ? "" : words[at];
-  const Verb* const subcommand = find_verb(subcommands, name);
+  const Verb* const subcommand = find_verb(verb.subcommands(), name);
   if (subcommand == nullptr) {
-    return without_subcommand(shape, subcommands, name, before_dashes(words), environment);
+    return without_subcommand(verb, shape, name, before_dashes(words), environment);
   }
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   VerbContext context(environment, *subcommand, &verb, std::move(words));
@@ -169,7 +169,7 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   std::string name = words[at];
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
-    // `help VERB [SUBCOMMAND]`, as other tools have it
+    // `help VERB [SUBCOMMAND]`
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = words.front();
@@ -188,7 +188,7 @@ int run_cli(int argc, const char* const* argv, const CliEnvironment& environment
   const int status = run_words(std::move(words), environment);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
-  std::fputs("lockkeeper: stdout could not be written\n", environment.err);
+  std::fputs("lockkeeper: cannot write to stdout\n", environment.err);
   return exit_status(Code::kFailed);
 }
 

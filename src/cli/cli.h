@@ -1,5 +1,5 @@
-// The command line as one function: main hands over what the outside world is, and gets the exit
-// status. Nothing below reads the process's own streams, environment or clock.
+// The command line as one function: main passes in the outside world and gets the exit status.
+// Nothing here reads the process's own streams, environment or clock.
 #pragma once
 
 #include <cstdio>
@@ -14,9 +14,9 @@
 
 namespace lockkeeper::cli {
 
-// How `mcp` is to serve.
+// The flags of `mcp`.
 struct McpOptions {
-  std::optional<std::string> http;  // ADDRESS:PORT; none: stdin and stdout
+  std::optional<std::string> http;  // ADDRESS:PORT; nullopt: stdin and stdout
   std::optional<std::string> token_file;
   bool no_auth = false;
   std::vector<std::string> dialects;
@@ -34,10 +34,10 @@ struct CliEnvironment {
   bool err_is_terminal = false;
   std::size_t columns = 80;  // of the terminal
 
-  // Looks at the realm's store and mends it if told to. It needs the backend, which this room must
-  // not know, so main brings it.
+  // Checks the realm's store, and repairs it on request. main provides it, because it needs the
+  // store's backend, which this room must not know.
   std::function<int(VerbContext&, bool repair)> doctor;
-  // Serves MCP until its client is gone. A door of its own, beside this one.
+  // Serves MCP until its client is gone.
   std::function<int(VerbContext&, const McpOptions&)> mcp;
 };
 

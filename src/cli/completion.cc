@@ -43,7 +43,7 @@ std::string bash_reply(const Declared& declared) {
   return "COMPREPLY=()";
 }
 
-// How a line goes on behind a verb, and behind its subcommands.
+// How a line continues after a verb, and after its subcommands.
 std::string bash_steps(const VerbShape& shape, const std::string& line) {
   std::string text;
   for (const VerbShape& each : shape.subcommands) {
@@ -270,7 +270,7 @@ std::string fish_rules(const VerbShape& shape, const std::string& line) {
   return text;
 }
 
-// What the line has: the verb with its subcommand, how many words behind it, what follows `--`.
+// The parts of the line: verb and subcommand, the number of words after them, what follows `--`.
 std::string fish_functions(const VerbShape& program) {
   return "function __lockkeeper_line\n"
          "  set -l words (commandline -opc)\n"

@@ -13,8 +13,7 @@
 namespace lockkeeper::cli {
 namespace {
 
-// A usage error is told in JSON if --json stands anywhere before `--`, also where parsing failed
-// before it got there.
+// A usage error is JSON if --json stands anywhere before `--`, even if parsing failed earlier.
 bool asks_for_json(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return false;
@@ -63,19 +62,19 @@ OutputOptions VerbContext::output_options() const {
 
 void VerbContext::declare_common() {
   arguments_.begin_common();
-  // `list`, `log` and `break` have an --agent of their own: whose leases are meant.
+  // `list`, `log` and `break` have their own --agent: whose leases to act on.
   if (!arguments_.find("--agent")) {
     arguments_.value("--agent", common_.agent, "NAME",
-                     "who asks (else LOCKKEEPER_AGENT, …, $USER)");
+                     "your name (default: LOCKKEEPER_AGENT, …, $USER)");
     arguments_.offer(Arguments::Complete::kAgents);
   }
-  arguments_.value("--session", common_.session, "ID", "tells two runs of one agent apart");
-  arguments_.value("--realm", common_.realm, "DIR", "the repository whose locks are meant");
+  arguments_.value("--session", common_.session, "ID", "distinguishes runs of one agent");
+  arguments_.value("--realm", common_.realm, "DIR", "the repository to use");
   arguments_.offer(Arguments::Complete::kFolders);
   arguments_.value("--store", common_.store, "URL", "lmdb: or lmdb:/folder");
-  arguments_.flag("--json", common_.json, "one JSON object per line on stdout, also for errors");
-  arguments_.flag("--quiet", common_.quiet, "only the exit status, and errors", "-q");
-  arguments_.flag("--help", common_.help, "this text", "-h");
+  arguments_.flag("--json", common_.json, "JSON on stdout, one object per line, errors included");
+  arguments_.flag("--quiet", common_.quiet, "print errors only", "-q");
+  arguments_.flag("--help", common_.help, "show this help", "-h");
 }
 
 std::optional<int> VerbContext::parse() {

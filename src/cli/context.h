@@ -1,9 +1,9 @@
-// What a verb is handed: its arguments to declare and parse, the options that every verb has, the
-// realm's locks in the caller's name, and where to print.
+// What a verb gets: its arguments to declare and parse, the common options, the realm's locks in
+// the caller's name, and where to print.
 //
 //   int some_verb(VerbContext& context) {
 //     std::vector<std::string> resources;
-//     context.arguments().words("RESOURCE…", resources, "what to look at");
+//     context.arguments().words("RESOURCE…", resources, "what to check");
 //     if (const auto status = context.parse()) return *status;
 //     auto open = context.open(resources);
 //     if (!open) return context.out().failed(open.error());
@@ -35,7 +35,7 @@ struct CommonOptions {
   bool help = false;
 };
 
-// A realm's table and the verbs on it in one owner's name.
+// A realm's table, and its locks in one owner's name.
 struct OpenLocks {
   OpenLocks(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
             const realm::Identity& who, service::ParentLease parent)
@@ -51,26 +51,26 @@ struct OpenLocks {
 class VerbContext {
  public:
   // `words`: the command line without program and verb. `above`: the verb whose subcommand this is,
-  // or null. All three must outlive it.
+  // or null. The references must outlive it.
   VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
               std::vector<std::string> words);
 
-  // For completion: a context whose parse() only lets the declarations be seen.
+  // For help and completion: parse() stops after the declarations.
   struct Describe {};
   VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above, Describe);
 
   Arguments& arguments() { return arguments_; }
 
-  // Parses what was declared. nullopt: go on. Else the exit status to return at once: help was
-  // shown, or the words were refused as usage.
+  // Parses what was declared. nullopt: continue. Otherwise return this exit status at once: help
+  // was shown, or the words were refused.
   std::optional<int> parse();
-  // As parse(), and at least one word must have been given for `target`. Else: VERB needs `what`.
+  // As parse(), and refuses an empty `target`: "VERB needs `what`".
   std::optional<int> parse_some(const std::vector<std::string>& target, std::string_view what);
-  // Prints that the words make no sense, "task sweep " + message, and returns the exit status.
+  // Prints a usage error, "task sweep " + message, and returns the exit status.
   int refuse_usage(std::string_view message);
 
   const CommonOptions& common() const { return common_; }
-  // For a verb whose own --agent turned out to name the caller.
+  // For a verb whose own --agent names the caller after all.
   void act_as(std::optional<std::string> agent) { common_.agent = std::move(agent); }
   // For a dialect that has its own name for the session.
   void act_in(std::optional<std::string> session) { common_.session = std::move(session); }
@@ -79,24 +79,24 @@ class VerbContext {
   const service::Runtime& runtime() const { return *environment_.runtime; }
   std::int64_t now_wall_ms() const { return runtime().clock->now().wall_ms; }
 
-  // The realm that the options, the environment, the named paths or the current folder say, with
-  // the store that was asked for. Creates nothing.
+  // The realm from the options, the environment, the named paths or the current folder, with the
+  // requested store. Creates nothing.
   Result<realm::Realm> realm(const std::vector<std::string>& resources) const;
 
-  // The locks of that realm in the caller's name. Opens no store yet. `new_session`: see
-  // service::IdentityRequest (for `run`).
+  // The locks of that realm in the caller's name. Does not open the store yet. `new_session`: see
+  // realm::IdentityRequest (for `run`).
   Result<std::unique_ptr<OpenLocks>> open(const std::vector<std::string>& resources,
                                           bool new_session = false) const;
-  // The same on a realm that is known.
+  // The same for a known realm.
   Result<std::unique_ptr<OpenLocks>> open(realm::Realm realm, bool new_session = false) const;
 
-  // Who asks; for a verb that finds its realm in a way of its own.
+  // The caller; for a verb that finds its realm in its own way.
   Result<realm::Identity> identity(bool new_session) const;
 
   // Resources as typed on the command line: relative to the current folder.
   Result<service::Wanted> wanted(std::vector<std::string> texts) const;
 
-  // The common flags that a command in a hint must repeat, each after a blank.
+  // The common flags that a command in a hint must repeat, each after a space.
   std::string repeated_flags() const;
 
  private:
@@ -113,7 +113,7 @@ class VerbContext {
   Output output_;
 };
 
-// "exclusive" or "shared"; usage else.
+// "exclusive" or "shared"; otherwise invalid_input.
 Result<core::Mode> parse_mode(const std::optional<std::string>& text);
 
 // A whole number from 1 to `most`; invalid_input names `what` and the value.

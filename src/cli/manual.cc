@@ -11,7 +11,7 @@ namespace {
 
 using Declared = Arguments::Declared;
 
-// The code point at `at`, which moves behind it. REQUIRES: UTF-8, which our own texts are.
+// The code point at `at`, which moves past it. REQUIRES: UTF-8.
 std::uint32_t take_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(at++);
@@ -110,9 +110,9 @@ std::string exit_statuses() {
 constexpr std::string_view kIntroduction =
     ".SH DESCRIPTION\n"
     "Several agents work on one repository at the same time; \\fBlockkeeper\\fR decides who may\n"
-    "change what: files, folders, patterns and logical resources. A lock is a lease: held by one\n"
-    "owner, all or nothing, for a length of time, with a fence that grows with every grant and a\n"
-    "reason that others are shown.\n"
+    "change what: files, folders, patterns and logical resources. A lock is a lease: one owner\n"
+    "holds it for a limited time, all resources or none, with a fence that grows with every grant\n"
+    "and a reason that others see.\n"
     ".PP\n"
     "\\fBlk\\fR is a short name for the same program.\n";
 
@@ -123,11 +123,11 @@ constexpr std::string_view kFiles =
     ".TP\n\\fIlockkeeper.toml\\fR\nsettings, in the repository's root; see "
     "\\fBlockkeeper.toml\\fR(5)\n"
     ".SH ENVIRONMENT\n"
-    ".TP\n\\fBLOCKKEEPER_AGENT\\fR, \\fBLOCKKEEPER_SESSION\\fR\nwho asks\n"
+    ".TP\n\\fBLOCKKEEPER_AGENT\\fR, \\fBLOCKKEEPER_SESSION\\fR\nyour name and session\n"
     ".TP\n\\fBLOCKKEEPER_REALM\\fR, \\fBLOCKKEEPER_STORE\\fR\nwhich locks, and where they are "
     "kept\n"
     ".TP\n\\fBLOCKKEEPER_LEASE\\fR, \\fBLOCKKEEPER_FENCE\\fR\n"
-    "the lease under which a command of \\fBrun\\fR works\n";
+    "the lease that \\fBrun\\fR holds for its command\n";
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The manual pages, as roff: made from the verbs' own declarations, as --help and completion are,
-// so that they cannot go stale. The build prints them with `lockkeeper help --man [VERB]`.
+// The manual pages as roff, made from the verbs' declarations, so they cannot become stale. The
+// build prints them with `lockkeeper help --man [VERB]`.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string manual_overview(const VerbShape& program, std::string_view version);
 // lockkeeper-VERB(1), with its subcommands.
 std::string manual_page(const VerbShape& verb, std::string_view version);
 
-// Text as roff has it: nothing in it is taken as a request or an escape, and it is ASCII.
+// Text escaped for roff, in ASCII.
 std::string roff_text(std::string_view text);
 
 }  // namespace lockkeeper::cli

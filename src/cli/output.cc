@@ -40,7 +40,7 @@ std::string_view escape_code(Style style) {
   return "";
 }
 
-// Of one character at a terminal; bytes that are none take one each when they are shown.
+// The columns of one character at a terminal. Invalid bytes count one column each.
 std::size_t width_of(std::string_view character) {
   if (character.size() == 1 || !is_valid_utf8(character)) return character.size();
   const char32_t c = key::take_code_point(character);
@@ -48,7 +48,7 @@ std::size_t width_of(std::string_view character) {
 }
 
 void write(std::FILE* file, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);  // what fails shows at flush()
+  std::fwrite(text.data(), 1, text.size(), file);  // flush() reports errors
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ Line fit(Line line, std::size_t columns) {
   for (std::size_t i = 0; i < line.size() && left > 0; ++i) {
     line[i].text = printable(line[i].text);
     const bool last = i + 1 == line.size();
-    // What is cut ends in "…", also where the cut falls between two spans.
+    // A cut line ends in "…", even if the cut falls between two spans.
     const std::size_t wanted = width(line[i].text) + (last ? 0 : 1);
     const bool whole = wanted <= left;
     if (!whole) line[i].text = cut(line[i].text + "x", left);

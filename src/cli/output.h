@@ -1,8 +1,7 @@
-// Where a verb's words go: data on stdout, messages on stderr, one JSON object per line with
-// --json.
+// Where a verb prints: data on stdout, messages on stderr, one JSON object per line with --json.
 //
-// Text that came from others (names, reasons, paths) reaches a terminal with its control characters
-// escaped, whatever a caller forgot: every line passes through here.
+// Every line passes through here, so control characters in foreign text (names, reasons, paths)
+// always reach a terminal escaped.
 #pragma once
 
 #include <cstdio>
@@ -24,10 +23,10 @@ std::size_t width(std::string_view text);
 // At most `columns` wide; what was cut ends in "…".
 std::string cut(std::string_view text, std::size_t columns);
 
-// Filled with blanks up to `columns`.
+// Filled with spaces up to `columns`.
 std::string padded(std::string text, std::size_t columns);
 
-// Broken between words so that each line fits, later ones indented by two; 0: as it is.
+// Wrapped between words, later lines indented by two; 0: unchanged.
 std::string wrap(std::string_view text, std::size_t columns);
 
 enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow };
@@ -38,7 +37,7 @@ struct Span {
 };
 using Line = std::vector<Span>;
 
-// Cut to that many columns; 0: as it is.
+// Cut to that many columns; 0: unchanged.
 Line fit(Line line, std::size_t columns);
 
 struct OutputOptions {
@@ -46,8 +45,8 @@ struct OutputOptions {
   std::FILE* err = nullptr;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  bool color = false;       // allowed at all: NO_COLOR and TERM=dumb say no
-  bool draws = false;       // the cursor can be moved: TERM=dumb says no
+  bool color = false;       // false with NO_COLOR or TERM=dumb
+  bool draws = false;       // the cursor can be moved; false with TERM=dumb
   std::size_t columns = 0;  // of the terminal; 0: do not fit
   bool json = false;
   bool quiet = false;
@@ -59,15 +58,15 @@ class Output {
 
   bool json() const { return options_.json; }
   bool quiet() const { return options_.quiet; }
-  // Of stdout; 0 if it is no terminal and lines may be as long as they are.
+  // Of stdout; 0 if it is not a terminal, so that lines are not cut.
   std::size_t columns() const { return options_.out_is_terminal ? options_.columns : 0; }
   const OutputOptions& options() const { return options_; }
 
   // One line of data: the object with --json.
   void object(const service::Json& json);
-  // One JSON object that was asked for by another name than --json.
+  // One JSON object that was requested by a flag other than --json.
   void data(const service::Json& json);
-  // Data for people: nothing with --json or --quiet. `text` may hold several lines.
+  // Data for people: nothing with --json or --quiet. `text` may have several lines.
   void text(std::string_view text);
   // One line, styled if stdout is a terminal with colours.
   void line(const Line& line);
@@ -75,13 +74,13 @@ class Output {
   void note(std::string_view text);
   void warning(std::string_view text);
 
-  // The end of a verb that failed or was refused: JSON `reply` (or just the error) on stdout, or
-  // message and hint on stderr. Gives the exit status of the code. An expected refusal (held,
-  // timeout) says nothing with --quiet.
+  // The end of a verb that failed or was refused: JSON `reply` (or only the error) on stdout, or
+  // message and hint on stderr. Returns the exit status of the code. An expected refusal (held,
+  // timeout) prints nothing with --quiet.
   int failed(const Error& error);
   int failed(const Error& error, service::Json reply);
 
-  // False if stdout could not be written: a full disk must not look like success.
+  // False if stdout could not be written, for example on a full disk.
   bool flush();
 
  private:

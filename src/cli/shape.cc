@@ -1,6 +1,7 @@
 #include "cli/shape.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/context.h"
 #include "cli/verb.h"
@@ -10,7 +11,7 @@ namespace {
 
 using Declared = Arguments::Declared;
 
-// Its first line, and the next as long as a backslash goes before.
+// The first line, with its continuation lines (after a backslash).
 std::string first_example(const std::string& examples) {
   std::size_t end = examples.find('\n');
   while (end != std::string::npos && end > 0 && examples[end - 1] == '\\') {
@@ -23,7 +24,8 @@ VerbShape described(const CliEnvironment& environment, const Verb& verb, const V
   VerbShape shape{std::string(verb.name), std::string(verb.summary), std::string(verb.examples)};
   VerbContext context(environment, verb, above, VerbContext::Describe{});
   verb.run(context);  // stops at parse()
-  shape.arguments = context.arguments().declared();
+  std::ranges::remove_copy_if(context.arguments().declared(), std::back_inserter(shape.arguments),
+                              &Declared::hidden);
   return shape;
 }
 

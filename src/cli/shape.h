@@ -1,4 +1,4 @@
-// What the verbs are called and what each takes, as data: for help, manual pages and completion.
+// The verbs' names and arguments as data, for help, manual pages and completion.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct VerbShape {
   std::string name;  // without that of the verb above it
   std::string summary;
   std::string examples;
-  // Of a verb with subcommands: the flags of them all, which may stand before the subcommand.
+  // For a verb with subcommands: all their flags, which may precede the subcommand.
   std::vector<Arguments::Declared> arguments{};
   std::vector<VerbShape> subcommands{};
 
@@ -26,11 +26,10 @@ struct VerbShape {
 
 // As the verb declares itself.
 VerbShape verb_shape(const CliEnvironment& environment, const Verb& verb);
-// The program, with the verbs as its subcommands and the flags that may stand before them.
+// The program, with the verbs as its subcommands and the flags that may precede them.
 VerbShape program_shape(const CliEnvironment& environment);
 
-// The place of the first word that is neither a flag nor a flag's value; words.size(): there is
-// none.
+// The index of the first word that is neither a flag nor a flag's value, or words.size().
 std::size_t first_word(const std::vector<std::string>& words,
                        const std::vector<std::string>& value_flags);
 

@@ -1,4 +1,4 @@
-// For tests alone: leases and conflicts made by hand.
+// For tests only: leases and conflicts made by hand.
 #pragma once
 
 #include <gtest/gtest.h>

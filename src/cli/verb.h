@@ -1,8 +1,8 @@
 // A verb of the command line: its name, what --help says, and the function that does it.
 //
 // A verb's function declares its arguments on the context, calls parse(), acts, and returns the
-// exit status. Help and completion run the same function up to parse(), so they cannot go stale.
-// A verb such as `task` has subcommands instead of a function; each is a verb again.
+// exit status. Help and completion run the same function up to parse(), so they cannot become
+// stale. A verb such as `task` has subcommands instead of a function; each is itself a verb.
 #pragma once
 
 #include <span>
@@ -19,14 +19,16 @@ struct Verb {
   constexpr Verb(std::string_view named, std::string_view one_line, std::string_view shell,
                  Run does)
       : name(named), summary(one_line), examples(shell), run(does) {}
-  constexpr Verb(std::string_view named, std::string_view one_line, Subcommands has)
-      : name(named), summary(one_line), subcommands(has) {}
+  constexpr Verb(std::string_view named, std::string_view one_line, Subcommands has,
+                 std::string_view advice = {})
+      : name(named), summary(one_line), subcommands(has), hint(advice) {}
 
   std::string_view name;
-  std::string_view summary;   // one line; a subcommand without one is shown nowhere
-  std::string_view examples;  // lines of shell, shown first by --help; else the first of each below
+  std::string_view summary;   // one line; a subcommand without one is hidden
+  std::string_view examples;  // shell lines, shown first by --help
   Run run = nullptr;          // null: it has subcommands
   Subcommands subcommands = nullptr;
+  std::string_view hint;  // for an unknown subcommand
 };
 
 }  // namespace lockkeeper::cli

@@ -22,7 +22,7 @@ Result<std::vector<key::Resource>> parse_all(const std::vector<std::string>& tex
   return resources;
 }
 
-// Adds to the verdict what `fresh` has in common with what others hold.
+// Adds to the verdict what `fresh` shares with other holders.
 Result<void> compare(const std::map<std::string, Hold>& held, const Hold& fresh, Verdict& verdict) {
   ++verdict.holds;
   for (const auto& [id, other] : held) {

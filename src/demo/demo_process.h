@@ -1,4 +1,4 @@
-// Commands that the demo starts: real processes of this very program, their words collected.
+// Commands that the demo starts: real processes of this program, with their output.
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +12,14 @@
 namespace lockkeeper::demo {
 
 struct Finished {
-  int exit_status = 0;  // as the shell has it
+  int exit_status = 0;  // as in the shell
   std::string output;   // stdout and stderr, in the order written
 };
 
-// One running command, in a process group of its own. Destroying it kills the group.
+// One running command in its own process group. The destructor kills the group.
 class DemoProcess {
  public:
-  // `environment` as NAME=VALUE, whole. failed if it cannot be started.
+  // `environment` is the complete environment as NAME=VALUE. failed if it cannot be started.
   static Result<DemoProcess> start(const std::vector<std::string>& argv, const std::string& folder,
                                    const std::vector<std::string>& environment);
   DemoProcess(DemoProcess&& other) noexcept;
@@ -30,7 +30,7 @@ class DemoProcess {
 
   // kill -9 for the command and everything it started.
   void kill();
-  // Waits for its end and gives what it said.
+  // Waits for its end and returns its output.
   Finished finish();
 
  private:

@@ -1,4 +1,4 @@
-// A play in six acts with real processes of this program on a real store, and a judge at the end.
+// Six scenes with real processes of this program on a real store, and a check at the end.
 #include "demo/demo_verb.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ class Demo {
     out_.line({{std::to_string(++acts_) + ". " + title, cli::Style::kBold}});
   }
 
-  // Long lines are broken between words, the rest indented below, so that 80 columns are enough.
+  // Long lines are wrapped between words and indented, to fit 80 columns.
   void say_wrapped(const std::string& indent, const std::string& text, cli::Style style) {
     const std::size_t room =
         out_.columns() == 0 ? SIZE_MAX : std::max<std::size_t>(out_.columns(), 40) - 1;
@@ -101,7 +101,7 @@ class Demo {
     out_.line({{line, style}});
   }
 
-  // The command as a person would type it, and what it said.
+  // The command as a person would type it, and its output.
   void show(const std::string& agent, const Words& words, const Finished& done) {
     std::string typed = "lockkeeper";
     for (const std::string& word : words) typed += " " + shell_quote(word);
@@ -180,7 +180,7 @@ class Demo {
   }
 
   Result<void> deadlock() {
-    act("A deadlock is refused before anybody waits for ever");
+    act("A deadlock is refused before anybody waits forever");
     LK_CHECK(say("backend", {"acquire", "src/api/", "--quiet"}, 0));
     LK_CHECK(say("frontend", {"acquire", "src/ui/", "--quiet"}, 0));
     LK_ASSIGN(DemoProcess waiter, begin("backend", {"acquire", "src/ui/Button.tsx", "--wait=20s"}));
@@ -192,8 +192,8 @@ class Demo {
     return {};
   }
 
-  // Four workers, each in its own process, take overlapping scopes again and again and write into a
-  // ledger when they begin and end; one of them is killed in the middle.
+  // Four workers, each in its own process, repeatedly lock overlapping scopes and write to a ledger
+  // when they begin and end; one of them is killed halfway.
   Result<void> crowd() {
     act("Four workers with overlapping scopes, one of them killed");
     const std::vector<std::pair<std::string, Words>> workers{
@@ -238,7 +238,7 @@ class Demo {
           {{"   … " + std::to_string(lines.size() - kShown) + " earlier lines", cli::Style::kDim}});
       lines.erase(lines.begin(), lines.end() - kShown);
     }
-    constexpr std::size_t kDateBytes = 11;  // all of it is today
+    constexpr std::size_t kDateBytes = 11;  // all events are from today
     for (const std::string& line : lines) {
       out_.line({{"   " + (line.size() > kDateBytes ? line.substr(kDateBytes) : line)}});
     }

@@ -1,9 +1,9 @@
 #include "dialect/kinds.h"
 
-#include "dialect/coordmcp/layout.h"
-#include "dialect/dirlock/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
 #include "dialect/mkdir/mkdir_layout.h"
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 
 namespace lockkeeper::dialect {
 

@@ -1,4 +1,4 @@
-// The layouts that the dialects bring: what wiring hands to the service.
+// The layouts of all dialects.
 #pragma once
 
 #include "layout/layout.h"

@@ -10,7 +10,7 @@
 namespace lockkeeper::http {
 namespace {
 
-constexpr const char* kForm = "write it as 127.0.0.1:7420, or 127.0.0.1:0 for a port that is free";
+constexpr const char* kForm = "write it as 127.0.0.1:7420, or 127.0.0.1:0 for any free port";
 
 std::unexpected<Error> wrong(std::string_view text, const std::string& why) {
   return fail(Code::kUsage, "cannot listen on " + quote(text) + ": " + why, kForm);
@@ -65,8 +65,8 @@ Result<Address> parse_address(std::string_view text) {
   if (host == "localhost") host = "127.0.0.1";
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
-    if (!is_v6(host)) return wrong(text, "between the brackets is no IPv6 address");
-    // One spelling for each address, to compare with.
+    if (!is_v6(host)) return wrong(text, "the brackets do not contain an IPv6 address");
+    // One spelling per address, for comparison.
     in6_addr bytes{};
     char spelled[INET6_ADDRSTRLEN] = {};
     ::inet_pton(AF_INET6, host.c_str(), &bytes);
@@ -75,8 +75,9 @@ Result<Address> parse_address(std::string_view text) {
     address.v6 = true;
     return address;
   }
-  if (is_v6(host)) return wrong(text, "an IPv6 address stands in brackets");
-  if (!is_v4(host)) return wrong(text, "that is no address, and of names only localhost is known");
+  if (is_v6(host)) return wrong(text, "an IPv6 address needs brackets");
+  if (!is_v4(host))
+    return wrong(text, "it is not an IP address, and the only name allowed is localhost");
   address.host = host;
   return address;
 }

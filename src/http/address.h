@@ -10,8 +10,8 @@
 namespace lockkeeper::http {
 
 struct Address {
-  std::string host = "127.0.0.1";  // a number, never a name; IPv6 without brackets
-  std::uint16_t port = 0;          // 0: any that is free
+  std::string host = "127.0.0.1";  // an IP address, never a name; IPv6 without brackets
+  std::uint16_t port = 0;          // 0: any free port
   bool v6 = false;
 
   bool is_loopback() const;
@@ -20,8 +20,7 @@ struct Address {
   std::string text() const;
 };
 
-// usage, with the corrected form where there is one: a name other than localhost, a port that is
-// none, an address that is none.
+// usage: a name other than localhost, an invalid port or address.
 Result<Address> parse_address(std::string_view text);
 
 // Is it a literal address (IPv6 without brackets)?

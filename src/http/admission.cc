@@ -63,7 +63,7 @@ std::optional<std::string_view> bearer_of(const Request& request) {
 }  // namespace
 
 bool same_secret(std::string_view secret, std::string_view given) {
-  // Every byte of what is given is looked at, whatever the ones before it were.
+  // Compares every byte of what is given, whatever the earlier ones were.
   unsigned char different = secret.size() == given.size() ? 0 : 1;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const char known = secret.empty() ? '\0' : secret[i % secret.size()];

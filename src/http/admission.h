@@ -1,9 +1,9 @@
-// Who may come in. Looked at before anything else of a request, its body included.
+// Who may use the server. Checked before anything else of a request, including its body.
 //
-// A server on this machine is within reach of every page that its user's browser shows: a page can
-// send requests to 127.0.0.1, and by DNS rebinding even read the answers. Such requests carry the
-// page's own name as Host and Origin, so both must be ours. Programs of other users of the machine
-// are kept out by the token.
+// Every page in the user's browser can reach a server on this machine: it can send requests to
+// 127.0.0.1, and with DNS rebinding even read the answers. Such requests carry the page's own name
+// as Host and Origin, so both must be ours. The token keeps out programs of the machine's other
+// users.
 //
 // Thread safety: plain values and free functions.
 #pragma once
@@ -18,23 +18,23 @@
 namespace lockkeeper::http {
 
 struct Door {
-  Address address;                   // that the server listens on
-  std::optional<std::string> token;  // none: everybody who reaches it may come in
+  Address address;                   // where the server listens
+  std::optional<std::string> token;  // nullopt: everybody is accepted
 };
 
 struct Refusal {
   int status = 403;
   Headers headers;
-  std::string message;  // one sentence; holds nothing that the client did not send
+  std::string message;  // one sentence, without anything secret
 };
 
-// nullopt: let it in. Host must be there once and be the address that is listened on, localhost,
-// 127.0.0.1 or [::1] (every literal address where all are listened on); with any port or none,
-// because ports are forwarded. Origin, if there is one, likewise. 403 else; 401 for a token that is
-// missing or wrong. Looks at the headers alone.
+// nullopt: accepted. There must be one Host, and it must be the server's address, localhost,
+// 127.0.0.1 or [::1] (any literal address if the server listens on all), with any port or none,
+// because ports are forwarded. The same holds for an Origin. Otherwise 403; 401 for a missing or
+// wrong token. Reads only the headers.
 std::optional<Refusal> refusal(const Door& door, const Request& request);
 
-// In a time that depends on the length of `given` alone.
+// Takes a time that depends only on the length of `given`.
 bool same_secret(std::string_view secret, std::string_view given);
 
 }  // namespace lockkeeper::http

@@ -17,8 +17,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A client that is refused in the middle of its request is let speak for a little, or it would
-// never read why.
+// The rest of a refused request is read for a moment; otherwise the client would never read why.
 constexpr int kLingerMs = 2'000;
 constexpr std::size_t kLingerBytes = 16U << 20;
 constexpr std::size_t kReadStep = 4U << 10;
@@ -31,7 +30,7 @@ int status_of(const error_code& error) {
   if (error == Wrong::header_limit || error == Wrong::buffer_overflow) return 431;
   if (error == Wrong::body_limit) return 413;
   if (error == Wrong::bad_version) return 505;
-  // Everything else of the parser; the rest is of the socket.
+  // Other errors of the parser; the rest come from the socket.
   return error.category() == make_error_code(Wrong::bad_method).category() ? 400 : 0;
 }
 
@@ -42,7 +41,7 @@ std::string words_of(int status, const error_code& error, const Limits& limits) 
     case 413:
       return "the body has more than " + std::to_string(limits.body_bytes) + " bytes";
     default:
-      return "this is no HTTP that can be read: " + error.message();
+      return "this is not valid HTTP: " + error.message();
   }
 }
 
@@ -162,7 +161,7 @@ Connection::Awaitable<> Connection::read(Came& came) {
     const std::string* const expected = came.request.header("Expect");
     if (expected != nullptr && !same_ignoring_case(*expected, "100-continue")) {
       came.refused = 417;
-      came.message = "of expectations only 100-continue is known";
+      came.message = "the only expectation supported is 100-continue";
       co_return;
     }
     within(limits_.body_ms);
@@ -235,7 +234,7 @@ Connection::Awaitable<> Connection::answer(Came& came) {
   exchange->finished();
   if (close_after_) came.wire.keep_alive = false;
   error_code ignored;
-  socket_.cancel(ignored);  // nobody watches any more
+  socket_.cancel(ignored);  // stops watching for the client's disconnect
 }
 
 Connection::Awaitable<> Connection::write_answer() {
@@ -264,7 +263,7 @@ Connection::Awaitable<bool> Connection::write(std::string bytes) {
   std::size_t sent = 0;
   while (sent < bytes.size() && !error) {
     writing_ = bytes.size() - sent;
-    // Most of the time there is room, and no need to be told so.
+    // Usually there is room, so no notification is needed.
     sent += socket_.write_some(asio::buffer(bytes.data() + sent, bytes.size() - sent), error);
     if (error != asio::error::would_block) continue;
     within(limits_.write_ms);
@@ -279,7 +278,7 @@ Connection::Awaitable<bool> Connection::write(std::string bytes) {
 
 void Connection::put(std::uint64_t number, Exchange::Output output) {
   if (number != number_ || closed_ || last_) return;
-  // One answer may be as long as it likes; who does not take the last one gets no further.
+  // An answer may be of any length, but a client that does not read it gets no further one.
   const bool slow = out_.size() + writing_ > limits_.unsent_bytes;
   if (slow) return client_gone();
   if (out_.empty()) {
@@ -313,8 +312,8 @@ void Connection::readable() {
   watch();
 }
 
-// Everything that comes is read, also while an answer is open: the client's going away comes behind
-// it. One whole request may be sent ahead; more than that is too much.
+// Input is read even while an answer is open, because a disconnect is seen only after it. One whole
+// request may be sent ahead, not more.
 std::size_t Connection::ahead_max() const {
   return limits_.header_bytes + limits_.body_bytes;
 }

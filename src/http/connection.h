@@ -1,4 +1,4 @@
-// For src/http alone: one client. Everything in it happens on the server's thread.
+// For src/http only: one client. Everything runs on the server's thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -32,7 +32,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <class T = void>
   using Awaitable = boost::asio::awaitable<T>;
 
-  // What came: a request, or the status to refuse it with; 0: nothing to say, close.
+  // What was read: a request, or the status to refuse it with; 0: close without an answer.
   struct Came {
     Request request;
     Exchange::Wire wire;
@@ -57,28 +57,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void client_gone();
   std::size_t ahead_max() const;
 
-  // Cancels what the socket is at, unless it is done within the time.
+  // Cancels the socket's operation unless it ends within the time.
   void within(int ms);
   void in_time();
 
   const std::shared_ptr<Loop> loop_;
   const Limits& limits_;
   Socket socket_;
-  boost::asio::steady_timer timer_;  // for what the socket is at
+  boost::asio::steady_timer timer_;  // for the socket's operation
   boost::asio::steady_timer wake_;   // fires, or is cancelled: there is something to write
   boost::beast::flat_buffer buffer_;
-  std::uint64_t timed_ = 0;  // tells a late timer from the current one
+  std::uint64_t timed_ = 0;  // distinguishes a late timer from the current one
   bool too_late_ = false;
   bool closed_ = false;
 
-  // The answer at work.
+  // The current answer.
   std::shared_ptr<Exchange> exchange_;
-  std::uint64_t number_ = 0;  // of the request; a late word of an older one is not for us
+  std::uint64_t number_ = 0;  // of the request; output for an older one is dropped
   std::string out_;           // to be written
   std::size_t writing_ = 0;   // bytes being written
   std::string idle_;
-  bool last_ = false;         // `out_` is all
-  bool close_after_ = false;  // only that tells the client so
+  bool last_ = false;         // `out_` is the end of the answer
+  bool close_after_ = false;  // marks the end of the answer
 };
 
 }  // namespace lockkeeper::http

@@ -56,7 +56,7 @@ void Exchange::begin(int status, const Headers& headers, std::string idle) {
   if (begun_ || ended_) return;
   begun_ = true;
   Output output;
-  // An older client reads until the connection is closed.
+  // An HTTP/1.0 client reads until the connection is closed.
   const Framing framing{wire_.keep_alive && wire_.chunks, wire_.chunks, std::nullopt};
   output.bytes = head_of(status, headers, framing, std::time(nullptr));
   output.idle = wire_.chunks ? chunk_of(idle) : std::move(idle);
@@ -87,7 +87,7 @@ void Exchange::abandoned() {
     const std::lock_guard lock(mutex_);
     if (ended_ || gone_) return;
     if (begun_) {
-      // Half an answer must not look like a whole one.
+      // Half an answer must not look complete.
       ended_ = true;
       Output output;
       output.last = output.close = true;
@@ -115,13 +115,13 @@ void Exchange::gone() {
     if (gone_) return;
     gone_ = true;
     action.swap(on_gone_);
-    if (ended_) return;  // all is said; `action` is dropped outside of the lock
+    if (ended_) return;  // finished; `action` is destroyed outside the lock
   }
   if (action) action();
 }
 
 void Exchange::finished() {
-  std::function<void()> dropped;  // with what it holds, outside of the lock
+  std::function<void()> dropped;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   dropped.swap(on_gone_);
 }

@@ -1,5 +1,5 @@
-// For src/http alone: one request being answered, between whoever answers it, on any thread, and
-// the connection that it came by, on the server's.
+// For src/http only: one request being answered, between its handler, on any thread, and its
+// connection, on the server's thread.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ namespace lockkeeper::http {
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   struct Wire {
-    bool keep_alive = true;  // as the client wishes
+    bool keep_alive = true;  // as the client asked
     bool chunks = true;      // HTTP/1.1
     bool head_only = false;  // HEAD: no body
   };
-  // What the connection is told, on the server's thread. The bytes go out as they are.
+  // Output for the connection, on the server's thread, sent unchanged.
   struct Output {
     std::string bytes;
     std::string idle;    // as Reply::begin; empty: as before
     bool last = false;   // the answer is complete
-    bool close = false;  // the connection's end is the answer's
+    bool close = false;  // closing the connection ends the answer
   };
   using Put = std::function<void(Output output)>;
 
@@ -37,7 +37,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void chunk(std::string text);
   void end();
   void on_gone(std::function<void()> action);
-  // Nobody will answer any more.
+  // The handler has dropped the reply.
   void abandoned();
 
   // By the connection, on the server's thread.
@@ -51,14 +51,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   const std::shared_ptr<Loop> loop_;
   const Wire wire_;
   const Put put_;
-  std::mutex mutex_;  // protects all below, and the order of what is posted
+  std::mutex mutex_;  // protects all below, and the order of posted output
   bool begun_ = false;
   bool ended_ = false;
   bool gone_ = false;
   std::function<void()> on_gone_;
 };
 
-// What the user holds.
+// The handler's side.
 std::shared_ptr<Reply> reply_to(std::shared_ptr<Exchange> exchange);
 
 }  // namespace lockkeeper::http

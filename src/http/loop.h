@@ -1,5 +1,5 @@
-// For src/http alone: the one thread's queue, which outlives the server as long as a reply is kept
-// somewhere, and then takes nothing more.
+// For src/http only: the server thread's queue. It outlives the server as long as a reply exists,
+// but then takes nothing more.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace lockkeeper::http {
 
 class Connection;
 
-// co_await something(…, into(error)): what goes wrong is there afterwards, and not thrown.
+// co_await something(…, into(error)): sets `error` instead of throwing.
 inline auto into(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }
@@ -26,7 +26,7 @@ struct Loop {
   Loop(Options options_given, Handler handler_given)
       : options(std::move(options_given)), handler(std::move(handler_given)) {}
 
-  // Runs it on the server's thread, after everything that was posted before; never if it has ended.
+  // Runs it on the server's thread, after everything posted before; never after the server's end.
   template <class Work>
   void post(Work work) {
     const std::lock_guard lock(mutex);

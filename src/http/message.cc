@@ -102,7 +102,7 @@ std::string chunk_of(std::string_view text) {
 }
 
 std::string http_date(std::int64_t seconds) {
-  // Not strftime: the names must not follow the locale.
+  // Not strftime, because the names must not depend on the locale.
   static constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   static constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

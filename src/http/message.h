@@ -1,5 +1,4 @@
-// What HTTP/1.1 carries, as plain values: a request that was read whole, and the text of what is
-// answered.
+// HTTP/1.1 messages as plain values: a complete request, and the text of an answer.
 //
 // Thread safety: plain values and free functions.
 #pragma once
@@ -18,36 +17,36 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct Request {
   std::string method;
   std::string target;
-  Headers headers;  // as they came; the values without blanks around them
+  Headers headers;  // as received; values without surrounding spaces
   std::string body;
 
-  // The value of that header, whatever its case; the first of several. nullptr: there is none.
+  // The first value of that header, ignoring case; nullptr if there is none.
   const std::string* header(std::string_view name) const;
   std::size_t count(std::string_view name) const;
   // The target without its query.
   std::string_view path() const;
 };
 
-// Letters of ASCII only, as everywhere in HTTP.
+// ASCII letters only, as everywhere in HTTP.
 bool same_ignoring_case(std::string_view a, std::string_view b);
 std::string_view trimmed(std::string_view text);
 
-// "Not Found"; "Unknown" for what we never send.
+// "Not Found"; "Unknown" for a status that we never send.
 std::string_view reason_of(int status);
 
-// How the end of a body is told.
+// How the end of a body is marked.
 struct Framing {
   bool keep_alive = true;  // more requests may follow
   bool chunked = false;    // its length is not known yet
   std::optional<std::size_t> length;
 };
 
-// The first line and the headers with the blank line behind them. A line break in a header's value
-// becomes a blank: nobody smuggles headers in.
+// The first line, the headers and the blank line. A line break in a header's value becomes a space,
+// so that nobody can inject headers.
 std::string head_of(int status, const Headers& headers, const Framing& framing,
                     std::int64_t now_seconds);
 
-// One piece of a chunked body; empty text gives nothing, because that would end it.
+// One chunk of a chunked body; nothing for empty text, because that would end the body.
 std::string chunk_of(std::string_view text);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 

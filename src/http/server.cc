@@ -21,7 +21,7 @@ using boost::system::error_code;
 
 namespace {
 
-// A process may have 1,024 descriptors where nobody said otherwise; each client takes one.
+// The usual limit is 1,024 descriptors per process; each client takes one.
 void allow_descriptors(std::size_t connections) {
   constexpr std::size_t kOthers = 256;
   rlimit limit{};
@@ -70,7 +70,7 @@ Result<void> Server::Impl::listen() {
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) {
     return fail(Code::kFailed, "cannot listen on " + address.text() + ": " + error.message(),
-                "name another port, or 0 for one that is free");
+                "name another port, or 0 for any free one");
   }
   address.port = acceptor_.local_endpoint().port();
   return {};
@@ -84,7 +84,7 @@ asio::awaitable<void> Server::Impl::accept() {
     co_await acceptor_.async_accept(socket, into(error));
     if (loop_->closing) co_return;
     if (error) {
-      // No descriptors left, most likely: others go first.
+      // Most likely no descriptors are left: wait until others close.
       pause.expires_after(std::chrono::milliseconds(100));
       co_await pause.async_wait(into(error));
     } else if (loop_->connections >= loop_->options.limits.connections) {
@@ -96,7 +96,7 @@ asio::awaitable<void> Server::Impl::accept() {
 }
 
 void Server::Impl::turn_away(tcp::socket socket) {
-  const std::string body = "as many clients as there may be are connected; try again\n";
+  const std::string body = "too many clients are connected; try again\n";
   const std::string bytes =
       head_of(503, {{"Retry-After", "1"}, {"Content-Type", "text/plain"}},
               {.keep_alive = false, .chunked = false, .length = body.size()}, std::time(nullptr)) +
@@ -120,7 +120,7 @@ asio::awaitable<void> Server::Impl::tick() {
 void Server::Impl::end() {
   if (loop_->closing) return;
   if (loop_->options.at_end) loop_->options.at_end();
-  // Behind what was just said.
+  // After the output above.
   loop_->post([this] {
     if (loop_->closing) return;
     loop_->closing = true;
@@ -145,7 +145,7 @@ void Server::Impl::run(int ended) {
   if (loop_->options.every_second) asio::co_spawn(loop_->context, tick(), asio::detached);
   loop_->context.run();
   loop_->end();
-  // What was posted in the last moment; nothing comes behind it.
+  // Runs what was posted last; nothing comes after it.
   loop_->context.restart();
   loop_->context.run();
 }
@@ -158,8 +158,8 @@ Result<std::unique_ptr<Server>> Server::open(Options options, Handler handler) {
   const Address& address = options.door.address;
   if (!options.door.token && !address.is_loopback()) {
     return fail(Code::kUsage,
-                address.text() + " can be reached from other machines: a token is required there",
-                "leave --no-auth away, or listen on 127.0.0.1");
+                address.text() + " can be reached from other machines, so it needs a token",
+                "omit --no-auth, or listen on 127.0.0.1");
   }
   auto impl = std::make_unique<Impl>(std::move(options), std::move(handler));
   LK_CHECK(impl->listen());

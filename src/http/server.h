@@ -1,12 +1,12 @@
-// A small HTTP/1.1 server: one thread for all connections, none that waits for another. Knows who
-// may come in, what is too much and who is too slow; what is asked and answered is its user's.
+// A small HTTP/1.1 server: one thread for all connections, none of which waits for another. It
+// handles admission, limits and slow clients; the handler answers the requests.
 //
 //   auto server = Server::open(options, [](const Request& request, std::shared_ptr<Reply> reply) {
 //     reply->whole(200, {{"Content-Type", "text/plain"}}, "hello\n");
 //   });
 //   (*server)->run(ended);
 //
-// Requests of one connection are answered one after the other, however many it has sent.
+// Requests of one connection are answered in order, however many it has sent.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,20 @@
 namespace lockkeeper::http {
 
 // The answer to one request: whole(), or begin(), chunk()…, end(). A reply that is dropped
-// unanswered is answered with 500. After the end, and when the client is gone, nothing happens.
+// unanswered becomes a 500. After the end, or if the client is gone, calls do nothing.
 //
-// Thread safety: all methods may be called from any thread; what is said comes in that order. None
-// of them blocks.
+// Thread safety: all methods may be called from any thread; output keeps their order. None blocks.
 class Reply {
  public:
   virtual ~Reply() = default;
   virtual void whole(int status, const Headers& headers, std::string body) = 0;
-  // A body of unknown length. `idle` is sent whenever nothing else was for Limits::idle_text_ms.
+  // A body of unknown length. `idle` is sent after each Limits::idle_text_ms without other output.
   virtual void begin(int status, const Headers& headers, std::string idle = {}) = 0;
   virtual void chunk(std::string text) = 0;
   virtual void end() = 0;
-  // Called once, on the server's thread, if the client goes away before the end, or the server
-  // does; at once if that was before. Must not block. A client that closes only its own direction
-  // counts as gone: the two cannot be told apart.
+  // Called once, on the server's thread, if the client or the server goes away before the end; at
+  // once if that has happened. Must not block. A client that closes only its own direction counts
+  // as gone, because the two look the same.
   virtual void on_gone(std::function<void()> action) = 0;
 };
 
@@ -46,36 +45,36 @@ struct Limits {
   std::size_t header_bytes = 16U << 10;
   std::size_t body_bytes = 4U << 20;
   std::size_t connections = 1'024;      // the next one is answered 503
-  std::size_t unsent_bytes = 1U << 20;  // more than that, and a slow reader is dropped
+  std::size_t unsent_bytes = 1U << 20;  // a slower reader is dropped
   int header_ms = 10'000;               // from the first byte of a request to its last header
   int body_ms = 30'000;
   int idle_ms = 120'000;      // between requests
-  int write_ms = 30'000;      // without the client taking a single byte
+  int write_ms = 30'000;      // without the client reading a byte
   int idle_text_ms = 15'000;  // see Reply::begin
 };
 
 struct Options {
-  Door door;  // address.port 0: one that is free
+  Door door;  // address.port 0: any free port
   Limits limits;
   std::function<void()> every_second;  // on the server's thread, while it runs; may be empty
-  // On the server's thread, when it was told to end: the last word of open answers.
+  // On the server's thread, before it ends: finishes open answers.
   std::function<void()> at_end;
 };
 
 class Server {
  public:
-  // Listens from now on. usage: not a loopback address, and no token. failed: the address is in use
-  // or not of this machine.
+  // Starts to listen. usage: not a loopback address, and no token. failed: the address is in use or
+  // not one of this machine.
   static Result<std::unique_ptr<Server>> open(Options options, Handler handler);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // With the port that was chosen.
+  // With the chosen port.
   const Address& address() const;
 
-  // Serves on this thread until close(), or until `ended` is readable (-1: never). Then every
-  // connection is closed at once. To be called once.
+  // Serves on this thread until close(), or until `ended` is readable (-1: never). Then closes
+  // every connection at once. Call once.
   void run(int ended = -1);
   // From any thread.
   void close();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// A server on a thread of its own.
+// A server on its own thread.
 class Running {
  public:
   explicit Running(Handler handler, const Limits& limits = {},
@@ -415,7 +415,7 @@ TEST(Server, ends_at_once_whatever_is_open) {
   }
   EXPECT_EQ(gone, 2);
   for (const auto& client : clients) EXPECT_TRUE(client->is_closed());
-  // Who still answers speaks to nobody.
+  // Answering now does nothing.
   for (const auto& reply : kept) reply->whole(200, {}, "late");
 }
 

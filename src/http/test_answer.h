@@ -1,4 +1,4 @@
-// For tests alone: what a server has answered.
+// For tests only: what a server has answered.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// For tests alone: one connection to a server on this machine, byte by byte.
+// For tests only: one connection to a server on this machine, byte by byte.
 #pragma once
 
 #include <arpa/inet.h>

@@ -34,13 +34,13 @@ std::unexpected<Error> refused(const std::string& path, const std::string& why,
 Result<void> check_owner(const std::string& path, const struct stat& info) {
   const std::string name = shell_quote(path);
   if (!S_ISREG(info.st_mode)) {
-    return refused(path, "is no regular file", "name another one: --token-file FILE");
+    return refused(path, "is not a regular file", "name another one: --token-file FILE");
   }
   if (info.st_uid != ::geteuid()) {
     return refused(path, "belongs to another user", "name one of your own: --token-file FILE");
   }
   if ((info.st_mode & 077) != 0) {
-    return refused(path, "can be used by others", "chmod 600 " + name);
+    return refused(path, "can be read or written by others", "chmod 600 " + name);
   }
   return {};
 }
@@ -60,13 +60,13 @@ Result<std::string> read_token(int fd, const std::string& path) {
               "remove it: the next start makes a new one");
 }
 
-// False: the name is taken by now.
+// False: the name is taken.
 Result<bool> make_token(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   std::string suffix;
   append_be64(suffix, SystemRandom().next());
-  // Beside it and then linked, which never replaces: nobody sees it half written.
+  // Written under another name and then linked, which never replaces: nobody sees it half written.
   const std::string temporary = folder + "/.http-token." + to_hex(suffix);
   const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) return fail(errno_error(errno, "cannot make the token file " + path));
@@ -87,9 +87,9 @@ Result<bool> make_token(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_or_make_token(const std::string& path) {
-  constexpr int kAttempts = 3;  // it may be removed and made by others meanwhile
+  constexpr int kAttempts = 3;  // others may remove and create it meanwhile
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // Nonblocking: a pipe in the file's place must not hang us.
+    // Nonblocking, because a pipe in the file's place must not block us.
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK));
     if (fd) {
       struct stat info{};
@@ -103,7 +103,7 @@ Result<std::string> read_or_make_token(const std::string& path) {
     if (errno != ENOENT) return fail(errno_error(errno, path, Code::kFailed));
     LK_CHECK(make_token(path));
   }
-  return fail(Code::kFailed, "the token file " + quote(path) + " disappears again and again",
+  return fail(Code::kFailed, "the token file " + quote(path) + " keeps disappearing",
               "name another one: --token-file FILE");
 }
 

@@ -8,7 +8,7 @@ void Audience::add(const std::shared_ptr<Session>& session) {
   sessions_.push_back(session);
 }
 
-// Telling takes its time; nobody waits for it with the lock held.
+// Notifying takes time, so it is done without the lock.
 std::vector<std::shared_ptr<Session>> Audience::present() {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<Session>> here;

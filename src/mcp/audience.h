@@ -1,5 +1,4 @@
-// The sessions of one server, for who has news for all of them: changes of resources. Sessions come
-// and go; who is gone hears nothing.
+// The sessions of one server, to notify them all of changed resources. Sessions come and go.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -16,14 +15,14 @@ namespace lockkeeper::mcp {
 
 class Audience {
  public:
-  // Before its first message is taken.
+  // Call before the session's first message.
   void add(const std::shared_ptr<Session>& session);
 
-  // The resources that any of them watches.
+  // The resources that any session watches.
   std::set<std::string> watched();
-  // Tells those who watch it.
+  // Notifies the sessions that watch it.
   void resource_changed(const std::string& uri);
-  // "tools", "prompts", "resources": tells those who want to know.
+  // "tools", "prompts", "resources": notifies the sessions that asked for it.
   void list_changed(const std::string& what);
 
  private:

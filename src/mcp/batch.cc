@@ -15,7 +15,7 @@ void BatchOutlet::end() {
     if (--left_ > 0) return;
     answers.swap(answers_);
   }
-  // All cancelled: there is nothing to say.
+  // All were cancelled: nothing is sent.
   if (!answers.empty()) outlet_->send(answers);
   outlet_->end();
 }

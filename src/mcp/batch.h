@@ -1,5 +1,4 @@
-// The answers to a batch (2025-03-26), gathered into one message, as JSON-RPC has it. What is not
-// an answer goes out at once.
+// Collects the answers to a batch (2025-03-26) into one message. Other messages go out at once.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -12,7 +11,7 @@ namespace lockkeeper::mcp {
 
 class BatchOutlet final : public Outlet {
  public:
-  // `requests`: so many end() are to come, one for each. REQUIRES: at least one
+  // `requests`: the number of end() calls to come. REQUIRES: at least one
   BatchOutlet(std::shared_ptr<Outlet> outlet, std::size_t requests)
       : outlet_(std::move(outlet)), left_(requests) {}
 

@@ -24,7 +24,7 @@ Json call(int id) {
       {{"name", "work"}, {"arguments", Json::object()}, {"_meta", {{"progressToken", id}}}});
 }
 
-// All answers in one message, when the last of them is there; what is no answer, at once.
+// All answers in one message after the last of them; other messages at once.
 TEST(Batch, AnswersComeTogether) {
   TestClient client(catalogue());
   client.initialize("2025-03-26");

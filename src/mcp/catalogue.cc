@@ -8,7 +8,7 @@
 namespace lockkeeper::mcp {
 namespace {
 
-constexpr double kWholeMost = 9007199254740992.0;  // beyond, a double skips whole numbers
+constexpr double kWholeMost = 9007199254740992.0;  // above this, a double skips whole numbers
 
 bool has_type(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
@@ -69,7 +69,7 @@ Answer Answer::failed(int code, std::string message, Json data) {
 
 Answer Answer::missing_capability(Json needed) {
   return failed(code::kMissingCapability,
-                "the client has not declared what this needs: " + line_of(needed),
+                "the client has not declared a capability that this needs: " + line_of(needed),
                 {{"requiredCapabilities", needed}});
 }
 

@@ -1,7 +1,7 @@
-// What a server offers: tools, resources, prompts. The layer above the wire knows these and nothing
-// of locks; the lock tools are one catalogue, the conformance suite's fixtures another.
+// What a server offers: tools, resources, prompts. The protocol layer knows only this, nothing of
+// locks. The lock tools are one catalogue, the conformance suite's fixtures another.
 //
-// Thread safety: a catalogue is not changed while it is served; its functions are called from
+// Thread safety: do not change a catalogue while it is served; its functions are called from
 // several threads at once.
 #pragma once
 
@@ -18,22 +18,22 @@ namespace lockkeeper::mcp {
 
 class Call;
 
-// What a handler gives back: the members of the protocol's result (`content`, `contents`,
-// `messages`, …), without what every result has. Or an error of the protocol.
+// What a handler returns: the result's own members (`content`, `contents`, `messages`, …), or a
+// protocol error.
 struct Answer {
   Json result = Json::object();
   std::optional<RpcError> error;
-  // More is needed from the client first (modern): {"inputRequests":…,"requestState":…}.
+  // Input is needed from the client first (modern): {"inputRequests":…,"requestState":…}.
   bool input_required = false;
 
   static Answer failed(int code, std::string message, Json data = nullptr);
-  // The client must be able to do this first: {"sampling":{}}.
+  // The client lacks this capability: {"sampling":{}}.
   static Answer missing_capability(Json needed);
   // Asks for input: {key:{"method":…,"params":…}}; `state`: empty, or sealed (request_state.h).
   static Answer need_input(Json requests, std::string state = "");
 };
 
-// The whole message as text and as structure: clients show their models one or the other.
+// The whole message, both as text and as structure: clients show their models one or the other.
 Answer tool_answer(const std::string& text, Json structured, bool is_error = false);
 
 struct Tool {
@@ -74,18 +74,18 @@ struct Catalogue {
   std::string title;
   std::string version;
   std::string instructions;
-  std::vector<Tool> tools;  // in this order, for everybody
+  std::vector<Tool> tools;  // listed in this order
   std::vector<Resource> resources;
   std::vector<Resource> templates;
   std::vector<Prompt> prompts;
-  // nullopt: there is no such resource.
+  // nullopt if there is no such resource.
   std::function<std::optional<Answer>(Call&, const std::string& uri)> read;
-  // What an argument of a prompt, or a name in a template, may be: `ref`, its name, what is typed.
+  // Completes an argument of a prompt, or a name in a template: `ref`, its name, the text so far.
   std::function<std::vector<std::string>(const Json& ref, const std::string& name,
                                          const std::string& typed)>
       complete;
-  // A client is about to watch this resource: what changes from now on is to be told (Audience).
-  // Called before the client hears that it does; from any thread.
+  // A client is about to watch this resource: changes from now on must reach the Audience. Called
+  // before the client's subscription is confirmed; from any thread.
   std::function<void(const std::string& uri)> watch;
   bool lists_change = false;  // tools, resources and prompts may come and go
   bool logs = false;          // handlers use Call::log
@@ -95,8 +95,8 @@ struct Catalogue {
   bool has_resources() const { return !resources.empty() || !templates.empty(); }
 };
 
-// What every tool's arguments are held against: types, required, enum, ranges of its input schema,
-// and nothing that is not in it. Empty: they are fine; else one sentence for a model.
+// Checks a tool's arguments against its input schema: types, required, enum, ranges, no unknown
+// names. Empty if they are valid; otherwise one sentence for a model.
 std::string wrong_arguments(const Json& schema, const Json& arguments);
 
 }  // namespace lockkeeper::mcp

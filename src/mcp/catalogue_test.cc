@@ -43,7 +43,7 @@ TEST(WrongArguments, OneOfSeveralTypes) {
   EXPECT_EQ(wrong_arguments(schema, Json::parse(R"({"n":"5"})")), "\"n\" must be an integer");
 }
 
-// A whole number that no integer holds must not reach who asks for one.
+// A whole number beyond every integer type must be refused.
 TEST(WrongArguments, HugeWholeNumbersAreNoIntegers) {
   const Json schema = Json::parse(R"({"properties":{"n":{"type":"integer"}}})");
   EXPECT_EQ(wrong_arguments(schema, Json::parse(R"({"n":1e300})")), "\"n\" must be an integer");

@@ -7,12 +7,12 @@
 namespace lockkeeper::mcp {
 namespace {
 
-// Why well-formed JSON is refused all the same.
+// Why well-formed JSON is refused.
 struct Refused {
   std::string why;
 };
 
-// Watches a parser: how deep it is, and which keys it has seen in each object that is open.
+// Watches a parser: its depth, and the keys seen in each open object.
 class Watch {
  public:
   bool operator()(int depth, Json::parse_event_t event, Json& value) {
@@ -126,7 +126,7 @@ Parsed parse(std::string_view text) {
                       "a message has at most " + std::to_string(kMessageBytesMax) + " bytes"));
   }
   if (!is_valid_utf8(text)) return one(broken(code::kParseError, "the message is not UTF-8"));
-  if (text.find('\0') != std::string_view::npos) {  // the parser takes it for the end
+  if (text.find('\0') != std::string_view::npos) {  // the parser would take it for the end
     return one(broken(code::kParseError, "the message is not JSON"));
   }
   Json json;

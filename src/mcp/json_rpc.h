@@ -1,9 +1,8 @@
-// JSON-RPC 2.0 as MCP uses it: what came in, told apart and checked; what goes out, built.
+// JSON-RPC 2.0 as MCP uses it: classifies and checks incoming messages, builds outgoing ones.
 //
-// Reading is strict, because a lock is no place for guesses: text that is not UTF-8, nesting or
-// objects beyond a limit, a key given twice and an id that is neither a string nor a whole number
-// are refused by the book, with the id if it can be told. What asks for no answer gets none,
-// however broken: notifications and responses.
+// Reading is strict: text that is not UTF-8, nesting or objects beyond a limit, a duplicate key and
+// an id that is neither a string nor a whole number are refused with the error that JSON-RPC
+// demands, and with the id if it is known. Broken notifications and responses get no answer.
 //
 // Thread safety: plain values and free functions.
 #pragma once
@@ -22,7 +21,7 @@ using lockkeeper::Json;
 
 inline constexpr std::size_t kMessageBytesMax = 4U << 20;
 inline constexpr std::size_t kNestingMax = 64;
-inline constexpr std::size_t kKeysMax = 256;  // of one object: finding one costs as much
+inline constexpr std::size_t kKeysMax = 256;  // of one object: finding a key is linear
 inline constexpr std::size_t kBatchMax = 100;
 
 namespace code {
@@ -33,8 +32,8 @@ inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
 inline constexpr int kResourceNotFound = -32002;    // until 2025-11-25
 inline constexpr int kHeaderMismatch = -32020;      // from 2026-07-28 on
-inline constexpr int kMissingCapability = -32021;   // likewise
-inline constexpr int kUnsupportedVersion = -32022;  // likewise
+inline constexpr int kMissingCapability = -32021;   // from 2026-07-28 on
+inline constexpr int kUnsupportedVersion = -32022;  // from 2026-07-28 on
 }  // namespace code
 
 // A string or a whole number, as ids and progress tokens are.
@@ -52,11 +51,11 @@ struct Incoming {
   enum class Kind {
     kRequest,
     kNotification,
-    kResponse,  // to a request of ours; to nobody, if it has no id
-    kBroken,    // `error` is to be answered, under `id`
+    kResponse,  // to a request of ours; without an id, to none
+    kBroken,    // answer with `error`, under `id`
   };
   Kind kind = Kind::kBroken;
-  Json id;  // a string or a whole number; null: none, or it cannot be told
+  Json id;  // a string or a whole number; null: none, or unknown
   std::string method;
   Json params = Json::object();
   Json result;  // of a response; null if it failed
@@ -70,12 +69,12 @@ struct Parsed {
 Parsed parse(std::string_view text);
 
 Json response(const Json& id, Json result);
-// A null id, one that could not be told, is left out: the schemas know no null.
+// Omits a null id: the schemas do not allow null.
 Json error_response(const Json& id, const RpcError& error);
 Json notification(const std::string& method, Json params);
 Json request(const Json& id, const std::string& method, Json params);
 
-// One line; what is not UTF-8 becomes U+FFFD. A message never has a line break in it.
+// One line, without line breaks; invalid UTF-8 becomes U+FFFD.
 std::string line_of(const Json& message);
 
 }  // namespace lockkeeper::mcp

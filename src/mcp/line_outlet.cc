@@ -25,7 +25,7 @@ LineOutlet::~LineOutlet() {
   stop(std::chrono::milliseconds(0));
 }
 
-// As much as goes without waiting. A pipe that is ready takes PIPE_BUF bytes, and perhaps no more.
+// Writes as much as possible without blocking. A ready pipe takes PIPE_BUF bytes, perhaps no more.
 LineOutlet::Wrote LineOutlet::write_now(std::string_view& rest) const {
   while (!rest.empty()) {
     ssize_t n = -1;
@@ -69,7 +69,7 @@ void LineOutlet::give_up() {
   changed_.notify_all();
 }
 
-// False: the client takes nothing, or is gone, or we are to stop.
+// False: the client reads nothing, or is gone, or we must stop.
 bool LineOutlet::write_patiently(std::string_view rest) const {
   while (!rest.empty()) {
     const Wrote wrote = write_now(rest);
@@ -88,7 +88,7 @@ void LineOutlet::write_queue() {
   for (;;) {
     changed_.wait(lock, [this] { return broken_ || stopping_ || !queue_.empty(); });
     if (broken_ || queue_.empty()) return;
-    const std::string line = queue_.front();  // stays in front: nobody writes before it is out
+    const std::string line = queue_.front();  // stays in front until it is written
     lock.unlock();
     const bool written = write_patiently(line);
     lock.lock();

@@ -1,8 +1,8 @@
 // Messages as lines into a descriptor: a pipe, a socket, a file.
 //
-// send() never blocks. What the client does not read at once waits in a queue, for a thread that
-// exists only while it is needed; a client that lets the queue grow beyond its bound, or reads
-// nothing for too long, is given up: broken() becomes readable, and nothing more is written.
+// send() never blocks. What the client does not read at once is queued for a thread that exists
+// only while needed. A client that lets the queue grow too long, or reads nothing for too long, is
+// given up: broken() becomes readable, and nothing more is written.
 //
 // Thread safety: all methods may be called from any thread; stop() once.
 #pragma once
@@ -21,7 +21,7 @@ namespace lockkeeper::mcp {
 
 struct LineLimits {
   std::size_t queue_bytes_max = 32U << 20;
-  int patience_ms = 30'000;  // without a byte taken
+  int patience_ms = 30'000;  // without a byte read
 };
 
 class LineOutlet final : public Outlet {
@@ -34,7 +34,7 @@ class LineOutlet final : public Outlet {
 
   // Readable once the client is given up.
   int broken() const { return broken_event_.fd(); }
-  // Writes what is queued, as long as it goes on within `patience`; then nothing more.
+  // Writes what is queued, as long as the client reads within `patience`; then stops.
   void stop(std::chrono::milliseconds patience);
 
  private:

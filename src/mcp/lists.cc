@@ -1,7 +1,6 @@
-// What a server offers, listed as each revision of the protocol has it.
-#include <charconv>
+#include "mcp/lists.h"
 
-#include "mcp/session.h"
+#include <charconv>
 
 namespace lockkeeper::mcp {
 namespace {
@@ -9,7 +8,7 @@ namespace {
 constexpr std::size_t kPage = 100;
 constexpr std::string_view kCursor = "from-";
 
-// Where the page begins that the cursor names; nullopt: no cursor of ours.
+// The start of the page that the cursor names; nullopt: not one of our cursors.
 std::optional<std::size_t> page_start(const Json& params, std::size_t count) {
   const auto cursor = params.find("cursor");
   if (cursor == params.end() || cursor->is_null()) return 0;
@@ -27,7 +26,7 @@ template <class Item, class ToJson>
 Answer page(const char* name, const std::vector<Item>& items, const Json& params,
             const ToJson& to_json) {
   const auto start = page_start(params, items.size());
-  if (!start) return Answer::failed(code::kInvalidParams, "that is no cursor of this list");
+  if (!start) return Answer::failed(code::kInvalidParams, "this list has no such cursor");
   Answer answer;
   answer.result[name] = Json::array();
   const std::size_t end = std::min(items.size(), *start + kPage);

@@ -6,7 +6,7 @@
 namespace lockkeeper::mcp {
 namespace {
 
-constexpr auto kIdle = std::chrono::seconds(10);  // then a thread goes
+constexpr auto kIdle = std::chrono::seconds(10);  // then a thread ends
 
 }  // namespace
 
@@ -23,14 +23,14 @@ Pool::~Pool() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// REQUIRES: the lock is held. False: there is no thread for what waits, and cannot be one.
+// REQUIRES: the lock is held. False: no thread serves the queue, and none can be started.
 bool Pool::grow() {
   if (idle_ >= waiting_.size() || threads_.size() >= threads_max_ + paused_) return true;
   threads_.emplace_back();
   const auto self = std::prev(threads_.end());
   try {
     *self = std::thread([this, self] { loop(self); });
-  } catch (const std::system_error&) {  // the system has no more; those that are there must do
+  } catch (const std::system_error&) {  // no more threads; the existing ones must do
     threads_.erase(self);
     return !threads_.empty();
   }
@@ -58,7 +58,7 @@ bool Pool::pause() {
   const std::lock_guard lock(mutex_);
   if (ending_ || paused_ >= pauses_max_) return false;
   ++paused_;
-  grow();  // for what waits already
+  grow();  // for what is queued
   return true;
 }
 
@@ -83,7 +83,7 @@ void Pool::loop(Threads::iterator self) {
     waiting_.pop_front();
     lock.unlock();
     work();
-    work = nullptr;  // what it holds may end here, and not under the lock
+    work = nullptr;  // destroys what it holds outside the lock
     lock.lock();
   }
 }

@@ -1,8 +1,8 @@
-// Threads for calls that may take time: as many as there are such calls, up to a limit, and none
-// for a connection that is silent.
+// Threads for calls that may take time: one per call, up to a limit, and none for a silent
+// connection.
 //
-// A call that only waits (for a lock, for its client) lends its place to another meanwhile: however
-// many wait, calls that work go on. Waiting has a limit of its own.
+// A call that only waits (for a lock, for its client) frees its place meanwhile, so working calls
+// proceed however many wait. Waiting has its own limit.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -22,19 +22,19 @@ class Pool {
   static constexpr std::size_t kPausesMax = 512;
   static constexpr std::size_t kQueueMax = 2'048;
 
-  // `threads_max` of them work, `pauses_max` wait, `queue_max` have not begun.
+  // Limits: `threads_max` calls work, `pauses_max` wait, `queue_max` have not begun.
   explicit Pool(std::size_t threads_max, std::size_t pauses_max = kPausesMax,
                 std::size_t queue_max = kQueueMax)
       : threads_max_(threads_max), pauses_max_(pauses_max), queue_max_(queue_max) {}
-  // Waits for what runs; what has not begun is dropped.
+  // Waits for running calls; drops those that have not begun.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // False: as many as allowed are at work and waiting already. `work` must not throw.
+  // False: the limits are reached. `work` must not throw.
   bool run(std::function<void()> work);
 
-  // The calling thread is going to wait, and is back. False: too many wait already.
+  // Around a wait of the calling thread. False: too many wait already.
   bool pause();
   void resume();
 

@@ -35,7 +35,7 @@ TEST(Pool, TooMuchIsRefused) {
   go.open();
 }
 
-// However many wait, work goes on: each that waits lends its place.
+// However many wait, others work: a waiting call frees its place.
 TEST(Pool, WaitingEatsNoThreads) {
   Pool pool(2, 8);
   Latch go;

@@ -14,7 +14,7 @@ const std::uint8_t* bytes_of(const std::string& text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-// The same whatever the order in which a client writes the arguments.
+// Independent of the order of the arguments.
 std::string subject(const Call& call) {
   nlohmann::json about = nlohmann::json::array({call.method()});
   for (const char* const name : {"name", "uri", "arguments"}) {
@@ -39,7 +39,7 @@ std::string RequestState::sign(const Call& call, const std::string& payload) con
   hmac_sha256_ctx context;
   hmac_sha256_set_key(&context, key_.size(), key_.data());
   const std::string about = subject(call);
-  const std::string length = std::to_string(about.size()) + ":";  // where one ends, so no mixing
+  const std::string length = std::to_string(about.size()) + ":";  // keeps the parts apart
   for (const std::string* const part : {&length, &about, &payload}) {
     hmac_sha256_update(&context, part->size(), bytes_of(*part));
   }
@@ -66,7 +66,7 @@ RequestState::Opened RequestState::open(const Call& call) const {
   if (payload.empty()) return opened;
   const std::string seal = sign(call, payload);
   if (memeql_sec(seal.data(), text.data(), kSealBytes) == 0) return opened;
-  // It is ours: it has the shape that we gave it.
+  // The seal is valid, so the shape is ours.
   const Json json = Json::parse(payload);
   if (json["until_ms"].get<std::int64_t>() < clock_.now().mono_ms) return opened;
   opened.state = json["state"];

@@ -1,8 +1,8 @@
-// What a server wants back when a client retries a call with the input that it was asked for:
-// sealed, because on its way it is in the client's hands. Who has changed it, kept it too long,
-// brings it to another call, or has it from another server is refused.
+// The state that a server gets back when a client retries a call with requested input. It is
+// sealed, because the client holds it meanwhile: a state that was changed, is too old, or belongs
+// to another call or server is refused.
 //
-// The seal does not make it secret, nor good for one use only.
+// The seal does not make it secret, and does not limit it to one use.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -23,22 +23,22 @@ class RequestState {
   using Key = std::array<std::uint8_t, 32>;
   static constexpr std::int64_t kLifetimeMs = 600'000;  // a person may have to think
 
-  // `clock` must outlive it. The key is for one process: what it has not sealed itself is foreign.
+  // `clock` must outlive it. Each process has its own key.
   RequestState(const Key& key, const Clock& clock, std::int64_t lifetime_ms = kLifetimeMs)
       : key_(key), clock_(clock), lifetime_ms_(lifetime_ms) {}
 
   static Key new_key(Random& random);
 
-  // For `requestState`: good for this method, name (or URI) and arguments alone.
+  // For `requestState`: valid only for this method, name (or URI) and arguments.
   std::string seal(const Call& call, const Json& state) const;
 
   struct Opened {
     bool given = false;         // the call carries a state
-    std::optional<Json> state;  // what was sealed; nullopt: nothing, or nothing that holds
+    std::optional<Json> state;  // what was sealed; nullopt: nothing, or an invalid seal
     bool bad() const { return given && !state; }
   };
   Opened open(const Call& call) const;
-  // The answer to a bad one.
+  // The answer to an invalid state.
   static Answer refusal();
 
  private:

@@ -33,7 +33,7 @@ bool Client::can_be_asked(const std::string& method, const Json& params) const {
   for (const auto& [name, parts] : needed.items()) {
     const auto declared = capabilities.find(name);
     if (declared == capabilities.end()) return false;
-    // Who says nothing of forms has them, unless it speaks of other ways alone (2025-11-25).
+    // A client that does not mention forms supports them, unless it names other ways (2025-11-25).
     const bool others = declared->is_object() && !declared->empty() && !declared->contains("form");
     if (name == "elicitation" && parts.empty() && others) return false;
     for (const auto& [part, ignored] : parts.items()) {

@@ -1,8 +1,8 @@
-// The revisions of the protocol that we speak, and what tells their two eras apart.
+// The protocol revisions that we support, and how their two eras differ.
 //
 //   legacy  `initialize` opens a session; both sides send requests; resources are subscribed to
-//   modern  stateless: every request says in its `_meta` which revision it is and what its client
-//           can do; results say that they are complete; long-lived requests carry notifications
+//   modern  stateless: every request names its revision and its client's capabilities in `_meta`;
+//           results say that they are complete; long-lived requests carry notifications
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ inline constexpr const char* kMetaLogLevel = "io.modelcontextprotocol/logLevel";
 inline constexpr const char* kMetaServer = "io.modelcontextprotocol/serverInfo";
 inline constexpr const char* kMetaSubscription = "io.modelcontextprotocol/subscriptionId";
 
-// Who asks, and how: of one request (modern), or of a session (legacy).
+// The client of one request (modern) or of a session (legacy).
 struct Client {
   Era era = Era::kLegacy;
   std::string revision{kLegacyRevisions[0]};
@@ -38,21 +38,21 @@ struct Client {
 
   bool at_least(std::string_view since) const { return revision >= since; }
   bool can(const std::string& capability) const { return capabilities.contains(capability); }
-  // Has it declared what this request to it needs? `params` may narrow it down.
+  // Has it declared the capability for this request? `params` may narrow it down.
   bool can_be_asked(const std::string& method, const Json& params) const;
 };
 
-// One of the modern era, that has declared nothing.
+// A modern client without capabilities.
 Client modern_client();
 
-// The capabilities that a client must have declared to be asked that, as -32021 names them:
-// {"sampling":{}}; null: no client can be asked that.
+// The capability that this request to a client needs, as -32021 names it: {"sampling":{}}. null: no
+// client can be asked that.
 Json capabilities_for(const std::string& method, const Json& params);
 
-// The `_meta` of a request's parameters; an empty object where there is none.
+// The `_meta` of a request's parameters; an empty object if there is none.
 const Json& meta_of(const Json& params);
 
-// Does the request speak of itself as modern?
+// Does the request declare itself modern?
 bool is_modern(const Json& params);
 
 }  // namespace lockkeeper::mcp

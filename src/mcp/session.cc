@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "mcp/batch.h"
+#include "mcp/lists.h"
+#include "mcp/result.h"
 #include "mcp/work.h"
 
 namespace lockkeeper::mcp {
@@ -17,13 +19,13 @@ std::string key_of(const Json& id) {
   return id.dump();
 }
 
-// Methods that the modern era has done away with.
+// Methods that the modern era removed.
 bool is_removed(const std::string& method) {
   return method == "initialize" || method == "ping" || method == "logging/setLevel" ||
          method == "resources/subscribe" || method == "resources/unsubscribe";
 }
 
-// Does it look modern, but for the revision?
+// Does it look modern except for the revision?
 bool is_half_modern(const Incoming& request) {
   const Json& meta = meta_of(request.params);
   return meta.contains(kMetaCapabilities) || meta.contains(kMetaClient) ||
@@ -35,7 +37,7 @@ RpcError invalid(int code, std::string message) {
 }
 
 RpcError inside(const std::exception& failure) {
-  return invalid(code::kInternalError, "the server failed at this: " + std::string(failure.what()));
+  return invalid(code::kInternalError, "the server failed: " + std::string(failure.what()));
 }
 
 void refuse(const Json& id, const RpcError& error, Outlet& outlet) {
@@ -99,7 +101,7 @@ void Session::take(const Incoming& message, const std::shared_ptr<Outlet>& outle
   }
 }
 
-// Who asks, if that can be told from what it says of itself.
+// The client of the request, or why it is refused.
 std::optional<RpcError> Session::client_of(const Incoming& request, Client& client) const {
   if (!is_modern(request.params)) {
     const std::lock_guard lock(mutex_);
@@ -107,7 +109,7 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
       client = *legacy_;
       return std::nullopt;
     }
-    if (!is_half_modern(request)) return invalid(code::kInvalidRequest, "initialize comes first");
+    if (!is_half_modern(request)) return invalid(code::kInvalidRequest, "send initialize first");
     return invalid(code::kInvalidParams, std::string(kMetaRevision) + " is missing in _meta");
   }
   const Json& meta = meta_of(request.params);
@@ -117,17 +119,17 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
   }
   if (revision != kModernRevision) {
     return RpcError{code::kUnsupportedVersion,
-                    "the revision " + line_of(revision) + " is not spoken",
+                    "the revision " + line_of(revision) + " is not supported",
                     {{"supported", Json::array({kModernRevision})}, {"requested", revision}}};
   }
   const auto capabilities = meta.find(kMetaCapabilities);
   if (capabilities == meta.end() || !capabilities->is_object()) {
     return invalid(code::kInvalidParams,
-                   std::string(kMetaCapabilities) + " is missing or no object");
+                   std::string(kMetaCapabilities) + " is missing or not an object");
   }
   const auto level = meta.find(kMetaLogLevel);
   if (level != meta.end() && (!level->is_string() || log_severity(level->get<std::string>()) < 0)) {
-    return invalid(code::kInvalidParams, std::string(kMetaLogLevel) + " is none of the eight");
+    return invalid(code::kInvalidParams, std::string(kMetaLogLevel) + " is not a log level");
   }
   client = modern_client();
   client.capabilities = *capabilities;
@@ -167,7 +169,7 @@ std::shared_ptr<Call> Session::call_of(const Incoming& message, const Client& cl
   return call;
 }
 
-// What takes no time.
+// Requests that are answered at once.
 Answer Session::at_once(const Incoming& message, const Client& client) {
   const std::string& method = message.method;
   const Json& params = message.params;
@@ -203,7 +205,7 @@ void Session::done(const Json& id, Call& call, const Answer& answer) {
   Json result;
   try {
     result = result_for(call, catalogue_, answer);
-  } catch (const std::exception& failure) {  // a result that has no shape of any revision
+  } catch (const std::exception& failure) {  // a malformed result
     return refuse(id, inside(failure), *call.outlet());
   }
   say(id, std::move(result), *call.outlet());
@@ -215,7 +217,7 @@ bool Session::is_taken(const Json& id) const {
          std::ranges::find(subscriptions_, id, &Subscription::id) != subscriptions_.end();
 }
 
-// What may take time, on a thread of the pool.
+// Requests that may take time, on a thread of the pool.
 void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
   bool busy = false;
   {
@@ -228,17 +230,17 @@ void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
     }
   }
   if (busy) {
-    return refuse(id, invalid(code::kInvalidRequest, "a request with this id is at work already"),
+    return refuse(id, invalid(code::kInvalidRequest, "a request with this id is already running"),
                   *call->outlet());
   }
   const auto finish = [self = shared_from_this(), id, call](const Answer& answer) {
     bool gone = false;
     {
       const std::lock_guard lock(self->mutex_);
-      self->calls_.erase(key_of(id));  // before the answer: the client may use the id again
+      self->calls_.erase(key_of(id));  // before the answer, after which the client may reuse the id
       gone = self->closed_;
     }
-    if (gone || call->cancelled()) {  // who was cancelled is not answered
+    if (gone || call->cancelled()) {  // a cancelled call is not answered
       call->outlet()->end();
     } else {
       self->done(id, *call, answer);
@@ -256,13 +258,13 @@ void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
 void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   if (!is_text(message.params, "protocolVersion")) {
     return refuse(message.id,
-                  invalid(code::kInvalidParams, "\"protocolVersion\" is missing or no string"),
+                  invalid(code::kInvalidParams, "\"protocolVersion\" is missing or not a string"),
                   *outlet);
   }
   Client client;
   const std::string asked = message.params["protocolVersion"].get<std::string>();
   if (is_legacy_revision(asked)) client.revision = asked;
-  // Who leaves them out can do nothing special and has no name; what is there must be right.
+  // Both may be missing, but must be valid if present.
   for (const auto& [name, place] :
        {std::pair("capabilities", &client.capabilities), std::pair("clientInfo", &client.info)}) {
     const auto found = message.params.find(name);
@@ -281,7 +283,7 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
   }
   if (again) {
     return refuse(message.id,
-                  invalid(code::kInvalidRequest, "this conversation is initialized already"),
+                  invalid(code::kInvalidRequest, "this conversation is already initialized"),
                   *outlet);
   }
   Json result{{"protocolVersion", client.revision}};
@@ -309,7 +311,7 @@ void Session::notified(const Incoming& message) {
       subscriptions_.erase(listens);
     }
     const auto found = calls_.find(key_of(*id));
-    if (found != calls_.end()) call = found->second;  // else it is over, or never was
+    if (found != calls_.end()) call = found->second;  // otherwise it is over, or never was
   }
   if (stream) stream->end();
   if (call) call->cancel();
@@ -317,7 +319,7 @@ void Session::notified(const Incoming& message) {
 
 Answer Session::set_level(const Json& params) {
   if (!is_text(params, "level") || log_severity(params["level"].get<std::string>()) < 0) {
-    return Answer::failed(code::kInvalidParams, "\"level\" is missing or none of the eight");
+    return Answer::failed(code::kInvalidParams, "\"level\" is missing or not a log level");
   }
   const std::lock_guard lock(mutex_);
   log_level_ = params["level"].get<std::string>();
@@ -390,7 +392,7 @@ void Session::close() {
     listener_.reset();
     answered_.notify_all();
   }
-  // The protocol's pages disagree on how a subscription ends: both ways, then.
+  // The specification describes two ways to end a subscription; we use both.
   for (const Subscription& each : subscriptions) {
     Json meta{{kMetaSubscription, each.id}};
     each.outlet->send(

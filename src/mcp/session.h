@@ -1,9 +1,9 @@
 // One conversation with a client: a stdio connection, a legacy HTTP session, or a single modern
-// HTTP exchange. Decides the era of each request, does what the protocol itself asks for, and hands
+// HTTP exchange. Decides the era of each request, answers the protocol's own methods, and passes
 // the rest to the catalogue. Both eras may be interleaved.
 //
-// No request waits for another: what may take long runs on the pool, and is cancelled by the
-// client's word, by its going away, or by close(). Every request ends its outlet once.
+// No request waits for another: slow ones run on the pool, and are cancelled by the client, by its
+// disconnect, or by close(). Every request ends its outlet once.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -24,30 +24,30 @@ namespace lockkeeper::mcp {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // All must outlive it and what it has started. Sessions are held by shared_ptr.
+  // All must outlive it and its calls. Sessions are held by shared_ptr.
   Session(const Catalogue& catalogue, Pool& pool) : catalogue_(catalogue), pool_(pool) {}
   ~Session() { close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // A message of the client. Its answer, and what belongs to it, go to `outlet`.
+  // Takes a message of the client. Its answer and progress go to `outlet`.
   void take(const Incoming& message, const std::shared_ptr<Outlet>& outlet);
-  // What came as one text; batches are for the one revision that had them.
+  // Takes one text: a message, or a batch in the one revision that has them.
   void take_text(std::string_view text, const std::shared_ptr<Outlet>& outlet);
 
-  // Where a legacy client hears what it did not ask for: its connection, or its GET stream.
+  // Where a legacy client gets notifications: its connection, or its GET stream.
   void set_listener(std::shared_ptr<Outlet> outlet);
 
-  // Something has changed; whoever subscribed to it is told.
+  // Something has changed: notifies the client if it subscribed.
   void resource_changed(const std::string& uri);
   void list_changed(const std::string& what);  // "tools", "prompts", "resources"
-  // The resources whose changes somebody wants to know of.
+  // The resources that the client watches.
   std::set<std::string> watched() const;
 
-  // The client says no more: what waits is cancelled, what works may still answer within
-  // `patience`. Then close().
+  // The client sends no more: cancels waiting calls, gives working ones `patience` to answer, then
+  // closes.
   void finish(std::chrono::milliseconds patience);
-  // Ends subscriptions by the book, cancels everything that is at work. Idempotent.
+  // Ends subscriptions as the protocol demands and cancels all running calls. Idempotent.
   void close();
 
  private:
@@ -95,21 +95,12 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Outlet> listener_;
   std::set<std::string> subscribed_;  // legacy: URIs
   std::vector<Subscription> subscriptions_;
-  Calls calls_;  // at work, by the text of their id
+  Calls calls_;  // running, by the text of their id
   std::size_t at_work_ = 0;
   std::condition_variable idle_;
   std::int64_t asked_ = 0;
-  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;  // requests of ours
+  std::map<std::int64_t, std::shared_ptr<Pending>> pending_;  // our requests to the client
   std::condition_variable answered_;
 };
-
-// {"tools":{},…}, as the client's revision has it.
-Json capabilities_of(const Catalogue& catalogue, const Client& client);
-
-// The lists, as each revision has them. A bad cursor is an error.
-Answer list_tools(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_resources(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_templates(const Catalogue& catalogue, const Client& client, const Json& params);
-Answer list_prompts(const Catalogue& catalogue, const Client& client, const Json& params);
 
 }  // namespace lockkeeper::mcp

@@ -113,7 +113,7 @@ TEST(SessionCalls, WhoIsCancelledBeforeItBeginsNeverRuns) {
   EXPECT_EQ(client.answer_to(1)["result"]["content"][0]["text"], "done");
 }
 
-// More than can be kept is refused, one by one; what was taken is done.
+// Calls beyond the limit are refused one by one; accepted ones are done.
 TEST(SessionCalls, TooManyAtOnceAreTold) {
   Latch go;
   TestClient client(with({test_tool("work",
@@ -147,7 +147,7 @@ TEST(SessionCalls, AnIdIsUsedByOneAtATime) {
   EXPECT_EQ(code_of(client.ask("ping")), 0);
 }
 
-// A handler's exception is its call's failure, and nobody else's.
+// A handler's exception fails only its own call.
 TEST(SessionCalls, ExceptionsAreInternalErrors) {
   TestClient client(
       with({test_tool("memory", [](Call&, const Json&) -> Answer { throw std::bad_alloc(); }),

@@ -1,4 +1,4 @@
-// Who speaks which revision, and what each of them gets.
+// Which revision a client gets, and what it sees there.
 #include "mcp/session.h"
 
 #include <gtest/gtest.h>

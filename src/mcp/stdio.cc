@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kBlock = 64 << 10;
 
-// Who pipes a few messages in and closes wants their answers. Nothing that waits is waited for.
+// A client that sends a few messages and closes gets their answers, except from waiting calls.
 constexpr auto kFinish = std::chrono::milliseconds(1000);
 constexpr auto kLastWords = std::chrono::milliseconds(250);
 
-// Cuts what comes into lines.
+// Splits the input into lines.
 class Lines {
  public:
   Lines(Session& session, std::shared_ptr<Outlet> outlet)
@@ -39,7 +39,7 @@ class Lines {
     }
   }
 
-  // A line that has ended, or the last one, which may lack its end.
+  // A complete line, or the last one, which may lack its end.
   void finish() {
     if (too_long_) {
       outlet_->send(error_response(
@@ -60,7 +60,7 @@ class Lines {
   bool too_long_ = false;
 };
 
-// True: until the client had no more to say; false: until we were told to end, or it was gone.
+// True: the input ended. False: a signal came, or the client is gone.
 bool read_all(int in, int ended, int broken, Lines& lines) {
   std::string block(kBlock, '\0');
   for (;;) {

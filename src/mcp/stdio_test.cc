@@ -116,7 +116,7 @@ TEST_F(StdioTest, ALineBeyondTheLimitIsPassedOver) {
   EXPECT_EQ(messages[1]["id"], 1);
 }
 
-// A wait of 45 s is no reason to stay.
+// A wait of 45 s does not delay the end.
 TEST_F(StdioTest, TheEndWaitsForNothingThatWaits) {
   serve();
   write(tool_call(1, "wait") + "\n");
@@ -145,7 +145,7 @@ TEST_F(StdioTest, SubscriptionsAreToldOfTheEnd) {
   EXPECT_EQ(messages[2]["id"], "s");
 }
 
-// A client that does not read is heard all the same, and given up in the end.
+// A client that does not read is still heard, and given up in the end.
 TEST_F(StdioTest, AClientThatDoesNotReadIsHeardAndGivenUp) {
   serve({.queue_bytes_max = 1U << 20, .patience_ms = 3'600'000});
   const std::string ping =

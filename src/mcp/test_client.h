@@ -1,4 +1,4 @@
-// For tests alone: a client of a Session, and a small catalogue to talk to.
+// For tests only: a client of a Session, and a small catalogue.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline Tool test_tool(const std::string& name, std::function<Answer(Call&, const
   return tool;
 }
 
-// A session, and what came of it.
+// A session, and what it sent.
 class TestClient {
  public:
   explicit TestClient(Catalogue catalogue, std::size_t threads = 4,

@@ -1,4 +1,4 @@
-// For tests alone: what was sent, and something to wait for.
+// For tests only: records what was sent, and waits for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Recorder final : public Outlet {
     const std::lock_guard lock(mutex_);
     return ends_;
   }
-  // Waits for so many messages.
+  // Waits for that many messages.
   std::vector<Json> wait(std::size_t count) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, kTestPatience, [&] { return sent_.size() >= count; }))
@@ -54,7 +54,7 @@ class Recorder final : public Outlet {
   std::size_t ends_ = 0;
 };
 
-// Something a test opens once.
+// A gate that a test opens once.
 class Latch {
  public:
   void open() {

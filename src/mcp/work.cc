@@ -10,7 +10,7 @@ namespace {
 
 Answer not_a_string(const char* name) {
   return Answer::failed(code::kInvalidParams,
-                        "\"" + std::string(name) + "\" is missing or no string");
+                        "\"" + std::string(name) + "\" is missing or not a string");
 }
 
 Answer read(const Catalogue& catalogue, Call& call) {
@@ -53,13 +53,12 @@ Answer use(const Catalogue& catalogue, Call& call, const Json& arguments) {
   if (tool == nullptr) {
     return Answer::failed(code::kInvalidParams, "there is no tool " + quote(name));
   }
-  // A model can mend its arguments, so it is told in a result (2025-11-25); in both halves of it,
+  // A model can correct its arguments, so the error is a result (2025-11-25), in both halves,
   // because clients show one or the other.
   std::string wrong = wrong_arguments(tool->input_schema, arguments);
   if (wrong.empty()) return tool->call(call, arguments);
   wrong += ". Next: correct the arguments and call " + tool->name + " again";
-  // Clients hold even an error's structure against the tool's schema, which may want something
-  // else.
+  // Clients check even an error's structure against the tool's schema, which it may not match.
   Json structured{{"message", wrong}};
   const Json& schema = tool->output_schema;
   const bool fits = !schema.is_null() && wrong_arguments(schema, structured).empty();
@@ -71,7 +70,7 @@ Answer complete(const Catalogue& catalogue, const Json& params) {
                       params.contains("argument") && params["argument"].is_object() &&
                       is_text(params["argument"], "name") && is_text(params["argument"], "value");
   if (!shaped) {
-    return Answer::failed(code::kInvalidParams, "\"ref\" or \"argument\" is not as it must be");
+    return Answer::failed(code::kInvalidParams, "\"ref\" or \"argument\" is missing or malformed");
   }
   constexpr std::size_t kValuesMax = 100;
   std::vector<std::string> values =
@@ -89,7 +88,7 @@ bool may_need_input(const std::string& method) {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
 }
 
-// What a client sends along when it was asked for more.
+// What a client sends after it was asked for input.
 std::optional<Answer> wrong_input(const Call& call) {
   if (call.client().era != Era::kModern || !may_need_input(call.method())) return std::nullopt;
   const Json& params = call.params();
@@ -109,7 +108,7 @@ std::optional<Answer> wrong_input(const Call& call) {
   return std::nullopt;
 }
 
-// Only the modern era can be asked this way, by three methods, and for what it has declared.
+// Only modern clients, in three methods, for capabilities that they declared.
 Answer checked(const Call& call, Answer answer) {
   if (answer.error || !answer.input_required) return answer;
   if (call.client().era != Era::kModern || !may_need_input(call.method())) {
@@ -156,9 +155,9 @@ Answer work(const Catalogue& catalogue, Call& call) noexcept {
     return work_or_throw(catalogue, call);
   } catch (const std::exception& failure) {
     return Answer::failed(code::kInternalError,
-                          "the server failed at this: " + std::string(failure.what()));
+                          "the server failed: " + std::string(failure.what()));
   } catch (...) {
-    return Answer::failed(code::kInternalError, "the server failed at this");
+    return Answer::failed(code::kInternalError, "the server failed");
   }
 }
 

@@ -1,5 +1,5 @@
-// What may take time: a tool's call, a resource's reading, a prompt, a completion. Held against the
-// protocol before the catalogue's functions see it, and their answers before a client sees them.
+// Requests that may take time: tool calls, resource reads, prompts, completions. Checks the request
+// before the catalogue's function sees it, and the answer before the client does.
 //
 // Thread safety: free functions of values; call from any thread.
 #pragma once
@@ -12,14 +12,7 @@ namespace lockkeeper::mcp {
 // Does work() know this method, and does the catalogue have something for it?
 bool is_work(const Catalogue& catalogue, const std::string& method);
 
-// Never throws: a function that does has failed inside the server.
+// Never throws: an exception of a function becomes an internal error.
 Answer work(const Catalogue& catalogue, Call& call) noexcept;
-
-// An answer's result as the client's revision has it: with the fields that it demands, without
-// those that it lacks.
-Json result_for(const Call& call, const Catalogue& catalogue, const Answer& answer);
-
-// {"name":…,"version":…}, with a title where there are titles.
-Json server_info(const Catalogue& catalogue, const Client& client);
 
 }  // namespace lockkeeper::mcp

@@ -1,5 +1,5 @@
 // A lock file of the workflow document of any text, its times, the names that agents may have.
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 
 #include <algorithm>
 

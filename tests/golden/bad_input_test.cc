@@ -1,5 +1,5 @@
-// Bad input for the real program, one row each: the exit status, a known error code, a message and
-// a hint, and nothing changed.
+// Bad input against the shipped program, one row each: its documented exit status and code,
+// a message and a hint, and nothing changed.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

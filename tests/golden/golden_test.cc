@@ -1,7 +1,7 @@
 // Transcripts: each file of transcripts/ is a session with the shipped program, as one would type
 // it. Lines that begin with "$ " are run by a shell in a fresh repository; what follows is what was
 // printed (stderr behind "! ", a last line "[N]" if the exit status was not 0), with times, ids and
-// fences normalised. LOCKKEEPER_UPDATE_GOLDEN=1 writes the files anew: then read the difference.
+// fences normalised. LOCKKEEPER_UPDATE_GOLDEN=1 rewrites the files: then read the difference.
 #include <gtest/gtest.h>
 
 #include <algorithm>

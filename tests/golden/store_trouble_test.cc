@@ -1,5 +1,5 @@
-// A table that cannot be used is never reported as free, and never as merely busy: each fault of
-// the store through the real program, with its error code.
+// A table that cannot be used is never reported as free, and never as merely busy: each trouble of
+// the store through the shipped program, with its documented code.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Giving up while waiting, with the shipped program: the queue is left, the exit status is the
+// Interrupting a wait, with the shipped program: the queue is left, the exit status is the
 // shell's.
 #include <fcntl.h>
 #include <gtest/gtest.h>

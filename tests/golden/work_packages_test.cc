@@ -1,6 +1,6 @@
 // The work packages that people really wrote (work-packages/, fifty files of one project): what
 // `validate` says about each of them, as work-packages/summary.txt. LOCKKEEPER_UPDATE_GOLDEN=1
-// writes it anew: then read the difference.
+// rewrites it: then read the difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Another tool's directory lock, written from the document alone: one file per working directory in
+// Another tool's directory lock, written only from the protocol's description: one file per working directory in
 // the folder for temporary files, created with O_EXCL, judged by its three staleness rules.
 //
 //   node dirlock_foreign.js once  OUT          take or refuse, then wait for OUT/stop, release

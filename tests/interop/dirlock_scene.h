@@ -1,4 +1,4 @@
-// A repository with a folder for temporary files of its own, guards of ours and the document's own
+// A repository with a folder for temporary files of its own, guards of ours and the protocol's own
 // lock around it.
 #pragma once
 
@@ -57,7 +57,7 @@ class DirLockScene : public testing::Test {
     return eventually([&] { return read_text(out(name + "-in")).ends_with("\n"); });
   }
 
-  // The document's lock, by node if there is one, else by Python.
+  // The protocol's lock, by node if there is one, else by Python.
   Launch foreign(const Words& words) {
     static const bool has_node = std::system("node --version >/dev/null 2>&1") == 0;
     Words argv = {
@@ -72,7 +72,7 @@ class DirLockScene : public testing::Test {
   }
   void let_foreign_go() const { write_text(out("stop"), ""); }
 
-  // A lock file as the document has it.
+  // A lock file as the protocol has it.
   std::string record(std::int64_t pid, std::int64_t ago_ms = 0, std::string host = {}) const {
     if (host.empty()) {
       char name[256] = {};

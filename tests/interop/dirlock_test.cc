@@ -1,4 +1,4 @@
-// The directory lock of the document beside ours: each sees the other, whoever comes first, and
+// The dirlock protocol beside ours: each sees the other, whoever comes first, and
 // whatever is killed.
 #include <gmock/gmock.h>
 

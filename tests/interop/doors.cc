@@ -109,7 +109,7 @@ class CoordMcp final : public Door {
   }
 
  private:
-  // Its own document knows no sessions, so only who names one has one.
+  // Its protocol has no sessions, so only callers that name one have one.
   static Words words(const Stage& stage, const std::string& tool, const std::string& agent,
                      const Words& more) {
     Words all = {"coordmcp", tool, "--agent-id", agent, "--project-id", kProject, "--file", kFile};
@@ -159,7 +159,7 @@ class Guard final : public Door {
     return stage.json(agent, {"guard", "--cwd", kFolder, "--", "true"});
   }
   void leave(Stage&, const std::string&) const override {}
-  // By the lock file, as the document has it, or by what is held inside of the folder.
+  // By the lock file, as the protocol has it, or by what is held inside of the folder.
   bool names(const Answer& refusal, const std::string& agent,
              const std::string& held) const override {
     const Json json = refusal.json();

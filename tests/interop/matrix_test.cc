@@ -84,7 +84,7 @@ TEST(Matrix, I1_I2_who_holds_it_through_one_door_is_seen_by_every_other) {
   }
 }
 
-// One name, two runs of it: another session is another owner, also where the dialect's own document
+// One name, two runs of it: another session is another owner, also where the dialect's own protocol
 // knows of no sessions.
 TEST(Matrix, I1_another_session_of_the_same_agent_is_refused_by_the_same_door) {
   const auto stage = make_stage();
@@ -101,7 +101,7 @@ TEST(Matrix, I1_another_session_of_the_same_agent_is_refused_by_the_same_door) {
   }
 }
 
-// --- what the documents' own commands make -------------------------------------------------------
+// --- what the protocols' own commands make -------------------------------------------------------
 
 struct Foreign {
   std::string tool;

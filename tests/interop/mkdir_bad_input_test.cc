@@ -1,7 +1,7 @@
-// Bad input for the mkdir locks: lock folders that are broken, replaced, full or read-only; names
-// that try to escape. The error is clear, nothing is lost or written outside, only our own locks
-// are removed, and what is broken is never BUSY.
-#include "interop/mkdir_document.h"
+// Bad input for the mkdir protocol: lock folders broken, replaced, full, read-only;
+// names that try to escape. A clear error, nothing lost, nothing written outside, no lock removed
+// that is not ours to remove; and never BUSY for what is broken.
+#include "interop/mkdir_scene.h"
 
 namespace lockkeeper::stage {
 namespace {

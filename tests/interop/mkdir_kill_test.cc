@@ -1,8 +1,8 @@
-// kill -9 on both sides: of the document's commands between their two steps and while they hold,
+// kill -9 on both sides: of the protocol's commands between their two steps and while they hold,
 // and of the program at every system call with which it takes or gives back a lock.
 #include <csignal>
 
-#include "interop/mkdir_document.h"
+#include "interop/mkdir_scene.h"
 #include "support/campaign.h"
 
 namespace lockkeeper::stage {

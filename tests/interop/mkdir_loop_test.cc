@@ -1,9 +1,9 @@
-// I1 between the document's commands and the program, for the same spelling: in a tight loop, both
+// I1 between the protocol's commands and the program, for the same spelling: in a tight loop, both
 // orders, for files and for tasks. Whoever holds the lock takes a kernel lock without waiting; it
 // must always be free.
 #include <algorithm>
 
-#include "interop/mkdir_document.h"
+#include "interop/mkdir_scene.h"
 #include "support/campaign.h"
 
 namespace lockkeeper::stage {

@@ -1,9 +1,9 @@
-// Where the document's primitive cannot exclude (another spelling, a folder or a pattern against a
+// Where the protocol's primitive cannot exclude (another spelling, a folder or a pattern against a
 // file): every overlap is seen by whoever of ours runs or waits, recorded, and told to the holder.
 // And what happens to locks whose folder others remove.
 #include <set>
 
-#include "interop/mkdir_document.h"
+#include "interop/mkdir_scene.h"
 
 namespace lockkeeper::stage {
 namespace {
@@ -13,7 +13,7 @@ using testing::Not;
 
 class MkdirOverlap : public MkdirDocument {
  protected:
-  // Takes each by the document's commands while ours holds what it overlaps; gives how many were
+  // Takes each by the protocol's commands while ours holds what it overlaps; gives how many were
   // recorded as a conflict with ours, each by its own path.
   std::size_t recorded(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) EXPECT_EQ(foreign_file(path), "ACQUIRED") << path;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The other side: locks as the workflow document's own commands take them, with nothing of ours.
+# The other side: locks as the workflow protocol's own commands take them, with nothing of ours.
 #
 #   workflow_foreign.sh OUTPUT AGENT FILE ARENA
 #
-# Writes its lock file, then checks all others, as the document's "Integration with Parallel
+# Writes its lock file, then checks all others, as the protocol's "Integration with Parallel
 # Execution" has it; goes on until ARENA/stop is there. Whoever thinks that it has FILE makes the
 # symlink ARENA/holder, which only one can: "BOTH" in ARENA/AGENT.log is a failure.
 set -u

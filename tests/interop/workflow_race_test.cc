@@ -1,4 +1,4 @@
-// Both sides at once, in a tight loop, with kills: in the document's write-then-check order there
+// Both sides at once, in a tight loop, with kills: in the protocol's write-then-check order there
 // are never two holders (I1).
 #include <gmock/gmock.h>
 
@@ -48,7 +48,7 @@ class WorkflowRace : public WorkflowScene {
       EXPECT_THAT(log_of(agent), Not(HasSubstr("FAILED"))) << agent;
     }
   }
-  // After a kill -9: whoever cleans up after the dead does what the document says.
+  // After a kill -9: whoever cleans up after the dead does what the protocol says.
   void bury(const std::string& agent, bool ours) {
     std::error_code none;
     const std::string holder = arena() + "/holder";

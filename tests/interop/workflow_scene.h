@@ -1,5 +1,5 @@
 // A repository with a workflow's OUTPUT in it, the shipped program on the PATH, and a shell in
-// which the document's own commands are run.
+// which the protocol's own commands are run.
 #pragma once
 
 #include <gtest/gtest.h>

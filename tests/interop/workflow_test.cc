@@ -1,4 +1,4 @@
-// The workflow document's commands on our lock files, and its tools' lock files for us.
+// The workflow protocol's commands on our lock files, and its tools' lock files for us.
 #include <gmock/gmock.h>
 
 #include <chrono>

@@ -48,20 +48,20 @@ void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_at
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--mode", options.mode, "MODE", "exclusive (default) or shared");
   arguments.offer({"exclusive", "shared"});
-  arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 20m, 1h30m, none");
+  arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 20m, 1h30m or none");
   arguments.optional_value("--wait", options.wait, "DURATION",
-                           "wait in the queue; without a value, for ever");
-  arguments.value("--reason", options.reason, "TEXT", "what others are told");
+                           "wait in the queue; without a value, indefinitely");
+  arguments.value("--reason", options.reason, "TEXT", "shown to others");
   arguments.value("--task", options.task, "ID", "the task it belongs to");
   arguments.value("--request-id", options.request_id, "ID",
-                  "makes a repeated request give the first answer");
+                  "a repeated request gets the first answer");
   if (with_attach) {
-    arguments.value("--attach", options.attach, "PID", "free it when that process ends");
+    arguments.value("--attach", options.attach, "PID", "release it when that process ends");
   }
   arguments.value("--from", options.from, "FILE", "read resources from a file, one per line");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.flag("--literal", options.literal, "take * ? [ { as they are: never a pattern");
-  arguments.flag("--glob", options.glob, "a pattern even where a file of that name exists");
+  arguments.flag("--literal", options.literal, "take * ? [ { literally, never as a pattern");
+  arguments.flag("--glob", options.glob, "a pattern, even if a file has that name");
 }
 
 Result<void> read_resources(const VerbContext& context, AcquireOptions& options) {
@@ -83,14 +83,14 @@ Result<void> read_resources(const VerbContext& context, AcquireOptions& options)
   }
   options.resources = std::move(all);
   if (!options.resources.empty()) return {};
-  return fail(Code::kUsage, "no resource was named", "name at least one path or key");
+  return fail(Code::kUsage, "no resource was given", "name at least one path or key");
 }
 
 Result<service::AcquireCommand> acquire_command(const VerbContext& context,
                                                 const AcquireOptions& options) {
   service::AcquireCommand command;
   if (options.literal && options.glob) {
-    return fail(Code::kUsage, "--literal and --glob exclude each other", "give one of them");
+    return fail(Code::kUsage, "--literal and --glob contradict each other", "use only one of them");
   }
   LK_ASSIGN(command.wanted, context.wanted(options.resources));
   if (options.literal) command.wanted.syntax = key::Syntax::kLiteral;

@@ -1,4 +1,4 @@
-// The options of `acquire`, which `run` takes as well: declared and read in one place.
+// The options that `acquire` and `run` share.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ struct AcquireOptions {
   std::vector<std::string> resources;
 };
 
-// Declares them all (without --attach for `run`, which is attached to its command).
+// Declares them all; `run` has no --attach, because it is attached to its command.
 void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_attach);
 
-// Reads --from FILE and the word "-" (stdin) into options.resources, one per line. usage if nothing
-// is named at all; limit_exceeded beyond 64 MiB.
+// Reads --from FILE and the word "-" (stdin) into options.resources, one per line. usage if no
+// resource is given; limit_exceeded beyond 64 MiB.
 Result<void> read_resources(const VerbContext& context, AcquireOptions& options);
 
-// Checks the values and fills in the command, on_wait aside. invalid_input, usage.
+// Checks the values and fills in the command except on_wait. invalid_input, usage.
 Result<service::AcquireCommand> acquire_command(const VerbContext& context,
                                                 const AcquireOptions& options);
 

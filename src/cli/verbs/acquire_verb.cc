@@ -3,7 +3,7 @@
 
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 #include "host/signals.h"
 
@@ -26,11 +26,11 @@ std::string granted_text(const service::AcquireResult& result, std::int64_t now_
   return text + "\nlease " + lease.id.text() + "\nfence " + std::to_string(lease.fence());
 }
 
-// The person gave up while the grant was on its way: nobody would ever use or release it.
+// The user gave up while the grant was on its way, so nobody would ever release it.
 void give_back(service::Locks& locks, const core::Lease& lease) {
   service::ReleaseCommand command;
   command.lease_ids = {lease.id.text()};
-  static_cast<void>(locks.release(command));  // else it ends by its length
+  static_cast<void>(locks.release(command));  // on failure it expires
 }
 
 Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,

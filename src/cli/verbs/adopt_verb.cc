@@ -1,4 +1,4 @@
-// `adopt`: another tool's lock becomes a lease of ours, through the same files.
+// `adopt`: turns another tool's lock into a lease of ours, with the same lock files.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -13,13 +13,13 @@ int adopt_verb(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.words("PATH", words, "the other tool's lock, or what it holds");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--reason", reason, "TEXT", "why; otherwise what the lock says");
-  arguments.value("--ttl", ttl, "DURATION", "how long, such as 1h; none: without end");
+  arguments.value("--reason", reason, "TEXT", "why (default: what the lock says)");
+  arguments.value("--ttl", ttl, "DURATION", "how long it lasts: 1h, or none for no end");
   if (const auto status = context.parse_some(words, "the lock to adopt")) return *status;
   Output& out = context.out();
   if (words.size() > 1) {
     return out.failed({Code::kUsage, "adopt takes one lock, not " + std::to_string(words.size()),
-                       "adopt them one after the other"});
+                       "adopt them one by one"});
   }
   service::AcquireCommand how;
   how.terms.reason = reason.value_or("");

@@ -1,4 +1,4 @@
-// `break`: to end somebody else's lease on purpose, with a reason, on record.
+// `break`: ends another owner's lease, with a reason, on record.
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/verbs.h"
@@ -15,14 +15,13 @@ int break_verb(VerbContext& context) {
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--lease", command.lease_ids, "ID", "end this lease; may be repeated");
   arguments.value("--agent", agent, "NAME",
-                  "end all leases of this agent; beside RESOURCE or\n--lease: who you are");
+                  "end all leases of this agent; with RESOURCE or\n--lease: your own name");
   arguments.offer(Arguments::Complete::kAgents);
-  arguments.value("--reason", reason, "TEXT", "why; the former holder is told");
-  arguments.flag("--expired", command.only_expired, "only what is past its end");
-  arguments.flag("--dead", command.only_dead, "only what belongs to processes that are gone");
-  arguments.flag("--foreign", command.foreign,
-                 "only locks of other tools: their files are removed");
-  arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
+  arguments.value("--reason", reason, "TEXT", "why; shown to the former holder");
+  arguments.flag("--expired", command.only_expired, "only expired leases");
+  arguments.flag("--dead", command.only_dead, "only leases whose process is gone");
+  arguments.flag("--foreign", command.foreign, "only other tools' locks; removes their files");
+  arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (resources.empty() && command.lease_ids.empty()) {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
@@ -24,14 +24,14 @@ int check_verb(VerbContext& context) {
   std::optional<std::string> mode, fence;
   bool held = false, literal = false, glob = false;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "what to look at");
+  arguments.words("RESOURCE…", resources, "what to check");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--mode", mode, "MODE", "exclusive (default) or shared");
   arguments.offer({"exclusive", "shared"});
-  arguments.value("--fence", fence, "N", "is the lease with this fence live, and covers it?");
-  arguments.flag("--held", held, "only if you hold it already");
-  arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
-  arguments.flag("--glob", glob, "a pattern even where a file of that name exists");
+  arguments.value("--fence", fence, "N", "is the lease with this fence live and on RESOURCE?");
+  arguments.flag("--held", held, "succeed only if you hold it");
+  arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
+  arguments.flag("--glob", glob, "a pattern, even if a file has that name");
   if (const auto status = context.parse_some(resources, "a resource")) return *status;
   Output& out = context.out();
   auto wanted = context.wanted(resources);
@@ -71,7 +71,7 @@ int check_verb(VerbContext& context) {
   if (held && !reply->mine) {
     return out.failed(
         {Code::kNotFound, (*open)->locks.owner().agent + " does not hold " + names(resources),
-         "take it first: lockkeeper acquire " + shell_quote(resources.front()) +
+         "acquire it first: lockkeeper acquire " + shell_quote(resources.front()) +
              context.repeated_flags()},
         std::move(json));
   }

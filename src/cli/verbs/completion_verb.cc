@@ -1,4 +1,4 @@
-// `completion`: scripts for three shells, made from the verbs' own declarations.
+// `completion`: scripts for three shells, made from the verbs' declarations.
 #include <set>
 
 #include "cli/completion.h"
@@ -7,7 +7,7 @@
 namespace lockkeeper::cli {
 namespace {
 
-// For the scripts: who holds or waits for anything here. Silent where that cannot be told.
+// For the scripts: all agents that hold or wait for something here. Silent on errors.
 int completion_agents(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   auto open = context.open(std::vector<std::string>{});

@@ -1,4 +1,4 @@
-// `coordinator`: the operations of the coordinator by their own names and results.
+// `coordinator`: the coordinator's operations, with their own names and results.
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -20,16 +20,18 @@ struct CoordinatorOptions {
 void declare(Arguments& arguments, CoordinatorOptions& options, std::string placeholder) {
   arguments.words(std::move(placeholder), options.paths, "paths from the realm's root, or keys");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--file-path", options.paths, "PATH", "the same as a word");
+  arguments.values("--file-path", options.paths, "PATH", "another way to give the path");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--agent-id", options.agent_id, "NAME", "the same as --agent (else AGENT_ID)");
+  arguments.value("--agent-id", options.agent_id, "NAME",
+                  "the same as --agent (default: AGENT_ID)");
   arguments.value("--session-id", options.session_id, "ID",
-                  "the same as --session (else SESSION_ID)");
+                  "the same as --session (default: SESSION_ID)");
   arguments.value("--agent-type", options.agent_type, "TYPE",
-                  "what kind of agent it is (else AGENT_TYPE,\nclaude_code)");
+                  "kind of agent (default: AGENT_TYPE, or\nclaude_code)");
 }
 
-// Flags first, then what Lockkeeper calls them everywhere, then the original's variables.
+// The coordinator's flags first, then Lockkeeper's flags and variables, then the original's
+// variables.
 std::optional<std::string> first_of(const VerbContext& context,
                                     const std::optional<std::string>& common,
                                     const std::optional<std::string>& flag, const char* ours,
@@ -117,7 +119,7 @@ void print(Output& out, const coordinator::CheckResult& result) {
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
 }
 
-// What overlaps the paths and is another's makes it 75, as everywhere; without paths it is a list.
+// Exit status 75 if another's lock overlaps the paths; without paths it only lists.
 int check(VerbContext& context, coordinator::Coordinator& door,
           const std::vector<std::string>& paths) {
   Output& out = context.out();
@@ -128,7 +130,7 @@ int check(VerbContext& context, coordinator::Coordinator& door,
   for (const coordinator::Lock& lock : result.locks) {
     if (paths.empty() || lock.mine) continue;
     return out.failed({Code::kHeld, lock.file_path + " is locked by " + lock.locked_by,
-                       "do not change it; work on something else, or ask again later"},
+                       "do not change it; work on something else, or check again later"},
                       coordinator::to_envelope(result));
   }
   out.object(coordinator::to_envelope(result));
@@ -154,9 +156,9 @@ int with_door(VerbContext& context, const CoordinatorOptions& options, const Act
 int coordinator_acquire(VerbContext& context) {
   CoordinatorOptions options;
   declare(context.arguments(), options, "FILE_PATH");
-  context.arguments().value("--reason", options.reason, "TEXT", "what others are told");
+  context.arguments().value("--reason", options.reason, "TEXT", "shown to others");
   context.arguments().value("--ttl-minutes", options.ttl_minutes, "N",
-                            "1 to 480 (else LOCK_TTL_MINUTES, 120)");
+                            "1 to 480 (default: LOCK_TTL_MINUTES, or 120)");
   if (const auto status = context.parse()) return *status;
   if (options.paths.size() != 1) return context.refuse_usage("needs one FILE_PATH");
   return with_door(context, options, [&](auto& door) {
@@ -185,9 +187,9 @@ constexpr Verb kCoordinatorSubcommands[] = {
     {"acquire", "acquire_lock: take one file",
      "  lockkeeper coordinator acquire src/users.py --reason \"JWT\" --ttl-minutes 60\n",
      coordinator_acquire},
-    {"release", "release_lock: give it back", "  lockkeeper coordinator release src/users.py\n",
+    {"release", "release_lock: release it", "  lockkeeper coordinator release src/users.py\n",
      coordinator_release},
-    {"check", "check_locks: who has what",
+    {"check", "check_locks: who holds what",
      "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n"
      "  lockkeeper coordinator check\n",
      coordinator_check},

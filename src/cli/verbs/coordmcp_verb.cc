@@ -1,5 +1,5 @@
-// `coordmcp`: CoordMCP's tools by their own names. JSON out, always: its clients read
-// `success` and `error_type`; the exit status says the same as everywhere.
+// `coordmcp`: CoordMCP's tools by their own names. Always prints JSON, because its clients read
+// `success` and `error_type`. The exit status is as everywhere.
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -17,8 +17,8 @@ namespace coordmcp = dialect::coordmcp;
 using coordmcp::Reply;
 using service::Json;
 
-// The arguments as an MCP client gives them: one object. Reading one takes it out; what is left at
-// the end was not understood.
+// The arguments as an MCP client gives them: one object. Reading an argument removes it; what is
+// left at the end is unknown.
 class ToolArguments {
  public:
   explicit ToolArguments(Json object) : object_(std::move(object)) {}
@@ -29,16 +29,16 @@ class ToolArguments {
       if (required) missing(name);
       return {};
     }
-    if (!value.is_string()) wrong(name, "a text");
+    if (!value.is_string()) wrong(name, "a string");
     return value.is_string() ? value.get<std::string>() : std::string();
   }
   std::vector<std::string> texts(const char* name) {
     std::vector<std::string> all;
     const Json value = take(name);
     if (value.is_null()) missing(name);
-    if (!value.is_null() && !value.is_array()) wrong(name, "a list of texts");
+    if (!value.is_null() && !value.is_array()) wrong(name, "a list of strings");
     for (const Json& one : value) {
-      if (!one.is_string()) wrong(name, "a list of texts");
+      if (!one.is_string()) wrong(name, "a list of strings");
       if (one.is_string()) all.push_back(one.get<std::string>());
     }
     return all;
@@ -55,10 +55,10 @@ class ToolArguments {
     if (!value.is_null() && !value.is_boolean()) wrong(name, "true or false");
     return value.is_boolean() && value.get<bool>();
   }
-  // Nothing for these: they say how to find what is known here.
+  // For arguments that are not needed here.
   void pass_over(const char* name) { take(name); }
 
-  // The first mistake; nullopt: all is well.
+  // The first mistake, if any.
   std::optional<std::string> mistake() const {
     if (!mistake_.empty()) return mistake_;
     if (object_.empty()) return std::nullopt;
@@ -91,7 +91,7 @@ struct CoordOptions {
   bool unread_only = false;
 };
 
-// Of every tool.
+// Arguments of every tool.
 void declare_project(Arguments& arguments, CoordOptions& options) {
   arguments.value("--project-id", options.project_id, "ID", "the project");
   arguments.value("--workspace-path", options.workspace, "DIR", "a folder of the project");
@@ -100,7 +100,7 @@ void declare_project(Arguments& arguments, CoordOptions& options) {
 }
 
 void declare_agent(Arguments& arguments, CoordOptions& options) {
-  arguments.value("--agent-id", options.agent_id, "ID", "who asks; any id will do");
+  arguments.value("--agent-id", options.agent_id, "ID", "your id; any name will do");
   declare_project(arguments, options);
 }
 
@@ -114,31 +114,31 @@ void declare_lock(Arguments& arguments, CoordOptions& options) {
   declare_files(arguments, options);
   arguments.value("--reason", options.reason, "TEXT", "why the files are locked");
   arguments.value("--expected-duration-minutes", options.minutes, "N",
-                  "told to others (60), never enforced");
+                  "shown to others, not enforced (60)");
   arguments.optional_value("--wait", options.wait, "DURATION",
-                           "wait in the queue, at most so long");
+                           "wait in the queue, at most this long");
 }
 
 void declare_send(Arguments& arguments, CoordOptions& options) {
-  arguments.value("--from-agent-id", options.from, "ID", "from whom");
-  arguments.value("--to-agent-id", options.to, "ID", "to whom, or broadcast");
+  arguments.value("--from-agent-id", options.from, "ID", "the sender");
+  arguments.value("--to-agent-id", options.to, "ID", "the receiver, or broadcast");
   arguments.value("--content", options.content, "TEXT", "the message");
   arguments.value("--message-type", options.type, "TYPE",
                   "request, update (default), alert, question, review");
   arguments.offer({"request", "update", "alert", "question", "review"});
-  arguments.value("--related-task-id", options.related_task, "ID", "about what");
+  arguments.value("--related-task-id", options.related_task, "ID", "the task it is about");
   declare_project(arguments, options);
 }
 
 void declare_messages(Arguments& arguments, CoordOptions& options) {
   declare_agent(arguments, options);
-  arguments.flag("--unread-only", options.unread_only, "what was not read");
-  arguments.value("--limit", options.limit, "N", "at most so many (50)");
+  arguments.flag("--unread-only", options.unread_only, "only unread messages");
+  arguments.value("--limit", options.limit, "N", "at most this many (50)");
 }
 
 void declare_mark(Arguments& arguments, CoordOptions& options) {
   declare_agent(arguments, options);
-  arguments.value("--message-id", options.message_id, "ID", "which one");
+  arguments.value("--message-id", options.message_id, "ID", "the message");
 }
 
 Json number_or_text(const std::string& text) {
@@ -148,7 +148,7 @@ Json number_or_text(const std::string& text) {
   return whole ? Json(value) : Json(text);
 }
 
-// Flags and --args together as one object; --args counts where both name something.
+// Flags and --args together as one object; --args takes precedence.
 Result<Json> arguments_of(const CoordOptions& options) {
   Json object = Json::object();
   const auto put = [&](const char* name, const std::optional<std::string>& value) {
@@ -172,7 +172,7 @@ Result<Json> arguments_of(const CoordOptions& options) {
   if (!options.args) return object;
   const Json more = Json::parse(*options.args, nullptr, false);
   if (!more.is_object()) {
-    return fail(Code::kInvalidInput, "--args " + quote(*options.args) + " is no JSON object",
+    return fail(Code::kInvalidInput, "--args " + quote(*options.args) + " is not a JSON object",
                 "write --args '{\"agent_id\":\"A\",…}'");
   }
   for (const auto& [name, value] : more.items()) object[name] = value;
@@ -194,7 +194,7 @@ Reply validation(const std::string& text) {
   return coordmcp::failure(Code::kInvalidInput, "ValidationError", text);
 }
 
-// One tool's call, and how a person may leave the queue.
+// One tool call.
 struct Call {
   VerbContext& context;
   coordmcp::Calls& calls;
@@ -222,7 +222,7 @@ Reply lock_files(Call& call) {
   Reply reply = call.calls.lock_files(lock);
   if (signals.signal() == 0) return reply;
   call.signal_status = signals.exit_status();
-  // Granted as the person gave up: nobody would ever unlock it.
+  // Granted as the user gave up: nobody would ever unlock it.
   if (!reply.failure) {
     call.calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
     return coordmcp::failure(Code::kFailed, "InternalError", "interrupted; nothing is locked");
@@ -303,9 +303,16 @@ template <void declare(Arguments&, CoordOptions&), Reply tool(Call&)>
 int coordmcp_tool(VerbContext& context) {
   CoordOptions options;
   declare(context.arguments(), options);
+  // Flags of the other tools are answered as CoordMCP answers an argument that a tool does not
+  // take.
+  context.arguments().begin_hidden();
+  declare_lock(context.arguments(), options);
+  declare_send(context.arguments(), options);
+  declare_messages(context.arguments(), options);
+  declare_mark(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
   int signal_status = 0;
-  const Reply reply = coordmcp::told(run_tool(context, options, tool, signal_status));
+  const Reply reply = coordmcp::reply_of(run_tool(context, options, tool, signal_status));
   const std::string line = service::dump(reply.json) + "\n";
   std::fputs(line.c_str(), context.environment().out);
   if (signal_status != 0) return signal_status;
@@ -320,19 +327,19 @@ constexpr Verb kCoordmcpSubcommands[] = {
      "    "
      "'{\"agent_id\":\"A\",\"project_id\":\"P\",\"files\":[\"src/a.py\"],\"reason\":\"JWT\"}'\n",
      coordmcp_tool<declare_lock, lock_files>},
-    {"unlock_files", "Give files back",
+    {"unlock_files", "Release files",
      "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
      coordmcp_tool<declare_files, on_files<coordmcp::UnlockFiles, &coordmcp::Calls::unlock_files>>},
-    {"get_locked_files", "Who has which file",
+    {"get_locked_files", "Which files are locked, and by whom",
      "  lockkeeper coordmcp get_locked_files --project-id P\n",
      coordmcp_tool<declare_project, on_project<&coordmcp::Calls::get_locked_files>>},
-    {"get_free_files", "Which of these files can be had",
+    {"get_free_files", "Which of these files are free",
      "  lockkeeper coordmcp get_free_files --agent-id A --project-id P --file src/a.py\n",
      coordmcp_tool<declare_files, on_files<coordmcp::FreeFiles, &coordmcp::Calls::get_free_files>>},
-    {"cleanup_stale_locks", "End what is older than CoordMCP allows",
+    {"cleanup_stale_locks", "End locks that are older than CoordMCP allows",
      "  lockkeeper coordmcp cleanup_stale_locks --project-id P\n",
      coordmcp_tool<declare_project, on_project<&coordmcp::Calls::cleanup_stale_locks>>},
-    {"send_message", "Write to an agent, or to all",
+    {"send_message", "Send a message to an agent or to all",
      "  lockkeeper coordmcp send_message --from-agent-id A --to-agent-id B \\\n"
      "    --project-id P --content \"may I have src/a.py?\"\n",
      coordmcp_tool<declare_send, send_message>},

@@ -16,7 +16,7 @@ using crew::CrewEvent;
 using crew::Standing;
 using crew::Wait;
 
-constexpr std::size_t kNameColumns = 24;  // at most, and of a narrow terminal a third
+constexpr std::size_t kNameColumns = 24;  // at most; a third of a narrow terminal
 constexpr std::size_t kHeldColumns = 20;
 constexpr std::int64_t kRedrawMs = 200;
 constexpr std::size_t kBarColumns = 24;
@@ -43,7 +43,7 @@ const char* event_name(CrewEvent::What what) {
   return "";
 }
 
-// Rows of the terminal; 24 where it does not say.
+// Rows of the terminal; 24 if unknown.
 std::size_t terminal_rows(std::FILE* out) {
   winsize size{};
   if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
@@ -61,9 +61,9 @@ std::string wait_text(const Wait& wait) {
     case Wait::For::kNeed:
       return "needs " + wait.on;
     case Wait::For::kAgent:
-      return "waits for " + wait.on + ", which has what it wants";
+      return "waits for " + wait.on + ", which holds what it needs";
     case Wait::For::kJob:
-      return "waits for a free place";
+      return "waits for a free slot";
     case Wait::For::kLock:
       return "waits: " + wait.on;
     case Wait::For::kPause:
@@ -72,7 +72,7 @@ std::string wait_text(const Wait& wait) {
   return "";
 }
 
-// What programs need of an attempt that began or ended.
+// Fields for programs about an attempt that began or ended.
 void add_attempt(service::Json& json, const CrewEvent& event) {
   const bool ended = event.what == CrewEvent::What::kEnded;
   if (!ended && event.what != CrewEvent::What::kStarted) return;
@@ -92,7 +92,7 @@ std::string cell(std::string_view text, std::size_t columns) {
   return padded(cut(text, columns), columns);
 }
 
-// What it holds, in short: "src/api.c +2".
+// What the agent holds, in short: "src/api.c +2".
 std::string held_text(const AgentRecord& agent) {
   if (agent.locks.empty()) return "";
   const std::size_t more = agent.locks.size() - 1;
@@ -138,7 +138,7 @@ std::int64_t worked_ms(const AgentRecord& agent) {
   return total;
 }
 
-// To the second: nobody reads milliseconds of a crew.
+// Rounded down to seconds.
 std::string seconds(std::int64_t ms) {
   return format_duration(std::max<std::int64_t>(0, ms) / 1000 * 1000);
 }
@@ -149,7 +149,7 @@ bool CrewView::is_drawn() const {
   return out_.options().out_is_terminal && !out_.json() && !out_.quiet() && out_.options().draws;
 }
 
-void CrewView::told(const CrewEvent& event) {
+void CrewView::show(const CrewEvent& event) {
   if (out_.json()) {
     service::Json json{{"event", event_name(event.what)},
                        {"at", format_time(clock_.now().wall_ms)}};
@@ -162,7 +162,7 @@ void CrewView::told(const CrewEvent& event) {
     out_.object(json);
     return;
   }
-  // Who waits for its own kind is seen in the picture and in the report.
+  // Waits for other agents of this run appear only in the picture and the report.
   if (event.what == CrewEvent::What::kWaiting) {
     const Wait::For what = event.agent->waits.back().what;
     if (is_drawn() || (what != Wait::For::kLock && what != Wait::For::kPause)) return;
@@ -179,7 +179,7 @@ void CrewView::told(const CrewEvent& event) {
   line.push_back({(skipped ? "is skipped: " : "") + text, bad ? Style::kRed : Style::kPlain});
   out_.line(line);
   out_.flush();
-  drawn_ms_ = 0;  // the picture was taken away for the line: it is back at the next look
+  drawn_ms_ = 0;  // redraw the picture at once, below this line
 }
 
 Line CrewView::headline(const crew::RunRecord& record, std::size_t columns) const {
@@ -215,12 +215,12 @@ Line CrewView::agent_line(const AgentRecord& agent, std::size_t name_width) cons
   } else if (!agent.waits.empty() && agent.waits.back().end_ms == 0) {
     line.push_back({wait_text(agent.waits.back()), Style::kDim});
   } else {
-    line.push_back({"asks for its locks", Style::kDim});
+    line.push_back({"acquiring its locks", Style::kDim});
   }
   return line;
 }
 
-void CrewView::look() {
+void CrewView::redraw() {
   if (!is_drawn() || foreman_ == nullptr) return;
   const std::int64_t now = clock_.now().wall_ms;
   if (now - drawn_ms_ < kRedrawMs) return;

@@ -1,5 +1,5 @@
-// How a person sees a crew at work: at a terminal a picture that is redrawn, elsewhere one plain
-// line for each thing that happens, with --json one object for each.
+// Shows a crew at work: at a terminal a picture that is redrawn, otherwise one plain line per
+// event, with --json one object per event.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class CrewView {
   CrewView& operator=(const CrewView&) = delete;
 
   void watch(const crew::Foreman& foreman) { foreman_ = &foreman; }
-  void told(const crew::CrewEvent& event);
-  void look();
-  // Takes the picture away; what was printed above it stays.
+  void show(const crew::CrewEvent& event);
+  void redraw();
+  // Removes the picture; the lines above it stay.
   void clear();
 
  private:
@@ -34,14 +34,14 @@ class CrewView {
   const Clock& clock_;
   const std::string title_;
   const crew::Foreman* foreman_ = nullptr;
-  std::size_t lines_ = 0;  // of the picture, as it stands
+  std::size_t lines_ = 0;  // of the picture on the screen
   std::int64_t drawn_ms_ = 0;
 };
 
-// Why it is not done, beside a word that says what became of it: "exit status 3".
+// Why the agent is not done: "exit status 3". Printed after its state.
 std::string why_text(const crew::AgentRecord& agent);
 
-// The table at the end: one line for each agent, what went wrong below.
+// The table at the end: one line per agent, with what went wrong.
 void show_outcome(Output& out, const crew::RunRecord& record);
 
 }  // namespace lockkeeper::cli

@@ -6,9 +6,8 @@ namespace lockkeeper::cli {
 
 int doctor_verb(VerbContext& context) {
   bool repair = false;
-  context.arguments().flag(
-      "--repair", repair,
-      "build the store anew from what can be read, keeping the bad files aside");
+  context.arguments().flag("--repair", repair,
+                           "rebuild the store from what can be read; the damaged files are kept");
   if (const auto status = context.parse()) return *status;
   LOCKKEEPER_ASSERT(context.environment().doctor);
   return context.environment().doctor(context, repair);

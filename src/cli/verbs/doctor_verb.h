@@ -1,4 +1,4 @@
-// `doctor [--repair]`: explains a damaged store and, told to, mends it.
+// `doctor [--repair]`: explains a damaged store and repairs it on request.
 #pragma once
 
 #include "cli/context.h"

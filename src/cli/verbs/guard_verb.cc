@@ -1,5 +1,5 @@
-// `guard`: the directory lock of the document, around a command. It keeps the document's habits:
-// `[LOCK]` lines, exit 1 when held, 130 and 143 on signals.
+// `guard`: holds a directory lock while a command runs. Prints and exits as the dirlock protocol
+// does: `[LOCK]` lines, 1 when held, 130 and 143 on signals.
 #include <unistd.h>
 
 #include <climits>
@@ -22,9 +22,9 @@ using dialect::dirlock::LockRecord;
 using dialect::dirlock::Stream;
 using service::RunEvent;
 
-constexpr int kHeldStatus = 1;  // as the document has it
+constexpr int kHeldStatus = 1;  // the dirlock protocol's
 
-// Written through at once: the command writes to the same streams.
+// Flushed at once, because the command writes to the same streams.
 void say(Output& out, const LockLine& line) {
   if (out.quiet()) return;
   if (line.stream == Stream::kOut) {
@@ -47,7 +47,7 @@ service::Json record_json(const LockRecord& record) {
 
 int refuse(Output& out, const Guard& guard) {
   const dialect::dirlock::Refused& refused = guard.refused();
-  if (!out.json()) return kHeldStatus;  // the lines have said it
+  if (!out.json()) return kHeldStatus;  // the lines were printed already
   service::Json json;
   json["outcome"] = "held";
   json["path"] = refused.path;
@@ -60,7 +60,7 @@ int refuse(Output& out, const Guard& guard) {
   return kHeldStatus;
 }
 
-// The lock could not be made or looked at.
+// The lock could not be created or read.
 int fail_to_create(Output& out, const Error& error) {
   if (out.json()) return out.failed(error);
   std::fputs((printable(dialect::dirlock::failed_line(error.message).text) + "\n").c_str(),
@@ -71,7 +71,7 @@ int fail_to_create(Output& out, const Error& error) {
   return exit_status(error.code);
 }
 
-// As `run` tells it, but for what the document has words of its own for.
+// As `run` reports it, except where the dirlock protocol has its own lines.
 void tell(Output& out, const RunEvent& event) {
   if (event.what == RunEvent::What::kLost) {
     say(out, dialect::dirlock::lost_line(event.message));
@@ -120,7 +120,7 @@ Result<GuardRequest> request_of(const VerbContext& context, const Options& optio
                                                    : realm::join_path(request.folder, *options.cwd);
   }
   if (context.common().realm) {
-    return fail(Code::kUsage, "guard: the realm is that of the folder, --realm has no meaning",
+    return fail(Code::kUsage, "guard uses the realm of its folder and takes no --realm",
                 "name the folder: --cwd DIR");
   }
   const auto store = realm::variable(context.runtime().env, "LOCKKEEPER_STORE");
@@ -147,9 +147,9 @@ int guard_verb(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.command(command.argv, "what to run while the folder is held");
   arguments.value("--stale-timeout", options.stale_timeout, "MINUTES",
-                  "when a lock counts as stale though its process lives\n(20); 0 clears any");
-  arguments.value("--agents", options.agents, "NAMES", "named in the lock, as a,b,c");
-  arguments.value("--cwd", options.cwd, "DIR", "the folder to hold, and to run in (here)");
+                  "after which a lock is stale even if its process\nlives (20); 0 clears any");
+  arguments.value("--agents", options.agents, "NAMES", "named in the lock: a,b,c");
+  arguments.value("--cwd", options.cwd, "DIR", "the folder to hold and to run in (default: here)");
   arguments.offer(Arguments::Complete::kFolders);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();

@@ -26,7 +26,7 @@ std::string absolute(const VerbContext& context, const std::string& path) {
   return wanted ? realm::join_path(wanted->base.folder, path) : path;
 }
 
-// What each kind makes below its root, and `git status` should not show.
+// What each kind creates below its root, for git to ignore.
 std::string made_below(const std::string& kind) {
   if (kind == "mkdir") return ".locks/";
   if (kind == "workflow") return "locks/";
@@ -39,14 +39,14 @@ Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& give
   entry.root = absolute(context, given.root);
   const std::optional<layout::LayoutMode> mode = layout::layout_mode(given.mode.value_or("both"));
   if (!mode) {
-    return fail(Code::kUsage, "--mode " + quote(*given.mode) + " is no mode",
-                "the modes are: off read both");
+    return fail(Code::kUsage, "--mode " + quote(*given.mode) + " is not a mode",
+                "use off, read or both");
   }
   entry.mode = *mode;
   for (const std::string& option : given.options) {
     const std::size_t sign = option.find('=');
     if (sign == 0 || sign == std::string::npos) {
-      return fail(Code::kUsage, "--option " + quote(option) + " has no NAME=VALUE",
+      return fail(Code::kUsage, "--option " + quote(option) + " is not NAME=VALUE",
                   "write --option project=my-project");
     }
     entry.options[option.substr(0, sign)] = option.substr(sign + 1);
@@ -59,11 +59,11 @@ int layout_add(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.word("KIND", given.kind, "mkdir, workflow, coordmcp or dirlock");
   arguments.offer({"mkdir", "workflow", "coordmcp", "dirlock"});
-  arguments.word("ROOT", given.root, "the folder below which that tool has its locks");
+  arguments.word("ROOT", given.root, "the folder in which that tool keeps its locks");
   arguments.offer(Arguments::Complete::kFolders);
-  arguments.value("--mode", given.mode, "MODE", "off, read (ours are not shown) or both");
+  arguments.value("--mode", given.mode, "MODE", "off, read (write nothing) or both");
   arguments.offer({"off", "read", "both"});
-  arguments.values("--option", given.options, "NAME=VALUE", "of the kind; may be repeated");
+  arguments.values("--option", given.options, "NAME=VALUE", "an option of KIND; may be repeated");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
@@ -74,7 +74,8 @@ int layout_add(VerbContext& context) {
   const auto id = layout::use_layout((*open)->site.table(), {*entry, below});
   if (!id) return out.failed(id.error());
   out.object({{"added", *id}});
-  out.text("added " + *id + "\nEvery lock of this realm is now seen by that tool, and its by us.");
+  out.text("added " + *id +
+           "\nThat tool now sees the locks of this realm, and this realm sees its locks.");
   return 0;
 }
 
@@ -117,7 +118,7 @@ int layout_list(VerbContext& context) {
   }
   out.object(json);
   if (reports->empty()) {
-    out.text("no layouts: other tools' locks are neither seen nor shown to");
+    out.text("no layouts: other tools' lock files are neither read nor written");
     return 0;
   }
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
@@ -128,7 +129,7 @@ int layout_list(VerbContext& context) {
   return 0;
 }
 
-// Physical but for its last name, which may be a symlink that should not be there.
+// Physical except for its last name, which may be a symlink that should not be there.
 std::string in_its_folder(const std::string& path) {
   const std::filesystem::path typed(path);
   std::error_code error;
@@ -137,13 +138,13 @@ std::string in_its_folder(const std::string& path) {
   return error ? path : (folder / typed.filename()).string();
 }
 
-// Of the layout below whose root the path lies; of several the innermost.
+// The innermost layout whose root contains the path.
 int layout_ignore(VerbContext& context) {
   std::string typed;
   bool again = false;
-  context.arguments().word("PATH", typed, "a lock file to pass over");
+  context.arguments().word("PATH", typed, "a lock file to ignore");
   context.arguments().offer(Arguments::Complete::kFiles);
-  context.arguments().flag("--again", again, "look at it again");
+  context.arguments().flag("--again", again, "stop ignoring it");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
@@ -159,13 +160,13 @@ int layout_ignore(VerbContext& context) {
     if (below && deeper) innermost = &entry;
   }
   if (innermost == nullptr) {
-    return out.failed({Code::kNotFound, quote(path) + " lies below no layout's root",
+    return out.failed({Code::kNotFound, quote(path) + " is not below any layout's root",
                        "see the roots: lockkeeper layout list"});
   }
   const auto done = layout::ignore_source(table, innermost->id(), path, !again);
   if (!done) return out.failed(done.error());
   out.object({{again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
-  out.text(std::string(again ? "looking again at " : "passing over ") + path);
+  out.text(std::string(again ? "no longer ignoring " : "ignoring ") + path);
   return 0;
 }
 
@@ -188,11 +189,11 @@ constexpr Verb kLayoutSubcommands[] = {
      "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
      "  lockkeeper layout add workflow out --mode read\n",
      layout_add},
-    {"remove", "No longer read and write them", "  lockkeeper layout remove mkdir-1a2b3c4d\n",
+    {"remove", "Stop reading and writing them", "  lockkeeper layout remove mkdir-1a2b3c4d\n",
      layout_remove},
     {"list", "Which layouts there are, and what they hold", "  lockkeeper layout list\n",
      layout_list},
-    {"ignore", "Pass over a lock file that cannot be read",
+    {"ignore", "Ignore a lock file that cannot be read",
      "  lockkeeper layout ignore out/locks/broken.lock\n"
      "  lockkeeper layout ignore out/locks/broken.lock --again\n",
      layout_ignore},

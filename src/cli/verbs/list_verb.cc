@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/list_view.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 #include "realm/registry.h"
 
@@ -28,8 +28,8 @@ void show(VerbContext& context, const service::ListReply& reply, bool tree) {
   }
 }
 
-// Every realm that has a store. One that cannot be read is told, and is the exit status: what
-// cannot be seen must not look free.
+// Every realm that has a store. One that cannot be read is reported and sets the exit status,
+// because it must not look free.
 int list_everywhere(VerbContext& context, const service::ListCommand& command, bool tree) {
   Output& out = context.out();
   service::Json all = {{"leases", service::Json::array()}, {"waiters", service::Json::array()}};
@@ -70,13 +70,13 @@ int list_everywhere(VerbContext& context, const service::ListCommand& command, b
 int list_verb(VerbContext& context) {
   ListOptions options;
   Arguments& arguments = context.arguments();
-  arguments.value("--agent", options.agent, "NAME", "only this agent's");
+  arguments.value("--agent", options.agent, "NAME", "only this agent's leases");
   arguments.offer(Arguments::Complete::kAgents);
-  arguments.value("--task", options.task, "ID", "only those of this task");
+  arguments.value("--task", options.task, "ID", "only leases of this task");
   arguments.value("--under", options.under, "PATH", "only what overlaps this path, glob or key");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.flag("--all-realms", options.all_realms, "every realm of yours that has a store");
-  arguments.flag("--tree", options.tree, "draw the folders with their holders");
+  arguments.flag("--all-realms", options.all_realms, "all your realms that have a store");
+  arguments.flag("--tree", options.tree, "show a tree of folders with their holders");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::ListCommand command;
@@ -85,7 +85,7 @@ int list_verb(VerbContext& context) {
   if (options.all_realms) {
     if (options.under) {
       return out.failed({Code::kUsage, "--under names a path of one realm; --all-realms has many",
-                         "give one of the two"});
+                         "use only one of them"});
     }
     return list_everywhere(context, command, options.tree);
   }

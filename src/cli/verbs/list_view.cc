@@ -17,7 +17,7 @@ const char* mode_text(core::Mode mode) {
   return mode == core::Mode::kShared ? "shared" : "exclusive";
 }
 
-// One unit is enough in a table: "2m", "58m", "3h".
+// One unit is enough in a table: "2m", "3h".
 std::string rough(std::int64_t ms) {
   const std::string text = format_duration(std::max<std::int64_t>(0, ms / 1000 * 1000));
   return text.substr(0, text.find(' '));
@@ -25,7 +25,7 @@ std::string rough(std::int64_t ms) {
 
 std::string ends_in(const core::Lease& lease, std::int64_t now) {
   if (lease.expires_wall_ms == kNoEnd) return "no end";
-  return rough(lease.expires_wall_ms - now + 999);  // up, as elsewhere
+  return rough(lease.expires_wall_ms - now + 999);  // rounded up
 }
 
 Span alive_span(const service::ListedLease& listed) {
@@ -47,7 +47,7 @@ Row header(std::initializer_list<const char*> names) {
   return row;
 }
 
-// Who stands in a waiter's way: the agent of the lease or request it is filed under.
+// The agent that a waiter waits for.
 std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter) {
   for (const service::ListedLease& listed : reply.leases) {
     if (listed.lease.id == waiter.blocker) return listed.lease.owner.agent;
@@ -129,8 +129,7 @@ std::vector<Line> waiter_lines(const service::ListReply& reply, std::int64_t now
   return table_lines(std::move(rows), columns);
 }
 
-// --- tree
-// -----------------------------------------------------------------------------------------
+// --- tree ----------------------------------------------------------------------------------------
 
 struct Node {
   std::map<std::string, Node> below;
@@ -144,7 +143,7 @@ Line holder_line(const core::Lease& lease, core::Mode mode, std::int64_t now) {
   return {{lease.owner.agent, Style::kBold}, {" " + text, Style::kDim}};
 }
 
-// Where a resource stands in the tree: folders by name, a glob's pattern part as one leaf.
+// A resource's path in the tree: folders by name, the pattern part of a glob as one leaf.
 std::vector<std::string> tree_path(const key::Resource& resource) {
   const std::string& text = resource.text();
   if (!resource.is_path()) {

@@ -1,4 +1,4 @@
-// How leases look to a person: a table, or the tree of folders with their holders.
+// Leases as text for people: a table, or a tree of folders with their holders.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace lockkeeper::cli {
 
-// At a terminal (`columns` > 0) the lines fit: one row per resource, then a line with what is long
-// (fence, session, reason). Elsewhere everything in one row, aligned.
+// At a terminal (`columns` > 0) the lines fit: one row per resource, then a line with fence,
+// session and reason. Otherwise everything in one row, aligned.
 std::vector<Line> list_lines(const service::ListReply& reply, std::int64_t now_wall_ms,
                              std::size_t columns);
 
-// Folders and files below the root, globs under their literal folder, logical keys by namespace;
-// at each resource who holds it or waits for it.
+// Folders and files below the root, globs under their literal folder, logical keys by namespace,
+// each with its holders and waiters.
 std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_wall_ms);
 
-// Rows padded so that columns stand below each other, two blanks apart. With `columns` > 0 the
-// widest cells are cut until a row fits.
+// Aligned rows, columns two spaces apart. With `columns` > 0 the widest cells are cut until a row
+// fits.
 std::vector<Line> table_lines(std::vector<std::vector<Span>> rows, std::size_t columns);
 
 }  // namespace lockkeeper::cli

@@ -1,4 +1,4 @@
-// `log`: the realm's history, from any point on, and further as it is made.
+// `log`: the realm's history from any point, and new events as they come.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kFollowEveryMs = 200;
 
-// A number of the history, a moment, or how long ago.
+// A log number, a time, or how long ago.
 Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
                         service::LogCommand& command) {
   const bool digits =
@@ -29,7 +29,7 @@ Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
   const auto moment = parse_time(text);
   if (!moment) {
     return fail(Code::kInvalidInput,
-                "--since " + quote(text) + " is no number of the log, no time and no duration",
+                "--since " + quote(text) + " is not a log number, a time or a duration",
                 "write --since 41, --since 10m or --since 2026-01-17T15:30:00Z");
   }
   command.since_wall_ms = *moment;
@@ -60,7 +60,7 @@ void show(Output& out, const core::Event& event) {
   }
 }
 
-// Filters would hide how far the history was read, so the newest number is asked for apart.
+// The filters hide how far the history was read, so the newest number is read separately.
 Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& command) {
   service::LogCommand any;
   any.since_seq = command.since_seq;
@@ -77,10 +77,10 @@ Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& c
 
 int follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
   const host::SignalWatch signals;
-  constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools tell nobody
+  constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools notify nobody
   int looks = 0;
   for (;;) {
-    // What cannot be looked at is said by the verbs that it stops.
+    // Errors are reported by the verbs that they stop.
     if (looks-- == 0) {
       static_cast<void>(locks.scan_layouts());
       looks = kLooksApart;
@@ -102,12 +102,12 @@ int log_verb(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.value(
       "--since", since, "SEQ|TIME",
-      "after that number of the log; or since a time,\n2026-01-17T15:30:00Z or 10m ago");
-  arguments.value("--agent", agent, "NAME", "only what this agent did or met");
+      "after this log number, or since a time:\n2026-01-17T15:30:00Z, or 10m for 10 minutes ago");
+  arguments.value("--agent", agent, "NAME", "only events of this agent");
   arguments.offer(Arguments::Complete::kAgents);
   arguments.value("--under", under, "PATH", "only what overlaps this path, glob or key");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.flag("--follow", following, "go on as it happens, until interrupted");
+  arguments.flag("--follow", following, "keep printing new events until interrupted");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::LogCommand command;

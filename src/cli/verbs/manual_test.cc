@@ -43,7 +43,7 @@ TEST(Manual, a_subcommand_has_a_synopsis_and_a_section) {
   const std::string page = said({"help", "--man", "layout"});
   EXPECT_THAT(page, HasSubstr("\\fBlockkeeper layout add\\fR [\\fIOPTIONS\\fR] "
                               "\\fIKIND\\fR \\fIROOT\\fR\n"));
-  EXPECT_THAT(page, HasSubstr("\n.SS ignore\nPass over"));
+  EXPECT_THAT(page, HasSubstr("\n.SS ignore\nIgnore"));
 }
 
 }  // namespace

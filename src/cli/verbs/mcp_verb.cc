@@ -11,10 +11,11 @@ int mcp_verb(VerbContext& context) {
   arguments.value("--http", options.http, "ADDRESS:PORT",
                   "serve Streamable HTTP there instead of stdin and stdout");
   arguments.value("--token-file", options.token_file, "FILE",
-                  "HTTP clients must know what it says; made if missing");
-  arguments.flag("--no-auth", options.no_auth, "let every HTTP client in; on loopback only");
+                  "the token that HTTP clients must send; created if\nmissing");
+  arguments.flag("--no-auth", options.no_auth,
+                 "accept HTTP clients without a token; loopback only");
   arguments.values("--dialect", options.dialects, "NAME",
-                   "add the tools of another protocol; may be given twice");
+                   "add the tools of another protocol; may be repeated");
   arguments.offer(std::vector<std::string>{"coordmcp", "coordinator"});
   if (const auto status = context.parse()) return *status;
   LOCKKEEPER_ASSERT(context.environment().mcp);

@@ -1,4 +1,4 @@
-// `message`: a note to a lock's holder, which sees it at its next command.
+// `message`: sends messages to agents and lock holders, and reads them.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -8,7 +8,7 @@
 namespace lockkeeper::cli {
 namespace {
 
-// "ann@4f2a" is session 4f2a of ann; "ann@" is the agent itself, whatever signs its name has.
+// "ann@4f2a" is session 4f2a of ann; "ann@" is the agent ann, even if the name contains '@'.
 core::Owner receiver(const std::string& text) {
   const std::size_t at = text.rfind('@');
   if (at == std::string::npos || at == 0) return {text, {}};
@@ -32,7 +32,7 @@ int message_send(VerbContext& context) {
   arguments.flag("--all", all, "to everybody");
   arguments.value("--type", type, "TYPE", "update (default), request, alert, question or\nreview");
   arguments.offer({"update", "request", "alert", "question", "review"});
-  arguments.value("--task", task, "ID", "what it is about");
+  arguments.value("--task", task, "ID", "the task it is about");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::SendCommand command;
@@ -47,7 +47,7 @@ int message_send(VerbContext& context) {
   } else if (!all) {
     if (text.empty()) return context.refuse_usage("needs a receiver: AGENT, --holder or --all");
     command.to = receiver(text.front());
-    if (command.to.agent.empty()) return context.refuse_usage("needs a receiver that has a name");
+    if (command.to.agent.empty()) return context.refuse_usage("needs a receiver with a name");
     text.erase(text.begin());
   }
   for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
@@ -79,7 +79,7 @@ void show(VerbContext& context, const char* name, const std::vector<core::Messag
 
 int message_list(VerbContext& context) {
   bool all = false, sent = false;
-  context.arguments().flag("--all", all, "what was read, too");
+  context.arguments().flag("--all", all, "include messages that were read");
   context.arguments().flag("--sent", sent, "what you sent, and whether it was read");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
@@ -90,9 +90,9 @@ int message_list(VerbContext& context) {
   if (!found) return out.failed(found.error());
   show(context, "messages", *found, sent);
   if (found->empty()) {
-    out.text(sent  ? "nothing that you sent is kept"
-             : all ? "no message for " + (*open)->locks.owner().agent
-                   : "no unread message for " + (*open)->locks.owner().agent);
+    out.text(sent  ? "no sent messages"
+             : all ? "no messages for " + (*open)->locks.owner().agent
+                   : "no unread messages for " + (*open)->locks.owner().agent);
   }
   return 0;
 }
@@ -100,8 +100,8 @@ int message_list(VerbContext& context) {
 int message_read(VerbContext& context) {
   service::ReadCommand command;
   bool all = false;
-  context.arguments().words("[ID…]", command.ids, "which messages (else all that are unread)");
-  context.arguments().flag("--all", all, "all that are unread");
+  context.arguments().words("[ID…]", command.ids, "which messages (default: all unread)");
+  context.arguments().flag("--all", all, "all unread messages");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
@@ -114,21 +114,21 @@ int message_read(VerbContext& context) {
   for (const core::Message& message : messages) {
     out.text(service::message_text(message, context.now_wall_ms()));
   }
-  if (messages.empty()) out.text("no unread message for " + (*open)->locks.owner().agent);
+  if (messages.empty()) out.text("no unread messages for " + (*open)->locks.owner().agent);
   return 0;
 }
 
 constexpr Verb kMessageSubcommands[] = {
-    {"send", "Write to an agent, to a lock's holder or to everybody",
+    {"send", "Send a message to an agent, a lock's holder or everybody",
      "  lockkeeper message send backend \"may I have src/a.py at noon?\" --type question\n"
-     "  lockkeeper message send --holder src/a.py \"I wait for this one\"\n"
+     "  lockkeeper message send --holder src/a.py \"I am waiting for this\"\n"
      "  lockkeeper message send --all \"rebase, please\" --type alert\n",
      message_send},
     {"list", "Show your messages without marking them as read",
      "  lockkeeper message list --all\n"
      "  lockkeeper message list --sent\n",
      message_list},
-    {"read", "Show what is unread, and mark it as read",
+    {"read", "Show unread messages and mark them as read",
      "  lockkeeper message read\n"
      "  lockkeeper message read 0123456789abcdef\n",
      message_read},

@@ -1,4 +1,4 @@
-// `pause`, `resume` and `gate`: stop the line, go on, and look whether one may.
+// `pause`, `resume` and `gate`: stop work on a feature, let it continue, check whether it may.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 namespace lockkeeper::cli {
 namespace {
 
-constexpr std::int64_t kPauseMs = 2 * 3'600'000;  // as the document's example has it
+constexpr std::int64_t kPauseMs = 2 * 3'600'000;  // default ttl
 
 // The one word that these verbs take.
 Result<std::string> feature_of(const std::vector<std::string>& words, std::string_view verb) {
@@ -39,7 +39,7 @@ std::string gate_command(const VerbContext& context, const std::string& feature,
          context.repeated_flags();
 }
 
-// A pause in shared mode may have been one of several: then work does not go on yet.
+// A shared pause may be one of several: then work does not continue yet.
 int print_resumed(VerbContext& context, service::Locks& locks, const std::string& key,
                   service::Json json) {
   Output& out = context.out();
@@ -48,12 +48,12 @@ int print_resumed(VerbContext& context, service::Locks& locks, const std::string
   json["key"] = key;
   json["resumed"] = gate->open();
   out.object(json);
-  out.text(gate->open() ? "resumed: " + key : "ended: your pause of " + key);
+  out.text(gate->open() ? "resumed: " + key : "ended your pause of " + key);
   if (!gate->open()) out.note(service::paused_text(*gate, context.now_wall_ms()));
   return 0;
 }
 
-// Another's pause, ended on its word: on record, as `break` does.
+// Ends another's pause, on record, as `break` does.
 int break_pause(VerbContext& context, service::Locks& locks, const std::string& feature,
                 const std::string& reason) {
   service::BreakCommand command;
@@ -72,15 +72,15 @@ int pause_verb(VerbContext& context) {
   std::optional<std::string> reason, ttl;
   Arguments& arguments = context.arguments();
   arguments.words("FEATURE", words, "its id, such as FEAT-123");
-  arguments.value("--reason", reason, "TEXT", "why; told to all who wait");
-  arguments.value("--ttl", ttl, "DURATION", "how long at most: 2h if not said; none");
+  arguments.value("--reason", reason, "TEXT", "why; shown to everyone who waits");
+  arguments.value("--ttl", ttl, "DURATION", "at most this long (default 2h), or none");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
   const auto feature = feature_of(words, "pause");
   if (!feature) return out.failed(feature.error());
   if (!reason || reason->empty()) {
     return out.failed(
-        {Code::kUsage, "pause needs a reason: it is told to all who wait", "add --reason TEXT"});
+        {Code::kUsage, "pause needs a reason: everyone who waits sees it", "add --reason TEXT"});
   }
   auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
@@ -104,7 +104,7 @@ int pause_verb(VerbContext& context) {
   }
   Error error = service::refusal(*result, {command.wanted.texts, "", context.now_wall_ms()});
   error.hint =
-      "it is paused already; wait until it is resumed: " + gate_command(context, *feature, "");
+      "it is already paused; wait until it is resumed: " + gate_command(context, *feature, "");
   return out.failed(error, std::move(json));
 }
 
@@ -113,7 +113,7 @@ int resume_verb(VerbContext& context) {
   std::optional<std::string> reason;
   Arguments& arguments = context.arguments();
   arguments.words("FEATURE", words, "its id, such as FEAT-123");
-  arguments.value("--reason", reason, "TEXT", "ends another's pause, too; goes on record");
+  arguments.value("--reason", reason, "TEXT", "also end another agent's pause, on record");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
   const auto feature = feature_of(words, "resume");
@@ -137,8 +137,8 @@ int resume_verb(VerbContext& context) {
     error = Error{Code::kNotFound, reply->not_held.front() + " is not held: nothing was paused",
                   "see: lockkeeper list"};
   } else {
-    error->hint = "to end another's pause on record: lockkeeper resume " + shell_quote(*feature) +
-                  " --reason TEXT" + context.repeated_flags();
+    error->hint = "to end another agent's pause on record: lockkeeper resume " +
+                  shell_quote(*feature) + " --reason TEXT" + context.repeated_flags();
   }
   return out.failed(*error, std::move(json));
 }
@@ -149,7 +149,7 @@ int gate_verb(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.words("FEATURE", words, "its id, such as FEAT-123");
   arguments.optional_value("--wait", wait, "DURATION",
-                           "wait while it is paused; without a value, for ever");
+                           "wait while it is paused; without a value,\nindefinitely");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
   const auto feature = feature_of(words, "gate");
@@ -190,7 +190,7 @@ int gate_verb(VerbContext& context) {
     error.code = Code::kTimeout;
     const std::int64_t seconds_ms = passed->waited_ms / 1000 * 1000;
     const std::string after = seconds_ms > 0 ? " after " + format_duration(seconds_ms) : "";
-    error.message = "still shut" + after + ": " + error.message;
+    error.message = "timed out" + after + ": " + error.message;
   } else if (passed->outcome == core::Outcome::kInterrupted) {
     error.code = Code::kFailed;
     error.message = "interrupted: " + error.message;

@@ -11,8 +11,8 @@ Result<std::string> read_plan_text(const std::string& file) {
   Error& error = text.error();
   if (error.code == Code::kFailed) error.code = Code::kInvalidInput;
   if (error.hint.empty()) {
-    error.hint = error.code == Code::kNotFound        ? "name a file that is there"
-                 : error.code == Code::kLimitExceeded ? "divide the plan into several"
+    error.hint = error.code == Code::kNotFound        ? "name a file that exists"
+                 : error.code == Code::kLimitExceeded ? "split the plan"
                                                       : "name a readable file with a plan";
   }
   return text;

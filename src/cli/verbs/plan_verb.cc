@@ -1,5 +1,4 @@
-// `plan`: what keeps the agents of a plan apart, in how many rounds they can run, and what to
-// change.
+// `plan`: a plan's conflicts, its rounds and timeline, and what to change.
 #include <sys/stat.h>
 
 #include <climits>
@@ -34,17 +33,15 @@ struct Options {
 void declare(Arguments& arguments, Options& options) {
   arguments.words("FILE", options.files, "work packages or scopes, YAML or JSON");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--jobs", options.jobs, "N", "at most so many agents at once");
-  arguments.flag("--locks-only", options.locks_only,
-                 "leave aside what two may write and neither locks");
-  arguments.value("--timeline", options.timeline, "SVG", "draw who works when into this file");
+  arguments.value("--jobs", options.jobs, "N", "at most this many agents at once");
+  arguments.flag("--locks-only", options.locks_only, "ignore what two may write but neither locks");
+  arguments.value("--timeline", options.timeline, "SVG", "draw who works when to this file");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--graph", options.graph, "SVG", "draw rounds, dependencies and conflicts");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.flag("--mermaid", options.mermaid, "the graph as a Mermaid flowchart on stdout");
-  arguments.value(
-      "--apply", options.apply, "N",
-      "the plan with resolution N, on stdout unless\n--output or --in-place says where");
+  arguments.value("--apply", options.apply, "N",
+                  "apply resolution N; prints the plan unless --output\nor --in-place is given");
   arguments.value("--output", options.output, "NEW", "write the changed plan to this file");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.flag("--in-place", options.in_place, "change FILE itself");
@@ -54,23 +51,23 @@ std::optional<Error> check(const Options& options) {
   const auto usage = [](const std::string& message) {
     return Error{Code::kUsage, "plan: " + message, "see: lockkeeper plan --help"};
   };
-  if (options.files.size() != 1) return usage("one FILE at a time");
+  if (options.files.size() != 1) return usage("takes one FILE");
   const bool writes = options.output || options.in_place;
-  if (writes && !options.apply) return usage("--output and --in-place go with --apply N");
+  if (writes && !options.apply) return usage("--output and --in-place need --apply N");
   if (options.output && options.in_place)
-    return usage("--output and --in-place exclude each other");
+    return usage("--output and --in-place contradict each other");
   if (options.apply && (options.mermaid || options.timeline || options.graph)) {
-    return usage("--apply stands alone; draw the new plan afterwards");
+    return usage("--apply does not draw; draw the new plan afterwards");
   }
   return std::nullopt;
 }
 
 struct Surroundings {
   plan::LoadOptions load;
-  std::string root;  // empty: no realm
+  std::string root;  // empty if there is no realm
 };
 
-// The realm's own prefixes and purposes, where there is one; a plan can be made anywhere.
+// The realm's prefixes and purposes, if there is a realm; a plan can be made anywhere.
 Result<Surroundings> surroundings(const VerbContext& context) {
   Surroundings around;
   around.load.opaque_keys = true;
@@ -101,7 +98,7 @@ Result<void> think(Planned& planned, const Surroundings& around) {
   return {};
 }
 
-// Bytes as they are, for a file or another program; at a terminal nothing may move the cursor.
+// Raw bytes for a file or another program; escaped at a terminal.
 void print_raw(Output& out, const std::string& text) {
   if (out.quiet()) return;
   if (out.options().out_is_terminal) return out.text(text);
@@ -112,13 +109,13 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   struct stat known{};
   const bool there = ::stat(path.c_str(), &known) == 0;
   char physical[PATH_MAX];
-  // Through a symlink: the link stays.
+  // Writes through a symlink, which stays.
   const std::string target = ::realpath(path.c_str(), physical) != nullptr ? physical : path;
   if (there && !S_ISREG(known.st_mode)) {
-    return fail(Code::kInvalidInput, quote(path) + " is no file", "name a file");
+    return fail(Code::kInvalidInput, quote(path) + " is not a file", "name a file");
   }
   if (auto written = replace_file_durably(target, content); !written) {
-    const std::string& why = written.error().message;  // names the temporary file, too
+    const std::string& why = written.error().message;  // includes the temporary file's name
     return fail(Code::kFailed,
                 "cannot write " + quote(path) + why.substr(std::min(why.rfind(": "), why.size())),
                 "name a file in a folder that can be written");
@@ -160,7 +157,7 @@ Result<void> draw(Output& out, const Options& options, const Planned& planned) {
   return {};
 }
 
-// Does stdout carry what a program is going to read?
+// Is stdout meant for a program?
 bool prints_data(const Options& options) {
   return options.mermaid || options.apply || options.timeline == "-" || options.graph == "-";
 }
@@ -175,13 +172,12 @@ int unusable(Output& out, const Options& options, const Planned& planned) {
       out.line(line);
     }
   }
-  return out.failed(
-      {Code::kInvalidInput, planned.file + " cannot be planned",
-       "correct what was found; more: lockkeeper validate " + shell_quote(planned.file)},
-      std::move(json));
+  return out.failed({Code::kInvalidInput, planned.file + " cannot be planned",
+                     "fix the findings; details: lockkeeper validate " + shell_quote(planned.file)},
+                    std::move(json));
 }
 
-// Does the pair of that conflict still meet, by the names of its jobs?
+// Do the two jobs of that conflict, by name, still conflict?
 Result<bool> conflict_stays(const plan::Plan& before, const plan::Conflict& conflict,
                             const plan::Plan& after, plan::ConflictOptions options) {
   const auto find = [&](std::size_t job) {
@@ -212,7 +208,7 @@ Result<Applied> apply(const Options& options, const Planned& planned, const std:
     return fail(Code::kNotFound,
                 "there is no resolution " + std::to_string(number) + "; " +
                     (list.empty() ? "the plan has no conflict to resolve"
-                                  : "they go from 1 to " + std::to_string(list.size())),
+                                  : "choose one from 1 to " + std::to_string(list.size())),
                 "see them: lockkeeper plan " + shell_quote(planned.file));
   }
   applied.proposal = &list[number - 1];
@@ -239,8 +235,8 @@ int show_applied(Output& out, const Options& options, const Planned& planned,
   const std::optional<std::string> target = options.in_place ? planned.file : options.output;
   if (target) {
     if (!options.in_place && same_file(*target, planned.file)) {
-      return out.failed({Code::kUsage, quote(*target) + " is the plan itself",
-                         "say --in-place if it is to be changed"});
+      return out.failed(
+          {Code::kUsage, quote(*target) + " is the plan itself", "use --in-place to change it"});
     }
     if (auto written = write_file(*target, applied.written.text); !written) {
       return out.failed(written.error());
@@ -259,9 +255,7 @@ int show_applied(Output& out, const Options& options, const Planned& planned,
   if (out.json()) return 0;
   if (!target) print_raw(out, applied.written.text);
   if (applied.written.whole) {
-    out.warning(
-        "the change could not be made in place: the plan was written anew, without its "
-        "comments");
+    out.warning("the plan could not be edited in place: it was rewritten without its comments");
   }
   out.note((target ? "wrote " + *target + ": " : "") + words + ": " +
            std::to_string(applied.before.rounds) + " → " + std::to_string(applied.after.rounds) +

@@ -29,7 +29,7 @@ std::vector<std::string> ids(const plan::Plan& plan, const std::vector<std::size
   return names;
 }
 
-// `mark` and the text behind it, wrapped to the terminal; later lines stand below the text.
+// `mark` and then the text, wrapped to the terminal; later lines are indented to the text.
 void wrapped(std::vector<Line>& lines, const std::string& mark, const std::string& text,
              std::size_t columns, Style style = Style::kPlain) {
   const std::size_t room = columns > mark.size() + 20 ? columns - mark.size() : 0;
@@ -50,7 +50,7 @@ void heading(std::vector<Line>& lines, const std::string& text, const std::strin
 
 std::string rounds_text(const plan::Waves& waves) {
   const std::string count = counted(waves.rounds.size(), "round", "rounds");
-  if (waves.exact) return count + ", the fewest there can be";
+  if (waves.exact) return count + ", the fewest possible";
   return count + "; no plan has fewer than " + std::to_string(waves.at_least);
 }
 
@@ -83,7 +83,7 @@ class View {
     wrapped(lines_, "", text, columns_, Style::kBold);
     std::string time = minutes_text(analysis_.cost.minutes) + " instead of " +
                        minutes_text(analysis_.sequential_minutes) + " one after the other, " +
-                       counted(analysis_.most_busy, "agent", "agents") + " at once at most";
+                       "at most " + counted(analysis_.most_busy, "agent", "agents") + " at once";
     if (planned_.options.jobs != 0) {
       time += " (--jobs " + std::to_string(planned_.options.jobs) + ")";
     }
@@ -125,7 +125,7 @@ class View {
     lines_.push_back({{"and " + std::to_string(all - shown) + " more: see --json", Style::kDim}});
   }
 
-  // One row for each agent, drawn to scale, and how many are busy below it.
+  // One row per agent, drawn to scale; below them, how many agents are busy.
   void timeline() {
     if (analysis_.slots.size() <= kRowsShown && analysis_.cost.minutes > 0) draw();
     wrapped(lines_, "",
@@ -196,19 +196,19 @@ class View {
     const plan::Proposals& proposals = planned_.proposals;
     if (proposals.conflicts_left > 0) {
       wrapped(lines_, "",
-              "resolutions were worked out for the first " +
+              "resolutions were computed for the first " +
                   std::to_string(plan::kConflictsResolved) + " conflicts",
               columns_, Style::kDim);
     }
     if (proposals.gains_left > 0) {
       wrapped(lines_, "",
-              "the plan is large: what " + std::to_string(proposals.gains_left) +
-                  " of the resolutions gain was not worked out",
+              "the plan is large: the gain of " + std::to_string(proposals.gains_left) +
+                  " resolutions was not computed",
               columns_, Style::kDim);
     }
     if (proposals.list.empty()) return;
     wrapped(lines_, "",
-            "write one of them: lockkeeper plan " + planned_.file + " --apply N --output NEW",
+            "apply one of them: lockkeeper plan " + planned_.file + " --apply N --output NEW",
             columns_, Style::kDim);
   }
 
@@ -249,7 +249,8 @@ class View {
     wrapped(lines_, "",
             counted(analysis_.dependencies.size(), "dependency", "dependencies") + ": " +
                 std::to_string(sharing) + " between jobs that share something and run in order, " +
-                std::to_string(analysis_.dependencies.size() - sharing) + " that only depend",
+                std::to_string(analysis_.dependencies.size() - sharing) +
+                " between jobs that share nothing",
             columns_);
   }
 

@@ -11,7 +11,7 @@
 
 namespace lockkeeper::cli {
 
-// Everything that is known about one plan.
+// One plan with its analysis.
 struct Planned {
   std::string file;  // as named
   plan::Loaded loaded;
@@ -21,12 +21,12 @@ struct Planned {
   plan::Proposals proposals;
 };
 
-// `columns`: 0 in a pipe, where lines may be as long as they are and pictures are 80 wide.
+// `columns`: 0 in a pipe, where lines are not cut and pictures are 80 columns wide.
 std::vector<Line> plan_lines(const Planned& planned, std::size_t columns);
 service::Json plan_json(const Planned& planned);
 service::Json cost_json(const plan::Cost& cost);
 
-// What is wrong with a plan that cannot be used, or what was passed over.
+// The findings of a plan that cannot be used, or those that were ignored.
 std::vector<Line> finding_lines(const std::string& file, const std::vector<plan::Finding>& findings,
                                 std::size_t columns);
 

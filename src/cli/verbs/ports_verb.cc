@@ -1,4 +1,4 @@
-// `ports`: four ports for the services of a session, that no other session has.
+// `ports`: four ports for a session's services that no other session has.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ namespace {
 
 using dialect::coordinator::PortAllocation;
 
-// The range is the repository's or the user's; the allocations are the machine's.
+// The range comes from the repository or the user; the allocations belong to the machine.
 Result<dialect::coordinator::PortRange> range_here(const VerbContext& context) {
   LK_ASSIGN(const realm::Realm realm, context.realm({}));
   LK_ASSIGN(const realm::Settings settings, realm::load_settings(realm, context.runtime().env));
@@ -30,9 +30,9 @@ int allocate(VerbContext& context, dialect::coordinator::Ports& ports, const std
     json["reason"] = json["error"];
     return out.failed(
         {Code::kLimitExceeded,
-         "no_ports_available: none of " + std::to_string(range->sessions) + " slots from port " +
-             std::to_string(range->base) + " on is free of sessions and of listeners",
-         "see who has them: lockkeeper ports status; or raise ports.sessions"},
+         "no_ports_available: all " + std::to_string(range->sessions) + " slots from port " +
+             std::to_string(range->base) + " on are in use",
+         "see who has them: lockkeeper ports status; or raise the setting ports.sessions"},
         std::move(json));
   }
   out.object(json);
@@ -77,7 +77,7 @@ int show_ports(VerbContext& context, dialect::coordinator::Ports& ports,
   if (session && all->empty()) {
     json["success"] = false;
     return out.failed({Code::kNotFound, "session " + quote(*session, 60) + " has no ports",
-                       "take some: lockkeeper ports allocate " + shell_quote(*session)},
+                       "allocate some: lockkeeper ports allocate " + shell_quote(*session)},
                       std::move(json));
   }
   out.object(json);
@@ -99,21 +99,21 @@ int with_ports(VerbContext& context, const Act& act) {
 
 int ports_allocate(VerbContext& context) {
   std::string session;
-  context.arguments().word("SESSION", session, "who gets them");
+  context.arguments().word("SESSION", session, "the session that gets them");
   if (const auto status = context.parse()) return *status;
   return with_ports(context, [&](auto& ports) { return allocate(context, ports, session); });
 }
 
 int ports_release(VerbContext& context) {
   std::string session;
-  context.arguments().word("SESSION", session, "whose ports are over");
+  context.arguments().word("SESSION", session, "the session that is done");
   if (const auto status = context.parse()) return *status;
   return with_ports(context, [&](auto& ports) { return release(context, ports, session); });
 }
 
 int ports_status(VerbContext& context) {
   std::optional<std::string> session;
-  context.arguments().optional_word("[SESSION]", session, "only its ports");
+  context.arguments().optional_word("[SESSION]", session, "only this session");
   if (const auto status = context.parse()) return *status;
   return with_ports(context, [&](auto& ports) { return show_ports(context, ports, session); });
 }
@@ -121,7 +121,7 @@ int ports_status(VerbContext& context) {
 constexpr Verb kPortsSubcommands[] = {
     {"allocate", "Take four ports that no other session has",
      "  lockkeeper ports allocate backend-1 >ports.env && . ./ports.env\n", ports_allocate},
-    {"release", "Give a session's ports back", "  lockkeeper ports release backend-1\n",
+    {"release", "Release a session's ports", "  lockkeeper ports release backend-1\n",
      ports_release},
     {"status", "Which session has which ports",
      "  lockkeeper ports status\n"

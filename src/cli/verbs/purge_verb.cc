@@ -1,4 +1,4 @@
-// `purge`: upkeep by hand. What it ends is over anyway, what it forgets nobody needs any more.
+// `purge`: maintenance by hand: ends expired leases, deletes old history, removes the store.
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/verbs.h"
@@ -20,7 +20,7 @@ int remove_whole_store(VerbContext& context, OpenLocks& open, bool force) {
     text += result->held.size() == 1 ? " lease held, " : " leases held, ";
     text += std::to_string(result->waiters.size()) + " waiting";
     return out.failed({Code::kHeld, std::move(text),
-                       "see: lockkeeper list; to remove it all the same: "
+                       "see: lockkeeper list; to remove it anyway: "
                        "lockkeeper purge --store --force"},
                       std::move(json));
   }
@@ -34,13 +34,13 @@ int remove_whole_store(VerbContext& context, OpenLocks& open, bool force) {
 int purge_verb(VerbContext& context) {
   bool history = false, store = false, force = false;
   Arguments& arguments = context.arguments();
-  arguments.flag("--history", history, "forget all events, not only what is beyond retention");
+  arguments.flag("--history", history, "delete all history, not only what is beyond retention");
   arguments.flag("--store", store, "remove the store itself; refused while something is held");
-  arguments.flag("--force", force, "with --store: remove it with all it holds");
+  arguments.flag("--force", force, "with --store: remove it even if something is held");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (force && !store) {
-    return out.failed({Code::kUsage, "--force belongs to --store", "add --store, or leave it out"});
+    return out.failed({Code::kUsage, "--force needs --store", "add --store, or omit --force"});
   }
   auto open = context.open(std::vector<std::string>{});
   if (!open) return out.failed(open.error());
@@ -50,8 +50,8 @@ int purge_verb(VerbContext& context) {
   service::Json what = service::Json::array({"ended", "expired_history"});
   if (history) what = service::Json::array({"ended", "history"});
   out.object({{"purged", std::move(what)}, {"store", (*open)->site.realm().store_folder}});
-  out.text(history ? "ended what was over, forgot all history"
-                   : "ended what was over, forgot what was beyond retention");
+  out.text(history ? "ended expired leases, deleted all history"
+                   : "ended expired leases, deleted history beyond retention");
   return 0;
 }
 

@@ -1,7 +1,7 @@
-// `release` and `renew`: what an owner does with the leases it has.
+// `release` and `renew`.
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
@@ -30,12 +30,12 @@ int release_verb(VerbContext& context) {
   std::optional<std::string> task;
   bool literal = false;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "what to give back, each exactly as it was taken");
+  arguments.words("RESOURCE…", resources, "what to release, each exactly as it was acquired");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--lease", command.lease_ids, "ID", "a whole lease; may be repeated");
   arguments.value("--task", task, "ID", "all your leases of that task");
   arguments.flag("--all", command.all, "all your leases");
-  arguments.flag("--literal", literal, "take * ? [ { as they are: never a pattern");
+  arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   command.task = task.value_or("");
@@ -50,7 +50,7 @@ int release_verb(VerbContext& context) {
   if (!reply) return out.failed(reply.error());
   service::Json json = service::release_json(*reply);
   tell_messages(context, **open, json);
-  // What was asked for is not there: perhaps it was taken away, and then its owner must hear of it.
+  // The lease may have been taken away; then its owner must be told.
   if (!reply->not_held.empty()) {
     const auto losses = (*open)->locks.take_lost_notices();
     for (const core::LostLease& lost : losses.value_or(std::vector<core::LostLease>())) {
@@ -71,12 +71,12 @@ int renew_verb(VerbContext& context) {
   std::vector<std::string> resources;
   std::optional<std::string> ttl;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "the leases that hold these");
+  arguments.words("RESOURCE…", resources, "renew the leases on these");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--lease", command.lease_ids, "ID", "a lease; may be repeated");
   arguments.flag("--all", command.all, "all your leases");
   arguments.value("--ttl", ttl, "DURATION",
-                  "from now on; never shortens. Else each one's own length");
+                  "from now on; never shortens (default: each\nlease's own ttl)");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (ttl) {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 #include "host/signals.h"
 #include "service/pause.h"
 #include "service/run.h"
@@ -19,7 +19,7 @@ namespace {
 
 using service::RunEvent;
 
-// --status-fd: run's own report, one object per line; stdout belongs to the command.
+// --status-fd: run's own events, one object per line; stdout belongs to the command.
 class StatusReport {
  public:
   explicit StatusReport(std::optional<int> fd) : fd_(fd) {}
@@ -27,7 +27,7 @@ class StatusReport {
   void write(const service::Json& json) const {
     if (!fd_) return;
     const std::string line = service::dump(json) + "\n";
-    // Who reads it may be gone; the command goes on all the same.
+    // The reader may be gone; the command continues.
     static_cast<void>(!::write(*fd_, line.data(), line.size()));
   }
 
@@ -76,14 +76,13 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
     return fail(Code::kInvalidInput, "--status-fd " + *text + " is not open",
                 "open it, as in: lockkeeper run --status-fd 3 … 3>report.json");
   }
-  // The report is ours: whoever reads it must see its end when we are gone, not when the command
-  // and all that it has started are. The standard streams are the command's in any case.
+  // The command must not inherit it: its reader must see the end when we exit, not when the command
+  // and its children do. The standard streams belong to the command anyway.
   if (fd > STDERR_FILENO) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return std::optional<int>(fd);
 }
 
-// --feature, else LOCKKEEPER_FEATURE. A name that no feature has is refused before anything is
-// done.
+// --feature, or LOCKKEEPER_FEATURE. An invalid name is refused before anything is done.
 Result<std::string> feature_of(const VerbContext& context, const std::optional<std::string>& flag) {
   const auto& env = context.runtime().env;
   const std::string feature =
@@ -98,7 +97,7 @@ Result<std::string> feature_of(const VerbContext& context, const std::optional<s
   return feature;
 }
 
-// Not granted, or shut out by the gate.
+// Not granted, or stopped by the gate.
 Error refusal_of(const VerbContext& context, const service::RunResult& result,
                  const AcquireOptions& options, const std::string& feature) {
   Error error = service::refusal(result.acquired, asked(context, options));
@@ -115,8 +114,8 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
   return error;
 }
 
-// What was written to the caller before; what comes while the command runs is for its own calls.
-void tell_mail(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+// Messages from before the command; later ones are shown to the command's own calls.
+void tell_earlier_messages(VerbContext& context, OpenLocks& open, const StatusReport& report) {
   service::Json messages;
   tell_messages(context, open, messages);
   if (!messages.empty()) report.write(messages);
@@ -169,12 +168,12 @@ int run_verb(VerbContext& context) {
   declare_acquire(context.arguments(), options, false);
   context.arguments().command(command.argv, "what to run while the lock is held");
   context.arguments().flag("--keep-going", command.keep_going,
-                           "let the command go on if the lock is lost");
+                           "keep the command running if the lock is lost");
   context.arguments().value("--status-fd", status_fd, "N",
-                            "write run's own report, as JSON lines, to this descriptor");
+                            "write run's own events as JSON lines to this descriptor");
   context.arguments().value("--feature", feature, "ID",
-                            "wait while this feature is paused, before it starts and\nbefore it "
-                            "ends (else LOCKKEEPER_FEATURE)");
+                            "wait while this feature is paused, before the start and\nbefore the "
+                            "end (default: LOCKKEEPER_FEATURE)");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (command.argv.empty()) {
@@ -197,7 +196,7 @@ int run_verb(VerbContext& context) {
   std::optional<host::SignalWatch> signals;
   std::optional<Progress> progress;
   int signal_status = 0;
-  // Before it asks: a signal must find a handler as soon as there is a waiter to take back.
+  // Before it acquires: a signal must find a handler as soon as there is a waiter to remove.
   if (command.acquire.wait_ms || !command.feature.empty()) signals.emplace();
   command.acquire.on_wait = [&](const service::WaitProgress& wait) {
     if (!progress) progress.emplace(out, *context.runtime().clock);
@@ -215,7 +214,7 @@ int run_verb(VerbContext& context) {
   const auto watch = [&](const RunEvent& event) {
     tell_run(out, event);
     report.event(event);
-    if (event.what == RunEvent::What::kGranted) tell_mail(context, **open, report);
+    if (event.what == RunEvent::What::kGranted) tell_earlier_messages(context, **open, report);
   };
   const auto result = service::run((*open)->locks, command, watch);
   progress.reset();

@@ -1,4 +1,4 @@
-// `run [acquire's options] RESOURCE… -- COMMAND…`: take, run, keep renewed, free when it is gone.
+// `run [acquire's options] RESOURCE… -- COMMAND…`: holds a lease while a command runs.
 #pragma once
 
 #include "cli/context.h"
@@ -8,7 +8,7 @@ namespace lockkeeper::cli {
 
 int run_verb(VerbContext& context);
 
-// What happens to a command under a lock, for the person who started it.
+// Prints an event of a command under a lock.
 void tell_run(Output& out, const service::RunEvent& event);
 
 }  // namespace lockkeeper::cli

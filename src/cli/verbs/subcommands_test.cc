@@ -81,7 +81,7 @@ TEST(Subcommands, a_word_that_is_none_is_named_with_the_nearest) {
             "  hint: see: lockkeeper layout --help\n");
 }
 
-// Else a flag that stands before the subcommand could not be told from its value.
+// Otherwise a flag before the subcommand could not be distinguished from its value.
 TEST(Subcommands, a_flag_takes_a_value_in_all_of_a_verb_or_in_none) {
   service::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
@@ -102,13 +102,35 @@ TEST(Subcommands, a_flag_of_another_subcommand_is_not_known) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"workflow", "run", "plan.yaml", "--scopes", "x"},
         {"workflow", "--scopes", "x", "run", "plan.yaml"},
-        {"workflow", "clean", "--output", "out", "--agent", "a", "--add", "x"},
+        {"workflow", "clean", "--output", "out", "--add", "x"},
         {"task", "release", "T-1", "--file", "x"},
         {"message", "list", "--holder", "x"}}) {
     const Answer got = answer(words);
     EXPECT_EQ(got.status, kUsageStatus);
     EXPECT_THAT(got.err, HasSubstr("unknown flag"));
   }
+  EXPECT_EQ(answer({"task", "release", "T-1", "--file", "x"}).err,
+            "lockkeeper: task release: unknown flag \"--file\"\n"
+            "  hint: see: lockkeeper task release --help\n");
+}
+
+TEST(Subcommands, a_stray_word_is_answered_with_the_flag_for_files) {
+  EXPECT_EQ(answer({"task", "acquire", "T-1", "src/a.py"}).err,
+            "lockkeeper: task acquire: unexpected argument \"src/a.py\"\n"
+            "  hint: name files with --file\n");
+}
+
+TEST(Subcommands, config_names_the_file_in_which_settings_are_changed) {
+  EXPECT_EQ(answer({"config", "set"}).err,
+            "lockkeeper: config has no subcommand \"set\"\n"
+            "  hint: change settings in lockkeeper.toml; show them with: lockkeeper config show\n");
+}
+
+TEST(Subcommands, a_hidden_flag_is_parsed_and_not_shown) {
+  EXPECT_THAT(said({"coordmcp", "get_locked_files", "--help"}), Not(HasSubstr("--agent-id")));
+  EXPECT_THAT(said({"workflow", "clean", "--help"}), Not(HasSubstr("--agent")));
+  EXPECT_EQ(answer({"workflow", "clean", "--output", "", "--agent", "a"}).err,
+            "lockkeeper: --output is empty\n  hint: name a folder: --output DIR\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `task`: the locks of the mkdir protocol, with its own words on stdout: ACQUIRED, BUSY.
+// `task`: the locks of the mkdir protocol, which prints ACQUIRED or BUSY.
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -47,7 +47,7 @@ Result<void> read_request(TaskOptions& options) {
   return {};
 }
 
-// Appends to the completion report. A report that cannot be written changes no answer.
+// Appends to the completion report. An error there does not change the answer.
 void report(VerbContext& context, const TaskOptions& options,
             const dialect::mkdir::TaskReply& reply, service::Json& json) {
   if (!options.report) return;
@@ -74,8 +74,8 @@ int busy(VerbContext& context, const TaskOptions& options, const dialect::mkdir:
   out.text("BUSY");
   for (const std::string& key : reply.released) out.note("released " + key);
   Error error = service::held_error(reply.conflicts, {{}, {}, context.now_wall_ms(), false});
-  error.hint =
-      "go on with another task; who holds what: lockkeeper task list" + context.repeated_flags();
+  error.hint = "continue with another task; to see who holds what: lockkeeper task list" +
+               context.repeated_flags();
   return out.failed(error, std::move(json));
 }
 
@@ -106,7 +106,7 @@ int take_locks(VerbContext& context, TaskOptions options) {
 
 void declare_root(Arguments& arguments, std::optional<std::string>& root) {
   arguments.value("--root", root, "DIR",
-                  "the folder that holds .locks (else the nearest\nspec/ upwards)");
+                  "the folder that contains .locks (default: the\nnearest spec/ upwards)");
   arguments.offer(Arguments::Complete::kFolders);
 }
 
@@ -114,11 +114,11 @@ void declare_taking(Arguments& arguments, TaskOptions& options, const char* file
   arguments.values("--file", options.request.files, "FILE", file_help);
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--retry", options.retry, "DURATION",
-                  "how long to ask again for a file that is held (5s)");
-  arguments.value("--report", options.report, "FILE", "append what was held, and by whom");
+                  "how long to retry a file that is held (5s)");
+  arguments.value("--report", options.report, "FILE", "append who held what");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.value("--reason", options.reason, "TEXT", "what for; shown to whoever is refused");
-  arguments.value("--attach", options.attach, "PID", "free them when that process ends");
+  arguments.value("--reason", options.reason, "TEXT", "why; shown to agents that are refused");
+  arguments.value("--attach", options.attach, "PID", "release them when that process ends");
   declare_root(arguments, options.root);
 }
 
@@ -126,7 +126,7 @@ int task_acquire(VerbContext& context) {
   TaskOptions options;
   options.request.take_task = true;
   context.arguments().word("TASK", options.request.task, "the task's id");
-  declare_taking(context.arguments(), options, "lock this file, too; may be repeated");
+  declare_taking(context.arguments(), options, "also lock this file; may be repeated");
   if (const auto status = context.parse()) return *status;
   return take_locks(context, std::move(options));
 }
@@ -215,8 +215,8 @@ int task_sweep(VerbContext& context) {
   bool dead = false, all = false;
   Arguments& arguments = context.arguments();
   arguments.value("--returned", returned, "TASK", "free what this task holds");
-  arguments.flag("--dead", dead, "only what belongs to processes that are gone;\nthe default");
-  arguments.flag("--all", all, "everything taken this way, also of the living");
+  arguments.flag("--dead", dead, "only locks whose process is gone (default)");
+  arguments.flag("--all", all, "all locks taken this way, live ones included");
   declare_root(arguments, root);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
@@ -241,7 +241,7 @@ int task_sweep(VerbContext& context) {
     }
   }
   if (reply->released.empty() && reply->broken.empty()) out.text("nothing to free");
-  if (reply->kept > 0) out.note(std::to_string(reply->kept) + " locks stay");
+  if (reply->kept > 0) out.note(std::to_string(reply->kept) + " locks remain");
   return 0;
 }
 
@@ -252,13 +252,13 @@ constexpr Verb kTaskSubcommands[] = {
      task_acquire},
     {"lock-file", "Lock more files for a task that was taken",
      "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n", task_lock_file},
-    {"release", "Give back a task and its files", "  lockkeeper task release T-17\n", task_release},
+    {"release", "Release a task and its files", "  lockkeeper task release T-17\n", task_release},
     {"list", "Who holds which task and which file",
      "  lockkeeper task list\n"
      "  lockkeeper task list --root spec\n",
      task_list},
     {"sweep", "Free what was left behind",
-     "  lockkeeper task sweep --returned T-17   its agent came back and left locks\n"
+     "  lockkeeper task sweep --returned T-17   its agent returned and left locks\n"
      "  lockkeeper task sweep                   what dead processes left\n",
      task_sweep},
 };

@@ -1,4 +1,4 @@
-// For tests alone: what a command prints.
+// For tests only: what a command prints.
 #pragma once
 
 #include "base/captured_stream.h"
@@ -13,7 +13,7 @@ struct Answer {
   std::string out, err;
 };
 
-// Of a command that needs no store.
+// The answer of a command that needs no store.
 inline Answer answer(const std::vector<std::string>& words) {
   service::Runtime runtime;
   runtime.env = [](const char*) { return std::nullopt; };
@@ -29,7 +29,7 @@ inline Answer answer(const std::vector<std::string>& words) {
   return {status, out.text(), err.text()};
 }
 
-// What such a command says. It must succeed, without a word on stderr.
+// The output of such a command, which must succeed and print nothing on stderr.
 inline std::string said(const std::vector<std::string>& words) {
   const Answer got = answer(words);
   EXPECT_EQ(got.status, 0);

@@ -1,4 +1,4 @@
-// `validate`: what is wrong with a plan, before anybody starts on it.
+// `validate`: finds what is wrong with a plan before anyone starts on it.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ using plan::FileReport;
 using plan::Finding;
 using plan::Severity;
 
-// The realm's own prefixes and purposes, where there is one; a plan can be checked anywhere.
+// The realm's prefixes and purposes, if there is a realm; a plan can be checked anywhere.
 Result<plan::ValidateOptions> options_for(const VerbContext& context, bool strict) {
   plan::ValidateOptions options;
   options.strict = strict;
@@ -24,11 +24,11 @@ Result<plan::ValidateOptions> options_for(const VerbContext& context, bool stric
   if (!realm) return options;
   LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
   options.keys = settings.key_rules(*realm);
-  options.keys.strict = false;  // ours are warnings until --strict says otherwise
+  options.keys.strict = false;  // only --strict makes key warnings errors
   return options;
 }
 
-// Broken at the terminal's edge, all of it indented.
+// Wrapped to the terminal, every line indented.
 void show_text(Output& out, const std::string& text, std::size_t indent) {
   const std::size_t columns = out.columns() > indent + 20 ? out.columns() - indent : 0;
   std::string lines = wrap(text, columns);
@@ -45,7 +45,7 @@ std::string place_of(const FileReport& report, const Finding& finding) {
          std::to_string(finding.place.column);
 }
 
-// Those of one rule. What they all advise is said once, below them.
+// The findings of one rule. A hint that they share is printed once, below them.
 void show_group(Output& out, const FileReport& report, const std::vector<const Finding*>& group) {
   const std::string& hint = group.front()->hint;
   const bool same = group.size() > 1 && std::ranges::all_of(group, [&](const Finding* each) {
@@ -87,47 +87,47 @@ void show_summary(Output& out, const FileReport& report) {
   Line line = {{report.file + ": " +
                 counted(result.packages, result.plan.scopes ? "agent" : "package") + ", " +
                 counted(result.locks + result.keys, "lock") + ": "}};
-  if (errors + warnings == 0) line.push_back({"nothing found", Style::kGreen});
+  if (errors + warnings == 0) line.push_back({"no findings", Style::kGreen});
   if (errors > 0) line.push_back({counted(errors, "error"), Style::kRed});
   if (errors > 0 && warnings > 0) line.push_back({", "});
   if (warnings > 0) line.push_back({counted(warnings, "warning"), Style::kYellow});
   out.line(line);
 }
 
-// Every file is looked at, whatever is wrong with another.
-struct Looked {
+// Every file is checked, even if another one is wrong.
+struct Checked {
   std::vector<FileReport> reports;
   std::optional<Error> unreadable;  // the first that could not be read
   bool valid = true;
 };
 
-Looked look_at(Output& out, const std::vector<std::string>& files,
-               const plan::ValidateOptions& options) {
-  Looked looked;
+Checked check_files(Output& out, const std::vector<std::string>& files,
+                    const plan::ValidateOptions& options) {
+  Checked checked;
   for (const std::string& file : files) {
     const auto text = read_plan_text(file);
     if (text) {
-      looked.reports.push_back({file, plan::validate(*text, options)});
-      looked.valid &= looked.reports.back().result.count(Severity::kError) == 0;
+      checked.reports.push_back({file, plan::validate(*text, options)});
+      checked.valid &= checked.reports.back().result.count(Severity::kError) == 0;
       continue;
     }
-    if (looked.unreadable) {
+    if (checked.unreadable) {
       out.warning(text.error().message);
     } else {
-      looked.unreadable = text.error();
+      checked.unreadable = text.error();
     }
-    looked.valid = false;
+    checked.valid = false;
   }
-  return looked;
+  return checked;
 }
 
-// For programs, beside the findings: people have the summary.
-Error found(const Looked& looked) {
+// For programs, after the findings; people get the summary.
+Error found(const Checked& checked) {
   std::size_t errors = 0;
-  for (const FileReport& report : looked.reports) errors += report.result.count(Severity::kError);
+  for (const FileReport& report : checked.reports) errors += report.result.count(Severity::kError);
   return {Code::kInvalidInput,
-          counted(errors, "error") + " in " + counted(looked.reports.size(), "file"),
-          "correct what the findings name"};
+          counted(errors, "error") + " in " + counted(checked.reports.size(), "file"),
+          "fix the findings"};
 }
 
 }  // namespace
@@ -145,23 +145,23 @@ int validate_verb(VerbContext& context) {
   Output& out = context.out();
   const auto options = options_for(context, strict);
   if (!options) return out.failed(options.error());
-  const Looked looked = look_at(out, files, *options);
-  const int status = looked.valid ? 0 : exit_status(Code::kInvalidInput);
+  const Checked checked = check_files(out, files, *options);
+  const int status = checked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {
-    out.data(plan::sarif_json(looked.reports, LOCKKEEPER_VERSION));
-    if (!looked.unreadable) return status;
-    out.warning(looked.unreadable->message);
-    return exit_status(looked.unreadable->code);
+    out.data(plan::sarif_json(checked.reports, LOCKKEEPER_VERSION));
+    if (!checked.unreadable) return status;
+    out.warning(checked.unreadable->message);
+    return exit_status(checked.unreadable->code);
   }
-  service::Json json = {{"valid", looked.valid}, {"files", service::Json::array()}};
-  for (const FileReport& report : looked.reports) {
+  service::Json json = {{"valid", checked.valid}, {"files", service::Json::array()}};
+  for (const FileReport& report : checked.reports) {
     json["files"].push_back(plan::findings_json(report));
     if (out.json()) continue;
     show_findings(out, report);
     show_summary(out, report);
   }
-  if (looked.unreadable) return out.failed(*looked.unreadable, std::move(json));
-  if (!looked.valid) json["error"] = service::error_json(found(looked));
+  if (checked.unreadable) return out.failed(*checked.unreadable, std::move(json));
+  if (!checked.valid) json["error"] = service::error_json(found(checked));
   out.object(json);
   return status;
 }

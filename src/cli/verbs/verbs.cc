@@ -7,16 +7,16 @@
 namespace lockkeeper::cli {
 namespace {
 
-// In the order in which a person meets them.
+// In the order in which a new user needs them.
 constexpr Verb kVerbs[] = {
     {"acquire", "Take resources, all or nothing",
      "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
      "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
-     "  lockkeeper acquire src/a.py --wait=10m      wait in the queue, at most so long\n"
-     "  lockkeeper acquire docs/ --mode shared      others may hold it shared, too\n"
+     "  lockkeeper acquire src/a.py --wait=10m      queue for it, at most 10 minutes\n"
+     "  lockkeeper acquire docs/ --mode shared      others may also hold it shared\n"
      "  lockkeeper acquire db:migration-slot --attach $$   ends with this shell\n",
      acquire_verb},
-    {"release", "Give back what you hold",
+    {"release", "Release what you hold",
      "  lockkeeper release src/auth/login.py\n"
      "  lockkeeper release --all\n"
      "  lockkeeper release --task T-17\n",
@@ -37,16 +37,16 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper list --all-realms\n",
      list_verb},
     {"run", "Hold resources while a command runs",
-     "  lockkeeper run src/auth/ -- claude -p \"mend the login\"\n"
+     "  lockkeeper run src/auth/ -- claude -p \"fix the login\"\n"
      "  lockkeeper run --wait db:migration-slot -- make migrate\n"
-     "  lockkeeper run --feature FEAT-123 src/ -- make      heed its pause\n",
+     "  lockkeeper run --feature FEAT-123 src/ -- make      wait while it is paused\n",
      run_verb},
     {"guard", "Hold a folder while a command runs: agent-dir locks",
      "  lockkeeper guard -- yarn github-workflows-agent --all\n"
      "  lockkeeper guard --agents plan,implement --stale-timeout 20 -- ./agents.sh\n"
      "  lockkeeper guard --cwd ~/app --stale-timeout 0 -- make   clears any lock there\n",
      guard_verb},
-    {"break", "End another's lease, on record",
+    {"break", "End another agent's lease, on record",
      "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
      "  lockkeeper break --agent frontend --dead --reason \"crashed\"\n"
      "  lockkeeper break --lease ID --reason \"taking over\"\n",
@@ -56,7 +56,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log --under src/auth/ --follow\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb},
-    {"message", "A note to a lock's holder, who sees it at its next command", message_subcommands},
+    {"message", "Messages to agents, shown with their next command", message_subcommands},
     {"layout", "The lock files of other tools that are read and written", layout_subcommands},
     {"adopt", "Make another tool's lock yours",
      "  lockkeeper adopt spec/.locks/files/src__a.py\n"
@@ -66,13 +66,13 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper pause FEAT-123 --reason \"the contract changes\"\n"
      "  lockkeeper pause FEAT-123 --reason \"plan revision\" --ttl 30m\n",
      pause_verb},
-    {"resume", "Let work on a feature go on",
+    {"resume", "Let work on a feature continue",
      "  lockkeeper resume FEAT-123\n"
-     "  lockkeeper resume FEAT-123 --reason \"its lead is gone\"   another's pause\n",
+     "  lockkeeper resume FEAT-123 --reason \"its lead is gone\"   ends another agent's\n",
      resume_verb},
-    {"gate", "May work on a feature go on? Takes nothing",
+    {"gate", "May work on a feature continue? Locks nothing",
      "  lockkeeper gate FEAT-123 || exit\n"
-     "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most so long\n",
+     "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most this long\n",
      gate_verb},
     {"ports", "Four ports for a session's services", ports_subcommands},
     {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
@@ -82,7 +82,7 @@ constexpr Verb kVerbs[] = {
     {"coordmcp", "CoordMCP's tools, over the same locks", coordmcp_subcommands},
     {"workflow", "Run a plan's agents side by side, or handle a workflow's lock files",
      workflow_subcommands},
-    {"validate", "What is wrong with a plan, before anybody starts on it",
+    {"validate", "What is wrong with a plan, before anyone starts on it",
      "  lockkeeper validate work-packages.yaml\n"
      "  lockkeeper validate --strict plans/*.yaml\n"
      "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
@@ -95,19 +95,20 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
     {"mcp", "Serve the lock tools to coding agents (MCP)",
-     "  lockkeeper mcp                      started by a client, say by\n"
+     "  lockkeeper mcp                      started by a client, such as\n"
      "                                      claude mcp add lock -- lockkeeper mcp\n"
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
-    {"config", "The settings in force, and where each comes from", config_subcommands},
-    {"doctor", "Explain and mend a damaged store",
+    {"config", "The settings in force, and where each comes from", config_subcommands,
+     "change settings in lockkeeper.toml; show them with: lockkeeper config show"},
+    {"doctor", "Explain and repair a damaged store",
      "  lockkeeper doctor\n"
      "  lockkeeper doctor --repair\n",
      doctor_verb},
-    {"purge", "End what is over, forget what is old",
+    {"purge", "End expired leases, delete old history",
      "  lockkeeper purge\n"
-     "  lockkeeper purge --history    forget all events\n"
+     "  lockkeeper purge --history    delete all history\n"
      "  lockkeeper purge --store      remove the store, if nothing is held\n",
      purge_verb},
     {"completion", "Tab completion for your shell", completion_subcommands},

@@ -47,18 +47,18 @@ void declare(Arguments& arguments, WorkflowRunOptions& options) {
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--output", options.output, "DIR", "where logs, state and the report go");
   arguments.offer(Arguments::Complete::kFolders);
-  arguments.value("--jobs", options.jobs, "N", "at most so many agents at once");
-  arguments.flag("--resume", options.resume, "go on after Ctrl-C, a crash or a failure");
-  arguments.flag("--restart", options.restart, "begin again; what is there is kept in earlier/");
+  arguments.value("--jobs", options.jobs, "N", "at most this many agents at once");
+  arguments.flag("--resume", options.resume, "continue after Ctrl-C, a crash or a failure");
+  arguments.flag("--restart", options.restart, "start over; earlier results are kept in earlier/");
   arguments.flag("--strict-scope", options.strict_scope,
                  "a change outside its scope fails an agent");
-  arguments.flag("--no-scope-check", options.no_scope_check, "do not look for what agents change");
+  arguments.flag("--no-scope-check", options.no_scope_check, "do not check what agents change");
   arguments.value("--grace", options.grace, "DURATION",
-                  "between asking an agent to end and killing it\n(default 10s)");
+                  "time between asking an agent to stop and killing\nit (default 10s)");
   arguments.command(options.command, "for agents that have no command in the plan");
 }
 
-// Everything a run needs to know before it begins.
+// Everything that a run needs before it begins.
 struct Prepared {
   std::unique_ptr<OpenLocks> open;
   plan::Plan plan;
@@ -101,20 +101,20 @@ Result<void> check_commands(const plan::Plan& plan, const WorkflowRunOptions& op
   for (const plan::Job& job : plan.jobs) {
     if (!job.command.empty()) continue;
     return fail(Code::kInvalidInput, quote(job.id) + " has no command in " + options.file,
-                "give one for all who have none: lockkeeper workflow run " +
+                "give one for all agents without one: lockkeeper workflow run " +
                     shell_quote(options.file) + " -- COMMAND…");
   }
   return {};
 }
 
-// Made if it is not there; physical.
+// Created if missing; physical.
 Result<std::string> output_folder(const VerbContext& context, const realm::Realm& realm,
                                   const WorkflowRunOptions& options, const plan::Plan& plan) {
   std::string path;
   if (options.output) {
     path = *options.output;
     if (path.empty() || path.find('\0') != std::string::npos) {
-      return fail(Code::kInvalidInput, "--output is no folder's name", "name one: --output DIR");
+      return fail(Code::kInvalidInput, "--output is not a folder name", "name one: --output DIR");
     }
     if (!path.starts_with('/')) {
       LK_ASSIGN(const service::Wanted here, context.wanted({}));
@@ -132,12 +132,12 @@ Result<std::string> output_folder(const VerbContext& context, const realm::Realm
   if (::realpath(path.c_str(), physical) == nullptr) {
     return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
   }
-  // What lies in it is no agent's work and git's to ignore: it must not be the repository.
+  // Git ignores this folder, and no agent works in it, so it must not contain the repository.
   const std::string folder = std::string(physical) == "/" ? "" : physical;
   if ((realm.root + "/").starts_with(folder + "/")) {
     return fail(Code::kInvalidInput,
-                "--output " + quote(physical) + " holds all of " + quote(realm.root),
-                "name a folder of its own: --output DIR");
+                "--output " + quote(physical) + " contains all of " + quote(realm.root),
+                "name a separate folder: --output DIR");
   }
   return std::string(physical);
 }
@@ -174,7 +174,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   LK_ASSIGN(run.open, context.open(std::vector<std::string>{}));
   auto text = read_file(options.file, kPlanBytesMax);
   if (!text) {
-    if (text.error().code == Code::kNotFound) text.error().hint = "name a file that is there";
+    if (text.error().code == Code::kNotFound) text.error().hint = "name a file that exists";
     return fail(std::move(text.error()));
   }
   LK_ASSIGN(run.plan, load(*run.open, options.file, *text));
@@ -203,7 +203,7 @@ crew::RunState new_run(const VerbContext& context, const Prepared& run,
   fresh.record.jobs = run.foreman.jobs;
   fresh.head.plan_digest = run.digest;
   const std::string& session = run.open->locks.owner().session;
-  // Two runs in two containers may have one process number and one second.
+  // Two runs in two containers may have the same pid and start in the same second.
   SystemRandom random;
   fresh.head.session = (session.empty() ? "" : session + "/") + fresh.record.id + "-" +
                        std::to_string(random_below(random, kDraws));
@@ -221,7 +221,7 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
   return text;
 }
 
-// The three files for people; a report that cannot be written is no reason to forget the run.
+// Writes the three report files; an error there does not fail the run.
 Result<void> write_reports(const Folder& output, const crew::RunRecord& record) {
   LK_CHECK(output.write("report.json", service::dump(crew::report_json(record)) + "\n"));
   LK_CHECK(output.write("report.md", crew::report_markdown(record)));
@@ -249,7 +249,7 @@ std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output
     return Error{Code::kFailed,
                  "the run was stopped: " + std::to_string(count(record, Standing::kDone)) + " of " +
                      all + " agents are done",
-                 "go on: " + go_on};
+                 "continue: " + go_on};
   }
   const auto first =
       std::ranges::find(record.agents, Standing::kFailed, &crew::AgentRecord::standing);
@@ -308,7 +308,7 @@ int workflow_run(VerbContext& context) {
                                                       : crew::Beginning::kFresh;
   auto run = crew::open_run(prepared->output, beginning, new_run(context, *prepared, options));
   if (!run) return out.failed(run.error());
-  // Who resumes and says nothing means what was said before.
+  // Without --jobs, a resumed run keeps its earlier value.
   if (options.jobs) {
     run->state.record.jobs = prepared->foreman.jobs;
   } else {
@@ -319,7 +319,7 @@ int workflow_run(VerbContext& context) {
   CrewView view(out, *context.runtime().clock, title);
   crew::Foreman foreman(
       prepared->open->locks, prepared->plan, *run, prepared->foreman,
-      {[&](const crew::CrewEvent& event) { view.told(event); }, [&] { view.look(); }});
+      {[&](const crew::CrewEvent& event) { view.show(event); }, [&] { view.redraw(); }});
   view.watch(foreman);
   const auto done = foreman.run();
   view.clear();

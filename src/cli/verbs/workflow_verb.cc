@@ -1,4 +1,4 @@
-// `workflow`: the lock files of the workflow document, `{OUTPUT}/locks/{agent}.lock`.
+// `workflow`: the lock files of the workflow protocol, `{OUTPUT}/locks/{agent}.lock`.
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +36,12 @@ void declare_agent(Arguments& arguments, std::string& agent) {
   arguments.offer(Arguments::Complete::kAgents);
 }
 
+// status and clean act on every lock of the folder, so a --agent changes nothing there.
+void declare_unused_agent(Arguments& arguments, std::optional<std::string>& agent) {
+  arguments.begin_hidden();
+  arguments.value("--agent", agent, "NAME", "");
+}
+
 void declare(Arguments& arguments, LockOptions& options) {
   declare_output(arguments, options.output);
   arguments.value("--agent", options.agent, "NAME", "whose lock: DIR/locks/NAME.lock");
@@ -43,10 +49,10 @@ void declare(Arguments& arguments, LockOptions& options) {
   arguments.values("--file", options.files, "FILE",
                    "a file, from the repository's root; may be repeated");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--dir", options.directories, "DIR", "a folder with all below it");
+  arguments.values("--dir", options.directories, "DIR", "a folder and everything below it");
   arguments.offer(Arguments::Complete::kFolders);
   arguments.value("--task-description", options.task_description, "TEXT",
-                  "what the agent is to do; others are told");
+                  "what the agent does; shown to others");
   arguments.value("--ttl", options.ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
   arguments.flag("--renew", options.renew, "renew a live lock of that name");
   arguments.value("--scopes", options.scopes, "FILE",
@@ -59,14 +65,14 @@ Result<std::string> absolute(const VerbContext& context, const std::string& path
     return fail(Code::kUsage, "--output is empty", "name a folder: --output DIR");
   }
   if (path.find('\0') != std::string::npos) {
-    return fail(Code::kInvalidInput, "--output has a NUL in it", "name a folder: --output DIR");
+    return fail(Code::kInvalidInput, "--output contains a NUL", "name a folder: --output DIR");
   }
   if (path.starts_with('/')) return path;
   LK_ASSIGN(const service::Wanted here, context.wanted({}));
   return here.base.folder + "/" + path;
 }
 
-// Physical. `make`: with its missing parents, as the document's `mkdir -p`. Empty: there is none.
+// Physical. `make`: creates it with its missing parents. Empty: there is none.
 Result<std::string> output_folder(const std::string& path, bool make) {
   if (make) {
     if (auto made = make_folders(path, 0777); !made) {
@@ -92,7 +98,7 @@ Result<Session> start(const VerbContext& context, const std::string& output, boo
   LK_ASSIGN(const std::string path, absolute(context, output));
   LK_ASSIGN(realm::Realm realm, context.realm({path}));
   LK_ASSIGN(std::string folder, output_folder(path, make));
-  if (folder.empty()) folder = path;  // nothing can be there
+  if (folder.empty()) folder = path;  // there are no locks then
   LK_ASSIGN(session.open, context.open(std::move(realm)));
   LK_ASSIGN(service::ParentLease under, service::parent_lease_from(context.runtime().env));
   LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->site, std::move(folder),
@@ -121,7 +127,7 @@ Result<std::vector<workflow::Request>> requests(const LockOptions& options) {
     if (!entry.globs.empty() || !entry.keys.empty()) {
       return fail(Code::kInvalidInput,
                   *options.scopes + ": " + quote(entry.agent.text) +
-                      " has globs or keys, which no workflow lock file can hold",
+                      " has globs or keys, which a workflow lock file cannot hold",
                   "name files and directories, or take them with: lockkeeper acquire");
     }
     list.push_back({entry.agent.text, plan::texts_of(entry.files),
@@ -132,7 +138,7 @@ Result<std::vector<workflow::Request>> requests(const LockOptions& options) {
   return list;
 }
 
-// What is left for the asker once what overlaps is the holders'.
+// The command that locks what the holders do not hold.
 std::string rest_command(const workflow::Locked& locked, const std::string& output) {
   constexpr std::size_t kResourcesInHint = 5;
   for (const plan::Resolution& each : locked.resolutions) {
@@ -210,7 +216,7 @@ int print_locked(VerbContext& context, const std::vector<workflow::Locked>& repl
   Error error = refusal(context, *refused, output);
   if (scopes && !refused->name_taken) {
     error.hint =
-        "change the scopes as one of the resolutions says, then: lockkeeper workflow lock "
+        "apply one of the resolutions to the scopes, then: lockkeeper workflow lock "
         "--output " +
         shell_quote(output) + " --scopes " + shell_quote(*scopes);
   }
@@ -249,9 +255,9 @@ int workflow_update(VerbContext& context) {
   Arguments& arguments = context.arguments();
   declare_output(arguments, output);
   declare_agent(arguments, update.agent);
-  arguments.values("--add", update.add, "PATH", "also this; a folder ends in /");
+  arguments.values("--add", update.add, "PATH", "add to the scope; a folder ends in /");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--remove", update.remove, "PATH", "no longer this");
+  arguments.values("--remove", update.remove, "PATH", "remove from the scope");
   arguments.value("--ttl", ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
@@ -287,7 +293,9 @@ int workflow_unlock(VerbContext& context) {
 
 int workflow_status(VerbContext& context) {
   std::string output;
+  std::optional<std::string> agent;
   declare_output(context.arguments(), output);
+  declare_unused_agent(context.arguments(), agent);
   if (const auto parsed = context.parse()) return *parsed;
   Output& out = context.out();
   const auto session = start(context, output, false);
@@ -302,7 +310,7 @@ int workflow_status(VerbContext& context) {
       out.line(line);
     }
   }
-  // "Cannot tell" is not "these are all".
+  // With an unreadable lock the list is incomplete.
   for (const workflow::Standing& each : status->locks) {
     if (each.error) return out.failed(*each.error, std::move(json));
   }
@@ -312,7 +320,9 @@ int workflow_status(VerbContext& context) {
 
 int workflow_clean(VerbContext& context) {
   std::string output;
+  std::optional<std::string> agent;
   declare_output(context.arguments(), output);
+  declare_unused_agent(context.arguments(), agent);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   const auto session = start(context, output, false);
@@ -328,7 +338,7 @@ int workflow_clean(VerbContext& context) {
   json["left"] = cleaned->left;
   json["folder_removed"] = cleaned->folder_removed;
   for (const std::string& path : cleaned->left) {
-    out.note(path + " is no lock of this workflow and was left");
+    out.note(path + " is not a lock of this workflow and was left");
   }
   out.text(cleaned->folder_removed ? "removed " + session->flow->path_of("")
                                    : "left " + session->flow->path_of(""));
@@ -340,7 +350,7 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"run", "Run a plan's agents side by side, each under its locks",
      "  lockkeeper workflow run plan.yaml --jobs 4\n"
      "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
-     "  lockkeeper workflow run plan.yaml -- claude -p {scope}    for all without one\n",
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}  for agents without one\n",
      workflow_run},
     {"lock", "Take an agent's scope, as a lock file",
      "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
@@ -349,7 +359,7 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"update", "Change what a lock file covers",
      "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n",
      workflow_update},
-    {"unlock", "Give an agent's scope back",
+    {"unlock", "Release an agent's scope",
      "  lockkeeper workflow unlock --output out --agent frontend\n", workflow_unlock},
     {"status", "Which lock files there are, and who waits for what",
      "  lockkeeper workflow status --output out\n", workflow_status},

@@ -15,7 +15,7 @@ using dialect::workflow::Locked;
 using dialect::workflow::Status;
 using service::Json;
 
-constexpr std::size_t kTold = 4;  // resources named in one line for people
+constexpr std::size_t kNamesShown = 4;  // resources named in one line
 
 const char* how_name(HowEnded how) {
   switch (how) {
@@ -41,7 +41,7 @@ std::string state_of(const dialect::workflow::Standing& standing) {
   return dialect::workflow::iso_seconds(standing.file->expires_at_ms);
 }
 
-// Each agent with those of its resources that overlap, in the order in which they are met.
+// Each agent with those of its resources that overlap, in order of appearance.
 std::vector<std::pair<std::string, std::vector<std::string>>> clashing(const Locked& locked) {
   std::vector<std::pair<std::string, std::vector<std::string>>> list;
   const auto add = [&](const std::string& agent, const std::string& text) {
@@ -96,9 +96,9 @@ std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   std::vector<std::string> resources;
   for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
   const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
-  return (renewed ? "renewed " : "locked ") + list_of(resources, kTold) + " for " + locked.agent +
-         ", " + service::end_text(lease, now_wall_ms) + "\nfile " + locked.path + "\nfence " +
-         std::to_string(lease.fence());
+  return (renewed ? "renewed " : "locked ") + list_of(resources, kNamesShown) + " for " +
+         locked.agent + ", " + service::end_text(lease, now_wall_ms) + "\nfile " + locked.path +
+         "\nfence " + std::to_string(lease.fence());
 }
 
 std::string conflict_text(const Locked& locked) {
@@ -164,7 +164,7 @@ std::vector<Line> status_lines(const Status& status, std::size_t columns) {
     const Style style = !each.file ? Style::kRed : each.expired ? Style::kDim : Style::kPlain;
     rows.push_back(
         {{each.name, style},
-         {scope.empty() ? "-" : list_of(scope, kTold), style},
+         {scope.empty() ? "-" : list_of(scope, kNamesShown), style},
          {state_of(each), style},
          {holder_of(each), Style::kDim},
          {each.file && !each.file->task_description.empty() ? each.file->task_description : "-",

@@ -1,4 +1,4 @@
-// What the workflow verbs say, as JSON and for people.
+// The results of the workflow verbs, as JSON and as text.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace lockkeeper::cli {
 service::Json locked_json(const dialect::workflow::Locked& locked);
 // "locked src/a.ts for frontend, ends in 1h" and where its file is.
 std::string locked_text(const dialect::workflow::Locked& locked, std::int64_t now_wall_ms);
-// The overlapping scopes and the numbered options, as the document shows them.
+// The overlapping scopes and the numbered options, in the workflow protocol's form.
 std::string conflict_text(const dialect::workflow::Locked& locked);
 
 service::Json status_json(const dialect::workflow::Status& status, const std::string& output);

@@ -12,7 +12,7 @@
 namespace lockkeeper::dialect::coordinator {
 namespace {
 
-// The coding agents whose environment names them (service/identity.h), as the original types them.
+// The coding agents that the environment names (realm/identity.h), by the original's type names.
 struct KnownAgent {
   std::string_view name;
   std::string_view type;
@@ -24,7 +24,7 @@ constexpr std::array<KnownAgent, 6> kKnownAgents = {{{"claude-code", "claude_cod
                                                      {"gemini", "gemini"},
                                                      {"opencode", "opencode"}}};
 
-// What was taken natively has no type, but the original never leaves it out.
+// A lock taken natively has no type, but the original never omits it.
 std::string type_of(const core::Lease& lease) {
   if (!lease.terms.agent_type.empty()) return lease.terms.agent_type;
   const auto* const known = std::ranges::find(kKnownAgents, lease.owner.agent, &KnownAgent::name);
@@ -47,7 +47,7 @@ Lock lock_of(const core::Lease& lease, const core::Claim& claim, const core::Own
   return lock;
 }
 
-// The holder, if there is one; else who stands before in the queue. A refusal never names nobody.
+// The holder, or the request ahead in the queue: a refusal always names somebody.
 Lock blocker(const std::vector<core::Conflict>& conflicts, const core::Owner& asker) {
   const auto held = std::ranges::find(conflicts, false, &core::Conflict::waiting);
   const core::Conflict& conflict = held == conflicts.end() ? conflicts.front() : *held;
@@ -72,7 +72,7 @@ std::string reason_of(const Error& error) {
   return std::string(path ? "invalid_file_path" : code_name(error.code));
 }
 
-// How the same would be asked for natively, from wherever the reader stands.
+// The same request as a native command that works from any folder.
 service::HintContext asked(service::Locks& locks, const core::Claim& requested) {
   const std::string& text = requested.resource.text();
   const std::string& root = locks.site().realm().root;
@@ -88,7 +88,7 @@ service::HintContext asked(service::Locks& locks, const core::Claim& requested) 
   return asked;
 }
 
-// Not asked for, the length is the original's, but never more than the realm allows.
+// The original's default ttl, but never more than the realm allows.
 std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) {
   if (wanted.ttl_minutes) return *wanted.ttl_minutes * kMinuteMs;
   const std::int64_t usual = kTtlMinutesDefault * kMinuteMs;
@@ -96,7 +96,7 @@ std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) 
   return longest == kNoEnd ? usual : std::min(usual, longest);
 }
 
-// Best effort: what cannot be told now is told another time.
+// Best effort: what fails now is reported another time.
 std::vector<core::LostLease> lost_notices(service::Locks& locks) {
   return locks.take_lost_notices().value_or(std::vector<core::LostLease>());
 }
@@ -125,15 +125,14 @@ AcquireResult ttl_refused(std::string_view given) {
       "ttl_out_of_range",
       {Code::kInvalidInput,
        "ttl_minutes " + quote(given, 60) + " is not a whole number from " + least + " to " + most,
-       "ask for " + least + " to " + most +
-           " minutes and ask again before they are over; without it, it is " +
-           std::to_string(kTtlMinutesDefault)});
+       "use " + least + " to " + most + " minutes (default " + std::to_string(kTtlMinutesDefault) +
+           ") and acquire it again before they are over"});
 }
 
 AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
   if (request.file_path.empty()) {
     return refused("invalid_file_path", {Code::kInvalidResource, "file_path is empty",
-                                         "name a path such as src/a.py, or a key as api:…"});
+                                         "name a path such as src/a.py, or a key such as api:…"});
   }
   if (auto named = realm::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
     return refused("invalid_agent_id", std::move(named.error()));
@@ -189,7 +188,7 @@ ReleaseResult Coordinator::release_lock(const std::string& file_path) {
   result.reason = "lock_not_found_or_not_owner";
   result.error = service::release_error(*reply, false);
   if (!reply->not_owner.empty()) {
-    const auto found = look({file_path});  // for the holder's details; the answer stands without
+    const auto found = look({file_path});  // only for the holder's details
     const std::string& key = reply->not_owner.front().first;
     for (const Lock& lock : found ? *found : std::vector<Lock>()) {
       if (lock.file_path == key && !lock.mine) result.holder = lock;
@@ -212,8 +211,8 @@ CheckResult Coordinator::check_locks(const std::optional<std::vector<std::string
   return result;
 }
 
-// Others' by the service's own check, which also looks at other tools' locks; then what that passes
-// over because it does not stand in the caller's way.
+// Others' locks come from the service's check, which includes other tools' locks. Then those that
+// the check leaves out because they do not conflict with the caller.
 Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file_paths) {
   std::vector<Lock> locks;
   if (file_paths.empty()) return locks;

@@ -1,10 +1,9 @@
-// The coordinator's three operations (seed 001): acquire_lock, release_lock, check_locks, with the
-// results of the real system, over the realm's one table. The command line, the MCP and the HTTP
-// door call these and print what to_json() gives. docs/dialects/coordinator.md says what differs
-// from the original, and why.
+// The coordinator's three operations, acquire_lock, release_lock and check_locks, with the results
+// of the original system, over the realm's one table. The command line and MCP call these and print
+// what to_json() returns. docs/dialects/coordinator.md says what differs from the original.
 //
-// A file_path is a path from the realm's root or a logical key, and means exactly what it means
-// natively: a folder, a glob and a file exclude each other as they overlap.
+// A file_path is a path from the realm's root or a logical key, with its native meaning: a folder,
+// a glob and a file exclude each other if they overlap.
 //
 // Thread safety: none; one per call.
 #pragma once
@@ -24,13 +23,13 @@ inline constexpr std::int64_t kMinuteMs = 60'000;
 inline constexpr std::int64_t kTtlMinutesLeast = 1;
 inline constexpr std::int64_t kTtlMinutesMost = 480;
 inline constexpr std::int64_t kTtlMinutesDefault = 120;
-inline constexpr std::string_view kAgentTypeDefault = "claude_code";  // as the original has it
+inline constexpr std::string_view kAgentTypeDefault = "claude_code";  // the original's default
 
-// One lock, held by anybody.
+// One lock of any holder.
 struct Lock {
-  std::string file_path;  // as held: a folder or glob may be what stands in the way
+  std::string file_path;  // as held: it may be a folder or glob
   std::string locked_by;
-  std::string agent_type;  // as its holder said; "unknown" for who never did
+  std::string agent_type;  // as its holder said, or "unknown"
   std::string session_id;  // empty: none
   std::int64_t locked_at_ms = 0;
   std::int64_t expires_at_ms = 0;  // kNoEnd: never
@@ -41,18 +40,18 @@ struct Lock {
   bool mine = false;
 };
 
-// With success `action` says what was done; else `reason` why not, and `error` the same in the
-// words of this house: code, message, one thing to do next.
+// On success `action` says what was done. Otherwise `reason` is the original's word for why not,
+// and `error` has our code, message and hint.
 struct AcquireResult {
   bool success = false;
   std::string action;     // acquired, refreshed
   std::string file_path;  // canonical
   std::string reason;     // locked_by_other, ttl_out_of_range, invalid_file_path, invalid_agent_id,
-                          // operation_not_permitted, else the code of `error`
+                          // operation_not_permitted, or the code of `error`
   std::int64_t expires_at_ms = 0;
   std::uint64_t fence = 0;
   std::optional<Lock> holder;         // locked_by_other: always
-  std::vector<core::LostLease> lost;  // what the caller lost since it last asked
+  std::vector<core::LostLease> lost;  // what the caller lost since its last call
   std::vector<std::string> warnings;
   std::optional<Error> error;
 };
@@ -61,7 +60,7 @@ struct ReleaseResult {
   bool success = false;
   std::string action;          // released
   std::string file_path;       // canonical
-  std::string reason;          // lock_not_found_or_not_owner, else as above
+  std::string reason;          // lock_not_found_or_not_owner, or as above
   std::optional<Lock> holder;  // if another holds exactly that
   std::vector<core::LostLease> lost;
   std::optional<Error> error;
@@ -69,7 +68,7 @@ struct ReleaseResult {
 
 struct CheckResult {
   std::vector<Lock> locks;     // newest first
-  std::optional<Error> error;  // they could not be read: that is not "no locks"
+  std::optional<Error> error;  // they could not be read, so `locks` is empty
 };
 
 struct AcquireLock {
@@ -80,13 +79,13 @@ struct AcquireLock {
 
 class Coordinator {
  public:
-  // In the name of locks.owner(), who calls itself an `agent_type`. `locks` must outlive it.
+  // Acts for locks.owner(), an agent of type `agent_type`. `locks` must outlive it.
   Coordinator(service::Locks& locks, std::string agent_type)
       : locks_(locks), agent_type_(std::move(agent_type)) {}
 
   AcquireResult acquire_lock(const AcquireLock& wanted);
   ReleaseResult release_lock(const std::string& file_path);
-  // What overlaps any of the paths, the caller's own included; none: every lock of the realm.
+  // The locks that overlap any of the paths, including the caller's own; nullopt: all locks.
   CheckResult check_locks(const std::optional<std::vector<std::string>>& file_paths);
 
  private:
@@ -97,7 +96,7 @@ class Coordinator {
   const std::string agent_type_;
 };
 
-// A call that was refused before it came to the table, by who found out why.
+// The result of a call that was refused before it reached the table.
 AcquireResult refused(std::string reason, Error error);
 // ttl_out_of_range; `given` is what was written.
 AcquireResult ttl_refused(std::string_view given);
@@ -107,7 +106,7 @@ service::Json to_json(const ReleaseResult& result);
 service::Json to_json(const Lock& lock);
 // An array; REQUIRES: no error.
 service::Json to_json(const CheckResult& result);
-// {"count","truncated","items","next_steps"}: as the original's command line has lists.
+// {"count","truncated","items","next_steps"}: the original command line's form of a list.
 service::Json to_envelope(const CheckResult& result);
 
 }  // namespace lockkeeper::dialect::coordinator

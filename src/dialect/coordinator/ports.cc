@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::string_view kKeyPrefix = "port:";
 constexpr std::int64_t kTtlMinutesMax = 100 * 366 * 24 * 60;
-constexpr std::size_t kSessionBytesMax = 250;  // as it is filed; below the table's own limit
+constexpr std::size_t kSessionBytesMax = 250;  // as stored; below the table's own limit
 constexpr std::size_t kProjectDigits = 8;
 
-// A variable of the original; what the settings say where it is not set.
+// A variable of the original, or the setting if it is not set.
 Result<std::uint64_t> number_of(const realm::Environment& env, const char* name,
                                 std::uint64_t setting, std::uint64_t low, std::uint64_t high) {
   const std::optional<std::string> text = realm::variable(env, name);
@@ -37,13 +37,13 @@ Result<std::uint64_t> number_of(const realm::Environment& env, const char* name,
               "correct the variable, or unset it");
 }
 
-// In a session of the table '/' would make a subagent, which shares what its parent holds.
+// In a session of the table, '/' would mean a subagent, which shares what its parent holds.
 Result<core::Owner> owner_of(const std::string& session) {
   LK_CHECK(realm::check_agent_name(session, "session"));
   const std::string filed = escape_sign(session, '/');
   if (filed.size() > kSessionBytesMax) {
     return fail(Code::kInvalidInput,
-                "session " + quote(session, 60) + ": too long with so many '/' and '%'",
+                "session " + quote(session, 60) + ": too long ('/' and '%' count three times)",
                 "use a short name such as backend-1");
   }
   return core::Owner{std::string(kPortsAgent), filed};
@@ -56,7 +56,7 @@ std::string session_of(const core::Owner& owner) {
 Result<std::vector<key::Resource>> ports_from(std::uint64_t first) {
   std::vector<key::Resource> ports;
   for (std::uint64_t port = first; port < first + realm::kPortsOfSession; ++port) {
-    // Not parsed: natively `port:` is not a known prefix, so nobody else can hold these.
+    // Not parsed: `port:` is not a known prefix, so nobody else can hold these.
     LK_ASSIGN(key::Resource resource,
               key::restore(std::string(kKeyPrefix) + std::to_string(port), key::Kind::kLogical));
     ports.push_back(std::move(resource));
@@ -64,7 +64,7 @@ Result<std::vector<key::Resource>> ports_from(std::uint64_t first) {
   return ports;
 }
 
-// nullopt: no lease of ours.
+// nullopt: not one of our leases.
 std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
   if (lease.foreign || lease.owner.agent != kPortsAgent) return std::nullopt;
   if (lease.claims.size() != realm::kPortsOfSession) return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
   return ports;
 }
 
-// The session's own allocation; nullopt: it has none.
+// The session's allocation; nullopt if it has none.
 Result<std::optional<core::LeaseId>> current(service::Site& table, const core::Owner& owner) {
   LK_ASSIGN(const std::vector<service::ListedLease> own, service::leases_of(table, owner));
   for (const auto& [lease, now] : own) {
@@ -137,7 +137,7 @@ bool Ports::may_be_used(std::uint64_t first) const {
   return true;
 }
 
-// Two calls for one session at once are one owner: the second renews what the first was given.
+// Two concurrent calls for one session are one owner: the second renews what the first got.
 Result<std::optional<PortAllocation>> Ports::allocate(const std::string& session,
                                                       const PortRange& range) {
   LK_ASSIGN(const core::Owner owner, owner_of(session));
@@ -193,7 +193,7 @@ Result<std::vector<PortAllocation>> Ports::status() {
 Result<std::unique_ptr<service::Site>> machine_site(const service::Runtime& runtime) {
   LK_ASSIGN(realm::Realm realm, realm::machine_realm(runtime.env));
   LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
-  // The quota is for agents; how many sessions may have ports is a setting of its own.
+  // The quota is for agents; the number of sessions with ports has its own setting.
   settings.resources_per_agent.value = realm::kResourcesPerAgentMax;
   settings.resources_per_request.value = realm::kResourcesPerRequestMax;
   settings.lease_longest_ms.value = kNoEnd;

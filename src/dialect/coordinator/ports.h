@@ -1,11 +1,10 @@
 // Ports for the services that one session starts: the coordinator's allocate_ports. Each session
-// gets a slot of four neighbouring ports (database, REST, realtime, API), always the lowest one
-// that is free.
+// gets a slot of four adjacent ports (database, REST, realtime, API), always the lowest free one.
 //
-// An allocation is an ordinary lease in the machine realm, on one key `port:N` for each port: no
-// two processes of the user get the same port, whatever repository they are in and whatever range
-// their settings say; it ends by its length, and stands in `list` and in the history. Other users,
-// and programs that never ask, are met by looking for a listener before a slot is given.
+// An allocation is an ordinary lease in the machine realm, on one key `port:N` per port. So no two
+// processes of the user get the same port, whatever their repositories and settings; it ends by its
+// ttl, and is in `list` and in the history. Against other users and programs that do not allocate,
+// a slot is given only if nobody listens on its ports.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,12 @@ inline constexpr std::string_view kPortsAgent = "lockkeeper-ports";
 
 struct PortRange {
   std::uint64_t base = 0;
-  std::uint64_t range = 0;  // from one slot's first port to the next one's
+  std::uint64_t range = 0;  // between the first ports of two slots
   std::uint64_t sessions = 0;
   std::int64_t ttl_ms = 0;
 };
 
-// PORT_ALLOC_BASE, PORT_ALLOC_RANGE, PORT_ALLOC_MAX_SESSIONS and PORT_ALLOC_TTL_MINUTES, else the
+// PORT_ALLOC_BASE, PORT_ALLOC_RANGE, PORT_ALLOC_MAX_SESSIONS and PORT_ALLOC_TTL_MINUTES, or the
 // settings. invalid_config if a value is out of bounds or the last slot is beyond port 65535.
 Result<PortRange> port_range(const realm::Settings& settings, const realm::Environment& env);
 
@@ -46,17 +45,17 @@ struct PortAllocation {
 
 class Ports {
  public:
-  // `machine` must outlive it; `may_have_listener` is host::may_have_listener but for tests.
+  // `machine` must outlive it. Tests replace host::may_have_listener.
   Ports(service::Site& machine, std::function<bool(std::uint16_t)> may_have_listener)
       : site_(machine), may_have_listener_(std::move(may_have_listener)) {}
 
-  // The session's ports, from now on for their full length; those it has if it has some, whatever
-  // range they are of. nullopt: no_ports_available. invalid_input for a session that is no name.
+  // The session's ports, with a full ttl from now on. Keeps ports that it has already, of any
+  // range. nullopt: no_ports_available. invalid_input: a bad session name.
   Result<std::optional<PortAllocation>> allocate(const std::string& session,
                                                  const PortRange& range);
   // False: it had none.
   Result<bool> release(const std::string& session);
-  // All, in the order of their ports; creates nothing.
+  // All allocations, in the order of their ports; creates nothing.
   Result<std::vector<PortAllocation>> status();
 
  private:

@@ -1,4 +1,4 @@
-// The files' half of the tools; messages are in message_calls.cc.
+// The tools for files; those for messages are in calls_messages.cc.
 #include "dialect/coordmcp/calls.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ Json local_or_null(std::int64_t wall_ms) {
   return format_local({LocalTime::from_wall_ms(wall_ms).wall_s, 0}, 'T');
 }
 
-// When its holder thinks it will be done; for who did not say, its end.
+// When the holder expects to be done; if unknown, the lease's end.
 Json expected_unlock(const core::Lease& lease) {
-  if (const std::optional<Told> told = told_in(lease.terms.task)) {
-    return local_or_null(lease.acquired_wall_ms + told->minutes * kMinuteMs);
+  if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
+    return local_or_null(lease.acquired_wall_ms + note->minutes * kMinuteMs);
   }
   return local_or_null(lease.expires_wall_ms);
 }
@@ -61,7 +61,7 @@ const char* scope_of(const key::Resource& resource) {
   return "file";
 }
 
-// The files of its leases that the owner holds, counted once each.
+// The number of different files that the owner holds.
 std::size_t count_files(const std::vector<core::Lease>& leases) {
   std::vector<std::string> files;
   for (const core::Lease& lease : leases) {
@@ -83,7 +83,7 @@ Reply too_many(const Config& config, std::size_t count) {
       failure(Code::kLimitExceeded, "LockLimitExceeded",
               std::to_string(count) + " files would be locked by one agent; the limit is " +
                   std::to_string(config.max_locks));
-  reply.json["hint"] = "unlock what is done, or raise COORDMCP_MAX_FILE_LOCKS_PER_AGENT";
+  reply.json["hint"] = "unlock files that are done, or raise COORDMCP_MAX_FILE_LOCKS_PER_AGENT";
   return reply;
 }
 
@@ -100,7 +100,7 @@ Reply from_error(const Error& error) {
   return reply;
 }
 
-Reply told(Result<Reply> reply) {
+Reply reply_of(Result<Reply> reply) {
   return reply ? std::move(*reply) : from_error(reply.error());
 }
 
@@ -118,7 +118,7 @@ Result<Config> read_config(const realm::Environment& env) {
   if (!config.data_dir.starts_with('/')) {
     return fail(Code::kInvalidInput,
                 "CoordMCP's data folder " + quote(config.data_dir) + " is not an absolute path",
-                "set COORDMCP_DATA_DIR to one, or HOME");
+                "set COORDMCP_DATA_DIR or HOME to an absolute path");
   }
   if (const auto hours = realm::variable(env, "COORDMCP_LOCK_TIMEOUT_HOURS")) {
     LK_ASSIGN(config.timeout_ms, parse_hours(*hours, "COORDMCP_LOCK_TIMEOUT_HOURS"));
@@ -130,7 +130,7 @@ Result<Config> read_config(const realm::Environment& env) {
     if (error != std::errc() || end != most->data() + most->size() || config.max_locks == 0) {
       return fail(Code::kInvalidInput,
                   "COORDMCP_MAX_FILE_LOCKS_PER_AGENT " + quote(*most) + " is not a number above 0",
-                  "give it a number, such as 100");
+                  "set it to a number such as 100");
     }
   }
   if (const auto clean = realm::variable(env, "COORDMCP_AUTO_CLEANUP_STALE_LOCKS")) {
@@ -147,7 +147,7 @@ Result<Config> read_config(const realm::Environment& env) {
   return config;
 }
 
-// What the layout must be told; what is there already stays.
+// Adds what the layout must know; existing options stay.
 Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) const {
   LK_CHECK(make_folders(config_.data_dir, 0777));
   LK_ASSIGN(const realm::DiskPath place,
@@ -191,8 +191,8 @@ layout::LayoutContext Calls::context() const {
 
 Result<Calls::Store> Calls::open(const std::string& project_id) {
   if (!is_project_id(project_id)) {
-    return fail(Code::kInvalidInput, quote(project_id) + " is not the id of a project",
-                "ids are letters, digits, - _ and . (not first)");
+    return fail(Code::kInvalidInput, quote(project_id) + " is not a project id",
+                "an id has letters, digits, -, _ and . (not first)");
   }
   LK_ASSIGN(const layout::LayoutEntry entry, entry_for(project_id));
   LK_CHECK(layout::use_layout(site_.table(), {entry, ""}));
@@ -201,21 +201,21 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
   return store;
 }
 
-service::Wanted Calls::wanted(const Store& store, const std::vector<Asked>& asked) const {
+service::Wanted Calls::wanted(const Store& store, const std::vector<RequestedFile>& asked) const {
   service::Wanted wanted;
-  for (const Asked& one : asked) wanted.texts.push_back(one.text);
+  for (const RequestedFile& one : asked) wanted.texts.push_back(one.text);
   wanted.base = {realm::Base::kCwd, store.coord().workspace(), false};
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
   return wanted;
 }
 
-Result<std::vector<Calls::Asked>> Calls::resolve(const Store& store,
-                                                 const std::vector<std::string>& files) {
+Result<std::vector<Calls::RequestedFile>> Calls::resolve(const Store& store,
+                                                         const std::vector<std::string>& files) {
   realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()),
                            {realm::Base::kCwd, store.coord().workspace(), false},
                            site_.runtime().env, {true});
-  std::vector<Asked> asked;
+  std::vector<RequestedFile> asked;
   for (const std::string& file : files) {
     LK_ASSIGN(key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
     asked.push_back({file, std::move(parsed.resource)});
@@ -242,52 +242,52 @@ Result<std::vector<core::Lease>> Calls::own_leases(const core::Owner& owner) {
   return own;
 }
 
-Reply Calls::refused(const std::vector<Asked>& asked,
+Reply Calls::refused(const std::vector<RequestedFile>& asked,
                      const std::vector<core::Conflict>& conflicts) const {
   Reply reply = failure(Code::kHeld, "FileLockConflict", "Files locked by other agents");
   reply.json["conflicts"] = Json::array();
   reply.json["free_files"] = Json::array();
-  for (const Asked& one : asked) {
-    std::vector<core::LeaseId> told;
+  for (const RequestedFile& one : asked) {
+    std::vector<core::LeaseId> holders;
     for (const core::Conflict& conflict : conflicts) {
       if (!(conflict.requested.resource == one.resource)) continue;
-      if (std::ranges::find(told, conflict.holder.id) != told.end()) continue;
-      told.push_back(conflict.holder.id);
+      if (std::ranges::find(holders, conflict.holder.id) != holders.end()) continue;
+      holders.push_back(conflict.holder.id);
       reply.json["conflicts"].push_back(conflict_json(one.text, conflict));
     }
-    if (told.empty()) reply.json["free_files"].push_back(one.text);
+    if (holders.empty()) reply.json["free_files"].push_back(one.text);
   }
   return reply;
 }
 
-// Files that the owner has already are renewed. A lease all of whose files are asked for again is
-// replaced in the same commit, with the new reason; one of which only a part is asked for lives on.
+// Files that the owner holds already are renewed. A lease whose files are all requested again is
+// replaced in the same commit, with the new reason; otherwise it stays.
 Result<Reply> Calls::do_lock(const LockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.expected_duration_minutes < 0 || call.expected_duration_minutes > kMinutesMax) {
     return fail(Code::kInvalidInput,
                 "expected_duration_minutes " + std::to_string(call.expected_duration_minutes) +
                     " is out of range",
-                "give the minutes that the work will take");
+                "give the minutes that the work will take, 0 or more");
   }
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(std::vector<RequestedFile> asked, resolve(store, call.files));
   const core::Owner who = owner(call.agent_id);
   LK_ASSIGN(std::vector<core::Lease> own, own_leases(who));
   LK_ASSIGN(service::Locks locks, this->locks(who));
   core::Lease drafted;
-  for (const Asked& one : asked) drafted.claims.push_back({one.resource, {}, 0});
+  for (const RequestedFile& one : asked) drafted.claims.push_back({one.resource, {}, 0});
   own.push_back(drafted);
   if (count_files(own) > config_.max_locks) return too_many(config_, count_files(own));
   own.pop_back();
 
   service::AcquireCommand command;
   service::RenewCommand renew;
-  std::vector<Asked> wanted = asked;
+  std::vector<RequestedFile> wanted = asked;
   for (const core::Lease& lease : own) {
     const auto is_asked = [&](const core::Claim& claim) {
-      return std::ranges::any_of(asked,
-                                 [&](const Asked& one) { return one.resource == claim.resource; });
+      return std::ranges::any_of(
+          asked, [&](const RequestedFile& one) { return one.resource == claim.resource; });
     };
     const bool any = std::ranges::any_of(lease.claims, is_asked);
     if (!any || lease.attachment.attached()) continue;
@@ -296,7 +296,7 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
       continue;
     }
     renew.lease_ids.push_back(lease.id.text());
-    std::erase_if(wanted, [&](const Asked& one) { return holds(lease, one.resource); });
+    std::erase_if(wanted, [&](const RequestedFile& one) { return holds(lease, one.resource); });
   }
   Reply reply{{{"success", true}, {"locked_files", call.files}}, std::nullopt};
   reply.json["message"] = "Locked " + std::to_string(call.files.size()) + " file(s)";
@@ -315,7 +315,7 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
     }
     LK_ASSIGN(own, own_leases(who));
     if (count_files(own) > config_.max_locks && result.outcome == core::Outcome::kGranted) {
-      service::ReleaseCommand release;  // another call of this agent's came between
+      service::ReleaseCommand release;  // another call of this agent came first
       release.lease_ids = {result.lease.id.text()};
       LK_CHECK(locks.release(release));
       return too_many(config_, count_files(own));
@@ -330,7 +330,8 @@ Result<Reply> Calls::do_lock(const LockFiles& call) {
   return reply;
 }
 
-Reply Calls::not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result) {
+Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
+                         const service::AcquireResult& result) {
   Reply reply = refused(asked, result.conflicts);
   if (result.outcome == core::Outcome::kTimeout) {
     reply.json["waited_ms"] = result.waited_ms;
@@ -356,7 +357,7 @@ Reply Calls::not_granted(const std::vector<Asked>& asked, const service::Acquire
 Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   Reply reply{{{"success", true},
                {"unlocked_files", Json::array()},
                {"not_found", Json::array()},
@@ -372,7 +373,7 @@ Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
       return std::ranges::find(keys, key) != keys.end() ||
              std::ranges::find(keys, key + "/") != keys.end();
     };
-    for (const Asked& one : asked) {
+    for (const RequestedFile& one : asked) {
       const std::string& key = one.resource.text();
       if (among(released.released, key)) {
         reply.json["unlocked_files"].push_back(one.text);
@@ -437,7 +438,7 @@ Result<Reply> Calls::do_list(const std::string& project_id) {
       item["expired"] = true;
       Json& items = by_agent[listed.entry.locked_by];
       const bool known = std::ranges::any_of(items, [&](const Json& one) {
-        return one["file"] == item["file"];  // it stands in both files, or its lease is live
+        return one["file"] == item["file"];  // it is in both files, or its lease is live
       });
       if (known) continue;
       items.push_back(std::move(item));
@@ -466,7 +467,7 @@ Result<Reply> Calls::do_clean(const std::string& project_id) {
 Result<Reply> Calls::do_free(const FreeFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(const std::vector<Asked> asked, resolve(store, call.files));
+  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   std::vector<core::Conflict> conflicts;
   if (!asked.empty()) {
     service::CheckCommand command;
@@ -483,23 +484,23 @@ Result<Reply> Calls::do_free(const FreeFiles& call) {
 }
 
 Reply Calls::lock_files(const LockFiles& call) {
-  return told(do_lock(call));
+  return reply_of(do_lock(call));
 }
 
 Reply Calls::unlock_files(const UnlockFiles& call) {
-  return told(do_unlock(call));
+  return reply_of(do_unlock(call));
 }
 
 Reply Calls::get_locked_files(const std::string& project_id) {
-  return told(do_list(project_id));
+  return reply_of(do_list(project_id));
 }
 
 Reply Calls::cleanup_stale_locks(const std::string& project_id) {
-  return told(do_clean(project_id));
+  return reply_of(do_clean(project_id));
 }
 
 Reply Calls::get_free_files(const FreeFiles& call) {
-  return told(do_free(call));
+  return reply_of(do_free(call));
 }
 
 }  // namespace lockkeeper::dialect::coordmcp

@@ -1,7 +1,7 @@
-// CoordMCP's tools (seed 002, ADR-0005) over Lockkeeper's table: typed arguments in, its JSON out.
-// The command line calls these now, the MCP door will. Where the ADR and the real system name a key
-// differently both are there (`file` and `file_path`, `expected_unlock` and
-// `expected_unlock_time`); where their texts differ the ADR's is used.
+// CoordMCP's tools over Lockkeeper's table: typed arguments in, CoordMCP's JSON out. The command
+// line and MCP call these. CoordMCP's design record (ADR-0005) and the real system differ: where
+// they name a key differently, the JSON has both (`file` and `file_path`, `expected_unlock` and
+// `expected_unlock_time`); where their texts differ, it has the ADR's.
 //
 // Thread safety: none; one Calls for one request.
 #pragma once
@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::coordmcp {
 
-// Its environment variables.
+// CoordMCP's environment variables.
 struct Config {
-  std::string data_dir;              // COORDMCP_DATA_DIR, else ~/.coordmcp/data
+  std::string data_dir;              // COORDMCP_DATA_DIR, or ~/.coordmcp/data
   std::string timeout_hours = "24";  // COORDMCP_LOCK_TIMEOUT_HOURS
   std::int64_t timeout_ms = 24LL * 3'600'000;
   std::size_t max_locks = 100;  // COORDMCP_MAX_FILE_LOCKS_PER_AGENT
@@ -32,8 +32,8 @@ struct LockFiles {
   std::string project_id;
   std::vector<std::string> files;
   std::string reason;
-  int expected_duration_minutes = 60;   // told, never enforced
-  std::optional<std::int64_t> wait_ms;  // ours: wait in the queue instead of being refused
+  int expected_duration_minutes = 60;   // shown, never enforced
+  std::optional<std::int64_t> wait_ms;  // our addition: wait in the queue instead of being refused
   std::function<bool(const service::WaitProgress&)> on_wait;
 };
 struct UnlockFiles {
@@ -51,7 +51,7 @@ struct SendMessage {
   std::string to_agent_id;  // "broadcast": everybody
   std::string project_id;
   std::string content;
-  std::string message_type = "update";  // an unknown one becomes update, as there, with a warning
+  std::string message_type = "update";  // an unknown type becomes update, with a warning
   std::string related_task_id;
 };
 struct GetMessages {
@@ -76,19 +76,19 @@ class Calls {
   Reply unlock_files(const UnlockFiles& call);
   Reply get_locked_files(const std::string& project_id);
   Reply cleanup_stale_locks(const std::string& project_id);
-  // Ours: which of these could be had now, and who has the others.
+  // Our addition: which of these are free now, and who holds the others.
   Reply get_free_files(const FreeFiles& call);
   Reply send_message(const SendMessage& call);
   Reply get_messages(const GetMessages& call);
   Reply mark_message_read(const std::string& agent_id, const std::string& message_id);
 
  private:
-  // A file as it was asked for, and what it is.
-  struct Asked {
+  // A file as requested, and its resource.
+  struct RequestedFile {
     std::string text;
     key::Resource resource;
   };
-  // The store of this realm and project, registered at the first use.
+  // The layout of this realm and project, registered on first use.
   struct Store {
     std::unique_ptr<layout::Layout> layout;
     CoordLayout& coord() const { return static_cast<CoordLayout&>(*layout); }
@@ -96,13 +96,14 @@ class Calls {
   Result<layout::LayoutEntry> entry_for(const std::string& project_id) const;
   layout::LayoutContext context() const;
   Result<Store> open(const std::string& project_id);
-  Result<std::vector<Asked>> resolve(const Store& store, const std::vector<std::string>& files);
-  service::Wanted wanted(const Store& store, const std::vector<Asked>& asked) const;
+  Result<std::vector<RequestedFile>> resolve(const Store& store,
+                                             const std::vector<std::string>& files);
+  service::Wanted wanted(const Store& store, const std::vector<RequestedFile>& asked) const;
   Result<service::Locks> locks(const core::Owner& owner) const;
   Result<std::vector<core::Lease>> own_leases(const core::Owner& owner);
-  Reply refused(const std::vector<Asked>& asked,
+  Reply refused(const std::vector<RequestedFile>& asked,
                 const std::vector<core::Conflict>& conflicts) const;
-  Reply not_granted(const std::vector<Asked>& asked, const service::AcquireResult& result);
+  Reply not_granted(const std::vector<RequestedFile>& asked, const service::AcquireResult& result);
   Result<Reply> do_lock(const LockFiles& call);
   Result<Reply> do_unlock(const UnlockFiles& call);
   Result<Reply> do_list(const std::string& project_id);
@@ -122,6 +123,6 @@ class Calls {
 // {"success":false,"error":…,"error_type":…}.
 Reply failure(Code code, const std::string& type, const std::string& text);
 Reply from_error(const Error& error);
-Reply told(Result<Reply> reply);
+Reply reply_of(Result<Reply> reply);
 
 }  // namespace lockkeeper::dialect::coordmcp

@@ -15,7 +15,7 @@ constexpr int kYearMin = 1;
 constexpr int kYearMax = 9998;
 constexpr int kFractionDigits = 6;
 
-// A reader of one text, from left to right.
+// Reads one text from left to right.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}
@@ -35,7 +35,7 @@ class Cursor {
     rest_.remove_prefix(count);
     return true;
   }
-  // Any number of digits behind the point; beyond microseconds they are cut.
+  // Any number of digits after the point, cut to microseconds.
   bool fraction(int& micros) {
     int seen = 0;
     micros = 0;
@@ -75,8 +75,8 @@ std::int64_t latest_reading(const std::tm& fields) {
   return latest;
 }
 
-// mktime() is slow, and the entries of one file lie close together: each quarter of an hour is
-// asked for once. Clocks change at its beginning, if at all.
+// mktime() is slow, and the entries of one file are close together, so results are cached per
+// quarter of an hour. Clocks change only at its beginning.
 std::int64_t local_seconds(const std::tm& fields) {
   constexpr int kQuarter = 15;
   struct Known {
@@ -87,7 +87,7 @@ std::int64_t local_seconds(const std::tm& fields) {
   thread_local std::array<Known, 64> known{};
   const std::int64_t day = (fields.tm_year * 12 + fields.tm_mon) * 31 + fields.tm_mday;
   const std::int64_t quarter = (day * 24 + fields.tm_hour) * 4 + fields.tm_min / kQuarter;
-  // By its name: the C library's own names of it change under the hands of other threads.
+  // By its name: the C library's own names may be changed by other threads.
   const char* const name = std::getenv("TZ");
   const std::uint64_t zone = hash64(name == nullptr ? "" : name);
   Known& slot = known[static_cast<std::uint64_t>(quarter) % known.size()];

@@ -1,5 +1,5 @@
 // Times as CoordMCP writes them: local, without a zone, compared with datetime.now(). The fraction
-// of a second is kept apart: our own entries carry a mark in it (layout.h).
+// of a second is separate: it is the mark of our entries (coordmcp_layout.h).
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct LocalTime {
   static LocalTime from_wall_ms(std::int64_t wall_ms);
 };
 
-// "2024-01-20T10:30:00.000123", or with a blank for the T; without the fraction where it is 0, as
-// Python's str() and isoformat() do. Clamped to the years 1 to 9998, which Python can still add to.
+// "2024-01-20T10:30:00.000123", or with a space for the T; without a fraction of 0, as Python's
+// str() and isoformat() do. Clamped to the years 1 to 9998, so that Python can still add to it.
 std::string format_local(const LocalTime& time, char separator);
 
-// What Python's datetime.fromisoformat takes: a date, T or a blank, hours and minutes, seconds and
-// a fraction where there are any, a zone where there is one. Without a zone it is local time; of
-// the two moments that a clock put back gives one name, the later: a lock never ends early (I6).
+// What Python's datetime.fromisoformat accepts: a date, T or a space, hours and minutes, optionally
+// seconds, a fraction and a zone. Without a zone it is local time; if the clock was put back and
+// the time is ambiguous, the later one, so that a lock never ends early (I6).
 std::optional<LocalTime> parse_local(std::string_view text);
 
 }  // namespace lockkeeper::dialect::coordmcp

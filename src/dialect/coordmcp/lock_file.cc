@@ -10,12 +10,11 @@ namespace {
 constexpr const char* kLocks = "locks";
 
 std::unexpected<Error> broken(const std::string& path, const std::string& what) {
-  return fail(Code::kStoreUnavailable,
-              quote(path, 400) + " is not a file of CoordMCP's locks: " + what,
-              "mend it, or pass it over: lockkeeper layout ignore " + shell_quote(path));
+  return fail(Code::kStoreUnavailable, quote(path, 400) + " is not a CoordMCP lock file: " + what,
+              "fix it, or ignore it: lockkeeper layout ignore " + shell_quote(path));
 }
 
-// A field's text; nullopt: it has another type. Absent and null are "".
+// A field's text; nullopt if it has another type. Absent and null are "".
 std::optional<std::string> text_of(const Json& entry, const char* name) {
   const auto field = entry.find(name);
   if (field == entry.end() || field->is_null()) return "";
@@ -23,7 +22,7 @@ std::optional<std::string> text_of(const Json& entry, const char* name) {
   return field->get<std::string>();
 }
 
-// Reads a time; false: there is something that is none.
+// Reads a time; false if it is not a time.
 bool read_time(const Json& entry, const char* name, std::optional<LocalTime>& time) {
   const std::optional<std::string> text = text_of(entry, name);
   if (!text) return false;
@@ -38,17 +37,17 @@ Result<Entry> read_entry(const std::string& key, const Json& json, const std::st
   };
   Entry entry;
   entry.key = key;
-  if (!json.is_object()) return wrong("is no object");
+  if (!json.is_object()) return wrong("is not an object");
   for (const auto& [name, target] :
        {std::pair{"file_path", &entry.file_path}, std::pair{"locked_by", &entry.locked_by},
         std::pair{"reason", &entry.reason}, std::pair{"lock_scope", &entry.scope}}) {
     const std::optional<std::string> text = text_of(json, name);
-    if (!text) return wrong("has a " + std::string(name) + " that is no text");
+    if (!text) return wrong("has a " + std::string(name) + " that is not a string");
     if (!text->empty()) *target = *text;
   }
   if (!read_time(json, "locked_at", entry.locked_at))
-    return wrong("has a locked_at that is no time");
-  // The last two are for people alone: what cannot be read is not shown.
+    return wrong("has a locked_at that is not a time");
+  // The last two are only for display: what cannot be read is left out.
   if (!read_time(json, "expected_unlock_time", entry.expected)) entry.expected.reset();
   const auto minutes = json.find("expected_duration_minutes");
   if (minutes != json.end() && minutes->is_number_integer()) {
@@ -58,7 +57,7 @@ Result<Entry> read_entry(const std::string& key, const Json& json, const std::st
   return entry;
 }
 
-// The fields in the order of each document's own class.
+// The fields in the order of CoordMCP's own classes.
 Json entry_json(const Entry& entry, Shape shape) {
   const char separator = shape == Shape::kProject ? ' ' : 'T';
   const auto time = [&](const std::optional<LocalTime>& at) {
@@ -72,7 +71,7 @@ Json entry_json(const Entry& entry, Shape shape) {
     json["reason"] = entry.reason;
     json["expected_unlock_time"] = time(entry.expected);
     json["lock_scope"] = entry.scope;
-    json["priority"] = 0;  // above 0 it could be taken away by a higher one
+    json["priority"] = 0;  // a higher priority could take it away
   } else {
     json["locked_by"] = entry.locked_by;
     json["locked_at"] = time(entry.locked_at);
@@ -104,9 +103,9 @@ Result<LockFile> LockFile::parse(std::string_view bytes, const std::string& path
   if (file.document_.is_discarded()) {
     return broken(path, bytes.empty() ? "it is empty" : "its JSON cannot be read");
   }
-  if (!file.document_.is_object()) return broken(path, "it is no JSON object");
+  if (!file.document_.is_object()) return broken(path, "it is not a JSON object");
   const Json& locks = locks_of(file.document_);
-  if (!locks.is_object()) return broken(path, "its \"locks\" are no object");
+  if (!locks.is_object()) return broken(path, "its \"locks\" is not an object");
   for (const auto& [key, json] : locks.items()) {
     LK_ASSIGN(Entry entry, read_entry(key, json, path));
     file.entries_.push_back(std::move(entry));

@@ -1,6 +1,6 @@
-// One JSON file of CoordMCP's store: {"locks":{key: entry}, "updated_at": …}. Both shapes are read:
-// the real system's agents/locks/{project}.json and the ADR's agents/{agent}/locked_files.json.
-// Whatever is not understood is kept as it is: fields of an entry, entries, keys beside "locks".
+// One JSON file of CoordMCP's store: {"locks":{key: entry}, "updated_at": …}, in both shapes: the
+// real system's agents/locks/{project}.json and the ADR's agents/{agent}/locked_files.json. Unknown
+// fields, entries and keys are kept unchanged.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,15 +18,15 @@ using service::Json;
 
 struct Entry {
   std::string key;
-  std::string file_path;  // "": none; then the key is the path
-  std::string locked_by;  // "": not said
+  std::string file_path;  // "": the key is the path
+  std::string locked_by;  // "": unknown
   std::string reason;
   std::string scope = "file";
-  std::optional<LocalTime> locked_at;   // not said: since ever, without end
+  std::optional<LocalTime> locked_at;   // nullopt: unknown, then it has no end
   std::optional<LocalTime> expected;    // expected_unlock_time: for people
   std::optional<int> expected_minutes;  // the ADR's expected_duration_minutes
 
-  // Who and which grant: the fraction of locked_at survives every rewrite by CoordMCP.
+  // Agent and grant: the fraction of locked_at survives every rewrite by CoordMCP.
   std::string identity() const;
 };
 
@@ -35,21 +35,20 @@ enum class Shape { kProject, kAgent };  // the real system's, the ADR's
 class LockFile {
  public:
   LockFile() = default;  // an empty one
-  // store_unavailable, naming `path` and what is wrong, for what is not such a file.
+  // store_unavailable, naming `path` and what is wrong, if it is not such a file.
   static Result<LockFile> parse(std::string_view bytes, const std::string& path);
 
   const std::vector<Entry>& entries() const { return entries_; }
   const Entry* find(std::string_view key) const;
 
-  // Adds or replaces. Of an entry of the same owner the fields that we do not write are kept.
+  // Adds or replaces. Keeps unknown fields of an entry of the same owner.
   void put(const Entry& entry, Shape shape);
   bool erase(std::string_view key);
 
-  // What others changed from `base` to `theirs` is changed here too: their step came between our
-  // reading and our writing.
+  // Applies what others changed from `base` to `theirs` between our reading and our writing.
   void merge(const LockFile& base, const LockFile& theirs);
 
-  // As json.dump(indent=2) has it. `now` goes into updated_at of the project's shape.
+  // As json.dump(indent=2) writes it. `now` becomes updated_at in the project's shape.
   std::string text(Shape shape, const LocalTime& now) const;
 
  private:

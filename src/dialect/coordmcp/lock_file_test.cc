@@ -136,14 +136,14 @@ TEST(LockFile, I10WhatIsBrokenIsAnErrorThatNamesTheFile) {
            {"\xff\xfe{}", "cannot be read"},
            {"[]", "no JSON object"},
            {"null", "no JSON object"},
-           {R"({"locks":[]})", "\"locks\" are no object"},
-           {R"({"locks":"none"})", "\"locks\" are no object"},
-           {R"({"locks":{"a":1}})", "entry \"a\" is no object"},
-           {R"({"locks":{"a":{"locked_by":7}}})", "locked_by that is no text"},
-           {R"({"locks":{"a":{"file_path":[]}}})", "file_path that is no text"},
-           {R"({"locks":{"a":{"locked_at":"soon"}}})", "locked_at that is no time"},
-           {R"({"locks":{"a":{"locked_at":""}}})", "locked_at that is no time"},
-           {R"({"locks":{"a":{"locked_at":1705746600}}})", "locked_at that is no time"},
+           {R"({"locks":[]})", "\"locks\" is not an object"},
+           {R"({"locks":"none"})", "\"locks\" is not an object"},
+           {R"({"locks":{"a":1}})", "entry \"a\" is not an object"},
+           {R"({"locks":{"a":{"locked_by":7}}})", "locked_by that is not a string"},
+           {R"({"locks":{"a":{"file_path":[]}}})", "file_path that is not a string"},
+           {R"({"locks":{"a":{"locked_at":"soon"}}})", "locked_at that is not a time"},
+           {R"({"locks":{"a":{"locked_at":""}}})", "locked_at that is not a time"},
+           {R"({"locks":{"a":{"locked_at":1705746600}}})", "locked_at that is not a time"},
            {std::string(100'000, '['), "cannot be read"}}) {
     const auto file = LockFile::parse(text, "/data/a b.json");
     ASSERT_FALSE(file) << text.substr(0, 50);
@@ -186,7 +186,7 @@ TEST(LockFile, ForeignChangesAreMerged) {
   taken.put(entry("k", "ann"), Shape::kProject);
   taken.merge(base, parsed(R"({"locks":{"gone":{},"kept":{},"changed":{"reason":"1"},
                                "k":{"locked_by":"bob"}}})"));
-  EXPECT_EQ(taken.find("k")->locked_by, "bob");  // theirs stands
+  EXPECT_EQ(taken.find("k")->locked_by, "bob");  // theirs stays
 }
 
 }  // namespace

@@ -17,17 +17,17 @@ namespace lockkeeper::dialect::coordmcp {
 namespace {
 
 constexpr std::int64_t kLockWaitMs = 5'000;
-constexpr int kReadTries = 6;  // of something half written
+constexpr int kReadTries = 6;  // of a half written file
 constexpr int kReadPauseMs = 20;
 constexpr int kMergesMax = 200;
 
-// What a killed one of ours has left.
+// What a killed process of ours has left.
 struct Note {
-  bool pending = false;  // there is a write of somebody's to merge, unless the exchange was done
+  bool pending = false;  // another's write must be merged, unless the exchange was done
   std::string base, theirs;
-  std::string read;         // what the exchange must give
-  std::uint64_t wrote = 0;  // hash of what it puts there
-  int turn = 0;             // where the new text lies
+  std::string read;         // what the exchange must return
+  std::uint64_t wrote = 0;  // hash of what we write
+  int turn = 0;             // which of the two names has the new text
 };
 
 std::string encode(const Note& note) {
@@ -131,8 +131,8 @@ Result<std::vector<SharedFile::Grave>> SharedFile::graves() const {
   return all;
 }
 
-// Gives the graves as they were, without those that are wanted again: what goes now is left for the
-// change itself to take out.
+// The recorded removals, without entries that are wanted again; the change itself removes what goes
+// now.
 Result<std::vector<SharedFile::Grave>> SharedFile::bury(const Buried& buried) {
   const std::int64_t now_s = clock_.now().wall_ms / 1000;
   LK_ASSIGN(std::vector<Grave> before, graves());
@@ -169,7 +169,7 @@ Result<SharedFile::Verdict> SharedFile::update_locked(const Change& change,
     const std::string text = wanted.text(shape_, LocalTime::from_wall_ms(clock_.now().wall_ms));
     std::string displaced;
     LK_ASSIGN(const bool placed, replace(before, text, pending, displaced));
-    if (!placed) {  // it appeared, or went, under our hands
+    if (!placed) {  // it appeared or disappeared meanwhile
       const LockFile base = std::move(before.file);
       LK_ASSIGN(before, load());
       wanted.merge(base, before.file);
@@ -193,7 +193,7 @@ Result<SharedFile::Verdict> SharedFile::update_locked(const Change& change,
                 rewrite(merged.text(shape_, LocalTime::from_wall_ms(clock_.now().wall_ms))));
       LK_CHECK(clear());
       if (stands) return verdict;
-      // Replaced again by somebody who has not seen ours: as if we had not been there.
+      // Replaced again by a process that has not seen ours: start over.
       LK_ASSIGN(before, load());
       wanted = before.file;
       verdict = change(wanted);
@@ -212,7 +212,7 @@ Result<SharedFile::Verdict> SharedFile::update_locked(const Change& change,
               "try again");
 }
 
-// False: what stands there is not what `before` says, there or not there; nothing was done.
+// False: the file's existence is not as in `before`; nothing was done.
 Result<bool> SharedFile::replace(const Content& before, const std::string& text,
                                  const std::optional<Foreign>& pending, std::string& displaced) {
   const std::string fresh = new_name(*this, turn_);
@@ -241,7 +241,7 @@ Result<bool> SharedFile::replace(const Content& before, const std::string& text,
   return true;
 }
 
-// Into the leased file, which nobody else has open. False: another stands in its place by now.
+// Writes into the leased file, which nobody else has open. False: another file has replaced it.
 Result<bool> SharedFile::rewrite(const std::string& text) {
   const auto failed = [&] {
     return fail(errno_error(errno, "cannot write " + quote(folder_.path_of(name_))));
@@ -257,7 +257,7 @@ Result<bool> SharedFile::rewrite(const std::string& text) {
   return folder_.is_named(name_, fresh_.get());
 }
 
-// A file of ours, in one step: what is there is always whole.
+// Writes a file of ours atomically.
 Result<void> SharedFile::put_whole(const std::string& name, const std::string& bytes) {
   const std::string half = beside("half");
   LK_CHECK(folder_.remove_all(half));
@@ -268,11 +268,11 @@ Result<void> SharedFile::put_whole(const std::string& name, const std::string& b
   return folder_.remove_all(half);
 }
 
-// Something that cannot be parsed was exchanged for ours: it stays where it was, for a person.
+// The exchange returned a file that cannot be parsed: it is put back for a person to fix.
 Result<void> SharedFile::put_back(const std::string& ours) {
   const std::string fresh = new_name(*this, turn_);
   LK_CHECK(host::exchange(folder_, fresh, name_));
-  fresh_.reset();  // else our own lease kept us out
+  fresh_.reset();  // otherwise our own lease would block us
   LK_ASSIGN(const std::optional<std::string> out, folder_.read(fresh, kFileBytesMax));
   if (out && *out != ours) LK_CHECK(host::exchange(folder_, fresh, name_));  // a newer one
   return clear();
@@ -281,7 +281,7 @@ Result<void> SharedFile::put_back(const std::string& ours) {
 Result<void> SharedFile::clear() {
   fresh_.reset();  // and with it the lease
   leased_ = false;
-  // The note first: without it the others are only drafts.
+  // The note first: without it the other files mean nothing.
   LK_CHECK(folder_.remove_all(beside(kNote)));
   for (const int turn : {0, 1}) LK_CHECK(folder_.remove_all(new_name(*this, turn)));
   return {};
@@ -291,7 +291,7 @@ Result<void> SharedFile::recover() {
   LK_ASSIGN(const std::optional<std::string> bytes, folder_.read(beside(kNote), 4 * kFileBytesMax));
   if (!bytes) return {};
   const std::optional<Note> note = decode(*bytes);
-  if (!note) return clear();  // not ours, or of another version: nothing can be told from it
+  if (!note) return clear();  // not ours, or of another version
   LK_ASSIGN(const std::optional<std::string> out,
             folder_.read(new_name(*this, note->turn), kFileBytesMax));
   std::optional<Foreign> lost;
@@ -301,7 +301,7 @@ Result<void> SharedFile::recover() {
   if (!lost) return clear();
   const auto base = LockFile::parse(lost->base, folder_.path_of(name_));
   const auto theirs = LockFile::parse(lost->theirs, folder_.path_of(name_));
-  if (!base || !theirs) {  // nobody could read it before either; it is kept
+  if (!base || !theirs) {  // it was unreadable before, too; it is kept
     LK_CHECK(host::rename_new(folder_, new_name(*this, note->turn), beside("displaced")));
     return clear();
   }

@@ -1,21 +1,22 @@
-// One JSON file that CoordMCP's processes replace whole (load, check, write beside, rename; no lock
-// at all), changed by us without losing what they wrote meanwhile, nor by our own death:
+// One JSON file that CoordMCP's processes replace as a whole (load, check, write a new file,
+// rename; without any lock). We change it without losing their concurrent writes, even if we are
+// killed:
 //
-//   1. our processes take turns by a lock beside the file;
-//   2. the new text is written beside it, under a lease (fcntl): nobody can open it yet. What was
-//      read, what will be written and what is still to be merged is noted;
-//   3. both files are exchanged in one step. What comes out must be what was read. If it is not,
-//      somebody's write came between: his changes are merged into ours before anybody can read it.
-//      Where there are no leases it is done again from 2.
+//   1. our processes take turns with a lock file beside it;
+//   2. the new text is written to a second file, under a lease (fcntl), so that nobody can open it
+//      yet. A note records what was read, what will be written and what must still be merged;
+//   3. both files are exchanged in one step. The old one must be what was read. If it is not,
+//      another process wrote meanwhile: its changes are merged into ours before anybody can read
+//      them. Without leases, we start again from 2.
 //
-// Who is killed between 3 and the merge leaves the note: the next of ours that comes merges.
+// If we are killed between 3 and the merge, the note remains, and our next process merges.
 //
-// Somebody who read the file before we took an entry out, and writes it after, brings that entry
-// back. What we took out is therefore remembered for a day: such a ghost counts for nobody, and
-// goes as soon as one of ours sees it.
+// A process that read the file before we removed an entry, and writes it afterwards, brings that
+// entry back. So we remember removed entries for a day: such a ghost blocks nobody, and our next
+// process removes it.
 //
-// Hidden files beside "x.json": ".x.json.lockkeeper-…". Nothing else is touched, nothing is made
-// empty, and what cannot be parsed is never replaced.
+// Our hidden files beside "x.json" are ".x.json.lockkeeper-…". We touch nothing else, never leave
+// an empty file, and never replace a file that cannot be parsed.
 #pragma once
 
 #include <functional>
@@ -36,23 +37,23 @@ class SharedFile {
   SharedFile(const Folder& folder, std::string name, Shape shape, const Clock& clock)
       : folder_(folder), name_(std::move(name)), shape_(shape), clock_(clock) {}
 
-  // If one of ours was killed at work, what it left is merged: true. One stat where there is none.
+  // Merges what a killed process of ours left, and returns true. Otherwise costs one stat.
   Result<bool> mend();
-  // As it stands, mended; nullopt: there is none. What is half written is tried again for a moment,
-  // then store_unavailable.
+  // The file, after any repair; nullopt if there is none. A half written file is read again for a
+  // moment, then store_unavailable.
   Result<std::optional<LockFile>> read();
 
-  // Changes it, or leaves it. `change` is called with what stands there, and again with whatever
-  // others wrote meanwhile; it must come to the same end when called twice. Gives its last answer.
+  // Changes the file. `change` is called with its content, and again with what others wrote
+  // meanwhile, so it must be idempotent. Returns its last result.
   enum class Verdict { kAsItIs, kWrite, kTaken };
   using Change = std::function<Verdict(LockFile&)>;
-  // Entries by key and identity: those that go for good, and those that are wanted after all.
+  // Entries by key and identity: those that are removed for good, and those that are wanted again.
   struct Buried {
     std::vector<std::pair<std::string, std::string>> in, out;
   };
   Result<Verdict> update(const Change& change, const Buried& buried = {});
 
-  // For tests: as on a file system that has no leases.
+  // For tests: behaves as on a file system without leases.
   void without_leases() { use_leases_ = false; }
 
   // The name of a file of ours beside it.
@@ -64,7 +65,7 @@ class SharedFile {
     LockFile file;
     bool there = false;
   };
-  // Somebody's write, and what it was made from: to be merged into what stands there now.
+  // Another's write and what it was based on: to be merged into the current content.
   struct Foreign {
     std::string base;
     std::string theirs;
@@ -89,7 +90,7 @@ class SharedFile {
   const std::string name_;
   const Shape shape_;
   const Clock& clock_;
-  int turn_ = 0;  // of the two names for a new text, the one to use
+  int turn_ = 0;  // which of the two names for a new text to use
   Fd fresh_;      // the new text, open
   bool leased_ = false;
   bool use_leases_ = true;

@@ -173,7 +173,7 @@ TEST_P(SharedFileTest, WhatIsHalfWrittenIsReadAgain) {
   later.join();
 }
 
-// Who read it before we took our entry out, and writes it after, brings it back.
+// A process that read the file before we removed our entry, and writes it after, brings it back.
 TEST_P(SharedFileTest, AGhostOfOursCountsForNobodyAndGoes) {
   ASSERT_TRUE(shared().update(put("ours")));
   const std::string before = read_file(path()).value_or("");
@@ -185,7 +185,7 @@ TEST_P(SharedFileTest, AGhostOfOursCountsForNobodyAndGoes) {
   write(before);
   EXPECT_THAT(keys(), ElementsAre());
   EXPECT_THAT(read_file(path()).value_or(""), testing::Not(HasSubstr("ours\"")));
-  // Another of that name is no ghost, nor is the same one that is wanted again.
+  // Another entry of that name is not a ghost, nor is the same one if it is wanted again.
   Entry other = entry("ours", "ours");
   other.locked_at->micros = 6;
   ASSERT_TRUE(shared().update([&](LockFile& file) {
@@ -219,7 +219,7 @@ TEST_P(SharedFileTest, F1KilledAtAnyMomentNothingOfOthersIsLost) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     if (WIFSIGNALED(status)) ++killed;
-    const std::vector<std::string> now = keys();  // mends
+    const std::vector<std::string> now = keys();  // repairs
     // The foreign write was done or it was not; once done it stays.
     static std::vector<std::string> seen;
     if (round == 0) seen.clear();
@@ -235,7 +235,7 @@ TEST_P(SharedFileTest, F1KilledAtAnyMomentNothingOfOthersIsLost) {
   EXPECT_GT(killed, 10);
 }
 
-// One foreign process writes in a tight loop, three threads of ours do.
+// One foreign process and three of our threads write in a tight loop.
 TEST_P(SharedFileTest, InATightLoopNoForeignEntryIsLost) {
   if (!GetParam()) GTEST_SKIP() << "without leases a reader may see what is about to be merged";
   constexpr int kForeign = 300;

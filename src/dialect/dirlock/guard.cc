@@ -18,7 +18,7 @@
 namespace lockkeeper::dialect::dirlock {
 namespace {
 
-// Each round fails only because somebody else took or gave back the lock in between.
+// A round fails only because another process took or released the lock in between.
 constexpr int kRoundsMax = 16;
 
 Result<std::string> physical(const std::string& path, const std::string& what, Code code,
@@ -117,7 +117,7 @@ Result<bool> Guard::take() {
 }
 
 Result<Guard::Step> Guard::take_leases() {
-  // The machine's first, by all: what another user's or another TMPDIR's lock file does not tell.
+  // The machine realm first: it covers lock files of another TMPDIR.
   LK_ASSIGN(const Step step, take_in(*machine_, "dir:" + request_.folder, !repository_));
   if (step != Step::kDone || !repository_) return step;
   const std::string folder = request_.folder == "/" ? "/" : request_.folder + "/";
@@ -140,7 +140,7 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
     command.terms.artefact = name_;
   }
   auto asked = place.locks.acquire(command);
-  // Others came and went in the lock file's place while this was decided: look who is there now.
+  // The lock file changed while this was decided: see who holds it now.
   if (!asked && asked.error().code == Code::kStoreBusy && shown) return Step::kAgain;
   if (!asked) return fail(std::move(asked.error()));
   service::AcquireResult& result = *asked;
@@ -158,7 +158,7 @@ void Guard::release_all() {
   while (!leases_.empty()) {
     service::ReleaseCommand command;
     command.lease_ids = {leases_.back().lease.id.text()};
-    // What cannot be given back ends with this process.
+    // A lease that cannot be released ends with this process.
     static_cast<void>(leases_.back().place->locks.release(command));
     leases_.pop_back();
   }
@@ -173,7 +173,7 @@ std::optional<std::string> Guard::lost_file() {
     return "the folder for temporary files is gone";
   }
   const auto found = read_lock(*folder, name_);
-  if (!found) return "another file is in the place of the lock file";
+  if (!found) return "another file has replaced the lock file";
   if (!*found) return "the lock file was removed";
   if (!(*found)->record) return "the lock file was overwritten";
   const LockRecord& there = *(*found)->record;
@@ -196,7 +196,7 @@ std::optional<std::string> Guard::lost_lease(Held& held) {
       held.next_renewal_ms = now + length / 3;
     }
   }
-  // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
+  // Not renewed for two thirds of its ttl: it counts as lost (I7).
   if (now - held.acknowledged_ms > length / 3 * 2) return "its lease could not be renewed in time";
   return std::nullopt;
 }
@@ -213,7 +213,7 @@ std::optional<std::string> Guard::lost() {
 Result<void> Guard::give_back() {
   static_cast<void>(lost());
   const std::int64_t held_ms = wall_ms() - lease().acquired_wall_ms;
-  // What became of the lock file goes on record before the lease is let go.
+  // The fate of the lock file is recorded before the lease is released.
   if (lost_) static_cast<void>(locks().scan_layouts());
   release_all();
   if (lost_) return fail(Code::kLost, "the directory lock was lost: " + *lost_);

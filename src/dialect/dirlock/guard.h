@@ -1,6 +1,6 @@
-// The guard of one folder: the directory lock of the document, held by this process. It stands in
-// three places, which say the same: the lock file that other tools see, `dir:<folder>` in the
-// machine realm, and, inside a repository, that folder in the repository's realm.
+// The directory lock of one folder (docs/dialects/dirlock.md), held by this process. It is in three
+// places: the lock file that other tools see, `dir:<folder>` in the machine realm, and, inside a
+// repository, that folder in the repository's realm.
 //
 //   auto guard = Guard::open(runtime, who, request, say);
 //   if (guard && *(*guard)->take()) { … (*guard)->lost() every second … (*guard)->give_back(); }
@@ -14,53 +14,53 @@
 #include <string>
 #include <vector>
 
-#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
+#include "dialect/dirlock/guard_lines.h"
 #include "dialect/dirlock/staleness.h"
-#include "dialect/dirlock/words.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::dirlock {
 
 struct GuardRequest {
-  std::string folder;                               // which; absolute, any spelling
+  std::string folder;                               // absolute, any spelling
   std::int64_t stale_timeout_ms = kStaleTimeoutMs;  // 0 clears whatever lock is there
-  std::string stale_timeout = "20";                 // the same as written, for the line
-  std::vector<std::string> agents;                  // named in the lock; empty: who asks
+  std::string stale_timeout = "20";                 // as written, for the output line
+  std::vector<std::string> agents;                  // named in the lock; empty: the caller
   std::string store;                                // of the repository; "": its own
 };
 
 struct Refused {
   std::optional<LockRecord> holder;       // of a lock file
   std::string path;                       // of the lock file
-  std::vector<core::Conflict> conflicts;  // else, or besides
-  Error error;                            // in words
+  std::vector<core::Conflict> conflicts;  // in the table
+  Error error;                            // as one error
 };
 
 class Guard {
  public:
   using Say = std::function<void(const Line&)>;
 
-  // Finds the folder, the realms and where the lock file goes; takes nothing. `who` gets a session
-  // of its own: two guards never are one party. `runtime` must outlive it.
+  // Finds the folder, the realms and the lock file's path; takes nothing. `who` gets its own
+  // session, so that two guards always exclude each other. `runtime` must outlive it.
   static Result<std::unique_ptr<Guard>> open(const service::Runtime& runtime,
                                              const realm::Identity& who, service::ParentLease under,
                                              const GuardRequest& request, Say say);
 
-  // False: it is held, refused() says by whom, and the lines have been said. An Error: it cannot be
-  // had for another reason. Nothing is held then.
+  // False: it is held; refused() says by whom, and the lines were printed. An Error: it failed for
+  // another reason, and nothing is held.
   Result<bool> take();
   const Refused& refused() const { return refused_; }
 
-  // Renews what needs it and looks whether the lock is still ours, in all places. nullopt: it is.
-  // Else why not, for ever.
+  // Renews if needed and checks that the lock is still ours in all places. nullopt: it is.
+  // Otherwise why not, and the same at every later call.
   std::optional<std::string> lost();
-  // Gives it back, and says so. lost: it was not ours any more; what is another's stays.
+  // Releases it and prints that. lost: it was no longer ours; another's lock stays.
   Result<void> give_back();
 
   const LockRecord& record() const { return record_; }  // REQUIRES: taken
   const std::string& path() const { return path_; }     // of the lock file
   const std::string& folder() const { return request_.folder; }
-  // Of the realm that the folder belongs to, and the lease there. REQUIRES: taken
+  // The table of the folder's realm, and the lease there. REQUIRES: taken
   service::Locks& locks() { return repository_ ? repository_->locks : machine_->locks; }
   const core::Lease& lease() const { return leases_.back().lease; }
 
@@ -113,8 +113,8 @@ class Guard {
   std::string name_;           // of the lock file there
   std::string path_;
   std::unique_ptr<Place> machine_;
-  std::unique_ptr<Place> repository_;  // null: the folder is in none
-  std::vector<Held> leases_;           // the one that is shown last
+  std::unique_ptr<Place> repository_;  // null if the folder is not in a repository
+  std::vector<Held> leases_;           // the one with the lock file last
   LockRecord record_;
   Refused refused_;
   std::optional<std::string> lost_;

@@ -26,7 +26,7 @@ Result<std::int64_t> pid_of(const nlohmann::json& json) {
   const bool whole = found->is_number_integer() &&
                      (!found->is_number_unsigned() || found->get<std::uint64_t>() <= INT_MAX);
   const std::int64_t pid = whole ? found->get<std::int64_t>() : 0;
-  if (pid < 1 || pid > INT_MAX) return fail(Code::kInvalidInput, "its pid is none");
+  if (pid < 1 || pid > INT_MAX) return fail(Code::kInvalidInput, "its pid is out of range");
   return pid;
 }
 
@@ -79,7 +79,8 @@ Result<LockRecord> parse_record(std::string_view text) {
   LockRecord record;
   LK_ASSIGN(record.pid, pid_of(json));
   record.cwd = text_of(json, "cwd");
-  if (!record.cwd.starts_with('/')) return fail(Code::kInvalidInput, "its cwd is no absolute path");
+  if (!record.cwd.starts_with('/'))
+    return fail(Code::kInvalidInput, "its cwd is not an absolute path");
   record.start_time = text_of(json, "startTime");
   if (const auto time = parse_time(record.start_time)) record.start_ms = *time;
   record.hostname = text_of(json, "hostname");
@@ -92,7 +93,7 @@ Result<LockRecord> parse_record(std::string_view text) {
 }
 
 bool FoundLock::young(std::int64_t now_ms) const {
-  // A time in the future says nothing; who waits for it would wait for ever.
+  // A time in the future is ignored: waiting for it might never end.
   return now_ms - stamp.mtime_ms < kYoungMs && stamp.mtime_ms - now_ms < kYoungMs;
 }
 

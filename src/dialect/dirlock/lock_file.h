@@ -1,4 +1,4 @@
-// The lock file of the directory lock (docs/dialects/dirlock.md): where it lies, what stands in it.
+// The lock file of the dirlock protocol (docs/dialects/dirlock.md): its path and content.
 //
 //   {tmpdir}/agent-dir-{sha256(cwd)}.lock
 //   {"pid": 12345, "cwd": "/home/u/app", "startTime": "2026-02-08T10:30:00.000Z",
@@ -18,10 +18,10 @@
 namespace lockkeeper::dialect::dirlock {
 
 inline constexpr std::size_t kLockBytesMax = 64 * 1024;
-// A file that cannot be understood and is younger than this may be one that is being written.
+// An unreadable file that is younger than this may be half written.
 inline constexpr std::int64_t kYoungMs = 5'000;
 
-// As node's os.tmpdir(): TMPDIR, TMP, TEMP, else /tmp; without the '/' at its end. As written.
+// As node's os.tmpdir(): TMPDIR, TMP, TEMP or /tmp, without a final '/'. Not resolved.
 std::string temp_folder(const realm::Environment& env);
 
 // "agent-dir-<64 hex>.lock". `cwd` is absolute and physical.
@@ -31,41 +31,41 @@ bool is_lock_name(std::string_view name);
 struct LockRecord {
   std::int64_t pid = 0;
   std::string cwd;
-  std::string start_time;                // as it stands there
-  std::optional<std::int64_t> start_ms;  // nullopt: it is no time with a zone
-  std::string hostname;                  // empty: not told
+  std::string start_time;                // as written
+  std::optional<std::int64_t> start_ms;  // nullopt: not a time with a zone
+  std::string hostname;                  // empty: unknown
   std::vector<std::string> agents;
 
-  // Tells this lock from any other of the same folder: "12345@2026-02-08T10:30:00.000Z".
+  // Distinguishes locks of the same folder: "12345@2026-02-08T10:30:00.000Z".
   std::string identity() const;
 };
 
 // As JSON.stringify(record, null, 2) writes it.
 std::string record_text(const LockRecord& record);
 
-// invalid_input says what is wrong. Only pid and cwd must be there and right; what the document has
-// besides is taken if it is, more is passed over.
+// invalid_input says what is wrong. Only pid and cwd must be there and valid; the other fields are
+// optional, unknown ones are ignored.
 Result<LockRecord> parse_record(std::string_view text);
 
-// What is found at a lock's place.
+// What is found at a lock's path.
 struct FoundLock {
   FileStamp stamp;
   std::string bytes;
-  std::optional<LockRecord> record;  // nullopt: it cannot be understood
+  std::optional<LockRecord> record;  // nullopt: unreadable
   std::string trouble;               // why not
-  // Of the time now: perhaps it is being written this moment.
+  // It may be half written at this moment.
   bool young(std::int64_t now_ms) const;
 };
 
-// nullopt: nothing is there. A record whose cwd does not belong to the file's name is not
-// understood. store_unavailable: a symlink, no regular file, not readable, or too large.
+// nullopt: there is no file. A record whose cwd does not match the file's name counts as
+// unreadable. store_unavailable: a symlink, not a regular file, not accessible, or too large.
 Result<std::optional<FoundLock>> read_lock(const Folder& folder, const std::string& name);
 
-enum class Cleared { kDone, kGone, kChanged };  // kChanged: another's is there now, and left alone
+enum class Cleared { kDone, kGone, kChanged };  // kChanged: another lock is there now, and stays
 
-// Removes the lock if its bytes are still these. Exact among all who remove by this function, of
-// whatever user: the file's inode is locked, compared with what its name leads to, taken aside in
-// one step and compared again. What was taken aside by mistake is put back.
+// Removes the lock if its bytes are still these. Exact among all callers of this function, of any
+// user: the file's inode is locked, compared with the file at its name, moved aside in one step and
+// compared again. A file that was moved by mistake is put back.
 Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
                            std::string_view bytes);
 

@@ -16,7 +16,7 @@ namespace {
 
 enum class Process { kGone, kReused, kThere };
 
-// What the kernel says where /proc does not: only "no such process" is an end.
+// Asks the kernel if /proc does not know: only "no such process" means dead.
 Process by_signal(int pid) {
   return ::kill(pid, 0) != 0 && errno == ESRCH ? Process::kGone : Process::kThere;
 }
@@ -32,16 +32,16 @@ Process look_for(const LockRecord& record, const Here& here) {
   if (!process) {
     switch (process.error().code) {
       case Code::kNotFound:
-        // Ended, a zombie, or another user's behind /proc's hidepid.
+        // Dead, a zombie, or hidden by /proc's hidepid.
         return ::kill(pid, 0) != 0 && errno == EPERM ? Process::kThere : Process::kGone;
-      case Code::kInvalidInput:  // a thread's number: no process has it
+      case Code::kInvalidInput:  // the id of a thread, not of a process
         return Process::kGone;
       default:
         return by_signal(pid);
     }
   }
   if (!record.start_ms) return Process::kThere;
-  // Who took the lock was running by then.
+  // The process that took the lock was running by then.
   const std::int64_t taken_by = *record.start_ms + kClockSlackMs;
   return started_ms(*process, here) > taken_by || here.boot_ms > taken_by ? Process::kReused
                                                                           : Process::kThere;
@@ -64,7 +64,7 @@ Judged judge(const LockRecord& record, std::int64_t mtime_ms, const Here& here,
   const bool sensible = record.start_ms && *record.start_ms <= here.now_ms + kClockSlackMs;
   judged.start_ms = sensible ? *record.start_ms : mtime_ms;
   judged.age_ms = std::max<std::int64_t>(0, here.now_ms - judged.start_ms);
-  if (record.hostname == here.hostname) {  // elsewhere its pid says nothing
+  if (record.hostname == here.hostname) {  // on another host its pid means nothing
     const Process process = look_for(record, here);
     if (process == Process::kGone) judged.verdict = Verdict::kGone;
     if (process == Process::kReused) judged.verdict = Verdict::kReused;

@@ -1,6 +1,7 @@
-// Is the holder of a lock file still there? The document's three rules, in their order, without the
-// holes of its original: a process that may not be signalled is alive, a pid means nothing on
-// another host or after a reboot, and one that was given to a younger process is dead.
+// Is the holder of a lock file still alive? The dirlock protocol's three rules in their order, but
+// stricter than the original: a process that we may not signal is alive, a pid means nothing on
+// another host or after a reboot, and a pid that a younger process has means that the holder is
+// dead.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +12,29 @@
 
 namespace lockkeeper::dialect::dirlock {
 
-inline constexpr std::int64_t kStaleTimeoutMs = 20 * 60'000;  // the document's default
-// Two readings of the wall clock may differ by so much without meaning anything.
+inline constexpr std::int64_t kStaleTimeoutMs = 20 * 60'000;  // the dirlock protocol's default
+// Differences of the wall clock up to this are ignored.
 inline constexpr std::int64_t kClockSlackMs = 60'000;
 
 // This machine, now.
 struct Here {
   std::string hostname;
   std::int64_t now_ms = 0;   // wall clock
-  std::int64_t boot_ms = 0;  // when this boot began, on the wall clock as it stands now
+  std::int64_t boot_ms = 0;  // when this boot began, by the present wall clock
 };
 Here here(const Clock& clock);
 
 enum class Verdict {
   kGone,    // rule 1: its process has ended
-  kReused,  // rule 1: the pid is a younger process's, or of an earlier boot; by the wall clock
-  kStale,   // rule 2: it is older than the timeout, dead or alive
-  kForced,  // the timeout is 0: everything is to be cleared
+  kReused,  // rule 1: the pid belongs to a younger process, or the lock is from an earlier boot
+  kStale,   // rule 2: it is older than the timeout, even if alive
+  kForced,  // the timeout is 0: clear everything
   kHeld,    // rule 3
 };
 
 struct Judged {
   Verdict verdict = Verdict::kHeld;
-  std::int64_t start_ms = 0;  // its startTime, or the file's own time if that makes no sense
+  std::int64_t start_ms = 0;  // its startTime, or the file's own time if that is invalid
   std::int64_t age_ms = 0;
 };
 

@@ -22,7 +22,7 @@ class Staleness : public testing::Test {
     record_.hostname = here_.hostname;
     started(0);
   }
-  // Taken so long ago.
+  // A lock that was taken that long ago.
   void started(std::int64_t ago_ms) {
     record_.start_ms = here_.now_ms - ago_ms;
     record_.start_time = format_time(*record_.start_ms);
@@ -74,7 +74,7 @@ TEST_F(Staleness, APidOnAnotherHostSaysNothing) {
   record_.hostname = "another";
   record_.pid = 2'000'000'000;  // dead here
   EXPECT_EQ(verdict(), Verdict::kHeld);
-  record_.hostname = "";  // not told: cannot be judged either
+  record_.hostname = "";  // unknown host: cannot be judged either
   EXPECT_EQ(verdict(), Verdict::kHeld);
   started(21 * kMinute);
   EXPECT_EQ(verdict(), Verdict::kStale);

@@ -1,5 +1,5 @@
-// All worktrees of a realm's repository: one set of locks, so a lock on a folder in any of them is
-// one on that folder.
+// All worktrees of a realm's repository. They share their locks, so a lock on a folder in one of
+// them locks that folder in all.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace lockkeeper::dialect::dirlock {
 
-// Physical roots, the realm's own first. Those that cannot be found out are left out: git itself
-// could not use them. One failed open where there are no linked worktrees.
+// Physical roots, the realm's own first. Unreadable ones are left out: git could not use them
+// either. Without linked worktrees it costs one failed open.
 std::vector<std::string> worktree_roots(const realm::Realm& realm);
 
 }  // namespace lockkeeper::dialect::dirlock

@@ -1,4 +1,4 @@
-// Looking: which locks stand on disk, and what they stand for. Writing is in mkdir_write.cc.
+// Reading the locks on disk. Writing is in mkdir_layout_write.cc.
 #include "dialect/mkdir/mkdir_layout.h"
 
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ MkdirLayout::MkdirLayout(layout::LayoutEntry entry, const layout::LayoutContext&
   const std::string& root = this->entry().root;
   const std::string above = root == "/" ? root : realm::parent_path(root);
   if (above == base_) return;
-  // Below the root, or in another worktree of the same realm; else the root itself.
+  // Below the root, or in another worktree of the same realm; otherwise the root itself.
   const auto other = realm::realm_of(above, context.env);
   const bool same = other ? other->same_table(context.realm) : context.realm.contains(above);
   if (!same) return;
@@ -59,7 +59,7 @@ Result<MkdirLayout::Place> MkdirLayout::place_of(const std::string& artefact) {
   if (slash != std::string::npos) place.name = decoded(artefact.substr(slash + 1));
   if ((place.group != kTasks && place.group != kFiles) || !is_plain_name(place.name)) {
     return fail(Code::kInvalidInput, quote(artefact) + " is not the name of a mkdir lock",
-                "they are called tasks/T and files/NAME");
+                "a lock's name is tasks/T or files/NAME");
   }
   return place;
 }
@@ -73,7 +73,7 @@ Result<std::string> MkdirLayout::path_of(const std::string& artefact) const {
   return path_of(place);
 }
 
-// From the protocol's base folder, as the document's scripts would write it.
+// Relative to the protocol's base folder, as its scripts would write it.
 std::string MkdirLayout::name_of(const std::vector<std::string>& segments) const {
   const auto [own, base] = std::ranges::mismatch(segments, base_segments_);
   std::vector<std::string> relative(static_cast<std::size_t>(base_segments_.end() - base), "..");
@@ -102,7 +102,7 @@ layout::Artefacts MkdirLayout::artefacts(const core::Lease& lease) const {
   for (const core::Claim& claim : lease.claims) {
     const std::optional<std::string> artefact = artefact_of(claim.resource);
     const bool chosen = through && artefact == lease.terms.artefact;
-    // The document locks no folders: its scripts would not look at such a name.
+    // The protocol has no folder locks: its scripts would not check such a name.
     const bool shown = artefact && (chosen || claim.resource.kind() != key::Kind::kFolder);
     if (shown) {
       if (known.insert(*artefact).second) artefacts.names.push_back(*artefact);
@@ -122,7 +122,7 @@ std::vector<key::Resource> MkdirLayout::resolved(const std::vector<std::string>&
   realm::Resolver resolver(context_.realm, rules_, base, context_.env);
   std::vector<key::Resource> found;
   for (const std::string& path : paths) {
-    // What no path of this realm can be cannot overlap one either.
+    // A name that cannot be a path of this realm cannot overlap one.
     if (const auto parsed = resolver.resolve(path, key::Syntax::kLiteral)) {
       add_once(found, parsed->resource);
     }
@@ -192,7 +192,7 @@ bool MkdirLayout::is_ignored(const Place& place) const {
 Result<bool> MkdirLayout::look_at_one(const Folder& folder, const Place& place,
                                       const layout::Interest& interest, layout::ScanResult& seen) {
   LK_ASSIGN(const std::optional<FileStamp> own, folder.stamp(place.name));
-  if (!own || is_ignored(place)) return false;  // passed over: as if it were not there
+  if (!own || is_ignored(place)) return false;  // ignored, as if it were not there
   std::int64_t changed_ms = own->mtime_ms;
   RecordWriter stamps;
   stamps.number(own->stamp);
@@ -235,7 +235,7 @@ void MkdirLayout::describe(const std::optional<Folder>& inner, const FileStamp& 
   OwnerLines lines;
   lines.agent = kUnknownAgent;
   if (inner) {
-    // The folder is the lock: an owner file that cannot be read makes its holder unknown, not gone.
+    // The folder is the lock: if its owner file cannot be read, the holder is unknown, not gone.
     const auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
     if (!text) notes.push_back(text.error().message);
     if (text && *text) {
@@ -243,15 +243,15 @@ void MkdirLayout::describe(const std::optional<Folder>& inner, const FileStamp& 
       lines = parse_owner(**text);
     }
   } else {
-    notes.push_back(quote(lock.path) + " is not a folder; it counts as a lock all the same");
+    notes.push_back(quote(lock.path) + " is not a folder, but it counts as a lock");
   }
   lock.owner = {lines.agent, lock.path};
   lock.task = lines.task;
   lock.since_wall_ms = lines.since_wall_ms.value_or(own.mtime_ms);
 }
 
-// A path that is wanted under this name, but is not what the name is usually taken for: mkdir would
-// refuse it all the same.
+// A requested path with this name that is not one of the name's usual readings: mkdir would refuse
+// it, too.
 void MkdirLayout::remember_asked(const Place& place, const std::string& source,
                                  const layout::Interest& interest) {
   if (interest.wanted == nullptr || place.group != kFiles) return;
@@ -275,7 +275,7 @@ Result<void> MkdirLayout::look_at_all(const layout::Interest& interest, layout::
     }
   }
   seen.complete = true;
-  // Who looks at everything for nothing in particular has the time.
+  // A scan of everything has the time.
   if (interest.wanted == nullptr) static_cast<void>(tidy());
   return {};
 }
@@ -325,7 +325,7 @@ Result<layout::ScanResult> MkdirLayout::scan(const layout::Interest& interest) {
   return seen;
 }
 
-// The names under which a lock on this would stand: its own, those of the folders above it, and its
+// The names that a lock on this may have: its own, those of the folders above it, and those of its
 // other usual spellings, `./a` and the absolute path.
 void MkdirLayout::add_sources(const key::Resource& resource, std::set<std::string>& sources) const {
   const auto add = [&](const std::string& name) {
@@ -358,7 +358,7 @@ Result<std::unique_ptr<layout::Layout>> make_mkdir_layout(const layout::LayoutEn
   if (!entry.options.empty()) {
     return fail(Code::kInvalidInput,
                 "a mkdir layout has no option " + quote(entry.options.begin()->first),
-                "name its root alone: the folder that holds .locks");
+                "give only its root: the folder that contains .locks");
   }
   return std::make_unique<MkdirLayout>(entry, context);
 }

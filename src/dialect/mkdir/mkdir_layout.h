@@ -1,12 +1,12 @@
-// The mkdir protocol on disk (seed 004): a folder is a lock, in it a file that names its owner.
+// The mkdir protocol on disk: each lock is a folder with a file that names its owner.
 //
 //   ROOT/.locks/tasks/{task-id}/owner        the task `task-id`
 //   ROOT/.locks/files/{sanitised}/owner      the files that sanitise to that name
 //
-// ROOT is the document's `spec/`; paths are relative to the folder that it lies in, as the
-// document's commands are. A lock is a source and an artefact of its own: `tasks/T`, `files/N`,
-// with the name encoded (names.h). Whatever stands under such a name is a lock, as mkdir fails on
-// it: a folder without its owner file, a plain file, a symlink.
+// ROOT is the protocol's `spec/`; paths are relative to its parent folder, as in the protocol's
+// commands. Each lock is a separate source and artefact: `tasks/T`, `files/N`, with the name
+// encoded (names.h). Anything with such a name is a lock, because mkdir fails on it: a folder
+// without its owner file, a plain file, a symlink.
 #pragma once
 
 #include <map>
@@ -42,21 +42,21 @@ class MkdirLayout final : public layout::Layout {
                                     const layout::PublishTerms& terms) override;
   Result<bool> is_prepared(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
-  // These locks show no end and are never judged by age.
+  // These locks have no end and never expire by age.
   Result<void> refresh(const core::Lease&, const std::string&) override { return {}; }
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
-  // The artefact of a resource: a file, a folder (which the document has no lock for, but which a
+  // The artefact of a resource: a file, a folder (for which the protocol has no lock, but which a
   // path may be) or `task:T`. nullopt: it cannot be shown.
   std::optional<std::string> artefact_of(const key::Resource& resource) const;
   Result<std::string> path_of(const std::string& artefact) const;  // absolute
-  // What `files/NAME` stands for: the readings that exist or, if none does, all without a colon.
+  // The paths that `files/NAME` means: those that exist or, if none does, all without a colon.
   std::vector<key::Resource> paths_of(const std::string& name,
                                       std::vector<std::string>& notes) const;
-  // Of its readings those that exist; and all that may be meant, with colons, too.
+  // Those of its readings that exist; and all possible ones, including those with colons.
   std::vector<key::Resource> existing_paths(const std::string& name) const;
   std::vector<key::Resource> possible_paths(const std::string& name) const;
-  // Removes what crashes left of locks that were being made or removed; how many.
+  // Removes what crashes left while making or removing locks; returns how many.
   Result<std::size_t> tidy();
   // Where the protocol's relative paths begin.
   const std::string& base_folder() const { return base_; }
@@ -103,10 +103,10 @@ class MkdirLayout final : public layout::Layout {
   std::string base_;                                         // absolute: paths are relative to it
   std::vector<std::string> base_segments_;                   // from the root of its worktree
   std::string base_root_;                                    // that root
-  std::multimap<std::string, const key::Resource*> wanted_;  // what a look is for, by artefact
-  // Unusual readings that were wanted, by source: such a lock stands for them, too.
+  std::multimap<std::string, const key::Resource*> wanted_;  // what is looked for, by artefact
+  // Requested unusual readings, by source: such a lock covers them, too.
   std::map<std::string, std::vector<key::Resource>> asked_;
-  std::uint64_t asides_ = 0;  // names of what was moved aside to be removed
+  std::uint64_t asides_ = 0;  // counts what was moved aside to be removed
 };
 
 Result<std::unique_ptr<layout::Layout>> make_mkdir_layout(const layout::LayoutEntry& entry,

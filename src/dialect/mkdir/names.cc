@@ -19,7 +19,8 @@ class Reader {
   }
 
  private:
-  // Depth first, slashes before underscores, so the plain reading comes first. False: too many.
+  // Depth first, slashes before underscores, so that the plain reading comes first. False: too
+  // many.
   bool extend(std::size_t at, std::string& path, bool colon) {
     const std::size_t size = path.size();
     const std::size_t next = std::min(name_.find('_', at), name_.size());

@@ -17,11 +17,11 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// A name as ours may be: UTF-8 without control characters, not too long.
+// Makes it a valid name: UTF-8 without control characters, not too long.
 std::string name_of(std::string_view text) {
   const std::string quoted = quote(text, realm::kNameBytesMax);
   std::string name = quoted.substr(1, quoted.size() - 2);
-  // What cannot be shown became longer.
+  // The replacements made it longer.
   if (name.size() > realm::kNameBytesMax) name.resize(realm::kNameBytesMax);
   while (!name.empty() && (name.ends_with(' ') || !is_valid_utf8(name))) name.pop_back();
   return name;
@@ -61,7 +61,7 @@ std::string local_time(std::int64_t wall_ms) {
   std::tm broken{};
   ::tzset();
   if (::localtime_r(&seconds, &broken) == nullptr) return format_time(wall_ms);
-  char year[16];  // strftime() would write the year 722 with three digits
+  char year[16];  // strftime() writes the year 722 with three digits
   std::snprintf(year, sizeof year, "%04d", broken.tm_year + 1900);
   char text[64];
   const std::size_t size = std::strftime(text, sizeof text, "-%m-%dT%H:%M:%S%z", &broken);

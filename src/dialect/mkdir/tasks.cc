@@ -44,7 +44,7 @@ Error collision(const std::string& name, const std::string& wanted, const std::s
   return {Code::kInvalidResource,
           quote(wanted) + " and " + quote(other) + " have the same lock, files/" + name + ", and " +
               why,
-          "rename one of them, or lock it natively: lockkeeper acquire " + shell_quote(wanted)};
+          "rename one of them, or use: lockkeeper acquire " + shell_quote(wanted)};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<void> Tasks::register_layout() {
   return {};
 }
 
-Result<Tasks::Wish> Tasks::wish_for_task(const std::string& task) const {
+Result<Tasks::LockRequest> Tasks::request_for_task(const std::string& task) const {
   const service::Site& table = locks_.site();
   if (task.empty()) {
     return fail(Code::kInvalidResource, "the task's id is empty", "name the task, such as T-17");
@@ -70,12 +70,12 @@ Result<Tasks::Wish> Tasks::wish_for_task(const std::string& task) const {
     return fail(Code::kInvalidResource, quote(task) + " cannot be the name of a folder",
                 "use letters, digits, '.', '_' and '-'");
   }
-  return Wish{parsed.resource, task, *artefact};
+  return LockRequest{parsed.resource, task, *artefact};
 }
 
-Result<std::vector<Tasks::Wish>> Tasks::wishes(const TaskRequest& request) {
-  LK_ASSIGN(Wish task, wish_for_task(request.task));
-  std::vector<Wish> all;
+Result<std::vector<Tasks::LockRequest>> Tasks::requests(const TaskRequest& request) {
+  LK_ASSIGN(LockRequest task, request_for_task(request.task));
+  std::vector<LockRequest> all;
   if (request.take_task) all.push_back(std::move(task));
   const service::Site& table = locks_.site();
   realm::Resolver resolver(table.realm(), table.settings().key_rules(table.realm()),
@@ -86,85 +86,86 @@ Result<std::vector<Tasks::Wish>> Tasks::wishes(const TaskRequest& request) {
     const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
     if (!artefact) {
       return fail(Code::kLimitExceeded,
-                  quote(file) + ": its lock would need a name of more than " +
-                      std::to_string(kNameBytesMax) + " bytes, or one that no folder can have",
-                  "lock it natively: lockkeeper acquire " + shell_quote(file));
+                  quote(file) + ": its lock's name would be longer than " +
+                      std::to_string(kNameBytesMax) + " bytes, or not a valid folder name",
+                  "use: lockkeeper acquire " + shell_quote(file));
     }
-    Wish wish{parsed.resource, file, *artefact};
+    LockRequest one{parsed.resource, file, *artefact};
     const bool again = std::ranges::any_of(
-        all, [&](const Wish& other) { return other.resource == wish.resource; });
+        all, [&](const LockRequest& other) { return other.resource == one.resource; });
     if (again) continue;
-    LK_CHECK(refuse_collision(all, wish));
-    all.push_back(std::move(wish));
+    LK_CHECK(refuse_collision(all, one));
+    all.push_back(std::move(one));
   }
   return all;
 }
 
-// The document's sanitiser gives `a/b` and `a__b` one lock: whoever holds it would seem to hold
-// both. Refused where the other path is there to be meant.
-Result<void> Tasks::refuse_collision(const std::vector<Wish>& earlier, const Wish& wish) {
-  const std::string name = decoded(wish.artefact.substr(wish.artefact.find('/') + 1));
-  const std::string text = wish.resource.text();
-  for (const Wish& other : earlier) {
-    if (other.artefact != wish.artefact) continue;
-    return fail(collision(name, text, other.resource.text(), "both are asked for"));
+// The protocol's sanitiser gives `a/b` and `a__b` the same lock, so its holder would seem to hold
+// both. Refused if the other path exists or is held.
+Result<void> Tasks::refuse_collision(const std::vector<LockRequest>& earlier,
+                                     const LockRequest& one) {
+  const std::string name = decoded(one.artefact.substr(one.artefact.find('/') + 1));
+  const std::string text = one.resource.text();
+  for (const LockRequest& other : earlier) {
+    if (other.artefact != one.artefact) continue;
+    return fail(collision(name, text, other.resource.text(), "both are requested"));
   }
   for (const key::Resource& other : layout_.existing_paths(name)) {
-    if (other == wish.resource) continue;
+    if (other == one.resource) continue;
     return fail(collision(name, text, other.text(), "the latter exists"));
   }
   std::vector<key::Resource> others = layout_.possible_paths(name);
-  std::erase(others, wish.resource);
+  std::erase(others, one.resource);
   LK_ASSIGN(const std::vector<service::ListedLease> holders,
             service::holders_of(locks_.site(), others));
-  for (const service::ListedLease& one : holders) {
-    // Another tool's lock of that name stands for both: that is BUSY.
-    if (one.lease.foreign) continue;
-    for (const core::Claim& claim : one.lease.claims) {
+  for (const service::ListedLease& holder : holders) {
+    // Another tool's lock of that name covers both: that is BUSY.
+    if (holder.lease.foreign) continue;
+    for (const core::Claim& claim : holder.lease.claims) {
       if (std::ranges::find(others, claim.resource) == others.end()) continue;
       return fail(collision(name, text, claim.resource.text(),
-                            "the latter is held by " + service::owner_text(one.lease.owner)));
+                            "the latter is held by " + service::owner_text(holder.lease.owner)));
     }
   }
   return {};
 }
 
-// What this owner holds already: the task's own files need not be asked for; what another task of
-// the same owner holds is as busy as anybody's, though the table would not mind.
+// What this owner holds already. The task's own files need no new request. A file of the owner's
+// other task is BUSY, although the table would renew it.
 Result<std::vector<core::Conflict>> Tasks::held_by_myself(const TaskRequest& request,
-                                                          std::vector<Wish>& wishes,
+                                                          std::vector<LockRequest>& requests,
                                                           std::vector<core::Lease>& mine) {
   std::vector<core::Conflict> conflicts;
-  std::vector<Wish> rest;
-  for (const Wish& wish : wishes) {
+  std::vector<LockRequest> rest;
+  for (const LockRequest& one : requests) {
     bool have = false;
     LK_ASSIGN(const std::vector<service::ListedLease> holders,
-              service::holders_of(locks_.site(), {&wish.resource, 1}));
+              service::holders_of(locks_.site(), {&one.resource, 1}));
     for (const auto& [lease, now] : holders) {
       if (now.over || !lease.held_by(locks_.owner())) continue;
       const bool other_task = !lease.terms.layout.empty() && lease.terms.task != request.task;
-      const core::Claim exclusive{wish.resource, core::Mode::kExclusive, 0};
-      if (wish.resource.is_path() && !other_task) {
+      const core::Claim exclusive{one.resource, core::Mode::kExclusive, 0};
+      if (one.resource.is_path() && !other_task) {
         const bool whole = std::ranges::find(lease.claims, exclusive) != lease.claims.end();
         if (whole) mine.push_back(lease);
         have |= whole;
       } else {
-        conflicts.push_back(conflict_with(lease, wish.resource));
+        conflicts.push_back(conflict_with(lease, one.resource));
       }
     }
-    if (!have) rest.push_back(wish);
+    if (!have) rest.push_back(one);
   }
-  wishes = std::move(rest);
+  requests = std::move(rest);
   return conflicts;
 }
 
-service::Member Tasks::member(const Wish& wish, const TaskRequest& request) const {
+service::Member Tasks::member(const LockRequest& one, const TaskRequest& request) const {
   service::Member member;
   member.owner = locks_.owner();
   service::AcquireCommand& command = member.command;
-  command.wanted.texts = {wish.resource.is_path() ? wish.typed : wish.resource.text()};
+  command.wanted.texts = {one.resource.is_path() ? one.typed : one.resource.text()};
   command.wanted.base = {realm::Base::kCwd, layout_.base_folder(), false};
-  if (wish.resource.is_path()) {
+  if (one.resource.is_path()) {
     command.wanted.syntax = key::Syntax::kLiteral;
     command.wanted.convert_backslash = true;
   }
@@ -173,21 +174,22 @@ service::Member Tasks::member(const Wish& wish, const TaskRequest& request) cons
   command.terms.reason = request.reason;
   command.attach_pid = request.attach_pid;
   command.terms.layout = layout_.id();
-  command.terms.artefact = wish.artefact;
+  command.terms.artefact = one.artefact;
   return member;
 }
 
 // One attempt. REQUIRES: the layout is registered.
-Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, TaskReply& reply) {
+Result<void> Tasks::ask(const TaskRequest& request, std::vector<LockRequest> requests,
+                        TaskReply& reply) {
   reply.leases.clear();
-  LK_ASSIGN(reply.conflicts, held_by_myself(request, wishes, reply.leases));
+  LK_ASSIGN(reply.conflicts, held_by_myself(request, requests, reply.leases));
   if (!reply.conflicts.empty()) return {};
-  if (wishes.empty()) {
+  if (requests.empty()) {
     reply.acquired = true;
     return {};
   }
   std::vector<service::Member> members;
-  for (const Wish& wish : wishes) members.push_back(member(wish, request));
+  for (const LockRequest& one : requests) members.push_back(member(one, request));
   LK_ASSIGN(const std::vector<service::AcquireResult> results, locks_.acquire_together(members));
   reply.acquired = true;
   std::vector<std::string> taken;
@@ -200,8 +202,8 @@ Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, Ta
       taken.push_back(result.lease.id.text());
       reply.leases.push_back(result.lease);
     } else if (result.outcome == core::Outcome::kRenewed) {
-      // The same owner took it since we looked: one of the two is second.
-      reply.conflicts.push_back(conflict_with(result.lease, wishes[i].resource));
+      // Another call of the same owner took it meanwhile: that call was first.
+      reply.conflicts.push_back(conflict_with(result.lease, requests[i].resource));
       reply.acquired = false;
     } else {
       reply.acquired = false;
@@ -215,15 +217,15 @@ Result<void> Tasks::ask(const TaskRequest& request, std::vector<Wish> wishes, Ta
 }
 
 Result<TaskReply> Tasks::acquire(const TaskRequest& request) {
-  LK_ASSIGN(const std::vector<Wish> wishes, this->wishes(request));
+  LK_ASSIGN(const std::vector<LockRequest> requests, this->requests(request));
   LK_CHECK(register_layout());
   const Clock& clock = *locks_.site().runtime().clock;
   const std::int64_t until_ms = clock.now().mono_ms + request.retry_ms;
   TaskReply reply;
   for (;;) {
-    LK_CHECK(ask(request, wishes, reply));
+    LK_CHECK(ask(request, requests, reply));
     if (reply.acquired) return reply;
-    // A task that is taken stays so: on to the next one, as the document has it.
+    // A held task is BUSY at once: the protocol continues with the next task.
     if (std::ranges::any_of(reply.conflicts, is_task)) return reply;
     const std::int64_t left_ms = until_ms - clock.now().mono_ms;
     if (left_ms <= 0) break;
@@ -238,14 +240,14 @@ Result<TaskReply> Tasks::acquire(const TaskRequest& request) {
 }
 
 Result<core::ReleaseReply> Tasks::release(const std::string& task) {
-  LK_ASSIGN(const Wish wish, wish_for_task(task));
+  LK_ASSIGN(const LockRequest one, request_for_task(task));
   service::ReleaseCommand command;
   command.task = task;
   LK_ASSIGN(core::ReleaseReply reply, locks_.release(command));
   if (!reply.released.empty()) return reply;
   LK_ASSIGN(const std::vector<TaskLock> all, list());
   for (const TaskLock& lock : all) {
-    if (lock.task != task && lock.name != wish.artefact) continue;
+    if (lock.task != task && lock.name != one.artefact) continue;
     return fail(Code::kNotOwner,
                 "task " + task + " holds " + lock.name + " for " + service::owner_text(lock.owner) +
                     ", not for " + service::owner_text(locks_.owner()),

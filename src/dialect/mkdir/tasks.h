@@ -1,5 +1,5 @@
-// The mkdir protocol's operations (seed 004) over the one lock table: a task's lock and the locks
-// of its files, each a lease of its own that never ends by time, shown as the document's folders.
+// The mkdir protocol's operations over the lock table: a task's lock and the locks of its files,
+// each a separate lease that never expires, shown as the protocol's folders.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace lockkeeper::dialect::mkdir {
 
-inline constexpr std::int64_t kRetryMs = 5'000;  // the document's "brief retry"
+inline constexpr std::int64_t kRetryMs = 5'000;  // the protocol's "brief retry"
 
 struct TaskRequest {
   std::string task;
-  std::vector<std::string> files;  // as the document's scripts write them
+  std::vector<std::string> files;  // as the protocol's scripts write them
   bool take_task = true;           // false: the files alone (`lock-file`)
   std::int64_t retry_ms = kRetryMs;
   std::optional<int> attach_pid;
@@ -25,9 +25,9 @@ struct TaskRequest {
 };
 
 struct TaskReply {
-  bool acquired = false;                  // else BUSY
-  std::vector<core::Lease> leases;        // of what was asked for
-  std::vector<core::Conflict> conflicts;  // BUSY: who has what
+  bool acquired = false;                  // false: BUSY
+  std::vector<core::Lease> leases;        // of what was requested
+  std::vector<core::Conflict> conflicts;  // BUSY: who holds what
   std::vector<std::string> released;      // BUSY for a file: what the task held before
   std::vector<std::string> warnings;
   std::vector<core::LostLease> lost;
@@ -42,13 +42,13 @@ struct TaskLock {
   std::string task;
   std::int64_t since_wall_ms = 0;
   bool foreign = false;
-  bool native = false;  // ours, and not taken through this protocol
+  bool native = false;  // ours, but not taken through this protocol
   core::LeaseId lease;  // empty: foreign
   core::Alive alive = core::Alive::kUnknown;
 };
 
-// kReturned: what `task` holds. kDead: what belongs to processes that are gone. kAll: all that was
-// taken through this protocol, by us or by others.
+// kReturned: what `task` holds. kDead: locks whose process is gone. kAll: all locks that were taken
+// through this protocol, by us or by others.
 enum class Sweep { kDead, kReturned, kAll };
 
 struct SweepRequest {
@@ -58,43 +58,42 @@ struct SweepRequest {
 
 struct SweepReply {
   std::vector<std::string> released;  // resources of our own owner
-  std::vector<core::Lease> broken;    // others', foreign ones included
-  std::size_t kept = 0;               // locks of this folder that stay
+  std::vector<core::Lease> broken;    // others', including foreign ones
+  std::size_t kept = 0;               // locks of this folder that remain
 };
 
 class Tasks {
  public:
-  // `locks` must outlive it; `root` as find_root() gives it. Registers nothing yet.
+  // `locks` must outlive it; `root` comes from find_root(). Registers nothing yet.
   Tasks(service::Locks& locks, std::string root);
 
-  // All or nothing. A file that is another's is asked for again until retry_ms are over; then all
-  // that the task holds is given back. A task that is held, also by this owner, is BUSY at once,
-  // and nothing is given back. invalid_resource: an id or a path that breaks a rule, or a path
-  // whose lock would stand for another one, too.
+  // All or nothing. Retries a held file for retry_ms; then everything that the task holds is
+  // released. A held task, even if held by this owner, is BUSY at once, and nothing is released.
+  // invalid_resource: a bad id or path, or a path whose lock would also cover another path.
   Result<TaskReply> acquire(const TaskRequest& request);
   // not_found: the task holds nothing. not_owner: another holds it.
   Result<core::ReleaseReply> release(const std::string& task);
-  // Everything in the folder, in the order of names. Creates nothing.
+  // Every lock in the folder, by name. Creates nothing.
   Result<std::vector<TaskLock>> list();
-  // On record: the caller's own are released, others' broken.
+  // Releases the caller's own locks and breaks others', on record.
   Result<SweepReply> sweep(const SweepRequest& request);
 
   const MkdirLayout& layout() const { return layout_; }
 
  private:
-  struct Wish {
+  struct LockRequest {
     key::Resource resource;
     std::string typed;
     std::string artefact;
   };
-  Result<Wish> wish_for_task(const std::string& task) const;
-  Result<std::vector<Wish>> wishes(const TaskRequest& request);
-  Result<void> refuse_collision(const std::vector<Wish>& earlier, const Wish& wish);
+  Result<LockRequest> request_for_task(const std::string& task) const;
+  Result<std::vector<LockRequest>> requests(const TaskRequest& request);
+  Result<void> refuse_collision(const std::vector<LockRequest>& earlier, const LockRequest& one);
   Result<std::vector<core::Conflict>> held_by_myself(const TaskRequest& request,
-                                                     std::vector<Wish>& wishes,
+                                                     std::vector<LockRequest>& requests,
                                                      std::vector<core::Lease>& mine);
-  service::Member member(const Wish& wish, const TaskRequest& request) const;
-  Result<void> ask(const TaskRequest& request, std::vector<Wish> wishes, TaskReply& reply);
+  service::Member member(const LockRequest& one, const TaskRequest& request) const;
+  Result<void> ask(const TaskRequest& request, std::vector<LockRequest> requests, TaskReply& reply);
   Result<void> register_layout();
   bool is_swept(const core::Lease& lease, const SweepRequest& request) const;
   Result<void> break_them(const std::vector<core::LeaseId>& ids, const SweepRequest& request,
@@ -104,9 +103,9 @@ class Tasks {
   MkdirLayout layout_;
 };
 
-// The document's `spec/`: `named` (relative to `cwd`), else the nearest folder of that name from
-// `cwd` up to the realm's root, else the realm's only registered one, else `spec` in the realm's
-// root, which need not exist. invalid_input: no folder, or a symlink that leads out of the realm.
+// The protocol's `spec/`: `named` (relative to `cwd`), or the nearest folder of that name from
+// `cwd` up to the realm's root, or the realm's only registered one, or `spec` in the realm's root,
+// which need not exist. invalid_input: not a folder, or a symlink that leads out of the realm.
 Result<std::string> find_root(const realm::Realm& realm, const realm::Settings& settings,
                               const std::string& cwd, const std::optional<std::string>& named);
 

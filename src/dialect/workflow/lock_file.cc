@@ -24,7 +24,7 @@ std::unexpected<Error> wrong(std::string message) {
   return fail(Code::kInvalidInput, std::move(message));
 }
 
-// A field that must be there, or may be missing or null.
+// A field, which may be missing or null if it is not required.
 enum class Need { kRequired, kOptional };
 
 Result<const Json*> field(const Json& object, const char* name, Need need) {
@@ -76,7 +76,7 @@ std::string with_marks(std::string_view digits, std::size_t first, char mark) {
   return out;
 }
 
-// The zone as parse_time() reads it; empty if there is none.
+// The zone in the form that parse_time() reads; empty if there is none.
 std::string zone_of(std::string_view zone) {
   if (zone.size() == 3) return std::string(zone) + ":00";
   if (zone.size() == 5 && zone.find(':') == std::string_view::npos) {
@@ -85,7 +85,7 @@ std::string zone_of(std::string_view zone) {
   return std::string(zone);
 }
 
-// `text` with all its marks and seconds, without its zone, which goes to `zone`.
+// `text` with '-', ':' and seconds added, without its zone, which goes to `zone`.
 std::string usual_form(std::string_view text, std::string& zone) {
   const std::size_t gap = text.find_first_of("Tt ");
   if (gap == std::string_view::npos) return std::string(text);
@@ -106,7 +106,7 @@ std::string usual_form(std::string_view text, std::string& zone) {
   return day + "T" + of_day;
 }
 
-// The same figures as local time of this machine.
+// The same digits as local time of this machine.
 std::int64_t as_local(std::int64_t utc_ms) {
   const std::time_t seconds = utc_ms / 1000;
   std::tm figures{};
@@ -217,7 +217,7 @@ LockFile lock_file_of(const core::Lease& lease, std::vector<std::string>* unmirr
 Result<void> check_lock_name(std::string_view agent) {
   const auto refuse = [&](const std::string& rule) {
     return fail(Code::kInvalidInput, "--agent " + quote(agent) + " " + rule,
-                "the name becomes a file's: letters, digits, '-', '_' and '.' are always fine");
+                "the name becomes a file name: use letters, digits, '-', '_' and '.'");
   };
   LK_CHECK(realm::check_agent_name(agent, "--agent"));
   if (agent.size() > kLockNameBytesMax) {
@@ -225,7 +225,7 @@ Result<void> check_lock_name(std::string_view agent) {
   }
   if (agent.front() == '.' || agent.front() == '-') return refuse("begins with '.' or '-'");
   if (agent.find_first_of("/\\\"'`$*?[") != std::string_view::npos) {
-    return refuse("has a '/', a backslash, a quote, a '$' or a pattern character in it");
+    return refuse("contains a '/', a backslash, a quote, a '$' or a pattern character");
   }
   if (is_mirror_name(lock_name(agent))) {
     return refuse("is the name under which another lease is shown here");

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 constexpr std::int64_t kHalfPastThree = 1'768'663'800'000;  // 2026-01-17T15:30:00Z
 constexpr std::int64_t kHourMs = 3'600'000;
 
-// The document's own example.
+// The workflow protocol's own example.
 constexpr std::string_view kDocumented = R"({
   "agent": "frontend-developer",
   "locked_at": "2026-01-17T15:30:00Z",

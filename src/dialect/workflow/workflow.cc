@@ -53,7 +53,7 @@ bool same(std::vector<key::Resource> a, std::vector<key::Resource> b) {
   return a == b;
 }
 
-// The holders of a refusal's conflicts, each once, with all they hold.
+// The holders in a refusal's conflicts, each once, with all they hold.
 std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
   std::map<core::LeaseId, plan::Scope> holders;
   for (const core::Conflict& conflict : conflicts) {
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Workflow>> Workflow::open(service::Site& table, std::stri
   LK_ASSIGN(const std::vector<layout::LayoutEntry> known,
             layout::load_layouts(table.realm(), table.settings()));
   for (const layout::LayoutEntry& each : known) {
-    if (each.id() == entry.id()) entry = each;  // with what is ignored there
+    if (each.id() == entry.id()) entry = each;  // including its ignored files
   }
   return std::unique_ptr<Workflow>(
       new Workflow(table, std::move(entry), std::move(by), std::move(under)));
@@ -126,10 +126,9 @@ Result<std::vector<key::Resource>> Workflow::resolve(const std::vector<std::stri
   return resources;
 }
 
-// --- what stands there
-// ----------------------------------------------------------------------------
+// --- existing locks ------------------------------------------------------------------------------
 
-// The lease of ours that this file shows, if the table has one that is not over.
+// Our live lease that this file shows, if any.
 Result<void> Workflow::stand_in_table(Standing& standing) {
   if (!standing.file) return {};
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
@@ -173,8 +172,7 @@ Result<std::optional<core::Lease>> Workflow::live_lease(const std::string& name)
   return found ? std::optional(std::move(found->lease)) : std::nullopt;
 }
 
-// --- lock
-// -----------------------------------------------------------------------------------------
+// --- lock ----------------------------------------------------------------------------------------
 
 service::AcquireCommand Workflow::command(const Request& request) const {
   service::AcquireCommand command;
@@ -220,7 +218,7 @@ Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease)
     LK_ASSIGN(const std::vector<key::Resource> asked, resolve(texts_of(request)));
     if (!same(asked, resources_of(lease))) {
       return fail(Code::kInvalidInput,
-                  "--renew: the live lock of " + request.agent + " has another scope",
+                  "--renew: the live lock of " + request.agent + " has a different scope",
                   "renew it without --file and --dir, or change it: lockkeeper workflow update "
                   "--output " +
                       shell_quote(entry_.root) + " --agent " + shell_quote(request.agent) +
@@ -238,7 +236,7 @@ Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease)
   return locked;
 }
 
-// What stands under the name already: a refusal, a renewal, or nothing that is in the way.
+// What the existing lock of that name means: a refusal, a renewal, or nothing.
 Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool may_renew,
                                                     std::vector<std::string>& warnings) {
   LK_ASSIGN(const Standing now, standing(lock_name(request.agent)));
@@ -270,18 +268,18 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
     }
   }
   for (const Request& request : requests) LK_CHECK(resolve(texts_of(request)));
-  // Asked now: the look below takes an expired one of ours away.
+  // Checked now, because the scan below removes our expired one.
   std::set<std::string> expired;
   for (const Request& request : requests) {
     const auto now = standing(lock_name(request.agent));
     if (now && now->file && now->expired && !now->lease) expired.insert(request.agent);
   }
   LK_CHECK(use());
-  // A lock whose file somebody removed is released: its name is free again.
+  // A lock whose file was removed is released: its name is free again.
   LK_CHECK(locks_of(requests.front().agent).scan_layouts());
   std::vector<Locked> replies;
   std::vector<service::Member> members;
-  std::vector<std::size_t> places;  // in replies, of the members
+  std::vector<std::size_t> places;  // of the members in `replies`
   bool refused = false;
   for (const Request& request : requests) {
     Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
@@ -329,8 +327,8 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
   return replies;
 }
 
-// Two who lock one name at the same moment are one owner and do not exclude each other by what they
-// ask for: the one whose lease is older stays.
+// Two concurrent locks of one name have the same owner, so the table does not exclude them: the
+// older lease stays.
 Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked) {
   std::optional<core::Lease> older;
   const core::Lease& own = locked.result.lease;
@@ -344,7 +342,7 @@ Result<std::optional<core::Lease>> Workflow::older_namesake(const Locked& locked
   return older;
 }
 
-// After the grant. True: another was first under one of the names, and all was given back.
+// After the grant. True: another lock of one of the names was first, and everything was released.
 Result<bool> Workflow::give_way(std::vector<Locked>& replies,
                                 const std::vector<std::size_t>& places, bool may_renew) {
   bool late = false;
@@ -352,7 +350,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     Locked& reply = replies[place];
     if (service::outcome_status(reply.result.outcome) != 0) return false;
     LK_ASSIGN(std::optional<core::Lease> first, older_namesake(reply));
-    // Asked for exactly the same a moment later: that is the other's lease, renewed.
+    // The other requested exactly the same: this is its lease, renewed.
     const bool renewed = reply.result.outcome == Outcome::kRenewed && !may_renew;
     if (renewed) first = reply.result.lease;
     if (!first) continue;
@@ -386,22 +384,22 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
   return true;
 }
 
-// A refusal with its overlapping pairs and what can be done about them.
+// A refusal with its overlaps and their resolutions.
 Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>& texts,
                                    const std::string& task_description) {
   if (locked.result.outcome != Outcome::kHeld) return locked;
   std::erase_if(locked.result.warnings, [](const std::string& warning) {
-    return warning.starts_with("Overwriting expired lock");  // it was not
+    return warning.starts_with("Overwriting expired lock");  // nothing was overwritten
   });
   for (core::Conflict& conflict : locked.result.conflicts) {
-    // Of the same batch: it was granted nothing either, it only asked first.
+    // A request of the same batch, which was not granted either.
     if (conflict.holder.created == 0 && !conflict.holder.foreign) conflict.waiting = true;
     locked.overlaps.push_back(
         {conflict.requested.resource, conflict.held.resource, conflict.witness});
     locked.held_by.push_back(conflict.holder.owner.agent);
   }
   const std::vector<plan::Scope> holders = holders_of(locked.result.conflicts);
-  if (holders.empty()) return locked;  // another of the batch is in the way
+  if (holders.empty()) return locked;  // the conflict is with another request of the batch
   LK_ASSIGN(std::vector<key::Resource> resources, resolve(texts));
   const plan::Scope asker{locked.agent, std::move(resources), task_description};
   const key::Rules rules = site_.settings().key_rules(site_.realm());

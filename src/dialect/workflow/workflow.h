@@ -1,8 +1,8 @@
-// The verbs of the workflow document over the lock table: one lock for each agent of a workflow, in
-// the file `{OUTPUT}/locks/{agent}.lock`. Doors (command line, later MCP) call these and print.
+// The workflow protocol's operations over the lock table: one lock for each agent of a workflow, in
+// the file `{OUTPUT}/locks/{agent}.lock`.
 //
-// The owner of such a lock is (agent, OUTPUT): whoever works with this OUTPUT may renew, change and
-// unlock it, as whoever may write the folder could by hand; `by` goes on record.
+// The owner of such a lock is (agent, OUTPUT): every user of this OUTPUT may renew, change and
+// unlock it, as anyone who can write the folder could by hand. `by` is recorded.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 #include "plan/resolutions.h"
 #include "service/locks.h"
 
 namespace lockkeeper::dialect::workflow {
 
-inline constexpr std::int64_t kDefaultTtlMs = 3'600'000;  // the document's hour
+inline constexpr std::int64_t kDefaultTtlMs = 3'600'000;  // the protocol's hour
 
-// One agent's lock as it is asked for. Paths are from the repository's root, and literal.
+// A request for one agent's lock. Paths are literal, from the repository's root.
 struct Request {
   std::string agent;
   std::vector<std::string> files;
@@ -28,40 +28,40 @@ struct Request {
   std::optional<std::int64_t> ttl_ms;  // nullopt: kDefaultTtlMs; kNoEnd: endless
 };
 
-// How a live scope changes. A path with '/' at its end, or a folder on disk, is a directory.
+// A change of a live scope. A path that ends in '/', or is a folder on disk, is a directory.
 struct Update {
   std::string agent;
   std::vector<std::string> add;
   std::vector<std::string> remove;
-  std::optional<std::int64_t> ttl_ms;  // nullopt: as long as before, from now
+  std::optional<std::int64_t> ttl_ms;  // nullopt: the same ttl as before, from now
 };
 
-// What became of one agent's request.
+// The result of one agent's request.
 struct Locked {
   std::string agent;
   std::string path;  // of its lock file
   service::AcquireResult result;
-  bool name_taken = false;  // refused because there is a live lock of that name
+  bool name_taken = false;  // refused because of a live lock of that name
   std::vector<plan::Clash> overlaps;
-  std::vector<std::string> held_by;           // beside overlaps: whose
-  std::vector<plan::Resolution> resolutions;  // refused for what overlaps
+  std::vector<std::string> held_by;           // the holder of each overlap
+  std::vector<plan::Resolution> resolutions;  // of a refusal
 };
 
-enum class HowEnded { kReleased, kBroken, kOver };  // kOver: it was past its end already
+enum class HowEnded { kReleased, kBroken, kOver };  // kOver: it had expired
 struct Unlocked {
   std::string agent;
   std::string path;
   HowEnded how = HowEnded::kReleased;
 };
 
-// One lock file as it stands there.
+// One existing lock file.
 struct Standing {
   std::string name;  // of the file
   std::string path;
-  std::optional<LockFile> file;  // none: it cannot be read, see `error`
+  std::optional<LockFile> file;  // nullopt: unreadable, see `error`
   std::optional<Error> error;
-  std::optional<core::LeaseId> lease;  // ours; none: another tool's
-  bool through = false;                // ours, taken through this dialect; else shown here alone
+  std::optional<core::LeaseId> lease;  // nullopt: another tool's lock
+  bool through = false;  // ours, taken through this dialect; otherwise only shown here
   bool expired = false;
   std::vector<key::Resource> resources;
 };
@@ -72,35 +72,35 @@ struct StandingOverlap {
 };
 struct Status {
   std::vector<Standing> locks;
-  std::vector<StandingOverlap> overlaps;  // of what is not over
+  std::vector<StandingOverlap> overlaps;  // of live locks
   std::vector<std::string> others;        // what else is in the folder
 };
 
 struct Cleaned {
   std::vector<Unlocked> unlocked;
-  std::vector<std::string> left;  // paths that are no locks of this workflow, with the folder
+  std::vector<std::string> left;  // paths that are not locks of this workflow, and the folder
   bool folder_removed = false;
 };
 
 class Workflow {
  public:
-  // `output` absolute and physical. `by` is who calls. `table` must outlive it. Registers nothing
+  // `output` is absolute and physical, `by` the caller. `table` must outlive it. Registers nothing
   // yet. invalid_config as load_layouts().
   static Result<std::unique_ptr<Workflow>> open(service::Site& table, std::string output,
                                                 core::Owner by, service::ParentLease under);
 
-  // All or none, in one commit. A live lock of that name is a refusal, or renewed with `renew` (its
-  // scope must be the same, or not named). One past its end is taken over, with a warning.
-  // invalid_input: an unsafe name, no scope, `renew` with another scope.
+  // All or none, in one commit. A live lock of that name is a refusal, or is renewed with `renew`
+  // (with the same scope, or none). An expired one is replaced, with a warning. invalid_input: an
+  // unsafe name, no scope, `renew` with a different scope.
   Result<std::vector<Locked>> lock(const std::vector<Request>& requests, bool renew);
-  // In one commit: the old scope stands until the new one is granted. not_found: no live lock;
+  // In one commit: the old scope is held until the new one is granted. not_found: no live lock;
   // not_owner: another tool's.
   Result<Locked> update(const Update& update);
   // Deletes the file. not_found; not_owner for a lease that is only shown here.
   Result<Unlocked> unlock(const std::string& agent);
-  // Looks, changes nothing.
+  // Changes nothing.
   Result<Status> status();
-  // Unlocks all and deletes the folder, unless something is in it that is no lock.
+  // Unlocks all and deletes the folder, unless it contains something else.
   Result<Cleaned> clean();
 
   std::string path_of(const std::string& name) const;

@@ -1,4 +1,4 @@
-// A lock that is there: changed, unlocked, listed, cleaned away.
+// Workflow: update, unlock, status and clean.
 #include <algorithm>
 
 #include "base/text.h"
@@ -76,8 +76,7 @@ Result<Locked> Workflow::update(const Update& update) {
   return explained(std::move(reply), texts, request.task_description);
 }
 
-// --- unlock
-// ---------------------------------------------------------------------------------------
+// --- unlock --------------------------------------------------------------------------------------
 
 Result<Unlocked> Workflow::end_lease(const Standing& standing) {
   LK_ASSIGN(const std::optional<service::ListedLease> found,
@@ -91,8 +90,8 @@ Result<Unlocked> Workflow::end_lease(const Standing& standing) {
   return Unlocked{agent, standing.path, HowEnded::kReleased};
 }
 
-// Another tool's, or what is left of a lock that is over, or what cannot be read: the file goes, on
-// the word of who may write the folder, and the table records who that was.
+// Another tool's lock, an expired one, or an unreadable file: the caller may write the folder, so
+// the file is removed, and the table records the caller.
 Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
   const std::string identity =
       standing.file ? layout_.identity_of(*standing.file, standing.name) : std::string();
@@ -114,7 +113,7 @@ Result<Unlocked> Workflow::end_foreign(const Standing& standing) {
 
 Result<Unlocked> Workflow::unlock(const std::string& agent) {
   if (!is_mirror_name(lock_name(agent))) LK_CHECK(check_lock_name(agent));
-  // Best effort: what cannot be read must not keep anybody from removing it.
+  // Best effort: an unreadable file must not prevent its removal.
   static_cast<void>(locks_of(agent).scan_layouts());
   LK_ASSIGN(const Standing now, standing(lock_name(agent)));
   if (now.lease && !now.through) return only_shown_here(now);
@@ -123,8 +122,7 @@ Result<Unlocked> Workflow::unlock(const std::string& agent) {
   return end_foreign(now);
 }
 
-// --- status and clean
-// -----------------------------------------------------------------------------
+// --- status and clean ----------------------------------------------------------------------------
 
 Result<Status> Workflow::status() {
   Status status;
@@ -158,7 +156,7 @@ Result<Cleaned> Workflow::clean() {
     cleaned.unlocked.push_back(std::move(unlocked));
   }
   for (const std::string& name : before.others) cleaned.left.push_back(path_of(name));
-  // The workflow is over: others' leases need not be shown here any more.
+  // The workflow is over: others' leases need no longer be shown here.
   LK_ASSIGN(const std::vector<layout::LayoutEntry> known,
             layout::load_layouts(site_.realm(), site_.settings()));
   const auto own = std::ranges::find(known, layout_.id(), &layout::LayoutEntry::id);

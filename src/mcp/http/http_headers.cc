@@ -19,7 +19,7 @@ int base64_value(char c) {
   return c == '/' ? 63 : -1;
 }
 
-// By the book: whole groups of four, padded, and nothing behind the padding.
+// Strict: whole groups of four, padded, nothing after the padding.
 std::optional<std::string> from_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   std::size_t padding = 0;
@@ -47,14 +47,14 @@ std::optional<RpcError> mismatch(std::string message) {
   return RpcError{code::kHeaderMismatch, std::move(message), nullptr};
 }
 
-// The header must be there and say exactly this.
+// The header must be there once, with exactly this value.
 std::optional<RpcError> must_say(const http::Request& request, const std::string& name,
                                  const std::string& wanted) {
   const std::string* const header = request.header(name);
   if (header == nullptr) return mismatch("the header " + name + " is missing");
   if (request.count(name) != 1) return mismatch("the header " + name + " is given twice");
   const auto said = decode_header(*header);
-  if (!said) return mismatch("the header " + name + " is not base64 as it says");
+  if (!said) return mismatch("the header " + name + " is not valid base64");
   if (*said == wanted) return std::nullopt;
   return mismatch("the header " + name + " says " + quote(*said) + ", the body " + quote(wanted));
 }
@@ -72,7 +72,7 @@ std::optional<RpcError> parameter_mismatch(const http::Request& request, const s
   const std::string* const header = request.header(name);
   if (value == nullptr || value->is_null()) {
     if (header == nullptr) return std::nullopt;
-    return mismatch("the header " + name + " is given, its argument is not");
+    return mismatch("the header " + name + " is given, but its argument is not");
   }
   if (value->is_string()) return must_say(request, name, value->get<std::string>());
   const bool number = value->is_number() && header != nullptr && request.count(name) == 1;
@@ -98,7 +98,7 @@ std::optional<RpcError> parameters_mismatch(const http::Request& request, const 
   return std::nullopt;
 }
 
-// "text/event-stream;q=0.9" as its type.
+// The type of "text/event-stream;q=0.9".
 std::string_view type_of(std::string_view part) {
   return http::trimmed(part.substr(0, part.find(';')));
 }
@@ -145,7 +145,7 @@ std::optional<RpcError> header_mismatch(const http::Request& request, const Inco
   const char* const key = named ? "name" : "uri";
   if (!named && message.method != "resources/read") return std::nullopt;
   const auto value = message.params.find(key);
-  // The session says what is wrong with it.
+  // The session reports what is wrong with it.
   if (value == message.params.end() || !value->is_string()) return std::nullopt;
   const std::string name = value->get<std::string>();
   if (auto error = must_say(request, "Mcp-Name", name)) return error;

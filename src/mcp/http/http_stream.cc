@@ -3,11 +3,11 @@
 namespace lockkeeper::mcp {
 namespace {
 
-constexpr int kRetryMs = 500;  // after which a client comes back to a stream that was closed
+constexpr int kRetryMs = 500;  // a client reconnects to a closed stream after this time
 constexpr std::size_t kKeptMax = 256;
 constexpr std::size_t kKeptBytesMax = 1U << 20;
 
-// Only what the specification names has a status of its own.
+// Only errors that the specification names have their own status.
 int status_of(const Json& message, bool modern) {
   const auto error = message.find("error");
   if (!modern || error == message.end()) return 200;
@@ -126,7 +126,7 @@ void HttpStream::send(const Json& message) {
 void HttpStream::end() {
   const std::lock_guard lock(mutex_);
   if (over_ || kind_.listens) return;
-  // A request that was cancelled is not answered: a stream without events says that.
+  // A cancelled request is not answered: its stream ends without events.
   close();
 }
 
@@ -160,7 +160,7 @@ void HttpStream::leave() {
 
 bool HttpStream::lost(const http::Reply* reply) {
   const std::lock_guard lock(mutex_);
-  if (reply_.get() != reply) return true;  // it has come back meanwhile
+  if (reply_.get() != reply) return true;  // the client has reconnected meanwhile
   leave();
   return over_ || (kind_.number && events_ > 0);
 }

@@ -17,12 +17,12 @@ struct EventId {
 
   std::string text() const;
 };
-// What a client gives back in Last-Event-ID; nullopt: none of ours.
+// What a client sends in Last-Event-ID; nullopt: not one of ours.
 std::optional<EventId> parse_event_id(std::string_view text);
 
-// One event that carries a message, which has no line break in it.
+// An event with a message. REQUIRES: the message has no line break.
 std::string sse_event(std::string_view message, const std::optional<EventId>& id);
-// One that carries nothing: the client knows from where on to ask, and after how long.
+// An empty event: tells the client from which event and after which time to reconnect.
 std::string sse_priming(const EventId& id, int retry_ms);
 
 }  // namespace lockkeeper::mcp

@@ -26,14 +26,14 @@ void refuse(const std::shared_ptr<http::Reply>& reply, int status, const Json& i
   answer_json(*reply, status, error_response(id, error));
 }
 
-// Words alone where there is no request to answer.
+// Plain text if there is no request to answer.
 void refuse_session(const std::shared_ptr<http::Reply>& reply, int status, const Json& id,
                     const std::string& message) {
   if (id.is_null()) return answer_text(*reply, status, message);
   refuse(reply, status, id, {code::kInvalidRequest, message, nullptr});
 }
 
-// Whose rules are to be followed? Only what says nothing of the new era is of the old one.
+// Which era's rules apply? Legacy only if nothing in the request is modern.
 bool is_modern_request(const http::Request& request, const Incoming& message) {
   if (request.header(kSessionHeader) != nullptr) return false;
   if (is_modern(message.params)) return true;
@@ -51,12 +51,13 @@ std::optional<RpcError> wrong_meta(const http::Request& request, const Incoming&
   const auto revision = meta.find(kMetaRevision);
   if (revision == meta.end() || !revision->is_string()) {
     return RpcError{code::kInvalidParams,
-                    std::string("_meta: ") + kMetaRevision + " is missing or no string", nullptr};
+                    std::string("_meta: ") + kMetaRevision + " is missing or not a string",
+                    nullptr};
   }
   const auto capabilities = meta.find(kMetaCapabilities);
   if (capabilities == meta.end() || !capabilities->is_object()) {
     return RpcError{code::kInvalidParams,
-                    std::string("_meta: ") + kMetaCapabilities + " is missing or no object",
+                    std::string("_meta: ") + kMetaCapabilities + " is missing or not an object",
                     nullptr};
   }
   if (*header == revision->get_ref<const std::string&>()) return std::nullopt;
@@ -66,7 +67,7 @@ std::optional<RpcError> wrong_meta(const http::Request& request, const Incoming&
                   nullptr};
 }
 
-// What initialize says at once.
+// The session's answer to initialize, which comes at once.
 class Heard final : public Outlet {
  public:
   void send(const Json& message) override { message_ = message; }
@@ -95,7 +96,7 @@ void Streamable::handle(const http::Request& request, const Reply& reply) {
     return answer_text(*reply, 404, "there is nothing here; the endpoint is " + options_.path);
   }
   if (request.method == "POST") return post(request, reply);
-  // Only sessions have anything to get or to delete.
+  // GET and DELETE are for sessions.
   const bool named = request.header(kSessionHeader) != nullptr;
   if (request.method == "GET" && named) return get(request, reply);
   if (request.method == "DELETE" && named) return remove(request, reply);
@@ -127,7 +128,7 @@ void Streamable::modern(const http::Request& request, const Incoming& message, c
   if (const auto wrong = wrong_meta(request, message)) {
     return refuse(reply, 400, message.id, *wrong);
   }
-  // Of a revision that is not spoken the headers say nothing either; the session refuses it.
+  // The headers of an unknown revision are not checked; the session refuses it.
   if (*request.header(kRevisionHeader) == kModernRevision) {
     if (const auto wrong = header_mismatch(request, message, catalogue_)) {
       return refuse(reply, 400, message.id, *wrong);
@@ -265,7 +266,7 @@ void Streamable::get(const http::Request& request, const Reply& reply) {
   } else if (seen) {
     stream = visit->shelf->find(seen->stream);
   }
-  if (!stream) return answer_text(*reply, 400, "that event is not known any more");
+  if (!stream) return answer_text(*reply, 400, "that event is no longer kept");
   reply->on_gone([weak = std::weak_ptr(stream), which = reply.get()] {
     if (const auto left = weak.lock()) left->lost(which);
   });
@@ -296,7 +297,7 @@ void Streamable::remove(const http::Request& request, const Reply& reply) {
   reply->whole(204, {}, "");
 }
 
-// --- what ends by itself -------------------------------------------------------------------------
+// --- timeouts ------------------------------------------------------------------------------------
 
 void Streamable::sweep() {
   const auto now = Clock::now();
@@ -315,7 +316,7 @@ void Streamable::sweep() {
     std::erase_if(listening_, [](const Listening& each) { return each.stream->is_over(); });
   }
   for (const auto& each : ended) end(*each);
-  // What was said to the end goes too: nobody has come back for it.
+  // Finished streams go too: nobody has reconnected to them.
   for (const auto& visit : visits) {
     for (const auto& stream : visit->shelf->take_unattended(options_.resume_within)) {
       if (!stream->is_over()) cancel(*visit->session, *stream);

@@ -1,13 +1,13 @@
 // MCP's Streamable HTTP, both eras at one path.
 //
-//   modern  every POST is an exchange of its own; closing its stream cancels it
-//   legacy  `initialize` opens a session, named in a header by everything that follows; GET is its
-//           stream for what nobody asked for; DELETE ends it
+//   modern  every POST is a separate exchange; closing its stream cancels it
+//   legacy  `initialize` opens a session, which later requests name in a header; GET opens its
+//           stream for notifications; DELETE ends it
 //
-// A legacy client whose connection breaks has cancelled nothing, says the old specification; it may
-// come back for the answer with the last event it has seen. So its call goes on for a while if it
-// has seen an event, and is cancelled at once if it has not: then nobody can ever hear the answer,
-// and a lock that nobody knows of is held from everybody.
+// By the old specification, a broken connection does not cancel a legacy call: the client may
+// reconnect with the last event it has seen. So the call continues for a while if the client has
+// seen an event. Otherwise it is cancelled at once: nobody could ever get the answer, and its lock
+// would be held for nobody.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -28,16 +28,16 @@ namespace lockkeeper::mcp {
 
 struct StreamableOptions {
   std::string path = "/mcp";
-  // Beyond that the one that was silent for longest has to go.
+  // Beyond that, the session that was silent longest is ended.
   std::size_t sessions_max = 1'024;
   std::chrono::milliseconds session_idle = std::chrono::hours(24);
-  // How long a legacy client may take to come back for an answer.
+  // How long a legacy client may take to reconnect for an answer.
   std::chrono::milliseconds resume_within = std::chrono::seconds(30);
 };
 
 class Streamable {
  public:
-  // All must outlive it. `audience` learns of every session that may want news.
+  // All must outlive it. `audience` gets every session that may want notifications.
   Streamable(const Catalogue& catalogue, Pool& pool, Audience& audience,
              StreamableOptions options = {})
       : catalogue_(catalogue), pool_(pool), audience_(audience), options_(std::move(options)) {}
@@ -45,11 +45,11 @@ class Streamable {
   Streamable(const Streamable&) = delete;
   Streamable& operator=(const Streamable&) = delete;
 
-  // A request that may come in. Never blocks.
+  // Takes a request that was admitted. Never blocks.
   void handle(const http::Request& request, const std::shared_ptr<http::Reply>& reply);
-  // To be called about once a second: what nobody comes back for is ended.
+  // Call about once a second: ends streams and sessions to which nobody reconnects.
   void sweep();
-  // Ends every session and stream by the book.
+  // Ends every session and stream as the protocol demands.
   void close();
 
  private:
@@ -75,7 +75,7 @@ class Streamable {
   void get(const http::Request& request, const Reply& reply);
   void remove(const http::Request& request, const Reply& reply);
 
-  // The session that the request names; answers it, and gives none, if that cannot be.
+  // The session that the request names; otherwise answers the request and returns null.
   std::shared_ptr<Visit> visit_of(const http::Request& request, const Json& id, const Reply& reply);
   std::shared_ptr<HttpStream> listener_of(Visit& visit);
   static void end(const Visit& visit);
@@ -84,13 +84,13 @@ class Streamable {
   Pool& pool_;
   Audience& audience_;
   const StreamableOptions options_;
-  std::mutex mutex_;  // protects all below, and what is in the visits
+  std::mutex mutex_;  // protects all below, including the visits' contents
   std::map<std::string, std::shared_ptr<Visit>> visits_;
   std::vector<Listening> listening_;
   bool closed_ = false;
 };
 
-// Serves until `ended` is readable. `listening` hears of the address as soon as clients can come.
+// Serves until `ended` is readable. Calls `listening` with the address once clients can connect.
 Result<void> serve_http(Streamable& endpoint, http::Door door, int ended,
                         const std::function<void(const http::Address&)>& listening,
                         const http::Limits& limits = {});

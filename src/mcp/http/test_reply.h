@@ -1,4 +1,4 @@
-// For tests alone: an HTTP answer that is kept, and a client that can go away.
+// For tests only: an HTTP answer that is kept, and a client that can disconnect.
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,7 @@ class TestReply final : public http::Reply {
     return parts_.body;
   }
   Json json() { return Json::parse(body(), nullptr, false); }
-  // Until that is in it; all so far.
+  // Waits until the text contains it; returns all so far.
   std::string body_with(std::string_view text) {
     wait([&] { return parts_.body.find(text) != std::string::npos; });
     const std::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ class TestReply final : public http::Reply {
   }
   bool is_stream() { return header("Content-Type") == "text/event-stream"; }
 
-  // The messages of a stream; what carries none is left out.
+  // The messages of a stream, without empty events.
   static std::vector<Json> messages(const std::string& events) {
     std::vector<Json> found;
     for (std::size_t at = events.find("data: {"); at != std::string::npos;

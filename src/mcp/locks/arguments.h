@@ -1,4 +1,4 @@
-// Arguments of a tool's call that its input schema has let through.
+// Reads arguments of a tool call that were checked against its input schema.
 #pragma once
 
 #include <string>
@@ -6,22 +6,22 @@
 
 #include "mcp/json_rpc.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// "" if it is not there.
+// "" if it is missing.
 inline std::string text_argument(const Json& arguments, const char* name) {
   const auto found = arguments.find(name);
   return found == arguments.end() || found->is_null() ? std::string() : found->get<std::string>();
 }
 
-// None if it is not there.
+// Empty if it is missing.
 inline std::vector<std::string> text_arguments(const Json& arguments, const char* name) {
   const auto found = arguments.find(name);
   if (found == arguments.end() || found->is_null()) return {};
   return found->get<std::vector<std::string>>();
 }
 
-// A whole number; also 5.0, which JSON does not tell from 5.
+// A whole number, also as 5.0, which is the same in JSON.
 inline std::int64_t number_argument(const Json& arguments, const char* name,
                                     std::int64_t otherwise) {
   const auto found = arguments.find(name);
@@ -29,4 +29,4 @@ inline std::int64_t number_argument(const Json& arguments, const char* name,
   return found->get<std::int64_t>();
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

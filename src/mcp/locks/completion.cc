@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "mcp/locks/resources.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 using Names = std::set<std::string>;
 
-// A folder below the root, name by name, so that no symlink leads out of it. Invalid: none.
+// Opens a folder below the root, name by name, so that no symlink leads out of it.
 Fd folder_below(const std::string& root, std::string_view folder) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   Fd at(::open(root.c_str(), kFlags));
@@ -74,7 +74,7 @@ void add_agents(service::Locks& locks, const std::string& typed, Names& names) {
   for (const Json& event : (**lately)["events"]) add(event["agent"], typed, names);
 }
 
-// The last of several, with those before it.
+// Completes the last of several, and repeats those before it.
 std::vector<std::string> complete_last(service::Locks& locks, const std::string& typed) {
   const std::size_t blank = typed.find_last_of(" ,\t\n");
   const std::string before = blank == std::string::npos ? "" : typed.substr(0, blank + 1);
@@ -107,4 +107,4 @@ std::vector<std::string> complete_lock_argument(service::Locks& locks, const Jso
   return {names.begin(), names.end()};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,5 +1,5 @@
-// What a person may mean who has typed the beginning: files of the repository and what is held, for
-// paths; who holds, waits or did something lately, for agents.
+// Completes what a user has begun to type. Paths: files of the repository and held resources.
+// Agents: those that hold, wait, or did something lately.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// `ref` and `name` as completion/complete has them; none for what is not known. Sorted. Of a folder
-// of many files only the first kFilesLookedAt are looked at.
+// `ref` and `name` as in completion/complete; empty if unknown. Sorted. Reads at most
+// kFilesLookedAt files of a folder.
 std::vector<std::string> complete_lock_argument(service::Locks& locks, const Json& ref,
                                                 const std::string& name, const std::string& typed);
 
 inline constexpr std::size_t kFilesLookedAt = 10'000;
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

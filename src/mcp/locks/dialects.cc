@@ -9,7 +9,7 @@
 #include "mcp/locks/arguments.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 namespace coordinator = dialect::coordinator;
@@ -19,13 +19,13 @@ constexpr std::array<const char*, 2> kDialects = {"coordmcp", "coordinator"};
 constexpr std::int64_t kWaitMostMs = 45'000;  // as lock_acquire
 
 // Their clients read the text as JSON.
-Answer told(const Json& json) {
+Answer json_answer(const Json& json) {
   const Json structured = json.is_array() ? Json{{"result", json}} : json;
   return tool_answer(service::dump(json), structured);
 }
 
-Answer told(const Error& error) {
-  return told(Json{{"success", false}, {"error", service::error_json(error)}});
+Answer json_answer(const Error& error) {
+  return json_answer(Json{{"success", false}, {"error", service::error_json(error)}});
 }
 
 }  // namespace
@@ -52,15 +52,15 @@ Tool Dialects::with(Tool tool, Method method) {
   return tool;
 }
 
-// --- CoordMCP: the agent is whom the call names ------------------------------------------------
+// --- CoordMCP: the call names the agent --------------------------------------------------------
 
 Answer Dialects::coordmcp(const std::function<Reply(coordmcp::Calls&)>& action) const {
   auto config = coordmcp::read_config(site_.runtime().env);
-  if (!config) return told(coordmcp::from_error(config.error()).json);
+  if (!config) return json_answer(coordmcp::from_error(config.error()).json);
   const Caller& caller = ownership_.caller();
   coordmcp::Calls calls(site_, std::move(*config),
                         caller.session_given ? caller.who.session : std::string());
-  return told(action(calls).json);
+  return json_answer(action(calls).json);
 }
 
 Answer Dialects::lock_files(Call& call, const Json& arguments) {
@@ -73,10 +73,10 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
       number_argument(arguments, "expected_duration_minutes", 60), INT32_MIN, INT32_MAX));
   if (const std::string wait = text_argument(arguments, "wait"); !wait.empty()) {
     const auto wait_ms = parse_duration_ms(wait);
-    if (!wait_ms) return told(coordmcp::from_error(wait_ms.error()).json);
+    if (!wait_ms) return json_answer(coordmcp::from_error(wait_ms.error()).json);
     lock.wait_ms = std::min(*wait_ms, kWaitMostMs);
   }
-  std::optional<Call::Pause> pause;  // others go on meanwhile
+  std::optional<Call::Pause> pause;  // others work meanwhile
   if (lock.wait_ms && !pause.emplace(call)) lock.wait_ms.reset();
   lock.on_wait = [&](const service::WaitProgress& progress) {
     call.progress(static_cast<double>(progress.waited_ms), {},
@@ -85,7 +85,7 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
   };
   return coordmcp([&](coordmcp::Calls& calls) {
     Reply reply = calls.lock_files(lock);
-    // Granted as the client gave up: nobody would ever unlock it.
+    // Granted as the client gave up, so nobody would ever unlock it.
     if (call.cancelled() && lock.wait_ms && !reply.failure) {
       calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
     }
@@ -135,9 +135,9 @@ Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
   return coordmcp([&](coordmcp::Calls& calls) { return calls.get_messages(get); });
 }
 
-// --- the coordinator: the agent is the server's, or whom the call names -------------------------
+// --- the coordinator: the agent is the server's, or the call names it ---------------------------
 
-// Flags and what Lockkeeper calls them everywhere first, then the original's variables.
+// Arguments and Lockkeeper's own variables first, then the original's variables.
 Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
   const Caller& caller = ownership_.caller();
   const realm::Environment& env = site_.runtime().env;
@@ -162,13 +162,13 @@ std::string Dialects::agent_type(const Json& arguments) const {
 
 Answer Dialects::acquire_lock(Call& call, const Json& arguments) {
   auto locks = coordinator_locks(call, arguments);
-  if (!locks) return told(to_json(coordinator::refused("invalid_agent_id", locks.error())));
+  if (!locks) return json_answer(to_json(coordinator::refused("invalid_agent_id", locks.error())));
   coordinator::AcquireLock wanted{text_argument(arguments, "file_path"),
                                   text_argument(arguments, "reason"), std::nullopt};
   const Json minutes = arguments.value("ttl_minutes", Json());
   if (!minutes.is_null()) wanted.ttl_minutes = number_argument(arguments, "ttl_minutes", 0);
   coordinator::Coordinator door(*locks, agent_type(arguments));
-  return told(to_json(door.acquire_lock(wanted)));
+  return json_answer(to_json(door.acquire_lock(wanted)));
 }
 
 Answer Dialects::release_lock(Call& call, const Json& arguments) {
@@ -177,26 +177,26 @@ Answer Dialects::release_lock(Call& call, const Json& arguments) {
     coordinator::ReleaseResult refused;
     refused.reason = "invalid_agent_id";
     refused.error = locks.error();
-    return told(to_json(refused));
+    return json_answer(to_json(refused));
   }
   coordinator::Coordinator door(*locks, agent_type(arguments));
-  return told(to_json(door.release_lock(text_argument(arguments, "file_path"))));
+  return json_answer(to_json(door.release_lock(text_argument(arguments, "file_path"))));
 }
 
 Answer Dialects::check_locks(Call& call, const Json& arguments) {
   auto named = coordinator_locks(call, arguments);
-  // Looking needs no name.
+  // Reading needs no name.
   service::Locks locks = named ? std::move(*named) : service::Locks(site_, ownership_.reader());
   coordinator::Coordinator door(locks, agent_type(arguments));
   const Json paths = arguments.value("file_paths", Json());
   const auto result = door.check_locks(
       paths.is_null() ? std::nullopt : std::optional(text_arguments(arguments, "file_paths")));
-  if (!result.error) return told(to_json(result));
-  // A list has no place for trouble, and no locks is not the answer.
+  if (!result.error) return json_answer(to_json(result));
+  // The result is a plain list, which cannot carry an error.
   return tool_answer(result.error->message, {{"error", service::error_json(*result.error)}}, true);
 }
 
-// --- ports: the machine's -----------------------------------------------------------------------
+// --- ports ---------------------------------------------------------------------------------------
 
 Result<dialect::coordinator::Ports> Dialects::ports() {
   const std::lock_guard lock(mutex_);
@@ -208,33 +208,34 @@ Result<dialect::coordinator::Ports> Dialects::ports() {
 
 Answer Dialects::allocate_ports(Call& /*call*/, const Json& arguments) {
   auto ports = this->ports();
-  if (!ports) return told(ports.error());
+  if (!ports) return json_answer(ports.error());
   const auto range = dialect::coordinator::port_range(site_.settings(), site_.runtime().env);
-  if (!range) return told(range.error());
+  if (!range) return json_answer(range.error());
   const auto taken = ports->allocate(text_argument(arguments, "session_id"), *range);
-  return taken ? told(dialect::coordinator::allocate_json(*taken)) : told(taken.error());
+  return taken ? json_answer(dialect::coordinator::allocate_json(*taken))
+               : json_answer(taken.error());
 }
 
 Answer Dialects::release_ports(Call& /*call*/, const Json& arguments) {
   auto ports = this->ports();
-  if (!ports) return told(ports.error());
+  if (!ports) return json_answer(ports.error());
   const std::string session = text_argument(arguments, "session_id");
   const auto released = ports->release(session);
-  if (!released) return told(released.error());
-  return told(Json{{"success", true}, {"session_id", session}, {"released", *released}});
+  if (!released) return json_answer(released.error());
+  return json_answer(Json{{"success", true}, {"session_id", session}, {"released", *released}});
 }
 
 Answer Dialects::ports_status(Call& /*call*/, const Json& /*arguments*/) {
   auto ports = this->ports();
-  if (!ports) return told(ports.error());
+  if (!ports) return json_answer(ports.error());
   const auto all = ports->status();
-  if (!all) return told(all.error());
+  if (!all) return json_answer(all.error());
   Json json{{"success", true}, {"allocations", Json::array()}};
   const std::int64_t now = site_.runtime().clock->now().wall_ms;
   for (const dialect::coordinator::PortAllocation& one : *all) {
     json["allocations"].push_back(dialect::coordinator::status_json(one, now));
   }
-  return told(json);
+  return json_answer(json);
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,8 +1,8 @@
-// The tools of other protocols, under their own names, with their arguments and results, over the
-// same table: CoordMCP's (seed 002) and the coordinator's (seed 001). src/dialect has what they do;
-// here is how MCP asks for it. Their locks live by their length, as their documents have it.
+// The tools of CoordMCP and of the coordinator, with their own names, arguments and results, over
+// the same table. src/dialect implements them; this is their MCP side. Their locks end by their ttl
+// only.
 //
-// A refusal is a result of theirs (`success` false), never an error of MCP.
+// A refusal is a result in their form (`success` false), never an MCP error.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -17,9 +17,9 @@
 #include "mcp/catalogue.h"
 #include "mcp/locks/ownership.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// usage, for a name that is none; names those that are.
+// usage for an unknown name; the hint lists the known ones.
 Result<void> check_dialects(const std::vector<std::string>& names);
 
 class Dialects {
@@ -28,7 +28,7 @@ class Dialects {
   Dialects(service::Site& table, const Ownership& ownership, service::ParentLease under)
       : site_(table), ownership_(ownership), under_(std::move(under)) {}
 
-  // In the order in which they are listed; none for an unknown name. They use this object.
+  // In listing order; empty for an unknown name. They use this object.
   std::vector<Tool> tools(const std::string& dialect);
 
  private:
@@ -59,8 +59,8 @@ class Dialects {
   service::Site& site_;
   const Ownership& ownership_;
   const service::ParentLease under_;
-  std::mutex mutex_;                        // protects what is below
-  std::unique_ptr<service::Site> machine_;  // of the ports, opened when first needed
+  std::mutex mutex_;                            // protects what is below
+  std::unique_ptr<service::Site> machine_;  // for ports; opened on first use
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

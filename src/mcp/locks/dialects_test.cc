@@ -3,7 +3,7 @@
 
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 class DialectsTest : public LockServerTest {
@@ -168,4 +168,4 @@ TEST(Dialects, AnUnknownNameIsUsageAndNamesTheKnown) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

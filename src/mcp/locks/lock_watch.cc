@@ -7,7 +7,7 @@
 #include "service/questions.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(100);
@@ -37,15 +37,15 @@ LockWatch::~LockWatch() {
   thread_.join();
 }
 
-// What it was when the client began to watch. Where that cannot be read the first time that it can
-// counts as a change: better told once too often.
+// The content when the client began to watch. If it cannot be read, the first successful read
+// counts as a change.
 void LockWatch::expect(const std::string& uri) {
   const auto content = content_of(uri);
   const std::lock_guard lock(mutex_);
-  const auto [found, first] = seen_.try_emplace(uri);
+  const auto [found, first] = known_.try_emplace(uri);
   if (first) found->second.content = content;
   found->second.expected_ms = steady_ms();
-  if (seen_.size() > kExpectedMax) seen_.erase(found);
+  if (known_.size() > kExpectedMax) known_.erase(found);
   woken_.notify_all();
 }
 
@@ -56,27 +56,27 @@ std::optional<std::string> LockWatch::content_of(const std::string& uri) {
   return *json ? sha256_hex(service::dump(**json)) : std::string();
 }
 
-// Drops what nobody watches any more. REQUIRES: the lock is not held.
+// Drops what is no longer watched. REQUIRES: the lock is not held.
 bool LockWatch::any_watched(std::set<std::string>& uris) {
   const std::set<std::string> wanted = watched_();
   const std::lock_guard lock(mutex_);
   const std::int64_t now = steady_ms();
-  std::erase_if(seen_, [&](const auto& entry) {
+  std::erase_if(known_, [&](const auto& entry) {
     return !wanted.contains(entry.first) && now - entry.second.expected_ms > kComesWithinMs;
   });
   uris.clear();
-  for (const auto& [uri, seen] : seen_) uris.insert(uri);
+  for (const auto& [uri, seen] : known_) uris.insert(uri);
   return !uris.empty();
 }
 
 void LockWatch::look(const std::set<std::string>& uris) {
   for (const std::string& uri : uris) {
     const auto content = content_of(uri);
-    if (!content) continue;  // cannot tell
+    if (!content) continue;  // unknown
     {
       const std::lock_guard lock(mutex_);
-      const auto found = seen_.find(uri);
-      if (found == seen_.end() || found->second.content == content) continue;
+      const auto found = known_.find(uri);
+      if (found == known_.end() || found->second.content == content) continue;
       found->second.content = content;
     }
     changed_(uri);
@@ -90,8 +90,8 @@ void LockWatch::loop() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      if (seen_.empty()) {
-        woken_.wait(lock, [this] { return ending_ || !seen_.empty(); });
+      if (known_.empty()) {
+        woken_.wait(lock, [this] { return ending_ || !known_.empty(); });
       } else {
         woken_.wait_for(lock, kTick, [this] { return ending_; });
       }
@@ -107,4 +107,4 @@ void LockWatch::loop() {
   }
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

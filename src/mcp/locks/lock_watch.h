@@ -1,6 +1,6 @@
-// Says which of the watched lock resources have changed. Sleeps while nobody watches. Looks at the
-// history's end several times a second, and at what is watched when that has moved, or once a
-// second: a lease that expires, is renewed or loses its process makes no entry.
+// Finds watched lock resources that have changed. Sleeps while nobody watches. Checks the end of
+// the history several times a second; reads the watched resources when it has moved, or once a
+// second, because a lease that expires, is renewed or loses its process makes no history entry.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -16,26 +16,26 @@
 
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class LockWatch {
  public:
-  // `watched`: what anybody watches now; `changed`: tells them. Both are called from the watching
-  // thread. All must outlive it.
+  // `watched` returns what is watched now; `changed` notifies the watchers. Both are called from
+  // the watching thread. All must outlive it.
   LockWatch(service::Locks locks, std::function<std::set<std::string>()> watched,
             std::function<void(const std::string& uri)> changed);
   ~LockWatch();
   LockWatch(const LockWatch&) = delete;
   LockWatch& operator=(const LockWatch&) = delete;
 
-  // From now on changes of this one are told to who watches it; for Catalogue::watch.
+  // Reports changes of this resource from now on; for Catalogue::watch.
   void expect(const std::string& uri);
 
  private:
   // One watched resource.
-  struct Seen {
-    std::optional<std::string> content;  // a digest; nullopt: it could not be read
-    std::int64_t expected_ms = 0;        // its watcher may still be on the way in
+  struct Watched {
+    std::optional<std::string> content;  // a digest; nullopt: unreadable
+    std::int64_t expected_ms = 0;        // its watcher may not be registered yet
   };
 
   void loop();
@@ -48,9 +48,9 @@ class LockWatch {
   const std::function<void(const std::string& uri)> changed_;
   std::mutex mutex_;  // protects all below
   std::condition_variable woken_;
-  std::map<std::string, Seen> seen_;
+  std::map<std::string, Watched> known_;
   bool ending_ = false;
   std::thread thread_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

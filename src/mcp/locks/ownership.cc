@@ -1,6 +1,6 @@
 #include "mcp/locks/ownership.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 std::string text_of(const Json& meta, const char* name) {
@@ -8,7 +8,7 @@ std::string text_of(const Json& meta, const char* name) {
   return found != meta.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Codex tells its session and its thread in every call. A thread of its own is a subagent.
+// Codex sends its session and thread with every call. A separate thread is a subagent.
 std::string codex_session(const Json& meta) {
   const std::string session = text_of(meta, "sessionId");
   const std::string thread = text_of(meta, "threadId");
@@ -27,7 +27,7 @@ Result<core::Owner> Ownership::of(const Call& call, const std::string& agent,
   if (owner.agent.empty()) {
     const bool nobody = caller_.strangers && !caller_.agent_given && codex.empty();
     if (nobody) {
-      return fail(Code::kInvalidInput, "nobody can tell who asks: the argument agent is missing",
+      return fail(Code::kInvalidInput, "the caller is unknown: the argument agent is missing",
                   "call again with agent: a name of your own, the same in every call");
     }
     const bool is_codex =
@@ -40,4 +40,4 @@ Result<core::Owner> Ownership::of(const Call& call, const std::string& agent,
   return owner;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,9 +1,9 @@
-// In whose name a call acts. Never the connection's: the subagents of one client share it. A call
-// says it (`agent`, `session`); what it does not say is the client's environment's; what that does
-// not know, some clients put into a call's `_meta`.
+// The owner in whose name a call acts. It is never tied to the connection, which the subagents of
+// one client share. It comes from the call's `agent` and `session`, then from the client's
+// environment, then from the call's `_meta`, where some clients put it.
 //
-// A subagent that gives its own name as `agent` and no session is another owner in its client's
-// session: it excludes the others of that session, and a same name in another session.
+// A subagent that passes its own name as `agent`, without a session, is a separate owner in its
+// client's session: it excludes the other agents there, and the same name in another session.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -14,17 +14,17 @@
 #include "realm/identity.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// What is known of who calls without a word about itself.
+// What is known of a caller that does not name itself.
 struct Caller {
   realm::Identity who;
   bool agent_given = false;    // by --agent or LOCKKEEPER_AGENT
-  bool agent_known = false;    // by that, or a coding agent's environment; else it is the user
+  bool agent_known = false;    // or by a coding agent's environment; otherwise it is the user
   bool session_given = false;  // by --session or LOCKKEEPER_SESSION
-  bool session_known = false;  // by that, or a coding agent's environment; else made for this run
-  // Clients are other processes than the one that started us (HTTP): our environment says nothing
-  // about them. Who calls must say who it is, unless an agent was given.
+  bool session_known = false;  // or by a coding agent's environment; otherwise made for this run
+  // HTTP clients did not start us, so our environment says nothing about them. A caller must name
+  // itself, unless an agent was given.
   bool strangers = false;
 };
 
@@ -34,14 +34,14 @@ class Ownership {
 
   const Caller& caller() const { return caller_; }
 
-  // invalid_input: a name breaks a rule, or nobody can tell who asks.
+  // invalid_input: a name breaks a rule, or the caller is unknown.
   Result<core::Owner> of(const Call& call, const std::string& agent,
                          const std::string& session) const;
-  // For looking: who cannot be told sees what anybody sees.
+  // For reading: an unknown caller sees what anybody sees.
   core::Owner reader() const { return {caller_.who.agent, caller_.who.session}; }
 
  private:
   const Caller caller_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -4,7 +4,7 @@
 
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 core::Owner owner_of(const Caller& caller, const Json& meta, const std::string& agent = "",
@@ -74,4 +74,4 @@ TEST(Ownership, LookingNeedsNoName) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,20 +1,20 @@
 #include "mcp/locks/prompts.h"
 
 #include "mcp/locks/arguments.h"
-#include "mcp/locks/words.h"
+#include "mcp/locks/tool_text.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::size_t kLeasesTold = 30;
+constexpr std::size_t kLeasesShown = 30;
 
 constexpr const char* kHow =
     "Several agents work in this repository at the same time; locks keep them apart.\n"
     "1. Before you plan, call lock_status with what you want to change.\n"
     "2. Before you change anything, lock all of it in one lock_acquire: files, folders (end in /), "
     "globs, or keys such as api:GET /v1/users and db:schema:users. All of it is granted, or none.\n"
-    "3. Give a reason that others understand: they are told it.\n"
+    "3. Give a reason that others understand: they see it.\n"
     "4. Give a realistic ttl; call lock_renew if the work takes longer. It tells you if a lock was "
     "lost: then stop changing what it covered.\n"
     "5. Call lock_release as soon as a part is done.\n"
@@ -25,11 +25,11 @@ constexpr const char* kHow =
 
 constexpr const char* kPlan =
     "Plan it like this:\n"
-    "1. List every file that the task will change, also tests, docs and generated files.\n"
+    "1. List every file that the task will change, including tests, docs and generated files.\n"
     "2. Call lock_status with all of them.\n"
-    "3. Put them into parts that can be finished one after the other; begin with what is free. For "
-    "what is held say who holds it, until when, and whether to wait, to ask, or to do something "
-    "else first.\n"
+    "3. Group them into parts that can be finished one by one; begin with what is free. For what "
+    "is held, say who holds it, until when, and whether to wait, ask, or do something else "
+    "first.\n"
     "4. For each part: one lock_acquire with a reason, the changes, one lock_release.\n"
     "Show the plan before you begin.\n";
 
@@ -49,7 +49,7 @@ std::int64_t now_of(service::Locks& locks) {
   return locks.site().runtime().clock->now().wall_ms;
 }
 
-// Blanks, commas and line breaks between them.
+// Separated by spaces, commas and line breaks.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
@@ -61,7 +61,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// What is held now: by one agent, or by all.
+// What one agent, or all agents, hold now.
 Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
   service::ListCommand command;
   command.agent = agent;
@@ -70,7 +70,7 @@ Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
   std::size_t told = 0, more = 0;
   for (const service::ListedLease& each : reply.leases) {
     if (each.condition.over) continue;
-    if (++told > kLeasesTold) {
+    if (++told > kLeasesShown) {
       ++more;
       continue;
     }
@@ -80,7 +80,7 @@ Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
   return text;
 }
 
-// Of these files, what is held and what is free.
+// Which of these files are held, and which are free.
 Result<std::string> files_now(service::Locks& locks, const std::vector<std::string>& files) {
   std::string text;
   for (const std::string& file : files) {
@@ -124,12 +124,12 @@ Answer plan_edits(service::Locks locks, const std::string& description, const Js
   if (files.empty()) {
     text += now->empty() ? "Nothing is locked now.\n" : "Locked now:\n" + *now;
   } else {
-    text += "The files that it is thought to touch, as they stand now:\n" + *now;
+    text += "Files that the task may touch, as they are now:\n" + *now;
   }
   return prompt(description, text + kPlan);
 }
 
-// Arguments of prompts are texts, says the protocol.
+// The protocol makes all prompt arguments strings.
 bool all_texts(const Json& arguments) {
   for (const auto& [name, value] : arguments.items()) {
     if (!value.is_string()) return false;
@@ -162,9 +162,9 @@ std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader) {
   plan.name = "plan_my_edits";
   plan.title = "Plan my edits";
   plan.description = "Which files a task needs, which of them are free, and in what order";
-  plan.arguments = {{"task", "what is to be done", true},
-                    {"files", "files that it will touch, separated by blanks", false}};
+  plan.arguments = {{"task", "what to do", true},
+                    {"files", "files that it will touch, separated by spaces", false}};
   return {finished(std::move(how), reader, how_to), finished(std::move(plan), reader, plan_edits)};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

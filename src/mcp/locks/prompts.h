@@ -1,5 +1,4 @@
-// Two prompts for people: how to work with locks here, and a plan for a task, both with what the
-// table says now.
+// Two prompts: how to work with locks here, and how to plan a task, both with the current locks.
 #pragma once
 
 #include <functional>
@@ -8,9 +7,9 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// `reader`: the table as anybody sees it; called from any thread.
+// `reader` returns the table as anybody sees it; called from any thread.
 std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader);
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

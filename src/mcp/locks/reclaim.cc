@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::int64_t kLookEveryMs = 5'000;
@@ -48,4 +48,4 @@ Result<std::vector<core::LostLease>> Reclaim::settle(const core::Owner& owner) {
   return service::Locks(site_, owner).resume_session(slot);
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,5 +1,5 @@
-// Leases that an earlier server of the same session has left behind are bound to this process, as
-// long as their grace lasts (rule 8): a client that starts its server again holds what it held.
+// Rebinds leases that an earlier server of the same session left behind to this process, within
+// their grace: a client that restarts its server keeps what it held.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -12,20 +12,20 @@
 
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class Reclaim {
  public:
   // `table` must outlive it.
   explicit Reclaim(service::Site& table) : site_(table) {}
 
-  // Takes back what this owner's earlier processes held; looks at most every few seconds. Best
-  // effort: what cannot be taken back now is at the next call, or is told as lost.
+  // Takes back what this owner's earlier processes held; checks at most every few seconds. Best
+  // effort: what fails now is tried again at the next call, or reported as lost.
   void for_owner(const core::Owner& owner);
   // The same for all owners of a session, at the start of a server.
   void for_session(const std::string& session);
 
-  // Now: ends what is due, takes back, and gives what the owner lost and was not told of yet.
+  // At once: ends what is due, takes back, and returns what the owner lost and was not told yet.
   Result<std::vector<core::LostLease>> settle(const core::Owner& owner);
 
  private:
@@ -36,4 +36,4 @@ class Reclaim {
   std::map<std::pair<std::string, std::string>, std::int64_t> looked_ms_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

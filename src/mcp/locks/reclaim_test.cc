@@ -5,7 +5,7 @@
 
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::int64_t kGraceMs = 30'000;
@@ -80,4 +80,4 @@ TEST_F(ReclaimTest, AfterTheGraceItIsLostAndThatIsTold) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -5,7 +5,7 @@
 #include "service/questions.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr const char* kLeases = "lock://leases";
@@ -13,7 +13,7 @@ constexpr const char* kWaiters = "lock://waiters";
 constexpr const char* kEvents = "lock://events";
 constexpr std::string_view kUnder = "lock://leases/";
 
-// %20 and its like; a '%' that begins none stays.
+// Decodes %20 and the like; any other '%' stays.
 std::string unescaped(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -35,7 +35,7 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-// The history is long and only its end is wanted.
+// Only the end of the history is needed.
 Result<Json> last_events(service::Locks& locks) {
   LK_ASSIGN(const std::vector<core::Event> events,
             service::last_events(locks.site(), kEventsShown));
@@ -79,7 +79,7 @@ Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::stri
                 [](const service::ListedLease& each) { return each.condition.over; });
   Json json = service::list_json(*reply);
   json.erase(uri == kWaiters ? "leases" : "waiters");
-  json.erase("moved");  // who watches is told anyway
+  json.erase("moved");  // watchers are notified anyway
   return json;
 }
 
@@ -96,4 +96,4 @@ std::optional<Answer> read_lock_resource(service::Locks& locks, const std::strin
   return answer;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

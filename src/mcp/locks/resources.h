@@ -1,9 +1,9 @@
 // The lock table as resources that a client can read and watch (LockWatch).
 //
-//   lock://leases          everything that is held
-//   lock://leases/{path}   what is held that overlaps this path
-//   lock://waiters         who waits for what
-//   lock://events          what happened lately
+//   lock://leases          all leases
+//   lock://leases/{path}   leases that overlap this path
+//   lock://waiters         waiting requests
+//   lock://events          recent history
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@
 #include "mcp/catalogue.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::size_t kEventsShown = 100;
 
 std::vector<Resource> lock_resources();
 std::vector<Resource> lock_templates();
 
-// Its content; nullopt: there is no such resource. What is over is not in it, whether somebody has
-// cleared it away or not.
+// Its content; nullopt if there is no such resource. Leases that are over are left out, even if the
+// table still has them.
 Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::string& uri);
 
 // The same as an answer.
 std::optional<Answer> read_lock_resource(service::Locks& locks, const std::string& uri);
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,4 +1,4 @@
-// Resources, what is told of their changes, prompts, completion.
+// Resources, notifications of their changes, prompts, completion.
 #include "mcp/locks/resources.h"
 
 #include "mcp/audience.h"
@@ -6,7 +6,7 @@
 #include "mcp/locks/lock_watch.h"
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 class ResourcesTest : public LockServerTest {
@@ -56,7 +56,7 @@ TEST_F(ResourcesTest, EventsAreTheLastHundred) {
   EXPECT_EQ(read("lock://events")["events"].size(), 100);
 }
 
-// What was told, and who watches what.
+// The notifications, and what is watched.
 class LockWatchTest : public ResourcesTest {
  protected:
   LockWatchTest()
@@ -207,4 +207,4 @@ TEST_F(ResourcesTest, AnAudienceHasManySessions) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

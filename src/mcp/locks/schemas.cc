@@ -1,6 +1,6 @@
 #include "mcp/locks/schemas.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 Json text() {
@@ -29,7 +29,7 @@ Json mode() {
   return {{"type", "string"}, {"enum", {"exclusive", "shared"}}};
 }
 
-// Agent and session: of every tool, and last.
+// Every tool has agent and session, as its last arguments.
 Json object(Json properties, Json required = Json::array()) {
   properties["agent"] = text();
   properties["session"] = text();
@@ -39,8 +39,8 @@ Json object(Json properties, Json required = Json::array()) {
   return json;
 }
 
-// Flat and open: what else is there is told by the message, and models read that. Only the message
-// is always there, so that trouble conforms too.
+// Flat and open: the message says the rest, and models read that. Only the message is required, so
+// that errors conform too.
 Json output(Json properties) {
   properties["message"] = text();
   return {{"type", "object"}, {"properties", std::move(properties)}, {"required", {"message"}}};
@@ -53,7 +53,7 @@ Json hints(bool read_only, bool destructive, bool idempotent) {
           {"openWorldHint", false}};
 }
 
-// Claude Code shows its model only the names of most tools; these it should know from the start.
+// Claude Code shows its model only the names of most tools, but these in full from the start.
 Json always() {
   return {{"anthropic/alwaysLoad", true}};
 }
@@ -66,12 +66,12 @@ Tool acquire_tool() {
   tool.title = "Lock";
   tool.description =
       "Lock files, folders (end in /), globs or keys (api: db: …) before changing them: all or "
-      "none. Held by another is a normal answer naming the holder; with wait_s you queue.";
+      "none. If held, the answer names the holder; with wait_s you queue.";
   Json resources = texts("paths from the repository's root");
   resources["minItems"] = 1;
   tool.input_schema = object({{"resources", std::move(resources)},
                               {"mode", mode()},
-                              {"reason", text("told to whom it blocks")},
+                              {"reason", text("shown to agents it blocks")},
                               {"ttl", text("30m, 2h; default 1h")},
                               {"wait_s", {{"type", "integer"}, {"minimum", 0}, {"maximum", 45}}}},
                              {"resources"});
@@ -87,7 +87,7 @@ Tool release_tool() {
   Tool tool;
   tool.name = "lock_release";
   tool.title = "Unlock";
-  tool.description = "Release as soon as the work is done. Nothing named: all of yours.";
+  tool.description = "Release as soon as the work is done. Without arguments: all you hold.";
   tool.input_schema = object({{"resources", texts("as acquired")}, {"lease", text()}});
   tool.output_schema = output({{"released", list()}});
   tool.annotations = hints(false, true, true);
@@ -99,8 +99,8 @@ Tool renew_tool() {
   Tool tool;
   tool.name = "lock_renew";
   tool.title = "Renew";
-  tool.description = "Keep what you hold for longer; tells what was lost.";
-  tool.input_schema = object({{"lease", text("default: all of yours")}, {"ttl", text()}});
+  tool.description = "Extend your locks; names the lost ones.";
+  tool.input_schema = object({{"lease", text("default: all you hold")}, {"ttl", text()}});
   tool.output_schema = output({{"renewed", list()}});
   tool.annotations = hints(false, false, true);
   return tool;
@@ -111,8 +111,8 @@ Tool status_tool() {
   tool.name = "lock_status";
   tool.title = "Who holds what";
   tool.description =
-      "Before planning: which of these are free for you, who holds the others. No resources: "
-      "everything held.";
+      "Before planning: which of these are free, and who holds the others. Without resources: "
+      "all locks.";
   tool.input_schema = object({{"resources", list_of("string")}, {"mode", mode()}});
   tool.output_schema = output({{"free", list()}, {"conflicts", list()}});
   tool.annotations = hints(true, false, true);
@@ -123,9 +123,8 @@ Tool status_tool() {
 Tool message_tool() {
   Tool tool;
   tool.name = "lock_message";
-  tool.title = "Note";
-  tool.description =
-      "Send a note to an agent, or to who holds a resource; without text, read yours.";
+  tool.title = "Message";
+  tool.description = "Write to an agent or to whoever holds a resource. Without text: read yours.";
   tool.input_schema =
       object({{"to", text("agent")}, {"holding", text("resource")}, {"text", text()}});
   tool.output_schema = output({{"messages", list()}});
@@ -135,13 +134,13 @@ Tool message_tool() {
 
 const char* lock_instructions() {
   return "Several agents work in this repository; locks keep them apart. "
-         "1 Look at lock_status before you plan. "
-         "2 lock_acquire everything you are going to change, in one call, before you change it. "
+         "1 Call lock_status before you plan. "
+         "2 lock_acquire everything you will change, in one call, before you change it. "
          "3 Give a reason that others understand. "
          "4 Give a realistic ttl, and lock_renew if it takes longer. "
          "5 lock_release as soon as a part is done. "
-         "What another holds you never change: do something else, wait with wait_s, or ask with "
+         "Never change what another holds: do something else, wait with wait_s, or ask with "
          "lock_message. A subagent passes its own name as agent.";
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

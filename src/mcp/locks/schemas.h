@@ -1,12 +1,12 @@
-// What the lock tools take and give, as JSON Schema, and the words that go with them. Every byte
-// here is paid for by every agent in every session: tests/mcp counts them.
+// The lock tools' JSON Schemas and descriptions. Every agent pays for every byte here in every
+// session, so tests/mcp limits the size.
 #pragma once
 
 #include "mcp/catalogue.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
-// Without their functions, in the order in which they are listed.
+// Without their functions, in listing order.
 Tool acquire_tool();
 Tool release_tool();
 Tool renew_tool();
@@ -16,4 +16,4 @@ Tool message_tool();
 // What a client tells its model at the beginning of a session.
 const char* lock_instructions();
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

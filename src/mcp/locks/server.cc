@@ -11,7 +11,7 @@
 #include "service/messages.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr const char* kAgain =
@@ -22,19 +22,19 @@ bool is_grant(const service::AcquireResult& result) {
   return service::outcome_status(result.outcome) == 0;
 }
 
-Said queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
-  Said said;
-  said.message = "Queued";
-  said.json["outcome"] = "queued";
+ToolText queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
+  ToolText out;
+  out.message = "Queued";
+  out.json["outcome"] = "queued";
   if (waited.position > 0) {
-    said.message += " at position " + std::to_string(waited.position);
-    said.json["position"] = waited.position;
+    out.message += " at position " + std::to_string(waited.position);
+    out.json["position"] = waited.position;
   }
-  put_conflicts(said.json, waited.conflicts);
-  if (!waited.conflicts.empty()) said.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
-  said.message += kAgain;
-  put_lost(said, waited.result.lost);
-  return said;
+  put_conflicts(out.json, waited.conflicts);
+  if (!waited.conflicts.empty()) out.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
+  out.message += kAgain;
+  put_lost(out, waited.result.lost);
+  return out;
 }
 
 }  // namespace
@@ -94,32 +94,32 @@ service::Locks LockServer::locks_of(const core::Owner& owner) const {
 Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
   auto owner =
       ownership_.of(call, text_argument(arguments, "agent"), text_argument(arguments, "session"));
-  // Looking needs no name.
+  // Reading needs no name.
   const bool looks =
       tell == &LockServer::status && !arguments.contains("agent") && !arguments.contains("session");
   if (!owner && looks) owner = ownership_.reader();
   if (!owner) return trouble(owner.error()).answer();
   reclaim_.for_owner(*owner);
-  Said said = (this->*tell)(*owner, call, arguments);
-  if (tell != &LockServer::message && !said.mail_taken) add_mail(*owner, said);
-  return std::move(said).answer();
+  ToolText out = (this->*tell)(*owner, call, arguments);
+  if (tell != &LockServer::message && !out.has_messages) add_messages(*owner, out);
+  return std::move(out).answer();
 }
 
-// What came for the caller goes along with the answer, once. Best effort: the answer stands.
-void LockServer::add_mail(const core::Owner& owner, Said& said) {
+// Adds the caller's new messages to the answer, once. Best effort.
+void LockServer::add_messages(const core::Owner& owner, ToolText& out) {
   const auto told = service::Messages(site_, owner).take_untold();
-  if (told) add_notes(said, *told, now_wall_ms());
+  if (told) append_messages(out, *told, now_wall_ms());
 }
 
-// The same of what a verb has found, in the transaction that it had anyway.
-void LockServer::add_mail(service::Locks& locks, Said& said) {
+// The same, with messages that `locks` has read in its own transaction.
+void LockServer::add_messages(service::Locks& locks, ToolText& out) {
   const auto told = locks.messages();
   if (!told) return;
-  add_notes(said, *told, now_wall_ms());
-  said.mail_taken = true;
+  append_messages(out, *told, now_wall_ms());
+  out.has_messages = true;
 }
 
-// What is meant, however it is spelled.
+// The canonical keys, sorted, each once.
 Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wanted) const {
   realm::Resolver resolver(site_.realm(), site_.settings().key_rules(site_.realm()), wanted.base,
                            site_.runtime().env);
@@ -145,7 +145,8 @@ Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json&
   return request;
 }
 
-// The table first: most of what is asked for is free. Then the queue, where it may stand already.
+// The table first, because most requests are free. Then the queue, which may have the request
+// already.
 Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& request,
                                             std::int64_t wait_ms, Call& call) {
   if (wait_ms > 0 || waiting_.knows(request.owner)) {
@@ -156,7 +157,7 @@ Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& 
     if (again || !waiting_.knows(request)) {
       LK_ASSIGN(service::AcquireResult result, locks.acquire(request.command));
       result.lost.insert(result.lost.begin(), first.lost.begin(), first.lost.end());
-      // Its owner hears of it only now.
+      // Its owner learns of the grant only now.
       if (again && is_grant(result)) result.outcome = core::Outcome::kGranted;
       WaitingRoom::Waited now{false, false, result, 0, {}};
       if (wait_ms == 0 || result.outcome != core::Outcome::kHeld) return now;
@@ -172,51 +173,52 @@ Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& 
   }
 }
 
-Said LockServer::refused(const service::AcquireResult& result) const {
-  Said said;
-  said.json = service::acquire_json(result);
-  put_conflicts(said.json, result.conflicts);
-  said.message = lost_note(result.lost);
+ToolText LockServer::refused(const service::AcquireResult& result) const {
+  ToolText out;
+  out.json = service::acquire_json(result);
+  put_conflicts(out.json, result.conflicts);
+  out.message = lost_sentences(result.lost);
   if (result.outcome == core::Outcome::kDeadlock) {
-    said.message += deadlock_text(result, now_wall_ms()) +
-                    ". Next: lock_release what you hold, then ask for all of it in one "
-                    "lock_acquire";
+    out.message += deadlock_text(result, now_wall_ms()) +
+                   ". Next: lock_release what you hold, then ask for all of it in one "
+                   "lock_acquire";
   } else if (result.outcome == core::Outcome::kInterrupted) {
-    said.message += "Left the queue; nothing of it is locked. Next: lock_acquire if you want it";
+    out.message += "Left the queue; nothing is locked. Next: lock_acquire if you want it";
   } else {
-    said.message += "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
-                    ". Next: call lock_acquire again with wait_s: 45 to queue for it, and change "
-                    "nothing of it before it is yours";
+    out.message +=
+        "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
+        ". Next: call lock_acquire again with wait_s: 45 to queue for it, and do not change "
+        "it before you hold it";
   }
-  return said;
+  return out;
 }
 
-Said LockServer::granted(const service::AcquireResult& result) const {
-  Said said;
-  said.json = service::acquire_json(result);
+ToolText LockServer::granted(const service::AcquireResult& result) const {
+  ToolText out;
+  out.json = service::acquire_json(result);
   const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
-  said.message = lost_note(result.lost) + (renewed ? "You hold " : "Locked ") +
-                 list_of(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
-                 service::end_text(result.lease, now_wall_ms()) + ", lease " +
-                 result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
-  for (const std::string& warning : result.warnings) said.message += ". Warning: " + warning;
+  out.message = lost_sentences(result.lost) + (renewed ? "You hold " : "Locked ") +
+                list_of(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
+                service::end_text(result.lease, now_wall_ms()) + ", lease " +
+                result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
+  for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
   for (const layout::Unmirrored& one : result.unmirrored) {
-    said.message += ". Not seen by other tools: " + list_of(one.resources);
+    out.message += ". Not visible to other tools: " + list_of(one.resources);
   }
-  said.message += shared ? ". Next: read, then call lock_release"
-                         : ". Next: make your changes, then call lock_release";
-  return said;
+  out.message += shared ? ". Next: read, then call lock_release"
+                        : ". Next: make your changes, then call lock_release";
+  return out;
 }
 
-Said LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
-                          Call& call) {
+ToolText LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
+                              Call& call) {
   const auto waited = ask(locks, request, wait_ms, call);
   if (!waited) return trouble(waited.error());
   if (waited->queued) return queued(*waited, now_wall_ms());
   const service::AcquireResult& result = waited->result;
   if (!is_grant(result)) return refused(result);
-  if (call.cancelled() && !result.existed_before) {  // nobody hears of it
+  if (call.cancelled() && !result.existed_before) {  // nobody gets the answer
     service::ReleaseCommand release;
     release.lease_ids = {result.lease.id.text()};
     const auto released = locks_of(request.owner).release(release);
@@ -227,16 +229,16 @@ Said LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int6
   return granted(result);
 }
 
-Said LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
+ToolText LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
   auto request = request_of(owner, arguments);
   if (!request) return trouble(request.error());
   const std::int64_t wait_ms =
       std::min(number_argument(arguments, "wait_s", 0) * 1000, kWaitMostMs);
   service::Locks locks = locks_of(owner);
-  locks.take_messages_along(wait_ms == 0);  // who waits is told at the end of that
-  Said said = acquired(locks, *request, wait_ms, call);
-  if (wait_ms == 0) add_mail(locks, said);
-  return said;
+  locks.take_messages_along(wait_ms == 0);  // a waiting call gets them at its end
+  ToolText out = acquired(locks, *request, wait_ms, call);
+  if (wait_ms == 0) add_messages(locks, out);
+  return out;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

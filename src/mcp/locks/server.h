@@ -1,8 +1,8 @@
-// The lock tools: five for any agent, over the realm's one table, and those of other protocols.
-// docs/mcp.md tells people.
+// The lock tools: five for any agent, over the realm's one table, and those of other protocols. See
+// docs/mcp.md.
 //
-// Leases are bound to this process with a grace (rule 8): a server that is started again with the
-// same session has them back (Reclaim).
+// Leases are bound to this process with a grace: a server that is restarted with the same session
+// takes them back (Reclaim).
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -14,11 +14,11 @@
 #include "mcp/locks/dialects.h"
 #include "mcp/locks/ownership.h"
 #include "mcp/locks/reclaim.h"
+#include "mcp/locks/tool_text.h"
 #include "mcp/locks/waiting_room.h"
-#include "mcp/locks/words.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60 s
 
@@ -34,7 +34,7 @@ class LockServer {
   // `table` must outlive it.
   LockServer(service::Site& table, LockServerOptions options);
 
-  // What it offers; the functions in it use this object. Without `watch`: see LockWatch.
+  // What the server offers; its functions use this object. It has no `watch`: see LockWatch.
   Catalogue catalogue();
 
   // Takes back what an earlier server of this session has left behind.
@@ -44,27 +44,27 @@ class LockServer {
   service::Locks reader() const { return service::Locks(site_, ownership_.reader()); }
 
  private:
-  using Tell = Said (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
+  using Tell = ToolText (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
   Tool with(Tool tool, Tell tell);
   Answer serve(Tell tell, Call& call, const Json& arguments);
-  Said acquire(const core::Owner& owner, Call& call, const Json& arguments);
-  Said release(const core::Owner& owner, Call& call, const Json& arguments);
-  Said renew(const core::Owner& owner, Call& call, const Json& arguments);
-  Said status(const core::Owner& owner, Call& call, const Json& arguments);
-  Said message(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText acquire(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText release(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText renew(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText status(const core::Owner& owner, Call& call, const Json& arguments);
+  ToolText message(const core::Owner& owner, Call& call, const Json& arguments);
 
   Result<WaitRequest> request_of(const core::Owner& owner, const Json& arguments);
   Result<WaitingRoom::Waited> ask(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
                                   Call& call);
-  Said acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
-  Said refused(const service::AcquireResult& result) const;
-  Said granted(const service::AcquireResult& result) const;
-  Said everything(const core::Owner& owner);
-  Said each_of(const core::Owner& owner, const service::Wanted& wanted);
-  Said send(const core::Owner& owner, const Json& arguments);
-  Said read(const core::Owner& owner);
-  void add_mail(const core::Owner& owner, Said& said);
-  void add_mail(service::Locks& locks, Said& said);
+  ToolText acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
+  ToolText refused(const service::AcquireResult& result) const;
+  ToolText granted(const service::AcquireResult& result) const;
+  ToolText everything(const core::Owner& owner);
+  ToolText each_of(const core::Owner& owner, const service::Wanted& wanted);
+  ToolText send(const core::Owner& owner, const Json& arguments);
+  ToolText read(const core::Owner& owner);
+  void add_messages(const core::Owner& owner, ToolText& out);
+  void add_messages(service::Locks& locks, ToolText& out);
   Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;
   service::Locks locks_of(const core::Owner& owner) const;
   std::int64_t now_wall_ms() const { return site_.runtime().clock->now().wall_ms; }
@@ -77,4 +77,4 @@ class LockServer {
   Dialects dialects_;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,10 +1,10 @@
 // The five tools, as an agent calls them.
 #include "mcp/locks/server.h"
 
+#include "mcp/lists.h"
 #include "mcp/locks/test_server.h"
-#include "mcp/session.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 using testing::Test;
@@ -307,4 +307,4 @@ TEST_F(LockServerTest, TheInstructionsHoldTheFivePractices) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

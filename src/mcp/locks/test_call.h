@@ -1,5 +1,5 @@
-// For tests alone: a call without a session, what is sent to its client kept, and a clock that a
-// test moves while others wait.
+// For tests only: a call without a session, which keeps what is sent to its client, and a clock
+// that a test moves while others wait.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "mcp/call.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 class JumpingClock final : public Clock {
  public:
@@ -48,4 +48,4 @@ inline std::shared_ptr<Call> test_call(const Json& meta = Json::object(),
   return std::make_shared<Call>(Client{}, "tools/call", Json{{"_meta", meta}}, std::move(outlet));
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

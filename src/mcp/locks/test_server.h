@@ -1,4 +1,4 @@
-// For tests alone: the lock tools over a table on the real store, called as a session calls them,
+// For tests only: the lock tools over a table on the real store, called as a session calls them,
 // with a clock that a test moves while others wait.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "mcp/locks/test_call.h"
 #include "service/local/test_site.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline Caller named_caller(const std::string& agent = "main", const std::string& session = "S") {
   Caller caller;
@@ -30,7 +30,7 @@ class TestServer {
                       LockServerOptions options = {named_caller(), {}, {}, "0"})
       : site(world.site()), server(*site, std::move(options)), catalogue(server.catalogue()) {}
 
-  // The result of a call, held against the tool's schemas, and the same message in both halves.
+  // The result of a call, checked against the tool's schemas, with the same message in both halves.
   Json call(const std::string& name, const Json& arguments, std::shared_ptr<Call> by = nullptr) {
     const Tool* const tool = catalogue.tool(name);
     EXPECT_NE(tool, nullptr) << name;
@@ -124,4 +124,4 @@ class LockServerTest : public testing::Test {
   std::unique_ptr<TestServer> tools;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

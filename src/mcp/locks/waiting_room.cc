@@ -8,7 +8,7 @@
 #include "service/questions.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::int64_t kTellEveryMs = 1'000;
@@ -27,16 +27,16 @@ std::string name_of(const WaitRequest& request) {
 struct WaitingRoom::Seat {
   WaitRequest request;
   std::string name;
-  std::int64_t wanted_until_ms = 0;  // by the calls that asked
+  std::int64_t wanted_until_ms = 0;  // by the calls that joined it
   std::size_t callers = 0;           // in wait() for it now
-  bool unwanted = false;             // it is on its way out
-  bool claimed = false;              // its owner knows of the grant
+  bool unwanted = false;             // it is about to leave the queue
+  bool claimed = false;              // its owner has learned of the grant
   bool done = false;
-  bool gone = false;                // its thread has nothing more to do with the table
-  std::vector<core::LeaseId> told;  // leases of the owner that it has been told of meanwhile
+  bool gone = false;                 // its thread no longer uses the table
+  std::vector<core::LeaseId> known;  // leases that the owner has learned of meanwhile
   std::size_t position = 0;
   std::vector<core::Conflict> conflicts;
-  std::int64_t seen_ms = 0;  // when these two were seen
+  std::int64_t seen_ms = 0;  // when these two were updated
   Result<service::AcquireResult> result = service::AcquireResult{};
 
   bool granted() const { return done && result && service::outcome_status(result->outcome) == 0; }
@@ -67,7 +67,7 @@ void WaitingRoom::dismiss(Seat& seat) {
   if (const auto waker = site_.table().waker()) (*waker)->wake(seat.request.command.wake);
 }
 
-// Called many times a second; who is before it is worth a copy only where that may have changed.
+// Called many times a second, so it copies the conflicts only if they may have changed.
 bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
   const std::lock_guard lock(mutex_);
   const std::int64_t now = now_ms();
@@ -79,7 +79,7 @@ bool WaitingRoom::on_wait(Seat& seat, const service::WaitProgress& progress) {
   return !seat.unwanted && (seat.callers > 0 || now < seat.wanted_until_ms);
 }
 
-// Unless somebody else of the owner's has renewed it, and so counts on it.
+// Unless another call of the owner has renewed it and relies on it.
 void WaitingRoom::give_back(const Seat& seat) {
   const core::Lease& granted = seat.result->lease;
   if (seat.result->existed_before) return;
@@ -88,8 +88,9 @@ void WaitingRoom::give_back(const Seat& seat) {
   if (now && !untouched) return;
   service::ReleaseCommand release;
   release.lease_ids = {granted.id.text()};
-  // If the store cannot be reached it ends by its length.
-  static_cast<void>(service::Locks(site_, seat.request.owner, seat.request.under).release(release));
+  // If the store is unavailable, the lease ends by its ttl.
+  static_cast<void>(
+      service::Locks(site_, seat.request.owner, seat.request.under).release(release));
 }
 
 // The thread of one wait.
@@ -103,10 +104,10 @@ void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
   std::unique_lock lock(mutex_);
   seat->result = std::move(result);
   seat->done = true;
-  seat->claimed =
-      seat->granted() && std::ranges::find(seat->told, seat->result->lease.id) != seat->told.end();
+  seat->claimed = seat->granted() &&
+                  std::ranges::find(seat->known, seat->result->lease.id) != seat->known.end();
   changed_.notify_all();
-  // Whoever waits for it now takes the result along; a grant waits for somebody to ask for it.
+  // The waiting calls take the result; without one, a grant waits for the next call.
   const auto wanted = [&] {
     if (seat->claimed || ending_) return false;
     if (seat->callers > 0) return true;
@@ -114,7 +115,7 @@ void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
   };
   while (wanted()) changed_.wait_for(lock, kTick);
   if (seat->granted() && !seat->claimed) {
-    seat->unwanted = true;  // who comes now waits until it is back
+    seat->unwanted = true;  // new calls wait until it has left
     lock.unlock();
     give_back(*seat);
     lock.lock();
@@ -126,7 +127,7 @@ void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
   changed_.notify_all();
 }
 
-// The seat of this request, new or not; null: there is none left.
+// The seat of this request, existing or new; null if there are too many.
 std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& request,
                                                           std::unique_lock<std::mutex>& lock) {
   const std::string name = name_of(request);
@@ -145,7 +146,7 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
   ++sitting_;
   try {
     std::thread([this, seat] { sit(seat); }).detach();
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {  // no thread available
     --sitting_;
     seats_.erase(name);
     return nullptr;
@@ -153,7 +154,7 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
   return seat;
 }
 
-// Until it is decided, the call is given up, or its time is over.
+// Waits until it is decided, the call is cancelled, or its time is over.
 void WaitingRoom::stay(Seat& seat, std::int64_t until_ms, std::int64_t wait_ms, Call& call,
                        std::unique_lock<std::mutex>& lock) {
   std::int64_t told_ms = now_ms();
@@ -164,7 +165,7 @@ void WaitingRoom::stay(Seat& seat, std::int64_t until_ms, std::int64_t wait_ms, 
     if (now - told_ms < kTellEveryMs || seat.done) continue;
     told_ms = now;
     const std::size_t position = seat.position;
-    lock.unlock();  // telling may take its time
+    lock.unlock();  // sending may take time
     call.progress(static_cast<double>(wait_ms - std::max<std::int64_t>(0, until_ms - now)),
                   static_cast<double>(wait_ms),
                   "waiting in the queue, position " + std::to_string(position));
@@ -192,7 +193,7 @@ Result<WaitingRoom::Waited> WaitingRoom::wait(const WaitRequest& request, std::i
     changed_.notify_all();
   });
   {
-    // Where as many wait as may, the answer is "queued" at once.
+    // If too many wait already, the answer is "queued" at once.
     const Call::Pause pause(call);
     lock.lock();
     if (pause) stay(*seat, until_ms, wait_ms, call, lock);
@@ -201,7 +202,7 @@ Result<WaitingRoom::Waited> WaitingRoom::wait(const WaitRequest& request, std::i
   changed_.notify_all();
   waited.position = seat->position;
   waited.conflicts = seat->conflicts;
-  // Who cancels hears no answer, not even a grant that came just now.
+  // A cancelled call gets no answer, not even a grant that came just now.
   if (call.cancelled() && seat->callers == 0 && !seat->claimed) dismiss(*seat);
   waited.queued = !seat->done || call.cancelled();
   if (waited.queued) return waited;
@@ -236,8 +237,8 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
   return left;
 }
 
-// The table knows of a grant before the seat does; so it is the table that is asked which they are.
-void WaitingRoom::told(const core::Owner& owner) {
+// The table knows of a grant before the seat does, so the table is asked.
+void WaitingRoom::mark_known(const core::Owner& owner) {
   if (!knows(owner)) return;
   const auto leases = service::leases_of(site_, owner);
   if (!leases) return;
@@ -247,11 +248,11 @@ void WaitingRoom::told(const core::Owner& owner) {
   std::erase_if(seats_, [&](const auto& entry) {
     Seat& seat = *entry.second;
     if (!(seat.request.owner == owner) || seat.unwanted) return false;
-    if (!seat.done) seat.told = held;
+    if (!seat.done) seat.known = held;
     if (seat.granted()) seat.claimed = true;
     return seat.claimed;
   });
   changed_.notify_all();
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

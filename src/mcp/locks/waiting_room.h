@@ -1,9 +1,9 @@
-// Waits that outlive the call that began them. A client gives a call up after a minute; a place in
-// the queue is worth more than that. So a wait goes on in the background for a while after its call
-// was answered "queued", and the same request again finds it, with its place, or with its grant.
+// Waits that outlive the call that began them. A client gives up a call after a minute, but a place
+// in the queue should not be lost. So a wait continues in the background for a while after its call
+// was answered "queued", and repeating the request finds its place, or its grant.
 //
-// What is granted and asked for by nobody within the time is given back, unless its owner was told
-// of it meanwhile. A call that is cancelled leaves the queue, if no other call waits for the same.
+// A grant that nobody asks for in time is released, unless its owner was told of it meanwhile. A
+// cancelled call leaves the queue, unless another call waits for the same.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -18,13 +18,13 @@
 #include "mcp/call.h"
 #include "service/locks.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 
 inline constexpr std::int64_t kKeepPlaceMs = 90'000;  // after the last call that asked
 inline constexpr std::size_t kWaitsMax = 256;
 
-// Who asks for what. The same request is the same owner, keys and mode; length and reason are those
-// of the call that began to wait.
+// One request. Two are the same if owner, keys and mode are the same; ttl and reason are those of
+// the call that began to wait.
 struct WaitRequest {
   core::Owner owner;
   service::ParentLease under;
@@ -36,33 +36,33 @@ class WaitingRoom {
  public:
   // `table` must outlive it.
   explicit WaitingRoom(service::Site& table) : site_(table) {}
-  // Leaves every queue, and waits until that is done. REQUIRES: nobody is in wait().
+  // Leaves every queue and waits until that is done. REQUIRES: nobody is in wait().
   ~WaitingRoom();
   WaitingRoom(const WaitingRoom&) = delete;
   WaitingRoom& operator=(const WaitingRoom&) = delete;
 
   struct Waited {
-    bool queued = false;  // neither granted nor refused: the place is kept
-    // It was granted before this call came. Whether it still is, the table knows.
+    bool queued = false;  // neither granted nor refused: its place is kept
+    // It was granted before this call. Check the table for whether it still is.
     bool earlier = false;
     service::AcquireResult result;
     std::size_t position = 0;
-    std::vector<core::Conflict> conflicts;  // queued: who is before it
+    std::vector<core::Conflict> conflicts;  // queued: what it waits for
   };
 
-  // Does this owner wait here, or has a grant here that it does not know of?
+  // Does this owner wait here, or have a grant here that it does not know of?
   bool knows(const core::Owner& owner);
   bool knows(const WaitRequest& request);
 
-  // Waits at most `wait_ms`; joins the same wait if that is under way. Tells the call of its
-  // progress. limit_exceeded beyond kWaitsMax.
+  // Waits at most `wait_ms`; joins the same wait if there is one. Reports progress to the call.
+  // limit_exceeded beyond kWaitsMax.
   Result<Waited> wait(const WaitRequest& request, std::int64_t wait_ms, Call& call);
 
-  // The owner no longer wants these keys, or anything (no keys): leaves the queue. What it has
-  // left. Grants that wait for their owner are given back.
+  // The owner no longer wants these keys, or any (no keys): leaves the queue, releases grants that
+  // it does not know of, and returns the keys that it no longer waits for.
   std::vector<std::string> leave(const core::Owner& owner, const std::vector<std::string>& keys);
-  // The owner has been told what it holds: grants that wait for it here are its own from now on.
-  void told(const core::Owner& owner);
+  // The owner was told what it holds, so it knows of its grants here from now on.
+  void mark_known(const core::Owner& owner);
 
  private:
   struct Seat;  // one wait
@@ -78,11 +78,11 @@ class WaitingRoom {
   std::int64_t now_ms() const { return site_.runtime().clock->now().mono_ms; }
 
   service::Site& site_;
-  std::mutex mutex_;  // protects all below, and what is in the seats
+  std::mutex mutex_;  // protects all below, including the seats' contents
   std::condition_variable changed_;
   Seats seats_;              // those that a call may find
   std::size_t sitting_ = 0;  // threads
   bool ending_ = false;
 };
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

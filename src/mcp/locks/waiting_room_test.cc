@@ -3,7 +3,7 @@
 
 #include "mcp/locks/test_server.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 const Json kAmy{{"resources", {"a"}}, {"agent", "amy"}};
@@ -261,4 +261,4 @@ TEST_F(WaitingRoomTest, AWaitingCallHearsTheLossThatWasFoundFirst) {
 }
 
 }  // namespace
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

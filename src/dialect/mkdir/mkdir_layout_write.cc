@@ -1,5 +1,6 @@
-// Writing: a lock is made beside, with its owner file in it, and appears by one rename that never
-// replaces; it goes by a rename aside, so that what is removed is what was looked at.
+// Writing: a lock is prepared under another name, with its owner file, and appears by one rename
+// that never replaces. It is moved aside before its removal, so that exactly what was checked is
+// removed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +15,10 @@
 namespace lockkeeper::dialect::mkdir {
 namespace {
 
-constexpr int kAttempts = 8;  // against others who remove what we are about to move
+constexpr int kAttempts = 8;  // against others that remove what we are about to move
 
-constexpr std::string_view kPrepared = ".prepared-";  // then the lease, and a hash of the artefact
-constexpr std::string_view kAside = ".removed-";      // then when, by whom, the how many-eth
+constexpr std::string_view kPrepared = ".prepared-";  // then lease and hash of the artefact
+constexpr std::string_view kAside = ".removed-";      // then time, pid and a counter
 
 std::string prepared_name(const core::LeaseId& lease, const std::string& artefact) {
   std::string hash;
@@ -74,8 +75,8 @@ Result<void> MkdirLayout::discard(const core::LeaseId& lease, const std::string&
   return take_away(*locks, prepared_name(lease, artefact));
 }
 
-// A folder cannot be emptied and removed in one step. Moved aside first it is nobody's but ours:
-// removed under its name, it could lose its owner file after another of ours has published it.
+// A folder cannot be emptied and removed in one step, so it is moved aside first. Under its name,
+// another process of ours could publish it again and then lose its owner file.
 Result<void> MkdirLayout::take_away(const Folder& locks, const std::string& name) {
   LK_ASSIGN(const std::optional<FileStamp> there, locks.stamp(name));
   if (!there) return {};
@@ -99,7 +100,7 @@ Result<std::optional<std::string>> MkdirLayout::identity_at(const Folder& folder
   if (!there) return std::nullopt;
   LK_ASSIGN(const std::optional<Folder> inner, folder.folder_if_any(name));
   if (!inner) return std::string();
-  // What cannot be read was not written by us.
+  // A lock that cannot be read was not written by us.
   auto text = inner->read(std::string(kOwnerName), kOwnerBytesMax);
   return text && *text ? std::move(**text) : std::string();
 }
@@ -116,11 +117,11 @@ Result<layout::Published> MkdirLayout::publish(const core::Lease& lease,
               publish_once(lease, place, prepared, terms.replaces));
     if (done) return *done;
   }
-  return fail(Code::kStoreUnavailable, quote(path_of(place)) + " comes and goes",
+  return fail(Code::kStoreUnavailable, quote(path_of(place)) + " keeps appearing and disappearing",
               "is something else clearing " + quote(entry().root) + "? Then try again");
 }
 
-// nullopt: what was looked at is gone; try again.
+// nullopt: the checked lock is gone; try again.
 Result<std::optional<layout::Published>> MkdirLayout::publish_once(
     const core::Lease& lease, const Place& place, const std::string& prepared,
     const std::vector<std::string>& ours) {
@@ -141,7 +142,7 @@ Result<std::optional<layout::Published>> MkdirLayout::publish_once(
     return Published::kDone;
   }
   if (std::ranges::find(ours, *there) == ours.end()) return Published::kTaken;
-  // One of ours: changed for the new one in one step, and back if it was another's by then.
+  // One of ours: exchanged for the new one in one step, and back if it is another's by now.
   if (!host::exchange(locks, prepared, group, place.name)) {
     LK_ASSIGN(const layout::Removed removed, remove_from(group, place, *there));
     if (removed == layout::Removed::kForeign) return Published::kTaken;
@@ -182,8 +183,8 @@ Result<layout::Removed> MkdirLayout::remove_from(const Folder& group, const Plac
   }
   LK_ASSIGN(const std::optional<std::string> out, identity_at(locks, aside));
   if (!identity.empty() && out && *out != identity) {
-    // Taken by another between the look and the move: back with it. If the name is taken again, the
-    // lock that stands there now excludes everybody just as well.
+    // Another process took it between the check and the move: it is put back. If the name is taken
+    // again, the new lock there excludes everybody, too.
     LK_ASSIGN(const bool back, host::rename_new(locks, aside, group, place.name));
     if (!back) LK_CHECK(locks.remove_all(aside));
     return Removed::kForeign;
@@ -193,7 +194,7 @@ Result<layout::Removed> MkdirLayout::remove_from(const Folder& group, const Plac
 }
 
 Result<std::size_t> MkdirLayout::tidy() {
-  constexpr std::int64_t kLeftMs = 60'000;  // nobody takes as long to move one folder
+  constexpr std::int64_t kLeftMs = 60'000;  // moving one folder never takes that long
   LK_ASSIGN(const std::optional<Folder> locks, open(""));
   if (!locks) return 0;
   LK_ASSIGN(const std::vector<std::string> names, locks->names());

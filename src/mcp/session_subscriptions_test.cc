@@ -1,4 +1,4 @@
-// What clients of both eras are told unasked.
+// Notifications to clients of both eras.
 #include <gtest/gtest.h>
 
 #include "mcp/session.h"
@@ -124,7 +124,7 @@ TEST(Subscriptions, BadOnesAreRefused) {
   EXPECT_EQ(code_of(listen(client, 999, Json::object())), 0);
 }
 
-// The catalogue knows before the client is told, so that no change falls between.
+// The catalogue is told before the client, so that no change is missed.
 TEST(Subscriptions, TheCatalogueIsToldFirst) {
   Catalogue catalogue = watched(true);
   std::vector<std::string> seen;

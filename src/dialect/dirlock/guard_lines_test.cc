@@ -1,5 +1,5 @@
 // Every line, to the letter: people grep for them.
-#include "dialect/dirlock/words.h"
+#include "dialect/dirlock/guard_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-// The workflow document's lock files as a layout: root = OUTPUT, one source and one artefact,
-// `locks/NAME`, for each regular file `locks/*.lock` that no dot begins.
+// The workflow protocol's lock files as a layout: root = OUTPUT, one source and one artefact,
+// `locks/NAME`, for each regular file `locks/*.lock` that does not begin with a dot.
 //
-// A lease taken through this layout is `{agent}.lock`, any other one `{agent}.lk-{id}.lock`. What
-// is being written stands beside as `.{name}.{lease}.tmp` (`.new` for a renewal), what is being
-// removed as `.{name}.{hash}.old`: neither `*.lock` in a shell nor `find -name '*.lock'` sees them.
+// A lease taken through this layout is `{agent}.lock`, any other one `{agent}.lk-{id}.lock`. While
+// being written, a file is `.{name}.{lease}.tmp` (`.new` for a renewal); while being removed, it is
+// `.{name}.{hash}.old`. Neither `*.lock` in a shell nor `find -name '*.lock'` matches these.
 //
-// Their step is to write and then to check, or to check and then to write; the first is exact with
-// ours, the second is seen at the next look (docs/dialects/workflow.md).
+// Other tools write and then check, or check and then write. The first is exact with ours, the
+// second is noticed at the next scan (docs/dialects/workflow.md).
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ namespace lockkeeper::dialect::workflow {
 
 inline constexpr const char* kKind = "workflow";
 inline constexpr const char* kLocksFolder = "locks";
-// A file that is younger and cannot be read may be half written: it is read again for a while.
+// A younger file that cannot be read may be half written: it is read again for a while.
 inline constexpr std::int64_t kFreshMs = 2'000;
 inline constexpr int kHalfWrittenMs = 200;
 
@@ -31,8 +31,7 @@ inline constexpr int kHalfWrittenMs = 200;
 std::string artefact_of(std::string_view file_name);
 std::string file_name_of(std::string_view artefact);
 
-// The session of what is locked in this OUTPUT: its path, or the layout's id where that is too
-// long.
+// The session of locks in this OUTPUT: its path, or the layout's id if that is too long.
 std::string session_of(const layout::LayoutEntry& entry);
 
 class WorkflowLayout final : public layout::Layout {
@@ -56,20 +55,20 @@ class WorkflowLayout final : public layout::Layout {
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
-  // One file as it stands there, past its end or not; nullopt: there is none. As look(), what
-  // cannot be read is store_unavailable.
+  // One file, expired or not; nullopt if there is none. As in look(), an unreadable file is
+  // store_unavailable.
   Result<std::optional<LockFile>> read(const std::string& name) const;
-  // All names that are locks, sorted; and what else is in the folder.
+  // The names of all locks, sorted, and what else is in the folder.
   struct Names {
     std::vector<std::string> locks;
-    std::vector<std::string> others;  // not a trace of ours either
+    std::vector<std::string> others;  // neither locks nor our traces
     std::vector<std::string> traces;  // of a step that was interrupted
-    bool folder = false;              // is there a folder at all?
+    bool folder = false;              // does the folder exist?
   };
   Result<Names> names() const;
-  // Removes the folder and what crashes left in it, if nothing else is there. True: it is gone.
+  // Removes the folder and what crashes left in it, if nothing else is there. True if it is gone.
   Result<bool> remove_folder();
-  // Of a file of this name, or of the artefact that it is.
+  // The path of a file of this name, or of this artefact.
   static std::string identity_of(const LockFile& lock, const std::string& name);
 
  private:
@@ -97,7 +96,7 @@ class WorkflowLayout final : public layout::Layout {
   std::int64_t now_ms() const { return context_.clock.now().wall_ms; }
 
   const layout::LayoutContext context_;
-  std::optional<realm::Resolver> resolver_;  // made when a file is read first
+  std::optional<realm::Resolver> resolver_;  // made on first use
 };
 
 // For dialect/kinds.cc. invalid_input: it has no options.

@@ -1,13 +1,14 @@
-// What the client is told unasked: changes of resources and of lists.
+// Session: subscriptions to changes of resources and lists.
 #include <algorithm>
 
+#include "mcp/lists.h"
 #include "mcp/session.h"
 
 namespace lockkeeper::mcp {
 namespace {
 
 constexpr std::size_t kStreamsMax = 100;  // of one conversation
-constexpr std::size_t kUrisMax = 1'000;   // likewise
+constexpr std::size_t kUrisMax = 1'000;   // of one conversation
 constexpr std::size_t kUriBytesMax = 4096;
 
 Json with_subscription(const Json& id, Json params) {
@@ -36,7 +37,7 @@ std::size_t Session::uris_known() const {
   return count;
 }
 
-// What of the filter we can do; the rest is left out, and the client sees that it is.
+// The part of the filter that we support; the client sees what is left out.
 Json Session::honoured(const Json& wanted) const {
   Json honoured = Json::object();
   const Json offered = capabilities_of(catalogue_, modern_client());
@@ -57,7 +58,7 @@ Json Session::honoured(const Json& wanted) const {
   return honoured;
 }
 
-// The catalogue hears of it before the client does, and not under our lock.
+// The catalogue is told before the client, and without our lock.
 void Session::watch(const Json& filter) const {
   const auto uris = filter.find("resourceSubscriptions");
   if (!catalogue_.watch || uris == filter.end()) return;
@@ -66,18 +67,18 @@ void Session::watch(const Json& filter) const {
 
 void Session::listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   const auto wanted = message.params.find("notifications");
-  RpcError error{code::kInvalidParams, "\"notifications\" is missing or no object", nullptr};
+  RpcError error{code::kInvalidParams, "\"notifications\" is missing or not an object", nullptr};
   if (wanted != message.params.end() && wanted->is_object()) {
     const Json filter = honoured(*wanted);
     watch(filter);
     const std::lock_guard lock(mutex_);
     if (closed_) return outlet->end();
     if (is_taken(message.id)) {
-      error = {code::kInvalidRequest, "a request with this id is at work already", nullptr};
+      error = {code::kInvalidRequest, "a request with this id is already running", nullptr};
     } else if (subscriptions_.size() >= kStreamsMax || uris_known() >= kUrisMax) {
       error = {code::kInternalError, "too many subscriptions; cancel one first", nullptr};
     } else {
-      // Under the lock, so that nothing comes before it.
+      // Under the lock, so that no notification precedes it.
       outlet->send(notification("notifications/subscriptions/acknowledged",
                                 with_subscription(message.id, {{"notifications", filter}})));
       subscriptions_.push_back({message.id, outlet, filter});
@@ -91,7 +92,7 @@ void Session::listen(const Incoming& message, const std::shared_ptr<Outlet>& out
 Answer Session::subscribe(const Json& params, bool wanted) {
   const auto uri = params.find("uri");
   if (uri == params.end() || !is_uri(*uri)) {
-    return Answer::failed(code::kInvalidParams, "\"uri\" is missing, no string, or too long");
+    return Answer::failed(code::kInvalidParams, "\"uri\" is missing, not a string, or too long");
   }
   const std::string name = uri->get<std::string>();
   if (wanted) watch({{"resourceSubscriptions", Json::array({name})}});

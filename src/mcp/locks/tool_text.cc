@@ -1,4 +1,4 @@
-#include "mcp/locks/words.h"
+#include "mcp/locks/tool_text.h"
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 #include "service/messages.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::size_t kHoldersTold = 5;
-constexpr std::size_t kReasonBytesTold = 120;
-constexpr std::size_t kConflictsTold = 50;
+constexpr std::size_t kHoldersShown = 5;
+constexpr std::size_t kReasonBytesShown = 120;
+constexpr std::size_t kConflictsShown = 50;
 
-// A hint that a model cannot follow: a command line, or a flag of one.
+// A hint that a model cannot follow: it has a command line or a flag.
 bool is_for_shells(const std::string& hint) {
   return hint.find("lockkeeper ") != std::string::npos || hint.find("--") != std::string::npos;
 }
@@ -23,19 +23,19 @@ bool is_for_shells(const std::string& hint) {
 const char* life_text(core::Alive alive, const core::Lease& lease) {
   if (alive == core::Alive::kAlive) return ", process alive";
   if (alive == core::Alive::kDead) return ", process gone: it ends after its grace";
-  if (lease.attachment.attached() || lease.foreign) return ", whether its process lives is unknown";
-  return ", bound to no process";
+  if (lease.attachment.attached() || lease.foreign) return ", process state unknown";
+  return ", not bound to a process";
 }
 
 }  // namespace
 
-Answer Said::answer() && {
+Answer ToolText::answer() && {
   Json structured{{"message", message}};
   for (auto& [name, value] : json.items()) structured[name] = std::move(value);
   return tool_answer(message, std::move(structured), is_error);
 }
 
-std::string next_step(const Error& error) {
+std::string hint_for(const Error& error) {
   if (!error.hint.empty() && !is_for_shells(error.hint)) return error.hint;
   switch (error.code) {
     case Code::kLost:
@@ -63,13 +63,13 @@ std::string next_step(const Error& error) {
   }
 }
 
-Said trouble(const Error& error) {
-  const std::string next = next_step(error);
-  Said said;
-  said.message = error.message + ". Next: " + next;
-  said.json["error"] = service::error_json({error.code, error.message, next});
-  said.is_error = true;
-  return said;
+ToolText trouble(const Error& error) {
+  const std::string next = hint_for(error);
+  ToolText out;
+  out.message = error.message + ". Next: " + next;
+  out.json["error"] = service::error_json({error.code, error.message, next});
+  out.is_error = true;
+  return out;
 }
 
 std::vector<std::string> keys_of(const core::Lease& lease) {
@@ -79,7 +79,7 @@ std::vector<std::string> keys_of(const core::Lease& lease) {
 }
 
 std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms) {
-  std::vector<const core::Conflict*> holders;  // the first conflict with each
+  std::vector<const core::Conflict*> holders;  // the first conflict of each holder
   for (const core::Conflict& conflict : conflicts) {
     const bool known = std::ranges::any_of(holders, [&](const core::Conflict* other) {
       return other->holder.id == conflict.holder.id;
@@ -87,25 +87,25 @@ std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int6
     if (!known) holders.push_back(&conflict);
   }
   std::string text;
-  for (std::size_t i = 0; i < holders.size() && i < kHoldersTold; ++i) {
+  for (std::size_t i = 0; i < holders.size() && i < kHoldersShown; ++i) {
     const core::Conflict& conflict = *holders[i];
     if (i > 0) text += "; ";
     text +=
         conflict.requested.resource.text() + " is " + service::holder_text(conflict, now_wall_ms);
     if (conflict.alive == core::Alive::kUnknown) text += life_text(conflict.alive, conflict.holder);
   }
-  if (holders.size() > kHoldersTold) {
-    text += "; and " + std::to_string(holders.size() - kHoldersTold) + " more";
+  if (holders.size() > kHoldersShown) {
+    text += "; and " + std::to_string(holders.size() - kHoldersShown) + " more";
   }
   return text;
 }
 
 void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts) {
   json["conflicts"] = Json::array();
-  for (std::size_t i = 0; i < conflicts.size() && i < kConflictsTold; ++i) {
+  for (std::size_t i = 0; i < conflicts.size() && i < kConflictsShown; ++i) {
     json["conflicts"].push_back(service::conflict_json(conflicts[i]));
   }
-  if (conflicts.size() > kConflictsTold) json["conflicts_total"] = conflicts.size();
+  if (conflicts.size() > kConflictsShown) json["conflicts_total"] = conflicts.size();
 }
 
 std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {
@@ -118,7 +118,7 @@ std::string deadlock_text(const service::AcquireResult& result, std::int64_t now
   return text;
 }
 
-std::string lost_note(const std::vector<core::LostLease>& lost) {
+std::string lost_sentences(const std::vector<core::LostLease>& lost) {
   std::string note;
   for (const core::LostLease& each : lost) {
     note += "Stop: " + service::lost_text(each) + ". ";
@@ -126,9 +126,9 @@ std::string lost_note(const std::vector<core::LostLease>& lost) {
   return note;
 }
 
-void put_lost(Said& said, const std::vector<core::LostLease>& lost) {
-  for (const core::LostLease& each : lost) said.json["lost"].push_back(service::lost_json(each));
-  said.message = lost_note(lost) + said.message;
+void put_lost(ToolText& out, const std::vector<core::LostLease>& lost) {
+  for (const core::LostLease& each : lost) out.json["lost"].push_back(service::lost_json(each));
+  out.message = lost_sentences(lost) + out.message;
 }
 
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
@@ -150,19 +150,20 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   text += ", since " + format_time(lease.acquired_wall_ms) + ", " +
           service::end_text(lease, now_wall_ms) + life_text(listed.condition.alive, lease);
   if (!lease.terms.reason.empty())
-    text += ", reason " + quote(lease.terms.reason, kReasonBytesTold);
+    text += ", reason " + quote(lease.terms.reason, kReasonBytesShown);
   if (lease.foreign) text += ", by another tool's lock " + quote(core::foreign_path(lease));
   return text;
 }
 
-void add_notes(Said& said, const core::DeliveredMessages& told, std::int64_t now_wall_ms) {
+void append_messages(ToolText& out, const core::DeliveredMessages& told, std::int64_t now_wall_ms) {
   for (const core::Message& note : told.messages) {
-    said.json["messages"].push_back(service::message_json(note));
-    said.message += "\nNote: " + service::message_text(note, now_wall_ms);
+    out.json["messages"].push_back(service::message_json(note));
+    out.message += "\nMessage: " + service::message_text(note, now_wall_ms);
   }
   if (told.more > 0) {
-    said.message += "\nand " + std::to_string(told.more) + " more notes: lock_message reads them";
+    out.message +=
+        "\nand " + std::to_string(told.more) + " more messages: read them with lock_message";
   }
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

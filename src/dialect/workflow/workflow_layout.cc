@@ -1,4 +1,4 @@
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 
 #include <unistd.h>
 
@@ -24,8 +24,7 @@ constexpr std::string_view kPrepared = ".tmp";
 constexpr std::string_view kRenewed = ".new";
 constexpr std::string_view kAside = ".old";
 constexpr std::int64_t kLeftMs = 60'000;
-constexpr int kAttempts =
-    100;  // against somebody who writes and removes the same name all the time
+constexpr int kAttempts = 100;  // against a process that keeps writing and removing the same name
 
 bool is_lock(std::string_view name) {
   return !name.starts_with('.') && name.ends_with(kLockSuffix) && name.size() > kLockSuffix.size();
@@ -41,7 +40,8 @@ std::string beside(const std::string& artefact, const core::LeaseId& lease, std:
   return "." + artefact + "." + lease.text() + std::string(end);
 }
 
-// Names what the file set aside should be, so that a later look can tell what a crash left there.
+// The name contains a hash of the file that is set aside, so that a later scan recognises what a
+// crash left.
 std::string aside_name(const std::string& artefact, const std::string& identity) {
   std::string hash;
   append_be64(hash, hash64(identity));
@@ -49,10 +49,10 @@ std::string aside_name(const std::string& artefact, const std::string& identity)
 }
 
 std::string ignore_hint(const std::string& path) {
-  return "mend or remove it, or pass it over: lockkeeper layout ignore " + shell_quote(path);
+  return "fix or remove it, or ignore it: lockkeeper layout ignore " + shell_quote(path);
 }
 
-// An owner's name for the table, whatever stands in the file.
+// A valid owner's name for the table, whatever the file says.
 std::string owner_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
@@ -63,7 +63,7 @@ std::string owner_name(std::string name) {
   return name;
 }
 
-// Can these simply not be a name in this realm, as opposed to "cannot tell"?
+// Is this certainly not a name in this realm, rather than unknown?
 bool names_nothing_here(Code code) {
   return code == Code::kInvalidResource || code == Code::kInvalidInput ||
          code == Code::kLimitExceeded;
@@ -94,8 +94,7 @@ std::string WorkflowLayout::identity_of(const LockFile& lock, const std::string&
   return is_mirror_name(name) ? lock.identity() : lock.full_identity();
 }
 
-// --- reading
-// --------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 Result<std::optional<WorkflowLayout::Entry>> WorkflowLayout::try_entry(
     const Folder& folder, const std::string& name) const {
@@ -160,7 +159,7 @@ Result<WorkflowLayout::Names> WorkflowLayout::names() const {
 
 Result<ScanResult> WorkflowLayout::scan(const layout::Interest& interest) {
   ScanResult seen;
-  // These locks are about paths alone: one that cannot be read is in nobody else's way.
+  // These locks are only on paths: an unreadable one blocks no logical key.
   if (interest.wanted != nullptr &&
       std::ranges::none_of(*interest.wanted, [](const auto& one) { return one.is_path(); })) {
     return seen;
@@ -175,7 +174,7 @@ Result<ScanResult> WorkflowLayout::scan(const layout::Interest& interest) {
     if (name.ends_with(kAside)) {
       LK_CHECK(clear_trace(*locks, name));
     } else if (interest.wanted == nullptr) {
-      static_cast<void>(clear_prepared(*locks, name));  // the next look tries again
+      static_cast<void>(clear_prepared(*locks, name));  // the next scan tries again
     }
   }
   return seen;
@@ -207,7 +206,7 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
   LK_ASSIGN(const std::optional<FileStamp> stamp, folder.stamp(name));
   if (!stamp) return {};
   if (stamp->folder) {
-    seen.notes.push_back(quote(folder.path_of(name)) + " is a folder and no lock");
+    seen.notes.push_back(quote(folder.path_of(name)) + " is a folder, not a lock");
     return {};
   }
   const layout::Source source{artefact, stamp->stamp, now_ms() - stamp->mtime_ms < kFreshMs};
@@ -271,18 +270,17 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
   while (plain.size() > 1 && (plain.ends_with('/') || plain.ends_with('\\'))) plain.pop_back();
   const bool slash = is_folder || plain.size() < text.size();
   auto parsed = resolver_->resolve(slash ? plain + "/" : plain, key::Syntax::kLiteral);
-  // A file on disk that is written like a folder is still that file.
+  // A file on disk that is written like a folder is still a file.
   if (!parsed && slash && parsed.error().code == Code::kInvalidResource) {
     parsed = resolver_->resolve(plain, key::Syntax::kLiteral);
   }
   if (parsed) return parsed->resource;
   if (!names_nothing_here(parsed.error().code)) return fail(std::move(parsed.error()));
-  notes.push_back(quote(text) + " is passed over: " + parsed.error().message);
+  notes.push_back(quote(text) + " is skipped: " + parsed.error().message);
   return std::nullopt;
 }
 
-// --- showing
-// --------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 layout::Artefacts WorkflowLayout::artefacts(const core::Lease& lease) const {
   layout::Artefacts artefacts;
@@ -290,7 +288,7 @@ layout::Artefacts WorkflowLayout::artefacts(const core::Lease& lease) const {
   if (lease.terms.layout == id()) {
     artefacts.names = {lease.terms.artefact};
   } else if (!lock.files.empty() || !lock.directories.empty()) {
-    // An OUTPUT that is gone is a workflow that is over: it is not made again for others' leases.
+    // If OUTPUT is gone, the workflow is over: it is not created again for others' leases.
     if (::access(entry().root.c_str(), F_OK) == 0) {
       artefacts.names = {artefact_of(mirror_name(lease))};
       return artefacts;
@@ -336,7 +334,7 @@ Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::s
   const std::string prepared = beside(name, lease.id, kPrepared);
   LK_ASSIGN(const std::optional<FileStamp> there, locks.stamp(prepared));
   if (!there) {
-    // Another of our processes found the lease unpublished, and did it for us.
+    // Another of our processes has published the lease already.
     LK_ASSIGN(const bool done,
               is_replaceable(locks, name, {identity(lease, artefact)}, name, false));
     return done ? Published::kDone : Published::kTaken;
@@ -344,20 +342,19 @@ Result<Published> WorkflowLayout::publish(const core::Lease& lease, const std::s
   return replace(locks, prepared, name, terms.replaces, true);
 }
 
-// May what stands there make way: is it ours, or past its own end (the document lets a new lock
-// overwrite that)?
+// May the file be replaced: is it ours, or expired (the protocol lets a new lock overwrite that)?
 Result<bool> WorkflowLayout::is_replaceable(const Folder& folder, const std::string& name,
                                             const std::vector<std::string>& identities,
                                             const std::string& as_name, bool expired_too) const {
   const auto entry = try_entry(folder, name);
-  if (!entry || !*entry) return false;  // what cannot be read is not ours to replace
+  if (!entry || !*entry) return false;  // an unreadable file is not replaced
   const LockFile& lock = (*entry)->lock;
   const bool ours = std::ranges::find(identities, identity_of(lock, as_name)) != identities.end();
   return ours || (expired_too && lock.expired(now_ms()));
 }
 
-// Puts `prepared` in the place of that file: of none, of ours, or of one that is over. Another
-// tool may write there at any moment, so what was displaced is looked at again, and put back.
+// Puts `prepared` in the file's place, which is empty, ours, or expired. Another tool may write
+// there at any moment, so the displaced file is checked again, and put back if it is another's.
 Result<Published> WorkflowLayout::replace(const Folder& folder, const std::string& prepared,
                                           const std::string& name,
                                           const std::vector<std::string>& ours,
@@ -381,7 +378,7 @@ Result<Published> WorkflowLayout::replace(const Folder& folder, const std::strin
       LK_CHECK(folder.remove_all(prepared));
       return Published::kDone;
     }
-    // Another's came in between. If ours is gone from its place by now, theirs goes there as new.
+    // Another tool wrote in between. If ours is gone by now, theirs is put back as a new file.
     if (auto back = host::exchange(folder, prepared, name); !back) {
       LK_CHECK(host::rename_new(folder, prepared, name));
     }
@@ -398,8 +395,8 @@ Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string
   LockFile now = lock_file_of(lease);
   if (!entry || !*entry || (*entry)->lock.identity() != now.identity()) return {};
   const LockFile& before = (*entry)->lock;
-  // A lock of this dialect is told by its scope, too: where the lease gave back a part of it, the
-  // file goes on showing the whole.
+  // A lock's scope is part of its identity: if a part of the lease was released, the file still
+  // shows the whole.
   if (!is_mirror_name(name)) {
     now.files = before.files;
     now.directories = before.directories;
@@ -410,7 +407,7 @@ Result<void> WorkflowLayout::refresh(const core::Lease& lease, const std::string
   if (auto swapped = host::exchange(*locks, renewed, name); !swapped) {
     LK_CHECK(locks->remove_all(renewed));
     LK_ASSIGN(const std::optional<FileStamp> there, locks->stamp(name));
-    if (!there) return {};  // removed meanwhile: the next look finds that out
+    if (!there) return {};  // removed meanwhile: the next scan notices
     return fail(std::move(swapped.error()));
   }
   LK_ASSIGN(const bool displaced,
@@ -442,15 +439,15 @@ Result<Removed> WorkflowLayout::remove(const std::string& artefact, const std::s
     if (!still) return Removed::kGone;
     return fail(std::move(moved.error()));
   }
-  // Whoever looks at the folder now may clear it away, too, and by the same rule: so what is at the
-  // file's place afterwards tells how it went.
+  // A concurrent scan may clear it away by the same rule, so the file's state afterwards tells the
+  // result.
   LK_CHECK(clear_trace(*locks, aside));
   LK_ASSIGN(const std::optional<FileStamp> left, locks->stamp(name));
   return left ? Removed::kForeign : Removed::kDone;
 }
 
-// What was set aside: removed if it is what its name says, else it is another's that came in
-// between and goes back, unless that tool has written its lock anew meanwhile.
+// Removes the file set aside if its hash matches its name. Otherwise it is another's and is put
+// back, unless that tool has written a new lock meanwhile.
 Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string& name) const {
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (!there) return {};
@@ -458,7 +455,7 @@ Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string
   if (name.size() < digits + 2) return {};
   const std::string place = name.substr(1, name.size() - digits - 1);
   const auto entry = try_entry(folder, name);
-  if (entry && !*entry) return {};  // somebody else was faster
+  if (entry && !*entry) return {};  // another process was faster
   const bool ours = entry && aside_name(place, identity_of((*entry)->lock, place)) == name;
   if (!ours) {
     auto back = host::rename_new(folder, name, place);
@@ -470,7 +467,7 @@ Result<void> WorkflowLayout::clear_trace(const Folder& folder, const std::string
 }
 
 Result<bool> WorkflowLayout::remove_folder() {
-  constexpr std::int64_t kLeftBehindMs = 60'000;  // what is younger may be a step under way
+  constexpr std::int64_t kLeftBehindMs = 60'000;  // a younger one may be in use
   LK_ASSIGN(const std::optional<Folder> locks, folder());
   if (!locks) return true;
   LK_ASSIGN(const Names all, names());
@@ -478,13 +475,14 @@ Result<bool> WorkflowLayout::remove_folder() {
     LK_ASSIGN(const std::optional<FileStamp> stamp, locks->stamp(trace));
     if (stamp && now_ms() - stamp->mtime_ms > kLeftBehindMs) LK_CHECK(locks->remove_all(trace));
   }
-  // Only an empty one: another's lock may appear at any moment.
+  // Only if it is empty: another's lock may appear at any moment.
   if (::rmdir(locks->path().c_str()) == 0 || errno == ENOENT) return true;
   if (errno == ENOTEMPTY || errno == EEXIST) return false;
   return fail(errno_error(errno, "cannot remove the folder " + quote(locks->path())));
 }
 
-// What a crash left that was never published. Nobody waits as long; whoever does makes it again.
+// Removes prepared files that a crash left. A process that is slower than this prepares its file
+// again.
 Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::string& name) const {
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
   if (!there || now_ms() - there->mtime_ms < kLeftMs) return {};
@@ -496,7 +494,7 @@ Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& e
   if (!entry.options.empty()) {
     return fail(Code::kInvalidInput,
                 "a workflow layout has no option " + quote(entry.options.begin()->first),
-                "it needs kind and root alone");
+                "it takes only kind and root");
   }
   return std::make_unique<WorkflowLayout>(entry, context);
 }

@@ -1,4 +1,4 @@
-// Giving back, keeping, looking, writing: the tools that take no time.
+// LockServer: lock_release, lock_renew, lock_status and lock_message, which never wait.
 #include <algorithm>
 
 #include "base/text.h"
@@ -7,11 +7,11 @@
 #include "service/messages.h"
 #include "service/report.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::size_t kLeasesTold = 50;
-constexpr std::size_t kKeysTold = 50;
+constexpr std::size_t kLeasesShown = 50;
+constexpr std::size_t kKeysShown = 50;
 
 std::vector<std::string> names_of(const core::ReleaseReply& reply) {
   std::vector<std::string> keys;
@@ -20,10 +20,10 @@ std::vector<std::string> names_of(const core::ReleaseReply& reply) {
 }
 
 void add_line(std::string& text, const char* what, const std::vector<std::string>& keys) {
-  if (!keys.empty()) text += what + list_of(keys, kKeysTold) + "\n";
+  if (!keys.empty()) text += what + list_of(keys, kKeysShown) + "\n";
 }
 
-// Where it is in the queue is told by its call.
+// Without the position, which its own call reports.
 std::string waiter_text(const core::Waiter& waiter) {
   return list_of(keys_of(waiter.request)) + ": waited for by " +
          service::owner_text(waiter.request.owner) + " since " +
@@ -32,7 +32,7 @@ std::string waiter_text(const core::Waiter& waiter) {
 
 }  // namespace
 
-Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+ToolText LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
   service::ReleaseCommand command;
   command.wanted.texts = text_arguments(arguments, "resources");
   const std::string lease = text_argument(arguments, "lease");
@@ -50,34 +50,35 @@ Said LockServer::release(const core::Owner& owner, Call& /*call*/, const Json& a
   if (!reply) return trouble(reply.error());
   std::erase_if(reply->not_held,
                 [&](const std::string& key) { return std::ranges::find(left, key) != left.end(); });
-  Said said;
-  said.json = service::release_json(*reply);
-  if (!left.empty()) said.json["left_queue"] = left;
-  std::string& text = said.message;
+  ToolText out;
+  out.json = service::release_json(*reply);
+  if (!left.empty()) out.json["left_queue"] = left;
+  std::string& text = out.message;
   if (!reply->released.empty()) text += "Released " + list_of(reply->released) + ". ";
   if (!left.empty()) text += "Left the queue for " + list_of(left) + ". ";
   if (!reply->not_held.empty()) {
     const auto lost = reclaim_.settle(owner);
-    if (lost) put_lost(said, *lost);
+    if (lost) put_lost(out, *lost);
     text += "You do not hold " + list_of(reply->not_held) +
             " (a release takes the key exactly as held). Next: call lock_status";
   } else if (!reply->not_owner.empty()) {
     service::CheckCommand check;
     check.wanted.texts = names_of(*reply);
     const auto others = locks.check(check);
-    text += others && !others->conflicts.empty() ? blocked_text(others->conflicts, now_wall_ms())
-                                                 : list_of(check.wanted.texts) + " is another's";
-    text += ". Only its holder releases it. Next: ask with lock_message";
+    text += others && !others->conflicts.empty()
+                ? blocked_text(others->conflicts, now_wall_ms())
+                : list_of(check.wanted.texts) + " is held by another agent";
+    text += ". Only its holder can release it. Next: ask with lock_message";
   } else if (reply->released.empty() && left.empty()) {
     text += "You hold nothing. Next: lock_acquire before you change anything";
   } else {
-    text += "Next: change nothing of it any more without lock_acquire";
+    text += "Next: lock_acquire again before you change any of it";
   }
-  add_mail(locks, said);
-  return said;
+  add_messages(locks, out);
+  return out;
 }
 
-Said LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+ToolText LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
   service::RenewCommand command;
   const auto ttl = ttl_of(arguments);
   if (!ttl) return trouble(ttl.error());
@@ -88,69 +89,69 @@ Said LockServer::renew(const core::Owner& owner, Call& /*call*/, const Json& arg
   const auto lost = reclaim_.settle(owner);
   if (!lost) return trouble(lost.error());
   const auto renewed = locks_of(owner).renew(command);
-  Said said;
-  if (!renewed) said = trouble(renewed.error());
-  waiting_.told(owner);
-  put_lost(said, *lost);
-  if (!renewed) return said;
+  ToolText out;
+  if (!renewed) out = trouble(renewed.error());
+  waiting_.mark_known(owner);
+  put_lost(out, *lost);
+  if (!renewed) return out;
   Json leases = service::leases_json("renewed", *renewed);
-  said.json["renewed"] = std::move(leases["renewed"]);
+  out.json["renewed"] = std::move(leases["renewed"]);
   for (const core::Lease& each : *renewed) {
-    said.message +=
+    out.message +=
         "Renewed " + list_of(keys_of(each)) + ", " + service::end_text(each, now_wall_ms()) + ". ";
   }
   if (renewed->empty()) {
-    said.message += "You hold nothing. Next: lock_acquire before you change anything";
+    out.message += "You hold nothing. Next: lock_acquire before you change anything";
   } else {
-    said.message += "Next: go on, then call lock_release";
+    out.message += "Next: continue, then call lock_release";
   }
-  return said;
+  return out;
 }
 
-Said LockServer::status(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+ToolText LockServer::status(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
   service::Wanted wanted;
   wanted.texts = text_arguments(arguments, "resources");
   if (text_argument(arguments, "mode") == "shared") wanted.mode = core::Mode::kShared;
-  Said said = wanted.texts.empty() ? everything(owner) : each_of(owner, wanted);
-  if (!said.is_error) waiting_.told(owner);
-  return said;
+  ToolText out = wanted.texts.empty() ? everything(owner) : each_of(owner, wanted);
+  if (!out.is_error) waiting_.mark_known(owner);
+  return out;
 }
 
-// Own leases first: they are what the asker must not forget.
-Said LockServer::everything(const core::Owner& owner) {
+// The caller's own leases come first.
+ToolText LockServer::everything(const core::Owner& owner) {
   auto reply = locks_of(owner).list({});
   if (!reply) return trouble(reply.error());
   std::erase_if(reply->leases,
                 [](const service::ListedLease& each) { return each.condition.over; });
   std::ranges::stable_partition(
       reply->leases, [&](const service::ListedLease& each) { return each.lease.held_by(owner); });
-  Said said;
-  std::string& text = said.message;
+  ToolText out;
+  std::string& text = out.message;
   const std::size_t leases = reply->leases.size();
   const std::size_t waiters = reply->waiters.size();
-  for (std::size_t i = 0; i < leases && i < kLeasesTold; ++i) {
+  for (std::size_t i = 0; i < leases && i < kLeasesShown; ++i) {
     const bool mine = reply->leases[i].lease.held_by(owner);
     text += (mine ? "Yours: " : "") + lease_text(reply->leases[i], now_wall_ms()) + "\n";
   }
-  for (std::size_t i = 0; i < waiters && i < kLeasesTold; ++i) {
+  for (std::size_t i = 0; i < waiters && i < kLeasesShown; ++i) {
     text += waiter_text(reply->waiters[i]) + "\n";
   }
   if (leases == 0) text = "Nothing is held.\n" + text;
-  if (leases > kLeasesTold) reply->leases.resize(kLeasesTold);
-  if (waiters > kLeasesTold) reply->waiters.resize(kLeasesTold);
-  said.json = service::list_json(*reply);
-  if (leases > kLeasesTold || waiters > kLeasesTold) {
-    text += "These are " + std::to_string(reply->leases.size()) + " of " + std::to_string(leases) +
+  if (leases > kLeasesShown) reply->leases.resize(kLeasesShown);
+  if (waiters > kLeasesShown) reply->waiters.resize(kLeasesShown);
+  out.json = service::list_json(*reply);
+  if (leases > kLeasesShown || waiters > kLeasesShown) {
+    text += "Shown: " + std::to_string(reply->leases.size()) + " of " + std::to_string(leases) +
             " leases and " + std::to_string(reply->waiters.size()) + " of " +
-            std::to_string(waiters) + " that wait.\n";
-    said.json["total"] = {{"leases", leases}, {"waiters", waiters}};
+            std::to_string(waiters) + " waiting requests.\n";
+    out.json["total"] = {{"leases", leases}, {"waiters", waiters}};
   }
   text += "Next: call lock_status with the resources that you want";
-  return said;
+  return out;
 }
 
-// Each for itself: what is free of what I want.
-Said LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted) {
+// Checks each resource separately.
+ToolText LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted) {
   service::Locks locks = locks_of(owner);
   std::vector<std::string> free, mine, held;
   std::vector<core::Conflict> conflicts;
@@ -165,63 +166,63 @@ Said LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted
     (!reply->free ? held : reply->mine ? mine : free).push_back(resource);
     for (core::Conflict& each : reply->conflicts) conflicts.push_back(std::move(each));
   }
-  Said said;
-  add_line(said.message, "Free: ", free);
-  add_line(said.message, "Yours: ", mine);
-  // The lines below name each holder, not each thing that it keeps from us.
-  if (held.size() > 1) add_line(said.message, "Held: ", held);
-  if (!held.empty()) said.message += blocked_text(conflicts, now_wall_ms()) + "\n";
+  ToolText out;
+  add_line(out.message, "Free: ", free);
+  add_line(out.message, "Yours: ", mine);
+  // The lines below name each holder once, not each held resource.
+  if (held.size() > 1) add_line(out.message, "Held: ", held);
+  if (!held.empty()) out.message += blocked_text(conflicts, now_wall_ms()) + "\n";
   if (!free.empty()) {
-    said.message += "Next: lock_acquire what is free, in one call";
+    out.message += "Next: lock_acquire what is free, in one call";
   } else if (!held.empty()) {
-    said.message += "Next: lock_acquire it with wait_s: 45 to queue for it";
+    out.message += "Next: lock_acquire it with wait_s: 45 to queue for it";
   } else {
-    said.message += "Next: make your changes, then call lock_release";
+    out.message += "Next: make your changes, then call lock_release";
   }
-  said.json = {{"free", free}, {"mine", mine}, {"held", held}};
-  put_conflicts(said.json, conflicts);
-  return said;
+  out.json = {{"free", free}, {"mine", mine}, {"held", held}};
+  put_conflicts(out.json, conflicts);
+  return out;
 }
 
-Said LockServer::message(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
+ToolText LockServer::message(const core::Owner& owner, Call& /*call*/, const Json& arguments) {
   const bool sends =
       arguments.contains("text") || arguments.contains("to") || arguments.contains("holding");
   return sends ? send(owner, arguments) : read(owner);
 }
 
-Said LockServer::read(const core::Owner& owner) {
+ToolText LockServer::read(const core::Owner& owner) {
   const auto unread = service::Messages(site_, owner).read({});
   if (!unread) return trouble(unread.error());
-  Said said;
-  said.json = service::messages_json("messages", *unread);
+  ToolText out;
+  out.json = service::messages_json("messages", *unread);
   for (const core::Message& each : *unread) {
-    said.message += service::message_text(each, now_wall_ms()) + "\n";
+    out.message += service::message_text(each, now_wall_ms()) + "\n";
   }
-  said.message += unread->empty() ? "No new notes. Next: go on"
-                                  : "Next: answer with lock_message, or lock_release what is asked "
-                                    "for";
-  return said;
+  out.message += unread->empty() ? "No new messages. Next: continue"
+                                 : "Next: answer with lock_message, or lock_release what is asked "
+                                   "for";
+  return out;
 }
 
-Said LockServer::send(const core::Owner& owner, const Json& arguments) {
+ToolText LockServer::send(const core::Owner& owner, const Json& arguments) {
   service::SendCommand command;
   command.text = text_argument(arguments, "text");
   command.to.agent = text_argument(arguments, "to");
   const std::string held = text_argument(arguments, "holding");
   if (!held.empty()) command.to_holders_of.texts = {held};
   if (command.to.agent.empty() && held.empty()) {
-    return trouble({Code::kInvalidInput, "nobody is named who should get the note",
+    return trouble({Code::kInvalidInput, "the message has no receiver",
                     "give to (an agent) or holding (a resource)"});
   }
   const auto sent = service::Messages(site_, owner).send(command);
   if (!sent) return trouble(sent.error());
-  Said said;
-  said.json = service::messages_json("messages", *sent);
+  ToolText out;
+  out.json = service::messages_json("messages", *sent);
   std::vector<std::string> whom;
   for (const core::Message& each : *sent) whom.push_back(service::owner_text(each.to));
-  said.message = "Sent to " + list_of(whom) +
-                 ", told at its next call. Next: work on something else meanwhile";
-  return said;
+  out.message = "Sent to " + list_of(whom) +
+                ", shown at its next call. Next: work on something else meanwhile";
+  return out;
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

@@ -1,8 +1,8 @@
-// What the tools of other protocols take, as those publish it: the same names, the same required
-// ones, the same defaults. What is ours is optional and says so.
+// The input schemas of other protocols' tools: their names, required arguments and defaults. Our
+// additions are optional.
 #include "mcp/locks/dialects.h"
 
-namespace lockkeeper::mcp {
+namespace lockkeeper::mcp::locks {
 namespace {
 
 Json text(const char* description = nullptr) {
@@ -11,7 +11,7 @@ Json text(const char* description = nullptr) {
   return json;
 }
 
-// Their clients also send null for what they leave out.
+// Their clients also send null for what they omit.
 Json maybe(const char* type, Json otherwise, const char* description = nullptr) {
   Json json{{"type", {type, "null"}}, {"default", std::move(otherwise)}};
   if (description != nullptr) json["description"] = description;
@@ -43,9 +43,9 @@ Tool tool(const char* name, const char* description, Json properties, Json requi
   return tool;
 }
 
-// Who calls, where one server has several agents.
+// The caller, where one server has several agents.
 Json caller_and(Json properties) {
-  properties["agent_id"] = maybe("string", nullptr, "who asks; default: AGENT_ID");
+  properties["agent_id"] = maybe("string", nullptr, "your id; default: AGENT_ID");
   properties["session_id"] = maybe("string", nullptr);
   return properties;
 }
@@ -66,16 +66,16 @@ std::vector<Tool> Dialects::coordmcp_tools() {
   lock["wait"] = maybe("string", nullptr, "wait in the queue, at most 45s");
   return {
       with(tool("lock_files",
-                "Lock files before changing them: all or none. A conflict names who has them.",
-                lock, {"agent_id", "project_id", "files", "reason"}, {false, false, true}),
+                "Lock files before changing them: all or none. A conflict names the holders.", lock,
+                {"agent_id", "project_id", "files", "reason"}, {false, false, true}),
            &Dialects::lock_files),
       with(tool("unlock_files", "Unlock files as soon as the work on them is done.", files,
                 {"agent_id", "project_id", "files"}, {false, true, true}),
            &Dialects::unlock_files),
-      with(tool("get_locked_files", "Which files are locked, by whom. Look before you plan.",
+      with(tool("get_locked_files", "Which files are locked, and by whom. Call it before you plan.",
                 project_and({{"project_id", text()}}), {"project_id"}, {true, false, true}),
            &Dialects::get_locked_files),
-      with(tool("cleanup_stale_locks", "Remove locks whose time is over.",
+      with(tool("cleanup_stale_locks", "Remove expired locks.",
                 project_and({{"project_id", text()}}), {"project_id"}, {false, true, true}),
            &Dialects::cleanup_stale_locks),
       with(
@@ -98,13 +98,14 @@ std::vector<Tool> Dialects::coordmcp_tools() {
 }
 
 std::vector<Tool> Dialects::coordinator_tools() {
-  Json lock = {{"file_path", text("a path from the repository's root, or a key as api:GET /v1/x")},
-               {"reason", maybe("string", nullptr)},
-               {"ttl_minutes", maybe("integer", nullptr, "1 to 480, default 120")}};
+  Json lock = {
+      {"file_path", text("a path from the repository's root, or a key like api:GET /v1/x")},
+      {"reason", maybe("string", nullptr)},
+      {"ttl_minutes", maybe("integer", nullptr, "1 to 480, default 120")}};
   lock = caller_and(std::move(lock));
   lock["agent_type"] = maybe("string", nullptr);
   Tool check = tool(
-      "check_locks", "Which locks there are: on these paths, or all.",
+      "check_locks", "The locks on these paths, or all locks.",
       caller_and(
           {{"file_paths", {{"type", {"array", "null"}}, {"items", text()}, {"default", nullptr}}}}),
       Json::array(), {true, false, true});
@@ -119,7 +120,7 @@ std::vector<Tool> Dialects::coordinator_tools() {
           with(tool("allocate_ports", "Four ports for the services of a session.",
                     {{"session_id", text()}}, {"session_id"}, {false, false, true}),
                &Dialects::allocate_ports),
-          with(tool("release_ports", "Give a session's ports back.", {{"session_id", text()}},
+          with(tool("release_ports", "Release a session's ports.", {{"session_id", text()}},
                     {"session_id"}, {false, true, true}),
                &Dialects::release_ports),
           with(tool("ports_status", "Which session has which ports.", Json::object(), Json::array(),
@@ -127,4 +128,4 @@ std::vector<Tool> Dialects::coordinator_tools() {
                &Dialects::ports_status)};
 }
 
-}  // namespace lockkeeper::mcp
+}  // namespace lockkeeper::mcp::locks

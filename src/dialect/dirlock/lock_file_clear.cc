@@ -1,4 +1,4 @@
-// Removing a lock file that is somebody else's: never by name alone.
+// Removing another's lock file: never by name alone.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,17 +64,17 @@ Result<Cleared> clear_lock(const std::string& folder, const std::string& name,
   if (!now) return Cleared::kGone;
   if (*now != judged || !has_bytes(file.get(), bytes)) return Cleared::kChanged;
 
-  // One name for each inode: who holds its lock is alone with it.
+  // One name per inode: the holder of the inode's lock is alone with it.
   const std::string aside = "." + name + ".aside-" + std::to_string(judged.inode);
   if (const int error = host::rename_new_at(in.get(), name, in.get(), aside); error != 0) {
     if (error == ENOENT) return Cleared::kGone;
-    if (error == EEXIST) {  // of one that was killed in the middle, long ago
+    if (error == EEXIST) {  // left by a process that was killed here
       ::unlinkat(in.get(), aside.c_str(), 0);
       return Cleared::kChanged;
     }
     return fail(errno_error(error, "cannot remove " + quote(path)));
   }
-  // A tool that removes by name alone may have been faster: then this is not what was judged.
+  // A tool that removes by name may have been faster: then this is another file.
   if (file_at(in.get(), aside) == judged && has_bytes(file.get(), bytes)) {
     ::unlinkat(in.get(), aside.c_str(), 0);
     return Cleared::kDone;

@@ -1,4 +1,4 @@
-#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
 
 #include <unistd.h>
 
@@ -18,13 +18,13 @@ namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr std::int64_t kFreshMs = 2'000;
-// For a file that is being written. One that is looked at alone may be so inside a transaction.
+// For a file that is being written. A single file may be read inside a transaction.
 constexpr int kSettleTries = 100;
 constexpr int kSettleTriesAlone = 10;
 constexpr long kSettleStepNs = 1'000'000;
 constexpr std::string_view kMachineSpace = "dir";
 
-// Names in another tool's file may be of any length.
+// Names in another tool's file may have any length.
 std::string cut(std::string_view text) {
   return cut_utf8(text, realm::kNameBytesMax);
 }
@@ -36,11 +36,11 @@ std::string prepared_name(const core::LeaseId& lease, const std::string& artefac
 Error unclear(const std::string& path, const std::string& why) {
   return {Code::kStoreUnavailable,
           quote(path) + " is a directory lock that cannot be understood: " + why,
-          "remove it if its owner is gone, or pass it over: lockkeeper layout ignore " +
+          "remove it if its owner is gone, or ignore it: lockkeeper layout ignore " +
               shell_quote(path)};
 }
 
-// The verdict is part of the stamp: a holder that died changes nothing on the disk.
+// The verdict is part of the stamp, because a holder's death changes nothing on disk.
 std::uint64_t stamp_with(const FileStamp& file, Verdict verdict) {
   std::string bytes;
   append_be64(bytes, file.stamp);
@@ -79,7 +79,7 @@ Result<std::int64_t> parse_minutes(std::string_view text) {
                 "give a number, such as 20; 0 clears any lock");
   }
   const auto ms = static_cast<std::int64_t>(minutes * 60'000);
-  return minutes > 0 ? std::max<std::int64_t>(1, ms) : 0;  // only a written 0 forces
+  return minutes > 0 ? std::max<std::int64_t>(1, ms) : 0;  // only an explicit 0 forces
 }
 
 Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::LayoutEntry& entry,
@@ -88,7 +88,7 @@ Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::Layout
   for (const auto& [name, value] : entry.options) {
     if (name != "stale_timeout") {
       return fail(Code::kInvalidInput, "a dirlock layout has no option " + quote(name),
-                  "its only one is stale_timeout, in minutes");
+                  "its only option is stale_timeout, in minutes");
     }
     const auto minutes = parse_minutes(value);
     if (!minutes || *minutes == 0) {
@@ -101,7 +101,7 @@ Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::Layout
   return std::unique_ptr<layout::Layout>(new DirLockLayout(entry, context, stale_timeout_ms));
 }
 
-// --- looking ------------------------------------------------------------------------------------
+// --- reading ------------------------------------------------------------------------------------
 
 const std::vector<std::string>& DirLockLayout::roots() const {
   if (roots_.empty()) roots_ = worktree_roots(context_.realm);
@@ -109,7 +109,7 @@ const std::vector<std::string>& DirLockLayout::roots() const {
 }
 
 void DirLockLayout::want_path(const key::Resource& resource, Wanted& wanted) const {
-  // The bytes of a name on disk are only known where it has one spelling.
+  // The bytes of a name on disk are known only if it has one spelling.
   const bool exact = !context_.realm.ignore_case && is_ascii(resource.text());
   if (resource.kind() != key::Kind::kFile || !exact) wanted.everything = true;
   if (!exact) return;
@@ -181,7 +181,7 @@ Result<layout::ScanResult> DirLockLayout::scan_source(const std::string& source)
   return seen;
 }
 
-// Their creation and their writing are two steps: between them the file is empty.
+// Other tools create and write the file in two steps: in between it is empty.
 Result<std::optional<FoundLock>> DirLockLayout::read_settled(const Folder& folder,
                                                              const std::string& name,
                                                              int tries_max) const {
@@ -194,8 +194,8 @@ Result<std::optional<FoundLock>> DirLockLayout::read_settled(const Folder& folde
   }
 }
 
-// `by_name`: it is known whose lock this is, so it must be understood (I10). Else a file that
-// cannot be is somebody's of the whole machine, and noted.
+// `by_name`: the lock's folder is known, so the file must be readable (I10). Otherwise an
+// unreadable file may belong to any folder of the machine, and is only noted.
 Result<void> DirLockLayout::look_at_one(const Folder& folder, const std::string& name, bool by_name,
                                         const layout::Interest& interest,
                                         layout::ScanResult& seen) {
@@ -237,8 +237,8 @@ Result<void> DirLockLayout::look_at_one(const Folder& folder, const std::string&
   lock.layout = id();
   lock.artefact = name;
   lock.path = folder.path_of(name);
-  // What is over by the clock is listed all the same, without claims: it blocks nobody, but it may
-  // be ours, whose life the table judges better than the clock.
+  // An expired lock is still listed, without claims: it blocks nobody, but it may be ours, and then
+  // the table decides whether it is over.
   if (judged.verdict == Verdict::kHeld) {
     lock.claims.push_back({**resource, core::Mode::kExclusive, 0});
   }
@@ -255,12 +255,12 @@ Result<void> DirLockLayout::look_at_one(const Folder& folder, const std::string&
   return {};
 }
 
-// nullopt: it is another realm's.
+// nullopt: it belongs to another realm.
 Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::string& cwd) const {
   const realm::Realm& realm = context_.realm;
   const key::Rules rules = context_.settings.key_rules(realm);
   if (!realm.machine) {
-    // Most of the machine's locks are elsewhere: told by their paths, without a look at the disk.
+    // Most locks of the machine are elsewhere: their paths alone show it.
     const bool inside = std::ranges::any_of(roots(), [&](const std::string& root) {
       return cwd == root || cwd.starts_with(root == "/" ? root : root + "/");
     });
@@ -281,9 +281,9 @@ Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::strin
   return parsed.resource;
 }
 
-// --- showing ------------------------------------------------------------------------------------
+// --- writing ------------------------------------------------------------------------------------
 
-// The folder that the lease locks, absolute; empty if it is not exactly one.
+// The folder that the lease locks, absolute; empty unless it is exactly one.
 std::string DirLockLayout::folder_of(const core::Lease& lease) const {
   if (lease.claims.size() != 1 || lease.claims[0].mode != core::Mode::kExclusive) return {};
   const key::Resource& resource = lease.claims[0].resource;
@@ -299,11 +299,11 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
   return folder;
 }
 
-// A file whose holder is gone blocks nobody, and only a guard removes it: until then there is no
-// place to show this lease.
+// A file whose holder is gone blocks nobody, but only a guard removes it: until then this lease
+// cannot be shown.
 bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& artefact) const {
   const auto folder = Folder::open(entry().root, "");
-  if (!folder) return true;  // prepare() says what is wrong
+  if (!folder) return true;  // prepare() reports what is wrong
   const auto found = read_lock(*folder, artefact);
   if (!found) return false;
   if (!*found) return true;
@@ -317,7 +317,7 @@ layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
     artefacts.names.push_back(lease.terms.artefact);
     return artefacts;
   }
-  // A native `dir:` is a guard's in some repository, and shown from there.
+  // A native `dir:` belongs to a guard in some repository, which shows it.
   const std::string folder = context_.realm.machine ? "" : folder_of(lease);
   const bool one_spelling = is_ascii(folder) && !context_.realm.ignore_case;
   if (!folder.empty() && one_spelling && ours_to_see(lease.attachment)) {
@@ -370,7 +370,7 @@ Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
                                                  const std::string& artefact,
                                                  const layout::PublishTerms& terms) {
   LK_ASSIGN(const Folder folder, Folder::open(entry().root, ""));
-  constexpr int kTriesMax = 8;  // each fails only if somebody else got ahead
+  constexpr int kTriesMax = 8;  // each fails only if another process was faster
   for (int tries = 0; tries < kTriesMax; ++tries) {
     LK_ASSIGN(const bool done,
               host::rename_new(folder, prepared_name(lease.id, artefact), artefact));
@@ -405,7 +405,7 @@ Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string&
   if (!folder) return fail(std::move(folder.error()));
   LK_ASSIGN(const std::optional<FoundLock> found, read_lock(*folder, artefact));
   if (!found || !found->record || found->record->identity() != identity(lease, artefact)) return {};
-  return folder->touch(artefact);  // folders for temporary files are swept by age
+  return folder->touch(artefact);  // temporary files are deleted by age
 }
 
 Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
@@ -420,7 +420,7 @@ Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
     return layout::Removed::kDone;
   }
   auto found = read_lock(*folder, artefact);
-  if (!found) return layout::Removed::kForeign;  // a symlink or a folder: not what we made
+  if (!found) return layout::Removed::kForeign;  // a symlink or a folder: not ours
   if (!*found) return layout::Removed::kGone;
   if (!(*found)->record || (*found)->record->identity() != identity) {
     return layout::Removed::kForeign;

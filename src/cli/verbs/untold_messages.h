@@ -1,4 +1,4 @@
-// What others wrote to the caller, shown once at its next command (core/message.h).
+// Messages to the caller, shown once with its next command (core/message.h).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,9 +7,9 @@
 
 namespace lockkeeper::cli {
 
-// Asks for it, before the verb acts; not where nobody would see it.
+// Requests them before the verb acts, unless --quiet would hide them.
 void expect_messages(VerbContext& context, OpenLocks& open);
-// Shows what came, after the verb: on stderr, and with --json as "messages" of `json`.
+// Shows them after the verb: on stderr, and with --json as "messages" of `json`.
 void tell_messages(VerbContext& context, OpenLocks& open, service::Json& json);
 
 }  // namespace lockkeeper::cli

@@ -1,4 +1,4 @@
-// What a guard does about a lock that is there already: the document's three rules.
+// Guard: what to do about an existing lock, by the dirlock protocol's three rules.
 #include <algorithm>
 #include <ctime>
 
@@ -13,7 +13,7 @@ namespace lockkeeper::dialect::dirlock {
 namespace {
 
 constexpr const char* kCause = "stale_timeout";
-constexpr std::int64_t kSettleMs = 1'000;  // for a file that another is writing
+constexpr std::int64_t kSettleMs = 1'000;  // for a file that is being written
 constexpr long kClearStepNs = 20'000'000;
 
 std::string broken_reason(const GuardRequest& request) {
@@ -31,7 +31,7 @@ Result<Guard::Step> Guard::refuse(const LockRecord& holder) {
   refused_.error = {Code::kHeld,
                     quote(request_.folder) + " is held by PID " + std::to_string(holder.pid) +
                         (holder.hostname.empty() ? "" : " on " + holder.hostname),
-                    "wait for it to end; to clear it all the same: --stale-timeout 0"};
+                    "wait for it to end; to clear it anyway: --stale-timeout 0"};
   return Step::kRefused;
 }
 
@@ -78,7 +78,7 @@ Result<Guard::Step> Guard::clear_unclear(const FoundLock& found) {
     say_(invalid_line());
     return clear(found);
   }
-  // It may be one that another instance is writing: cannot tell is not free (I10).
+  // Another instance may be writing it: unknown is not free (I10).
   say_(unfinished_line(path_));
   refused_ = {};
   refused_.path = path_;
@@ -91,7 +91,7 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
   const LockRecord& record = *found.record;
   LK_ASSIGN(const std::vector<core::Lease> ours, shown_by(record));
   if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
-    // Of ours the table knows it better than a pid and the clock (I6).
+    // For our own locks the table knows better than a pid and the clock (I6).
     const auto lives = [&](const core::Lease& lease) {
       return shown_place().site.table().probe(lease.attachment) != core::Alive::kDead;
     };
@@ -102,7 +102,8 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
     say_(dead_line(record.pid));
     return clear(found);
   }
-  // What shows a native lease is no guard's: these rules are not for it, and the table refuses.
+  // A native lease's lock file does not belong to a guard: the rules do not apply, the table
+  // decides.
   const auto native = [&](const core::Lease& lease) { return lease.terms.layout != entry_.id(); };
   if (std::ranges::any_of(ours, native)) return Step::kDone;
   if (judged.verdict == Verdict::kForced) {
@@ -122,7 +123,7 @@ Result<Guard::Step> Guard::clear(const FoundLock& found) {
   return cleared == Cleared::kChanged ? Step::kAgain : Step::kDone;
 }
 
-// The live leases of ours that this lock file shows.
+// Our live leases that this lock file shows.
 Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
             layout::leases_mirrored_as(shown_place().site.table(), entry_.id(), name_));
@@ -133,7 +134,7 @@ Result<std::vector<core::Lease>> Guard::shown_by(const LockRecord& record) {
   return leases;
 }
 
-// Tells one of our guards that its lock is broken.
+// Breaks the lease of one of our guards.
 Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core::Lease>& shown) {
   service::BreakCommand command;
   command.cause = kCause;
@@ -141,7 +142,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
   const auto end = [&](Place& place) -> Result<void> {
     if (command.lease_ids.empty()) return {};
     const auto broken = place.locks.break_leases(command);
-    // It ended meanwhile: nothing to break.
+    // It has ended meanwhile.
     if (!broken && broken.error().code != Code::kNotFound) return fail(broken.error());
     return {};
   };
@@ -162,7 +163,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
   return end(*machine_);
 }
 
-// Another tool's lock was cleared although its holder may live.
+// Another tool's lock was cleared although its holder may be alive.
 Result<void> Guard::record_break(const LockRecord& record) {
   Place& place = shown_place();
   core::Owner holder{std::to_string(record.pid) + "@" + record.hostname, record.start_time};
@@ -171,8 +172,8 @@ Result<void> Guard::record_break(const LockRecord& record) {
       {"broken", kCause, broken_reason(request_), place.locks.owner()});
 }
 
-// Refused by the table. Another guard's lease on just this folder obeys the rules, too: it may have
-// its lock file in another folder for temporary files.
+// Refused by the table. The rules also apply to another guard's lease on this very folder: its lock
+// file may be in another folder for temporary files.
 Result<Guard::Step> Guard::judge_conflicts(Place& place,
                                            const std::vector<core::Conflict>& conflicts) {
   service::BreakCommand command;
@@ -182,7 +183,7 @@ Result<Guard::Step> Guard::judge_conflicts(Place& place,
   std::vector<Line> lines;
   for (const core::Conflict& conflict : conflicts) {
     const core::Lease& holder = conflict.holder;
-    // Somebody was faster: the file says who.
+    // Another process was faster: the file names it.
     if (holder.foreign && core::layout_kind(holder.terms.layout) == kKind &&
         core::foreign_path(holder) == path_) {
       return Step::kAgain;

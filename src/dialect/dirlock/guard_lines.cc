@@ -1,4 +1,4 @@
-#include "dialect/dirlock/words.h"
+#include "dialect/dirlock/guard_lines.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ Line warning(const std::string& text) {
   return {Stream::kErr, kWarning + text};
 }
 
-// "2026-02-08T10:30:00Z": the document's lines have no milliseconds.
+// "2026-02-08T10:30:00Z": the protocol's lines have no milliseconds.
 std::string time_text(std::int64_t wall_ms) {
   std::string text = format_time(wall_ms);
   if (const std::size_t dot = text.find('.'); dot != std::string::npos) text.erase(dot, 4);

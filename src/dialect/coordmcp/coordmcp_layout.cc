@@ -1,5 +1,5 @@
-// Looking: which entries stand in the store, and what they stand for. Writing: layout_write.cc.
-#include "dialect/coordmcp/layout.h"
+// Reading CoordMCP's store. Writing is in coordmcp_layout_write.cc.
+#include "dialect/coordmcp/coordmcp_layout.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kFreshMs = 2'000;
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr double kHoursMax = 24.0 * 366 * 100;
-constexpr std::size_t kNameBytesMax = 200;  // of an owner as the table has it
+constexpr std::size_t kNameBytesMax = 200;  // of an owner in the table
 constexpr std::string_view kAgents = "agents";
 constexpr std::string_view kLocksFolder = "locks";
 constexpr std::string_view kAgentFile = "locked_files.json";
@@ -29,7 +29,7 @@ std::vector<std::string> split_projects(std::string_view text) {
   return projects;
 }
 
-// All worktrees of a repository must call one lease by one name: the main one's.
+// All worktrees of a repository use the main worktree's path for a lease.
 std::string main_root(const realm::Realm& realm) {
   constexpr std::string_view kGit = "/.git";
   const std::string& dir = realm.common_dir;
@@ -59,22 +59,22 @@ Result<std::int64_t> parse_hours(std::string_view text, std::string_view what) {
   }
   return fail(Code::kInvalidInput,
               std::string(what) + " " + quote(text) + " is not a number of hours above 0",
-              "give it a number, such as 24");
+              "set it to a number such as 24");
 }
 
 std::string task_text(const std::string& project, int minutes) {
   return std::string(kKind) + ":" + project + ":" + std::to_string(minutes) + "m";
 }
 
-std::optional<Told> told_in(const std::string& task) {
+std::optional<LockNote> lock_note_in(const std::string& task) {
   const std::string start = std::string(kKind) + ":";
   const std::size_t colon = task.rfind(':');
   if (!task.starts_with(start) || colon < start.size() || !task.ends_with('m')) return std::nullopt;
-  Told told{task.substr(start.size(), colon - start.size()), 0};
+  LockNote note{task.substr(start.size(), colon - start.size()), 0};
   const char* const last = task.data() + task.size() - 1;
-  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, told.minutes);
-  if (error != std::errc() || end != last || told.minutes < 0) return std::nullopt;
-  return told;
+  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, note.minutes);
+  if (error != std::errc() || end != last || note.minutes < 0) return std::nullopt;
+  return note;
 }
 
 std::string holder_name(const core::Owner& owner) {
@@ -92,8 +92,8 @@ Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& e
     if (name == "project") {
       for (const std::string& project : split_projects(value)) {
         if (is_project_id(project)) continue;
-        return wrong(quote(project) + " is not the id of a project",
-                     "ids are letters, digits, - _ and . (not first)");
+        return wrong(quote(project) + " is not a project id",
+                     "an id has letters, digits, -, _ and . (not first)");
       }
     } else if (name == "workspace") {
       if (value.starts_with('/')) continue;
@@ -162,7 +162,7 @@ Result<CoordLayout::Place> CoordLayout::place_of(const std::string& artefact) co
   const bool plain = std::ranges::all_of(names, is_plain_name);
   if (names.size() != 3 || names[0] != kAgents || !plain) {
     return fail(Code::kInvalidInput, quote(artefact) + " is not an entry of CoordMCP's store",
-                "they are called agents/locks/PROJECT.json#PATH and the like");
+                "an entry's name is like agents/locks/PROJECT.json#PATH");
   }
   const bool project = names[1] == kLocksFolder && names[2].ends_with(".json");
   Place place =
@@ -175,13 +175,13 @@ std::string CoordLayout::full_path(const Place& place) const {
   return entry().root + "/" + place.folder + "/" + place.name;
 }
 
-// A file, or the folder of an agent with what is in it.
+// A file, or an agent's folder with its contents.
 bool CoordLayout::is_ignored(const Place& place) const {
   return ignores(place.source) || ignores(full_path(place)) ||
          ignores(entry().root + "/" + place.folder) || ignores(place.folder);
 }
 
-// The projects', and one for each folder of an agent that has the ADR's file.
+// The projects' files, and the ADR's file of each agent that has one.
 Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   std::vector<Place> all;
   for (const std::string& project : projects_) all.push_back(project_place(project));
@@ -201,9 +201,9 @@ Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
     if (!found->folder) {
       return fail(Code::kStoreUnavailable,
                   quote(agents->path_of(name)) +
-                      " is a symlink or no folder: what it holds "
-                      "cannot be told",
-                  "move it away, or pass it over: lockkeeper layout ignore " +
+                      " is a symlink or not a folder: its locks "
+                      "cannot be read",
+                  "move it away, or ignore it: lockkeeper layout ignore " +
                       shell_quote(agents->path_of(name)));
     }
     all.push_back(std::move(place));
@@ -297,14 +297,14 @@ std::int64_t CoordLayout::end_of(const Entry& each) const {
   return each.locked_at ? each.locked_at->wall_ms() + timeout_ms_ : kNoEnd;
 }
 
-// As its own reader: strictly after.
+// Strictly after, as CoordMCP's own reader.
 bool CoordLayout::expired(const Entry& each) const {
   const std::int64_t end = end_of(each);
   return end != kNoEnd && context_.clock.now().wall_ms > end;
 }
 
-// The real system's key is the absolute path, the ADR's is what was asked for; ours in the ADR's
-// file says in file_path which workspace is meant.
+// The real system's key is the absolute path, the ADR's is the path as requested. In our entries of
+// the ADR's file, file_path names the workspace.
 std::string CoordLayout::path_of(const Entry& each) const {
   if (each.key.starts_with('/')) return each.key;
   if (each.file_path.starts_with('/')) return each.file_path;
@@ -320,7 +320,7 @@ Result<key::Resource> CoordLayout::resource_of(const Entry& each, realm::Resolve
   if (each.scope == "project") path = workspace_ + "/";
   if ((each.scope == "directory" || each.scope == "module") && !path.ends_with('/')) path += '/';
   auto parsed = resolver.resolve(path, key::Syntax::kLiteral);
-  if (!parsed && path.ends_with('/')) {  // it is a file after all
+  if (!parsed && path.ends_with('/')) {  // it is a file
     parsed = resolver.resolve(path.substr(0, path.size() - 1), key::Syntax::kLiteral);
   }
   if (!parsed) return fail(std::move(parsed.error()));

@@ -1,10 +1,10 @@
-// Writing: how our leases stand in CoordMCP's files.
+// Writing our leases to CoordMCP's files.
 #include <algorithm>
 #include <set>
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 #include "host/file_ops.h"
 #include "key/path.h"
 #include "realm/disk_path.h"
@@ -21,7 +21,7 @@ constexpr int kMicros = 1'000'000;
 constexpr std::string_view kReservedAgent = "locks";  // agents/locks/ holds the projects' files
 constexpr std::size_t kFolderBytesMax = 255;
 
-// From 1: Python leaves a fraction of 0 out.
+// From 1: Python omits a fraction of 0.
 int mark_of(const core::LeaseId& id) {
   return static_cast<int>(hash64(id.bytes) % (kMicros - 1)) + 1;
 }
@@ -82,18 +82,18 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
   entry.reason = lease.terms.reason;
   std::int64_t since = lease.acquired_wall_ms;
   if (lease.expires_wall_ms == kNoEnd) {
-    since += kForEverMs;  // there is no other way to say so to its reader
+    since += kForEverMs;  // the only way to show that it has no end
   } else {
-    // Whole seconds, because the fraction is the mark: rounded up where the end depends on it.
+    // Whole seconds, because the fraction is the mark; rounded up if the end depends on it.
     since = std::max(since, lease.expires_wall_ms - timeout_ms_ + 999);
     entry.expected = LocalTime::from_wall_ms(lease.expires_wall_ms);
     entry.expected_minutes =
         static_cast<int>((lease.expires_wall_ms - lease.acquired_wall_ms) / kMinuteMs);
   }
   entry.locked_at = LocalTime{since / 1000, mark_of(lease.id)};
-  if (const std::optional<Told> told = told_in(lease.terms.task)) {
-    entry.expected_minutes = told->minutes;
-    entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + told->minutes * kMinuteMs);
+  if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
+    entry.expected_minutes = note->minutes;
+    entry.expected = LocalTime::from_wall_ms(lease.acquired_wall_ms + note->minutes * kMinuteMs);
   }
   if (entry.expected) entry.expected->micros = 0;
   std::vector<Entry> entries;
@@ -145,8 +145,8 @@ Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change
   return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
 }
 
-// With what may go along at once: a file of a thousand entries is written once for a lease of a
-// hundred. So one marker is enough, and it goes now.
+// Removes all of the lease's entries of the file together, so that the file is written once. So one
+// marker is enough, and it goes now.
 Result<Published> CoordLayout::publish(const core::Lease& lease, const std::string& artefact,
                                        const layout::PublishTerms& terms) {
   LK_ASSIGN(const Place place, place_of(artefact));
@@ -171,7 +171,7 @@ Result<Published> CoordLayout::publish(const core::Lease& lease, const std::stri
         taken = true;
         collides = elsewhere(*there);
       }
-      if (others) continue;  // it has a call of its own, or another lease of ours shows there
+      if (others) continue;  // it has its own call, or shows another lease of ours
       file.put(entry, place.shape);
       changed = true;
     }
@@ -188,8 +188,8 @@ Result<Published> CoordLayout::publish(const core::Lease& lease, const std::stri
   if (collides) {
     return fail(Code::kStoreUnavailable,
                 quote(full_path(place)) + " names " + quote(place.key) +
-                    " for another workspace, so ours cannot be shown there",
-                "let this layout's option agent_keys be absolute: lockkeeper layout list");
+                    " for another workspace, so ours cannot be written there",
+                "set this layout's option agent_keys to absolute; see: lockkeeper layout list");
   }
   if (verdict == Verdict::kTaken) return Published::kTaken;
   LK_CHECK(discard(lease.id, artefact));
@@ -228,13 +228,13 @@ Result<Removed> CoordLayout::remove(const std::string& artefact, const std::stri
     return fail(std::move(folder.error()));
   }
   if (keep_expired_ && !identity.empty()) {
-    // Its lease ended by time, and a person wants to see that.
+    // Its lease expired, and keep_expired wants it to stay.
     LK_ASSIGN(const std::optional<LockFile> file, read(place));
     const Entry* const there = file ? file->find(place.key) : nullptr;
     const bool ours = there != nullptr && there->identity() == identity;
     if (ours && over_soon(*there)) return Removed::kDone;
   }
-  // Also where it is not there any more: somebody may be about to write what he read before.
+  // Even if it is gone already: another process may be about to write what it read before.
   SharedFile::Buried buried;
   if (!identity.empty()) buried.in.emplace_back(place.key, identity);
   Removed removed = Removed::kGone;

@@ -1,4 +1,4 @@
-#include "dialect/workflow/layout.h"
+#include "dialect/workflow/workflow_layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -359,7 +359,7 @@ TEST_F(WorkflowFolder, ALeaseThatGaveBackAPartIsStillTold) {
     ours.claims.pop_back();
     ASSERT_TRUE(layout().refresh(ours, artefact));
     EXPECT_TRUE(layout().scan({})->shows(artefact, identity)) << artefact;
-    // Only a mirror's scope may shrink: it is told by who and when alone.
+    // Only a mirror's scope may shrink: its identity is agent and time.
     EXPECT_EQ(layout().read(file_name_of(artefact)).value()->files.size(), through ? 2U : 1U);
     EXPECT_EQ(*layout().remove(artefact, identity), Removed::kDone);
   }

@@ -1,4 +1,4 @@
-// The messages' half of the tools.
+// CoordMCP's tools for messages.
 #include <algorithm>
 
 #include "base/text.h"
@@ -28,14 +28,14 @@ Json message_json(const core::Message& message) {
   return json;
 }
 
-// What was sent natively belongs to every project of the repository.
+// A native message belongs to every project of the repository.
 bool is_of(const core::Message& message, const std::string& project) {
   return message.project.empty() || message.project == project;
 }
 
 }  // namespace
 
-// The name of a holder as lock_files gives it, "agent@session"; else simply an agent.
+// The name of a holder as lock_files shows it, "agent@session", or just an agent.
 Result<core::Owner> Calls::receiver(const std::string& to) {
   if (to.find('@') == std::string::npos) return core::Owner{to, ""};
   LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
@@ -79,7 +79,7 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.limit < 0) {
     return fail(Code::kInvalidInput, "limit " + std::to_string(call.limit) + " is below 0",
-                "give the most messages that you want");
+                "give 0 or more");
   }
   service::Messages messages(site_, owner(call.agent_id));
   LK_ASSIGN(std::vector<core::Message> found, messages.list(false));
@@ -98,19 +98,19 @@ Result<Reply> Calls::do_get(const GetMessages& call) {
   return reply;
 }
 
-// What came for the caller goes along with the answer, once. Best effort: the answer stands.
+// Adds the caller's new messages to the answer, once. Best effort.
 void Calls::add_messages(const core::Owner& owner, Json& json) {
-  const auto told = service::Messages(site_, owner).take_untold();
-  if (!told) return;
-  for (const core::Message& one : told->messages) json["messages"].push_back(message_json(one));
+  const auto untold = service::Messages(site_, owner).take_untold();
+  if (!untold) return;
+  for (const core::Message& one : untold->messages) json["messages"].push_back(message_json(one));
 }
 
 Reply Calls::send_message(const SendMessage& call) {
-  return told(do_send(call));
+  return reply_of(do_send(call));
 }
 
 Reply Calls::get_messages(const GetMessages& call) {
-  return told(do_get(call));
+  return reply_of(do_get(call));
 }
 
 Reply Calls::mark_message_read(const std::string& agent_id, const std::string& message_id) {

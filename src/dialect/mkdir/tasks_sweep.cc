@@ -1,4 +1,4 @@
-// What stands in the folder, and freeing it: `list` and `sweep`.
+// Tasks: list and sweep.
 #include <algorithm>
 
 #include "dialect/mkdir/tasks.h"
@@ -69,13 +69,13 @@ Result<std::vector<TaskLock>> Tasks::list() {
   return locks;
 }
 
-// What is to be freed, of what the table knows.
+// The leases to free.
 bool Tasks::is_swept(const core::Lease& lease, const SweepRequest& request) const {
   const bool here = lease.terms.layout == layout_.id();
   if (request.what != Sweep::kReturned)
     return here && (request.what == Sweep::kAll || !lease.foreign);
   if (lease.terms.task == request.task) return here || !lease.foreign;
-  // Killed before it wrote whose it is: the folder's name says it.
+  // Its process was killed before it wrote the owner file: the folder's name has the task.
   return here && lease.foreign && artefact_name(lease) == "tasks/" + encoded(request.task);
 }
 
@@ -97,7 +97,7 @@ Result<void> Tasks::break_them(const std::vector<core::LeaseId>& ids, const Swee
 }
 
 Result<SweepReply> Tasks::sweep(const SweepRequest& request) {
-  if (request.what == Sweep::kReturned) LK_CHECK(wish_for_task(request.task));
+  if (request.what == Sweep::kReturned) LK_CHECK(request_for_task(request.task));
   LK_CHECK(register_layout());
   LK_CHECK(locks_.scan_layouts());
   LK_ASSIGN(const service::ListReply all, locks_.list({}));

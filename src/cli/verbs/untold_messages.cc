@@ -1,4 +1,4 @@
-#include "cli/verbs/mail.h"
+#include "cli/verbs/untold_messages.h"
 
 #include <nlohmann/json.hpp>
 

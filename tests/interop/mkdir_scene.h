@@ -1,5 +1,4 @@
-// The shell commands of the mkdir protocol, word for word, and a repository in which they compete
-// with the program.
+// The mkdir protocol's commands, verbatim, and a repository in which they compete with the program.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,7 +12,7 @@
 
 namespace lockkeeper::stage {
 
-// `FILE_PATH`, `TASK_ID` and `AGENT_ID` are the document's variables.
+// `FILE_PATH`, `TASK_ID` and `AGENT_ID` are the protocol's variables.
 inline constexpr char kDocumentAcquireTask[] = R"bash(
 mkdir -p "spec/.locks/tasks" && mkdir "spec/.locks/tasks/${TASK_ID}" 2>/dev/null
 if [ $? -eq 0 ]; then echo "ACQUIRED"; else echo "BUSY"; fi

@@ -1,4 +1,4 @@
-// Where the protocol's folder is, and the completion report.
+// Finding the protocol's folder, and the completion report.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,8 +44,8 @@ Result<std::string> named_root(const std::string& cwd, const std::string& named)
   } else if (is_folder(path)) {
     if (const auto whole = physical(path)) return *whole;
   }
-  return fail(Code::kInvalidInput, "--root " + quote(named) + " is no folder and cannot become one",
-              "name the folder that holds .locks, or one whose parent is there");
+  return fail(Code::kInvalidInput, "--root " + quote(named) + " is not a folder and cannot be created",
+              "name the folder that contains .locks, or one whose parent exists");
 }
 
 Result<std::optional<std::string>> root_above(const realm::Realm& realm, std::string at) {
@@ -58,7 +58,7 @@ Result<std::optional<std::string>> root_above(const realm::Realm& realm, std::st
       return fail(Code::kInvalidInput,
                   quote(candidate) + " leads out of " + quote(realm.root) + ": to " +
                       quote(whole.value_or("")),
-                  "if that is meant: --root " + shell_quote(candidate));
+                  "if you mean that folder: --root " + shell_quote(candidate));
     }
     if (at == realm.root || at == "/") return std::nullopt;
     at = realm::parent_path(at);
@@ -112,7 +112,7 @@ std::string report_line(const std::string& task, const core::Conflict& conflict,
 
 Result<void> append_report(const std::string& path, const std::string& text) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-  // In one write: two tasks may report at once.
+  // In one write, because two tasks may report at once.
   if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     return {};
   }

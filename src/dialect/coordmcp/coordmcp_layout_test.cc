@@ -1,4 +1,4 @@
-#include "dialect/coordmcp/layout.h"
+#include "dialect/coordmcp/coordmcp_layout.h"
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -167,7 +167,7 @@ TEST_F(CoordLayoutTest, I6EndsWithItsTimeoutAndNotBefore) {
   use({{"project", "demo"}, {"timeout_hours", "0.5"}});
   project_file(project_entry(in_repo("a"), "x", local(kHourMs)));
   EXPECT_THAT(claimed(), IsEmpty());
-  // expected_unlock_time ends nothing; who does not say since when holds for ever.
+  // expected_unlock_time does not end a lock; an entry without locked_at has no end.
   project_file(R"({"locks":{"a":{"locked_by":"x","expected_unlock_time":"2001-01-01"}}})");
   EXPECT_THAT(claimed(), ElementsAre("a"));
 }
@@ -257,7 +257,7 @@ TEST_F(CoordLayoutTest, ARenewalMovesItsEndAndKeepsItsIdentity) {
     EXPECT_EQ(sighting.identity, before);
     EXPECT_GE(sighting.lock.expires_wall_ms, ours.expires_wall_ms);
   }
-  // What is another's by now is left alone.
+  // An entry that is another's by now stays.
   project_file(project_entry(in_repo("a"), "bob", local(0)));
   EXPECT_TRUE(layout_->refresh(ours, kProject + "#" + in_repo("a")));
   EXPECT_EQ(json(kProject)["locks"][in_repo("a")]["locked_by"], "bob");
@@ -493,12 +493,12 @@ TEST_F(CoordLayoutTest, WhatIsOverIsListedAndCleanedOnRequest) {
 
 TEST_F(CoordLayoutTest, WhatALeaseKeepsOfLockFiles) {
   EXPECT_EQ(task_text("demo", 60), "coordmcp:demo:60m");
-  ASSERT_TRUE(told_in("coordmcp:demo:60m"));
-  EXPECT_EQ(told_in("coordmcp:demo:60m")->project, "demo");
-  EXPECT_EQ(told_in("coordmcp:demo:60m")->minutes, 60);
+  ASSERT_TRUE(lock_note_in("coordmcp:demo:60m"));
+  EXPECT_EQ(lock_note_in("coordmcp:demo:60m")->project, "demo");
+  EXPECT_EQ(lock_note_in("coordmcp:demo:60m")->minutes, 60);
   for (const char* const task : {"", "T-1", "coordmcp:", "coordmcp:demo", "coordmcp:demo:m",
                                  "coordmcp:demo:-1m", "coordmcp:demo:60", "coordmcp:demo:6xm"}) {
-    EXPECT_FALSE(told_in(task)) << task;
+    EXPECT_FALSE(lock_note_in(task)) << task;
   }
   core::Lease ours = lease({"a"});
   ours.terms.task = task_text("demo", 90);

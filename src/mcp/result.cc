@@ -1,5 +1,4 @@
-// What each revision of the protocol demands of a result, and what it lacks.
-#include "mcp/work.h"
+#include "mcp/result.h"
 
 namespace lockkeeper::mcp {
 namespace {
@@ -11,18 +10,18 @@ bool is_list(const std::string& method) {
          method == "resources/list" || method == "resources/templates/list";
 }
 
-// How long a client may keep it, and for whom.
+// How long a client may cache it, and for whom.
 void add_caching(Json& result, const std::string& method, const Catalogue& catalogue) {
   if (is_list(method)) {
     result["ttlMs"] = catalogue.lists_change ? 0 : kListMs;
     result["cacheScope"] = "public";
-  } else if (method == "resources/read") {  // as it is now
+  } else if (method == "resources/read") {  // never cached
     result["ttlMs"] = 0;
     result["cacheScope"] = "private";
   }
 }
 
-// A block of content that the revision does not know becomes text, so that something is seen of it.
+// A content block that the revision does not know becomes text.
 void fit_block(Json& block, const Client& client) {
   if (!block.is_object()) return;
   const std::string type = block.value("type", "");

@@ -1,18 +1,18 @@
-// CoordMCP's JSON store (seed 002, ADR-0005) as a layout. The root is its data folder; sources are
+// CoordMCP's JSON store as a layout. The root is its data folder; sources are
 //   agents/locks/{project}.json        the real system's, of each project that the layout names
-//   agents/{agent}/locked_files.json   the ADR's, of every agent
-// and an artefact is `source#key` of one entry. Every lease on plain files is shown in both: under
-// the absolute path for each project, under the path from the workspace for its agent.
+//   agents/{agent}/locked_files.json   that of its design record (ADR-0005), of every agent
+// and an artefact is `source#key` of one entry. Every lease on plain files is written to both: by
+// absolute path for each project, by path from the workspace for its agent.
 //
-// Its own reader ends a lock at locked_at + timeout hours, by its local clock. What we write is
-// therefore local, without a zone, and locked_at is moved so that their end is not before ours. The
-// fraction of its second is a mark of the lease: it survives what CoordMCP does to the file, a
-// renewal, and another zone of ours, and tells our entry from another's.
+// CoordMCP ends a lock at locked_at + timeout hours, by its local clock. So we write local time
+// without a zone, and move locked_at so that their end is not before ours. The fraction of its
+// second is a mark of the lease: it survives CoordMCP's rewrites, a renewal and a change of our
+// time zone, and distinguishes our entries from others'.
 //
-// Options: project ("a,b"; none: the ADR's files alone), workspace (absolute; else the main
+// Options: project ("a,b"; none: only the ADR's files), workspace (absolute; default: the main
 // worktree's root), timeout_hours (24), agent_keys (relative or absolute: how an agent's file names
-// its entries; several workspaces that share a data folder need absolute ones), keep_expired (true:
-// what is past its end stays in the files, though it counts for nobody).
+// its entries; workspaces that share a data folder need absolute), keep_expired (true: expired
+// entries stay in the files, but block nobody).
 #pragma once
 
 #include <memory>
@@ -32,17 +32,17 @@ inline constexpr int kTimeoutHours = 24;
 Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
                                                     const layout::LayoutContext& context);
 
-// May it be part of a file's name in the store? (One name, nothing that leads elsewhere.)
+// Is it safe as part of a file name in the store?
 bool is_project_id(std::string_view id);
 // "0.5" and "24" as milliseconds; invalid_input names `what`.
 Result<std::int64_t> parse_hours(std::string_view text, std::string_view what);
 // What a lease keeps of lock_files' arguments, in its task: "coordmcp:PROJECT:60m".
 std::string task_text(const std::string& project, int minutes);
-struct Told {
+struct LockNote {
   std::string project;
   int minutes = 0;
 };
-std::optional<Told> told_in(const std::string& task);
+std::optional<LockNote> lock_note_in(const std::string& task);
 // "agent", or "agent@session".
 std::string holder_name(const core::Owner& owner);
 
@@ -64,28 +64,28 @@ class CoordLayout final : public layout::Layout {
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
 
-  // Every entry of the project's file (of this workspace) and of the agents' files, ours and
-  // expired ones included. For get_locked_files.
+  // Every entry of the project's file (of this workspace) and of the agents' files, including ours
+  // and expired ones. For get_locked_files.
   struct Listed {
     std::string source;
     Entry entry;
-    std::string path;  // from the root, if it is in this realm
+    std::string path;  // from the realm's root, if it is in this realm
     bool expired = false;
   };
   Result<std::vector<Listed>> entries();
-  // Removes the entries that are past their end, in all sources; gives how many there were.
+  // Removes expired entries from all sources; returns their number.
   Result<int> clean();
-  // Does an agent's file hold what is another workspace's? Then names from ours would collide.
+  // Does an agent's file have entries of another workspace? Then our relative names would collide.
   Result<bool> shares_folder();
   const std::string& workspace() const { return workspace_; }
 
  private:
-  // One source, and in it perhaps one entry.
+  // One source, and optionally one of its entries.
   struct Place {
     std::string source;        // "agents/locks/demo.json", its signs # and % as %23 and %25
     std::string folder, name;  // below the root
     Shape shape = Shape::kProject;
-    std::string session;  // of who is seen there: the project, or the agent's folder
+    std::string session;  // of its foreign locks: the project, or the agent's folder
     std::string key;
   };
   Place project_place(const std::string& project) const;
@@ -108,7 +108,7 @@ class CoordLayout final : public layout::Layout {
   bool is_ignored(const Place& place) const;
   std::string absolute(const key::Resource& resource) const;
   std::string agent_key(const key::Resource& resource) const;
-  // How the lease is to stand in that source.
+  // The lease's entries in that source.
   std::vector<Entry> entries_of(const core::Lease& lease, const Place& place) const;
   Result<SharedFile::Verdict> update(const Place& place, const SharedFile::Change& change,
                                      const SharedFile::Buried& buried = {});

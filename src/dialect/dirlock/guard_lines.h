@@ -1,4 +1,4 @@
-// Every line that a guard prints, as the document and its system have them.
+// Every line that a guard prints, as in the dirlock protocol.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ Line failed_line(const std::string& why);
 Line lost_line(const std::string& why);
 Line released_line(std::int64_t held_ms);
 
-// What follows held_line() when it is in the way.
+// The lines after held_line() for a directory lock.
 std::vector<Line> holder_lines(const LockRecord& holder, const std::string& path);
-// A lock in the way that is no directory lock: who holds what, since when, and what to do.
+// For a conflict with another kind of lock: who holds what, since when, and what to do.
 std::vector<Line> conflict_lines(const core::Conflict& conflict, std::int64_t now_ms);
 
 // "25m", "45s".

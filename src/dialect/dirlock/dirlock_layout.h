@@ -1,7 +1,7 @@
-// Lock files of the directory lock as a layout: its root is the folder for temporary files, a
+// The dirlock protocol's lock files as a layout. Its root is the folder for temporary files; each
 // source and artefact is one `agent-dir-<sha256>.lock`. A file belongs to the realm of the folder
-// that it locks: inside a repository it is an exclusive lock on that folder there, outside of all
-// it is `dir:<folder>` of the machine realm.
+// that it locks: inside a repository it is an exclusive lock on that folder, otherwise it is
+// `dir:<folder>` in the machine realm.
 #pragma once
 
 #include <set>
@@ -17,18 +17,18 @@ inline constexpr std::string_view kKind = "dirlock";
 
 class DirLockLayout final : public layout::Layout {
  public:
-  // Option `stale_timeout`: minutes after which another's lock blocks nobody any more; default 20.
+  // Option `stale_timeout`: minutes after which another's lock blocks nobody; default 20.
   static Result<std::unique_ptr<layout::Layout>> make(const layout::LayoutEntry& entry,
                                                       const layout::LayoutContext& context);
 
-  // For a path: one stat for each folder above it. The folder is read through only where what lies
-  // below something is asked for.
+  // For a path: one stat for each folder above it. Lists the root only to find locks below a
+  // folder.
   Result<layout::ScanResult> scan(const layout::Interest& interest) override;
   Result<layout::ScanResult> scan_source(const std::string& source) override;
-  // Creation is atomic: who comes second fails.
+  // Creation is atomic: the second process fails.
   bool scan_after_publishing() const override { return false; }
 
-  // Others ask whether a pid lives, so only what is bound to a process by its pid can be shown.
+  // Other tools check a pid, so only a lease that is bound to a process by its pid can be shown.
   layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
 
@@ -45,7 +45,7 @@ class DirLockLayout final : public layout::Layout {
                 std::int64_t stale_timeout_ms)
       : Layout(entry), context_(context), stale_timeout_ms_(stale_timeout_ms) {}
 
-  // What is looked for by name, and whether everything must be looked at.
+  // What to look for by name, and whether to read everything.
   struct Wanted {
     std::set<std::string> names;
     bool everything = false;
@@ -68,7 +68,7 @@ class DirLockLayout final : public layout::Layout {
   mutable std::vector<std::string> roots_;  // of the worktrees; empty until needed
 };
 
-// Minutes as one writes them: "20", "0.5". usage if it is no number, or below 0.
+// Minutes as text: "20", "0.5". usage if it is not a number, or below 0.
 Result<std::int64_t> parse_minutes(std::string_view text);
 
 }  // namespace lockkeeper::dialect::dirlock

@@ -1,4 +1,4 @@
-#include "dialect/dirlock/layout.h"
+#include "dialect/dirlock/dirlock_layout.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -185,7 +185,7 @@ TEST_F(DirLock, L1_ADeadHoldersFileBlocksNobodyAndStays) {
   EXPECT_TRUE(fs::exists(at(name)));
 }
 
-// By the clock it is over; but the clock may err about ours, so it is told, without claims.
+// It has expired by the clock, but it may be ours, so it is listed without claims.
 TEST_F(DirLock, AnOldLockClaimsNothing) {
   LockRecord old = record(repository_.at("repo"), 21 * 60'000);
   old.hostname = "another";
@@ -221,7 +221,7 @@ TEST_F(DirLock, I10_WhatCannotBeUnderstoodBlocksItsFolder) {
     EXPECT_NE(seen.error().message.find(at(name)), std::string::npos);
     EXPECT_NE(seen.error().hint.find("layout ignore"), std::string::npos);
   }
-  // A file that may be anybody's blocks nobody here, and is told.
+  // A file that may be anybody's blocks nobody here, and is noted.
   fs::remove(at(name));
   put(lock_name("/somewhere/else"), "{", true);
   ASSERT_TRUE(look("src/"));

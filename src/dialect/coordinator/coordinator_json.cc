@@ -1,5 +1,5 @@
-// The coordinator's answers as JSON: the original's fields by their names and in their order, null
-// where it has null; what is ours stands behind them.
+// The coordinator's answers as JSON: the original's fields with its names, order and nulls, then
+// ours.
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -17,7 +17,7 @@ void add_rest(Json& json, const std::vector<core::LostLease>& lost,
   if (error) json["error"] = service::error_json(*error);
 }
 
-// Which lock it is, where the path that was asked for does not say it.
+// Which lock it is, if the requested path does not say it.
 void add_place(Json& json, const Lock& lock) {
   json["locked_path"] = lock.file_path;
   json["session_id"] = text_or_null(lock.session_id);
