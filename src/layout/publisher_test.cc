@@ -109,8 +109,7 @@ TEST_F(PublisherTest, WhatIsShownAgainTooLateMakesWayForTheNextHolder) {
   disk_.there.clear();
   core::Lease bob;
   Publisher bobs(*table_, layouts_);
-  disk_.before_publish = [&](const std::string&) {
-    disk_.before_publish = nullptr;
+  disk_.before_publish = [&] {
     release(ann);
     write([&](core::Table& table) {
       bob = grant(table, "bob", "a");

@@ -76,12 +76,12 @@ TEST_F(ScanTest, LooksAgainInsideTheTransaction) {
   disk_.there.clear();
   apply();
   EXPECT_THAT(foreign(), IsEmpty());
-  disk_.there = {{"a", "bash"}};
+  disk_.there = {{"a", "zsh"}};  // with a stamp of its own
   look();
   apply();
   disk_.there.clear();
   look();
-  disk_.there = {{"a", "bash"}};
+  disk_.there = {{"a", "zsh"}};
   apply();
   EXPECT_THAT(foreign(), ElementsAre("a"));
 }

@@ -1,17 +1,14 @@
 // For tests only: a layout in memory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/bytes.h"
-#include "core/foreign.h"
-#include "key/namespaces.h"
 #include "layout/layout.h"
 
 namespace lockkeeper::layout {
@@ -20,7 +17,7 @@ namespace lockkeeper::layout {
 struct TestDisk {
   std::map<std::string, std::string> there;
   std::set<std::pair<core::LeaseId, std::string>> prepared;
-  std::function<void(const std::string& artefact)> before_publish;
+  std::function<void()> before_publish;  // runs once
 };
 
 // An artefact is called like the one file that it locks.
@@ -56,7 +53,7 @@ class TestLayout final : public Layout {
   }
   Result<Published> publish(const core::Lease& lease, const std::string& artefact,
                             const PublishTerms& terms) override {
-    if (const auto hook = disk_.before_publish) hook(artefact);  // a copy: it may clear itself
+    if (disk_.before_publish) std::exchange(disk_.before_publish, nullptr)();
     const auto at = disk_.there.find(artefact);
     const bool free = at == disk_.there.end() ||
                       std::ranges::find(terms.replaces, at->second) != terms.replaces.end();
