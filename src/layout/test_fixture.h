@@ -1,4 +1,4 @@
-// For tests only: a lock table in memory with one TestLayout.
+// For tests only: a realm with one layout in memory, and its table on the reference store.
 #pragma once
 
 #include <gtest/gtest.h>

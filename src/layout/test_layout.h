@@ -1,6 +1,7 @@
 // For tests only: a layout in memory.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -8,8 +9,6 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "core/foreign.h"
-#include "key/namespaces.h"
 #include "layout/layout.h"
 
 namespace lockkeeper::layout {
@@ -54,7 +53,7 @@ class TestLayout final : public Layout {
   }
   Result<Published> publish(const core::Lease& lease, const std::string& artefact,
                             const PublishTerms& terms) override {
-    if (const auto hook = disk_.before_publish) hook(artefact);  // a copy: it may clear itself
+    if (disk_.before_publish) std::exchange(disk_.before_publish, nullptr)();
     const auto at = disk_.there.find(artefact);
     const bool free = at == disk_.there.end() ||
                       std::ranges::find(terms.replaces, at->second) != terms.replaces.end();
