@@ -4,11 +4,17 @@ include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
 
-set(library_rooms base key kv kv_lmdb host core realm layout service dialect wiring embed)
+set(library_rooms base key kv kv_lmdb kv_memory host core realm layout service dialect wiring embed)
 foreach(dialect workflow coordinator coordmcp dirlock mkdir)
   if(TARGET lockkeeper_dialect_${dialect})
     list(APPEND library_rooms dialect_${dialect})
   endif()
+endforeach()
+# Position-independent, so that the archive can become part of a shared object too. Nobody replaces
+# its functions from outside, so calls between them stay as direct as they are in a program.
+foreach(room ${library_rooms})
+  set_target_properties(lockkeeper_${room} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(lockkeeper_${room} PRIVATE -fno-semantic-interposition)
 endforeach()
 list(TRANSFORM library_rooms REPLACE "(.+)" "$<TARGET_OBJECTS:lockkeeper_\\1>"
      OUTPUT_VARIABLE library_objects)

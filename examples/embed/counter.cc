@@ -15,7 +15,7 @@ namespace {
 
 int complain(const lockkeeper::Error& error) {
   std::fprintf(stderr, "counter: %s\n", error.message.c_str());
-  if (!error.hint.empty()) std::fprintf(stderr, "next: %s\n", error.hint.c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "hint: %s\n", error.hint.c_str());
   return 1;
 }
 
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   const auto realm = lockkeeper::Realm::open({.agent = "counter"});
   if (!realm) return complain(realm.error());
   for (int i = 0; i < std::atoi(argv[2]); ++i) {
-    auto lease = realm->acquire({path}, {.wait = 1min, .length = 30s, .reason = "counting"});
+    auto lease = realm->acquire({path}, {.wait = 1min, .ttl = 30s, .reason = "counting"});
     if (!lease) return complain(lease.error());
     // Right before what the lock guards: is it still ours?
     if (auto current = lease->check(); !current) return complain(current.error());

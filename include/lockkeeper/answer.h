@@ -1,6 +1,6 @@
-// A value, or the Error that says why there is none: what std::expected is in C++23, for C++20.
+// A value, or the Error that says why there is none. This is C++23's std::expected, for C++20.
 //
-// Thread safety: as that of the value.
+// Thread safety: that of the value.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,10 @@ class [[nodiscard]] Answer {
   Answer(Error error) : error_(std::move(error)) {}  // NOLINT: this one
   explicit operator bool() const { return value_.has_value(); }
 
-  // REQUIRES: it holds a value.
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
+  // REQUIRES: it holds a value. `T value = *std::move(answer);` takes it out.
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 

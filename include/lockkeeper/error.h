@@ -1,5 +1,5 @@
-// Why something was not done: one closed set of codes, the same in the library, the exit status,
-// the JSON of the command line and every server.
+// Why something was not done. The codes are a closed set: the library, the exit status, the JSON of
+// the command line and every server use the same ones.
 //
 // Thread safety: plain values.
 #pragma once
@@ -10,24 +10,24 @@
 namespace lockkeeper {
 
 enum class Code {
-  kFailed,                 // anything else; the message says what
-  kUsage,                  // the call itself makes no sense: nothing was named
+  kFailed,                 // none of the codes below; the message says what happened
+  kUsage,                  // the call makes no sense, for example because it names nothing
   kInvalidResource,        // not a path or key that can be locked
   kInvalidInput,           // another argument is wrong
   kNotFound,               // no such lease, no such store
-  kStoreBusy,              // somebody is inside the store and does not move; named
+  kStoreBusy,              // another process is inside the store and stuck; the message names it
   kStoreUnavailable,       // no permission, a refused filesystem, files that keep changing
-  kStoreCorrupt,           // lost, damaged or rolled back: nothing is granted (I10)
+  kStoreCorrupt,           // the store is lost, damaged or rolled back, and grants nothing
   kNoSpace,                // the disk is full
-  kUnknown,                // it cannot be told whether it was done; ask again with its request id
-  kLimitExceeded,          // a named limit
-  kHeld,                   // another holds it
-  kDeadlock,               // waiting would never end
+  kUnknown,                // it may or may not be done; ask again with the same request id
+  kLimitExceeded,          // a limit, named in the message
+  kHeld,                   // another owner holds it
+  kDeadlock,               // the wait would never end
   kOperationNotPermitted,  // the realm's settings forbid it
-  kNotOwner,               // the lease is another's
+  kNotOwner,               // the lease belongs to another owner
   kInvalidConfig,          // a settings file is wrong; nothing is granted until it is corrected
   kLost,                   // the lease has ended
-  kTimeout,                // the wait is over without a grant
+  kTimeout,                // it was not granted within the wait
 };
 
 // The word used in JSON, e.g. "store_busy".
@@ -36,7 +36,7 @@ std::string_view code_name(Code code);
 struct Error {
   Code code = Code::kFailed;
   std::string message;  // names the thing and the value
-  std::string hint;     // one thing to do next; may be empty
+  std::string hint;     // one thing to do about it; may be empty
 };
 
 }  // namespace lockkeeper

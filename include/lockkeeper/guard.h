@@ -1,20 +1,20 @@
 // The directory lock of agent pipelines, held by this process: the file
-// {tmpdir}/agent-dir-{sha256(folder)}.lock that other tools see, and with it that folder in the
-// repository it lies in, as `lockkeeper guard` takes them.
+// {tmpdir}/agent-dir-{sha256(folder)}.lock, which other tools see, together with a lock on that
+// folder in its repository. `lockkeeper guard` takes the same two.
 //
 //   auto guard = lockkeeper::DirectoryGuard::take({.agents = {"implement"}});
 //   if (!guard) return complain(guard.error());   // kHeld: the message names the holder
 //   while (!guard->lost() && more_to_do()) work();
 //                                                 // released here
 //
-// Two guards never are one party, also in one process. A thread looks twice a second whether the
-// lock is still ours; whoever takes it (a stale timeout, another tool, `rm`) makes it lost, for
-// ever.
+// Two guards always exclude each other, even within one process. A thread checks twice a second
+// that the lock is still ours. If anything takes it (a stale timeout, another tool, `rm`), the
+// guard is lost and stays lost.
 //
-// Thread safety: const methods may be called from any thread; moving, release() and the destructor
-// by one thread at a time. None of them throws.
+// Thread safety: const methods may be called from any thread. Only one thread at a time may move
+// it, release it or destroy it. Nothing here throws.
 //
-// Fork: in a forked child the parent's guard is lost, and nothing is released.
+// Fork: in a forked child the parent's guard is lost. The child releases nothing.
 #pragma once
 
 #include <chrono>
@@ -35,33 +35,33 @@ class GuardState;
 
 struct GuardOptions {
   std::string folder = {};  // empty: the current folder
-  // A lock that is older counts as stale though its process lives; 0 clears whatever is there.
+  // An older lock counts as stale even if its process is alive. 0 removes any lock that is there.
   std::chrono::milliseconds stale_timeout = std::chrono::minutes(20);
-  std::vector<std::string> agents = {};  // named in the lock; empty: who asks
-  std::string agent = {};                // who asks; empty: as in RealmOptions
-  // Gets every "[LOCK]" line as the command prints it; the library itself prints nothing.
+  std::vector<std::string> agents = {};  // named in the lock; empty: `agent`
+  std::string agent = {};                // the caller's name; empty: as in RealmOptions
+  // Gets every "[LOCK]" line that the command would print. The library itself prints nothing.
   std::function<void(std::string_view line, bool warning)> on_line = {};
 };
 
 class DirectoryGuard {
  public:
-  // kHeld: another has it. kInvalidInput: no such folder. Never waits for the holder.
+  // kHeld: somebody else has it. kInvalidInput: no such folder. Never waits for the holder.
   static Answer<DirectoryGuard> take(const GuardOptions& options = {});
 
   DirectoryGuard(DirectoryGuard&&) noexcept;
-  // What was held here before is released as by the destructor.
+  // Releases the lock that was here before, as the destructor does.
   DirectoryGuard& operator=(DirectoryGuard&&) noexcept;
   DirectoryGuard(const DirectoryGuard&) = delete;
   DirectoryGuard& operator=(const DirectoryGuard&) = delete;
-  // Releases, if release() has not.
+  // Releases the lock unless release() has.
   ~DirectoryGuard();
 
   const std::string& path() const;    // of the lock file
-  const std::string& folder() const;  // physical
+  const std::string& folder() const;  // absolute, without symlinks
   bool lost() const noexcept;
-  std::stop_token lost_token() const;  // stop is requested when it is lost
+  std::stop_token lost_token() const;  // a stop is requested when the lock is lost
 
-  // Gives it back now. kLost: it was not ours any more. kNotFound: it was released before.
+  // Releases it now. kLost: it was not ours anymore. kNotFound: it was released before.
   Answer<void> release();
 
  private:

@@ -1,5 +1,5 @@
-// Locks for programs that share files: the whole library. Read realm.h first, then lease.h.
-// C++20 is enough; nothing but the standard library is included.
+// Locks for programs that share files: the whole library, except for memory.h, which is for tests.
+// Read realm.h first, then lease.h. C++20 is enough, and only the standard library is included.
 #pragma once
 
 #include "lockkeeper/acquire.h"
@@ -7,4 +7,5 @@
 #include "lockkeeper/error.h"
 #include "lockkeeper/guard.h"
 #include "lockkeeper/lease.h"
+#include "lockkeeper/query.h"
 #include "lockkeeper/realm.h"

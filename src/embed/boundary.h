@@ -1,4 +1,4 @@
-// Where the house ends: Result becomes Answer, and what was thrown below becomes an Error.
+// Between the library and its callers: Result becomes Answer, and exceptions become an Error.
 #pragma once
 
 #include <lockkeeper/answer.h>
@@ -12,6 +12,11 @@ namespace lockkeeper::embed {
 
 inline Error thrown(const std::exception& exception) {
   return {Code::kFailed, std::string("failed inside: ") + exception.what(), ""};
+}
+
+inline Error in_child_error() {
+  return {Code::kLost, "this realm was opened by the parent of this process",
+          "open a realm in the child"};
 }
 
 template <class T, class Work>

@@ -10,19 +10,28 @@ using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
 Result<std::optional<std::int64_t>> duration(const std::optional<milliseconds>& asked,
-                                             std::int64_t for_ever, const char* what) {
+                                             std::int64_t forever, const char* what) {
   if (!asked) return std::optional<std::int64_t>();
-  if (*asked == kForEver) return std::optional<std::int64_t>(for_ever);
+  if (*asked == kForever) return std::optional<std::int64_t>(forever);
   if (asked->count() < 0) {
     return fail(Code::kInvalidInput,
                 std::string(what) + " is " + std::to_string(asked->count()) + " ms",
-                "give a duration that is not negative, or kForEver");
+                "give a duration that is not negative, or kForever");
   }
   return std::optional<std::int64_t>(asked->count());
 }
 
 system_clock::time_point time_point(std::int64_t wall_ms) {
   return system_clock::time_point(milliseconds(wall_ms));
+}
+
+std::optional<system_clock::time_point> end_point(const core::Lease& lease) {
+  if (lease.expires_wall_ms == kNoEnd) return std::nullopt;
+  return time_point(lease.expires_wall_ms);
+}
+
+core::Mode to_core(Mode mode) {
+  return mode == Mode::kShared ? core::Mode::kShared : core::Mode::kExclusive;
 }
 
 Mode to_mode(core::Mode mode) {
@@ -56,7 +65,7 @@ Conflict to_conflict(const core::Conflict& from) {
   conflict.reason = holder.terms.reason;
   conflict.task = holder.terms.task;
   conflict.since = time_point(holder.acquired_wall_ms);
-  if (holder.expires_wall_ms != kNoEnd) conflict.until = time_point(holder.expires_wall_ms);
+  conflict.until = end_point(holder);
   conflict.alive = to_alive(from.alive);
   return conflict;
 }
@@ -76,7 +85,29 @@ Refusal::Why to_why(core::Outcome outcome) {
     case core::Outcome::kRenewed:
       break;
   }
-  LOCKKEEPER_ASSERT(!"a grant is no refusal");
+  LOCKKEEPER_ASSERT(!"a grant is not a refusal");
+}
+
+std::vector<Claim> to_claims(const core::Lease& lease) {
+  std::vector<Claim> claims;
+  for (const core::Claim& claim : lease.claims) {
+    claims.push_back({claim.resource.text(), to_mode(claim.mode)});
+  }
+  return claims;
+}
+
+WaiterInfo to_waiter(const core::Waiter& waiter) {
+  const core::Lease& request = waiter.request;
+  WaiterInfo info;
+  info.id = request.id.text();
+  info.agent = request.owner.agent;
+  info.session = request.owner.session;
+  info.claims = to_claims(request);
+  info.reason = request.terms.reason;
+  info.task = request.terms.task;
+  info.since = time_point(request.acquired_wall_ms);
+  if (!waiter.blocker.empty()) info.waits_for = waiter.blocker.text();
+  return info;
 }
 
 }  // namespace
@@ -85,14 +116,81 @@ Result<service::AcquireCommand> to_command(const std::vector<std::string>& resou
                                            const AcquireOptions& options) {
   service::AcquireCommand command;
   command.wanted.texts = resources;
-  command.wanted.mode =
-      options.mode == Mode::kShared ? core::Mode::kShared : core::Mode::kExclusive;
-  LK_ASSIGN(command.ttl_ms, duration(options.length, kNoEnd, "the length"));
+  command.wanted.mode = to_core(options.mode);
+  LK_ASSIGN(command.ttl_ms, duration(options.ttl, kNoEnd, "the ttl"));
   LK_ASSIGN(command.wait_ms, duration(options.wait, service::kWaitForEver, "the wait"));
   command.terms.reason = options.reason;
   command.terms.task = options.task;
   command.terms.request_id = options.request_id;
   return command;
+}
+
+service::CheckCommand to_command(const std::vector<std::string>& resources,
+                                 const CheckOptions& options) {
+  service::CheckCommand command;
+  command.wanted.texts = resources;
+  command.wanted.mode = to_core(options.mode);
+  command.fence = options.fence;
+  return command;
+}
+
+service::ListCommand to_command(const ListOptions& options) {
+  service::ListCommand command;
+  command.agent = options.agent;
+  command.task = options.task;
+  if (!options.overlapping.empty()) command.under.texts = {options.overlapping};
+  return command;
+}
+
+Result<service::RenewCommand> to_command(const std::vector<std::string>& resources,
+                                         const RenewOptions& options) {
+  service::RenewCommand command;
+  command.wanted.texts = resources;
+  command.lease_ids = options.lease_ids;
+  command.all = options.all;
+  LK_ASSIGN(command.ttl_ms, duration(options.ttl, kNoEnd, "the ttl"));
+  return command;
+}
+
+std::optional<milliseconds> to_ttl(std::int64_t ttl_ms) {
+  if (ttl_ms == kNoEnd) return std::nullopt;
+  return milliseconds(ttl_ms);
+}
+
+CheckResult to_result(const core::CheckReply& reply) {
+  CheckResult result;
+  result.free = reply.free;
+  result.mine = reply.mine;
+  result.fence_current = reply.fence_current;
+  for (const core::Conflict& conflict : reply.conflicts) {
+    result.conflicts.push_back(to_conflict(conflict));
+  }
+  return result;
+}
+
+LeaseInfo to_info(const core::Lease& lease, core::Alive alive) {
+  LeaseInfo info;
+  info.id = lease.id.text();
+  info.agent = lease.owner.agent;
+  info.session = lease.owner.session;
+  info.claims = to_claims(lease);
+  info.fence = lease.foreign ? 0 : lease.fence();
+  info.reason = lease.terms.reason;
+  info.task = lease.terms.task;
+  info.ttl = to_ttl(lease.terms.ttl_ms);
+  info.since = time_point(lease.acquired_wall_ms);
+  info.until = end_point(lease);
+  info.alive = to_alive(alive);
+  return info;
+}
+
+Listing to_listing(const service::ListReply& reply) {
+  Listing listing;
+  for (const auto& [lease, condition] : reply.leases) {
+    if (!condition.over) listing.leases.push_back(to_info(lease, condition.alive));
+  }
+  for (const core::Waiter& waiter : reply.waiters) listing.waiters.push_back(to_waiter(waiter));
+  return listing;
 }
 
 Refusal to_refusal(const service::AcquireResult& result, const std::vector<std::string>& resources,

@@ -1,18 +1,17 @@
-// The directory guard for embedders: dirlock::Guard does the work, a thread watches it.
+// The public face of a directory guard: dirlock::Guard does the work, and a thread watches it.
 #include <lockkeeper/guard.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <climits>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 
 #include "dialect/dirlock/guard.h"
 #include "embed/boundary.h"
 #include "embed/owner.h"
+#include "embed/quiet_thread.h"
 #include "host/process.h"
 
 namespace lockkeeper::embed {
@@ -40,8 +39,11 @@ class GuardState {
     LK_CHECK(state->open(options));
     LK_ASSIGN(const bool taken, state->guard_->take());
     if (!taken) return fail(state->guard_->refused().error);
-    state->watch();
-    return state;
+    state->thread_ = quiet_thread([watched = state.get()] { watched->look_until_the_end(); });
+    if (state->thread_.joinable()) return state;
+    static_cast<void>(state->release());
+    return fail(Code::kFailed, "no thread could be started to watch the directory lock",
+                "raise the limit on threads (ulimit -u), or end some");
   }
 
   bool in_child() const { return ::getpid() != pid_; }
@@ -92,15 +94,6 @@ class GuardState {
     return {};
   }
 
-  // The thread takes none of the process's signals.
-  void watch() {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { look_until_the_end(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
-
   void look_until_the_end() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
@@ -148,7 +141,7 @@ DirectoryGuard::~DirectoryGuard() {
 
 void DirectoryGuard::close() noexcept {
   if (!state_) return;
-  // In a child nothing is released, and nothing of the parent's threads is there to be taken apart.
+  // A child releases nothing, and must not destroy the parent's threads.
   if (state_->in_child()) return embed::abandon(std::shared_ptr<void>(std::move(state_)));
   static_cast<void>(release());
   state_.reset();

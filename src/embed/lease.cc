@@ -1,7 +1,8 @@
-// The public face of a lease; embed::Handle does the work. No exception leaves.
+// The public face of a lease; embed::Handle does the work. No exception leaves the library.
 #include <lockkeeper/lease.h>
 
 #include "embed/boundary.h"
+#include "embed/convert.h"
 #include "embed/owner.h"
 
 namespace lockkeeper {
@@ -33,14 +34,8 @@ const std::vector<std::string>& Lease::resources() const {
   return handle_->entry().resources;
 }
 
-std::optional<std::chrono::milliseconds> Lease::length() const {
-  const std::int64_t length_ms = handle_->entry().length_ms;
-  if (length_ms == kNoEnd) return std::nullopt;
-  return std::chrono::milliseconds(length_ms);
-}
-
-const std::vector<std::string>& Lease::warnings() const {
-  return handle_->warnings();
+std::optional<std::chrono::milliseconds> Lease::ttl() const {
+  return embed::to_ttl(handle_->entry().ttl_ms.load());
 }
 
 bool Lease::lost() const noexcept {

@@ -12,7 +12,7 @@
 
 namespace lockkeeper::embed {
 
-// One call of acquire() in progress, which close() can end.
+// A call of acquire() in progress, which close() can end.
 class Owner::Call {
  public:
   explicit Call(Owner& owner) : owner_(owner) {
@@ -77,15 +77,54 @@ Result<std::shared_ptr<Owner>> Owner::open(const RealmOptions& options) {
   return std::shared_ptr<Owner>(new Owner(std::move(machine), std::move(opened)));
 }
 
+Result<Owner::Opened> Owner::find_in_memory(Machine& machine, const RealmOptions& options) {
+  if (!options.path.empty() || !options.store.empty()) {
+    return fail(Code::kInvalidInput, "a realm in memory has neither a path nor a store",
+                "leave both empty");
+  }
+  Opened opened;
+  opened.realm.root = "/";
+  opened.realm.store_folder = opened.realm.name = "memory";
+  opened.realm.in_memory = true;
+  realm::IdentityRequest who;
+  who.agent = options.agent.empty() ? "embedder" : options.agent;
+  if (!options.session.empty()) who.session = options.session;
+  who.env = machine.runtime.env;
+  who.terminal_session = [] { return Result<std::string>(std::string()); };
+  who.new_session = &machine.random;
+  LK_ASSIGN(opened.who, realm::find_identity(who));
+  return opened;
+}
+
+Result<std::shared_ptr<Owner>> Owner::open_in_memory(std::shared_ptr<MemoryTable> memory,
+                                                     const RealmOptions& options) {
+  auto machine = std::make_unique<Machine>();
+  machine->memory = std::move(memory);
+  service::Runtime& runtime = machine->runtime;
+  runtime.clock = machine->memory->time().get();
+  runtime.random = &machine->random;
+  runtime.env = [](std::string_view) { return std::optional<std::string>(); };
+  runtime.open_store = [table = machine->memory.get()](const layout::StoreRequest&) {
+    return Result<std::unique_ptr<kv::Store>>(table->open_store());
+  };
+  runtime.make_service = wiring::make_service;
+  runtime.in_memory = {.waker = machine->memory.get(), .prober = machine->memory.get()};
+  LK_ASSIGN(Opened opened, find_in_memory(*machine, options));
+  const std::shared_ptr<Owner> owner(new Owner(std::move(machine), std::move(opened)));
+  owner->machine_->memory->time()->listen(owner,
+                                          [keeper = &owner->keeper_] { keeper->clock_moved(); });
+  return owner;
+}
+
 Owner::Owner(std::unique_ptr<Machine> machine, Opened opened)
     : machine_(std::move(machine)),
       pid_(::getpid()),
       site_(machine_->runtime, std::move(opened.realm), std::move(opened.settings)),
       locks_(site_, {opened.who.agent, opened.who.session}, std::move(opened.under)),
-      keeper_(locks_) {}
+      keeper_(locks_, *machine_->runtime.clock) {}
 
 Owner::~Owner() {
-  drop_slot(this);
+  machine_->memory ? machine_->memory->end_slot(slot_) : drop_slot(this);
 }
 
 bool Owner::in_child() const {
@@ -95,7 +134,7 @@ bool Owner::in_child() const {
 void Owner::close() {
   std::unique_lock lock(mutex_);
   const std::list<std::stop_source> calls = calls_;
-  lock.unlock();  // stopping runs their callbacks, which look at the board
+  lock.unlock();  // a stop runs callbacks, which use the waker
   for (std::stop_source call : calls) call.request_stop();
   lock.lock();
   returned_.wait(lock, [this] { return calls_.empty(); });
@@ -103,7 +142,9 @@ void Owner::close() {
 
 Result<std::uint64_t> Owner::slot() {
   const std::lock_guard lock(mutex_);
-  if (slot_ == 0) {
+  if (slot_ == 0 && machine_->memory) {
+    slot_ = machine_->memory->take_slot();
+  } else if (slot_ == 0) {
     LK_ASSIGN(host::LiveSlot taken, site_.table().take_slot());
     slot_ = taken.offset();
     keep_slot(this, std::move(taken));
@@ -118,7 +159,7 @@ Acquired Owner::acquire(const std::vector<std::string>& resources, const Acquire
   const auto slot = this->slot();
   if (!slot) return slot.error();
   command->attachment.slot = *slot;
-  // Before anything is granted: a lease that nobody renews is none.
+  // Before anything is granted: a lease must be renewed from the start.
   if (auto started = keeper_.start(weak_from_this()); !started) return std::move(started.error());
 
   std::stop_source& stop = call.source();
@@ -135,22 +176,22 @@ Acquired Owner::acquire(const std::vector<std::string>& resources, const Acquire
   auto entry = ask(*command, result, share);
   if (!entry) return std::move(entry.error());
   if (*entry == nullptr) {
-    return to_refusal(result, resources, machine_->clock.now().wall_ms);
+    return to_refusal(result, resources, machine_->runtime.clock->now().wall_ms);
   }
-  return Lease(std::make_shared<Handle>(shared_from_this(), std::move(*entry), std::move(share),
-                                        std::move(result.warnings)));
+  Lease lease(std::make_shared<Handle>(shared_from_this(), std::move(*entry), std::move(share)));
+  return {std::move(lease), std::move(result.warnings)};
 }
 
 // Null: refused, and `result` says why.
-Result<std::shared_ptr<Entry>> Owner::ask(const service::AcquireCommand& command,
-                                          service::AcquireResult& result,
-                                          const std::shared_ptr<Share>& share) {
+Result<std::shared_ptr<KeptLease>> Owner::ask(const service::AcquireCommand& command,
+                                              service::AcquireResult& result,
+                                              const std::shared_ptr<Share>& share) {
   constexpr int kAttemptsMax = 64;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
     LK_ASSIGN(result, locks_.acquire(command));
     if (service::outcome_status(result.outcome) != 0) return nullptr;
     if (auto entry = keeper_.keep(result, share)) return entry;
-    // Renewed, and kept by nobody here: it was taken elsewhere in this owner's name, or another
+    // Renewed, and no entry here keeps it: it was taken elsewhere in this owner's name, or another
     // thread is about to keep it, or has just released it.
     auto entry = keeper_.borrow(result, share);
     const auto current = locks_.is_current(entry->id, entry->fence);
@@ -161,8 +202,41 @@ Result<std::shared_ptr<Entry>> Owner::ask(const service::AcquireCommand& command
   return fail(Code::kStoreBusy, "other threads kept releasing what was asked for", "try again");
 }
 
-// --- one Lease object's hold
-// ----------------------------------------------------------------------
+Result<CheckResult> Owner::check(const std::vector<std::string>& resources,
+                                 const CheckOptions& options) {
+  LK_ASSIGN(const core::CheckReply reply, locks_.check(to_command(resources, options)));
+  return to_result(reply);
+}
+
+Result<Listing> Owner::list(const ListOptions& options) {
+  LK_ASSIGN(const service::ListReply reply, locks_.list(to_command(options)));
+  return to_listing(reply);
+}
+
+Result<std::vector<LeaseInfo>> Owner::renew(const std::vector<std::string>& resources,
+                                            const RenewOptions& options) {
+  LK_ASSIGN(const service::RenewCommand command, to_command(resources, options));
+  LK_ASSIGN(const std::vector<core::Lease> leases, locks_.renew(command));
+  keeper_.renewed(leases);
+  std::vector<LeaseInfo> renewed;
+  for (const core::Lease& lease : leases) {
+    // What is bound to a dead process is not renewed.
+    const bool bound = lease.attachment.attached();
+    renewed.push_back(to_info(lease, bound ? core::Alive::kAlive : core::Alive::kUnknown));
+  }
+  return renewed;
+}
+
+Result<LeaseInfo> Owner::break_lease(const std::string& lease_id, const std::string& reason) {
+  if (reason.empty()) return fail(Code::kUsage, "break_lease needs a reason: it goes on record");
+  service::BreakCommand command;
+  command.lease_ids = {lease_id};
+  command.reason = reason;
+  LK_ASSIGN(const std::vector<core::Lease> broken, locks_.break_leases(command));
+  return to_info(broken.front(), core::Alive::kUnknown);
+}
+
+// --- one Lease object
 
 bool Handle::lost() const {
   if (owner_->in_child()) return true;
@@ -172,7 +246,7 @@ bool Handle::lost() const {
 std::optional<Error> Handle::loss() const {
   if (owner_->in_child()) {
     return Error{Code::kLost, "lease " + entry_->id_text + " is held by the parent of this process",
-                 "open a realm in the child and ask for it there"};
+                 "open a realm in the child, and ask for it there"};
   }
   if (released_.load()) return std::nullopt;
   return owner_->keeper().loss(entry_);
@@ -185,7 +259,7 @@ Result<void> Handle::check() const {
   }
   LK_ASSIGN(const bool current, owner_->locks().is_current(entry_->id, entry_->fence));
   if (!current) owner_->keeper().lose(entry_, "lease " + entry_->id_text + " has ended");
-  // Also if this process was stopped while it asked.
+  // Once more: this process may have been stopped while it asked.
   if (auto lost = loss()) return fail(std::move(*lost));
   return {};
 }
@@ -198,7 +272,7 @@ Result<void> Handle::release() {
   auto lost = loss();
   auto done = owner_->keeper().drop(entry_, share_, false);
   if (done || done.error().code == Code::kLost) released_ = true;
-  // Given back in the store all the same; but who asks must know that it was not held all the time.
+  // It is released in the store, but the caller must know that it was not held all the time.
   if (done && lost) return fail(std::move(*lost));
   return done;
 }

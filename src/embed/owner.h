@@ -1,5 +1,5 @@
-// A realm in one owner's name: what a Realm and its Leases share. It lives until the last of them
-// is gone, and its slot with it, by which others see it alive.
+// A realm as one owner uses it: what a Realm and its Leases share. It lives until the last of them
+// is gone. Its live slot, by which other processes see that it is alive, ends with it.
 //
 // Thread safety: all methods may be called from any thread. In a forked child only in_child() may.
 #pragma once
@@ -16,7 +16,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "embed/keeper.h"
+#include "embed/lease_keeper.h"
+#include "embed/memory_table.h"
 #include "realm/identity.h"
 #include "service/locks.h"
 
@@ -24,31 +25,39 @@ namespace lockkeeper::embed {
 
 class Owner : public std::enable_shared_from_this<Owner> {
  public:
-  // The pieces that opening needs, and that stay.
+  // What the lock table gets from the machine.
   struct Machine {
     SystemClock clock;
     SystemRandom random;
     service::Runtime runtime;
+    std::shared_ptr<MemoryTable> memory;  // null: a realm with files
   };
   static std::unique_ptr<Machine> make_machine();
 
   static Result<std::shared_ptr<Owner>> open(const RealmOptions& options);
+  static Result<std::shared_ptr<Owner>> open_in_memory(std::shared_ptr<MemoryTable> memory,
+                                                       const RealmOptions& options);
   ~Owner();
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
   Acquired acquire(const std::vector<std::string>& resources, const AcquireOptions& options);
+  Result<CheckResult> check(const std::vector<std::string>& resources, const CheckOptions& options);
+  Result<Listing> list(const ListOptions& options);
+  Result<std::vector<LeaseInfo>> renew(const std::vector<std::string>& resources,
+                                       const RenewOptions& options);
+  Result<LeaseInfo> break_lease(const std::string& lease_id, const std::string& reason);
 
   // Ends the waits in progress and lets those calls return.
   void close();
 
-  // Whether this is a child of the process that opened it: nothing here is its own then.
+  // Is this a forked child of the process that opened it? Then nothing here is its own.
   bool in_child() const;
 
   const realm::Realm& realm() const { return site_.realm(); }
   const core::Owner& who() const { return locks_.owner(); }
   service::Locks& locks() { return locks_; }
-  Keeper& keeper() { return keeper_; }
+  LeaseKeeper& keeper() { return keeper_; }
 
  private:
   struct Opened {
@@ -60,12 +69,13 @@ class Owner : public std::enable_shared_from_this<Owner> {
   class Call;
 
   static Result<Opened> find(Machine& machine, const RealmOptions& options);
+  static Result<Opened> find_in_memory(Machine& machine, const RealmOptions& options);
   Owner(std::unique_ptr<Machine> machine, Opened opened);
 
   Result<std::uint64_t> slot();
-  Result<std::shared_ptr<Entry>> ask(const service::AcquireCommand& command,
-                                     service::AcquireResult& result,
-                                     const std::shared_ptr<Share>& share);
+  Result<std::shared_ptr<KeptLease>> ask(const service::AcquireCommand& command,
+                                         service::AcquireResult& result,
+                                         const std::shared_ptr<Share>& share);
 
   const std::unique_ptr<Machine> machine_;
   const int pid_;
@@ -78,39 +88,34 @@ class Owner : public std::enable_shared_from_this<Owner> {
   std::uint64_t slot_ = 0;  // 0: not taken yet
   std::list<std::stop_source> calls_;
 
-  Keeper keeper_;  // last: its threads use the rest
+  LeaseKeeper keeper_;  // last: its threads use the rest
 };
 
-// One Lease object's hold on a lease.
+// What one Lease object has of a lease.
 class Handle {
  public:
-  Handle(std::shared_ptr<Owner> owner, std::shared_ptr<Entry> entry, std::shared_ptr<Share> share,
-         std::vector<std::string> warnings)
-      : owner_(std::move(owner)),
-        entry_(std::move(entry)),
-        share_(std::move(share)),
-        warnings_(std::move(warnings)) {}
+  Handle(std::shared_ptr<Owner> owner, std::shared_ptr<KeptLease> entry,
+         std::shared_ptr<Share> share)
+      : owner_(std::move(owner)), entry_(std::move(entry)), share_(std::move(share)) {}
 
-  const Entry& entry() const { return *entry_; }
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  const KeptLease& entry() const { return *entry_; }
 
   bool lost() const;
   std::optional<Error> loss() const;
   Result<void> check() const;
   Result<void> release();
 
-  // The end of a Lease object, in whatever process.
+  // The end of a Lease object, in this process or in a forked child.
   static void let_go(std::shared_ptr<Handle> handle) noexcept;
 
  private:
   const std::shared_ptr<Owner> owner_;
-  const std::shared_ptr<Entry> entry_;
+  const std::shared_ptr<KeptLease> entry_;
   const std::shared_ptr<Share> share_;
-  const std::vector<std::string> warnings_;
   std::atomic<bool> released_ = false;
 };
 
-// Keeps what a forked child must not take apart: its parent's threads and descriptors are not
+// Keeps what a forked child must not destroy, because the parent's threads and descriptors are not
 // there.
 void abandon(std::shared_ptr<void> what) noexcept;
 

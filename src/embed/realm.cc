@@ -1,10 +1,23 @@
-// The public face of a realm; embed::Owner does the work. No exception leaves.
+// The public face of a realm; embed::Owner does the work. No exception leaves the library.
 #include <lockkeeper/realm.h>
 
 #include "embed/boundary.h"
 #include "embed/owner.h"
+#include "wiring/embedded_store.h"
 
 namespace lockkeeper {
+namespace {
+
+// Asks an owner, but not one that a forked child inherited.
+template <class T, class Work>
+Answer<T> ask_owner(const embed::Owner& owner, const Work& work) {
+  return embed::answer<T>([&]() -> Result<T> {
+    if (owner.in_child()) return fail(embed::in_child_error());
+    return work();
+  });
+}
+
+}  // namespace
 
 Realm::Realm(std::shared_ptr<embed::Owner> owner) : owner_(std::move(owner)) {}
 
@@ -37,15 +50,31 @@ Answer<Realm> Realm::open(const RealmOptions& options) {
 
 Acquired Realm::acquire(const std::vector<std::string>& resources,
                         const AcquireOptions& options) const {
-  if (owner_->in_child()) {
-    return Error{Code::kLost, "this realm was opened by the parent of this process",
-                 "open a realm in the child"};
-  }
+  if (owner_->in_child()) return embed::in_child_error();
   try {
     return owner_->acquire(resources, options);
   } catch (const std::exception& exception) {
     return embed::thrown(exception);
   }
+}
+
+Answer<CheckResult> Realm::check(const std::vector<std::string>& resources,
+                                 const CheckOptions& options) const {
+  return ask_owner<CheckResult>(*owner_, [&] { return owner_->check(resources, options); });
+}
+
+Answer<Listing> Realm::list(const ListOptions& options) const {
+  return ask_owner<Listing>(*owner_, [&] { return owner_->list(options); });
+}
+
+Answer<std::vector<LeaseInfo>> Realm::renew(const std::vector<std::string>& resources,
+                                            const RenewOptions& options) const {
+  return ask_owner<std::vector<LeaseInfo>>(*owner_,
+                                           [&] { return owner_->renew(resources, options); });
+}
+
+Answer<LeaseInfo> Realm::break_lease(const std::string& lease_id, const std::string& reason) const {
+  return ask_owner<LeaseInfo>(*owner_, [&] { return owner_->break_lease(lease_id, reason); });
 }
 
 const std::string& Realm::root() const {
@@ -62,6 +91,10 @@ const std::string& Realm::agent() const {
 
 const std::string& Realm::session() const {
   return owner_->who().session;
+}
+
+bool disable_fault_handler() {
+  return wiring::forbid_fault_handler();
 }
 
 }  // namespace lockkeeper

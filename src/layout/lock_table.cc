@@ -57,10 +57,12 @@ std::string LockTable::file(const char* name) const {
 Result<kv::Store*> LockTable::store(bool create) {
   const std::lock_guard lock(mutex_);
   if (store_) return store_.get();
-  LK_ASSIGN(const realm::StoreState state, realm::check_store(realm_));
-  // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
-  // deleted one, by the copy of its epoch.
-  if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
+  if (!realm_.in_memory) {
+    LK_ASSIGN(const realm::StoreState state, realm::check_store(realm_));
+    // An absent folder is not yet "nothing is locked": only the store can tell a new one from a
+    // deleted one, by the copy of its epoch.
+    if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
+  }
   auto opened = runtime_.open_store({realm_, settings_.durability.value, create});
   if (!opened) {
     // The folder is there and the store is not: a crash between the two, or nothing locked yet.
@@ -158,6 +160,7 @@ void LockTable::wake(const std::vector<std::uint64_t>& words) {
 }
 
 Result<host::Waker*> LockTable::waker() {
+  if (realm_.in_memory) return runtime_.in_memory.waker;
   const std::lock_guard lock(mutex_);
   if (!waker_) {
     LK_ASSIGN(host::WakeBoard opened, host::WakeBoard::open(file("wake"), realm_.file_mode));
@@ -195,6 +198,7 @@ Result<core::Attachment> LockTable::own_slot() {
 }
 
 core::Alive LockTable::probe(const core::Attachment& attachment) const {
+  if (realm_.in_memory) return runtime_.in_memory.prober->probe(attachment);
   if (attachment.slot != 0) {
     const std::lock_guard lock(mutex_);
     if (!slots_ && !open_live_slots()) return core::Alive::kUnknown;

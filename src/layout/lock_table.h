@@ -40,7 +40,8 @@ class LockTable final : private core::Prober {
   using Look = std::function<Result<void>(core::Table&)>;
   Result<bool> read(const Look& look);
 
-  // This process's own slot, taken when first asked for: alive as long as the process.
+  // This process's own slot, taken when first asked for: alive as long as the process. REQUIRES, as
+  // for take_slot(): a realm with files.
   Result<core::Attachment> own_slot();
   // A separate slot, for a command to hold; see host::LiveSlot.
   Result<host::LiveSlot> take_slot();

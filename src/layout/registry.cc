@@ -66,6 +66,7 @@ std::optional<LayoutEntry> from_json(const json& object) {
 }
 
 Result<std::vector<LayoutEntry>> registered(const realm::Realm& realm) {
+  if (realm.in_memory) return std::vector<LayoutEntry>();
   const std::string path = file_of(realm);
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) {

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "core/types.h"
+#include "host/waker.h"
 #include "kv/store.h"
 #include "layout/layout.h"
 #include "realm/config.h"
@@ -22,12 +24,19 @@ struct StoreRequest {
   bool create;  // false: an absent store is not_found and nothing is created
 };
 
+// What a realm in memory has instead of the files `wake` and `live`.
+struct InMemory {
+  host::Waker* waker = nullptr;
+  const core::Prober* prober = nullptr;
+};
+
 struct Runtime {
   const Clock* clock = nullptr;
   Random* random = nullptr;
   realm::Environment env;
   std::function<Result<std::unique_ptr<kv::Store>>(const StoreRequest&)> open_store;
   LayoutKinds layout_kinds;  // the tools whose locks we can read and write
+  InMemory in_memory;        // for realms with `in_memory` alone
 };
 
 }  // namespace lockkeeper::layout

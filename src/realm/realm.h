@@ -31,8 +31,9 @@ struct Realm {
   std::string store_folder;  // absolute; physical except for its last name, which need not exist
   std::string name;          // for people: "myrepo", "machine"
   bool in_git = false;
-  bool bare = false;         // a repository without a worktree here; root is then its own folder
-  bool machine = false;      // the machine realm: root is "/", no repository splits it
+  bool bare = false;       // a repository without a worktree here; root is then its own folder
+  bool machine = false;    // the machine realm: root is "/", no repository splits it
+  bool in_memory = false;  // root is "/", its names are not on any disk, and it has no store folder
   bool ignore_case = false;  // core.ignorecase
   std::string common_dir;    // physical git common dir; empty without git
 

@@ -97,6 +97,10 @@ Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
 
 Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax) {
   if (auto checked = check_text(text); !checked) return fail(std::move(checked.error()));
+  if (realm_.in_memory) {
+    const std::size_t name = text.find_first_not_of('/');  // its root is "/"
+    return key::parse(name == std::string_view::npos ? "./" : text.substr(name), rules_, syntax);
+  }
   if (syntax != key::Syntax::kLiteral && first_name_has_colon(text)) {
     return key::parse(text, rules_, syntax);  // a logical key, or refused with its "./" form
   }

@@ -9,7 +9,9 @@
 // literal, so `app/[slug]/page.tsx` is a file where `app/[slug]` exists, and a pattern elsewhere.
 // The literal leading part of a pattern is resolved like a path; the pattern part is kept.
 //
-// Thread safety: none. A Resolver remembers folders it has seen, so use one per request.
+// A realm in memory has no disk: its names mean what they say.
+//
+// Thread safety: none; a Resolver remembers folders it has seen, so use one per request.
 #pragma once
 
 #include <string>

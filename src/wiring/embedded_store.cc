@@ -54,6 +54,10 @@ Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtim
   return store;
 }
 
+bool forbid_fault_handler() {
+  return kv::forbid_fault_handler();
+}
+
 layout::LayoutKinds layout_kinds() {
   return dialect::layout_kinds();
 }

@@ -22,6 +22,9 @@ Result<std::unique_ptr<kv::Store>> open_embedded(const layout::Runtime& runtime,
 Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtime,
                                                    const layout::StoreRequest& request);
 
+// Keeps the store from handling SIGSEGV and SIGBUS; see kv::forbid_fault_handler().
+bool forbid_fault_handler();
+
 // The tools whose locks are read and written, the same for everybody who opens a store here.
 layout::LayoutKinds layout_kinds();
 

@@ -20,9 +20,9 @@ TEST_F(Ask, AFreeResourceIsGrantedAndGivenBackAtTheEndOfItsScope) {
   EXPECT_FALSE(exists(stage_.store())) << "opening creates nothing";
   {
     const Lease lease =
-        granted(mine, {"src/", "db:migration-slot"}, {.length = 1min, .reason = "why"});
+        granted(mine, {"src/", "db:migration-slot"}, {.ttl = 1min, .reason = "why"});
     EXPECT_THAT(lease.resources(), UnorderedElementsAre("src/", "db:migration-slot"));
-    EXPECT_EQ(lease.length(), 1min);
+    EXPECT_EQ(lease.ttl(), 1min);
     EXPECT_TRUE(lease.is_current());
     EXPECT_FALSE(lease.lost());
     EXPECT_FALSE(lease.loss());
@@ -39,7 +39,7 @@ TEST_F(Ask, AFreeResourceIsGrantedAndGivenBackAtTheEndOfItsScope) {
 
 TEST_F(Ask, I9_ARefusalNamesWhoSinceUntilWhyAndItsFence) {
   const Realm first = realm("first");
-  const Lease lease = granted(first, {"src/"}, {.length = 10min, .reason = "a rewrite"});
+  const Lease lease = granted(first, {"src/"}, {.ttl = 10min, .reason = "a rewrite"});
   const Acquired refused = realm("second").acquire({"src/a.py", "b"});
   ASSERT_NE(refused.refusal(), nullptr);
   EXPECT_EQ(refused.refusal()->why, Refusal::Why::kHeld);
@@ -75,7 +75,7 @@ TEST_F(Ask, L4_AWaitIsGrantedWhenTheHolderReleases) {
   const Realm first = realm();
   std::optional<Lease> lease = granted(first, {"a"});
   std::optional<Acquired> waited;
-  std::jthread waiter([&] { waited = realm().acquire({"a"}, {.wait = kForEver}); });
+  std::jthread waiter([&] { waited = realm().acquire({"a"}, {.wait = kForever}); });
   ASSERT_TRUE(stage_.queue_grows_to(1));
   const std::uint64_t fence = lease->fence();
   ASSERT_TRUE(lease->release());
@@ -103,7 +103,7 @@ TEST_F(Ask, AWaitIsCancelledFromAnotherThreadAlsoBehindADetachedHolder) {
   std::stop_source stop;
   std::optional<Acquired> waited;
   std::jthread waiter(
-      [&] { waited = realm().acquire({"a"}, {.wait = kForEver, .cancel = stop.get_token()}); });
+      [&] { waited = realm().acquire({"a"}, {.wait = kForever, .cancel = stop.get_token()}); });
   ASSERT_TRUE(stage_.queue_grows_to(1));
   stop.request_stop();
   waiter.join();
@@ -111,16 +111,16 @@ TEST_F(Ask, AWaitIsCancelledFromAnotherThreadAlsoBehindADetachedHolder) {
   EXPECT_EQ(waited->refusal()->why, Refusal::Why::kCancelled);
   EXPECT_EQ(stage_.waiters(), 0U);
   // Requested before it asks: what is free is granted all the same.
-  EXPECT_TRUE(realm().acquire({"b"}, {.wait = kForEver, .cancel = stop.get_token()}));
+  EXPECT_TRUE(realm().acquire({"b"}, {.wait = kForever, .cancel = stop.get_token()}));
 }
 
 TEST_F(Ask, L5_ADeadlockIsRefusedToWhoWouldCloseIt) {
   const Realm one = realm("one"), two = realm("two");
   std::optional<Lease> a = granted(one, {"a"});
   const Lease b = granted(two, {"b"});
-  std::jthread waiter([&] { EXPECT_TRUE(two.acquire({"a"}, {.wait = kForEver})); });
+  std::jthread waiter([&] { EXPECT_TRUE(two.acquire({"a"}, {.wait = kForever})); });
   ASSERT_TRUE(stage_.queue_grows_to(1));
-  const Acquired refused = one.acquire({"b"}, {.wait = kForEver});
+  const Acquired refused = one.acquire({"b"}, {.wait = kForever});
   ASSERT_NE(refused.refusal(), nullptr);
   EXPECT_EQ(refused.refusal()->why, Refusal::Why::kDeadlock);
   EXPECT_EQ(refused.error().code, Code::kDeadlock);
@@ -155,9 +155,9 @@ TEST_F(Ask, MistakesAreErrorsWithANextStep) {
   EXPECT_EQ(code({"/etc/passwd"}), Code::kInvalidResource);
   EXPECT_EQ(code({"nonsense:x"}), Code::kOperationNotPermitted);
   EXPECT_EQ(code({"a"}, {.wait = -1ms}), Code::kInvalidInput);
-  EXPECT_EQ(code({"a"}, {.length = -5ms}), Code::kInvalidInput);
-  EXPECT_EQ(code({"a"}, {.length = 0ms}), Code::kInvalidInput);
-  EXPECT_EQ(code({"a"}, {.length = 24h * 365}), Code::kLimitExceeded);
+  EXPECT_EQ(code({"a"}, {.ttl = -5ms}), Code::kInvalidInput);
+  EXPECT_EQ(code({"a"}, {.ttl = 0ms}), Code::kInvalidInput);
+  EXPECT_EQ(code({"a"}, {.ttl = 24h * 365}), Code::kLimitExceeded);
   EXPECT_THAT(stage_.list()["leases"], IsEmpty());
 }
 
@@ -183,8 +183,8 @@ TEST_F(Ask, TheRealmsSettingsHoldAndAStoreMayLieElsewhere) {
   EXPECT_EQ(mine->store(), elsewhere);
   EXPECT_EQ(mine->agent(), "a");
   EXPECT_EQ(mine->session(), "s");
-  EXPECT_EQ(granted(*mine, {"a"}).length(), 7min);
-  EXPECT_EQ(granted(*mine, {"b"}, {.length = kForEver}).length(), std::nullopt);
+  EXPECT_EQ(granted(*mine, {"a"}).ttl(), 7min);
+  EXPECT_EQ(granted(*mine, {"b"}, {.ttl = kForever}).ttl(), std::nullopt);
   EXPECT_TRUE(exists(elsewhere + "/data.mdb"));
   EXPECT_FALSE(exists(stage_.store()));
 }

@@ -27,7 +27,7 @@ void expect_lost(const Lease& lease, const std::atomic<int>& told) {
 TEST_F(Fault, F15_I7_I10_AStoreDeletedUnderTheHolder) {
   const Realm mine = realm();
   std::atomic<int> told = 0;
-  const Lease lease = granted(mine, {"a"}, {.length = 3s, .on_lost = [&](auto&) { ++told; }});
+  const Lease lease = granted(mine, {"a"}, {.ttl = 3s, .on_lost = [&](auto&) { ++told; }});
   // In one step: whoever looks meanwhile must not make a file in a folder that is half gone.
   std::filesystem::rename(stage_.store(), stage_.path("gone"));
   std::filesystem::remove_all(stage_.path("gone"));
@@ -45,7 +45,7 @@ TEST_F(Fault, F15_I7_I10_AStoreDeletedUnderTheHolder) {
 TEST_F(Fault, F16_I7_I10_AStoreDamagedUnderTheHolder) {
   const Realm mine = realm();
   std::atomic<int> told = 0;
-  const Lease lease = granted(mine, {"a"}, {.length = 3s, .on_lost = [&](auto&) { ++told; }});
+  const Lease lease = granted(mine, {"a"}, {.ttl = 3s, .on_lost = [&](auto&) { ++told; }});
   const std::string data = stage_.store() + "/data.mdb";
   const auto bytes = std::filesystem::file_size(data);
   std::fstream(data, std::ios::in | std::ios::out | std::ios::binary) << std::string(bytes, '\x5a');

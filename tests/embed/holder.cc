@@ -1,6 +1,6 @@
 // A program that embeds the library and holds a lock, for tests that kill and stop it.
 //
-//   embed_holder MODE RESOURCE LENGTH_MS [COUNT]
+//   embed_holder MODE RESOURCE TTL_MS [COUNT]
 //
 // It says "granted FENCE", then, by MODE:
 //   hold    acts whenever the file act-N appears (N = 1, 2, …): "act N ok" if the lease is current,
@@ -11,10 +11,14 @@
 //   exit    ends by exit() with the lease still there
 //   leak    ends by exit() with lease and realm never destroyed
 //   count   COUNT times: takes the lock anew, adds one to the number in the file `counter`
+//   faults, no-faults
+//           says whether faults are handled now, and whether disabling that succeeds; no-faults has
+//           disabled it before it opened the realm
 #include <lockkeeper/lockkeeper.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -80,24 +84,39 @@ int count(const lockkeeper::Realm& realm, const std::string& resource,
   return 0;
 }
 
+bool handles(int signal) {
+  struct sigaction now{};
+  ::sigaction(signal, nullptr, &now);
+  return now.sa_handler != SIG_DFL;
+}
+
+int say_faults() {
+  say(std::string("SIGSEGV ") + (handles(SIGSEGV) ? "handled" : "default"));
+  say(std::string("SIGBUS ") + (handles(SIGBUS) ? "handled" : "default"));
+  say(lockkeeper::disable_fault_handler() ? "disabled" : "too late");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) return 64;
   const std::string mode = argv[1];
   const std::string resource = argv[2];
+  if (mode == "no-faults" && !lockkeeper::disable_fault_handler()) return 1;
   auto realm = lockkeeper::Realm::open({.agent = "holder"});
   if (!realm) return complain(realm.error());
   lockkeeper::AcquireOptions options;
-  options.length = milliseconds(std::atol(argv[3]));
+  options.ttl = milliseconds(std::atol(argv[3]));
   options.reason = "a test";
   options.on_lost = [](const lockkeeper::Error& loss) { say("told " + loss.message); };
-  if (mode == "wait" || mode == "count") options.wait = lockkeeper::kForEver;
+  if (mode == "wait" || mode == "count") options.wait = lockkeeper::kForever;
   if (mode == "count") return count(*realm, resource, options, std::atoi(argv[4]));
 
   auto acquired = realm->acquire({resource}, options);
   if (!acquired) return complain(acquired.error());
   say("granted " + std::to_string(acquired->fence()));
+  if (mode == "faults" || mode == "no-faults") return say_faults();
   if (mode == "fork") return fork_child(std::move(*realm), *std::move(acquired));
   if (mode == "exit") {
     static const lockkeeper::Realm kept_realm = std::move(*realm);

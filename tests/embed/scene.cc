@@ -20,28 +20,9 @@ EmbedTest::EmbedTest() {
 
 EmbedTest::~EmbedTest() = default;
 
-Realm EmbedTest::realm(const std::string& agent) const {
-  auto opened = Realm::open({.path = stage_.repo(), .agent = agent});
-  if (!opened) {
-    ADD_FAILURE() << opened.error().message;
-    std::abort();
-  }
-  return std::move(*opened);
-}
-
-Lease EmbedTest::granted(const Realm& realm, const std::vector<std::string>& resources,
-                         const AcquireOptions& options) {
-  auto acquired = realm.acquire(resources, options);
-  if (!acquired) {
-    ADD_FAILURE() << acquired.error().message;
-    std::abort();
-  }
-  return *std::move(acquired);
-}
-
 Process EmbedTest::holder(const std::string& mode, const std::string& resource,
-                          std::chrono::milliseconds length, const Words& rest) {
-  Words argv{LOCKKEEPER_HOLDER, mode, resource, std::to_string(length.count())};
+                          std::chrono::milliseconds ttl, const Words& rest) {
+  Words argv{LOCKKEEPER_HOLDER, mode, resource, std::to_string(ttl.count())};
   argv.insert(argv.end(), rest.begin(), rest.end());
   return Process(stage_.command(argv));
 }

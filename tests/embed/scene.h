@@ -2,11 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lockkeeper/lockkeeper.h>
 
 #include <string>
-#include <vector>
 
+#include "embed/realms.h"
 #include "support/stage.h"
 
 namespace lockkeeper::stage {
@@ -16,16 +15,14 @@ class EmbedTest : public testing::Test {
   EmbedTest();
   ~EmbedTest() override;
 
-  // A realm of the stage's repository; the session is a new one. Fails the test if it cannot be
-  // had.
-  Realm realm(const std::string& agent = "embedder") const;
-  // Granted at once, or the test fails and ends.
-  static Lease granted(const Realm& realm, const std::vector<std::string>& resources,
-                       const AcquireOptions& options = {});
+  // A realm of the stage's repository, with a new session.
+  Realm realm(const std::string& agent = "embedder") const {
+    return opened(Realm::open({.path = stage_.repo(), .agent = agent}));
+  }
 
   // The holder (holder.cc) in another process.
   Process holder(const std::string& mode, const std::string& resource,
-                 std::chrono::milliseconds length, const Words& rest = {});
+                 std::chrono::milliseconds ttl, const Words& rest = {});
   // Until it has said this.
   static void expect_says(const Process& process, const std::string& text);
   // Has it act once, and gives what it says of that.

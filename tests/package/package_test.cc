@@ -36,15 +36,15 @@ class Package : public testing::Test {
     run({LOCKKEEPER_CMAKE, "--install", LOCKKEEPER_BUILD_DIR, "--prefix", prefix()});
   }
 
-  // The example, by a compiler, into a folder of its own; gives the program.
-  std::string example(const std::string& compiler, const std::string& name) {
+  // The examples, by a compiler, into a folder of their own, which it gives.
+  std::string examples(const std::string& compiler, const std::string& name) {
     const std::string build = stage_.path(name);
     run({LOCKKEEPER_CMAKE, "-S", kSource + "/examples/embed", "-B", build,
          "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_STANDARD=20", "-DCMAKE_CXX_EXTENSIONS=OFF",
          "-DCMAKE_CXX_COMPILER=" + compiler, "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror",
          "-DCMAKE_PREFIX_PATH=" + prefix()});
     run({LOCKKEEPER_CMAKE, "--build", build});
-    return build + "/counter";
+    return build;
   }
 
   void expect_counts(const std::string& program) {
@@ -61,7 +61,8 @@ class Package : public testing::Test {
 TEST_F(Package, HasTheProgramTheLibraryPagesAndCompletions) {
   EXPECT_EQ(run({prefix("/bin/lockkeeper"), "--version"}).out,
             run({prefix("/bin/lk"), "--version"}).out);
-  for (const char* header : {"acquire", "answer", "error", "lease", "lockkeeper", "realm"}) {
+  for (const char* header :
+       {"acquire", "answer", "error", "guard", "lease", "lockkeeper", "memory", "query", "realm"}) {
     EXPECT_TRUE(exists(prefix("/include/lockkeeper/") + header + ".h")) << header;
   }
   for (const char* file :
@@ -104,14 +105,40 @@ TEST_F(Package, RespectsDestdir) {
   EXPECT_TRUE(exists(stage_.path("staging/opt/lockkeeper/bin/lockkeeper")));
 }
 
-TEST_F(Package, I1_TheExampleIsBuiltWithFindPackageAndCounts) {
-  expect_counts(example(LOCKKEEPER_CXX, "example"));
+TEST_F(Package, I1_TheExamplesAreBuiltWithFindPackageAndRun) {
+  const std::string built = examples(LOCKKEEPER_CXX, "examples");
+  expect_counts(built + "/counter");
+  EXPECT_EQ(run({built + "/in_memory"}).out, "ok\n");
+  stage_.expect(0, "ann", {"acquire", "a.py", "--reason", "a rewrite"});
+  EXPECT_EQ(run({built + "/questions", "a.py"}).out,
+            "a.py is held\n  ann holds a.py: a rewrite\n1 leases, 0 waiters\n");
+  run({built + "/questions", "a.py", "taking over"});
+  EXPECT_EQ(run({built + "/questions", "a.py"}).out, "a.py is free\n0 leases, 0 waiters\n");
 }
 
-TEST_F(Package, TheExampleIsBuiltByClangToo) {
+TEST_F(Package, TheExamplesAreBuiltByClangToo) {
   const std::string clang = LOCKKEEPER_CLANG_CXX;
   if (clang.empty()) GTEST_SKIP() << "no clang++";
-  expect_counts(example(clang, "example-clang"));
+  expect_counts(examples(clang, "examples-clang") + "/counter");
+}
+
+TEST_F(Package, TheLibraryWorksInsideASharedObject) {
+  stage_.env["PKG_CONFIG_PATH"] = prefix("/lib/pkgconfig");
+  const std::string plugin = stage_.path("plugin.so");
+  run({"sh", "-c",
+       std::string(LOCKKEEPER_CXX) + " -std=c++20 -shared -fPIC -Wl,-z,text,-z,defs " + kSource +
+           "/examples/embed/plugin.cc -o " + plugin + " $(pkg-config --cflags --libs lockkeeper)"});
+  write_text(stage_.path("host.cc"), R"(#include <dlfcn.h>
+int main(int, char** argv) {
+  void* const plugin = ::dlopen(argv[1], RTLD_NOW);
+  if (plugin == nullptr) return 100;
+  return reinterpret_cast<int (*)(const char*)>(::dlsym(plugin, "lock_and_release"))(argv[2]);
+})");
+  const std::string host = stage_.path("host");
+  run({LOCKKEEPER_CXX, stage_.path("host.cc"), "-o", host, "-ldl"});
+  run({host, plugin, "a.py"});
+  stage_.expect(0, "ann", {"acquire", "a.py"});
+  run({host, plugin, "a.py"}, static_cast<int>(Code::kHeld) + 1);
 }
 
 TEST_F(Package, TheExampleIsBuiltByHandWithPkgConfig) {

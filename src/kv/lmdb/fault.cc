@@ -1,6 +1,9 @@
 #include "kv/lmdb/fault.h"
 
+#include <atomic>
 #include <csignal>
+
+#include "kv/lmdb/options.h"
 
 namespace lockkeeper::kv::internal {
 namespace {
@@ -9,6 +12,9 @@ thread_local Landing t_landing;
 struct sigaction g_old_segv;
 struct sigaction g_old_bus;
 
+enum class Handler { kNotYet, kInstalled, kForbidden };
+std::atomic<Handler> g_handler = Handler::kNotYet;
+
 void on_fault(int signal, siginfo_t*, void*) {
   land();
   // Not our fault: act as if we were not here. Returning repeats the access with the old action.
@@ -16,6 +22,8 @@ void on_fault(int signal, siginfo_t*, void*) {
 }
 
 bool install() {
+  Handler before = Handler::kNotYet;
+  if (!g_handler.compare_exchange_strong(before, Handler::kInstalled)) return false;
   struct sigaction action{};
   action.sa_sigaction = on_fault;
   // NODEFER: the handler is left by a jump, which does not restore the mask. A sanitizer's wrapper
@@ -50,3 +58,14 @@ void install_fault_handler() {
 }
 
 }  // namespace lockkeeper::kv::internal
+
+namespace lockkeeper::kv {
+
+bool forbid_fault_handler() {
+  using internal::Handler;
+  Handler before = Handler::kNotYet;
+  internal::g_handler.compare_exchange_strong(before, Handler::kForbidden);
+  return before != Handler::kInstalled;
+}
+
+}  // namespace lockkeeper::kv

@@ -16,7 +16,8 @@ struct Landing {
 };
 Landing& landing();
 
-// For SIGSEGV and SIGBUS, once per process. A fault elsewhere goes to the former handler.
+// For SIGSEGV and SIGBUS, once for the process, unless it is forbidden (options.h). A fault
+// elsewhere goes to the former handler.
 void install_fault_handler();
 
 // Called where LMDB finds itself in an impossible state: lands if it can.

@@ -18,6 +18,10 @@ namespace lockkeeper::kv {
 // no sync, and the store starts empty after each boot.
 enum class Durability { kFull, kProcess };
 
+// From now on no handler for SIGSEGV and SIGBUS is installed, so a damaged or shortened file can
+// end the process. False if the handler is there already: it stays.
+bool forbid_fault_handler();
+
 struct LmdbOptions {
   std::string folder;   // holds `gate`, `data.mdb`, `epoch`; its parent must exist
   bool create = false;  // false: an absent store is not_found, and nothing is created

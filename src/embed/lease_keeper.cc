@@ -1,11 +1,9 @@
-#include "embed/keeper.h"
-
-#include <signal.h>
+#include "embed/lease_keeper.h"
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 
+#include "embed/quiet_thread.h"
 #include "service/questions.h"
 #include "service/report.h"
 
@@ -18,26 +16,7 @@ constexpr std::size_t kAtOnce = 100;  // leases per transaction, so that nobody 
 
 const char* const kLostHint = "stop changing what it covered and ask for it again";
 
-// A thread that takes none of the process's signals, but for its own faults: the kernel kills a
-// process whose thread faults with that signal blocked.
-std::thread quiet_thread(const std::function<void()>& body) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
-    ::sigdelset(&all, fault);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread(body);
-  } catch (const std::system_error&) {
-    thread = {};  // said by its not being joinable
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
-
-// The store has said that the lease is not there any more, as against not saying anything.
+// The store has answered that the lease is gone, as opposed to not answering.
 bool is_final(Code code) {
   return code == Code::kLost || code == Code::kNotFound || code == Code::kNotOwner;
 }
@@ -49,7 +28,7 @@ bool contains(const Container& container, const Value& value) {
 
 }  // namespace
 
-Keeper::~Keeper() {
+LeaseKeeper::~LeaseKeeper() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -58,13 +37,13 @@ Keeper::~Keeper() {
   if (renewing_.joinable()) renewing_.join();
   if (!watching_.joinable()) return;
   if (on_watching_thread()) {
-    watching_.detach();  // it sees that all is gone and ends
+    watching_.detach();  // it ends when it returns from the callback
   } else {
     watching_.join();
   }
 }
 
-Result<void> Keeper::start(std::weak_ptr<void> life) {
+Result<void> LeaseKeeper::start(std::weak_ptr<void> life) {
   const std::lock_guard lock(mutex_);
   life_ = std::move(life);
   if (!renewing_.joinable()) renewing_ = quiet_thread([this] { renew_loop(); });
@@ -74,15 +53,14 @@ Result<void> Keeper::start(std::weak_ptr<void> life) {
               "raise the limit on threads (ulimit -u), or end some");
 }
 
-// --- who keeps what
-// -------------------------------------------------------------------------------
+// --- entries and shares
 
-std::shared_ptr<Entry> Keeper::keep(const service::AcquireResult& granted,
-                                    const std::shared_ptr<Share>& share) {
+std::shared_ptr<KeptLease> LeaseKeeper::keep(const service::AcquireResult& granted,
+                                             const std::shared_ptr<Share>& share) {
   const std::lock_guard lock(mutex_);
   const core::LeaseId& id = granted.lease.id;
   const bool renewed = granted.outcome == core::Outcome::kRenewed;
-  // What another thread has borrowed may have ended since; who joins it must look for itself.
+  // What another thread has borrowed may have ended since, so the caller must ask the store.
   if (const auto found = entries_.find(id);
       renewed && found != entries_.end() && found->second->borrowed) {
     return nullptr;
@@ -91,16 +69,17 @@ std::shared_ptr<Entry> Keeper::keep(const service::AcquireResult& granted,
     if (!renewed) entry->borrowed = false;
     return entry;
   }
-  // A repeated request (I8) may be granted what is on its way to be released.
+  // A repeated request may be granted a lease that is about to be released.
   const bool going = contains(releasing_, id) ||
                      std::ranges::any_of(pending_, [&](const Pending& p) { return p.id == id; });
   if (renewed || going) return nullptr;
   return add(granted.lease, share);
 }
 
-// Adds the share to what is kept already; null: nothing is. A loss that was told is for ever, so
-// who asks again gets an entry of its own.
-std::shared_ptr<Entry> Keeper::join(const core::Lease& lease, const std::shared_ptr<Share>& share) {
+// Adds the share to an entry that exists; null: there is none. A reported loss is final, so a later
+// request gets an entry of its own.
+std::shared_ptr<KeptLease> LeaseKeeper::join(const core::Lease& lease,
+                                             const std::shared_ptr<Share>& share) {
   const auto found = entries_.find(lease.id);
   if (found == entries_.end() || found->second->announced) return nullptr;
   acknowledge(*found->second, lease);
@@ -108,11 +87,11 @@ std::shared_ptr<Entry> Keeper::join(const core::Lease& lease, const std::shared_
   return found->second;
 }
 
-std::shared_ptr<Entry> Keeper::borrow(const service::AcquireResult& renewed,
-                                      const std::shared_ptr<Share>& share) {
+std::shared_ptr<KeptLease> LeaseKeeper::borrow(const service::AcquireResult& renewed,
+                                               const std::shared_ptr<Share>& share) {
   Lock lock(mutex_);
   changed_.wait(lock, [&] { return !contains(releasing_, renewed.lease.id); });
-  // What we failed to release is ours again.
+  // A lease that we failed to release is ours again.
   const auto was_ours = std::erase_if(
       pending_, [&](const Pending& pending) { return pending.id == renewed.lease.id; });
   if (auto entry = join(renewed.lease, share)) return entry;  // another thread was here first
@@ -121,8 +100,9 @@ std::shared_ptr<Entry> Keeper::borrow(const service::AcquireResult& renewed,
   return entry;
 }
 
-std::shared_ptr<Entry> Keeper::add(const core::Lease& lease, const std::shared_ptr<Share>& share) {
-  auto entry = std::make_shared<Entry>(lease);
+std::shared_ptr<KeptLease> LeaseKeeper::add(const core::Lease& lease,
+                                            const std::shared_ptr<Share>& share) {
+  auto entry = std::make_shared<KeptLease>(lease);
   acknowledge(*entry, lease);
   entry->shares.push_back(share);
   entries_[lease.id] = entry;
@@ -130,38 +110,46 @@ std::shared_ptr<Entry> Keeper::add(const core::Lease& lease, const std::shared_p
   return entry;
 }
 
-// The store counts from the moment of its commit, which is what the deadline tells. (I7)
-void Keeper::acknowledge(Entry& entry, const core::Lease& lease) {
-  if (entry.length_ms == kNoEnd) return;
-  // Endless by now: asked for so again, or renewed so by another process in this owner's name.
-  const bool endless = lease.deadline_mono_ms == kNoEnd;
-  const std::int64_t now = now_ms();
-  const std::int64_t at =
-      endless ? now : std::min(now, lease.deadline_mono_ms - lease.terms.ttl_ms);
-  if (at > entry.acknowledged_ms.load()) entry.acknowledged_ms = at;
-  entry.next_renewal_ms = entry.acknowledged_ms.load() + entry.length_ms / 3;
+// The ttl counts from the store's commit, so that moment is taken from the deadline. (I7)
+void LeaseKeeper::acknowledge(KeptLease& entry, const core::Lease& lease) {
+  entry.ttl_ms = lease.terms.ttl_ms;
+  entry.next_renewal_ms = INT64_MAX;
   entry.trouble.clear();
+  if (lease.terms.ttl_ms == kNoEnd) return;
+  const std::int64_t at = std::min(now_ms(), lease.deadline_mono_ms - lease.terms.ttl_ms);
+  if (at > entry.acknowledged_ms.load()) entry.acknowledged_ms = at;
+  entry.next_renewal_ms = entry.acknowledged_ms.load() + lease.terms.ttl_ms / 3;
 }
 
-Result<void> Keeper::drop(const std::shared_ptr<Entry>& entry, const std::shared_ptr<Share>& share,
-                          bool again) {
+void LeaseKeeper::renewed(const std::vector<core::Lease>& leases) {
+  const std::lock_guard lock(mutex_);
+  for (const core::Lease& lease : leases) {
+    const auto found = entries_.find(lease.id);
+    if (found != entries_.end()) acknowledge(*found->second, lease);
+  }
+  changed_.notify_all();
+}
+
+Result<void> LeaseKeeper::drop(const std::shared_ptr<KeptLease>& entry,
+                               const std::shared_ptr<Share>& share, bool again) {
   Lock lock(mutex_);
   std::erase(entry->shares, share);
   if (!on_watching_thread()) changed_.wait(lock, [&] { return !share->calling; });
   if (!entry->shares.empty()) return {};
   const auto kept = entries_.find(entry->id);
   if (kept != entries_.end() && kept->second != entry) {
-    kept->second->borrowed = false;  // somebody here has it again since: theirs to release
+    kept->second->borrowed = false;  // another share has it again, and will release it
     return {};
   }
   if (kept != entries_.end()) entries_.erase(kept);
   if (entry->borrowed) return {};
+  const std::int64_t ttl_ms = entry->ttl_ms.load();
   const std::int64_t until_ms =
-      entry->length_ms == kNoEnd ? INT64_MAX : entry->acknowledged_ms.load() + entry->length_ms;
+      ttl_ms == kNoEnd ? INT64_MAX : entry->acknowledged_ms.load() + ttl_ms;
   if (on_watching_thread()) {
-    // Losses are told by this thread: it must not wait for the store.
+    // This thread reports losses, so it must not wait for the store.
     pending_.push_back({entry->id, until_ms});
-    next_look_ms_ = 0;
+    next_look_ms_ = renewing_rested_ms_ = 0;
     changed_.notify_all();
     return {};
   }
@@ -176,7 +164,7 @@ Result<void> Keeper::drop(const std::shared_ptr<Entry>& entry, const std::shared
   return done;
 }
 
-Result<void> Keeper::release(const core::LeaseId& id) {
+Result<void> LeaseKeeper::release(const core::LeaseId& id) {
   service::ReleaseCommand command;
   command.lease_ids = {id.text()};
   LK_CHECK(locks_.release(command));
@@ -184,9 +172,8 @@ Result<void> Keeper::release(const core::LeaseId& id) {
 }
 
 // --- loss
-// -----------------------------------------------------------------------------------------
 
-bool Keeper::lost(const std::shared_ptr<Entry>& entry) {
+bool LeaseKeeper::lost(const std::shared_ptr<KeptLease>& entry) {
   if (entry->lost.load()) return true;
   if (now_ms() < entry->silent_at_ms()) return false;
   const std::lock_guard lock(mutex_);
@@ -194,54 +181,69 @@ bool Keeper::lost(const std::shared_ptr<Entry>& entry) {
   return entry->lost.load();
 }
 
-std::optional<Error> Keeper::loss(const std::shared_ptr<Entry>& entry) {
+std::optional<Error> LeaseKeeper::loss(const std::shared_ptr<KeptLease>& entry) {
   if (!lost(entry)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   return entry->loss;
 }
 
-void Keeper::lose(const std::shared_ptr<Entry>& entry, std::string why) {
+void LeaseKeeper::lose(const std::shared_ptr<KeptLease>& entry, std::string why) {
   const std::lock_guard lock(mutex_);
   lose_locked(*entry, std::move(why));
 }
 
-void Keeper::lose_locked(Entry& entry, std::string why) {
+void LeaseKeeper::lose_locked(KeptLease& entry, std::string why) {
   if (entry.lost.load()) return;
   entry.loss = {Code::kLost, std::move(why), kLostHint};
   entry.lost = true;
+  watching_rested_ms_ = 0;
   changed_.notify_all();
 }
 
-void Keeper::mark_silent(Entry& entry) {
+void LeaseKeeper::mark_silent(KeptLease& entry) {
   if (now_ms() < entry.silent_at_ms()) return;
   std::string why = "lease " + entry.id_text + " was not renewed for two thirds of its " +
-                    format_duration(entry.length_ms);
+                    format_duration(entry.ttl_ms.load());
   why += entry.trouble.empty() ? ": this process stood still" : ": " + entry.trouble;
   lose_locked(entry, std::move(why));
 }
 
-// --- the renewing thread
-// --------------------------------------------------------------------------
+// --- time
 
-void Keeper::sleep_until(Lock& lock, std::int64_t until_ms) {
-  const std::int64_t ms = std::clamp<std::int64_t>(until_ms - now_ms(), 1, kSleepMostMs);
-  changed_.wait_for(lock, std::chrono::milliseconds(ms));
+void LeaseKeeper::sleep_until(Lock& lock, std::int64_t until_ms, std::int64_t& rested_ms) {
+  const std::int64_t now = now_ms();
+  if (now >= until_ms) return;
+  rested_ms = now;
+  rested_.notify_all();
+  changed_.wait_for(lock, std::chrono::milliseconds(std::min(until_ms - now, kSleepMostMs)));
 }
 
-Keeper::Entries Keeper::held() const {
-  Entries all;
+void LeaseKeeper::clock_moved() {
+  Lock lock(mutex_);
+  changed_.notify_all();
+  const bool started = renewing_.joinable() && watching_.joinable();
+  if (!started || on_watching_thread()) return;
+  const std::int64_t now = now_ms();
+  rested_.wait(lock, [&] { return renewing_rested_ms_ >= now && watching_rested_ms_ >= now; });
+}
+
+// --- the renewing thread
+
+LeaseKeeper::KeptLeases LeaseKeeper::held() {
+  KeptLeases all;
   for (const auto& [id, entry] : entries_) {
+    if (!entry->lost.load()) mark_silent(*entry);
     if (!entry->lost.load()) all.push_back(entry);
   }
   return all;
 }
 
-void Keeper::renew_loop() {
+void LeaseKeeper::renew_loop() {
   Lock lock(mutex_);
   while (!stopping_) {
     const std::int64_t now = now_ms();
-    const Entries all = held();
-    Entries due;
+    const KeptLeases all = held();
+    KeptLeases due;
     std::int64_t next = all.empty() && pending_.empty() ? INT64_MAX : next_look_ms_;
     const bool look_now = now >= next;
     for (const auto& entry : all) {
@@ -252,7 +254,7 @@ void Keeper::renew_loop() {
       }
     }
     if (due.empty() && !look_now) {
-      sleep_until(lock, next);
+      sleep_until(lock, next, renewing_rested_ms_);
       continue;
     }
     if (look_now) next_look_ms_ = now + kLookEveryMs;
@@ -269,18 +271,18 @@ void Keeper::renew_loop() {
   }
 }
 
-void Keeper::renew(const Entries& due) {
+void LeaseKeeper::renew(const KeptLeases& due) {
   auto done = renew_at_once(due);
   if (done) return;
   if (due.size() > 1 && is_final(done.error().code)) {
-    for (const auto& entry : due) renew({entry});  // one of them is gone, the others are not
+    for (const auto& entry : due) renew({entry});  // at least one of them is gone
     return;
   }
   const std::lock_guard lock(mutex_);
   for (const auto& entry : due) renew_failed(*entry, done.error());
 }
 
-Result<void> Keeper::renew_at_once(const Entries& due) {
+Result<void> LeaseKeeper::renew_at_once(const KeptLeases& due) {
   service::RenewCommand command;
   for (const auto& entry : due) command.lease_ids.push_back(entry->id_text);
   LK_ASSIGN(const std::vector<core::Lease> leases, locks_.renew(command));
@@ -289,19 +291,18 @@ Result<void> Keeper::renew_at_once(const Entries& due) {
   return {};
 }
 
-void Keeper::renew_failed(Entry& entry, const Error& error) {
+void LeaseKeeper::renew_failed(KeptLease& entry, const Error& error) {
   if (is_final(error.code)) return lose_locked(entry, error.message);
   constexpr std::int64_t kSoonestMs = 10;
   entry.trouble = error.message;
   entry.next_renewal_ms =
-      now_ms() + std::clamp<std::int64_t>(entry.length_ms / 9, kSoonestMs, kLookEveryMs);
+      now_ms() + std::clamp<std::int64_t>(entry.ttl_ms.load() / 9, kSoonestMs, kLookEveryMs);
 }
 
-// A lease that was broken is not missed before its next renewal otherwise. What cannot be told is
-// left to the clock.
-void Keeper::look(const Entries& all) {
+// Notices a broken lease before its next renewal. If the store does not answer, the clock decides.
+void LeaseKeeper::look(const KeptLeases& all) {
   for (std::size_t from = 0; from < all.size(); from += kAtOnce) {
-    std::vector<std::pair<std::shared_ptr<Entry>, std::string>> gone;
+    std::vector<std::pair<std::shared_ptr<KeptLease>, std::string>> gone;
     std::vector<service::LeaseAndFence> asked;
     const std::size_t end = std::min(all.size(), from + kAtOnce);
     for (std::size_t i = from; i < end; ++i) asked.push_back({all[i]->id, all[i]->fence});
@@ -314,7 +315,7 @@ void Keeper::look(const Entries& all) {
   }
 }
 
-void Keeper::release_pending() {
+void LeaseKeeper::release_pending() {
   std::vector<Pending> todo;
   {
     const std::lock_guard lock(mutex_);
@@ -332,13 +333,12 @@ void Keeper::release_pending() {
 }
 
 // --- the watching thread
-// --------------------------------------------------------------------------
 
-void Keeper::watch_loop() {
+void LeaseKeeper::watch_loop() {
   Lock lock(mutex_);
   while (!stopping_) {
     std::int64_t next = INT64_MAX;
-    Entries lost;
+    KeptLeases lost;
     for (const auto& [id, entry] : entries_) {
       if (!entry->lost.load()) mark_silent(*entry);
       if (!entry->lost.load()) {
@@ -348,19 +348,19 @@ void Keeper::watch_loop() {
       }
     }
     if (lost.empty()) {
-      sleep_until(lock, next);
+      sleep_until(lock, next, watching_rested_ms_);
     } else if (!announce(lock, lost)) {
       return;
     }
   }
 }
 
-// False: a callback has let go of everything, and this object is gone.
-bool Keeper::announce(Lock& lock, const Entries& lost) {
+// False: a callback has destroyed the realm and all leases, and with them this object.
+bool LeaseKeeper::announce(Lock& lock, const KeptLeases& lost) {
   for (const auto& entry : lost) entry->announced = true;
   const std::weak_ptr<void> life = life_;
   std::shared_ptr<void> hold = life.lock();
-  if (!hold) return true;  // no Lease is left to tell
+  if (!hold) return true;  // no Lease is left
   lock.unlock();
   for (const auto& entry : lost) entry->stop.request_stop();
   for (const auto& entry : lost) call_shares(*entry);
@@ -370,14 +370,14 @@ bool Keeper::announce(Lock& lock, const Entries& lost) {
   return true;
 }
 
-void Keeper::call_shares(Entry& entry) {
-  // Destroyed after the lock: with its callback the last of a share may let go of other leases.
+void LeaseKeeper::call_shares(KeptLease& entry) {
+  // Destroyed after the lock is released: a callback may own the last reference to other leases.
   std::vector<std::shared_ptr<Share>> shares;
   Lock lock(mutex_);
   shares = entry.shares;
   const Error loss = entry.loss;
   for (const std::shared_ptr<Share>& share : shares) {
-    // One that was dropped meanwhile is not called.
+    // A share that was dropped meanwhile is not called.
     if (!share->on_lost || !contains(entry.shares, share)) continue;
     share->calling = true;
     lock.unlock();
