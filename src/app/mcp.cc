@@ -62,8 +62,8 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   if (!under) return context.out().failed(under.error());
   auto caller = caller_of(context, options, (*open)->identity);
   if (!caller) return context.out().failed(caller.error());
-  mcp::locks::LockServer server((*open)->site, {std::move(*caller), std::move(*under),
-                                                 options.dialects, LOCKKEEPER_VERSION});
+  mcp::locks::LockServer server(
+      (*open)->site, {std::move(*caller), std::move(*under), options.dialects, LOCKKEEPER_VERSION});
   mcp::Audience audience;
   mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },

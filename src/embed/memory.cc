@@ -27,8 +27,7 @@ void ManualClock::advance(milliseconds by) {
   time_->advance(by.count());
 }
 
-MemoryRealm::MemoryRealm(const ManualClock& clock)
-    : site_(embed::MemoryTable::make(clock.time_)) {}
+MemoryRealm::MemoryRealm(const ManualClock& clock) : site_(embed::MemoryTable::make(clock.time_)) {}
 
 MemoryRealm::~MemoryRealm() = default;
 

@@ -38,7 +38,8 @@ const Plan& plan() {
     for (const std::string& dialect : dialects) rooms[dialect] = below;
     rooms["dialect/workflow"].insert("plan");  // its resolutions are a planner's
     rooms["dialect"] = with(below, dialects);
-    rooms["wiring"] = with(below, {"kv/lmdb", "kv/memory", "dialect", "service/local", "service/wire"});
+    rooms["wiring"] =
+        with(below, {"kv/lmdb", "kv/memory", "dialect", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["crew/record"] = {"base"};
     rooms["crew/changes"] = {"crew/record", "realm", "host", "key", "base"};

@@ -13,8 +13,8 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/verbs/crew_view.h"
-#include "crew/supervisor.h"
 #include "crew/report/report.h"
+#include "crew/supervisor.h"
 #include "host/pipes.h"
 #include "host/process.h"
 #include "plan/plan_file.h"
@@ -191,7 +191,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
 }
 
 crew::RunState new_run(const VerbContext& context, const Prepared& run,
-                     const WorkflowRunOptions& options) {
+                       const WorkflowRunOptions& options) {
   crew::RunState fresh;
   fresh.record.started_ms = context.now_wall_ms();
   const std::string time = format_time(fresh.record.started_ms);

@@ -59,7 +59,7 @@ class Dialects {
   service::Site& site_;
   const Ownership& ownership_;
   const service::ParentLease under_;
-  std::mutex mutex_;                            // protects what is below
+  std::mutex mutex_;                        // protects what is below
   std::unique_ptr<service::Site> machine_;  // for ports; opened on first use
 };
 

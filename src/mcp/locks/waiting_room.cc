@@ -89,8 +89,7 @@ void WaitingRoom::give_back(const Seat& seat) {
   service::ReleaseCommand release;
   release.lease_ids = {granted.id.text()};
   // If the store is unavailable, the lease ends by its ttl.
-  static_cast<void>(
-      service::Locks(site_, seat.request.owner, seat.request.under).release(release));
+  static_cast<void>(service::Locks(site_, seat.request.owner, seat.request.under).release(release));
 }
 
 // The thread of one wait.
