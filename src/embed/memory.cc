@@ -27,13 +27,13 @@ void ManualClock::advance(milliseconds by) {
   time_->advance(by.count());
 }
 
-MemoryRealm::MemoryRealm(const ManualClock& clock) : site_(embed::MemoryTable::make(clock.time_)) {}
+MemoryRealm::MemoryRealm(const ManualClock& clock) : table_(embed::MemoryTable::make(clock.time_)) {}
 
 MemoryRealm::~MemoryRealm() = default;
 
 Answer<Realm> MemoryRealm::open(const RealmOptions& options) const {
   return embed::answer<Realm>([&]() -> Result<Realm> {
-    LK_ASSIGN(auto owner, embed::Owner::open_in_memory(site_, options));
+    LK_ASSIGN(auto owner, embed::Owner::open_in_memory(table_, options));
     return Realm(std::move(owner));
   });
 }

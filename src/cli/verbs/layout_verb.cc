@@ -149,7 +149,7 @@ int layout_ignore(VerbContext& context) {
   Output& out = context.out();
   const auto open = context.open(std::vector<std::string>());
   if (!open) return out.failed(open.error());
-  service::Site& table = (*open)->site.table();
+  layout::LockTable& table = (*open)->site.table();
   const std::string path = in_its_folder(absolute(context, typed));
   const auto all = layout::load_layouts(table.realm(), table.settings());
   if (!all) return out.failed(all.error());

@@ -144,7 +144,7 @@ Json put(Writer& writer, core::Lease& lease) {
   json["parent"] = writer.write(lease.parent);
   json["overtook"] = lease.overtook;
   json["orphaned"] = lease.orphaned_mono_ms != 0;
-  json["shown"] = lease.shown;
+  json["mirrored_at"] = lease.mirrored_at;
   return json;
 }
 
@@ -169,7 +169,7 @@ bool take(Reader& reader, core::Lease& lease) {
   bool orphaned = false;
   reader("orphaned", orphaned);
   lease.orphaned_mono_ms = orphaned ? 1 : 0;
-  reader("shown", lease.shown);
+  reader("mirrored_at", lease.mirrored_at);
   lease.foreign = reader.json().contains("foreign");
   return true;
 }
