@@ -44,7 +44,8 @@ Result<std::string> named_root(const std::string& cwd, const std::string& named)
   } else if (is_folder(path)) {
     if (const auto whole = physical(path)) return *whole;
   }
-  return fail(Code::kInvalidInput, "--root " + quote(named) + " is not a folder and cannot be created",
+  return fail(Code::kInvalidInput,
+              "--root " + quote(named) + " is not a folder and cannot be created",
               "name the folder that contains .locks, or one whose parent exists");
 }
 
