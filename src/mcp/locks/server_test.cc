@@ -238,7 +238,7 @@ TEST_F(LockServerTest, StatusListsEverythingOnesOwnFirst) {
   EXPECT_EQ(told["total"]["leases"], 61);
   EXPECT_EQ(told["leases"][0]["agent"], "zoe");
   EXPECT_TRUE(has(told["message"], "Yours: mine: held by zoe")) << told;
-  EXPECT_TRUE(has(told["message"], "These are 50 of 61 leases")) << told;
+  EXPECT_TRUE(has(told["message"], "Shown: 50 of 61 leases")) << told;
 }
 
 TEST_F(LockServerTest, WhatIsOverIsNotListed) {
