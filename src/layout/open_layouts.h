@@ -25,6 +25,7 @@ class OpenLayouts {
   // True: the registered ones have changed since, and are open as they are now. Those of before
   // stay for whoever still points to them.
   Result<bool> reopen();
+  const std::vector<LayoutEntry>& entries() const { return entries_; }
   // How often they were opened: whoever remembers something of them sees that it is of before.
   int generation() const { return generation_; }
 
