@@ -129,8 +129,9 @@ std::vector<Unmirrored> Mirror::unmirrored(const core::Lease& lease) const {
 }
 
 Result<void> Mirror::show_held() {
+  if (any()) LK_CHECK(tick());
+  const std::vector<LayoutEntry> entries = layouts_.entries();  // others may come on the way
   if (any()) {
-    LK_CHECK(tick());
     std::vector<core::LeaseId> ids;
     std::string from;
     do {
@@ -156,7 +157,7 @@ Result<void> Mirror::show_held() {
       if (lease) LK_CHECK(publisher_.publish(*lease));
     }
   }
-  return note_all_shown(table_);
+  return note_all_shown(table_, entries);
 }
 
 Result<void> Mirror::refresh_all(const core::Owner& owner) {

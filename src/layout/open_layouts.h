@@ -25,7 +25,8 @@ class OpenLayouts {
   // True: the registry has changed, and the new layouts are open. The old objects stay for callers
   // that still point to them.
   Result<bool> reopen();
-  // How often they were opened, so that callers can tell whether what they remember is old.
+  const std::vector<LayoutEntry>& entries() const { return entries_; }
+  // How often they were opened: whoever remembers something of them sees that it is of before.
   int generation() const { return generation_; }
 
   // The layouts to scan; none of them is switched off.

@@ -116,20 +116,18 @@ Result<void> Publisher::record_in(core::State& state, Layout& layout, const core
       shared |= shows;
       if (shows) row.identity = other.identity;
     }
-    if (own) {
-      // Recorded before, by a process that may have died before publishing it, or by us, in a
-      // layout that was opened again since.
+    if (own) {  // recorded before, by one who may have died before it was published
       LK_ASSIGN(const bool prepared, layout.is_prepared(lease.id, artefact));
       if (!prepared) continue;
-      std::erase_if(plans_, [&](const Plan& plan) {
-        return plan.lease == lease.id && plan.artefact == artefact &&
-               plan.layout->id() == layout.id();
-      });
-      plans_.push_back({&layout, artefact, lease.id});
-      continue;
     }
-    rows.push_back(std::move(row));
+    // A transaction that is run again, or layouts that were opened again, plan the same once more.
+    std::erase_if(plans_, [&](const Plan& plan) {
+      return plan.lease == lease.id && plan.artefact == artefact &&
+             plan.layout->id() == layout.id();
+    });
     plans_.push_back({&layout, artefact, lease.id});
+    if (own) continue;
+    rows.push_back(std::move(row));
     if (shared) continue;
     if (auto prepared = layout.prepare(lease, artefact); !prepared) {
       return fail(with_layout(std::move(prepared.error()), layout));
@@ -205,9 +203,11 @@ Result<std::optional<core::ForeignLock>> Publisher::publish(const core::Lease& l
   if (!held) return std::nullopt;
   LK_ASSIGN(const std::vector<Plan> plans, take_plans(lease));
   for (const Plan& plan : plans) {
-    if (plan.standing.row && layouts_.find(plan.layout->id()) == nullptr) {
-      // Its layout was removed meanwhile; another process may have published it there. What cannot
-      // be removed keeps its row.
+    const Layout* const now = layouts_.find(plan.layout->id());
+    const bool shows = now != nullptr && now->entry().mode == LayoutMode::kBoth;
+    if (plan.standing.row && !shows) {
+      // Its layout was removed meanwhile, or is only read; somebody may have shown it there in our
+      // stead. What cannot be removed keeps its row.
       static_cast<void>(unmirror(table_, *plan.layout, {*plan.standing.row}, OnError::kFail));
       continue;
     }

@@ -167,7 +167,15 @@ TEST_F(PublisherTest, NothingStaysInALayoutThatWasRemovedMeanwhile) {
   expect_nothing("a");
 }
 
-TEST_F(PublisherTest, NorIfItsLeaseHasEndedToo) {
+TEST_F(PublisherTest, A17_NorInOneThatIsOnlyReadNow) {
+  const core::Lease lease = recorded("ann", "a");
+  entry_.mode = LayoutMode::kRead;
+  EXPECT_TRUE(put_layout(*table_, entry_));
+  EXPECT_EQ(publisher_.publish(lease).value(), std::nullopt);
+  expect_nothing("a");
+}
+
+TEST_F(PublisherTest, A17_NorIfItsLeaseHasEndedToo) {
   const core::Lease lease = recorded("ann", "a");
   EXPECT_TRUE(erase_layout(*table_, entry_.id()));
   release(lease);

@@ -91,14 +91,16 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
   const std::string id = wanted.id();
   LK_ASSIGN(std::optional<LayoutEntry> there, registered_there(table, wanted));
   if (is_as_wanted(there, wanted) && !there->pending) return id;
-  OpenLayouts probe(
-      table);  // options that make no sense must not be registered: nothing would work
+  // Options that make no sense must not be registered: nothing would work.
+  OpenLayouts probe(table);
   LK_CHECK(probe.open({wanted}));
   // The lock's file lies in the store's folder.
   LK_CHECK(table.write([](core::Table&) -> Result<bool> { return false; }));
   LK_ASSIGN(const Fd held, lock_registry(table.realm()));
   LK_ASSIGN(there, registered_there(table, wanted));
-  if (!is_as_wanted(there, wanted)) {
+  if (is_as_wanted(there, wanted)) {
+    if (!there->pending) return id;  // another was faster
+  } else {
     wanted.pending = true;
     LK_CHECK(put_layout(table, wanted));
     exclude_from_git(table.realm(), wanted.root, use.exclude);

@@ -241,10 +241,16 @@ Result<void> note_settings(LockTable& table, const std::vector<LayoutEntry>& lay
   });
 }
 
-Result<void> note_all_shown(LockTable& table) {
-  return change(table, [](std::vector<LayoutEntry>& entries) -> Result<bool> {
+Result<void> note_all_shown(LockTable& table, const std::vector<LayoutEntry>& layouts) {
+  return change(table, [&](std::vector<LayoutEntry>& entries) -> Result<bool> {
     bool changed = false;
-    for (LayoutEntry& entry : entries) changed |= std::exchange(entry.pending, false);
+    for (LayoutEntry& entry : entries) {
+      const LayoutEntry* const shown = find_same(layouts, entry);
+      // Of one of the settings other options alone change nothing here.
+      const bool as_it_was = shown != nullptr && shown->mode == entry.mode &&
+                             (from_settings(entry) || shown->options == entry.options);
+      if (as_it_was) changed |= std::exchange(entry.pending, false);
+    }
     return changed;
   });
 }

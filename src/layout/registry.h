@@ -41,8 +41,9 @@ Result<Unsettled> unsettled_layouts(LockTable& table);
 
 // Changes of the file, each in a transaction, so that two at once do not lose each other's change.
 Result<void> note_settings(LockTable& table, const std::vector<LayoutEntry>& layouts);
-Result<void> note_all_shown(LockTable& table);  // none is pending
-// Replaces the one that is there, and keeps its ignored sources. limit_exceeded: too many layouts.
+// What is held is shown in these: they are not pending any more, if they are still as they were.
+Result<void> note_all_shown(LockTable& table, const std::vector<LayoutEntry>& layouts);
+// In the place of the one there, whose ignored sources stay. limit_exceeded with too many.
 Result<void> put_layout(LockTable& table, LayoutEntry entry);
 Result<void> switch_off(LockTable& table, const std::string& id);
 Result<void> erase_layout(LockTable& table, const std::string& id);
