@@ -33,13 +33,13 @@ TEST_F(MirrorTest, ALayoutThatCameMeanwhileStaysPending) {
   EXPECT_FALSE(is_pending(entry_));
   EXPECT_TRUE(is_pending(late));
   read([&](core::Table& table) {
-    EXPECT_EQ(core::shown_as(table.state(), late.id(), "a").value().size(), 0U);
+    EXPECT_EQ(core::mirrored_as(table.state(), late.id(), "a").value().size(), 0U);
   });
   Mirror next(*table_);
   EXPECT_TRUE(next.open_to_write());
   EXPECT_FALSE(is_pending(late));
   read([&](core::Table& table) {
-    EXPECT_EQ(core::shown_as(table.state(), late.id(), "a").value().size(), 1U);
+    EXPECT_EQ(core::mirrored_as(table.state(), late.id(), "a").value().size(), 1U);
   });
 }
 
