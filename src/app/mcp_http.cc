@@ -46,7 +46,7 @@ Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& 
   return mcp::serve_http(endpoint, std::move(door), ended, [&](const http::Address& address) {
     const std::string url = "http://" + address.text() + "/mcp";
     out.note("serving " + url +
-             (file.empty() ? " (no token)" : " (token in " + shell_quote(file) + ")"));
+             (file.empty() ? ", without a token" : ", token in " + shell_quote(file)));
   });
 }
 
