@@ -1,6 +1,7 @@
 #include "golden/shell.h"
 
 #include <sys/wait.h>
+#include <cstdlib>
 
 #include <fstream>
 #include <iterator>
@@ -32,6 +33,7 @@ Ran Shell::run(const std::string& command) const {
   const std::string err = repository_.at("stderr");
   std::string line = "env -i PATH=" + shell_quote(std::string(LOCKKEEPER_BIN_FOLDER) +
                                                   ":/usr/local/bin:/usr/bin:/bin");
+  if (std::getenv("LOCKKEEPER_TEST_WIRE") != nullptr) line += " LOCKKEEPER_TEST_WIRE=1";
   for (const auto& [name, value] : variables_) line += " " + name + "=" + shell_quote(value);
   line += " sh -c " + shell_quote("cd " + shell_quote(root_) + " || exit 99\n" + command) + " >" +
           shell_quote(out) + " 2>" + shell_quote(err) + " </dev/null";
