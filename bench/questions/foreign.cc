@@ -14,6 +14,7 @@
 #include "bench/peers/ours.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/questions.h"
+#include "layout/registration.h"
 #include "layout/registry.h"
 #include "wiring/embedded_store.h"
 
@@ -173,7 +174,7 @@ void ask_foreign(const Setup& setup, Answer& answer) {
   std::vector<Once> inside, processes;
   for (const std::unique_ptr<Place>& place : places) {
     inside.push_back([&i, &place] {
-      service::Locks locks(place->table(), {"bench", ""});
+      service::Locks locks(place->site(), {"bench", ""});
       return timed([&] { verbs_pair(locks, path_at(7, i++)); });
     });
     processes.push_back([&] {

@@ -61,7 +61,7 @@ void ask_kill(const Setup& setup, Answer& answer) {
   const std::string folder = setup.fresh("kill");
   auto& scene = shared<Scene>();
   Place place(folder, Kept::kProcess);
-  service::Locks looker(place.table(), {"looker", ""});
+  service::Locks looker(place.site(), {"looker", ""});
   int round = 0;
   std::vector<Samples> samples = alternate(
       {[&] { return one_death(folder, looker, scene, round++); }}, setup.seconds, kRoundsLeast);

@@ -16,7 +16,7 @@ void take_it(service::Locks& locks, Bound bound) {
   command.wanted.texts = {"src/api/users.py"};
   command.wait_ms = service::kWaitForEver;
   if (bound == Bound::kAttached) {
-    command.attachment = must(locks.site().own_slot());
+    command.attachment = must(locks.site().table().own_slot());
   }
   const service::AcquireResult got = must(locks.acquire(command));
   LOCKKEEPER_ASSERT(got.outcome == core::Outcome::kGranted);
