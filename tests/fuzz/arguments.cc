@@ -86,7 +86,7 @@ void run(Input input) {
   static std::FILE* const kNothing = std::fopen("/dev/null", "r");
   static const StandingClock kClock;
   SeededRandom random(1);
-  layout::Runtime runtime;
+  service::Runtime runtime;
   runtime.clock = &kClock;
   runtime.random = &random;
   runtime.env = variable;

@@ -33,7 +33,8 @@ class World {
     runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
       return std::make_unique<kv::MemoryStore>();
     };
-    table_.emplace(runtime_, realm(), realm::Settings{});
+    runtime_.make_service = service::local::make_service;
+    site_.emplace(runtime_, realm(), realm::Settings{});
     mcp::locks::LockServerOptions options;
     options.caller.who = {"main", "s", false, "fuzz"};
     options.caller.agent_known = options.caller.session_known = true;
@@ -47,8 +48,8 @@ class World {
  private:
   SystemClock clock_;
   SystemRandom random_;
-  layout::Runtime runtime_;
-  std::optional<layout::LockTable> table_;
+  service::Runtime runtime_;
+  std::optional<service::Site> site_;
   std::optional<mcp::locks::LockServer> server_;
   mcp::Catalogue catalogue_;
 };

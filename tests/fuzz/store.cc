@@ -146,7 +146,7 @@ void run(Input input) {
   require(report.has_value(), "the doctor gave up");
   require(report->exists, "not seen at all");
   for (const kv::Finding& finding : report->findings) {
-    require_readable({Code::kFailed, finding.what, finding.next});
+    require_readable({Code::kFailed, finding.what, finding.hint});
   }
   if (contents == whole()) require(report->healthy, "a healthy store is called broken");
   if ((choice & 0x10) == 0) return;
