@@ -49,7 +49,8 @@ class TestSite : public layout::TestTable {
   }
 
   // With the settings as they are now. One process's view; several are several processes.
-  std::unique_ptr<Site> site() const {
+  std::unique_ptr<Site> site() {
+    static_cast<layout::Runtime&>(service_runtime) = runtime;  // a test may have changed it
     return std::make_unique<Site>(service_runtime, realm,
                                   realm::load_settings(realm, runtime.env).value());
   }
