@@ -79,6 +79,13 @@ TEST(Codec, TheTimeThatRemainsIsTheSameOnBothSides) {
   EXPECT_EQ(back->front().deadline_mono_ms - kThere.now().mono_ms, 59'000);
 }
 
+TEST(Codec, WhatIsNotCommittedHasNoFence) {
+  core::Lease lease = some_lease();
+  lease.created = 0;
+  lease.fence_offset = 1'000'000;
+  EXPECT_EQ(through(std::vector<core::Lease>{lease}).front().created, 0U);
+}
+
 TEST(Codec, EndlessStaysEndless) {
   core::Lease lease = some_lease();
   lease.expires_wall_ms = kNoEnd;

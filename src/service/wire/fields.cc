@@ -136,6 +136,7 @@ bool take(Reader& reader, Tell& tell) {
 Json put(Writer& writer, core::Lease& lease) {
   Json json = lease_json(lease);
   if (lease.id.empty()) json["id"] = nullptr;
+  if (lease.created == 0) json["fence"] = nullptr;  // not committed yet
   json["resources"] = writer.write(lease.claims);
   const bool ends = lease.expires_wall_ms != kNoEnd;
   json["remaining_ms"] = ends ? Json(lease.expires_wall_ms - writer.now().wall_ms) : Json();
