@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 
 # --- the library ----------------------------------------------------------------------------------
 
-set(library_rooms base key kv kv_lmdb kv_memory host core realm layout service dialect wiring embed)
+set(library_rooms base key kv kv_lmdb kv_memory host core realm layout service service_wire
+    service_local dialect wiring embed)
 foreach(dialect workflow coordinator coordmcp dirlock mkdir)
   if(TARGET lockkeeper_dialect_${dialect})
     list(APPEND library_rooms dialect_${dialect})

@@ -27,7 +27,8 @@ void ManualClock::advance(milliseconds by) {
   time_->advance(by.count());
 }
 
-MemoryRealm::MemoryRealm(const ManualClock& clock) : table_(embed::MemoryTable::make(clock.time_)) {}
+MemoryRealm::MemoryRealm(const ManualClock& clock)
+    : table_(embed::MemoryTable::make(clock.time_)) {}
 
 MemoryRealm::~MemoryRealm() = default;
 

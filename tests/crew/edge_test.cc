@@ -136,7 +136,7 @@ TEST_F(CrewEdge, AnOutputThatHoldsTheRepositoryIsRefused) {
   for (const std::string& output : {std::string("."), std::string(".."), stage_.path("link")}) {
     const Answer answer = stage_.as("lead", {"workflow", "run", plan(), "--output", output});
     EXPECT_EQ(answer.status, 65) << answer.all();
-    EXPECT_THAT(answer.err, HasSubstr("holds all of"));
+    EXPECT_THAT(answer.err, HasSubstr("contains all of"));
   }
   EXPECT_THAT(read_text(stage_.repo() + "/.git/info/exclude"), Not(HasSubstr("/*")));
   EXPECT_THAT(ran(), testing::IsEmpty());

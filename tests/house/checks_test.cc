@@ -261,7 +261,8 @@ TEST(Plan, has_every_folder) {
                   "crew/report", "demo", "dialect", "dialect/coordinator", "dialect/coordmcp",
                   "dialect/dirlock", "dialect/mkdir", "dialect/workflow", "draw", "embed",
                   "enforce", "host", "http", "key", "kv", "kv/lmdb", "kv/memory", "layout", "mcp",
-                  "mcp/http", "mcp/locks", "plan", "realm", "service", "wiring", "yaml"));
+                  "mcp/http", "mcp/locks", "plan", "realm", "service", "service/local",
+                  "service/wire", "wiring", "yaml"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");
   EXPECT_EQ(room_of("kv/store.h"), "kv");
   EXPECT_EQ(room_of("keyboard/a.h"), "");
@@ -275,7 +276,7 @@ TEST(Doors, the_table_is_reached_through_the_service) {
   EXPECT_EQ(found("src/dialect/mkdir/a.cc", "kv::Txn& txn = open();"), 1U);
   EXPECT_EQ(found("src/embed/a.cc", "core::State& state;"), 1U);
   EXPECT_EQ(found("src/mcp/locks/a.cc", "core::Lease lease;  // core::Table is below"), 0U);
-  EXPECT_EQ(found("src/service/a.cc", "void f(core::Table& table);"), 0U);
+  EXPECT_EQ(found("src/service/local/a.cc", "void f(core::Table& table);"), 0U);
   EXPECT_EQ(found("src/cli/a_test.cc", "void f(core::Table& table);"), 0U);
 }
 

@@ -99,8 +99,8 @@ bool is_pure(const std::string& room) {
 }
 
 bool is_door(const std::string& room) {
-  return allowed_rooms(room, false).contains("service") && room != "app" && room != "wiring" &&
-         room != "service/local";
+  return (room == "service" || allowed_rooms(room, false).contains("service")) && room != "app" &&
+         room != "wiring" && room != "service/local";
 }
 
 bool may_use_linux(const std::string& room) {
