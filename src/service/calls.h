@@ -1,4 +1,4 @@
-// What a lock service is asked and what it answers: plain data. Requests name canonical resources,
+// What a lock service is asked: plain data. Requests name canonical resources,
 // never words; Locks (locks.h) turns words into resources, because that takes this machine's disk.
 #pragma once
 

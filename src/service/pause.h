@@ -1,10 +1,10 @@
 // Feature pause: a lock that stops the line. Whoever holds the key `feature:X:pause` has
-// paused feature X, however it was taken (`pause`, `acquire`, acquire_lock). The others look at the
-// gate before they start work and before they finalise it, and wait while it is shut.
+// paused feature X, however it was taken (`pause`, `acquire`, acquire_lock). Others check the gate
+// before they start work and before they finish it, and wait while it is shut.
 //
-// Looking takes nothing: no lease, no place in the queue, no leave of the policy. So a waiting
-// crowd can neither take the pause from the orchestrator nor keep it from pausing again, and a
-// waiter that is killed leaves nothing behind. A wait looks again five times a second.
+// A check takes nothing: no lease, no place in the queue, no permission. So waiters can neither
+// take the pause from the orchestrator nor keep it from pausing again, and a killed waiter leaves
+// nothing behind. A wait checks five times a second.
 #pragma once
 
 #include <cstdint>

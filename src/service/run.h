@@ -1,9 +1,9 @@
-// A command under a lock: take, run, keep renewed, free when the command is gone, whatever the end.
+// Runs a command under a lock: acquires, starts, renews, and releases when the command has ended.
 //
-// The lease is bound to a live slot that the command inherits, so that it lasts until both this
-// process and the command are gone: killed with -9 in the middle, the command still has its lock
-// (for the lease's length, as nobody renews it then). If the lease is lost meanwhile, the command
-// is told: SIGTERM, and SIGKILL after a grace, unless it is to keep going.
+// The lease is bound to a live slot that the command inherits, so it lasts until this process and
+// the command have both ended. If this process is killed, the command keeps its lock until the ttl
+// is over, because nobody renews it. If the lease is lost, the command gets SIGTERM, and SIGKILL
+// after a grace, unless `keep_going` is set.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@ namespace lockkeeper::service {
 
 struct RunResult;
 
-// How a command is set up by who runs many of them side by side. It gets a session of its own, so
-// that it hears no signal of the terminal, reads nothing from stdin, and dies with this process.
-// Signals that ask this process to end go to all of its group, and SIGKILL after the grace or with
-// the second of them.
+// How to set up a command that runs beside others. It gets a session of its own, so it receives no
+// signal from the terminal. It reads nothing from stdin and dies with this process. A signal that
+// asks this process to end goes to the command's whole group; SIGKILL follows after the grace, or
+// with a second such signal.
 struct Stage {
   std::map<std::string, std::string> environment;  // over what the command gets anyway
   int output = -1;                                 // becomes its stdout and stderr
   std::int64_t timeout_ms = 0;                     // then it is asked to end; 0: never
-  // While the command lives: called when `watched` can be read; false: no longer.
+  // Called when `watched` can be read, while the command lives. False: stop watching.
   int watched = -1;
   std::function<bool()> readable;
-  // What takes long calls `keep` several times a second: it renews the lease when it is time.
-  // False: it is lost.
+  // Long work calls `keep` several times a second; it renews the lease in time. False: the lease is
+  // lost.
   using Keep = std::function<bool()>;
-  // Called when nothing is missing but the process itself. False: it is not wanted any more, its
-  // lease is given back and the outcome is kInterrupted; or the lease was lost.
+  // Called right before the process starts. False: do not start it. Then its lease is released and
+  // the outcome is kInterrupted, or the lease was lost.
   std::function<Result<bool>(const Keep& keep)> may_start;
-  // Called when the command is gone, while its lease is still held.
+  // Called when the command has ended and its lease is still held.
   std::function<void(const RunResult&, const Keep& keep)> gone;
 };
 
@@ -43,25 +43,25 @@ struct RunCommand {
   std::vector<std::string> argv;  // REQUIRES: not empty
   bool keep_going = false;
   std::int64_t kill_grace_ms = 10'000;
-  // A feature whose pause is heeded (service/pause.h); empty: none. The gate is passed before
-  // anything is taken (for as long as acquire.wait_ms says, else for ever), once more when the
-  // lease is there, and when the command has ended, before its lease is freed: there for as long as
-  // it is shut, with the lease kept renewed, until a signal asks the process to end.
+  // The feature whose pause is respected (service/pause.h); empty: none. The gate must be open
+  // three times: before anything is acquired (waiting as acquire.wait_ms says, or without end),
+  // when the lease is granted, and when the command has ended. The last wait keeps the lease
+  // renewed and ends when the gate opens or a signal asks this process to end.
   std::string feature;
-  // Asked once, when the lease is there. True: nobody wants it any more (a Ctrl-C that came while
-  // the grant was on its way); it is given back and the outcome is kInterrupted.
+  // Called once, when the lease is granted. True: the user gave up meanwhile (Ctrl-C); the lease is
+  // released and the outcome is kInterrupted.
   std::function<bool()> given_up;
   std::string folder;            // where the command runs; empty: here
   const Stage* stage = nullptr;  // null: it shares our terminal
 };
 
-// A lock that is more than one lease of the table, such as a guard's.
+// A lock that consists of more than one lease, such as a guard's.
 struct Hold {
-  // The lease that the command works under, and from then on all of it; nullopt: refused.
+  // Takes all of it and gives the lease that the command works under; nullopt: refused.
   std::function<Result<std::optional<AcquireResult>>()> take;
-  // Asked at every look, twice a second: a text says why it is lost.
+  // Called twice a second. A text says why the lock is lost.
   std::function<std::optional<std::string>()> lost;
-  // Called when the command is gone, or could not be started. What is lost is not given back.
+  // Called when the command has ended or could not be started. Leaves alone what is lost.
   std::function<void()> give_back;
 };
 
@@ -91,7 +91,7 @@ struct RunResult {
   bool lost = false;  // the lease ended before the command did
   bool timed_out = false;
   int exit_status = 0;   // of the command, as the shell has it
-  bool at_gate = false;  // refused by the gate: `acquired` has the outcome and who has paused it
+  bool at_gate = false;  // refused by the gate: `acquired` names whoever paused the feature
   // That ended a wait at the gate with the lease in hand; of run_holding and on a stage: any that
   // asked this process to end. 0: none.
   int signal = 0;
@@ -112,7 +112,7 @@ Result<std::optional<RunResult>> run_holding(Locks& locks, const RunCommand& com
                                              const Hold& hold,
                                              const std::function<void(const RunEvent&)>& report);
 
-// The text that tells an agent its boundaries (LOCKKEEPER_SCOPE).
+// The text that tells an agent what it may change (LOCKKEEPER_SCOPE).
 std::string scope_text(const core::Lease& lease, const realm::Realm& realm);
 
 }  // namespace lockkeeper::service
