@@ -7,14 +7,13 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "crew/record/whole_number.h"
 #include "host/pipes.h"
 
 namespace lockkeeper::crew {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The table bounds names and reasons; the sender cuts lists of them.
 constexpr std::size_t kMessageBytesMax = 64 << 10;
