@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/verbs/verbs.h"
 #include "fuzz.h"
+#include "service/local/local_service.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -36,7 +37,7 @@ std::optional<std::string> variable(std::string_view name) {
   return std::nullopt;
 }
 
-// These would look at other places of this machine, start processes or go on for ever.
+// These would look at other places of this machine, start processes or go on forever.
 bool acts_elsewhere(const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 3> kVerbs = {"demo", "purge", "doctor"};
   constexpr std::array<std::string_view, 8> kFlags = {
@@ -93,6 +94,7 @@ void run(Input input) {
   runtime.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
     return fail(Code::kStoreUnavailable, "there is no store");
   };
+  runtime.make_service = service::local::make_service;
   const CapturedStream out, err;
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
