@@ -14,7 +14,7 @@ std::int64_t now_ns() {
 void take_it(service::Locks& locks, Bound bound) {
   service::AcquireCommand command;
   command.wanted.texts = {"src/api/users.py"};
-  command.wait_ms = service::kWaitForEver;
+  command.wait_ms = service::kWaitForever;
   if (bound == Bound::kAttached) {
     command.attachment = must(locks.site().table().own_slot());
   }

@@ -77,7 +77,7 @@ class Supervisor {
   void prepare() {
     command_.acquire.wanted.texts = orders_.locks;
     command_.acquire.ttl_ms = orders_.ttl_ms;
-    command_.acquire.wait_ms = service::kWaitForEver;
+    command_.acquire.wait_ms = service::kWaitForever;
     command_.acquire.terms.reason = orders_.reason;
     command_.acquire.terms.task = orders_.task;
     command_.acquire.on_wait = [this](const service::WaitProgress& wait) { return waiting(wait); };

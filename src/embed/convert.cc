@@ -118,7 +118,7 @@ Result<service::AcquireCommand> to_command(const std::vector<std::string>& resou
   command.wanted.texts = resources;
   command.wanted.mode = to_core(options.mode);
   LK_ASSIGN(command.ttl_ms, duration(options.ttl, kNoEnd, "the ttl"));
-  LK_ASSIGN(command.wait_ms, duration(options.wait, service::kWaitForEver, "the wait"));
+  LK_ASSIGN(command.wait_ms, duration(options.wait, service::kWaitForever, "the wait"));
   command.terms.reason = options.reason;
   command.terms.task = options.task;
   command.terms.request_id = options.request_id;

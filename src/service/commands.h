@@ -25,7 +25,7 @@ struct Wanted {
   core::Mode mode = core::Mode::kExclusive;
 };
 
-inline constexpr std::int64_t kWaitForEver = -1;
+inline constexpr std::int64_t kWaitForever = -1;
 
 // How a wait stands, for a person who watches.
 struct WaitProgress {
@@ -40,7 +40,7 @@ struct AcquireCommand {
   // through the layout named here, and shown there under the artefact of the dialect's choice.
   core::Terms terms;
   std::optional<std::int64_t> ttl_ms;   // kNoEnd: endless; nullopt: the realm's default
-  std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForEver
+  std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForever
   std::optional<int> attach_pid;
   core::Attachment attachment;  // instead of attach_pid, for those who hold a slot; they wait by it
   // The word of the wake board to sleep on, for who wants to wake it up; 0: one of its own.

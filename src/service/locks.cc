@@ -134,7 +134,7 @@ Result<AcquireResult> Locks::wait(Service& service, const AcquireCommand& comman
     AcquireResult& result = reply.value;
     if (result.outcome != core::Outcome::kQueued) break;
     waited_ms = site_->now().mono_ms - began_ms;
-    const bool endless = *command.wait_ms == kWaitForEver;
+    const bool endless = *command.wait_ms == kWaitForever;
     const std::int64_t left_ms = endless ? kAwaitMs : *command.wait_ms - waited_ms;
     const bool interrupted =
         command.on_wait && !command.on_wait({result.conflicts, result.position, waited_ms});

@@ -66,7 +66,7 @@ Result<Passed> pass_gate(Locks& locks, const PassGate& how) {
       }
     }
     if (!how.wait_ms) return passed;
-    const bool ever = *how.wait_ms == kWaitForEver;
+    const bool ever = *how.wait_ms == kWaitForever;
     if (!ever && passed.waited_ms >= *how.wait_ms) {
       passed.outcome = core::Outcome::kTimeout;
       return passed;

@@ -94,10 +94,10 @@ TEST_F(Pause, AWaitEndsWithThePauseWithTimeOrWithTheAskersWill) {
   ASSERT_TRUE(passed);
   EXPECT_EQ(passed->outcome, core::Outcome::kTimeout);
   EXPECT_FALSE(passed->gate.open());
-  passed = pass_gate(locks, {"F-1", kWaitForEver, [](const WaitProgress&) { return false; }});
+  passed = pass_gate(locks, {"F-1", kWaitForever, [](const WaitProgress&) { return false; }});
   ASSERT_TRUE(passed);
   EXPECT_EQ(passed->outcome, core::Outcome::kInterrupted);
-  passed = pass_gate(locks, {"F-1", kWaitForEver, [&](const WaitProgress& wait) {
+  passed = pass_gate(locks, {"F-1", kWaitForever, [&](const WaitProgress& wait) {
                                EXPECT_EQ(wait.conflicts.size(), 1U);
                                realm_.clock.ahead_ms += 61'000;
                                return true;

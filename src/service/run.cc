@@ -328,7 +328,7 @@ Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& ac
   if (command.feature.empty()) return true;
   LK_ASSIGN(
       Passed passed,
-      pass_gate(locks, {command.feature, acquire.wait_ms.value_or(kWaitForEver), acquire.on_wait}));
+      pass_gate(locks, {command.feature, acquire.wait_ms.value_or(kWaitForever), acquire.on_wait}));
   result.at_gate = passed.outcome != core::Outcome::kGranted;
   if (result.at_gate) {
     result.acquired.outcome = passed.outcome;
@@ -336,7 +336,7 @@ Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& ac
     result.acquired.waited_ms = passed.waited_ms;
     return false;
   }
-  if (acquire.wait_ms && *acquire.wait_ms != kWaitForEver) {
+  if (acquire.wait_ms && *acquire.wait_ms != kWaitForever) {
     acquire.wait_ms = std::max<std::int64_t>(0, *acquire.wait_ms - passed.waited_ms);
   }
   return true;

@@ -128,7 +128,7 @@ class Scale : public testing::Test {
       threads.emplace_back([this, &mine, w] {
         Locks locks(*mine, {"waiter", "w" + std::to_string(w)});
         AcquireCommand command = wish({kHot});
-        command.wait_ms = service::kWaitForEver;
+        command.wait_ms = service::kWaitForever;
         const auto got = locks.acquire(command);
         if (!got || got->outcome != Outcome::kGranted) {
           ++arrivals_->failed;

@@ -96,7 +96,7 @@ class LayoutRaces : public ::testing::Test {
   Stage stage_;
 };
 
-// What appeared after its lease was gone from the table would be nobody's lock, for ever.
+// What appeared after its lease was gone from the table would be nobody's lock, forever.
 TEST_F(LayoutRaces, a_lease_broken_before_it_is_shown_is_not_shown_I5) {
   add("mkdir", "spec");
   add("workflow", "out");

@@ -276,7 +276,7 @@ void Episode::everything_is_forgotten() {
   if (!txn) throw Violation("cannot read the store");
   const auto read = (*txn)->scan({"\x01", "\x7f"}, [&](const kv::Row& row) {
     if (!row.key.starts_with(core::kEventPrefix) && row.key != core::kHistoryKey) {
-      throw Violation("L8: a row is left for ever: " + to_hex(row.key));
+      throw Violation("L8: a row is left forever: " + to_hex(row.key));
     }
     return true;
   });

@@ -100,7 +100,7 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
     LK_ASSIGN(command.ttl_ms, duration(*options.ttl, "--ttl", {.allow_none = true}));
   }
   if (options.wait && options.wait->empty()) {
-    command.wait_ms = service::kWaitForEver;
+    command.wait_ms = service::kWaitForever;
   } else if (options.wait) {
     LK_ASSIGN(command.wait_ms, duration(*options.wait, "--wait", {}));
   }

@@ -182,7 +182,7 @@ Result<Json> arguments_of(const CoordOptions& options) {
 // "", "10m", 600 (seconds), true.
 Result<std::optional<std::int64_t>> wait_of(const Json& wait) {
   if (wait.is_null() || wait == false) return std::optional<std::int64_t>();
-  if (wait == true || wait == "") return std::optional<std::int64_t>(service::kWaitForEver);
+  if (wait == true || wait == "") return std::optional<std::int64_t>(service::kWaitForever);
   if (wait.is_string()) {
     LK_ASSIGN(const std::int64_t ms, parse_duration_ms(wait.get<std::string>()));
     return std::optional<std::int64_t>(ms);

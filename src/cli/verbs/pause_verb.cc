@@ -157,7 +157,7 @@ int gate_verb(VerbContext& context) {
   service::PassGate how;
   how.feature = *feature;
   if (wait && wait->empty()) {
-    how.wait_ms = service::kWaitForEver;
+    how.wait_ms = service::kWaitForever;
   } else if (wait) {
     auto length = parse_duration_ms(*wait);
     if (!length) {

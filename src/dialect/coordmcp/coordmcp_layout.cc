@@ -239,8 +239,8 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest
   }
   if (!own) return false;
   SharedFile shared(*folder, place.name, place.shape, context_.clock);
-  LK_ASSIGN(const bool mended, shared.mend());
-  if (mended) {
+  LK_ASSIGN(const bool repaired, shared.repair());
+  if (repaired) {
     LK_ASSIGN(own, folder->stamp(place.name));
     if (!own) return false;
   }

@@ -86,7 +86,7 @@ Result<SharedFile::Content> SharedFile::load() {
   }
 }
 
-Result<bool> SharedFile::mend() {
+Result<bool> SharedFile::repair() {
   LK_ASSIGN(const std::optional<FileStamp> left, folder_.stamp(beside(kNote)));
   if (!left) return false;
   LK_ASSIGN(const Fd turn, folder_.lock(beside("lock"), kLockWaitMs));
@@ -95,7 +95,7 @@ Result<bool> SharedFile::mend() {
 }
 
 Result<std::optional<LockFile>> SharedFile::read() {
-  LK_CHECK(mend());
+  LK_CHECK(repair());
   LK_ASSIGN(Content content, load());
   if (!content.there) return std::nullopt;
   LK_ASSIGN(const std::vector<Grave> gone, graves());

@@ -38,7 +38,7 @@ class SharedFile {
       : folder_(folder), name_(std::move(name)), shape_(shape), clock_(clock) {}
 
   // Merges what a killed process of ours left, and returns true. Otherwise costs one stat.
-  Result<bool> mend();
+  Result<bool> repair();
   // The file, after any repair; nullopt if there is none. A half written file is read again for a
   // moment, then store_unavailable.
   Result<std::optional<LockFile>> read();

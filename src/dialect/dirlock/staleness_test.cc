@@ -41,7 +41,7 @@ TEST_F(Staleness, TheBootLiesBehindUs) {
   EXPECT_LT(here_.boot_ms, here_.now_ms);
 }
 
-TEST_F(Staleness, Rule1_ADeadProcessFreesAtOnce) {
+TEST_F(Staleness, ADeadProcessFreesAtOnce) {
   EXPECT_EQ(verdict(), Verdict::kHeld);
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -54,7 +54,7 @@ TEST_F(Staleness, Rule1_ADeadProcessFreesAtOnce) {
   EXPECT_EQ(verdict(0), Verdict::kGone);  // it comes before the others
 }
 
-TEST_F(Staleness, Rule2_AnOldLockIsStaleThoughItsProcessLives) {
+TEST_F(Staleness, AnOldLockIsStaleThoughItsProcessLives) {
   const pid_t init = ::getppid();  // older than any lock below
   record_.pid = init > 0 ? init : 1;
   record_.hostname = "another";  // so that the pid's age does not matter

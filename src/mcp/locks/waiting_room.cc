@@ -138,7 +138,7 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
   if (ending_ || sitting_ >= kWaitsMax) return nullptr;
   const auto seat = std::make_shared<Seat>();
   seat->request = request;
-  seat->request.command.wait_ms = service::kWaitForEver;
+  seat->request.command.wait_ms = service::kWaitForever;
   seat->request.command.wake = site_.table().new_ticket();
   seat->name = name;
   seats_[name] = seat;

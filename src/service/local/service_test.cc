@@ -311,7 +311,7 @@ TEST_P(ServiceTest, AWaitThroughTheVerbsEndsWithTheGrant) {
   AcquireCommand command;
   command.wanted.texts = {"a"};
   ASSERT_EQ(holder.acquire(command)->outcome, core::Outcome::kGranted);
-  command.wait_ms = kWaitForEver;
+  command.wait_ms = kWaitForever;
   bool asked = false;
   command.on_wait = [&](const WaitProgress& progress) {
     EXPECT_EQ(progress.position, 1U);
@@ -332,7 +332,7 @@ TEST_P(ServiceTest, AWaitThroughTheVerbsCanBeGivenUp) {
   held(ann_, {"a"});
   AcquireCommand command;
   command.wanted.texts = {"a"};
-  command.wait_ms = kWaitForEver;
+  command.wait_ms = kWaitForever;
   command.on_wait = [](const WaitProgress&) { return false; };
   const auto left = Locks(*site_, bob_).acquire(command);
   ASSERT_TRUE(left);
