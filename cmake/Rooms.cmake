@@ -50,6 +50,7 @@ function(lockkeeper_test)
     target_compile_options(${T_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1)
+  # The longest start first, so that none of them runs alone at the end.
   set_tests_properties(${T_NAME} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
-                       SKIP_RETURN_CODE 77 ENVIRONMENT "${T_ENVIRONMENT}")
+                       COST ${T_TIMEOUT} SKIP_RETURN_CODE 77 ENVIRONMENT "${T_ENVIRONMENT}")
 endfunction()
