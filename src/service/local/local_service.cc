@@ -19,6 +19,10 @@ bool same_rules(const key::Rules& a, const key::Rules& b) {
   return a.fold_case == b.fold_case && a.extra_prefixes == b.extra_prefixes;
 }
 
+std::unexpected<Error> no_resource() {
+  return fail(Code::kUsage, "no resource was named", "name at least one path or key");
+}
+
 // The lock of another tool that is meant: by the path of its artefact, or by what it holds.
 const core::Lease* find_foreign(const ListReply& all, const AdoptCall& call) {
   for (const ListedLease& listed : all.leases) {
@@ -98,9 +102,7 @@ Result<Reply<AcquireResult>> LocalService::finish(const Caller& caller, Change& 
 }
 
 Result<Reply<AcquireResult>> LocalService::acquire(const AcquireCall& call) {
-  if (call.claims.empty()) {
-    return fail(Code::kUsage, "no resource was named", "name at least one path or key");
-  }
+  if (call.claims.empty()) return no_resource();
   LK_ASSIGN(core::AcquireRequest request, this->request(call));
   request.wait = call.wait;
   if (call.wait) {
@@ -187,6 +189,10 @@ Result<Reply<AcquireResult>> LocalService::await(const AwaitCall& call) {
 }
 
 Result<Reply<AcquireResult>> LocalService::leave(const LeaveCall& call) {
+  if (call.why != core::Outcome::kInterrupted && call.why != core::Outcome::kTimeout) {
+    return fail(Code::kInvalidInput, "a request leaves the queue as interrupted or timeout",
+                "give one of these as \"why\"");
+  }
   Change change(table_, call.caller, wire::digest(call, clock()));
   LK_ASSIGN(std::unique_ptr<Acquisition> acquisition, take_waiting(call.id));
   if (!acquisition) {
@@ -210,6 +216,7 @@ Result<Reply<AcquireResult>> LocalService::leave(const LeaveCall& call) {
 }
 
 Result<Reply<AcquireResult>> LocalService::adopt(const AdoptCall& call) {
+  if (call.paths.empty() && !call.resource) return no_resource();
   LK_CHECK(scan_layouts());
   if (!call.caller.request_id.empty()) {
     ListCall own;

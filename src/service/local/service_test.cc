@@ -340,6 +340,26 @@ TEST_P(ServiceTest, AWaitThroughTheVerbsCanBeGivenUp) {
   EXPECT_EQ(left->conflicts.size(), 1U);
 }
 
+TEST_P(ServiceTest, CallsThatNameNothingAreRefused) {
+  const auto acquired = service().acquire(wants(ann_, {}));
+  ASSERT_FALSE(acquired);
+  EXPECT_EQ(acquired.error().code, Code::kUsage);
+  AdoptCall call;
+  call.caller.owner = ann_;
+  const auto adopted = service().adopt(call);
+  ASSERT_FALSE(adopted);
+  EXPECT_EQ(adopted.error().code, Code::kUsage);
+}
+
+TEST_P(ServiceTest, ARequestCannotLeaveTheQueueAsGranted) {
+  held(ann_, {"a"});
+  const core::LeaseId id = queued(bob_, "a").lease.id;
+  const auto answer = service().leave({{bob_, {}, {}, {}}, id, core::Outcome::kGranted});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::kInvalidInput);
+  EXPECT_EQ(await(bob_, id, 0).outcome, core::Outcome::kQueued);
+}
+
 TEST_P(ServiceTest, AnUnknownIdIsLost) {
   const auto answer = service().await(
       {{bob_, {}, {}, {}}, *core::LeaseId::from_text("000102030405060708090a0b0c0d0e0f"), 1});
