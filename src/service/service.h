@@ -31,7 +31,7 @@ class Service {
   virtual Result<Reply<AcquireResult>> acquire(const AcquireCall& call) = 0;
   // All in one commit, or none: then every result is a refusal, or would have been granted alone
   // and says kHeld without conflicts. One result for each call, in their order. The notices are for
-  // the first caller. REQUIRES: no call waits.
+  // the first caller. `wait` is ignored.
   virtual Result<Reply<std::vector<AcquireResult>>> acquire_together(
       const std::vector<AcquireCall>& calls) = 0;
   virtual Result<Reply<AcquireResult>> await(const AwaitCall& call) = 0;

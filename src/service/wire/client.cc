@@ -85,14 +85,18 @@ class Client final : public Service {
     }
   }
 
+  // A reply that cannot be read says nothing about what was done.
   template <typename Answer>
   Result<Answer> answer_in(const std::string& line) {
-    LK_ASSIGN(const Json json, json_of(line));
-    if (const auto error = json.find("error"); error != json.end()) {
-      LK_ASSIGN(Error read, from_json<Error>(*error, clock_));
-      return fail(std::move(read));
+    const auto json = json_of(line);
+    const bool is_object = json && json->is_object();
+    if (is_object && json->contains("reply")) {
+      if (auto answer = from_json<Answer>((*json)["reply"], clock_)) return answer;
+    } else if (is_object && json->contains("error")) {
+      if (auto error = from_json<Error>((*json)["error"], clock_)) return fail(std::move(*error));
     }
-    return from_json<Answer>(json.value("reply", Json()), clock_);
+    return fail(Code::kUnknown, "the lock service's reply cannot be read",
+                "use the same version of lockkeeper on both sides");
   }
 
   const Exchange exchange_;
