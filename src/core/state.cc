@@ -232,6 +232,16 @@ Result<std::vector<LeaseId>> State::leases_of(const Owner& owner) {
   return own;
 }
 
+Result<std::vector<Lease>> State::held_by(const Owner& owner) {
+  LK_ASSIGN(const std::vector<LeaseId> ids, leases_of(owner));
+  std::vector<Lease> held;
+  for (const LeaseId& id : ids) {
+    LK_ASSIGN(const Lease* one, lease(id));
+    held.push_back(*one);
+  }
+  return held;
+}
+
 Result<std::vector<LeaseId>> State::waiters_of(const Owner& owner) {
   LK_ASSIGN(std::vector<LeaseId> ids, owned('w', owner));
   std::vector<LeaseId> own;

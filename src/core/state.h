@@ -53,7 +53,9 @@ class State {
   Result<void> refile_waiter(const Waiter& before, const Waiter& after);
   Result<void> remove_waiter(const Waiter& waiter);
 
-  // Ids of an owner's leases or waiters, in ticket order; checked against the record's owner.
+  // An owner's leases, and the ids of its leases or waiters, in ticket order; checked against the
+  // record's owner.
+  Result<std::vector<Lease>> held_by(const Owner& owner);
   Result<std::vector<LeaseId>> leases_of(const Owner& owner);
   Result<std::vector<LeaseId>> waiters_of(const Owner& owner);
   Result<std::vector<LeaseId>> children_of(const LeaseId& parent, std::size_t most);

@@ -7,9 +7,8 @@ namespace lockkeeper::layout {
 
 Result<std::vector<MirroredLease>> leases_mirrored_as(LockTable& table, const std::string& layout,
                                                       const std::string& artefact) {
-  std::vector<MirroredLease> found;
-  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
-    found.clear();
+  return table.get([&](core::Table& rows) -> Result<std::vector<MirroredLease>> {
+    std::vector<MirroredLease> found;
     LK_ASSIGN(const std::vector<core::MirrorArtefact> shown,
               core::mirrored_as(rows.state(), layout, artefact));
     for (const core::MirrorArtefact& each : shown) {
@@ -18,9 +17,8 @@ Result<std::vector<MirroredLease>> leases_mirrored_as(LockTable& table, const st
       LK_ASSIGN(const core::Condition now, core::condition(rows.state(), *lease));
       found.push_back({*lease, each.identity, each.live, now.over});
     }
-    return {};
-  }));
-  return found;
+    return found;
+  });
 }
 
 Result<void> record_removed_foreign(LockTable& table, const RemovedForeign& removed,

@@ -16,16 +16,15 @@ struct Recorded {
 };
 
 Result<std::vector<Recorded>> live_rows(LockTable& table, const std::string& layout) {
-  std::vector<Recorded> found;
-  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+  return table.get([&](core::Table& open) -> Result<std::vector<Recorded>> {
+    std::vector<Recorded> found;
     LK_ASSIGN(std::vector<core::MirrorArtefact> rows, core::all_mirrored(open.state(), layout));
     for (core::MirrorArtefact& row : rows) {
       LK_ASSIGN(const core::Lease* lease, open.state().lease(row.lease));
       if (row.live && lease != nullptr) found.push_back({std::move(row), lease->owner});
     }
-    return {};
-  }));
-  return found;
+    return found;
+  });
 }
 
 // Nothing: they agree.

@@ -78,21 +78,15 @@ Result<void> forget_foreign(LockTable& table, const std::string& layout) {
 
 Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
   for (;;) {
-    bool any = false;
-    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-      LK_ASSIGN(any, core::any_to_remove(open.state()));
-      return {};
-    }));
+    LK_ASSIGN(const bool any,
+              table.get([](core::Table& open) { return core::any_to_remove(open.state()); }));
     if (!any) return {};
     const Result<Fd> held = lock_layouts(table.realm());
     // The lease has ended anyway: the next process removes its artefacts.
     if (!held && held.error().code == Code::kStoreBusy) return {};
     if (!held) return fail(held.error());
-    std::vector<Leftover> all;
-    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-      LK_ASSIGN(all, leftovers(open.state(), layouts));
-      return {};
-    }));
+    LK_ASSIGN(const std::vector<Leftover> all,
+              table.get([&](core::Table& open) { return leftovers(open.state(), layouts); }));
     std::vector<core::MirrorArtefact> done;
     for (const Leftover& one : all) {
       if (remove(*layouts.find_to_remove(one.row.layout), one)) done.push_back(one.row);
@@ -103,21 +97,19 @@ Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
 }
 
 Result<void> trim(core::Table& table, const OpenLayouts& layouts, const core::Owner& owner) {
-  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
+  LK_ASSIGN(const std::vector<core::Lease> held, table.state().held_by(owner));
   StillMirrored still_mirrored;
-  for (const core::LeaseId& id : ids) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-    if (lease == nullptr) continue;
+  for (const core::Lease& lease : held) {
     std::vector<std::string> gone;
-    for (const std::string& place : lease->mirrored_at) {
+    for (const std::string& place : lease.mirrored_at) {
       const auto [layout_id, artefact] = split_place(place);
       const Layout* const layout = layouts.find(layout_id);
       if (layout == nullptr) continue;
       LK_ASSIGN(const bool shows,
-                still_mirrored(table.state(), *layout, {layout_id, artefact, id, {}, true}));
+                still_mirrored(table.state(), *layout, {layout_id, artefact, lease.id, {}, true}));
       if (!shows) gone.push_back(place);
     }
-    LK_CHECK(core::unmirror(table.state(), id, gone));
+    LK_CHECK(core::unmirror(table.state(), lease.id, gone));
   }
   return {};
 }
@@ -146,15 +138,13 @@ Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts,
   LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
   LK_ASSIGN(const ScanResult now, layout->scan_source(source_of(artefact)));
   const Sighting* const there = now.find(artefact);
-  bool ours = false;
-  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows,
-              core::mirrored_as(open.state(), layout->id(), artefact));
-    ours = there != nullptr && std::ranges::any_of(rows, [&](const core::MirrorArtefact& row) {
-             return row.live && row.identity == there->identity;
-           });
-    return {};
+  LK_ASSIGN(const std::vector<core::MirrorArtefact> rows, table.get([&](core::Table& open) {
+    return core::mirrored_as(open.state(), layout->id(), artefact);
   }));
+  const bool ours =
+      there != nullptr && std::ranges::any_of(rows, [&](const core::MirrorArtefact& row) {
+        return row.live && row.identity == there->identity;
+      });
   if (!ours) LK_CHECK(layout->remove(artefact, there != nullptr ? there->identity : ""));
   return {};
 }
@@ -176,10 +166,8 @@ Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, On
   LK_CHECK(former.open({was}));
   {
     LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
-    std::vector<core::MirrorArtefact> rows;
-    LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
-      LK_ASSIGN(rows, core::all_mirrored(open.state(), was.id()));
-      return {};
+    LK_ASSIGN(const std::vector<core::MirrorArtefact> rows, table.get([&](core::Table& open) {
+      return core::all_mirrored(open.state(), was.id());
     }));
     LK_CHECK(unmirror(table, *former.find(was.id()), rows, on_error));
   }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <type_traits>
 
 #include "core/table.h"
 #include "host/live_slots.h"
@@ -39,6 +40,16 @@ class LockTable final : private core::Prober {
   // created, and `look` did not run.
   using Look = std::function<Result<void>(core::Table&)>;
   Result<bool> read(const Look& look);
+  // The value that `look` finds in a read transaction; a default one if there is no store.
+  template <typename F>
+  auto get(const F& look) -> std::invoke_result_t<const F&, core::Table&> {
+    typename std::invoke_result_t<const F&, core::Table&>::value_type found{};
+    LK_CHECK(read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(found, look(table));
+      return {};
+    }));
+    return found;
+  }
 
   // This process's own slot, taken when first asked for: alive as long as the process. REQUIRES, as
   // for take_slot(): a realm with files.

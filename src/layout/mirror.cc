@@ -51,12 +51,7 @@ Result<void> Mirror::scan(const std::vector<core::Claim>& wanted, bool spare) {
 
 Result<bool> Mirror::verify(const std::vector<core::Conflict>& conflicts) {
   LK_CHECK(scan_.read_behind(conflicts));
-  bool differs = false;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(differs, scan_.differs(table.state()));
-    return {};
-  }));
-  return differs;
+  return table_.get([&](core::Table& table) { return scan_.differs(table.state()); });
 }
 
 Result<bool> Mirror::apply(core::Table& table) {
@@ -161,15 +156,8 @@ Result<void> Mirror::show_held() {
 }
 
 Result<void> Mirror::refresh_all(const core::Owner& owner) {
-  std::vector<core::Lease> leases;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
-    for (const core::LeaseId& id : ids) {
-      LK_ASSIGN(const core::Lease* found, table.state().lease(id));
-      if (found != nullptr) leases.push_back(*found);
-    }
-    return {};
-  }));
+  LK_ASSIGN(const std::vector<core::Lease> leases,
+            table_.get([&](core::Table& table) { return table.state().held_by(owner); }));
   return refresh(leases);
 }
 
@@ -177,11 +165,8 @@ Result<void> Mirror::tick() {
   LK_CHECK(layouts_.reopen());
   if (layouts_.all_to_remove().empty()) return {};
   LK_CHECK(scan_.read(nullptr, Scan::Depth::kFull));
-  Scan::Due due;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(due, scan_.due(table.state()));
-    return {};
-  }));
+  LK_ASSIGN(const Scan::Due due,
+            table_.get([&](core::Table& table) { return scan_.due(table.state()); }));
   missing_.clear();
   if (due.changed || !due.over.empty()) {
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {

@@ -117,14 +117,11 @@ const LayoutEntry* find_same(const std::vector<LayoutEntry>& entries, const Layo
 
 // Was it switched off by a process that died before it removed everything?
 Result<bool> left_something(LockTable& table, const LayoutEntry& off) {
-  bool left = false;
-  LK_CHECK(table.read([&](core::Table& open) -> Result<void> {
+  return table.get([&](core::Table& open) -> Result<bool> {
     LK_ASSIGN(const auto known, core::all_known_foreign(open.state(), off.id()));
     LK_ASSIGN(const auto mirrored, core::all_mirrored(open.state(), off.id()));
-    left = !known.empty() || !mirrored.empty();
-    return {};
-  }));
-  return left;
+    return !known.empty() || !mirrored.empty();
+  });
 }
 
 // Steps of unsettled_layouts(): `before` is what the file says.

@@ -271,11 +271,10 @@ Result<void> Scan::read(const std::vector<core::Claim>* wanted, Depth depth) {
   for (Layout* const layout : layouts_.all()) {
     if (depth == Depth::kLateWriters && !layout->scan_after_publishing()) continue;
     LayoutScan part{layout, {}, {}};
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(const std::string stamps, core::layout_stamps(table.state(), layout->id()));
-      part.before = decode(stamps);
-      return {};
+    LK_ASSIGN(const std::string stamps, table_.get([&](core::Table& table) {
+      return core::layout_stamps(table.state(), layout->id());
     }));
+    part.before = decode(stamps);
     Interest interest;
     if (wanted != nullptr) interest.wanted = &resources;
     interest.known = [&](const std::string& source, std::uint64_t stamp) {

@@ -43,7 +43,7 @@ struct AcquireCommand {
   std::optional<std::int64_t> wait_ms;  // nullopt: do not wait; kWaitForever
   std::optional<int> attach_pid;
   core::Attachment attachment;  // instead of attach_pid, for those who hold a slot; they wait by it
-  // The word of the wake board to sleep on, for who wants to wake it up; 0: one of its own.
+  // The word of the wake board to sleep on, for whoever wants to wake it up; 0: a new one.
   std::uint64_t wake = 0;
   // Own leases that end in the commit that grants this one: a scope that changes.
   std::vector<core::LeaseId> replaces;

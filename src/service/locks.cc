@@ -6,6 +6,8 @@
 #include "core/condition.h"
 #include "host/process.h"
 #include "layout/mirror.h"
+#include "service/questions.h"
+#include "service/report.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -42,17 +44,6 @@ Result<std::vector<core::LeaseId>> parse_ids(const std::vector<std::string>& tex
   return ids;
 }
 
-std::unexpected<Error> nothing_named(const char* verb) {
-  return fail(Code::kUsage, std::string(verb) + " needs something to act on",
-              "name a resource, or give --lease ID or --all");
-}
-
-void append(core::ReleaseReply& to, core::ReleaseReply from) {
-  to.released.insert(to.released.end(), from.released.begin(), from.released.end());
-  to.not_held.insert(to.not_held.end(), from.not_held.begin(), from.not_held.end());
-  to.not_owner.insert(to.not_owner.end(), from.not_owner.begin(), from.not_owner.end());
-}
-
 }  // namespace
 
 Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
@@ -80,8 +71,10 @@ Caller Locks::caller() const {
   return {owner_, parent_, {.losses = false, .messages = tell_messages_, .waiting = false}, {}};
 }
 
-template <typename T>
-Result<T> Locks::value_of(Result<Reply<T>> reply) {
+template <typename T, typename Call>
+Result<T> Locks::ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call) {
+  LK_ASSIGN(Service* const service, site_->service());
+  auto reply = (service->*method)(call);
   failed_ = !reply;
   if (!reply) return fail(std::move(reply.error()));
   notices_.add(std::move(reply->notices));
@@ -162,8 +155,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     calls.push_back(std::move(call));
   }
   if (!calls.empty()) calls.front().caller.tell.messages = tell_messages_;
-  LK_ASSIGN(Service* const service, site_->service());
-  LK_ASSIGN(std::vector<AcquireResult> results, value_of(service->acquire_together(calls)));
+  LK_ASSIGN(std::vector<AcquireResult> results, ask(&Service::acquire_together, calls));
   for (std::size_t i = 0; i < results.size(); ++i) results[i].warnings = std::move(warnings[i]);
   return results;
 }
@@ -175,14 +167,13 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   ReleaseCall by_name{caller(), std::move(resolved.resources), {}, {}, false};
   const bool any_ids = !by_id.leases.empty() || !by_id.task.empty() || by_id.all;
   if (!any_ids && by_name.resources.empty()) return nothing_named("release");
-  LK_ASSIGN(Service* const service, site_->service());
   core::ReleaseReply total;
   if (any_ids) {
-    LK_ASSIGN(total, value_of(service->release(by_id)));
+    LK_ASSIGN(total, ask(&Service::release, by_id));
   }
   if (!by_name.resources.empty()) {
-    LK_ASSIGN(core::ReleaseReply named_reply, value_of(service->release(by_name)));
-    append(total, std::move(named_reply));
+    LK_ASSIGN(const core::ReleaseReply named_reply, ask(&Service::release, by_name));
+    add(total, named_reply);
   }
   return total;
 }
@@ -195,15 +186,13 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   LK_ASSIGN(call.leases, parse_ids(command.lease_ids));
   call.all = command.all;
   call.ttl_ms = command.ttl_ms;
-  LK_ASSIGN(Service* const service, site_->service());
-  return value_of(service->renew(call));
+  return ask(&Service::renew, call);
 }
 
 Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
   if (resolved.resources.empty()) return nothing_named("check");
-  LK_ASSIGN(Service* const service, site_->service());
-  return value_of(service->check({caller(), resolved.claims(command.wanted.mode), command.fence}));
+  return ask(&Service::check, {caller(), resolved.claims(command.wanted.mode), command.fence});
 }
 
 Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command) {
@@ -218,8 +207,7 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
   call.only_expired = command.only_expired;
   call.only_dead = command.only_dead;
   call.foreign = command.foreign;
-  LK_ASSIGN(Service* const service, site_->service());
-  return value_of(service->break_leases(call));
+  return ask(&Service::break_leases, call);
 }
 
 Result<ListReply> Locks::list(const ListCommand& command) {
@@ -229,8 +217,7 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   call.task = command.task;
   LK_ASSIGN(Resolved resolved, resolve(command.under));
   call.overlapping = std::move(resolved.resources);
-  LK_ASSIGN(Service* const service, site_->service());
-  return value_of(service->list(call));
+  return ask(&Service::list, call);
 }
 
 Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
@@ -242,13 +229,11 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   call.most = command.most;
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.resources.empty()) call.overlapping = resolved.resources.front();
-  LK_ASSIGN(Service* const service, site_->service());
-  return value_of(service->events(call));
+  return ask(&Service::events, call);
 }
 
 Result<void> Locks::purge(bool history) {
-  LK_ASSIGN(Service* const service, site_->service());
-  LK_CHECK(value_of(service->purge({caller(), history})));
+  LK_CHECK(ask(&Service::purge, {caller(), history}));
   return {};
 }
 
@@ -264,8 +249,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   call.paths = {typed, wanted.base.folder + "/" + typed};
   const auto resolved = resolve(wanted);
   if (resolved && !resolved->resources.empty()) call.resource = resolved->resources.front();
-  LK_ASSIGN(Service* const service, site_->service());
-  LK_ASSIGN(AcquireResult result, value_of(service->adopt(call)));
+  LK_ASSIGN(AcquireResult result, ask(&Service::adopt, call));
   result.warnings = std::move(warnings);
   return result;
 }
@@ -296,13 +280,8 @@ Result<std::vector<core::LostLease>> Locks::take_lost_notices() {
 }
 
 Result<bool> Locks::has_orphans() {
-  ListCall own;
-  own.owner = owner_;
-  own.with_waiters = false;
-  own.scan_layouts = false;
-  LK_ASSIGN(Service* const service, site_->service());
-  LK_ASSIGN(const Reply<ListReply> reply, service->list(own));
-  return std::ranges::any_of(reply.value.leases, [](const ListedLease& listed) {
+  LK_ASSIGN(const std::vector<ListedLease> own, leases_of(*site_, owner_));
+  return std::ranges::any_of(own, [](const ListedLease& listed) {
     const auto& [lease, now] = listed;
     return lease.terms.orphan_grace_ms != 0 && !now.over && core::is_orphan(lease, now);
   });
@@ -325,15 +304,8 @@ Result<std::vector<core::LostLease>> Locks::resume_session(const core::Attachmen
 }
 
 Result<bool> Locks::is_current(const core::LeaseId& id, std::uint64_t fence) {
-  ListCall call;
-  call.leases = {id};
-  call.with_waiters = false;
-  call.scan_layouts = false;
-  LK_ASSIGN(Service* const service, site_->service());
-  LK_ASSIGN(const Reply<ListReply> reply, service->list(call));
-  if (reply.value.leases.empty()) return false;
-  const ListedLease& listed = reply.value.leases.front();
-  return listed.lease.fence() == fence && !listed.condition.over;
+  LK_ASSIGN(const std::optional<ListedLease> listed, find_lease(*site_, id));
+  return listed && listed->lease.fence() == fence && !listed->condition.over;
 }
 
 Result<ParentLease> parent_lease_from(const realm::Environment& env) {

@@ -72,9 +72,9 @@ class Locks {
   Result<Resolved> resolve(const Wanted& wanted) const;
   Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
   Caller caller() const;
-  // The value of a reply. Its notices are kept for messages().
-  template <typename T>
-  Result<T> value_of(Result<Reply<T>> reply);
+  // The value of the reply. Its notices are kept for messages().
+  template <typename T, typename Call>
+  Result<T> ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call);
   Result<AcquireResult> wait(Service& service, const AcquireCommand& command,
                              Reply<AcquireResult> queued);
 

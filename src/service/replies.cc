@@ -12,4 +12,10 @@ void Notices::add(Notices later) {
   waiting = std::move(later.waiting);
 }
 
+void add(core::ReleaseReply& to, const core::ReleaseReply& more) {
+  std::ranges::copy(more.released, std::back_inserter(to.released));
+  std::ranges::copy(more.not_held, std::back_inserter(to.not_held));
+  std::ranges::copy(more.not_owner, std::back_inserter(to.not_owner));
+}
+
 }  // namespace lockkeeper::service

@@ -30,6 +30,9 @@ struct Reply {
 
 struct Done {};
 
+// Appends the reply of a later part of the same release.
+void add(core::ReleaseReply& to, const core::ReleaseReply& more);
+
 struct AcquireResult {
   core::Outcome outcome = core::Outcome::kHeld;
   core::Lease lease;            // granted, renewed; queued: the request, with the id to await

@@ -397,6 +397,11 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
                "a release takes the key exactly as held; see: lockkeeper list"};
 }
 
+std::unexpected<Error> nothing_named(std::string_view verb) {
+  return fail(Code::kUsage, std::string(verb) + " needs something to act on",
+              "name a resource, or give --lease ID or --all");
+}
+
 std::string owner_text(const core::Owner& owner) {
   if (owner.session.empty()) return owner.agent;
   return owner.agent + " (session " + owner.session + ")";

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -55,6 +56,9 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
 // The error of a release that gave back nothing, or met what is another's; kFailed never. nullopt:
 // it was all right. `all`: --all, for which nothing to release is fine.
 std::optional<Error> release_error(const core::ReleaseReply& reply, bool all);
+
+// The error of a verb that was given neither a resource nor a lease.
+std::unexpected<Error> nothing_named(std::string_view verb);
 
 // "frontend", "frontend (session 4f2a)".
 std::string owner_text(const core::Owner& owner);

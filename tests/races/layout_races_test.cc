@@ -170,7 +170,7 @@ TEST_F(LayoutRaces, a_part_given_back_shows_its_next_holder_I1) {
   expect_nothing_left();
 }
 
-// That another tool came later takes nothing away from who asks again.
+// That another tool came later takes nothing away from whoever asks again.
 TEST_F(LayoutRaces, asking_again_keeps_a_lease_that_another_tool_overlaps_I5) {
   add("workflow", "out");
   const std::string lease = stage_.expect(0, "ann", {"acquire", "a"}).lease();

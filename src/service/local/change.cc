@@ -23,12 +23,7 @@ Result<std::vector<core::Waiter>> waiting_for(core::Table& table, const core::Ow
   std::vector<core::Waiter> found;
   LK_ASSIGN(const bool any, table.state().any_waiters());
   if (!any) return found;
-  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
-  std::vector<core::Lease> held;
-  for (const core::LeaseId& id : ids) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-    if (lease != nullptr) held.push_back(*lease);
-  }
+  LK_ASSIGN(const std::vector<core::Lease> held, table.state().held_by(owner));
   if (held.empty()) return found;
   LK_ASSIGN(const core::WaiterPage page, core::waiter_page(table.state(), {}));
   for (const core::Waiter& waiter : page.waiters) {

@@ -12,6 +12,7 @@
 #include "layout/lock_table.h"
 #include "service/calls.h"
 #include "service/replies.h"
+#include "service/wire/codec.h"
 
 namespace lockkeeper::service::local {
 
@@ -32,9 +33,13 @@ class Change {
   Result<kv::Version> write(const layout::LockTable::Work& work) { return write(work, Kept{}); }
   layout::LockTable::Write writer();  // write() as a value, without an answer
 
-  // The answer that an earlier call with this id has got, or has got so far.
-  const std::optional<std::string>& earlier() const { return earlier_; }
+  // Has an earlier call with this id got an answer, at least in part?
+  bool has_earlier() const { return earlier_.has_value(); }
   bool is_repeated() const { return repeated_; }  // it is complete
+  template <typename Answer>
+  Result<Answer> earlier() const {  // REQUIRES: has_earlier()
+    return wire::from_text<Answer>(*earlier_, *table_.runtime().clock);
+  }
   Result<void> look_for_earlier();  // for calls that do something before their first write
 
   // What the caller asked to be told and the commits did not bring, in a commit of its own if

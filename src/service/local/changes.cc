@@ -16,12 +16,8 @@ namespace {
 
 constexpr std::size_t kPurgedAtOnce = 1'000;
 
-std::unexpected<Error> nothing_named(std::string_view verb) {
-  return fail(Code::kUsage, std::string(verb) + " needs something to act on",
-              "name a resource, or give --lease ID or --all");
-}
-
-// `foo` was locked before it was a folder, or the other way round: the same path for who releases.
+// `foo` was locked before it was a folder, or the other way round: the same path to whoever
+// releases it.
 std::optional<key::Resource> other_spelling(const key::Resource& resource) {
   if (resource.kind() == key::Kind::kFile) {
     auto folder = key::restore(resource.text() + "/", key::Kind::kFolder);
@@ -93,10 +89,10 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-void append(core::ReleaseReply& to, const core::ReleaseReply& from) {
-  append(to.released, from.released);
-  append(to.not_held, from.not_held);
-  append(to.not_owner, from.not_owner);
+using service::add;
+
+void add(std::vector<core::Lease>& to, const std::vector<core::Lease>& more) {
+  append(to, more);
 }
 
 bool is_orphan_of(const core::Owner& owner, const core::Lease& lease, const core::Condition& now) {
@@ -106,12 +102,10 @@ bool is_orphan_of(const core::Owner& owner, const core::Lease& lease, const core
 
 Result<std::vector<core::LeaseId>> orphans_of(core::Table& table, const core::Owner& owner) {
   std::vector<core::LeaseId> orphans;
-  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.state().leases_of(owner));
-  for (const core::LeaseId& id : ids) {
-    LK_ASSIGN(const core::Lease* const lease, table.state().lease(id));
-    if (lease == nullptr) continue;
-    LK_ASSIGN(const core::Condition now, core::condition(table.state(), *lease));
-    if (is_orphan_of(owner, *lease, now)) orphans.push_back(id);
+  LK_ASSIGN(const std::vector<core::Lease> held, table.state().held_by(owner));
+  for (const core::Lease& lease : held) {
+    LK_ASSIGN(const core::Condition now, core::condition(table.state(), lease));
+    if (is_orphan_of(owner, lease, now)) orphans.push_back(lease.id);
   }
   return orphans;
 }
@@ -119,10 +113,9 @@ Result<std::vector<core::LeaseId>> orphans_of(core::Table& table, const core::Ow
 Result<std::vector<core::LeaseId>> leases_to_release(core::Table& table, const ReleaseCall& call) {
   std::vector<core::LeaseId> ids = call.leases;
   if (!call.all && call.task.empty()) return ids;
-  LK_ASSIGN(const std::vector<core::LeaseId> own, table.state().leases_of(call.caller.owner));
-  for (const core::LeaseId& id : own) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-    if (call.all || (lease != nullptr && lease->terms.task == call.task)) ids.push_back(id);
+  LK_ASSIGN(const std::vector<core::Lease> own, table.state().held_by(call.caller.owner));
+  for (const core::Lease& lease : own) {
+    if (call.all || lease.terms.task == call.task) ids.push_back(lease.id);
   }
   return ids;
 }
@@ -164,70 +157,42 @@ Result<std::vector<core::LeaseId>> leases_to_break(core::Table& table, const Bre
   return ids;
 }
 
-// One release call, over as many commits as it takes. A repetition of a call that was cut short
-// goes on where that one was.
-class Released {
+// The answer of a call that takes as many commits as it needs. A repetition of a call that was cut
+// short goes on where that one was.
+template <typename Answer>
+class Total {
  public:
-  Released(Change& change, const ReleaseCall& call, const Clock& clock)
-      : change_(change), call_(call), clock_(clock) {}
+  Total(Change& change, const Clock& clock) : change_(change), clock_(clock) {}
 
-  Result<void> by_id() {
-    return write([&](core::Table& table) -> Result<core::ReleaseReply> {
-      for (const core::LeaseId& id : call_.leases) {
-        if (total_.size() == 0) LK_CHECK(expect_lease(table, id));
+  const Answer& so_far() const { return so_far_; }
+  // `step` puts what one commit does into its second argument; true: there is more.
+  Result<Answer> write(const std::function<Result<bool>(core::Table&, Answer&)>& step) {
+    Answer now;
+    bool first = true;
+    const auto work = [&](core::Table& table) -> Result<bool> {
+      if (first && change_.has_earlier()) {
+        LK_ASSIGN(so_far_, change_.earlier<Answer>());
       }
-      LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_release(table, call_));
-      return table.release_leases(call_.caller.owner, ids);
-    });
-  }
-
-  Result<void> by_name(layout::Mirror* mirror) {
-    return write([&](core::Table& table) -> Result<core::ReleaseReply> {
-      std::vector<key::Resource> rest;
-      for (std::size_t i = total_.size(); i < call_.resources.size(); ++i) {
-        LK_ASSIGN(key::Resource held, as_held(table, call_.caller.owner, call_.resources[i]));
-        rest.push_back(std::move(held));
-      }
-      LK_ASSIGN(core::ReleaseReply now, table.release(call_.caller.owner, rest));
-      if (mirror != nullptr) LK_CHECK(mirror->trim(table, call_.caller.owner));
-      return now;
-    });
-  }
-
-  Result<core::ReleaseReply> total() const {
-    if (change_.is_repeated())
-      return wire::from_text<core::ReleaseReply>(*change_.earlier(), clock_);
-    return total_;
+      now = {};
+      return step(table, now);
+    };
+    const auto committed = [&] {
+      add(so_far_, now);
+      first = false;
+    };
+    const auto with_now = [&] {
+      Answer sum = so_far_;
+      add(sum, now);
+      return wire::text_of(sum, clock_);
+    };
+    LK_CHECK(change_.write(work, {committed, with_now, true}));
+    return change_.is_repeated() ? change_.earlier<Answer>() : so_far_;
   }
 
  private:
-  Result<void> write(const std::function<Result<core::ReleaseReply>(core::Table&)>& release) {
-    core::ReleaseReply now;
-    bool first = true;
-    const auto work = [&](core::Table& table) -> Result<bool> {
-      if (first && change_.earlier()) {
-        LK_ASSIGN(total_, wire::from_text<core::ReleaseReply>(*change_.earlier(), clock_));
-      }
-      LK_ASSIGN(now, release(table));
-      return now.again;
-    };
-    const auto committed = [&] {
-      append(total_, now);
-      first = false;
-    };
-    const auto so_far = [&] {
-      core::ReleaseReply sum = total_;
-      append(sum, now);
-      return wire::text_of(sum, clock_);
-    };
-    LK_CHECK(change_.write(work, {committed, so_far, true}));
-    return {};
-  }
-
   Change& change_;
-  const ReleaseCall& call_;
   const Clock& clock_;
-  core::ReleaseReply total_;
+  Answer so_far_;
 };
 
 }  // namespace
@@ -240,14 +205,33 @@ Result<Reply<core::ReleaseReply>> LocalService::release(const ReleaseCall& call)
 Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change& change) {
   const bool by_id = !call.leases.empty() || !call.task.empty() || call.all;
   if (call.resources.empty() == !by_id) return nothing_named("release");
+  const core::Owner& owner = call.caller.owner;
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
-  Released released(change, call, clock());
-  LK_CHECK(by_id ? released.by_id() : released.by_name(mirrored ? &mirror : nullptr));
-  if (mirrored && !by_id) static_cast<void>(mirror.refresh_all(call.caller.owner));
+  Total<core::ReleaseReply> total(change, clock());
+  const auto named = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
+    std::vector<key::Resource> rest;
+    for (std::size_t i = total.so_far().size(); i < call.resources.size(); ++i) {
+      LK_ASSIGN(key::Resource held, as_held(table, owner, call.resources[i]));
+      rest.push_back(std::move(held));
+    }
+    LK_ASSIGN(now, table.release(owner, rest));
+    if (mirrored) LK_CHECK(mirror.trim(table, owner));
+    return now.again;
+  };
+  const auto leases = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
+    for (const core::LeaseId& id : call.leases) {
+      if (total.so_far().size() == 0) LK_CHECK(expect_lease(table, id));
+    }
+    LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_release(table, call));
+    LK_ASSIGN(now, table.release_leases(owner, ids));
+    return now.again;
+  };
+  LK_ASSIGN(core::ReleaseReply released, by_id ? total.write(leases) : total.write(named));
+  if (mirrored && !by_id) static_cast<void>(mirror.refresh_all(owner));
   // It is released. What shows it to other tools is removed now, or by the next call (I9).
   if (mirrored) static_cast<void>(mirror.clean());
-  return released.total();
+  return released;
 }
 
 Result<Reply<std::vector<core::Lease>>> LocalService::renew(const RenewCall& call) {
@@ -275,8 +259,7 @@ Result<std::vector<core::Lease>> LocalService::renew(const RenewCall& call, Chan
     return false;
   };
   LK_CHECK(change.write(work, {{}, [&] { return wire::text_of(renewed, clock()); }, true}));
-  if (change.is_repeated())
-    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  if (change.is_repeated()) return change.earlier<std::vector<core::Lease>>();
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open());
   if (mirrored) {
@@ -328,34 +311,20 @@ Result<std::vector<core::Lease>> LocalService::break_leases(const BreakCall& cal
 Result<std::vector<core::Lease>> LocalService::break_ours(const BreakCall& call,
                                                           const std::vector<core::LeaseId>& named,
                                                           Change& change) {
-  std::vector<core::Lease> broken, now;
   bool others = false;  // of other tools
-  bool first = true;
   const core::BreakRequest how{call.caller.owner, call.reason, call.only_expired, call.only_dead,
                                call.cause};
-  const auto work = [&](core::Table& table) -> Result<bool> {
-    if (first && change.earlier()) {
-      LK_ASSIGN(broken, wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock()));
-    }
-    LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
-    LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
-    others = !foreign.empty();
-    LK_ASSIGN(now, table.break_leases(how, ids));
-    // Ids that are gone are passed over, so asking again with the same list goes on where it was.
-    return !now.empty() && now.size() < ids.size();
-  };
-  const auto committed = [&] {
-    append(broken, now);
-    first = false;
-  };
-  const auto so_far = [&] {
-    std::vector<core::Lease> sum = broken;
-    append(sum, now);
-    return wire::text_of(sum, clock());
-  };
-  LK_CHECK(change.write(work, {committed, so_far, true}));
-  if (change.is_repeated())
-    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  Total<std::vector<core::Lease>> total(change, clock());
+  LK_ASSIGN(std::vector<core::Lease> broken,
+            total.write([&](core::Table& table, std::vector<core::Lease>& now) -> Result<bool> {
+              LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
+              LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
+              others = !foreign.empty();
+              LK_ASSIGN(now, table.break_leases(how, ids));
+              // Ids that are gone are passed over, so asking again with the same list goes on where it
+              // was.
+              return !now.empty() && now.size() < ids.size();
+            }));
   if (broken.empty() && others) {
     return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",
                 "to remove it from the disk, on record, add --foreign");
@@ -366,8 +335,7 @@ Result<std::vector<core::Lease>> LocalService::break_ours(const BreakCall& call,
 Result<std::vector<core::Lease>> LocalService::break_foreign(
     const BreakCall& call, const std::vector<core::LeaseId>& named, Change& change) {
   LK_CHECK(change.look_for_earlier());
-  if (change.is_repeated())
-    return wire::from_text<std::vector<core::Lease>>(*change.earlier(), clock());
+  if (change.is_repeated()) return change.earlier<std::vector<core::Lease>>();
   std::vector<core::Lease> meant;
   LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
     LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_break(table, call, named));

@@ -140,11 +140,8 @@ Result<std::unique_ptr<Acquisition>> LocalService::take_waiting(const core::Leas
     const std::lock_guard<std::mutex> hold(mutex_);
     if (auto found = waiting_.extract(id)) return std::move(found.mapped());
   }
-  std::optional<core::Waiter> waiter;
-  LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-    LK_ASSIGN(waiter, table.state().waiter(id));
-    return {};
-  }));
+  LK_ASSIGN(const std::optional<core::Waiter> waiter,
+            table_.get([&](core::Table& table) { return table.state().waiter(id); }));
   if (!waiter) return nullptr;
   core::AcquireRequest request;
   request.owner = waiter->request.owner;
@@ -199,7 +196,7 @@ Result<Reply<AcquireResult>> LocalService::leave(const LeaveCall& call) {
     // It left before, or was granted before it could leave.
     LK_CHECK(change.write([](core::Table&) -> Result<bool> { return false; }));
     if (!change.is_repeated()) return handed_over(call.caller, call.id, change);
-    LK_ASSIGN(AcquireResult result, wire::from_text<AcquireResult>(*change.earlier(), clock()));
+    LK_ASSIGN(AcquireResult result, change.earlier<AcquireResult>());
     return Reply<AcquireResult>{std::move(result), deliver(call.caller, change)};
   }
   const auto write = [&](const layout::LockTable::Work& work, const std::function<void()>& done) {

@@ -66,8 +66,7 @@ Result<std::vector<core::Message>> LocalService::send(const SendCall& call, Chan
     return false;
   };
   LK_CHECK(change.write(work, {{}, [&] { return wire::text_of(sent, clock()); }, true}));
-  if (change.is_repeated())
-    return wire::from_text<std::vector<core::Message>>(*change.earlier(), clock());
+  if (change.is_repeated()) return change.earlier<std::vector<core::Message>>();
   return sent;
 }
 
@@ -79,12 +78,11 @@ Result<Reply<std::vector<core::Message>>> LocalService::messages(const MessagesC
 Result<std::vector<core::Message>> LocalService::messages(const MessagesCall& call,
                                                           Change& change) {
   LK_CHECK(change.look_for_earlier());
-  if (change.is_repeated())
-    return wire::from_text<std::vector<core::Message>>(*change.earlier(), clock());
+  if (change.is_repeated()) return change.earlier<std::vector<core::Message>>();
   const core::Owner& owner = call.caller.owner;
   std::vector<core::Message> found;
-  if (change.earlier()) {  // an earlier call was cut short: the rest of its messages is marked
-    LK_ASSIGN(found, wire::from_text<std::vector<core::Message>>(*change.earlier(), clock()));
+  if (change.has_earlier()) {  // an earlier call was cut short: the rest of its messages is marked
+    LK_ASSIGN(found, change.earlier<std::vector<core::Message>>());
   } else {
     LK_ASSIGN(found, stored_messages(table_, call));
   }

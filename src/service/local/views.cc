@@ -170,9 +170,8 @@ Result<Reply<ListReply>> LocalService::list(const ListCall& call) {
 Result<Reply<std::vector<core::Event>>> LocalService::events(const EventsCall& call) {
   std::vector<core::Event> events;
   if (call.newest) {
-    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(events, core::last_events(table.state(), call.most));
-      return {};
+    LK_ASSIGN(events, table_.get([&](core::Table& table) {
+      return core::last_events(table.state(), call.most);
     }));
     return with_notices(call.caller, std::move(events));
   }
