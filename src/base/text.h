@@ -23,6 +23,25 @@ std::string cut_utf8(std::string_view text, std::size_t bytes);
 
 bool is_ascii(std::string_view text);
 
+// These know no locale: only ASCII characters are letters and digits.
+constexpr bool is_ascii_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_ascii_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr bool is_ascii_word(char c) {
+  return is_ascii_letter(c) || is_ascii_digit(c);
+}
+// A letter, a digit, '.', '_' or '-': safe in a file name, a shell word and a URL.
+constexpr bool is_name_character(char c) {
+  return is_ascii_word(c) || c == '.' || c == '_' || c == '-';
+}
+constexpr char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+std::string lowered(std::string_view text);
+
 // "a, b, c" with ", " between.
 std::string join(std::span<const std::string> words, std::string_view between);
 // "a, b and 3 more", if only two should be named.

@@ -18,7 +18,7 @@ std::string text_for_service(const key::Resource& resource) {
   if (!literal || text.find_first_of("*?[{") == std::string::npos) return text;
   std::string pattern;
   for (const char c : text) {
-    const bool sign = c == '*' || c == '?' || c == '[' || c == '{' || c == '}' || c == ']';
+    const bool sign = std::string_view("*?[]{}").contains(c);
     pattern += sign ? std::string("[") + c + "]" : std::string(1, c);
   }
   return resource.kind() == key::Kind::kFolder ? pattern + "**" : pattern;
@@ -26,11 +26,7 @@ std::string text_for_service(const key::Resource& resource) {
 
 std::string task_key(const std::string& id) {
   std::string key = "task:";
-  for (const char c : id) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    key += plain ? c : '_';
-  }
+  for (const char c : id) key += is_name_character(c) ? c : '_';
   return key;
 }
 

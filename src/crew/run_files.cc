@@ -2,22 +2,16 @@
 
 #include "base/bytes.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 namespace lockkeeper::crew {
 
 std::string file_name_for(std::string_view id) {
   constexpr std::size_t kNameBytes = 100;
-  constexpr std::string_view kHarmless =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
   std::string name;
   for (const char c : id) {
-    const bool harmless =
-        kHarmless.find(c) != std::string_view::npos && !(name.empty() && c == '.');
-    if (harmless) {
-      name += c;
-    } else {
-      name += "%" + to_hex(std::string_view(&c, 1));
-    }
+    const bool harmless = is_name_character(c) && !(name.empty() && c == '.');
+    name += harmless ? std::string(1, c) : "%" + to_hex(std::string_view(&c, 1));
   }
   if (name.empty()) return "%";
   if (name.size() <= kNameBytes) return name;

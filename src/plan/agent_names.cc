@@ -8,12 +8,8 @@
 namespace lockkeeper::plan {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_word_character(char c) {
-  return is_letter(c) || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+  return is_ascii_word(c) || static_cast<unsigned char>(c) >= 0x80;
 }
 
 std::vector<std::string> words_of(std::string_view name) {
@@ -39,7 +35,7 @@ std::string distinct_name(std::string_view agent, std::string_view other) {
     if (std::ranges::find(others, word) == others.end()) own.push_back(word);
   }
   const auto has_letters = [](const std::string& word) {
-    return std::ranges::any_of(word, [](char c) { return is_letter(c); });
+    return std::ranges::any_of(word, is_ascii_letter);
   };
   // "1" alone is no name.
   const std::string name = join(std::ranges::any_of(own, has_letters) ? own : all, "-");

@@ -17,9 +17,8 @@ std::string label(std::string_view text) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     const auto byte = static_cast<unsigned char>(line[i]);
     if (!is_utf8_continuation(line[i]) && ++count > kLongest) return out + "…";
-    const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-                       (byte >= 'A' && byte <= 'Z') || byte >= 0x80 ||
-                       std::string_view(" -_/.,").find(line[i]) != std::string_view::npos;
+    const bool plain =
+        is_name_character(line[i]) || byte >= 0x80 || std::string_view(" /,").contains(line[i]);
     out += plain ? std::string(1, line[i]) : "#" + std::to_string(byte) + ";";
   }
   return out;

@@ -8,12 +8,10 @@ namespace lockkeeper::plan {
 
 std::string shown_name(std::string_view name) {
   constexpr std::size_t kLongest = 64;
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  };
+
   if (name.empty()) return "a package without a name";
-  if (name.size() <= kLongest && std::ranges::all_of(name, plain)) return std::string(name);
+  if (name.size() <= kLongest && std::ranges::all_of(name, is_name_character))
+    return std::string(name);
   return quote(name, kLongest);
 }
 

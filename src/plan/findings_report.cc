@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace lockkeeper::plan {
 namespace {
 
@@ -16,9 +18,7 @@ std::string uri_of(const std::string& file) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string uri = file.starts_with('/') ? "file://" : "";
   for (const char c : file) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~/").contains(c);
-    if (plain) {
+    if (is_name_character(c) || c == '~' || c == '/') {
       uri += c;
       continue;
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "yaml/rewrite.h"
 
 namespace lockkeeper::yaml {
@@ -13,19 +14,11 @@ std::string quoted(const std::string& text) {
 
 // Only letters, digits and the characters of paths and ids: safe without quotes everywhere.
 bool is_plain(const std::string& text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_harmless = [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '/' || c == '.';
-  };
-  if (text.empty() || !is_letter(text.front())) return false;
-  if (!std::ranges::all_of(text, is_harmless)) return false;
-  for (const char* const word : {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}) {
-    if (std::ranges::equal(text, std::string_view(word),
-                           [](char a, char b) { return (a | 0x20) == b; })) {
-      return false;
-    }
-  }
-  return true;
+  constexpr std::string_view kWords[] = {"null", "true", "false", "yes", "no",
+                                         "on",   "off",  "y",     "n"};
+  const auto is_harmless = [](char c) { return is_name_character(c) || c == '/'; };
+  return !text.empty() && is_ascii_letter(text.front()) && std::ranges::all_of(text, is_harmless) &&
+         std::ranges::find(kWords, lowered(text)) == std::end(kWords);
 }
 
 std::string scalar_text(const Node& node, bool json) {
