@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "key/resource.h"
 #include "key/unicode.h"
 
@@ -355,12 +356,9 @@ std::vector<std::string> segments_of(std::u32string_view name) {
 // The shortest name is often `src/.py`; `src/a.py` reads better if both match it too.
 std::vector<std::string> readable(std::vector<std::string> name, const Automaton& a,
                                   const Automaton& b) {
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
   for (std::string& segment : name) {
     const std::size_t dot = segment.find('.');
-    if (dot == std::string::npos || (dot > 0 && is_word(segment[dot - 1]))) continue;
+    if (dot == std::string::npos || (dot > 0 && is_ascii_word(segment[dot - 1]))) continue;
     const std::string short_form = segment;
     segment.insert(dot, 1, 'a');
     if (!a.matches(name) || !b.matches(name)) segment = short_form;
@@ -439,10 +437,9 @@ bool Automaton::matches(const std::vector<std::string>& segments) const {
 Result<std::optional<std::vector<std::string>>> Automaton::common_name(const Automaton& a,
                                                                        const Automaton& b,
                                                                        Names names) {
-  auto found = CommonNameSearch(a, b, names).run();
-  if (!found) return fail(std::move(found.error()));
-  if (!*found) return std::nullopt;
-  return readable(segments_of(**found), a, b);
+  LK_ASSIGN(const std::optional<std::u32string> found, CommonNameSearch(a, b, names).run());
+  if (!found) return std::nullopt;
+  return readable(segments_of(*found), a, b);
 }
 
 bool Automaton::includes(const Automaton& outer, const Automaton& inner, Names names) {

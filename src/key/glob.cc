@@ -113,9 +113,7 @@ class Cleaner {
       if (literal && syntax_.dots && (*literal == "." || *literal == "..")) {
         return refuse(shown_, "'.' and '..' inside braces are not cleaned away; write the names");
       }
-      if (literal) {
-        if (auto ok = check_segment_length(*literal, shown_); !ok) return fail(ok.error());
-      }
+      if (literal) LK_CHECK(check_segment_length(*literal, shown_));
       const auto stars = [](const Token& a, const Token& b) {
         return a.kind == TokenKind::kStar && b.kind == TokenKind::kStar;
       };
@@ -174,24 +172,22 @@ bool has_pattern_character(std::string_view text) {
 
 Result<Glob> parse_glob(std::string_view text, std::string_view shown, const GlobSyntax& syntax) {
   Glob glob;
-  auto tokens = tokenise(text, shown, syntax, glob.doubtful_escape);
-  if (!tokens) return fail(std::move(tokens.error()));
+  LK_ASSIGN(const Tokens tokens, tokenise(text, shown, syntax, glob.doubtful_escape));
   // A letter and a mark that meet by sorting, folding or a class of one would compose when read
   // again.
-  const std::string spelled = spell_tokens(*tokens, syntax);
+  const std::string spelled = spell_tokens(tokens, syntax);
   if (auto normal = nfc(spelled); !normal || *normal != spelled) {
     return refuse(shown, "a class holds whole characters, no combining mark on its own");
   }
   const Cleaner cleaner(shown, syntax);
-  auto segments = cleaner.clean(*tokens, glob.folder);
-  if (!segments) return fail(std::move(segments.error()));
+  LK_ASSIGN(Segments segments, cleaner.clean(tokens, glob.folder));
 
-  for (const Tokens& segment : *segments) {
+  for (const Tokens& segment : segments) {
     auto literal = literal_text(segment);
     if (!literal) break;
     glob.literal.push_back(*std::move(literal));
   }
-  glob.plain = glob.literal.size() == segments->size();
+  glob.plain = glob.literal.size() == segments.size();
   if (glob.plain) return glob;
 
   if (glob.folder) {
@@ -199,18 +195,17 @@ Result<Glob> parse_glob(std::string_view text, std::string_view shown, const Glo
       return refuse(shown, "a key is not a folder and does not end in a separator",
                     std::string(shown) + "**");
     }
-    segments->push_back(Tokens{Token{.kind = TokenKind::kGlobStar}});
+    segments.push_back(Tokens{Token{.kind = TokenKind::kGlobStar}});
     glob.folder = false;
   }
-  Cleaner::shorten(*segments);
-  const Tokens canonical = join_segments(*segments);
+  Cleaner::shorten(segments);
+  const Tokens canonical = join_segments(segments);
   glob.text = spell_tokens(canonical, syntax);
   std::vector<Tokens> expansions;
   expand(canonical, expansions);
   for (const Tokens& expansion : expansions) {
-    auto pattern = cleaner.check_expansion(expansion);
-    if (!pattern) return fail(std::move(pattern.error()));
-    glob.patterns.push_back(*std::move(pattern));
+    LK_ASSIGN(Tokens pattern, cleaner.check_expansion(expansion));
+    glob.patterns.push_back(std::move(pattern));
   }
   return glob;
 }

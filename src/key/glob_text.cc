@@ -107,9 +107,7 @@ class Lexer {
   }
 
   Result<Tokens> run(bool& doubtful_escape) {
-    while (at_ < text_.size()) {
-      if (auto ok = next_token(); !ok) return fail(std::move(ok.error()));
-    }
+    while (at_ < text_.size()) LK_CHECK(next_token());
     if (!frames_.empty()) return unclosed("'{' has no '}'", frames_.back().at);
     if (top_product_ > kBraceAlternativesMax) return too_many_alternatives();
     doubtful_escape = doubtful_escape_;
@@ -162,10 +160,9 @@ class Lexer {
 
   Result<void> take_escape() {
     const bool after_name = at_ > 0 && text_[at_ - 1] != static_cast<char32_t>(syntax_.separator);
-    auto c = escaped();
-    if (!c) return fail(std::move(c.error()));
-    if (after_name && std::u32string_view(U"*?[{").contains(*c)) doubtful_escape_ = true;
-    push_literal(*c);
+    LK_ASSIGN(const char32_t c, escaped());
+    if (after_name && std::u32string_view(U"*?[{").contains(c)) doubtful_escape_ = true;
+    push_literal(c);
     return {};
   }
 
@@ -190,7 +187,7 @@ class Lexer {
     if (token.negated) ++at_;
     const std::size_t first = at_;
     while (at_ < text_.size() && (text_[at_] != U']' || at_ == first)) {
-      if (auto ok = take_range(token.ranges); !ok) return ok;
+      LK_CHECK(take_range(token.ranges));
     }
     if (at_ >= text_.size()) return unclosed("'[' has no ']'", begin);
     ++at_;
@@ -213,23 +210,17 @@ class Lexer {
                     "named classes such as [:alpha:] are not known; write the range, "
                     "as in [a-z]");
     }
-    auto low = class_character();
-    if (!low) return fail(std::move(low.error()));
-    char32_t high = *low;
+    LK_ASSIGN(const char32_t low, class_character());
+    char32_t high = low;
     if (at_ + 1 < text_.size() && text_[at_] == U'-' && text_[at_ + 1] != U']') {
       ++at_;
-      auto end = class_character();
-      if (!end) return fail(std::move(end.error()));
-      high = *end;
+      LK_ASSIGN(high, class_character());
     }
-    if (high < *low) {
-      std::string range;
-      append_utf8(range, *low);
-      range += '-';
-      append_utf8(range, high);
-      return refuse(shown_, "the range " + range + " runs backwards and is empty");
+    if (high < low) {
+      return refuse(shown_,
+                    "the range " + utf8({low, U'-', high}) + " runs backwards and is empty");
     }
-    ranges.emplace_back(*low, high);
+    ranges.emplace_back(low, high);
     return {};
   }
 
@@ -307,7 +298,7 @@ class Lexer {
     return whole + utf8(fixed);
   }
 
-  static std::string utf8(std::u32string_view text) {
+  static std::string utf8(const std::u32string& text) {
     std::string out;
     for (const char32_t c : text) append_utf8(out, c);
     return out;
@@ -346,43 +337,20 @@ Result<Tokens> tokenise(std::string_view text, std::string_view shown, const Glo
 }
 
 std::string spell_tokens(const Tokens& tokens, const GlobSyntax& syntax) {
+  // In the order of TokenKind; the empty ones depend on more than their kind.
+  constexpr std::string_view kSpellings[] = {"", "?", "*", "**", "", "", "{", ",", "}"};
   std::string out;
   int depth = 0;
   for (const Token& token : tokens) {
-    switch (token.kind) {
-      case TokenKind::kLiteral: {
-        const std::u32string_view special = depth > 0 ? U"*?[{\\,}" : U"*?[{\\";
-        if (special.contains(token.code_point)) out += '\\';
-        append_utf8(out, token.code_point);
-        break;
-      }
-      case TokenKind::kAny:
-        out += '?';
-        break;
-      case TokenKind::kStar:
-        out += '*';
-        break;
-      case TokenKind::kGlobStar:
-        out += "**";
-        break;
-      case TokenKind::kClass:
-        spell_class(out, token);
-        break;
-      case TokenKind::kSeparator:
-        out += syntax.separator;
-        break;
-      case TokenKind::kOpen:
-        out += '{';
-        ++depth;
-        break;
-      case TokenKind::kComma:
-        out += ',';
-        break;
-      case TokenKind::kClose:
-        out += '}';
-        --depth;
-        break;
-    }
+    out += kSpellings[static_cast<std::size_t>(token.kind)];
+    if (token.kind == TokenKind::kOpen) ++depth;
+    if (token.kind == TokenKind::kClose) --depth;
+    if (token.kind == TokenKind::kSeparator) out += syntax.separator;
+    if (token.kind == TokenKind::kClass) spell_class(out, token);
+    if (token.kind != TokenKind::kLiteral) continue;
+    const std::u32string_view special = depth > 0 ? U"*?[{\\,}" : U"*?[{\\";
+    if (special.contains(token.code_point)) out += '\\';
+    append_utf8(out, token.code_point);
   }
   return out;
 }

@@ -28,6 +28,16 @@ struct Tree {
 constexpr std::array<Tree, 3> kTrees = {
     {{"contract", '/', Names::kPath}, {"event", '.', Names::kEvent}, {"flag", '/', Names::kFlag}}};
 
+// The namespaces that every realm has, each with an example of what follows the prefix.
+struct BuiltIn {
+  std::string_view prefix;
+  std::string_view example;
+};
+constexpr BuiltIn kBuiltIn[] = {{"api", "GET /v1/users"},  {"contract", "openapi/v1.yaml"},
+                                {"db", "schema:users"},    {"env", "shared-fixtures"},
+                                {"event", "user.created"}, {"feature", "FEAT-123:<purpose>"},
+                                {"flag", "billing/*"},     {"task", "T-12"}};
+
 const Tree* find_tree(std::string_view prefix) {
   const auto* found = std::ranges::find(kTrees, prefix, &Tree::prefix);
   return found == kTrees.end() ? nullptr : found;
@@ -84,11 +94,10 @@ Result<void> check_tree_tokens(const Tree& tree, const Glob& glob, const std::st
 }
 
 Result<Resource> make_tree_glob(const Tree& tree, Glob glob) {
-  auto automaton = Automaton::compile(glob.patterns);
-  if (!automaton) return fail(std::move(automaton.error()));
+  LK_ASSIGN(Automaton automaton, Automaton::compile(glob.patterns));
   return ResourceMaker::make(std::string(tree.prefix) + ":" + glob.text, Kind::kLogicalGlob,
                              std::string(tree.prefix), std::move(glob.literal),
-                             std::make_shared<const Automaton>(*std::move(automaton)));
+                             std::make_shared<const Automaton>(std::move(automaton)));
 }
 
 Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {
@@ -98,8 +107,7 @@ Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {
 
 // flag: and event:, whose names have a character rule of their own.
 Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
-  std::string rest(given);
-  std::ranges::transform(rest, rest.begin(), ascii_lower);
+  const std::string rest = lowered(given);
   const std::string whole = std::string(tree.prefix) + ":" + std::string(given);
   const std::string twice(2, tree.separator);
   const bool pattern = has_pattern_character(rest);
@@ -127,35 +135,30 @@ Result<Resource> parse_word_tree(const Tree& tree, std::string_view given) {
   syntax.separator = tree.separator;
   syntax.dots = false;
   syntax.folders = false;
-  auto glob = parse_glob(rest, whole, syntax);
-  if (!glob) return fail(std::move(glob.error()));
-  if (auto ok = check_tree_tokens(tree, *glob, whole, rest); !ok)
-    return fail(std::move(ok.error()));
-  if (glob->plain) {  // `[a]b` is `ab`; an escaped pattern character is none of a name's
-    const std::string name = join(glob->literal, std::string_view(&tree.separator, 1));
+  LK_ASSIGN(Glob glob, parse_glob(rest, whole, syntax));
+  LK_CHECK(check_tree_tokens(tree, glob, whole, rest));
+  if (glob.plain) {  // `[a]b` is `ab`; an escaped pattern character is none of a name's
+    const std::string name = join(glob.literal, std::string_view(&tree.separator, 1));
     if (!has_pattern_character(name)) return parse_word_tree(tree, name);
     return refuse(whole, tree_rule(tree), tree_corrected(tree, rest, false));
   }
-  return make_tree_glob(tree, *std::move(glob));
+  return make_tree_glob(tree, std::move(glob));
 }
 
 Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fold_case) {
   const std::string prefix = "contract:";
-  if (auto ok = check_path_text(rest, prefix); !ok) return fail(std::move(ok.error()));
+  LK_CHECK(check_path_text(rest, prefix));
   const std::string whole = prefix + std::string(rest);
   CleanPath clean;
   if (has_pattern_character(rest)) {
     GlobSyntax syntax;
     syntax.folders = false;
     syntax.fold_case = fold_case;
-    auto glob = parse_glob(rest, whole, syntax);
-    if (!glob) return fail(std::move(glob.error()));
-    if (!glob->plain) return make_tree_glob(tree, *std::move(glob));
-    clean = {std::move(glob->literal), glob->folder};
+    LK_ASSIGN(Glob glob, parse_glob(rest, whole, syntax));
+    if (!glob.plain) return make_tree_glob(tree, std::move(glob));
+    clean = {std::move(glob.literal), glob.folder};
   } else {
-    auto cleaned = clean_path(rest, prefix);
-    if (!cleaned) return fail(std::move(cleaned.error()));
-    clean = *std::move(cleaned);
+    LK_ASSIGN(clean, clean_path(rest, prefix));
   }
   if (clean.segments.empty()) return refuse(whole, "no contract is named", prefix + "**");
   std::string text = join(clean.segments, "/");
@@ -169,18 +172,15 @@ Result<Resource> parse_contract(const Tree& tree, std::string_view rest, bool fo
   return make_plain("contract", text);
 }
 
-std::string known_prefixes(const Rules& rules) {
-  std::string list = "api: contract: db: env: event: feature: flag: task:";
-  for (const std::string& extra : rules.extra_prefixes) list += " " + extra + ":";
-  return list;
-}
-
 std::unexpected<Error> unknown_prefix(std::string_view text, std::string_view prefix,
                                       const Rules& rules) {
+  std::string known;
+  for (const BuiltIn& each : kBuiltIn) known += std::string(each.prefix) + ": ";
+  for (const std::string& extra : rules.extra_prefixes) known += extra + ": ";
+  known.pop_back();
   return fail(Code::kOperationNotPermitted,
               in_quotes(text) + ": unknown prefix '" + std::string(prefix) + ":'; known are " +
-                  known_prefixes(rules) + "; a file of that name is written " +
-                  in_quotes("./" + std::string(text)),
+                  known + "; a file of that name is written " + in_quotes("./" + std::string(text)),
               "use a known prefix, or add '" + std::string(prefix) + "' to the realm's config");
 }
 
@@ -194,8 +194,8 @@ Result<Resource> parse_known(std::string_view prefix, std::string_view rest, con
   if (prefix == "env") canonical = canonical_env(rest);
   if (prefix == "feature") canonical = canonical_feature(rest, rules, warnings);
   if (prefix == "task") canonical = canonical_task(rest);
-  if (!canonical) return fail(std::move(canonical.error()));
-  return make_plain(prefix, *canonical);
+  LK_ASSIGN(const std::string text, std::move(canonical));
+  return make_plain(prefix, text);
 }
 
 }  // namespace
@@ -204,9 +204,9 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
   const std::size_t colon = text.find(':');
   const std::string_view prefix = text.substr(0, colon);
   const std::string_view rest = text.substr(colon + 1);
-  constexpr std::array<std::string_view, 8> kKnown = {"api",   "contract", "db",   "env",
-                                                      "event", "feature",  "flag", "task"};
-  if (!is_one_of(kKnown, prefix) && !is_one_of(rules.extra_prefixes, prefix)) {
+  const auto* const built_in = std::ranges::find(kBuiltIn, prefix, &BuiltIn::prefix);
+  const bool known = built_in != std::end(kBuiltIn);
+  if (!known && !is_one_of(rules.extra_prefixes, prefix)) {
     return unknown_prefix(text, prefix, rules);
   }
   for (std::string_view left = text; !left.empty();) {
@@ -216,12 +216,11 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
     return refuse(text, "a key does not end in a blank", trimmed.ends_with(':') ? "" : trimmed);
   }
   if (rest.empty()) {
-    return refuse(text, "nothing follows the prefix", example_key(prefix));
+    return refuse(text, "nothing follows the prefix",
+                  std::string(text).append(known ? built_in->example : "name"));
   }
   Parsed parsed;
-  auto resource = parse_known(prefix, rest, rules, parsed.warnings);
-  if (!resource) return fail(std::move(resource.error()));
-  parsed.resource = *std::move(resource);
+  LK_ASSIGN(parsed.resource, parse_known(prefix, rest, rules, parsed.warnings));
   return parsed;
 }
 

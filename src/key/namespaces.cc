@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "base/text.h"
 #include "key/path.h"
 #include "key/unicode.h"
 
@@ -11,27 +12,15 @@ namespace lockkeeper::key {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
 }
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
-bool is_word(char c) {
-  return is_digit(c) || is_lower(c) || is_upper(c);
-}
 
 char ascii_upper(char c) {
   return is_lower(c) ? static_cast<char>(c - 32) : c;
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), ascii_lower);
-  return out;
 }
 
 // Every character that breaks the rule becomes `other`, once per run.
@@ -98,14 +87,10 @@ bool is_port(std::string_view rest) {
     break;
   }
   if (name.starts_with(':')) name.erase(0, 1);
-  return !name.empty() && name.size() <= 5 && std::ranges::all_of(name, is_digit);
+  return !name.empty() && name.size() <= 5 && std::ranges::all_of(name, is_ascii_digit);
 }
 
 }  // namespace
-
-char ascii_lower(char c) {
-  return is_upper(c) ? static_cast<char>(c + 32) : c;
-}
 
 Result<std::string> canonical_api(std::string_view rest, std::vector<std::string>& warnings) {
   constexpr std::array<std::string_view, 9> kMethods = {
@@ -146,7 +131,7 @@ Result<std::string> canonical_db(std::string_view rest) {
   const std::string whole = "db:" + std::string(rest);
   const std::string name = lowered(rest);
   if (name == "migration-slot") return name;
-  const auto good = [](char c) { return is_lower(c) || is_digit(c) || c == '_'; };
+  const auto good = [](char c) { return is_lower(c) || is_ascii_digit(c) || c == '_'; };
   if (!name.starts_with("schema:")) {
     if (name.starts_with("migration")) return refuse(whole, kRule, "db:migration-slot");
     const std::string table = replaced(name, '_', good);
@@ -172,10 +157,8 @@ Result<std::string> canonical_env(std::string_view rest) {
                     "take one with 'lockkeeper ports'",
                 "lockkeeper ports");
   }
-  const auto good = [](char c) {
-    return is_word(c) || c == '.' || c == '_' || c == '-' || c == '/';
-  };
-  if (!std::ranges::all_of(rest, good) || !is_word(rest.front())) {
+  const auto good = [](char c) { return is_name_character(c) || c == '/'; };
+  if (!std::ranges::all_of(rest, good) || !is_ascii_word(rest.front())) {
     std::string fixed = replaced(rest, '-', good);
     fixed.erase(0, fixed.find_first_not_of("._-/"));
     return refuse(whole,
@@ -189,12 +172,11 @@ Result<std::string> canonical_env(std::string_view rest) {
 Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
                                       std::vector<std::string>& warnings) {
   const std::string whole = "feature:" + std::string(rest);
-  const auto good = [](char c) { return is_word(c) || c == '.' || c == '_' || c == '-'; };
   const std::size_t colon = rest.rfind(':');
   const bool bare = colon == std::string_view::npos || colon + 1 == rest.size() || colon == 0;
   if (bare) {
     // Only its author knows the purpose. We suggest "pause", which is always known.
-    const std::string id = replaced(rest, '-', good);
+    const std::string id = replaced(rest, '-', is_name_character);
     const bool purpose_only = colon == 0 && !id.empty();
     const std::string fixed =
         purpose_only ? "<id>:" + lowered(id) : (id.empty() ? "<id>" : id) + ":<purpose>";
@@ -202,17 +184,17 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
   }
   const std::string_view id = rest.substr(0, colon);
   const std::string purpose = lowered(rest.substr(colon + 1));
-  const auto id_char = [&](char c) { return good(c) || c == ':'; };
+  const auto id_char = [](char c) { return is_name_character(c) || c == ':'; };
   const bool id_good = std::ranges::all_of(id, id_char) && !id.starts_with(':') &&
                        !id.ends_with(':') && !id.contains("::");
   if (!id_good) {
-    const std::string fixed = replaced(id, '-', good);
-    return refuse(
-        whole, "a feature's id is letters, digits, '.', '_', '-' and ':' between them",
-        "feature:" + (fixed.empty() ? "FEAT-123" : fixed) + ":" + replaced(purpose, '-', good));
+    const std::string fixed = replaced(id, '-', is_name_character);
+    return refuse(whole, "a feature's id is letters, digits, '.', '_', '-' and ':' between them",
+                  "feature:" + (fixed.empty() ? "FEAT-123" : fixed) + ":" +
+                      replaced(purpose, '-', is_name_character));
   }
-  if (!std::ranges::all_of(purpose, good) || !is_word(purpose.front())) {
-    const std::string fixed = replaced(purpose, '-', is_word);
+  if (!std::ranges::all_of(purpose, is_name_character) || !is_ascii_word(purpose.front())) {
+    const std::string fixed = replaced(purpose, '-', is_ascii_word);
     return refuse(whole, "a purpose is lowercase letters, digits, '.', '_' and '-'",
                   "feature:" + std::string(id) + ":" + (fixed.empty() ? "<purpose>" : fixed));
   }
@@ -229,27 +211,14 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
 
 Result<std::string> canonical_task(std::string_view rest) {
   const std::string whole = "task:" + std::string(rest);
-  const auto good = [](char c) { return is_word(c) || c == '.' || c == '_' || c == '-'; };
-  if (rest == "." || rest == ".." || !std::ranges::all_of(rest, good)) {
-    const std::string fixed = replaced(rest, '-', good);
+  if (rest == "." || rest == ".." || !std::ranges::all_of(rest, is_name_character)) {
+    const std::string fixed = replaced(rest, '-', is_name_character);
     const bool usable = !fixed.empty() && fixed != "." && fixed != "..";
     return refuse(whole, "a task's id is letters, digits, '.', '_' and '-'",
                   usable ? "task:" + fixed : "");
   }
-  if (auto ok = check_segment_length(rest, whole); !ok) return fail(std::move(ok.error()));
+  LK_CHECK(check_segment_length(rest, whole));
   return std::string(rest);
-}
-
-std::string example_key(std::string_view prefix) {
-  if (prefix == "api") return "api:GET /v1/users";
-  if (prefix == "contract") return "contract:openapi/v1.yaml";
-  if (prefix == "db") return "db:schema:users";
-  if (prefix == "env") return "env:shared-fixtures";
-  if (prefix == "event") return "event:user.created";
-  if (prefix == "feature") return "feature:FEAT-123:<purpose>";
-  if (prefix == "flag") return "flag:billing/*";
-  if (prefix == "task") return "task:T-12";
-  return std::string(prefix) + ":name";
 }
 
 }  // namespace lockkeeper::key

@@ -11,8 +11,6 @@
 
 namespace lockkeeper::key {
 
-char ascii_lower(char c);
-
 template <class List>
 bool is_one_of(const List& list, std::string_view text) {
   return std::ranges::find(list, text) != std::ranges::end(list);
@@ -29,8 +27,5 @@ Result<std::string> canonical_feature(std::string_view rest, const Rules& rules,
                                       std::vector<std::string>& warnings);
 // One folder name of the mkdir lock files.
 Result<std::string> canonical_task(std::string_view rest);
-
-// A well-formed key of that namespace, to show what is missing.
-std::string example_key(std::string_view prefix);
 
 }  // namespace lockkeeper::key

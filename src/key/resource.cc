@@ -22,10 +22,6 @@ std::unexpected<Error> too_long(std::string_view text) {
               "name something shorter");
 }
 
-bool is_ascii_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 // A first name with a colon would read as a logical key; `./` says that it is a path.
 Result<void> check_first_colon(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('/'));
@@ -61,12 +57,11 @@ Result<Resource> make_path(std::vector<std::string> segments, bool folder) {
 }
 
 Result<Resource> make_glob(Glob glob) {
-  auto automaton = Automaton::compile(glob.patterns);
-  if (!automaton) return fail(std::move(automaton.error()));
+  LK_ASSIGN(Automaton automaton, Automaton::compile(glob.patterns));
   std::string text = std::move(glob.text);
   if (text.substr(0, text.find('/')).contains(':')) text.insert(0, "./");
   return ResourceMaker::make(std::move(text), Kind::kGlob, kPathSpace, std::move(glob.literal),
-                             std::make_shared<const Automaton>(*std::move(automaton)));
+                             std::make_shared<const Automaton>(std::move(automaton)));
 }
 
 // Only escapes looked like a pattern: the name itself.
@@ -77,7 +72,7 @@ Result<Resource> make_unescaped(const Glob& glob, std::string_view text) {
       std::ranges::replace(corrected, '\\', '/');
       return refuse(text, "a name holds no '\\'", corrected);
     }
-    if (auto ok = check_segment_length(segment, text); !ok) return fail(std::move(ok.error()));
+    LK_CHECK(check_segment_length(segment, text));
   }
   return make_path(glob.literal, glob.folder || glob.literal.empty());
 }
@@ -92,40 +87,31 @@ std::string escape_warning(std::string_view text) {
 }
 
 Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax syntax) {
-  if (auto ok = check_path_text(text); !ok) return fail(std::move(ok.error()));
-  if (syntax != Syntax::kLiteral && !text.starts_with("./")) {
-    if (auto ok = check_first_colon(text); !ok) return fail(std::move(ok.error()));
-  }
+  LK_CHECK(check_path_text(text));
+  if (syntax != Syntax::kLiteral && !text.starts_with("./")) LK_CHECK(check_first_colon(text));
   Parsed parsed;
   if (syntax == Syntax::kLiteral || !has_pattern_character(text)) {
     const std::string folded = rules.fold_case ? fold_text(text) : std::string();
-    auto clean = clean_path(rules.fold_case ? std::string_view(folded) : text);
-    if (!clean) return fail(std::move(clean.error()));
-    auto made = make_path(std::move(clean->segments), clean->folder);
-    if (!made) return fail(std::move(made.error()));
-    parsed.resource = *std::move(made);
+    LK_ASSIGN(CleanPath clean, clean_path(rules.fold_case ? std::string_view(folded) : text));
+    LK_ASSIGN(parsed.resource, make_path(std::move(clean.segments), clean.folder));
     return parsed;
   }
   GlobSyntax glob_syntax;
   glob_syntax.fold_case = rules.fold_case;
-  auto glob = parse_glob(text, text, glob_syntax);
-  if (!glob) return fail(std::move(glob.error()));
-  if (glob->doubtful_escape && syntax == Syntax::kAuto) {
+  LK_ASSIGN(Glob glob, parse_glob(text, text, glob_syntax));
+  if (glob.doubtful_escape && syntax == Syntax::kAuto) {
     parsed.warnings.push_back(escape_warning(text));
   }
-  auto made = glob->plain ? make_unescaped(*glob, text) : make_glob(*std::move(glob));
-  if (!made) return fail(std::move(made.error()));
-  parsed.resource = *std::move(made);
+  LK_ASSIGN(parsed.resource, glob.plain ? make_unescaped(glob, text) : make_glob(std::move(glob)));
   return parsed;
 }
 
 // A pattern that no possible name matches locks nothing, so it is refused.
 Result<void> check_not_empty(const Resource& glob) {
   static const Automaton everything = Automaton::of_path({}, true);
-  auto name = Automaton::common_name(*ResourceMaker::automaton(glob), everything,
-                                     names_of_space(glob.space()));
-  if (!name) return fail(std::move(name.error()));
-  if (*name) return {};
+  LK_ASSIGN(const auto name, Automaton::common_name(*ResourceMaker::automaton(glob), everything,
+                                                    names_of_space(glob.space())));
+  if (name) return {};
   return refuse(glob.text(), "no name can match this pattern");
 }
 
@@ -167,23 +153,20 @@ bool looks_logical(std::string_view text) {
   if (prefix.size() == text.size() || prefix.empty()) return false;
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
   return is_lower(prefix.front()) && std::ranges::all_of(prefix, [&](char c) {
-           return is_lower(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+           return is_lower(c) || is_ascii_digit(c) || c == '_' || c == '-';
          });
 }
 
 Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
   if (text.size() > kKeyTextBytesMax) return too_long(text);
-  auto normal = nfc(text);
-  if (!normal) return fail(std::move(normal.error()));
-  const bool logical = syntax != Syntax::kLiteral && looks_logical(*normal);
-  auto parsed = logical ? parse_logical(*normal, rules) : parse_path(*normal, rules, syntax);
-  if (!parsed) return parsed;
-  if (parsed->resource.text().size() > kKeyTextBytesMax) return too_long(parsed->resource.text());
-  if (parsed->resource.is_glob()) {
-    if (auto ok = check_not_empty(parsed->resource); !ok) return fail(std::move(ok.error()));
-  }
-  if (rules.strict && !parsed->warnings.empty()) {
-    return fail(Code::kInvalidResource, parsed->warnings.front(), "correct it, or omit --strict");
+  LK_ASSIGN(const std::string normal, nfc(text));
+  const bool logical = syntax != Syntax::kLiteral && looks_logical(normal);
+  LK_ASSIGN(Parsed parsed,
+            logical ? parse_logical(normal, rules) : parse_path(normal, rules, syntax));
+  if (parsed.resource.text().size() > kKeyTextBytesMax) return too_long(parsed.resource.text());
+  if (parsed.resource.is_glob()) LK_CHECK(check_not_empty(parsed.resource));
+  if (rules.strict && !parsed.warnings.empty()) {
+    return fail(Code::kInvalidResource, parsed.warnings.front(), "correct it, or omit --strict");
   }
   return parsed;
 }
