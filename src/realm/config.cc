@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -17,10 +18,6 @@
 
 namespace lockkeeper::realm {
 namespace {
-
-std::string code_of(int error) {
-  return errno_error(error, "").message.substr(2);
-}
 
 // nullopt: no such file. A pipe in its place must not make every command hang, and a symlink in a
 // repository must not make us print a line of another file.
@@ -34,7 +31,7 @@ Result<std::optional<std::string>> config_text(const std::string& file, bool fol
     if (error == ELOOP) {
       return fail(Code::kInvalidConfig, file + ": is a symlink; it must be a regular file", hint);
     }
-    return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(error), hint);
+    return fail(Code::kInvalidConfig, file + ": cannot be read: " + std::strerror(error), hint);
   }
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -47,7 +44,7 @@ Result<std::optional<std::string>> config_text(const std::string& file, bool fol
     if (n == 0) return text;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      return fail(Code::kInvalidConfig, file + ": cannot be read: " + code_of(errno), hint);
+      return fail(Code::kInvalidConfig, file + ": cannot be read: " + std::strerror(errno), hint);
     }
     text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kConfigBytesMax) {
@@ -96,24 +93,17 @@ Result<void> reconcile(Settings& settings) {
   return {};
 }
 
-// Requests have symlinks resolved and existing names taken literally, so a rule must be read in the
-// same way to match them. What the disk does not know stays as written.
 Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
   ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
-  for (const auto& path : raw.paths) {
-    auto parsed = key::parse(path.value, rules);
-    if (!parsed) {
-      return fail(Code::kInvalidConfig,
-                  path.origin.text() + ": protect.paths: " + parsed.error().message,
-                  parsed.error().hint);
-    }
-    if (auto on_disk = resolver.resolve(path.value)) parsed = std::move(on_disk);
-    rule.paths.push_back(std::move(parsed->resource));
+  for (const RawText& path : raw.paths) {
+    LK_ASSIGN(const auto resource, parse_configured(path, "protect.paths", rules, resolver));
+    rule.paths.push_back(resource);
   }
   return rule;
 }
 
-std::string toml_duration(std::int64_t ms) {
+// A value as one would write it.
+std::string toml_text(std::int64_t ms) {
   if (ms == kNoEnd) return "\"none\"";
   if (ms == 0) return "\"0\"";
   struct Unit {
@@ -130,8 +120,17 @@ std::string toml_duration(std::int64_t ms) {
   return "\"" + text + "\"";
 }
 
-std::string toml_flag(bool value) {
+std::string toml_text(std::uint64_t number) {
+  return std::to_string(number);
+}
+std::string toml_text(bool value) {
   return value ? "true" : "false";
+}
+std::string toml_text(Durability durability) {
+  return durability == Durability::kFull ? "\"full\"" : "\"process\"";
+}
+std::string toml_text(const std::vector<std::string>& words) {
+  return toml_list(words);
 }
 
 std::string rule_text(const ProtectRule& rule) {
@@ -170,11 +169,10 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
       return fail(store ? std::move(text.error()) : store.error());
     }
     if (!*text) continue;
-    auto applied = apply_config(**text, file.path, settings, raw);
-    if (!applied) return fail(std::move(applied.error()));
+    LK_CHECK(apply_config(**text, file.path, settings, raw));
     settings.files.insert(settings.files.begin(), file.path);
   }
-  if (auto done = reconcile(settings); !done) return fail(std::move(done.error()));
+  LK_CHECK(reconcile(settings));
   const key::Rules rules = settings.key_rules(realm);
   Resolver resolver(realm, rules, {Base::kRoot, {}}, env);
   for (const RawProtect& one : raw.protect) {
@@ -216,9 +214,8 @@ Result<void> check_allowed(const Settings& settings, std::string_view agent,
   for (const ProtectRule& rule : settings.protect) {
     if (std::ranges::find(rule.agents, agent) != rule.agents.end()) continue;
     for (const key::Resource& path : rule.paths) {
-      auto common = key::overlap(path, resource);
-      if (!common) return fail(std::move(common.error()));
-      if (!*common) continue;
+      LK_ASSIGN(const std::optional<std::string> common, key::overlap(path, resource));
+      if (!common) continue;
       std::string message = quote(resource.text()) + " is protected by " + quote(path.text()) +
                             " (" + rule.origin.text() + ")";
       if (!rule.reason.empty()) message += ": " + quote(rule.reason, kReasonBytesMax);
@@ -233,29 +230,15 @@ Result<void> check_allowed(const Settings& settings, std::string_view agent,
 }
 
 std::vector<SettingRow> settings_rows(const Settings& s) {
-  const auto number = [](const Setting<std::uint64_t>& n) { return std::to_string(n.value); };
-  std::vector<SettingRow> rows = {
-      {"lease.default", toml_duration(s.lease_default_ms.value), s.lease_default_ms.origin.text()},
-      {"lease.longest", toml_duration(s.lease_longest_ms.value), s.lease_longest_ms.origin.text()},
-      {"lease.endless", toml_flag(s.lease_endless.value), s.lease_endless.origin.text()},
-      {"lease.orphan_grace", toml_duration(s.orphan_grace_ms.value),
-       s.orphan_grace_ms.origin.text()},
-      {"limits.resources_per_agent", number(s.resources_per_agent),
-       s.resources_per_agent.origin.text()},
-      {"limits.resources_per_request", number(s.resources_per_request),
-       s.resources_per_request.origin.text()},
-      {"keys.prefixes", toml_list(s.key_prefixes.value), s.key_prefixes.origin.text()},
-      {"keys.feature_purposes", toml_list(s.feature_purposes.value),
-       s.feature_purposes.origin.text()},
-      {"keys.strict", toml_flag(s.keys_strict.value), s.keys_strict.origin.text()},
-      {"store.durability", s.durability.value == Durability::kFull ? "\"full\"" : "\"process\"",
-       s.durability.origin.text()},
-      {"events.kept", number(s.events_kept), s.events_kept.origin.text()},
-      {"ports.base", number(s.ports_base), s.ports_base.origin.text()},
-      {"ports.range", number(s.ports_range), s.ports_range.origin.text()},
-      {"ports.sessions", number(s.ports_sessions), s.ports_sessions.origin.text()},
-      {"ports.ttl", toml_duration(s.ports_ttl_ms.value), s.ports_ttl_ms.origin.text()},
-  };
+  std::vector<SettingRow> rows;
+  for (const Field& field : kFields) {
+    std::visit(
+        [&](const auto& kind) {
+          const auto& [value, origin] = s.*kind.setting;
+          rows.push_back({std::string(field.name), toml_text(value), origin.text()});
+        },
+        field.kind);
+  }
   for (const ProtectRule& rule : s.protect) {
     rows.push_back({"protect", rule_text(rule), rule.origin.text()});
   }

@@ -34,13 +34,6 @@ class Schema {
   Result<void> apply(const toml::table& root);
 
  private:
-  using Apply = Result<void> (Schema::*)(const toml::node&);
-  struct Field {
-    std::string_view name;  // "lease.default"
-    Apply apply;
-  };
-  static const std::array<Field, 15> kFields;
-
   Origin origin(const toml::source_region& at) const { return {file_, at.begin.line}; }
   Origin origin(const toml::node& node) const { return origin(node.source()); }
   std::unexpected<Error> bad(const toml::node& node, std::string_view key,
@@ -48,28 +41,13 @@ class Schema {
   Result<void> unknown(const toml::key& key, std::string_view section) const;
   Result<void> apply_section(std::string_view section, const toml::table& table);
 
-  Result<void> duration(const toml::node& node, std::string_view key, std::int64_t low,
-                        std::int64_t high, bool may_be_none, Setting<std::int64_t>& into);
-  Result<void> number(const toml::node& node, std::string_view key, std::uint64_t low,
-                      std::uint64_t high, Setting<std::uint64_t>& into);
-  Result<void> flag(const toml::node& node, std::string_view key, Setting<bool>& into);
-  Result<Texts> texts(const toml::node& node, std::string_view key, std::size_t most) const;
-
-  Result<void> lease_default(const toml::node& node);
-  Result<void> lease_longest(const toml::node& node);
-  Result<void> lease_endless(const toml::node& node);
-  Result<void> lease_orphan_grace(const toml::node& node);
-  Result<void> per_agent(const toml::node& node);
-  Result<void> per_request(const toml::node& node);
-  Result<void> prefixes(const toml::node& node);
-  Result<void> purposes(const toml::node& node);
-  Result<void> strict(const toml::node& node);
-  Result<void> durability(const toml::node& node);
-  Result<void> events_kept(const toml::node& node);
-  Result<void> ports_base(const toml::node& node);
-  Result<void> ports_range(const toml::node& node);
-  Result<void> ports_sessions(const toml::node& node);
-  Result<void> ports_ttl(const toml::node& node);
+  Result<void> read(const toml::node& node, std::string_view key, const DurationField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const NumberField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const FlagField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const WordsField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const DurabilityField& field);
+  Result<void> texts(const toml::node& node, std::string_view key, std::size_t most,
+                     Texts& into) const;
   Result<void> rules_of(const toml::node& node, const std::string& section, std::size_t most,
                         Result<void> (Schema::*one)(const toml::table&));
   Result<void> reason_of(const toml::node& node, std::string_view key, std::string& into) const;
@@ -109,7 +87,7 @@ std::string shown(const toml::node& node) {
 bool is_word(std::string_view text) {
   if (text.empty() || text.size() > kWordBytesMax || text[0] < 'a' || text[0] > 'z') return false;
   return std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || is_ascii_digit(c) || c == '_' || c == '-';
   });
 }
 
@@ -159,19 +137,15 @@ Result<void> Schema::apply(const toml::table& root) {
     if (std::ranges::find(kSections, name) == kSections.end()) return unknown(key, "");
     if (name == "protect") {
       LK_CHECK(rules_of(node, "protect", kProtectRulesMax, &Schema::protect_rule));
-      continue;
-    }
-    if (name == "layout") {
+    } else if (name == "layout") {
       LK_CHECK(rules_of(node, "layout", kLayoutsMax, &Schema::layout_entry));
-      continue;
-    }
-    if (name == "policy") {
+    } else if (name == "policy") {
       LK_CHECK(rules_of(node, "policy", kPolicyRulesMax, &Schema::policy_rule));
-      continue;
+    } else {
+      const auto* table = node.as_table();
+      if (table == nullptr) return bad(node, name, "a section: [" + std::string(name) + "]");
+      LK_CHECK(apply_section(name, *table));
     }
-    const auto* table = node.as_table();
-    if (table == nullptr) return bad(node, name, "a section: [" + std::string(name) + "]");
-    if (auto done = apply_section(name, *table); !done) return done;
   }
   return {};
 }
@@ -179,49 +153,49 @@ Result<void> Schema::apply(const toml::table& root) {
 Result<void> Schema::apply_section(std::string_view section, const toml::table& table) {
   for (const auto& [key, node] : table) {
     const std::string name = std::string(section) + "." + std::string(key.str());
-    const auto field = std::ranges::find(kFields, name, &Field::name);
-    if (field == kFields.end()) return unknown(key, section);
-    if (auto done = (this->*field->apply)(node); !done) return done;
+    const auto* field = std::ranges::find(kFields, name, &Field::name);
+    if (field == std::end(kFields)) return unknown(key, section);
+    LK_CHECK(std::visit([&](const auto& kind) { return read(node, name, kind); }, field->kind));
   }
   return {};
 }
 
-Result<void> Schema::duration(const toml::node& node, std::string_view key, std::int64_t low,
-                              std::int64_t high, bool may_be_none, Setting<std::int64_t>& into) {
-  const std::string expected = "a duration from " + format_duration(low) + " to " +
-                               format_duration(high) + ", such as \"90s\" or \"1h30m\"" +
-                               (may_be_none ? ", or \"none\"" : "");
+Result<void> Schema::read(const toml::node& node, std::string_view key,
+                          const DurationField& field) {
+  const std::string expected = "a duration from " + format_duration(field.low) + " to " +
+                               format_duration(field.high) + ", such as \"90s\" or \"1h30m\"" +
+                               (field.may_be_none ? ", or \"none\"" : "");
   const auto* text = node.as_string();
   if (text == nullptr) return bad(node, key, expected);
-  const auto ms = parse_duration_ms(text->get(), {.allow_none = may_be_none});
+  const auto ms = parse_duration_ms(text->get(), {.allow_none = field.may_be_none});
   if (!ms) return bad(node, key, expected);
-  if (*ms != kNoEnd && (*ms < low || *ms > high)) return bad(node, key, expected);
-  into = {*ms, origin(node)};
+  if (*ms != kNoEnd && (*ms < field.low || *ms > field.high)) return bad(node, key, expected);
+  settings_.*field.setting = {*ms, origin(node)};
   return {};
 }
 
-Result<void> Schema::number(const toml::node& node, std::string_view key, std::uint64_t low,
-                            std::uint64_t high, Setting<std::uint64_t>& into) {
+Result<void> Schema::read(const toml::node& node, std::string_view key, const NumberField& field) {
   const auto* whole = node.as_integer();
-  const bool fits = whole != nullptr && whole->get() >= 0 &&
-                    static_cast<std::uint64_t>(whole->get()) >= low &&
-                    static_cast<std::uint64_t>(whole->get()) <= high;
+  const bool fits = whole != nullptr && std::cmp_greater_equal(whole->get(), field.low) &&
+                    std::cmp_less_equal(whole->get(), field.high);
   if (!fits) {
-    return bad(node, key,
-               "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+    return bad(
+        node, key,
+        "a whole number from " + std::to_string(field.low) + " to " + std::to_string(field.high));
   }
-  into = {static_cast<std::uint64_t>(whole->get()), origin(node)};
+  settings_.*field.setting = {static_cast<std::uint64_t>(whole->get()), origin(node)};
   return {};
 }
 
-Result<void> Schema::flag(const toml::node& node, std::string_view key, Setting<bool>& into) {
+Result<void> Schema::read(const toml::node& node, std::string_view key, const FlagField& field) {
   const auto* truth = node.as_boolean();
   if (truth == nullptr) return bad(node, key, "true or false");
-  into = {truth->get(), origin(node)};
+  settings_.*field.setting = {truth->get(), origin(node)};
   return {};
 }
 
-Result<Texts> Schema::texts(const toml::node& node, std::string_view key, std::size_t most) const {
+Result<void> Schema::texts(const toml::node& node, std::string_view key, std::size_t most,
+                           Texts& into) const {
   const std::string expected = "an array of at most " + std::to_string(most) + " strings";
   const auto* array = node.as_array();
   if (array == nullptr) return bad(node, key, expected);
@@ -229,99 +203,40 @@ Result<Texts> Schema::texts(const toml::node& node, std::string_view key, std::s
     return fail(
         config_error(origin(node), key, std::to_string(array->size()) + " entries", expected));
   }
-  Texts result;
   for (const toml::node& entry : *array) {
     const auto* text = entry.as_string();
     if (text == nullptr) return bad(entry, key, expected);
-    result.push_back({text->get(), origin(entry)});
+    into.push_back({text->get(), origin(entry)});
   }
-  return result;
-}
-
-Result<void> Schema::lease_default(const toml::node& node) {
-  return duration(node, "lease.default", kLeaseMsMin, kLongestDurationMs, true,
-                  settings_.lease_default_ms);
-}
-Result<void> Schema::lease_longest(const toml::node& node) {
-  return duration(node, "lease.longest", kLeaseMsMin, kLongestDurationMs, true,
-                  settings_.lease_longest_ms);
-}
-Result<void> Schema::lease_endless(const toml::node& node) {
-  return flag(node, "lease.endless", settings_.lease_endless);
-}
-Result<void> Schema::lease_orphan_grace(const toml::node& node) {
-  return duration(node, "lease.orphan_grace", 0, kOrphanGraceMsMax, false,
-                  settings_.orphan_grace_ms);
-}
-Result<void> Schema::per_agent(const toml::node& node) {
-  return number(node, "limits.resources_per_agent", 1, kResourcesPerAgentMax,
-                settings_.resources_per_agent);
-}
-Result<void> Schema::per_request(const toml::node& node) {
-  return number(node, "limits.resources_per_request", 1, kResourcesPerRequestMax,
-                settings_.resources_per_request);
-}
-Result<void> Schema::strict(const toml::node& node) {
-  return flag(node, "keys.strict", settings_.keys_strict);
-}
-Result<void> Schema::events_kept(const toml::node& node) {
-  return number(node, "events.kept", kEventsKeptMin, kEventsKeptMax, settings_.events_kept);
-}
-
-Result<void> Schema::prefixes(const toml::node& node) {
-  auto given = texts(node, "keys.prefixes", kPrefixesMax);
-  if (!given) return fail(std::move(given.error()));
-  std::vector<std::string> names;
-  for (const auto& text : *given) {
-    if (!is_word(text.value)) {
-      return fail(config_error(text.origin, "keys.prefixes", quote(text.value, 60),
-                               "lower-case letters, digits, '-' and '_', such as \"team\""));
-    }
-    if (!contains(names, text.value)) names.push_back(text.value);
-  }
-  settings_.key_prefixes = {std::move(names), origin(node)};
   return {};
 }
 
-Result<void> Schema::purposes(const toml::node& node) {
-  auto given = texts(node, "keys.feature_purposes", kPurposesMax);
-  if (!given) return fail(std::move(given.error()));
-  std::vector<std::string> names = {"pause"};  // reserved, so always known
-  for (const auto& text : *given) {
+Result<void> Schema::read(const toml::node& node, std::string_view key, const WordsField& field) {
+  Texts given;
+  LK_CHECK(texts(node, key, field.most, given));
+  std::vector<std::string> names = (Settings{}.*field.setting).value;  // "pause" is always known
+  for (const RawText& text : given) {
     if (!is_word(text.value)) {
-      return fail(config_error(text.origin, "keys.feature_purposes", quote(text.value, 60),
-                               "lower-case letters, digits, '-' and '_', such as \"schema\""));
+      return fail(
+          config_error(text.origin, key, quote(text.value, 60),
+                       "lower-case letters, digits, '-' and '_', such as " + quote(field.example)));
     }
     if (!contains(names, text.value)) names.push_back(text.value);
   }
-  settings_.feature_purposes = {std::move(names), origin(node)};
+  settings_.*field.setting = {std::move(names), origin(node)};
   return {};
 }
 
-Result<void> Schema::durability(const toml::node& node) {
+Result<void> Schema::read(const toml::node& node, std::string_view key,
+                          const DurabilityField& field) {
   const auto* text = node.as_string();
   const std::string value = text == nullptr ? "" : text->get();
   if (value != "full" && value != "process") {
-    return bad(node, "store.durability",
-               "\"full\" (survives power loss) or \"process\" (survives kill -9)");
+    return bad(node, key, "\"full\" (survives power loss) or \"process\" (survives kill -9)");
   }
-  settings_.durability = {value == "full" ? Durability::kFull : Durability::kProcess, origin(node)};
+  settings_.*
+      field.setting = {value == "full" ? Durability::kFull : Durability::kProcess, origin(node)};
   return {};
-}
-
-Result<void> Schema::ports_base(const toml::node& node) {
-  return number(node, "ports.base", kPortLowest, kPortHighest - kPortsOfSession + 1,
-                settings_.ports_base);
-}
-Result<void> Schema::ports_range(const toml::node& node) {
-  return number(node, "ports.range", kPortsOfSession, kPortHighest, settings_.ports_range);
-}
-Result<void> Schema::ports_sessions(const toml::node& node) {
-  return number(node, "ports.sessions", 1, kPortSessionsMax, settings_.ports_sessions);
-}
-Result<void> Schema::ports_ttl(const toml::node& node) {
-  return duration(node, "ports.ttl", kLeaseMsMin, kLongestDurationMs, false,
-                  settings_.ports_ttl_ms);
 }
 
 Result<void> Schema::rules_of(const toml::node& node, const std::string& section, std::size_t most,
@@ -350,7 +265,8 @@ Result<void> Schema::reason_of(const toml::node& node, std::string_view key,
 
 Result<void> Schema::agents_of(const toml::node& node, const std::string& key, std::size_t most,
                                std::vector<std::string>& into) const {
-  LK_ASSIGN(const Texts agents, texts(node, key, most));
+  Texts agents;
+  LK_CHECK(texts(node, key, most, agents));
   for (const RawText& agent : agents) {
     if (auto checked = check_agent_name(agent.value, key); !checked) {
       return fail(Code::kInvalidConfig, agent.origin.text() + ": " + checked.error().message,
@@ -397,7 +313,7 @@ Result<void> Schema::protect_rule(const toml::table& table) {
   rule.origin = origin(table);
   for (const auto& [key, node] : table) {
     if (key.str() == "paths") {
-      LK_ASSIGN(rule.paths, texts(node, "protect.paths", kProtectPathsMax));
+      LK_CHECK(texts(node, "protect.paths", kProtectPathsMax, rule.paths));
     } else if (key.str() == "agents") {
       LK_CHECK(agents_of(node, "protect.agents", kProtectAgentsMax, rule.agents));
     } else if (key.str() == "reason") {
@@ -428,20 +344,10 @@ Result<void> Schema::policy_key(const toml::key& key, const toml::node& node, Ra
     return bad(node, "policy.agents", "at least one name; omit the key for everybody");
   }
   if (name == "reason") return reason_of(node, "policy.reason", rule.reason);
-  if (name == "allow") {
-    rule.lists = true;
-    LK_ASSIGN(rule.allow, texts(node, "policy.allow", kPolicyPatternsMax));
-    return {};
-  }
-  if (name == "prefixes") {
-    rule.lists = true;
-    LK_ASSIGN(rule.prefixes, texts(node, "policy.prefixes", kPrefixesMax));
-    return {};
-  }
-  if (name == "deny") {
-    LK_ASSIGN(rule.deny, texts(node, "policy.deny", kPolicyPatternsMax));
-    return {};
-  }
+  if (name == "deny") return texts(node, "policy.deny", kPolicyPatternsMax, rule.deny);
+  rule.lists = rule.lists || name == "allow" || name == "prefixes";
+  if (name == "allow") return texts(node, "policy.allow", kPolicyPatternsMax, rule.allow);
+  if (name == "prefixes") return texts(node, "policy.prefixes", kPrefixesMax, rule.prefixes);
   return unknown(key, "policy");
 }
 
@@ -462,24 +368,6 @@ Result<void> Schema::policy_rule(const toml::table& table) {
   rules_.policy.push_back(std::move(rule));
   return {};
 }
-
-const std::array<Schema::Field, 15> Schema::kFields = {{
-    {"lease.default", &Schema::lease_default},
-    {"lease.longest", &Schema::lease_longest},
-    {"lease.endless", &Schema::lease_endless},
-    {"lease.orphan_grace", &Schema::lease_orphan_grace},
-    {"limits.resources_per_agent", &Schema::per_agent},
-    {"limits.resources_per_request", &Schema::per_request},
-    {"keys.prefixes", &Schema::prefixes},
-    {"keys.feature_purposes", &Schema::purposes},
-    {"keys.strict", &Schema::strict},
-    {"store.durability", &Schema::durability},
-    {"events.kept", &Schema::events_kept},
-    {"ports.base", &Schema::ports_base},
-    {"ports.range", &Schema::ports_range},
-    {"ports.sessions", &Schema::ports_sessions},
-    {"ports.ttl", &Schema::ports_ttl},
-}};
 
 }  // namespace
 

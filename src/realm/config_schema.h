@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -33,6 +34,57 @@ inline constexpr std::uint64_t kPortLowest = 1024;      // below it only root ma
 inline constexpr std::uint64_t kPortHighest = 65535;
 inline constexpr std::uint64_t kPortsOfSession = 4;
 inline constexpr std::uint64_t kPortSessionsMax = 1'000;
+
+// The kinds of values: where one goes, and its bounds.
+struct DurationField {
+  Setting<std::int64_t> Settings::* setting;
+  std::int64_t low, high;
+  bool may_be_none;
+};
+struct NumberField {
+  Setting<std::uint64_t> Settings::* setting;
+  std::uint64_t low, high;
+};
+struct FlagField {
+  Setting<bool> Settings::* setting;
+};
+struct WordsField {
+  Setting<std::vector<std::string>> Settings::* setting;
+  std::size_t most;
+  const char* example;
+};
+struct DurabilityField {
+  Setting<Durability> Settings::* setting;
+};
+
+struct Field {
+  std::string_view name;
+  std::variant<DurationField, NumberField, FlagField, WordsField, DurabilityField> kind;
+};
+
+// In the order of `config show`.
+inline constexpr Field kFields[] = {
+    {"lease.default",
+     DurationField{&Settings::lease_default_ms, kLeaseMsMin, kLongestDurationMs, true}},
+    {"lease.longest",
+     DurationField{&Settings::lease_longest_ms, kLeaseMsMin, kLongestDurationMs, true}},
+    {"lease.endless", FlagField{&Settings::lease_endless}},
+    {"lease.orphan_grace", DurationField{&Settings::orphan_grace_ms, 0, kOrphanGraceMsMax, false}},
+    {"limits.resources_per_agent",
+     NumberField{&Settings::resources_per_agent, 1, kResourcesPerAgentMax}},
+    {"limits.resources_per_request",
+     NumberField{&Settings::resources_per_request, 1, kResourcesPerRequestMax}},
+    {"keys.prefixes", WordsField{&Settings::key_prefixes, kPrefixesMax, "team"}},
+    {"keys.feature_purposes", WordsField{&Settings::feature_purposes, kPurposesMax, "schema"}},
+    {"keys.strict", FlagField{&Settings::keys_strict}},
+    {"store.durability", DurabilityField{&Settings::durability}},
+    {"events.kept", NumberField{&Settings::events_kept, kEventsKeptMin, kEventsKeptMax}},
+    {"ports.base",
+     NumberField{&Settings::ports_base, kPortLowest, kPortHighest - kPortsOfSession + 1}},
+    {"ports.range", NumberField{&Settings::ports_range, kPortsOfSession, kPortHighest}},
+    {"ports.sessions", NumberField{&Settings::ports_sessions, 1, kPortSessionsMax}},
+    {"ports.ttl", DurationField{&Settings::ports_ttl_ms, kLeaseMsMin, kLongestDurationMs, false}},
+};
 
 struct RawText {
   std::string value;

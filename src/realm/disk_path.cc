@@ -67,7 +67,7 @@ class Walk {
     while (!steps_.empty()) {
       const Step step = std::move(steps_.back());
       steps_.pop_back();
-      if (auto done = take(step); !done) return fail(std::move(done.error()));
+      LK_CHECK(take(step));
     }
     result_.existing_folder = result_.path;
     std::size_t above = missing_ + (result_.type == DiskPath::Type::kOther ? 1 : 0);
@@ -207,6 +207,10 @@ std::string parent_path(std::string_view path) {
   const auto slash = path.rfind('/');
   LOCKKEEPER_ASSERT(slash != std::string_view::npos);
   return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+std::string_view last_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace lockkeeper::realm

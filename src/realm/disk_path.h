@@ -42,4 +42,7 @@ std::string join_path(std::string_view folder, std::string_view name);
 // "/a/b" → "/a", "/a" → "/". REQUIRES: absolute, no '/' at the end, not "/".
 std::string parent_path(std::string_view path);
 
+// "/a/b" → "b", "b" → "b", "/" → "".
+std::string_view last_name(std::string_view path);
+
 }  // namespace lockkeeper::realm

@@ -9,21 +9,11 @@
 namespace lockkeeper::realm {
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lowered(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += lower(c);
-  return result;
-}
-
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 bool is_key_char(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  return is_ascii_word(c) || c == '-';
 }
 
 std::optional<bool> as_bool(std::string_view text) {
@@ -50,7 +40,7 @@ class Reader {
       } else if (c == '[') {
         section();
       } else if (is_key_char(c)) {
-        if (auto done = entry(); !done) return fail(std::move(done.error()));
+        LK_CHECK(entry());
       } else {
         skip_line();  // a comment, or something that only git may judge
       }
@@ -90,7 +80,7 @@ class Reader {
   Result<void> entry() {
     const std::size_t line = line_;
     std::string key;
-    while (at_ < text_.size() && is_key_char(text_[at_])) key += lower(text_[at_++]);
+    while (at_ < text_.size() && is_key_char(text_[at_])) key += ascii_lower(text_[at_++]);
     skip_blanks();
     std::optional<std::string> value;
     if (at_ < text_.size() && text_[at_] == '=') {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -46,18 +47,17 @@ Result<Look> look_at(const std::string& path) {
 }
 
 Result<Entry> entry_at(const std::string& path) {
-  auto look = look_at(path);
-  if (!look) return fail(std::move(look.error()));
-  return look->entry;
+  LK_ASSIGN(const Look look, look_at(path));
+  return look.entry;
 }
 
 Result<std::string> physical(const std::string& path, const std::string& named_in) {
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) != nullptr) return std::string(resolved);
-  return fail(Code::kStoreUnavailable,
-              named_in + ": leads to " + quote(path) +
-                  ", which cannot be reached: " + errno_error(errno, "").message.substr(2),
-              "if the repository was moved, run: git worktree repair");
+  return fail(
+      Code::kStoreUnavailable,
+      named_in + ": leads to " + quote(path) + ", which cannot be reached: " + std::strerror(errno),
+      "if the repository was moved, run: git worktree repair");
 }
 
 // The path in a small git file, made absolute.
@@ -82,9 +82,8 @@ Result<std::string> path_in_file(const std::string& file, std::string_view prefi
 
 Result<bool> has_objects_and_refs(const std::string& folder) {
   for (const char* name : {"objects", "refs"}) {
-    const auto entry = entry_at(join_path(folder, name));
-    if (!entry) return fail(entry.error());
-    if (*entry != Entry::kFolder) return false;
+    LK_ASSIGN(const Entry entry, entry_at(join_path(folder, name)));
+    if (entry != Entry::kFolder) return false;
   }
   return true;
 }
@@ -108,28 +107,22 @@ struct GitDirs {
 // nullopt: not a git dir at all (git then continues with the parent folder).
 Result<std::optional<GitDirs>> dirs_of(const std::string& git_dir, bool named_by_file) {
   GitDirs dirs{git_dir, git_dir, false};
-  const auto head = has_head(git_dir);
-  if (!head) return fail(head.error());
+  LK_ASSIGN(const bool head, has_head(git_dir));
   const std::string pointer = join_path(git_dir, "commondir");
-  const auto common = entry_at(pointer);
-  if (!common) return fail(common.error());
-  if (*common == Entry::kFile) {
-    auto path = path_in_file(pointer, "", git_dir);
-    if (!path) return fail(std::move(path.error()));
-    dirs.common_dir = std::move(*path);
+  LK_ASSIGN(const Entry common, entry_at(pointer));
+  if (common == Entry::kFile) {
+    LK_ASSIGN(dirs.common_dir, path_in_file(pointer, "", git_dir));
     dirs.linked = true;
   }
-  const auto complete = has_objects_and_refs(dirs.common_dir);
-  if (!complete) return fail(complete.error());
-  if (*head && *complete) return dirs;
+  LK_ASSIGN(const bool complete, has_objects_and_refs(dirs.common_dir));
+  if (head && complete) return dirs;
   if (!named_by_file) {
     // An empty `.git` does not count. One with remains of a repository is damaged; to ignore it
     // would start a second, empty lock table.
-    bool remains = *head || *complete;
+    bool remains = head || complete;
     for (const char* name : {"config", "objects", "lockkeeper"}) {
-      const auto entry = entry_at(join_path(git_dir, name));
-      if (!entry) return fail(entry.error());
-      remains = remains || *entry != Entry::kMissing;
+      LK_ASSIGN(const Entry entry, entry_at(join_path(git_dir, name)));
+      remains = remains || entry != Entry::kMissing;
     }
     if (!remains) return std::nullopt;
   }
@@ -148,26 +141,22 @@ Result<GitConfig> config_at(const std::string& file) {
 
 Result<GitFolder> describe(const GitDirs& dirs) {
   const std::string file = join_path(dirs.common_dir, "config");
-  auto config = config_at(file);
-  if (!config) return fail(std::move(config.error()));
-  if (config->worktree_config && !dirs.linked) {
-    auto own = config_at(join_path(dirs.common_dir, "config.worktree"));
-    if (!own) return fail(std::move(own.error()));
-    if (own->bare) config->bare = own->bare;
-    if (own->worktree) config->worktree = own->worktree;
+  LK_ASSIGN(GitConfig config, config_at(file));
+  if (config.worktree_config && !dirs.linked) {
+    LK_ASSIGN(const GitConfig own, config_at(join_path(dirs.common_dir, "config.worktree")));
+    if (own.bare) config.bare = own.bare;
+    if (own.worktree) config.worktree = own.worktree;
   }
   GitFolder git;
   git.common_dir = dirs.common_dir;
   git.linked = dirs.linked;
-  git.bare = !dirs.linked && config->bare.value_or(false);
-  git.ignore_case = config->ignore_case.value_or(false);
-  if (config->shared_repository) {
-    auto shared = shared_permissions(*config->shared_repository, file);
-    if (!shared) return fail(std::move(shared.error()));
-    git.shared = *shared;
+  git.bare = !dirs.linked && config.bare.value_or(false);
+  git.ignore_case = config.ignore_case.value_or(false);
+  if (config.shared_repository) {
+    LK_ASSIGN(git.shared, shared_permissions(*config.shared_repository, file));
   }
-  if (config->worktree && !config->worktree->empty() && !dirs.linked) {
-    const std::string& named = *config->worktree;
+  if (config.worktree && !config.worktree->empty() && !dirs.linked) {
+    const std::string& named = *config.worktree;
     auto path = physical(named.front() == '/' ? named : join_path(dirs.git_dir, named),
                          file + ": core.worktree");
     // If the worktree is not there (an unmounted disk), the folder that holds `.git` is used.
@@ -176,52 +165,39 @@ Result<GitFolder> describe(const GitDirs& dirs) {
   return git;
 }
 
-std::string_view last_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // nullopt: no repository begins at `folder`.
 Result<std::optional<GitDirs>> dirs_at(const std::string& folder) {
   const std::string dot_git = join_path(folder, ".git");
-  const auto look = look_at(dot_git);
-  if (!look) return fail(look.error());
-  if (look->entry == Entry::kFolder) {
-    auto path = look->by_link ? physical(dot_git, dot_git) : Result<std::string>(dot_git);
-    if (!path) return fail(std::move(path.error()));
-    auto dirs = dirs_of(*path, false);
+  LK_ASSIGN(const Look look, look_at(dot_git));
+  if (look.entry == Entry::kFolder) {
+    LK_ASSIGN(const std::string path, look.by_link ? physical(dot_git, dot_git) : dot_git);
+    auto dirs = dirs_of(path, false);
     if (!dirs || *dirs) return dirs;
   }
-  if (look->entry == Entry::kFile) {
-    auto path = path_in_file(dot_git, "gitdir: ", folder);
-    if (!path) return fail(std::move(path.error()));
-    return dirs_of(*path, true);
+  if (look.entry == Entry::kFile) {
+    LK_ASSIGN(const std::string path, path_in_file(dot_git, "gitdir: ", folder));
+    return dirs_of(path, true);
   }
   // A bare repository. A folder called `.git` was already seen from its parent.
   if (last_name(folder) == ".git") return std::nullopt;
-  const auto head = has_head(folder);
-  if (!head) return fail(head.error());
-  if (!*head) return std::nullopt;
-  const auto complete = has_objects_and_refs(folder);
-  if (!complete) return fail(complete.error());
-  if (!*complete) return std::nullopt;
+  LK_ASSIGN(const bool head, has_head(folder));
+  if (!head) return std::nullopt;
+  LK_ASSIGN(const bool complete, has_objects_and_refs(folder));
+  if (!complete) return std::nullopt;
   return GitDirs{folder, folder, false};
 }
 
 }  // namespace
 
 Result<std::optional<GitFolder>> git_at(const std::string& folder) {
-  auto dirs = dirs_at(folder);
-  if (!dirs) return fail(std::move(dirs.error()));
-  if (!*dirs) return std::nullopt;
-  auto git = describe(**dirs);
-  if (!git) return fail(std::move(git.error()));
-  return std::move(*git);
+  LK_ASSIGN(const std::optional<GitDirs> dirs, dirs_at(folder));
+  if (!dirs) return std::nullopt;
+  return describe(*dirs);
 }
 
 Result<bool> git_begins_at(const std::string& folder) {
-  auto dirs = dirs_at(folder);
-  if (!dirs) return fail(std::move(dirs.error()));
-  return dirs->has_value();
+  LK_ASSIGN(const std::optional<GitDirs> dirs, dirs_at(folder));
+  return dirs.has_value();
 }
 
 }  // namespace lockkeeper::realm

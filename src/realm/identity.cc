@@ -84,30 +84,6 @@ std::string fresh_session(Random& random) {
   return "s-" + to_hex(bytes).substr(0, 20);
 }
 
-Result<void> check_name(std::string_view name, std::string_view what) {
-  const std::string start = std::string(what) + " " + quote(name, 60);
-  const std::string hint = "use a short name such as backend-1";
-  if (name.empty()) return fail(Code::kInvalidInput, start + ": a name must not be empty", hint);
-  if (name.size() > kNameBytesMax) {
-    return fail(Code::kInvalidInput,
-                start + ": " + std::to_string(name.size()) + " bytes, a name has at most " +
-                    std::to_string(kNameBytesMax),
-                hint);
-  }
-  if (!is_valid_utf8(name)) return fail(Code::kInvalidInput, start + ": not UTF-8", hint);
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(name[i]);
-    // U+0080 to U+009F are control characters too: some terminals act on them.
-    const bool c1 = c == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
-    if (c >= 0x20 && c != 0x7f && !c1) continue;
-    return fail(Code::kInvalidInput, start + ": a name cannot contain a control character", hint);
-  }
-  if (name.front() == ' ' || name.back() == ' ') {
-    return fail(Code::kInvalidInput, start + ": a name cannot begin or end with a blank", hint);
-  }
-  return {};
-}
-
 // For when nobody named a session.
 Result<void> add_session(Identity& identity, const IdentityRequest& request, bool by_user) {
   if (by_user) {
@@ -147,32 +123,46 @@ Result<Identity> find_identity(const IdentityRequest& request) {
       by_user = true;
     }
   }
-  if (auto checked = check_agent_name(agent->value, agent->from); !checked) {
-    return fail(std::move(checked.error()));
-  }
+  LK_CHECK(check_agent_name(agent->value, agent->from));
   Identity identity;
   identity.agent = agent->value;
   identity.source = "agent from " + agent->from;
   if (session) {
-    if (auto checked = check_session_name(session->value, session->from); !checked) {
-      return fail(std::move(checked.error()));
-    }
+    LK_CHECK(check_session_name(session->value, session->from));
     identity.session = session->value;
     identity.source += ", session from " + session->from;
     return identity;
   }
-  if (auto added = add_session(identity, request, by_user); !added) {
-    return fail(std::move(added.error()));
-  }
+  LK_CHECK(add_session(identity, request, by_user));
   return identity;
 }
 
 Result<void> check_agent_name(std::string_view name, std::string_view what) {
-  return check_name(name, what);
+  const std::string start = std::string(what) + " " + quote(name, 60);
+  const std::string hint = "use a short name such as backend-1";
+  if (name.empty()) return fail(Code::kInvalidInput, start + ": a name must not be empty", hint);
+  if (name.size() > kNameBytesMax) {
+    return fail(Code::kInvalidInput,
+                start + ": " + std::to_string(name.size()) + " bytes, a name has at most " +
+                    std::to_string(kNameBytesMax),
+                hint);
+  }
+  if (!is_valid_utf8(name)) return fail(Code::kInvalidInput, start + ": not UTF-8", hint);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    // U+0080 to U+009F are control characters too: some terminals act on them.
+    const bool c1 = c == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
+    if (c >= 0x20 && c != 0x7f && !c1) continue;
+    return fail(Code::kInvalidInput, start + ": a name cannot contain a control character", hint);
+  }
+  if (name.front() == ' ' || name.back() == ' ') {
+    return fail(Code::kInvalidInput, start + ": a name cannot begin or end with a blank", hint);
+  }
+  return {};
 }
 
 Result<void> check_session_name(std::string_view name, std::string_view what) {
-  if (auto checked = check_name(name, what); !checked) return checked;
+  LK_CHECK(check_agent_name(name, what));
   if (name.front() == '/' || name.back() == '/' || name.find("//") != std::string_view::npos) {
     return fail(Code::kInvalidInput,
                 std::string(what) + " " + quote(name, 60) +

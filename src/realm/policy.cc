@@ -12,7 +12,7 @@ constexpr std::size_t kToldMax = 12;  // patterns in a hint
 // Bytes of the character at the front of `text`.
 std::size_t character_size(std::string_view text) {
   std::size_t size = 1;
-  while (size < text.size() && (text[size] & '\xc0') == '\x80') ++size;
+  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
   return size;
 }
 
@@ -21,7 +21,6 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Err
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-// Read like a request: symlinks resolved, existing names literal.
 Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
                                     const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;
@@ -34,10 +33,8 @@ Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
     const bool has_globs = whole && whole->resource.is_glob();
     if (!has_globs) return PolicyPattern{raw.value, std::nullopt};
   }
-  auto parsed = key::parse(raw.value, rules);
-  if (!parsed) return bad_pattern(raw, key, std::move(parsed.error()));
-  if (auto on_disk = resolver.resolve(raw.value)) parsed = std::move(on_disk);
-  return PolicyPattern{parsed->resource.text(), parsed->resource};
+  LK_ASSIGN(const key::Resource resource, parse_configured(raw, key, rules, resolver));
+  return PolicyPattern{resource.text(), resource};
 }
 
 Result<std::vector<PolicyPattern>> parse_patterns(const std::vector<RawText>& raw,
@@ -137,6 +134,14 @@ bool matches_text(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
+}
+
+Result<key::Resource> parse_configured(const RawText& raw, std::string_view key,
+                                       const key::Rules& rules, Resolver& resolver) {
+  auto parsed = key::parse(raw.value, rules);
+  if (!parsed) return bad_pattern(raw, key, std::move(parsed.error()));
+  const auto on_disk = resolver.resolve(raw.value);
+  return on_disk ? on_disk->resource : parsed->resource;
 }
 
 Result<PolicyRule> parse_policy(const RawPolicy& raw, const key::Rules& rules, Resolver& resolver) {

@@ -15,10 +15,6 @@
 namespace lockkeeper::realm {
 namespace {
 
-std::string_view last_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // "/home/u/shop/.git" is the repository "shop", "/srv/shop.git" is "shop.git".
 std::string name_of_repository(const std::string& common_dir) {
   const std::string_view last = last_name(common_dir);
@@ -57,7 +53,7 @@ Result<Realm> git_realm(const std::string& folder, const GitFolder& git, const E
     realm.folder_mode = 02000 | *git.shared | ((*git.shared & 0444) >> 2);
   }
   realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
-  if (auto done = set_owner(realm, git.common_dir); !done) return fail(std::move(done.error()));
+  LK_CHECK(set_owner(realm, git.common_dir));
   return realm;
 }
 
@@ -67,7 +63,7 @@ Result<Realm> plain_realm(const std::string& root, const Environment& env) {
   realm.store_folder = join_path(root, kPlainStoreName);
   realm.name = root == "/" ? "/" : std::string(last_name(root));
   realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
-  if (auto done = set_owner(realm, root); !done) return fail(std::move(done.error()));
+  LK_CHECK(set_owner(realm, root));
   return realm;
 }
 
@@ -91,9 +87,8 @@ std::string out_of_dot_git(const std::string& folder) {
 // The nearest ancestor with `.lockkeeper/`; empty: none.
 Result<std::string> nearest_plain_root(const std::string& start) {
   for (std::string folder = start;; folder = parent_path(folder)) {
-    const auto plain = has_plain_store(folder);
-    if (!plain) return fail(plain.error());
-    if (*plain) return folder;
+    LK_ASSIGN(const bool plain, has_plain_store(folder));
+    if (plain) return folder;
     if (folder == "/") return std::string();
   }
 }
@@ -102,28 +97,18 @@ Result<std::string> nearest_plain_root(const std::string& start) {
 // nullopt: neither is found.
 Result<std::optional<Realm>> nearest_realm(const std::string& start, const Environment& env) {
   for (std::string folder = out_of_dot_git(start);; folder = parent_path(folder)) {
-    auto git = git_at(folder);
-    if (!git) return fail(std::move(git.error()));
-    if (*git) {
-      auto realm = git_realm(folder, **git, env);
-      if (!realm) return fail(std::move(realm.error()));
-      return std::move(*realm);
-    }
+    LK_ASSIGN(const std::optional<GitFolder> git, git_at(folder));
+    if (git) return git_realm(folder, *git, env);
     if (folder == "/") break;
   }
-  auto root = nearest_plain_root(start);
-  if (!root) return fail(std::move(root.error()));
-  if (root->empty()) return std::nullopt;
-  auto realm = plain_realm(*root, env);
-  if (!realm) return fail(std::move(realm.error()));
-  return std::move(*realm);
+  LK_ASSIGN(const std::string root, nearest_plain_root(start));
+  if (root.empty()) return std::nullopt;
+  return plain_realm(root, env);
 }
 
 Result<Realm> realm_from_folder(const std::string& folder, const Environment& env) {
-  auto found = nearest_realm(folder, env);
-  if (!found) return fail(std::move(found.error()));
-  if (*found) return std::move(**found);
-  return plain_realm(folder, env);
+  LK_ASSIGN(std::optional<Realm> found, nearest_realm(folder, env));
+  return found ? std::move(*found) : plain_realm(folder, env);
 }
 
 Result<std::string> current_folder(const std::string& given) {
@@ -169,10 +154,13 @@ std::optional<std::string> named_place(const FindRealm& request, const std::stri
 
 std::string epoch_copy_for(const std::string& store_folder, const Environment& env) {
   const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
-  if (!state) return {};
+  return state ? join_path(*state, "lockkeeper/epochs/" + store_digest(store_folder)) : "";
+}
+
+std::string store_digest(std::string_view store_folder) {
   std::string bytes;
   append_be64(bytes, hash64(store_folder));
-  return join_path(*state, "lockkeeper/epochs/" + to_hex(bytes));
+  return to_hex(bytes);
 }
 
 bool Realm::contains(std::string_view path) const {
@@ -181,23 +169,18 @@ bool Realm::contains(std::string_view path) const {
 }
 
 Result<Realm> find_realm(const FindRealm& request) {
-  std::string start;
-  if (request.explicit_dir.starts_with('/')) {
-    start = "/";  // then it does not matter that the current folder is gone
-  } else {
-    auto cwd = current_folder(request.cwd);
-    if (!cwd) return fail(std::move(cwd.error()));
-    start = std::move(*cwd);
+  std::string start = "/";
+  // With an absolute folder it does not matter that the current one is gone.
+  if (!request.explicit_dir.starts_with('/')) {
+    LK_ASSIGN(start, current_folder(request.cwd));
   }
   if (!request.explicit_dir.empty()) {
-    auto folder = explicit_folder(request.explicit_dir, start);
-    if (!folder) return fail(std::move(folder.error()));
-    return realm_from_folder(*folder, request.env);
+    LK_ASSIGN(const std::string folder, explicit_folder(request.explicit_dir, start));
+    return realm_from_folder(folder, request.env);
   }
   if (const auto place = named_place(request, start)) {
-    auto found = nearest_realm(*place, request.env);
-    if (!found) return fail(std::move(found.error()));
-    if (*found) return std::move(**found);
+    LK_ASSIGN(std::optional<Realm> found, nearest_realm(*place, request.env));
+    if (found) return std::move(*found);
   }
   return realm_from_folder(start, request.env);
 }
@@ -207,11 +190,9 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
   if (!absolute_path.starts_with('/') || absolute_path.find('\0') != std::string_view::npos) {
     return fail(Code::kInvalidInput, quote(absolute_path) + ": not an absolute path", hint);
   }
-  auto place = walk_disk("/", absolute_path, Patterns::kNone);
-  if (!place) return fail(std::move(place.error()));
-  auto found = nearest_realm(place->existing_folder, env);
-  if (!found) return fail(std::move(found.error()));
-  if (*found) return std::move(**found);
+  LK_ASSIGN(const DiskPath place, walk_disk("/", absolute_path, Patterns::kNone));
+  LK_ASSIGN(std::optional<Realm> found, nearest_realm(place.existing_folder, env));
+  if (found) return std::move(*found);
   return fail(Code::kNotFound,
               quote(absolute_path) + " is not in a git repository or below a folder with " +
                   std::string(kPlainStoreName) + "/",

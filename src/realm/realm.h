@@ -87,6 +87,8 @@ Result<bool> begins_realm(const std::string& folder, const Realm& outer);
 // Where the copy of that store's epoch is. A hash of the path is its name, because two stores of
 // one user must not share one. Empty: neither XDG_STATE_HOME nor HOME is set.
 std::string epoch_copy_for(const std::string& store_folder, const Environment& env);
+// That hash: 16 hexadecimal digits.
+std::string store_digest(std::string_view store_folder);
 
 enum class StoreState { kAbsent, kPresent };
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <memory>
 
-#include "base/bytes.h"
 #include "base/fd.h"
 #include "realm/disk_path.h"
 
@@ -21,12 +20,6 @@ std::optional<std::string> registry_folder(const Environment& env) {
   const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
   if (!state) return std::nullopt;
   return join_path(*state, "lockkeeper/realms");
-}
-
-std::string entry_name(const std::string& store_folder) {
-  std::string bytes;
-  append_be64(bytes, hash64(store_folder));
-  return to_hex(bytes);
 }
 
 bool is_gone(const std::string& folder) {
@@ -44,7 +37,7 @@ Realm find_again(const std::string& root, const std::string& store, const Enviro
   Realm realm;  // a store that was chosen with --store
   realm.root = root;
   realm.store_folder = store;
-  realm.name = root.substr(root.rfind('/') + 1);
+  realm.name = last_name(root);
   return realm;
 }
 
@@ -55,7 +48,7 @@ Result<void> remember_realm(const Realm& realm, const Environment& env) {
   const auto folder = registry_folder(env);
   if (!folder) return {};
   LK_CHECK(make_folders(*folder));
-  return replace_file_durably(join_path(*folder, entry_name(realm.store_folder)),
+  return replace_file_durably(join_path(*folder, store_digest(realm.store_folder)),
                               realm.root + '\0' + realm.store_folder);
 }
 
@@ -72,7 +65,7 @@ std::vector<Realm> known_realms(const Environment& env) {
     const std::size_t split = content->find('\0');
     if (split == std::string::npos || !content->starts_with('/')) continue;
     const std::string store = content->substr(split + 1);
-    if (!store.starts_with('/') || entry_name(store) != entry->d_name) continue;
+    if (!store.starts_with('/') || store_digest(store) != entry->d_name) continue;
     if (is_gone(store)) {
       ::unlink(path.c_str());
       continue;

@@ -68,15 +68,8 @@ Result<void> check_text(std::string_view text) {
 }
 
 Patterns patterns_for(key::Syntax syntax) {
-  switch (syntax) {
-    case key::Syntax::kLiteral:
-      return Patterns::kNone;
-    case key::Syntax::kGlob:
-      return Patterns::kAlways;
-    case key::Syntax::kAuto:
-      break;
-  }
-  return Patterns::kUnlessThere;
+  if (syntax == key::Syntax::kLiteral) return Patterns::kNone;
+  return syntax == key::Syntax::kGlob ? Patterns::kAlways : Patterns::kUnlessThere;
 }
 
 // `path` without `root` and the '/' between them; "" for the root itself.
@@ -96,7 +89,7 @@ Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
       options_(options) {}
 
 Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax) {
-  if (auto checked = check_text(text); !checked) return fail(std::move(checked.error()));
+  LK_CHECK(check_text(text));
   if (realm_.in_memory) {
     const std::size_t name = text.find_first_not_of('/');  // its root is "/"
     return key::parse(name == std::string_view::npos ? "./" : text.substr(name), rules_, syntax);
@@ -108,44 +101,39 @@ Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax)
   if (options_.convert_backslash) {
     path = with_slashes(path);
   } else if (has_foreign_backslash(path, syntax)) {
-    const std::string corrected = with_slashes(path);
     return fail(Code::kInvalidResource, quote(path) + ": a path is written with '/', not '\\'",
-                "write " + quote(corrected));
+                "write " + quote(with_slashes(path)));
   }
   return resolve_path(path, syntax);
 }
 
 Result<key::Parsed> Resolver::resolve_path(const std::string& text, key::Syntax syntax) {
-  auto place = walk(text, syntax);
-  if (!place) return fail(std::move(place.error()));
-  if (!place->pattern.empty()) return resolve_pattern(*place, text, syntax);
-  auto named = name(*place, text);
-  if (!named) return fail(std::move(named.error()));
-  const std::string& rest = named->rest;
-  if (place->type == DiskPath::Type::kOther && place->folder_written) {
+  LK_ASSIGN(const DiskPath place, walk(text, syntax));
+  if (!place.pattern.empty()) return resolve_pattern(place, text, syntax);
+  LK_ASSIGN(const Named named, name(place, text));
+  const std::string& rest = named.rest;
+  if (place.type == DiskPath::Type::kOther && place.folder_written) {
     std::string corrected = text;
     while (corrected.ends_with('/') || corrected.ends_with("/.")) corrected.pop_back();
     return fail(Code::kInvalidResource, quote(text) + ": a file, but written like a folder",
                 "write " + quote(corrected));
   }
-  const bool folder = place->type == DiskPath::Type::kFolder || place->folder_written;
+  const bool folder = place.type == DiskPath::Type::kFolder || place.folder_written;
   const std::string canonical = rest.empty() ? "./" : as_path(rest) + (folder ? "/" : "");
   return key::parse(canonical, rules_, key::Syntax::kLiteral);
 }
 
 Result<key::Parsed> Resolver::resolve_pattern(const DiskPath& place, const std::string& text,
                                               key::Syntax syntax) {
-  auto named = name(place, text);
-  if (!named) return fail(std::move(named.error()));
-  const std::string& rest = named->rest;
-  const std::string lead = rest.empty() ? "" : escaped(rest) + "/";
+  LK_ASSIGN(const Named named, name(place, text));
+  const std::string lead = named.rest.empty() ? "" : escaped(named.rest) + "/";
   // kGlob if the only escapes are ours: key warns about those that a user may not have meant.
   const bool escapes_typed = place.pattern.find('\\') != std::string::npos;
   auto parsed = key::parse(as_path(lead + place.pattern), rules_,
                            escapes_typed ? syntax : key::Syntax::kGlob);
   if (!parsed || parsed->resource.is_glob()) return parsed;
   // Only escapes, so a plain path after all. Its last names have not been looked up yet.
-  auto plain = resolve_path(join_path(named->root, parsed->resource.text()), key::Syntax::kLiteral);
+  auto plain = resolve_path(join_path(named.root, parsed->resource.text()), key::Syntax::kLiteral);
   if (plain) plain->warnings = std::move(parsed->warnings);
   return plain;
 }
@@ -153,9 +141,8 @@ Result<key::Parsed> Resolver::resolve_pattern(const DiskPath& place, const std::
 Result<DiskPath> Resolver::walk(const std::string& text, key::Syntax syntax) {
   const Patterns patterns = patterns_for(syntax);
   if (text.front() != '/') {
-    auto base = base_folder();
-    if (!base) return fail(std::move(base.error()));
-    return walk_disk(*base, text, patterns);
+    LK_ASSIGN(const std::string base, base_folder());
+    return walk_disk(base, text, patterns);
   }
   // The root is physical, so an absolute path that begins with it needs no walk down to it.
   const bool below_root = realm_.root != "/" && realm_.contains(text);
@@ -199,9 +186,8 @@ Result<bool> Resolver::split_below_root(const std::string& folder) {
     if (part.ends_with("/.git")) return false;  // what is in there is this worktree's
     auto known = splits_.find(part);
     if (known == splits_.end()) {
-      auto begins = begins_realm(part, realm_);
-      if (!begins) return begins;
-      known = splits_.emplace(part, *begins).first;
+      LK_ASSIGN(const bool begins, begins_realm(part, realm_));
+      known = splits_.emplace(part, begins).first;
     }
     if (known->second) return true;
   }
@@ -216,9 +202,8 @@ Result<Resolver::Named> Resolver::name(const DiskPath& place, std::string_view t
   }
   if (realm_.machine) return Named{realm_.root, below(realm_.root, place.path)};
   if (realm_.contains(place.path)) {
-    const auto split = split_below_root(place.existing_folder);
-    if (!split) return fail(split.error());
-    if (!*split) return Named{realm_.root, below(realm_.root, place.path)};
+    LK_ASSIGN(const bool split, split_below_root(place.existing_folder));
+    if (!split) return Named{realm_.root, below(realm_.root, place.path)};
   }
   auto other = realm_of(place.path, env_);
   if (!other) {

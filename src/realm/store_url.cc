@@ -28,7 +28,7 @@ Result<void> choose_store(Realm& realm, std::string_view url, const Environment&
   if (!folder.starts_with('/') || folder == "/" || folder.find('\0') != std::string::npos) {
     return bad_url(url, "the folder must be an absolute path");
   }
-  const std::string last = folder.substr(folder.rfind('/') + 1);
+  const std::string last(last_name(folder));
   if (last == "." || last == "..") return bad_url(url, "the folder's own name must not be a dot");
   char physical[PATH_MAX];
   if (::realpath(parent_path(folder).c_str(), physical) == nullptr) {
