@@ -1,5 +1,6 @@
 #include "draw/svg_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,14 +14,18 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
+struct Escape {
+  char32_t character;
+  std::string_view text;
+};
+constexpr Escape kEscapes[] = {{'&', "&amp;"},  {'<', "&lt;"},   {'>', "&gt;"},
+                               {'"', "&quot;"}, {'\'', "&#39;"}, {'\r', "&#13;"}};
+
 // The next code point; U+FFFD for an invalid byte.
 char32_t take(std::string_view& text) {
-  const std::size_t bytes = utf8_size(text);
-  if (bytes == 0) {
-    text.remove_prefix(1);
-    return kReplacement;
-  }
-  return key::take_code_point(text);
+  if (utf8_size(text) > 0) return key::take_code_point(text);
+  text.remove_prefix(1);
+  return kReplacement;
 }
 
 bool allowed_in_xml(char32_t c) {
@@ -52,27 +57,11 @@ std::string xml_escape(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     const char32_t c = take(text);
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '\r':
-        out += "&#13;";
-        break;
-      default:
-        key::append_utf8(out, allowed_in_xml(c) ? c : kReplacement);
+    const auto* const escape = std::ranges::find(kEscapes, c, &Escape::character);
+    if (escape != std::end(kEscapes)) {
+      out += escape->text;
+    } else {
+      key::append_utf8(out, allowed_in_xml(c) ? c : kReplacement);
     }
   }
   return out;
@@ -120,6 +109,20 @@ std::string svg_number(double value) {
   const auto end =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 1);
   return {text.data(), end.ptr};
+}
+
+std::string svg_begin(std::string_view css, double width, double height, std::string_view title) {
+  const std::string size[] = {svg_number(width), svg_number(height)};
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"" + std::string(css) +
+         "\" role=\"img\" width=\"" + size[0] + "\" height=\"" + size[1] + "\" viewBox=\"0 0 " +
+         size[0] + " " + size[1] + "\" aria-label=\"" + xml_escape(picture_line(title)) + "\">\n";
+}
+
+std::string svg_rectangle(std::string_view css, const Box& box, double radius) {
+  return "<rect class=\"" + std::string(css) + "\" x=\"" + svg_number(box.x) + "\" y=\"" +
+         svg_number(box.y) + "\" width=\"" + svg_number(box.width) + "\" height=\"" +
+         svg_number(box.height) + "\"" + (radius > 0 ? " rx=\"" + svg_number(radius) + "\"" : "") +
+         "/>";
 }
 
 }  // namespace lockkeeper::draw

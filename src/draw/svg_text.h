@@ -1,4 +1,5 @@
-// Text in a picture: its width, cutting it to fit, escaping it for XML.
+// Text in a picture: its width, cutting it to fit, escaping it for XML. And the elements that all
+// pictures have.
 //
 // The reader's font is unknown. Widths are those of a wide font (DejaVu Sans), so that what fits
 // here fits elsewhere.
@@ -24,5 +25,16 @@ std::string fit_text(std::string_view text, double size, double width);
 
 // "12.5": one decimal, in any locale; NaN and infinity are "0.0".
 std::string svg_number(double value);
+
+// The opening tag of a document; `css` is its class.
+std::string svg_begin(std::string_view css, double width, double height, std::string_view title);
+
+struct Box {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+};
+std::string svg_rectangle(std::string_view css, const Box& box, double radius = 0);
 
 }  // namespace lockkeeper::draw

@@ -83,26 +83,17 @@ constexpr std::array<KindLook, 5> kLooks = {{{Bar::Kind::kWork, "work", "at work
                                              {Bar::Kind::kFailed, "failed", "failed"},
                                              {Bar::Kind::kStopped, "stopped", "stopped"}}};
 
+// Shown by hatching and a mark, too.
+bool is_marked(Bar::Kind kind) {
+  return kind == Bar::Kind::kFailed || kind == Bar::Kind::kStopped;
+}
+
 const KindLook& look_of(Bar::Kind kind) {
   return *std::ranges::find(kLooks, kind, &KindLook::kind);
 }
 
-struct Box {
-  double x = 0;
-  double y = 0;
-  double width = 0;
-  double height = 0;
-};
-
 std::string place(double x, double y) {
   return " x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\"";
-}
-
-std::string rectangle(const Box& box, const char* css, double radius = 0) {
-  std::string out = "<rect class=\"" + std::string(css) + "\"" + place(box.x, box.y) + " width=\"" +
-                    svg_number(box.width) + "\" height=\"" + svg_number(box.height) + "\"";
-  if (radius > 0) out += " rx=\"" + svg_number(radius) + "\"";
-  return out + "/>";
 }
 
 std::string line(const char* css, double x1, double y1, double x2, double y2) {
@@ -180,12 +171,9 @@ class Painter {
   }
 
   std::string paint() {
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lk-timeline\" role=\"img\" width=\"" +
-           svg_number(kWidth) + "\" height=\"" + svg_number(height_) + "\" viewBox=\"0 0 " +
-           svg_number(kWidth) + " " + svg_number(height_) + "\" aria-label=\"" +
-           xml_escape(picture_line(picture_.title)) + "\">\n";
+    out_ = svg_begin("lk-timeline", kWidth, height_, picture_.title);
     out_ += kStyle;
-    out_ += rectangle({0.5, 0.5, kWidth - 1, height_ - 1}, "page", 8) + "\n";
+    out_ += svg_rectangle("page", {0.5, 0.5, kWidth - 1, height_ - 1}, 8) + "\n";
     paint_head();
     paint_stripes();
     paint_grid();
@@ -294,9 +282,9 @@ void Painter::paint_legend(double x, double y, const KindLook& look) {
 
 void Painter::paint_stripes() {
   for (std::size_t row = 0; row < rows_; row += 2) {
-    out_ +=
-        rectangle({kMargin - 10, row_y(row), kWidth - 2 * kMargin + 20, row_height_}, "stripe", 4) +
-        "\n";
+    out_ += svg_rectangle("stripe",
+                          {kMargin - 10, row_y(row), kWidth - 2 * kMargin + 20, row_height_}, 4) +
+            "\n";
   }
 }
 
@@ -345,16 +333,15 @@ void Painter::paint_shape(const Bar& bar, const Box& box) {
   const double radius = std::min({4.0, box.width / 2, box.height / 2});
   out_ += "<g>";
   if (!bar.hover.empty()) out_ += "<title>" + xml_escape(bar.hover) + "</title>";
-  out_ += rectangle(box, look_of(bar.kind).name, radius);
-  if (bar.kind == Bar::Kind::kFailed || bar.kind == Bar::Kind::kStopped) {
-    const bool failed = bar.kind == Bar::Kind::kFailed;
-    out_ += "<rect fill=\"url(#lk-hatch-" + std::string(failed ? "failed" : "stopped") + ")\"" +
+  out_ += svg_rectangle(look_of(bar.kind).name, box, radius);
+  if (is_marked(bar.kind)) {
+    out_ += "<rect fill=\"url(#lk-hatch-" + std::string(look_of(bar.kind).name) + ")\"" +
             place(box.x, box.y) + " width=\"" + svg_number(box.width) + "\" height=\"" +
             svg_number(box.height) + "\" rx=\"" + svg_number(radius) + "\"/>";
   }
   if (bar.kind == Bar::Kind::kCritical && box.width > 2 * radius + 1) {
-    out_ +=
-        rectangle({box.x + radius, box.y + box.height - 2.5, box.width - 2 * radius, 2.5}, "edge");
+    out_ += svg_rectangle("edge",
+                          {box.x + radius, box.y + box.height - 2.5, box.width - 2 * radius, 2.5});
   }
   out_ += "</g>\n";
 }
@@ -362,7 +349,7 @@ void Painter::paint_shape(const Bar& bar, const Box& box) {
 void Painter::paint_label(const Bar& bar, double free_until) {
   const Box box = box_of(bar);
   const double baseline = box.y + box.height / 2 + 4;
-  const bool marked = bar.kind == Bar::Kind::kFailed || bar.kind == Bar::Kind::kStopped;
+  const bool marked = is_marked(bar.kind);
   const double mark_room = marked ? 2 * kMarkRadius + 4 : 0;
   double end = box.x + box.width;
   if (marked) {
@@ -383,11 +370,11 @@ void Painter::paint_label(const Bar& bar, double free_until) {
 
 // A cross for failed, a block for stopped: visible without colours.
 void Painter::paint_mark(Bar::Kind kind, double x, double y) {
-  if (kind != Bar::Kind::kFailed && kind != Bar::Kind::kStopped) return;
+  if (!is_marked(kind)) return;
   out_ += "<circle class=\"mark\" cx=\"" + svg_number(x) + "\" cy=\"" + svg_number(y) + "\" r=\"" +
           svg_number(kMarkRadius) + "\"/>";
   if (kind == Bar::Kind::kStopped) {
-    out_ += rectangle({x - 2, y - 2, 4, 4}, "block") + "\n";
+    out_ += svg_rectangle("block", {x - 2, y - 2, 4, 4}) + "\n";
     return;
   }
   const auto stroke = [&](double dy) {

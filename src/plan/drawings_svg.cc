@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "plan/drawings.h"
 
 namespace lockkeeper::plan {
@@ -66,10 +67,8 @@ std::string text(const char* css, double x, double y, const std::string& words,
          "\" text-anchor=\"" + anchor + "\">" + draw::xml_escape(words) + "</text>\n";
 }
 
-std::string rectangle(const std::string& css, double x, double y, double width, double height,
-                      double radius) {
-  return "<rect class=\"" + css + "\" x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
-         number(width) + "\" height=\"" + number(height) + "\" rx=\"" + number(radius) + "\"/>\n";
+std::string rectangle(std::string_view css, const draw::Box& box, double radius) {
+  return draw::svg_rectangle(css, box, radius) + "\n";
 }
 
 struct Point {
@@ -80,7 +79,6 @@ struct Box {
   bool drawn = false;
   double x = 0, y = 0, width = 0;
   std::size_t column = 0;
-  double left() const { return x; }
   double right() const { return x + width; }
   double middle() const { return y + kBoxHeight / 2; }
 };
@@ -94,12 +92,9 @@ class Painter {
   }
 
   std::string paint() {
-    const std::string size = number(width_) + "\" height=\"" + number(height_);
-    out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"lk-graph\" role=\"img\" width=\"" +
-           size + "\" viewBox=\"0 0 " + number(width_) + " " + number(height_) +
-           "\" aria-label=\"" + draw::xml_escape(draw::picture_line(title_)) + "\">\n";
+    out_ = draw::svg_begin("lk-graph", width_, height_, title_);
     out_ += kStyle;
-    out_ += rectangle("page", 0.5, 0.5, width_ - 1, height_ - 1, 8);
+    out_ += rectangle("page", {0.5, 0.5, width_ - 1, height_ - 1}, 8);
     paint_head();
     paint_rounds();
     paint_arrows();
@@ -137,8 +132,7 @@ class Painter {
   }
 
   std::string about(const Job& job) const {
-    return format_duration(job.minutes * kMinuteMs) + ", " + std::to_string(job.locks.size()) +
-           (job.locks.size() == 1 ? " lock" : " locks");
+    return format_duration(job.minutes * kMinuteMs) + ", " + counted(job.locks.size(), "lock");
   }
 
   void measure() {
@@ -176,11 +170,9 @@ class Painter {
   void paint_head() {
     const double room = width_ - 2 * kMargin;
     out_ += text("title", kMargin, kMargin + 14, draw::fit_text(title_, kTitleSize, room));
-    const auto& waves = analysis_.waves;
-    std::string about = std::to_string(plan_.jobs.size()) + " jobs in " +
-                        std::to_string(waves.rounds.size()) + " rounds, " +
-                        std::to_string(analysis_.conflicts.pairs) +
-                        (analysis_.conflicts.pairs == 1 ? " conflict" : " conflicts");
+    const std::string about = std::to_string(plan_.jobs.size()) + " jobs in " +
+                              std::to_string(analysis_.waves.rounds.size()) + " rounds, " +
+                              counted(analysis_.conflicts.pairs, "conflict");
     out_ += text("subtitle", kMargin, kMargin + 36, draw::fit_text(about, 13, room));
     double x = kMargin;
     const auto sample = [&](const char* css, const char* words) {
@@ -192,18 +184,17 @@ class Painter {
       x += 34 + draw::text_width(words, kSmallSize) + 18;
     };
     sample("arrow", "needs");
-    const bool by_locks = analysis_.conflicts.by_locks > 0;
-    if (by_locks) sample("locks", "both lock");
-    if (analysis_.conflicts.pairs > analysis_.conflicts.by_locks)
-      sample("scopes", "both may write");
-    out_ += rectangle("critical", x, kMargin + 48, 28, 12, 4);
+    const ConflictGraph& conflicts = analysis_.conflicts;
+    if (conflicts.by_locks > 0) sample("locks", "both lock");
+    if (conflicts.pairs > conflicts.by_locks) sample("scopes", "both may write");
+    out_ += rectangle("critical", {x, kMargin + 48, 28, 12}, 4);
     out_ += text("small", x + 34, kMargin + 58, "critical path");
   }
 
   void paint_rounds() {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const double x = boxes_[columns_[i].front()].x;
-      out_ += rectangle("round", x - 12, kHead, widths_[i] + 24, bottom_ - kHead + 4, 8);
+      out_ += rectangle("round", {x - 12, kHead, widths_[i] + 24, bottom_ - kHead + 4}, 8);
       out_ += text("small", x, kHead + 16, "Round " + std::to_string(i + 1));
     }
   }
@@ -237,7 +228,7 @@ class Painter {
       points.push_back({x - 6, through});
       points.push_back({x + widths_[column] + 6, through});
     }
-    points.push_back({to.left(), to.middle() + lower});
+    points.push_back({to.x, to.middle() + lower});
     return points;
   }
 
@@ -297,7 +288,7 @@ class Painter {
         const Job& each = plan_.jobs[job];
         out_ += "<g><title>" + draw::xml_escape(each.id + ": " + each.description) + "</title>\n";
         out_ +=
-            rectangle(critical[job] ? "critical" : "box", box.x, box.y, box.width, kBoxHeight, 8);
+            rectangle(critical[job] ? "critical" : "box", {box.x, box.y, box.width, kBoxHeight}, 8);
         out_ += text("name", box.x + 12, box.y + 19,
                      draw::fit_text(each.id, kNameSize, box.width - 24));
         out_ += text("small", box.x + 12, box.y + 36,

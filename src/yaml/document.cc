@@ -25,24 +25,22 @@ std::string_view text_of(const yaml_char_t* text) {
 }
 
 bool is_number(std::string_view text) {
-  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+  const auto skip = [&](std::string_view any_of) {
+    const bool there = !text.empty() && any_of.contains(text.front());
+    if (there) text.remove_prefix(1);
+    return there;
+  };
   const auto digits = [&] {
     std::size_t count = 0;
-    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-      text.remove_prefix(1);
-      ++count;
-    }
+    while (skip("0123456789")) ++count;
     return count;
   };
+  skip("-+");
   std::size_t count = digits();
-  if (!text.empty() && text.front() == '.') {
-    text.remove_prefix(1);
-    count += digits();
-  }
+  if (skip(".")) count += digits();
   if (count == 0) return false;
-  if (!text.empty() && (text.front() == 'e' || text.front() == 'E')) {
-    text.remove_prefix(1);
-    if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+  if (skip("eE")) {
+    skip("-+");
     if (digits() == 0) return false;
   }
   return text.empty();
@@ -56,12 +54,10 @@ void read_scalar(std::string_view text, bool plain, Node& node) {
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
     node.kind = Node::Kind::kNull;
     node.text.clear();
-  } else if (text == "true" || text == "True" || text == "TRUE") {
+  } else if (text == "true" || text == "True" || text == "TRUE" || text == "false" ||
+             text == "False" || text == "FALSE") {
     node.kind = Node::Kind::kTruth;
-    node.text = "true";
-  } else if (text == "false" || text == "False" || text == "FALSE") {
-    node.kind = Node::Kind::kTruth;
-    node.text = "false";
+    node.text = lowered(text);
   } else if (is_number(text)) {
     node.kind = Node::Kind::kNumber;
   }
@@ -96,8 +92,7 @@ class Reader {
     if (!next() || !next()) return Failed(error_);  // stream, document
     if (event_.type == YAML_STREAM_END_EVENT) return Node();
     Node root;
-    if (!next() || !value(root, 0) || !next()) return Failed(error_);
-    if (!next()) return Failed(error_);
+    if (!next() || !value(root, 0) || !next() || !next()) return Failed(error_);
     if (event_.type != YAML_STREAM_END_EVENT) {
       return Failed({place_of(event_.start_mark), "a second document begins here"});
     }
@@ -216,8 +211,7 @@ class Reader {
     if (!check_tag(tag)) return false;
     const bool plain = data.style == YAML_PLAIN_SCALAR_STYLE && !tag.ends_with(":str");
     const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
-    if (text.find('\0') != std::string_view::npos)
-      return fails(node.place, "a NUL byte in a string");
+    if (text.contains('\0')) return fails(node.place, "a NUL byte in a string");
     read_scalar(text, plain, node);
     node.stop = place_of(event_.end_mark);
     return counted({0, text.size(), 0}, node.place) && remember(text_of(data.anchor), node);
@@ -285,17 +279,16 @@ std::optional<std::int64_t> Node::whole() const {
   const char* begin = text.data();
   const char* const end = begin + text.size();
   if (*begin == '+') ++begin;
+  const auto reads_all = [&](auto& value) {
+    const auto [rest, error] = std::from_chars(begin, end, value);
+    return error == std::errc() && rest == end;
+  };
   std::int64_t value = 0;
-  if (const auto [rest, error] = std::from_chars(begin, end, value);
-      error == std::errc() && rest == end) {
-    return value;
-  }
+  if (reads_all(value)) return value;
   double real = 0;
-  const auto [rest, error] = std::from_chars(begin, end, real);
   constexpr double kExact = 9007199254740992.0;  // beyond this, doubles are not exact
-  if (error != std::errc() || rest != end || std::abs(real) > kExact) return std::nullopt;
-  if (std::trunc(real) != real) return std::nullopt;
-  return static_cast<std::int64_t>(real);
+  const bool whole = reads_all(real) && std::abs(real) <= kExact && std::trunc(real) == real;
+  return whole ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }
 
 namespace {
@@ -348,8 +341,7 @@ std::string with_joined_surrogates(std::string_view text) {
 bool has_surrogate_escapes(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   const bool json = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-  return json && (text.find("\\ud") != std::string_view::npos ||
-                  text.find("\\uD") != std::string_view::npos);
+  return json && (text.contains("\\ud") || text.contains("\\uD"));
 }
 
 }  // namespace

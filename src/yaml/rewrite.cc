@@ -90,14 +90,12 @@ class Writer {
   std::size_t end_of(const Node& node) {
     std::size_t at = offset(node.stop);
     const std::size_t begin = offset(node.place);
-    while (at > begin && std::string_view(" \r\n").find(text_[at - 1]) != std::string_view::npos) {
-      --at;
-    }
+    while (at > begin && std::string_view(" \r\n").contains(text_[at - 1])) --at;
     return at;
   }
-  std::string newline() const {
-    return text_.find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
-  }
+  std::string newline() const { return text_.contains("\r\n") ? "\r\n" : "\n"; }
+
+  void give_up() { possible_ = false; }
 
   void patch(std::size_t begin, std::size_t end, std::string text) {
     patches_.push_back({begin, end, std::move(text)});
@@ -211,12 +209,15 @@ class Writer {
   void empty(const Node& list) {
     if (list.flow) return patch(offset(list.list.front().place), end_of(list.list.back()), "");
     const std::size_t line = line_begin(offset(list.place));
-    if (line == 0) {
-      possible_ = false;
-      return;
-    }
+    if (line == 0) return give_up();
     const std::size_t before = line_end(line_begin(line - 1));
     patch(before, line_end(end_of(list.list.back())), " []");
+  }
+
+  // After the last one that stays.
+  static std::size_t end_of_kept(const std::vector<bool>& kept) {
+    return static_cast<std::size_t>(std::find(kept.rbegin(), kept.rend(), true).base() -
+                                    kept.begin());
   }
 
   void flow_items(const Node& list, const std::vector<bool>& kept,
@@ -228,15 +229,11 @@ class Writer {
     const bool quoted = json_ || text_[offset(items.front().place)] == '"';
     std::string added;
     for (const Node* const each : fresh) added += margin + flow_text(*each, quoted);
-    std::size_t last = items.size();  // after the last one that stays
-    while (last > 0 && !kept[last - 1]) --last;
+    const std::size_t last = end_of_kept(kept);
     for (std::size_t i = 0; i < last; ++i) {
       if (!kept[i]) patch(offset(items[i].place), offset(items[i + 1].place), "");
     }
-    if (last == 0) {
-      possible_ = false;  // only maps
-      return;
-    }
+    if (last == 0) return give_up();  // only maps
     const std::size_t at = end_of(items[last - 1]);
     if (last < items.size() || !added.empty()) patch(at, end_of(items.back()), std::move(added));
   }
@@ -248,10 +245,7 @@ class Writer {
     const std::string mark(text_.substr(line_begin(first), first - line_begin(first)));
     const bool alone = mark.find_first_not_of(' ') == mark.find('-') &&
                        mark.find_first_not_of(' ', mark.find('-') + 1) == std::string::npos;
-    if (!alone) {
-      possible_ = false;
-      return;
-    }
+    if (!alone) return give_up();
     const bool quoted = text_[first] == '"';
     std::string added;
     for (const Node* const each : fresh) {
@@ -263,13 +257,9 @@ class Writer {
       const std::size_t begin = line_begin(offset(items[i].place));
       patch(begin, next_line(line_end(end_of(items[i]))), "");
     }
-    std::size_t last = items.size();
-    while (last > 0 && !kept[last - 1]) --last;
     if (added.empty()) return;
-    if (last == 0) {
-      possible_ = false;
-      return;
-    }
+    const std::size_t last = end_of_kept(kept);
+    if (last == 0) return give_up();
     const std::size_t at = line_end(end_of(items[last - 1]));
     patch(at, at, std::move(added));
   }

@@ -21,23 +21,14 @@ bool is_plain(const std::string& text) {
          std::ranges::find(kWords, lowered(text)) == std::end(kWords);
 }
 
-std::string scalar_text(const Node& node, bool json) {
-  switch (node.kind) {
-    case Node::Kind::kText:
-      return !json && is_plain(node.text) ? node.text : quoted(node.text);
-    case Node::Kind::kNull:
-      return "null";
-    default:
-      return node.text;
-  }
+// A string, or the key of a map.
+std::string string_text(const std::string& text, bool json) {
+  return !json && is_plain(text) ? text : quoted(text);
 }
 
-std::string key_text(const std::string& key, bool json) {
-  return !json && is_plain(key) ? key : quoted(key);
-}
-
-bool is_empty(const Node& node) {
-  return (node.is_list() && node.list.empty()) || (node.is_map() && node.entries.empty());
+// Is it a list or map with something in it?
+bool has_parts(const Node& node) {
+  return !node.list.empty() || !node.entries.empty();
 }
 
 // Can it be a block string after '|' that is read back unchanged?
@@ -92,9 +83,8 @@ std::string yaml_lines(const Node& node, std::size_t indent) {
     out += (out.empty() ? "" : margin) + "- " + block_text(each, indent + 2, false);
   }
   for (const Node::Entry& each : node.entries) {
-    out += (out.empty() ? "" : margin) + key_text(each.key, false) + ":";
-    const bool below = (each.value.is_list() || each.value.is_map()) && !is_empty(each.value);
-    out += below ? "\n" + std::string(indent + 2, ' ') : " ";
+    out += (out.empty() ? "" : margin) + string_text(each.key, false) + ":";
+    out += has_parts(each.value) ? "\n" + std::string(indent + 2, ' ') : " ";
     out += block_text(each.value, indent + 2, false);
   }
   return out;
@@ -103,19 +93,20 @@ std::string yaml_lines(const Node& node, std::size_t indent) {
 }  // namespace
 
 std::string flow_text(const Node& node, bool json) {
-  if (!node.is_list() && !node.is_map()) return scalar_text(node, json);
+  if (node.is_text()) return string_text(node.text, json);
+  if (node.kind == Node::Kind::kNull) return "null";
+  if (!node.is_list() && !node.is_map()) return node.text;
   std::string out;
   for (const Node& each : node.list) out += (out.empty() ? "" : ", ") + flow_text(each, json);
   for (const Node::Entry& each : node.entries) {
-    out +=
-        (out.empty() ? "" : ", ") + key_text(each.key, json) + ": " + flow_text(each.value, json);
+    out += (out.empty() ? "" : ", ") + string_text(each.key, json) + ": " +
+           flow_text(each.value, json);
   }
   return node.is_list() ? "[" + out + "]" : "{" + out + "}";
 }
 
 std::string block_text(const Node& node, std::size_t indent, bool json) {
-  const bool many = (node.is_list() || node.is_map()) && !is_empty(node);
-  if (many) return json ? json_lines(node, indent) : yaml_lines(node, indent);
+  if (has_parts(node)) return json ? json_lines(node, indent) : yaml_lines(node, indent);
   if (!json && node.is_text() && fits_literal(node.text)) return literal_text(node.text, indent);
   return flow_text(node, json);
 }
