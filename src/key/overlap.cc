@@ -130,6 +130,15 @@ bool covers(const Resource& outer, const Resource& inner) {
                              names_of_space(outer.space()));
 }
 
+bool covered_by_any(const Resource& inner, const std::vector<Resource>& outer) {
+  return std::ranges::any_of(outer, [&](const Resource& each) { return covers(each, inner); });
+}
+
+bool may_overlap(const Resource& a, const Resource& b) {
+  const auto witness = overlap(a, b);
+  return !witness || witness->has_value();
+}
+
 bool subsumes(const Resource& outer, const Resource& inner) {
   if (outer == inner) return true;
   if (!outer.is_path() || !inner.is_path()) return covers(outer, inner);

@@ -120,6 +120,11 @@ Result<std::optional<std::string>> overlap(const Resource& a, const Resource& b)
 // question is too large; never the reverse.
 bool covers(const Resource& outer, const Resource& inner);
 
+// Is there one of `outer` that covers `inner`?
+bool covered_by_any(const Resource& inner, const std::vector<Resource>& outer);
+// Do they overlap? Also yes if overlap() cannot tell.
+bool may_overlap(const Resource& a, const Resource& b);
+
 // Does everything that overlaps `inner` overlap `outer` too? "Is a conflict with `inner` impossible
 // while `outer` is held?" Stricter than covers() because of the addition: `a/*` covers the name
 // `a/b`, yet `a/b/c` overlaps `a/b` and not `a/*`. Never says yes if the answer is no.

@@ -8,31 +8,24 @@
 namespace lockkeeper::plan {
 namespace {
 
-using Resources = std::vector<key::Resource>;
-
-void add_once(Resources& to, const key::Resource& resource) {
-  if (std::ranges::find(to, resource) == to.end()) to.push_back(resource);
+template <class Value>
+void add_once(std::vector<Value>& to, const Value& value) {
+  if (std::ranges::find(to, value) == to.end()) to.push_back(value);
 }
 
-void add_all(Resources& to, const Resources& from) {
-  for (const key::Resource& each : from) add_once(to, each);
-}
-
-bool meets(const key::Resource& one, const Resources& others) {
-  return std::ranges::any_of(others, [&](const key::Resource& other) {
-    const auto witness = key::overlap(one, other);
-    return !witness || witness->has_value();
-  });
+template <class Value>
+void add_all(std::vector<Value>& to, const std::vector<Value>& from) {
+  for (const Value& each : from) add_once(to, each);
 }
 
 // Without what one is denied and the other must write.
-Resources denied_to_both(const Job& one, const Job& other) {
-  Resources all;
-  for (const key::Resource& deny : one.denies) {
-    if (!meets(deny, other.writes)) add_once(all, deny);
-  }
-  for (const key::Resource& deny : other.denies) {
-    if (!meets(deny, one.writes)) add_once(all, deny);
+std::vector<key::Resource> denied_to_both(const Job& one, const Job& other) {
+  std::vector<key::Resource> all;
+  for (const auto& [from, beside] : {std::pair(&one, &other), std::pair(&other, &one)}) {
+    for (const key::Resource& deny : from->denies) {
+      const auto meets = [&](const key::Resource& write) { return key::may_overlap(deny, write); };
+      if (std::ranges::none_of(beside->writes, meets)) add_once(all, deny);
+    }
   }
   return all;
 }
@@ -56,7 +49,7 @@ Job rescoped(Job job, const Change::Scope& change) {
     if (added.lock) add_once(job.locks, added.resource);
     if (added.resource.is_path()) add_once(job.writes, added.resource);
   }
-  for (const key::Resource& deny : change.deny) add_once(job.denies, deny);
+  add_all(job.denies, change.deny);
   return job;
 }
 
@@ -76,9 +69,7 @@ Plan with_merged(const Plan& plan, const Change::Merge& merge) {
     std::vector<std::size_t> needs;
     for (const std::size_t need : job.needs) {
       const bool itself = i == merge.into && (need == merge.into || need == merge.from);
-      if (!itself && std::ranges::find(needs, number(need)) == needs.end()) {
-        needs.push_back(number(need));
-      }
+      if (!itself) add_once(needs, number(need));
     }
     job.needs = std::move(needs);
     result.jobs.push_back(std::move(job));
@@ -94,9 +85,7 @@ Job merged(const Job& into, const Job& from) {
   add_all(job.locks, from.locks);
   add_all(job.writes, from.writes);
   add_all(job.reads, from.reads);
-  for (const std::size_t need : from.needs) {
-    if (std::ranges::find(job.needs, need) == job.needs.end()) job.needs.push_back(need);
-  }
+  add_all(job.needs, from.needs);
   const auto join = [](std::string& text, const std::string& more, const char* between) {
     if (more.empty() || more == text) return;
     text += (text.empty() ? "" : between) + more;

@@ -19,8 +19,7 @@ std::optional<std::string> left(const Job& a, const Job& b, const Shared& shared
   if (!b.denies.empty() && !locks(b, shared.b)) {
     denied.insert(denied.end(), b.denies.begin(), b.denies.end());
   }
-  if (denied.empty()) return shared.witness;
-  return left_of(shared.a, shared.b, shared.witness, denied, {});
+  return left_of(shared.a, shared.b, shared.witness, denied);
 }
 
 class Finder {

@@ -6,8 +6,7 @@ namespace lockkeeper::plan {
 namespace {
 
 // All of them as one pattern, to find what only several of them together cover.
-std::optional<key::Resource> united(const std::vector<key::Resource>& all,
-                                    const key::Rules& rules) {
+std::optional<key::Resource> united(const std::vector<key::Resource>& all) {
   std::string text;
   for (const key::Resource& each : all) {
     const bool literal = !each.is_glob();
@@ -17,34 +16,26 @@ std::optional<key::Resource> united(const std::vector<key::Resource>& all,
     if (each.kind() == key::Kind::kFolder) text += "**";
   }
   if (text.empty()) return std::nullopt;
-  const auto parsed = key::parse("{" + text + "}", rules, key::Syntax::kGlob);
-  if (!parsed) return std::nullopt;
-  return parsed->resource;
+  const auto parsed = key::parse("{" + text + "}", {}, key::Syntax::kGlob);
+  return parsed ? std::optional(parsed->resource) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::string> left_of(const key::Resource& a, const key::Resource& b,
                                    const std::string& witness,
-                                   const std::vector<key::Resource>& denied,
-                                   const key::Rules& rules) {
-  const auto name = key::parse(witness, rules, key::Syntax::kLiteral);
+                                   const std::vector<key::Resource>& denied) {
+  if (denied.empty()) return witness;
+  const auto name = key::parse(witness, {}, key::Syntax::kLiteral);
   if (!name) return witness;
   std::vector<key::Resource> near;  // those that deny something here
-  for (const key::Resource& each : denied) {
-    const auto touches = key::overlap(each, a);
-    if (!touches || touches->has_value()) near.push_back(each);
-  }
-  const auto covered_by = [](const key::Resource& inner) {
-    return [&inner](const key::Resource& outer) { return key::covers(outer, inner); };
-  };
-  if (std::ranges::none_of(near, covered_by(name->resource))) return witness;
+  std::ranges::copy_if(denied, std::back_inserter(near),
+                       [&](const key::Resource& each) { return key::may_overlap(each, a); });
+  if (!key::covered_by_any(name->resource, near)) return witness;
   if (near.size() > 1) {
-    if (const auto all = united(near, rules)) near.push_back(*all);
+    if (const auto all = united(near)) near.push_back(*all);
   }
-  for (const key::Resource* const side : {&a, &b}) {
-    if (std::ranges::any_of(near, covered_by(*side))) return std::nullopt;
-  }
+  if (key::covered_by_any(a, near) || key::covered_by_any(b, near)) return std::nullopt;
   // The common part is the inner one of the two, and not all of it is denied.
   if (key::covers(a, b)) return b.text();
   return a.text();

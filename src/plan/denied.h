@@ -14,7 +14,6 @@ namespace lockkeeper::plan {
 // is denied, the answer may be that something is left; never the reverse.
 std::optional<std::string> left_of(const key::Resource& a, const key::Resource& b,
                                    const std::string& witness,
-                                   const std::vector<key::Resource>& denied,
-                                   const key::Rules& rules);
+                                   const std::vector<key::Resource>& denied);
 
 }  // namespace lockkeeper::plan

@@ -13,7 +13,7 @@ std::optional<std::string> left(const std::string& a, const std::string& b,
   for (const std::string& each : denied) all.push_back(resource(each));
   const auto witness = key::overlap(resource(a), resource(b)).value();
   EXPECT_TRUE(witness.has_value());
-  return left_of(resource(a), resource(b), witness.value_or(""), all, {});
+  return left_of(resource(a), resource(b), witness.value_or(""), all);
 }
 
 }  // namespace

@@ -114,12 +114,10 @@ class Editor {
     yaml::Node& node = job(change.job);
     for (const key::Resource& gone : change.remove) {
       if (packages_) {
-        if (yaml::Node* const locks = find(node, "locks")) {
-          remove(find(*locks, "files"), gone, key::Syntax::kAuto, false);
-          remove(find(*locks, "keys"), gone, key::Syntax::kAuto, false);
-        }
-        if (yaml::Node* const scope = find(node, "scope")) {
-          remove(find(*scope, "write_allow"), gone, key::Syntax::kAuto, false);
+        for (const auto& [map, list] : {std::pair("locks", "files"), std::pair("locks", "keys"),
+                                        std::pair("scope", "write_allow")}) {
+          yaml::Node* const in = find(node, map);
+          if (in != nullptr) remove(find(*in, list), gone, key::Syntax::kAuto, false);
         }
       } else {
         // A plain name under globs may also be a file or a folder.

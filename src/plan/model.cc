@@ -42,16 +42,11 @@ std::vector<std::string> command_at(const yaml::Node& node) {
 Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
   Package package;
   package.place = node.place;
-  // Older files have `id` and `dependencies`; the schema check reports them.
-  for (const char* const key : {"package_id", "id", "name"}) {
-    const yaml::Node* const id = node.find(key);
-    if (id != nullptr && id->is_text() && package.id.text.empty()) {
-      package.id = {id->text, id->place};
-    }
-  }
+  if (const yaml::Node* const id = package_id(node)) package.id = {id->text, id->place};
   package.title = text_at(node, "title");
   package.description = text_at(node, "description");
   package.depends_on = names_at(&node, "depends_on");
+  // Older files have `dependencies`.
   if (package.depends_on.empty()) package.depends_on = names_at(&node, "dependencies");
   const yaml::Node* const locks = map_at(node, "locks");
   package.files = names_at(locks, "files");
@@ -76,10 +71,19 @@ Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
 
 }  // namespace
 
+const yaml::Node* package_id(const yaml::Node& package) {
+  const yaml::Node* found = nullptr;
+  for (const char* const key : {"package_id", "id", "name"}) {
+    const yaml::Node* const id = package.find(key);
+    const bool missing = found == nullptr || found->text.empty();
+    if (missing && id != nullptr && id->is_text()) found = id;
+  }
+  return found;
+}
+
 WorkPackages read_work_packages(const yaml::Node& root) {
   WorkPackages plan;
-  if (const yaml::Node* const feature = map_at(root, "feature"))
-    plan.feature = text_at(*feature, "id");
+  if (const auto* const feature = map_at(root, "feature")) plan.feature = text_at(*feature, "id");
   if (const yaml::Node* const contracts = map_at(root, "contracts")) {
     const yaml::Node* const openapi = map_at(*contracts, "openapi");
     plan.contracts = names_at(openapi, "files");

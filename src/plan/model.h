@@ -47,4 +47,7 @@ struct WorkPackages {
 
 WorkPackages read_work_packages(const yaml::Node& root);
 
+// The name of a package. Older files have `id`; the schema check reports that. Null: none.
+const yaml::Node* package_id(const yaml::Node& package);
+
 }  // namespace lockkeeper::plan

@@ -54,8 +54,7 @@ class OverlapChecks {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> reported;
     const auto apart = [&](std::uint32_t a, std::uint32_t b) { return closure_.ordered(a, b); };
     const auto done = find_overlaps(wants, apart, [&](const Overlap& overlap) {
-      std::optional<std::string> witness = overlap.witness;
-      if (writing) witness = left(overlap);
+      const std::optional<std::string> witness = writing ? left(overlap) : overlap.witness;
       if (!witness) return true;
       if (listed == kOverlapsListed ||
           ++reported[{overlap.a->package, overlap.b->package}] > kOfOnePair) {
@@ -68,8 +67,7 @@ class OverlapChecks {
     if (beyond > 0) {
       const std::string more = beyond == kCountedMost ? "at least " : "";
       findings_.add(rule, Severity::kError, {}, nullptr,
-                    "and " + more + std::to_string(beyond) +
-                        (beyond == 1 ? " more overlap" : " more overlaps"));
+                    "and " + more + counted(beyond, "more overlap"));
     }
     if (!done) {
       findings_.add(rule, Severity::kError, {}, nullptr, done.error().message, done.error().hint);
@@ -86,8 +84,7 @@ class OverlapChecks {
         if (deny.resource) denied.push_back(*deny.resource);
       }
     }
-    if (denied.empty()) return overlap.witness;
-    return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied, {});
+    return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied);
   }
 
   void report(const char* rule, const Overlap& overlap, const std::string& witness) {

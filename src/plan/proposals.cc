@@ -161,8 +161,7 @@ class Proposer {
   static void leave_out(Change::Scope& side, std::vector<Resolution::Except>& excepts,
                         const Resolution::Except& except) {
     const key::Resource& inner = except.without;
-    const auto covers = [&](const key::Resource& known) { return key::covers(known, inner); };
-    if (std::ranges::any_of(side.deny, covers)) return;
+    if (key::covered_by_any(inner, side.deny)) return;
     std::erase_if(side.deny, [&](const key::Resource& known) { return key::covers(inner, known); });
     std::erase_if(excepts, [&](const Resolution::Except& known) {
       return known.agent == except.agent && key::covers(inner, known.without);
@@ -179,10 +178,8 @@ class Proposer {
         if (witness) return true;
       }
     }
-    return std::ranges::all_of(job.writes, [&](const key::Resource& write) {
-      return std::ranges::any_of(
-          denies, [&](const key::Resource& deny) { return key::covers(deny, write); });
-    });
+    return std::ranges::all_of(
+        job.writes, [&](const key::Resource& write) { return key::covered_by_any(write, denies); });
   }
 
   Result<void> merge(const Conflict& conflict, const Resolution& resolution) {

@@ -94,14 +94,14 @@ Result<std::optional<Editor::Pair>> Editor::next_pair(bool with_patterns_only) c
 // Gives the owner all of `moved`, unless another scope has a part of it: two patterns may overlap
 // without one covering the other.
 Result<void> Editor::take_over(std::size_t owner, const key::Resource& moved) {
-  const auto covers = [&](const key::Resource& known) { return key::covers(known, moved); };
-  if (std::ranges::any_of(scopes_[owner].resources, covers)) return {};
-  for (std::size_t other = 0; other < scopes_.size(); ++other) {
-    if (other == owner) continue;
-    LK_ASSIGN(const bool taken, overlap_any(moved, scopes_[other].resources));
+  Resources& resources = scopes_[owner].resources;
+  if (key::covered_by_any(moved, resources)) return {};
+  for (const Scope& other : scopes_) {
+    if (&other == &scopes_[owner]) continue;
+    LK_ASSIGN(const bool taken, overlap_any(moved, other.resources));
     if (taken) return {};
   }
-  scopes_[owner].resources.push_back(moved);
+  resources.push_back(moved);
   return {};
 }
 
@@ -132,9 +132,7 @@ std::string Editor::short_name(std::size_t scope, std::size_t against) const {
 
 void Editor::note_divided(const key::Resource& folder) {
   // Only the outermost of nested folders.
-  for (const key::Resource& known : divided_) {
-    if (key::covers(known, folder)) return;
-  }
+  if (key::covered_by_any(folder, divided_)) return;
   std::erase_if(divided_, [&](const key::Resource& known) { return key::covers(folder, known); });
   divided_.push_back(folder);
 }
@@ -143,17 +141,7 @@ void Editor::note_divided(const key::Resource& folder) {
 Result<void> Editor::add(std::size_t owner, const std::string& text) {
   const auto parsed = key::parse(text, rules_, key::Syntax::kLiteral);
   if (!parsed) return {};  // the name cannot be locked
-  for (std::size_t other = 0; other < scopes_.size(); ++other) {
-    if (other == owner) continue;
-    LK_ASSIGN(const bool taken, overlap_any(parsed->resource, scopes_[other].resources));
-    if (taken) return {};
-  }
-  Resources& resources = scopes_[owner].resources;
-  const auto covered = [&](const key::Resource& known) {
-    return key::covers(known, parsed->resource);
-  };
-  if (std::ranges::none_of(resources, covered)) resources.push_back(parsed->resource);
-  return {};
+  return take_over(owner, parsed->resource);
 }
 
 Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
@@ -302,8 +290,7 @@ Resolution sequential(const Scope& asker, const std::vector<Scope>& holders) {
 Resources without_covered(const Resources& all) {
   Resources kept;
   for (const key::Resource& resource : all) {
-    const auto covered = [&](const key::Resource& by) { return key::covers(by, resource); };
-    if (std::ranges::any_of(kept, covered)) continue;
+    if (key::covered_by_any(resource, kept)) continue;
     std::erase_if(kept, [&](const key::Resource& each) { return key::covers(resource, each); });
     kept.push_back(resource);
   }

@@ -1,31 +1,34 @@
 // Resolutions as text and as JSON.
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "plan/resolutions.h"
 #include "plan/scopes.h"
 
 namespace lockkeeper::plan {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = Resolution::Kind;
 
-std::string listed(const std::vector<std::string>& words) {
+// "a, b and c", each by `text_of`.
+template <class Value, class TextOf>
+std::string listed(const std::vector<Value>& list, const TextOf& text_of) {
   constexpr std::size_t kShown = 6;  // the JSON has all of them
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < kShown; ++i) {
-    const bool last = i > 0 && i + 1 == words.size();
+  for (std::size_t i = 0; i < list.size() && i < kShown; ++i) {
+    const bool last = i > 0 && i + 1 == list.size();
     text += i == 0 ? "" : last ? " and " : ", ";
-    text += words[i];
+    text += std::invoke(text_of, list[i]);
   }
-  if (words.size() > kShown) text += " and " + std::to_string(words.size() - kShown) + " more";
+  if (list.size() > kShown) text += " and " + std::to_string(list.size() - kShown) + " more";
   return text;
 }
 
-std::string resources_text(const std::vector<key::Resource>& resources) {
-  std::vector<std::string> texts;
-  for (const key::Resource& resource : resources) texts.push_back(resource.text());
-  return texts.empty() ? "nothing" : listed(texts);
+// "src/a.py and src/b.py for backend".
+std::string part_text(const Resolution::Part& part) {
+  const std::string text = listed(part.resources, &key::Resource::text);
+  return (text.empty() ? "nothing" : text) + " for " + part.agent;
 }
 
 // "file", "directory", "glob" or "key".
@@ -44,26 +47,21 @@ void add_resources(Json& to, const std::vector<key::Resource>& resources) {
 }
 
 std::string sequential_text(const Resolution& resolution) {
-  std::vector<std::string> first;
-  for (const Resolution::Order& order : resolution.order) first.push_back(order.after);
-  return "Run " + resolution.order.front().run + " after " + listed(first) +
-         (first.size() > 1 ? " complete" : " completes");
+  return "Run " + resolution.order.front().run + " after " +
+         listed(resolution.order, &Resolution::Order::after) +
+         (resolution.order.size() > 1 ? " complete" : " completes");
 }
 
 std::string reassign_text(const Resolution& resolution) {
-  std::vector<std::string> moves;
-  for (const Resolution::Move& move : resolution.moves) {
-    moves.push_back(move.resource.text() + " to " + move.to + " only");
-  }
-  return "Assign " + listed(moves);
+  return "Assign " + listed(resolution.moves, [](const Resolution::Move& move) {
+           return move.resource.text() + " to " + move.to + " only";
+         });
 }
 
 std::string except_text(const Resolution& resolution) {
-  std::vector<std::string> texts;
-  for (const Resolution::Except& each : resolution.excepts) {
-    texts.push_back(each.without.text() + " out of " + each.agent + "'s " + each.of.text());
-  }
-  return "Leave " + listed(texts);
+  return "Leave " + listed(resolution.excepts, [](const Resolution::Except& each) {
+           return each.without.text() + " out of " + each.agent + "'s " + each.of.text();
+         });
 }
 
 std::string split_text(const Resolution& resolution) {
@@ -75,7 +73,7 @@ std::string split_text(const Resolution& resolution) {
     const bool first = folder == nullptr || part.of != *folder;
     if (first) text += std::string(text.empty() ? "Divide " : "; divide ") + part.of.text() + ": ";
     if (!first) text += ", ";
-    text += resources_text(part.resources) + " for " + part.agent;
+    text += part_text(part);
     folder = &part.of;
   }
   for (const Resolution::Move& move : resolution.moves) {
@@ -85,16 +83,8 @@ std::string split_text(const Resolution& resolution) {
 }
 
 std::string merge_text(const Resolution& resolution) {
-  return "Merge the tasks of " + listed(resolution.merged) + " into one, for " +
+  return "Merge the tasks of " + listed(resolution.merged, std::identity()) + " into one, for " +
          resolution.merged.front();
-}
-
-std::string separate_text(const Resolution& resolution) {
-  std::vector<std::string> names;
-  for (const Resolution::Part& part : resolution.parts) {
-    names.push_back(resources_text(part.resources) + " for " + part.agent);
-  }
-  return "Create separate files: " + listed(names);
 }
 
 Json edits_json(const Resolution& resolution) {
@@ -145,7 +135,7 @@ std::string resolution_text(const Resolution& resolution) {
     case Kind::kMerge:
       return merge_text(resolution);
     case Kind::kSeparate:
-      return separate_text(resolution);
+      return "Create separate files: " + listed(resolution.parts, part_text);
   }
   return {};
 }

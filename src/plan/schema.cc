@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "plan/model.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -61,15 +62,15 @@ std::string shown(const yaml::Node& node) {
   return kind_name(node.kind);
 }
 
-// Other names that older files and other tools use for the schema's.
-std::string other_name(const std::string& key, const std::string& known) {
+// The schema's name for what older files and other tools call `key`; empty: unknown.
+std::string other_name(const std::string& key) {
   static const std::map<std::string, std::string> kNames = {
       {"id", "package_id"},           {"name", "title"},
       {"dependencies", "depends_on"}, {"after", "depends_on"},
       {"version", "schema_version"},  {"commands", "steps"},
       {"tier", "tier_required"},      {"ttl", "ttl_minutes"}};
   const auto name = kNames.find(key);
-  return name != kNames.end() && name->second == known ? known : "";
+  return name == kNames.end() ? "" : name->second;
 }
 
 class StructureCheck {
@@ -193,14 +194,12 @@ class StructureCheck {
   }
 
   void unknown_key(const yaml::Node::Entry& entry, const json& properties) {
-    std::vector<std::string> names;
-    for (const auto& property : properties.items()) names.push_back(property.key());
-    std::string meant;
-    for (const std::string& name : names) {
-      if (meant.empty()) meant = other_name(entry.key, name);
+    std::vector<std::string_view> names;
+    for (const auto& [name, property] : properties.get_ref<const json::object_t&>()) {
+      names.push_back(name);
     }
-    const std::vector<std::string_view> candidates(names.begin(), names.end());
-    if (meant.empty()) meant = nearest(entry.key, candidates).value_or("");
+    std::string meant = other_name(entry.key);
+    if (!properties.contains(meant)) meant = nearest(entry.key, names).value_or("");
     std::string hint = meant.empty() ? "" : "did you mean " + meant + "?";
     if (entry.key == "<<") hint = "merge keys are not supported: write out the values";
     add(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
@@ -224,7 +223,8 @@ class StructureCheck {
     for (std::size_t i = 0; i < count; ++i) {
       const yaml::Node& each = node.list[i];
       const bool outermost = path_.size() == 1 && *path_.front().key == "packages";
-      if (outermost) package_ = package_name(each);
+      const yaml::Node* const id = outermost ? package_id(each) : nullptr;
+      if (id != nullptr) package_ = id->text;
       path_.push_back({nullptr, i});
       if (unique && !each.is_list() && !each.is_map() &&
           !seen.insert(std::string(kind_name(each.kind)) + each.text).second) {
@@ -234,14 +234,6 @@ class StructureCheck {
       path_.pop_back();
       if (outermost) package_.clear();
     }
-  }
-
-  static std::string package_name(const yaml::Node& node) {
-    for (const char* const key : {"package_id", "id", "name"}) {
-      const yaml::Node* const id = node.find(key);
-      if (id != nullptr && id->is_text() && !id->text.empty()) return id->text;
-    }
-    return "";
   }
 
   void check_text(const json& schema, const yaml::Node& node) {

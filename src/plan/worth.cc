@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 
@@ -68,37 +69,25 @@ std::int64_t longest_beside(const Analysis& analysis) {
   return longest;
 }
 
-void decide(Worth& worth, const Plan& plan, const Analysis& analysis) {
-  const auto applying = [&](bool for_locking) {
-    return std::ranges::count_if(worth.rules, [&](const WorthRule& rule) {
+std::pair<Worth::Verdict, std::string> decide(const std::vector<WorthRule>& rules, const Plan& plan,
+                                              const Analysis& analysis) {
+  using Verdict = Worth::Verdict;
+  const auto applies = [&](bool for_locking) {
+    return std::ranges::any_of(rules, [&](const WorthRule& rule) {
       return rule.applies && rule.for_locking == for_locking;
     });
   };
-  using Verdict = Worth::Verdict;
-  if (plan.jobs.size() == 1) {
-    worth.verdict = Verdict::kNo;
-    worth.because = "there is only one agent";
-  } else if (analysis.limit == 1) {
-    worth.verdict = Verdict::kNo;
-    worth.because = "only one agent runs at a time";
-  } else if (analysis.conflicts.pairs > 0) {
-    worth.verdict = Verdict::kYes;
-    worth.because = "without locks " + counted(analysis.conflicts.pairs, "pair") +
-                    " would change the same things at the same time";
-  } else if (analysis.most_busy < 2) {
-    worth.verdict = Verdict::kNo;
-    worth.because = "the agents run one after another";
-  } else if (applying(true) > 0 && applying(false) > 0) {
-    worth.verdict = Verdict::kEither;
-    worth.because =
-        "some rules ask for locks, others do not; locks cost little and catch agents that stray";
-  } else if (applying(true) > 0) {
-    worth.verdict = Verdict::kYes;
-    worth.because = "the agents work close to each other";
-  } else {
-    worth.verdict = Verdict::kNo;
-    worth.because = "no rule asks for locks";
+  if (plan.jobs.size() == 1) return {Verdict::kNo, "there is only one agent"};
+  if (analysis.limit == 1) return {Verdict::kNo, "only one agent runs at a time"};
+  if (analysis.conflicts.pairs > 0) {
+    return {Verdict::kYes, "without locks " + counted(analysis.conflicts.pairs, "pair") +
+                               " would change the same things at the same time"};
   }
+  if (analysis.most_busy < 2) return {Verdict::kNo, "the agents run one after another"};
+  if (!applies(true)) return {Verdict::kNo, "no rule asks for locks"};
+  if (!applies(false)) return {Verdict::kYes, "the agents work close to each other"};
+  return {Verdict::kEither,
+          "some rules ask for locks, others do not; locks cost little and catch agents that stray"};
 }
 
 }  // namespace
@@ -132,7 +121,7 @@ Result<Worth> is_locking_worth_it(const Plan& plan, const Analysis& analysis) {
       {"quick tasks (<5 minutes)", false, longest < kQuickMinutes,
        "the longest takes " + std::to_string(longest) + " minutes"},
   };
-  decide(worth, plan, analysis);
+  std::tie(worth.verdict, worth.because) = decide(worth.rules, plan, analysis);
   return worth;
 }
 

@@ -24,11 +24,6 @@ bool same_kind(const FileState& a, const FileState& b) {
   return (a.mode & S_IFMT) == (b.mode & S_IFMT) && is_executable(a) == is_executable(b);
 }
 
-// With a slash at its end; empty: the root.
-std::string_view folder_of(std::string_view path) {
-  return path.substr(0, path.rfind('/') + 1);
-}
-
 bool is_ignore_file(std::string_view path) {
   return path == ".gitignore" || path.ends_with("/.gitignore");
 }
@@ -172,10 +167,8 @@ bool any_covers(const std::vector<key::Resource>& scopes, const key::Resource& n
 }
 
 bool any_touches(const std::vector<key::Resource>& scopes, const key::Resource& name) {
-  return std::ranges::any_of(scopes, [&](const key::Resource& one) {
-    const auto both = key::overlap(one, name);
-    return !both || both->has_value();
-  });
+  return std::ranges::any_of(scopes,
+                             [&](const key::Resource& one) { return key::may_overlap(one, name); });
 }
 
 // The nearest folder above `path` that can be named.
