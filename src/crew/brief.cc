@@ -10,33 +10,24 @@ namespace {
 constexpr std::size_t kNeighboursMax = 100;
 constexpr std::size_t kListed = 200;  // resources of one list in the text
 
-std::string listed(const std::vector<key::Resource>& resources) {
-  std::string text;
+void add_list(std::string& text, const char* title, const std::vector<key::Resource>& resources) {
+  if (resources.empty()) return;
+  text += std::string(title) + "\n";
   for (std::size_t i = 0; i < resources.size() && i < kListed; ++i) {
     text += "- " + resources[i].text() + "\n";
   }
   if (resources.size() > kListed) {
     text += "- and " + std::to_string(resources.size() - kListed) + " more\n";
   }
-  return text;
-}
-
-void add_list(std::string& text, const char* title, const std::vector<key::Resource>& resources) {
-  if (resources.empty()) return;
-  text += std::string(title) + "\n" + listed(resources);
 }
 
 // The quotes around a character of a shell line.
 enum class Quotes { kNone, kSingle, kDouble };
 
 Quotes after(Quotes quotes, char c) {
-  if (c == '\'' && quotes != Quotes::kDouble) {
-    return quotes == Quotes::kSingle ? Quotes::kNone : Quotes::kSingle;
-  }
-  if (c == '"' && quotes != Quotes::kSingle) {
-    return quotes == Quotes::kDouble ? Quotes::kNone : Quotes::kDouble;
-  }
-  return quotes;
+  const Quotes own = c == '\'' ? Quotes::kSingle : c == '"' ? Quotes::kDouble : Quotes::kNone;
+  if (quotes == Quotes::kNone) return own;
+  return quotes == own ? Quotes::kNone : quotes;
 }
 
 std::string variable_in(Quotes quotes, const char* variable) {
@@ -48,11 +39,7 @@ std::string variable_in(Quotes quotes, const char* variable) {
 
 const Placeholder* placeholder_at(std::string_view text) {
   for (const Placeholder& placeholder : placeholders()) {
-    const std::string_view name = placeholder.name;
-    if (text.size() > name.size() + 1 && text[0] == '{' && text.substr(1, name.size()) == name &&
-        text[name.size() + 1] == '}') {
-      return &placeholder;
-    }
+    if (text.starts_with("{" + std::string(placeholder.name) + "}")) return &placeholder;
   }
   return nullptr;
 }

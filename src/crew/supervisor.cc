@@ -125,14 +125,7 @@ class Supervisor {
   }
 
   Result<bool> may_start(const Keep& keep) {
-    if (orders_.detect_changes) {
-      auto tree = scan_tree(locks_.site().realm().root, orders_.leave_out);
-      if (tree) {
-        before_ = std::move(*tree);
-      } else {
-        attempt_.changes_unknown = tree.error().message;
-      }
-    }
+    if (orders_.detect_changes) known(scan_tree(root(), orders_.leave_out), before_);
     // The foreman may take a while, or be stopped (Ctrl-Z).
     for (bool said = false;;) {
       if (!keep()) return false;
@@ -194,31 +187,20 @@ class Supervisor {
         if (event.pid == 0) attempt_.why = event.message;
         return;
       case What::kPaused:
+        return note("is waiting: " + event.message);
       case What::kResumed:
+        return note("continues: " + event.message + " is open");
       case What::kRenewTrouble:
+        return note(event.message);
       case What::kMessage:
+        return note("has a message from " + event.message);
       case What::kLost:
-        if (event.what == What::kLost) lost_why_ = event.message;
-        channel_.send({{"say", "note"}, {"text", note_text(event)}});
-        return;
+        lost_why_ = event.message;
+        return note("lost its lock: " + event.message);
     }
   }
 
-  static std::string note_text(const service::RunEvent& event) {
-    using What = service::RunEvent::What;
-    switch (event.what) {
-      case What::kPaused:
-        return "is waiting: " + event.message;
-      case What::kResumed:
-        return "continues: " + event.message + " is open";
-      case What::kLost:
-        return "lost its lock: " + event.message;
-      case What::kMessage:
-        return "has a message from " + event.message;
-      default:
-        return event.message;
-    }
-  }
+  void note(const std::string& text) { channel_.send({{"say", "note"}, {"text", text}}); }
 
   // The command has ended; its lease is still held.
   void gone(const service::RunResult& result, const Keep& keep) {
@@ -250,19 +232,24 @@ class Supervisor {
 
   // All changes; the foreman decides whose they are.
   void find_changes() {
-    const std::string& root = locks_.site().realm().root;
-    const auto after = scan_tree(root, orders_.leave_out);
-    if (!after) {
-      attempt_.changes_unknown = after.error().message;
-      return;
-    }
-    auto changes = changes_between(before_, *after, root);
-    if (changes) {
-      attempt_.changes = std::move(*changes);
-    } else {
-      attempt_.changes_unknown = changes.error().message;
+    Tree after;
+    if (known(scan_tree(root(), orders_.leave_out), after)) {
+      known(changes_between(before_, after, root()), attempt_.changes);
     }
   }
+
+  // False: the changes stay unknown.
+  template <class Value>
+  bool known(Result<Value> found, Value& into) {
+    if (found) {
+      into = std::move(*found);
+    } else {
+      attempt_.changes_unknown = found.error().message;
+    }
+    return found.has_value();
+  }
+
+  const std::string& root() const { return locks_.site().realm().root; }
 
   void write_result() {
     const auto written = folder_.write(kResultName, attempt_json(attempt_).dump() + "\n");

@@ -35,7 +35,6 @@ class Worker {
   int channel_fd() const { return channel_ ? channel_->fd() : -1; }
   bool adopted() const { return adopted_; }
   std::int64_t since_ms() const { return since_ms_; }  // when this phase began
-  const AgentRecord& record() const { return record_; }
 
   // Makes the next attempt's folder with its orders.
   Result<void> prepare(Orders orders);

@@ -12,10 +12,6 @@
 namespace lockkeeper::crew {
 namespace {
 
-std::int64_t nanoseconds(const timespec& time) {
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
-
 std::string link_digest(int folder, const std::string& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlinkat(folder, path.c_str(), target.data(), target.size());
@@ -24,6 +20,10 @@ std::string link_digest(int folder, const std::string& path) {
 }
 
 }  // namespace
+
+std::int64_t nanoseconds(const timespec& time) {
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
 
 std::string file_digest(int folder, const std::string& name) {
   // Non-blocking: it may be a pipe.

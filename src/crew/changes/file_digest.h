@@ -15,6 +15,12 @@ namespace lockkeeper::crew {
 inline std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
+// The rest: "a/b/". Empty: the root.
+inline std::string_view folder_of(std::string_view path) {
+  return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+std::int64_t nanoseconds(const timespec& time);
 
 // SHA-256 of the content of the file `name` in `folder`, or of a symlink's target. Empty: it is
 // something else, cannot be read, or is larger than kDigestFileBytesMax.

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "host/pipes.h"
 #include "host/spawn.h"
+#include "realm/disk_path.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -34,18 +35,13 @@ Result<std::string> find_git() {
   return fail(Code::kFailed, "git is not installed");
 }
 
-std::string parent_of(const std::string& folder) {
-  const std::size_t slash = folder.find_last_of('/');
-  return slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
-}
-
 // Inherits only the way to the user's own configuration, which decides what is ignored and which
 // repositories are safe.
 std::vector<std::string> environment_for(
     const std::string& root, const std::vector<std::pair<std::string, std::string>>& settings) {
   std::vector<std::string> made = {
       "LC_ALL=C",
-      "GIT_CEILING_DIRECTORIES=" + parent_of(root),
+      "GIT_CEILING_DIRECTORIES=" + realm::parent_path(root),
       "GIT_OPTIONAL_LOCKS=0",
       "GIT_TERMINAL_PROMPT=0",
       "GIT_NO_LAZY_FETCH=1",

@@ -25,12 +25,6 @@ namespace {
 constexpr const char* kStoreFolder = ".lockkeeper/";
 constexpr std::size_t kNestingMax = 32;
 
-std::int64_t wall_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
 // By path from the root, with one slash at the end.
 std::set<std::string> folders_left_out(const std::string& root,
                                        const std::vector<std::string>& leave_out) {
@@ -44,11 +38,6 @@ std::set<std::string> folders_left_out(const std::string& root,
   return made;
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
-
 bool is_gone(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
 }
@@ -59,7 +48,9 @@ class TreeScan {
       : root_(std::move(root)), left_out_(folders_left_out(root_, leave_out)) {}
 
   Result<Tree> run() {
-    tree_.scanned_ns = wall_ns();
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    tree_.scanned_ns = nanoseconds(now);
     top_ = Fd(::open((root_ + "/").c_str(), O_DIRECTORY | O_CLOEXEC));
     if (!top_) return fail(errno_error(errno, root_, Code::kFailed));
     LK_ASSIGN(tree_.by_git, scan_by_git("", 0));
@@ -94,7 +85,7 @@ class TreeScan {
 // The opened folder of a file; -1: it is gone, or behind a symlink. Paths come in order, so the
 // last folder is often the next one, too.
 int TreeScan::folder_of(std::string_view path) {
-  const std::string_view folder = path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+  const std::string_view folder = crew::folder_of(path);
   if (folder != parent_) {
     parent_ = folder;
     parent_fd_ = host::open_below(top_.get(), folder);
@@ -114,6 +105,12 @@ Result<void> TreeScan::add(const std::string& path, const struct stat& found, bo
   return {};
 }
 
+// A failure of git's means that it cannot be asked; others are ours.
+Result<bool> unless_failed(const Error& error) {
+  if (error.code != Code::kFailed) return fail(error);
+  return false;
+}
+
 // False: not a repository, or git cannot be asked.
 Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth) {
   std::string folder = root_ + "/" + prefix;
@@ -124,17 +121,11 @@ Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth)
   if (!git) return false;
   // -v: files marked "assume unchanged" are checked all the same.
   const Result<std::string> names = git->ask({"ls-files", "-z", "-c", "-v"});
-  if (!names) {
-    if (names.error().code != Code::kFailed) return fail(names.error());
-    return false;
-  }
+  if (!names) return unless_failed(names.error());
   const Result<std::string> status = git->ask(
       {"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
        "--ignored=no", "--no-renames", "--ignore-submodules=all"});
-  if (!status) {
-    if (status.error().code != Code::kFailed) return fail(status.error());
-    return false;
-  }
+  if (!status) return unless_failed(status.error());
   for (const std::string& line : split_at_nul(*names)) {
     if (line.size() > 2) LK_CHECK(take_name(prefix + line.substr(2), line[0] != 'H', depth));
   }
@@ -153,26 +144,21 @@ std::string_view after_fields(std::string_view line, std::size_t fields) {
 Result<void> TreeScan::take_status(const std::string& prefix, const std::string& status,
                                    std::size_t depth) {
   constexpr std::string_view kHead = "# branch.oid ";
-  constexpr std::size_t kFieldsChanged = 8;
-  constexpr std::size_t kFieldsUnmerged = 10;
+  // Changed, unmerged and new files: how such a line begins, and how many fields precede the path.
+  constexpr std::pair<std::string_view, std::size_t> kKinds[] = {{"1 ", 8}, {"u ", 10}, {"? ", 1}};
   std::string head;
   for (const std::string& line : split_at_nul(status)) {
     if (line.starts_with(kHead)) {
       head = line.substr(kHead.size());
       if (head.starts_with('(')) head.clear();  // "(initial)"
-    } else if (line.starts_with("1 ")) {
-      LK_CHECK(take_name(prefix + std::string(after_fields(line, kFieldsChanged)), true, depth));
-    } else if (line.starts_with("u ")) {
-      LK_CHECK(take_name(prefix + std::string(after_fields(line, kFieldsUnmerged)), true, depth));
-    } else if (line.starts_with("? ")) {
-      LK_CHECK(take_name(prefix + line.substr(2), true, depth));
+    }
+    for (const auto& [kind, fields] : kKinds) {
+      if (!line.starts_with(kind)) continue;
+      LK_CHECK(take_name(prefix + std::string(after_fields(line, fields)), true, depth));
     }
   }
-  if (prefix.empty()) {
-    tree_.head = head;
-  } else {
-    tree_.nested[prefix] = head;
-  }
+  std::string& into = prefix.empty() ? tree_.head : tree_.nested[prefix];
+  into = head;
   return {};
 }
 
@@ -218,7 +204,8 @@ Result<void> TreeScan::walk_one(const std::string& path, std::vector<std::string
   if (found_folder) {
     opened = Fd(::openat(found_folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
-  const Folder folder(opened ? ::fdopendir(opened.get()) : nullptr);
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opened ? ::fdopendir(opened.get()) : nullptr,
+                                                   ::closedir);
   if (!folder) {
     if (is_gone(errno)) return {};
     return fail(errno_error(errno, quote(root_ + "/" + path), Code::kFailed));

@@ -9,10 +9,6 @@
 namespace lockkeeper::crew {
 namespace {
 
-Json time_json(std::int64_t wall_ms) {
-  return wall_ms == 0 ? Json(nullptr) : Json(format_time(wall_ms));
-}
-
 std::int64_t time_from(const Json& json) {
   if (json.is_null()) return 0;
   const auto time = parse_time(json.get<std::string>());
@@ -22,8 +18,9 @@ std::int64_t time_from(const Json& json) {
 
 // The enum's value of that name.
 template <class Value>
-Value named(const std::string& name, const char* (*name_of)(Value), int last) {
-  for (int i = 0; i <= last; ++i) {
+Value named(const Json& json, const char* (*name_of)(Value), Value last) {
+  const auto name = json.get<std::string>();
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
     const Value value = static_cast<Value>(i);
     if (name == name_of(value)) return value;
   }
@@ -40,8 +37,7 @@ Json change_json(const Change& change) {
 Change change_from(const Json& json) {
   Change change;
   change.path = json.at("path").get<std::string>();
-  change.kind = named(json.at("change").get<std::string>(), change_name,
-                      static_cast<int>(Change::Kind::kRemoved));
+  change.kind = named(json.at("change"), change_name, Change::Kind::kRemoved);
   change.outside = json.at("outside").get<bool>();
   if (json.contains("or_by")) change.or_by = json.at("or_by").get<std::vector<std::string>>();
   return change;
@@ -54,8 +50,7 @@ Attempt read_attempt(const Json& json) {
   attempt.fence = whole_number<std::uint64_t>(json.at("fence"));
   attempt.started_ms = time_from(json.at("started_at"));
   attempt.ended_ms = time_from(json.at("ended_at"));
-  attempt.ending =
-      named(json.at("ending").get<std::string>(), ending_name, static_cast<int>(Ending::kStrayed));
+  attempt.ending = named(json.at("ending"), ending_name, Ending::kStrayed);
   attempt.exit_status = whole_number<int>(json.at("exit_status"));
   attempt.why = json.at("why").get<std::string>();
   attempt.processes_ended = whole_number<std::size_t>(json.at("processes_ended"));
@@ -72,17 +67,12 @@ AgentRecord read_agent(const Json& json) {
   AgentRecord agent;
   agent.id = json.at("agent").get<std::string>();
   agent.locks = json.at("locks").get<std::vector<std::string>>();
-  agent.standing = named(json.at("standing").get<std::string>(), standing_name,
-                         static_cast<int>(Standing::kStopped));
+  agent.standing = named(json.at("standing"), standing_name, Standing::kStopped);
   agent.why = json.at("why").get<std::string>();
   for (const Json& each : json.at("waits")) {
-    Wait wait;
-    wait.what =
-        named(each.at("for").get<std::string>(), wait_name, static_cast<int>(Wait::For::kPause));
-    wait.on = each.at("on").get<std::string>();
-    wait.begin_ms = time_from(each.at("from"));
-    wait.end_ms = time_from(each.at("until"));
-    agent.waits.push_back(std::move(wait));
+    agent.waits.push_back({named(each.at("for"), wait_name, Wait::For::kPause),
+                           each.at("on").get<std::string>(), time_from(each.at("from")),
+                           time_from(each.at("until"))});
   }
   for (const Json& each : json.at("attempts")) agent.attempts.push_back(read_attempt(each));
   if (json.contains("forgiven")) agent.forgiven = whole_number<std::size_t>(json.at("forgiven"));
@@ -104,19 +94,15 @@ std::string json_text(std::string_view bytes) {
   if (is_valid_utf8(bytes)) return std::string(bytes);
   std::string text;
   for (const char c : bytes) {
-    if (static_cast<unsigned char>(c) < 0x80) {
-      text += c;
-    } else {
-      text += "\xEF\xBF\xBD";
-    }
+    text += static_cast<unsigned char>(c) < 0x80 ? std::string(1, c) : "\xEF\xBF\xBD";
   }
   return text;
 }
 
 Json attempt_json(const Attempt& attempt) {
   Json json{{"attempt", attempt.number}, {"lease", attempt.lease}, {"fence", attempt.fence}};
-  json["started_at"] = time_json(attempt.started_ms);
-  json["ended_at"] = time_json(attempt.ended_ms);
+  json["started_at"] = time_or_null(attempt.started_ms);
+  json["ended_at"] = time_or_null(attempt.ended_ms);
   json["ending"] = ending_name(attempt.ending);
   json["exit_status"] = attempt.exit_status;
   json["why"] = json_text(attempt.why);
@@ -139,8 +125,8 @@ Json agent_json(const AgentRecord& agent) {
   for (const Wait& wait : agent.waits) {
     json["waits"].push_back({{"for", wait_name(wait.what)},
                              {"on", json_text(wait.on)},
-                             {"from", time_json(wait.begin_ms)},
-                             {"until", time_json(wait.end_ms)}});
+                             {"from", time_or_null(wait.begin_ms)},
+                             {"until", time_or_null(wait.end_ms)}});
   }
   json["attempts"] = Json::array();
   for (const Attempt& attempt : agent.attempts) json["attempts"].push_back(attempt_json(attempt));

@@ -1,14 +1,11 @@
 // Records as JSON, written and read: for the journal and for a supervisor's result.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "crew/record/record.h"
 
 namespace lockkeeper::crew {
-
-using Json = nlohmann::ordered_json;
 
 Json attempt_json(const Attempt& attempt);
 Json agent_json(const AgentRecord& agent);

@@ -12,7 +12,7 @@ namespace {
 
 // File names and arguments may be any bytes.
 Json any_text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(json_text(text));
+  return text_or_null(json_text(text));
 }
 
 Json list_json(const std::vector<std::string>& texts) {
@@ -22,12 +22,10 @@ Json list_json(const std::vector<std::string>& texts) {
 }
 
 Json change_row(const Change& change) {
-  Json json;
-  json["path"] = json_text(change.path);
-  json["change"] = change_name(change.kind);
-  json["outside"] = change.outside;
-  json["or_by"] = list_json(change.or_by);
-  return json;
+  return {{"path", json_text(change.path)},
+          {"change", change_name(change.kind)},
+          {"outside", change.outside},
+          {"or_by", list_json(change.or_by)}};
 }
 
 Json attempt_json(const Attempt& attempt, std::int64_t now_ms) {
@@ -54,13 +52,11 @@ Json attempt_json(const Attempt& attempt, std::int64_t now_ms) {
 }
 
 Json wait_json(const Wait& wait, std::int64_t now_ms) {
-  Json json;
-  json["for"] = wait_name(wait.what);
-  json["on"] = any_text_or_null(wait.on);
-  json["began_at"] = time_or_null(wait.begin_ms);
-  json["ended_at"] = time_or_null(wait.end_ms);
-  json["duration_ms"] = length_ms(wait.begin_ms, wait.end_ms, now_ms);
-  return json;
+  return {{"for", wait_name(wait.what)},
+          {"on", any_text_or_null(wait.on)},
+          {"began_at", time_or_null(wait.begin_ms)},
+          {"ended_at", time_or_null(wait.end_ms)},
+          {"duration_ms", length_ms(wait.begin_ms, wait.end_ms, now_ms)}};
 }
 
 Json agent_json(const AgentRecord& agent, std::int64_t now_ms) {

@@ -61,15 +61,9 @@ class Axis {
 };
 
 draw::Bar::Kind kind_of(Ending ending) {
-  switch (ending) {
-    case Ending::kNone:
-    case Ending::kDone:
-      return draw::Bar::Kind::kWork;
-    case Ending::kStopped:
-      return draw::Bar::Kind::kStopped;
-    default:
-      return draw::Bar::Kind::kFailed;
-  }
+  using Kind = draw::Bar::Kind;
+  if (ending == Ending::kNone || ending == Ending::kDone) return Kind::kWork;
+  return ending == Ending::kStopped ? Kind::kStopped : Kind::kFailed;
 }
 
 // "15:30:00".
