@@ -32,19 +32,22 @@ utf8proc_int32_t read_code_point(std::string_view text, std::size_t& length) {
 
 }  // namespace
 
+std::optional<std::string> normal_form(std::string_view text, bool composed) {
+  const auto form = composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  utf8proc_uint8_t* mapped = nullptr;
+  const auto size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                 static_cast<utf8proc_ssize_t>(text.size()), &mapped,
+                                 static_cast<utf8proc_option_t>(UTF8PROC_STABLE | form));
+  const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(mapped);
+  if (size < 0) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size));
+}
+
 Result<std::string> nfc(std::string_view text) {
   if (is_ascii(text)) return std::string(text);
-  utf8proc_uint8_t* mapped = nullptr;
-  const auto size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &mapped,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(mapped);
-  if (size < 0) {
-    return fail(Code::kInvalidResource, in_quotes(text) + " is not UTF-8 text",
-                "give the name in UTF-8");
-  }
-  return std::string(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size));
+  if (auto composed = normal_form(text, true)) return *std::move(composed);
+  return fail(Code::kInvalidResource, in_quotes(text) + " is not UTF-8 text",
+              "give the name in UTF-8");
 }
 
 char32_t fold(char32_t code_point) {

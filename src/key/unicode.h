@@ -2,6 +2,7 @@
 // whatever bytes were given. Everything here is pure; no locale is consulted.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@
 namespace lockkeeper::key {
 
 inline constexpr char32_t kCodePointMax = 0x10FFFF;
+
+// The text in NFC, or in NFD. nullopt: it is not UTF-8.
+std::optional<std::string> normal_form(std::string_view text, bool composed);
 
 // The text in NFC. invalid_resource if it is not UTF-8.
 Result<std::string> nfc(std::string_view text);

@@ -2,16 +2,15 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "key/unicode.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -37,20 +36,6 @@ void push_steps(std::vector<Step>& steps, std::string_view text, bool typed) {
   }
 }
 
-// The name in the other Unicode form, if that is another spelling.
-std::optional<std::string> respelled(const std::string& name, bool composed) {
-  const auto form = composed ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
-  utf8proc_uint8_t* mapped = nullptr;
-  const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(name.data()),
-                                   static_cast<utf8proc_ssize_t>(name.size()), &mapped,
-                                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | form));
-  if (length < 0) return std::nullopt;
-  std::string result(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
-  std::free(mapped);
-  if (result == name) return std::nullopt;
-  return result;
-}
-
 class Walk {
  public:
   Walk(const std::string& start, std::string_view text, Patterns patterns)
@@ -71,9 +56,7 @@ class Walk {
     }
     result_.existing_folder = result_.path;
     std::size_t above = missing_ + (result_.type == DiskPath::Type::kOther ? 1 : 0);
-    for (; above > 0; --above) {
-      result_.existing_folder = parent_path(result_.existing_folder);
-    }
+    for (; above > 0; --above) result_.existing_folder = parent_path(result_.existing_folder);
     return std::move(result_);
   }
 
@@ -126,10 +109,11 @@ class Walk {
   Result<void> look_up(const Step& step, bool may_be_pattern) {
     struct stat info{};
     std::string name = step.name;
-    auto found = status(name, info);
-    if (found && !*found && !is_ascii(name)) found = try_other_spellings(name, info);
-    if (!found) return fail(std::move(found.error()));
-    if (!*found) {
+    LK_ASSIGN(bool found, status(name, info));
+    if (!found && !is_ascii(name)) {
+      LK_ASSIGN(found, try_other_spellings(name, info));
+    }
+    if (!found) {
       if (may_be_pattern) return begin_pattern(step);
       add_missing(step.name);
       return {};
@@ -153,8 +137,8 @@ class Walk {
   // A disk may store a name in another Unicode form than was typed (macOS archives do).
   Result<bool> try_other_spellings(std::string& name, struct stat& info) {
     for (const bool composed : {true, false}) {
-      const auto other = respelled(name, composed);
-      if (!other) continue;
+      const auto other = key::normal_form(name, composed);
+      if (!other || *other == name) continue;
       auto found = status(*other, info);
       if (found && *found) name = *other;
       if (!found || *found) return found;
