@@ -58,7 +58,6 @@ class Channel {
   static Result<std::pair<Channel, Channel>> pair();
 
   int fd() const { return fd_.get(); }
-  int release() { return fd_.release(); }
   // Never waits. False: the other side is gone, or does not read and the socket is full.
   bool send(const Message& message) const;
   // The next message, waiting at most so long; nullopt: none, or the other side is gone().

@@ -15,9 +15,9 @@ Result<std::vector<Dependency>> dependencies_of(const Plan& plan, const Graph& n
     for (const std::size_t earlier : needs.needs(later)) {
       Dependency dependency{later, earlier, {}};
       if (all.size() < kDependenciesCompared) {
-        LK_ASSIGN(const std::optional<Meeting> meeting,
+        LK_ASSIGN(const std::optional<Shared> meeting,
                   meeting_of(plan.jobs[earlier], plan.jobs[later], options));
-        if (meeting) dependency.witness = meeting->shared.witness;
+        if (meeting) dependency.witness = meeting->witness;
       }
       all.push_back(std::move(dependency));
     }

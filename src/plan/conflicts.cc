@@ -147,13 +147,10 @@ Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs,
   return Finder(plan, needs).run(options);
 }
 
-Result<std::optional<Meeting>> meeting_of(const Job& a, const Job& b, ConflictOptions options) {
+Result<std::optional<Shared>> meeting_of(const Job& a, const Job& b, ConflictOptions options) {
   LK_ASSIGN(std::optional<Shared> both_lock, first_shared(a, b, false));
-  if (both_lock) return Meeting{Cause::kLocks, std::move(*both_lock)};
-  if (options.locks_only) return std::nullopt;
-  LK_ASSIGN(std::optional<Shared> writes, first_shared(a, b, true));
-  if (writes) return Meeting{Cause::kScopes, std::move(*writes)};
-  return std::nullopt;
+  if (both_lock || options.locks_only) return both_lock;
+  return first_shared(a, b, true);
 }
 
 }  // namespace lockkeeper::plan

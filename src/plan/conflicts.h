@@ -54,10 +54,6 @@ Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs, Confl
 
 // The first thing that two jobs share, whatever their order: find_conflicts for one pair. What one
 // of them is denied is not shared.
-struct Meeting {
-  Cause cause;
-  Shared shared;
-};
-Result<std::optional<Meeting>> meeting_of(const Job& a, const Job& b, ConflictOptions options);
+Result<std::optional<Shared>> meeting_of(const Job& a, const Job& b, ConflictOptions options);
 
 }  // namespace lockkeeper::plan

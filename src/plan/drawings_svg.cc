@@ -332,15 +332,13 @@ class Painter {
       const std::string words = std::to_string(i + 1) + ". " + in_words(i);
       out_ += text("small", kMargin, y, draw::fit_text(words, kSmallSize, room));
     }
-    if (analysis_.conflicts.pairs > listed) {
-      out_ += text("small", kMargin, y,
-                   "and " + std::to_string(analysis_.conflicts.pairs - listed) + " more conflicts");
+    const auto count_rest = [&](std::size_t all, std::size_t shown, const char* what) {
+      if (all <= shown) return;
+      out_ += text("small", kMargin, y, "and " + std::to_string(all - shown) + " more " + what);
       y += 18;
-    }
-    if (plan_.jobs.size() > kJobsDrawn) {
-      out_ += text("small", kMargin, y,
-                   "and " + std::to_string(plan_.jobs.size() - kJobsDrawn) + " more jobs");
-    }
+    };
+    count_rest(analysis_.conflicts.pairs, listed, "conflicts");
+    count_rest(plan_.jobs.size(), kJobsDrawn, "jobs");
   }
 
   const Plan& plan_;

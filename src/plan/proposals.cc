@@ -202,7 +202,7 @@ class Proposer {
       if (job.writes.empty() && (wrote || job.locks.empty())) return {};
       if (!may_write_its_locks(plan_.jobs[scope.job], job)) return {};
     }
-    LK_ASSIGN(const std::optional<Meeting> meeting, meeting_of(a, b, options_.analysis.conflicts));
+    LK_ASSIGN(const std::optional<Shared> meeting, meeting_of(a, b, options_.analysis.conflicts));
     if (meeting) return {};
     for (const Proposal& other : result_.list) {
       if (other.conflict == at_ && same_result(other, proposal)) return {};

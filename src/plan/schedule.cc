@@ -55,8 +55,7 @@ class Cliques {
  public:
   Cliques(const std::vector<Set>& apart, std::size_t steps) : apart_(apart), left_(steps) {}
   std::size_t largest() {
-    const Set all = apart_.size() == 64 ? ~Set{0} : one(apart_.size()) - 1;
-    grow(0, all, 0);
+    grow(0, one(apart_.size()) - 1, 0);
     return best_;
   }
 

@@ -189,7 +189,7 @@ Result<bool> conflict_stays(const plan::Plan& before, const plan::Conflict& conf
   const plan::Closure closure(plan::needs_of(after));
   const auto number = [&](auto job) { return static_cast<std::size_t>(job - after.jobs.begin()); };
   if (closure.ordered(number(a), number(b))) return false;
-  LK_ASSIGN(const std::optional<plan::Meeting> meeting, plan::meeting_of(*a, *b, options));
+  LK_ASSIGN(const std::optional<plan::Shared> meeting, plan::meeting_of(*a, *b, options));
   return meeting.has_value();
 }
 

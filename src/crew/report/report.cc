@@ -10,6 +10,11 @@
 namespace lockkeeper::crew {
 namespace {
 
+// In the order in which they are reported.
+constexpr Standing kStandings[] = {Standing::kDone,    Standing::kFailed,  Standing::kSkipped,
+                                   Standing::kStopped, Standing::kRunning, Standing::kWaiting,
+                                   Standing::kPending};
+
 // File names and arguments may be any bytes.
 Json any_text_or_null(const std::string& text) {
   return text_or_null(json_text(text));
@@ -93,9 +98,8 @@ std::string outcome_text(const RunRecord& record) {
   std::string words =
       done == all ? std::to_string(all) : std::to_string(done) + " of " + std::to_string(all);
   words += all == 1 ? " agent done" : " agents done";
-  for (const Standing standing : {Standing::kFailed, Standing::kSkipped, Standing::kStopped,
-                                  Standing::kRunning, Standing::kWaiting, Standing::kPending}) {
-    const std::size_t count = count_of(record, standing);
+  for (const Standing standing : kStandings) {
+    const std::size_t count = standing == Standing::kDone ? 0 : count_of(record, standing);
     if (count > 0) words += ", " + std::to_string(count) + " " + standing_name(standing);
   }
   return words;
@@ -116,15 +120,12 @@ Json report_json(const RunRecord& record) {
   json["resumed"] = record.resumed;
   Json& counts = json["counts"];
   counts["agents"] = record.agents.size();
-  for (const Standing standing :
-       {Standing::kDone, Standing::kFailed, Standing::kSkipped, Standing::kStopped,
-        Standing::kRunning, Standing::kWaiting, Standing::kPending}) {
+  for (const Standing standing : kStandings) {
     counts[standing_name(standing)] = count_of(record, standing);
   }
   json["problems"] = list_json(record.problems);
   json["agents"] = Json::array();
-  for (const AgentRecord& agent : record.agents)
-    json["agents"].push_back(agent_json(agent, now_ms));
+  for (const AgentRecord& one : record.agents) json["agents"].push_back(agent_json(one, now_ms));
   return json;
 }
 
