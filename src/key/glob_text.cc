@@ -339,6 +339,7 @@ Result<Tokens> tokenise(std::string_view text, std::string_view shown, const Glo
 std::string spell_tokens(const Tokens& tokens, const GlobSyntax& syntax) {
   // In the order of TokenKind; the empty ones depend on more than their kind.
   constexpr std::string_view kSpellings[] = {"", "?", "*", "**", "", "", "{", ",", "}"};
+  static_assert(std::size(kSpellings) == static_cast<std::size_t>(TokenKind::kClose) + 1);
   std::string out;
   int depth = 0;
   for (const Token& token : tokens) {

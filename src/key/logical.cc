@@ -194,8 +194,8 @@ Result<Resource> parse_known(std::string_view prefix, std::string_view rest, con
   if (prefix == "env") canonical = canonical_env(rest);
   if (prefix == "feature") canonical = canonical_feature(rest, rules, warnings);
   if (prefix == "task") canonical = canonical_task(rest);
-  LK_ASSIGN(const std::string text, std::move(canonical));
-  return make_plain(prefix, text);
+  if (!canonical) return fail(std::move(canonical.error()));
+  return make_plain(prefix, *canonical);
 }
 
 }  // namespace

@@ -234,8 +234,8 @@ Result<void> Schema::read(const toml::node& node, std::string_view key,
   if (value != "full" && value != "process") {
     return bad(node, key, "\"full\" (survives power loss) or \"process\" (survives kill -9)");
   }
-  settings_.*
-      field.setting = {value == "full" ? Durability::kFull : Durability::kProcess, origin(node)};
+  const auto durability = value == "full" ? Durability::kFull : Durability::kProcess;
+  settings_.*field.setting = {durability, origin(node)};
   return {};
 }
 
