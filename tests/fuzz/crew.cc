@@ -62,7 +62,7 @@ void check_orders(std::string_view text) {
 }
 
 void check_result(std::string_view text) {
-  const auto json = crew::Json::parse(text, nullptr, false);
+  const auto json = Json::parse(text, nullptr, false);
   const auto attempt = crew::attempt_from(json);
   if (!attempt) return require_readable(attempt.error());
   const auto again = crew::attempt_from(crew::attempt_json(*attempt));
