@@ -28,8 +28,7 @@ Alive FakeProber::probe(const Attachment& attachment) const {
 }
 
 Realm::Realm(kv::Flavour flavour)
-    : flavour_(flavour),
-      store_(std::make_unique<kv::MemoryStore>(
+    : store_(std::make_unique<kv::MemoryStore>(
           kv::MemoryOptions{.flavour = flavour, .epoch = epoch_, .start_version = 10})) {}
 
 Context Realm::context(std::uint64_t ticket) const {

@@ -98,7 +98,6 @@ class Realm {
  private:
   Context context(std::uint64_t ticket) const;
 
-  kv::Flavour flavour_;
   Now now_{.mono_ms = 1'000'000, .wall_ms = 1'700'000'000'000};
   kv::Epoch epoch_{.id = 1, .fence_offset = 1'000'000, .start_mono_ms = 900'000};
   std::unique_ptr<kv::MemoryStore> store_;
