@@ -49,21 +49,16 @@ void end_soon() {
 
 }  // namespace
 
-int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
-  if (const auto wrong = check_http(options); !wrong) return context.out().failed(wrong.error());
-  if (const auto known = mcp::locks::check_dialects(options.dialects); !known) {
-    return context.out().failed(known.error());
-  }
+Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
+  LK_CHECK(check_http(options));
+  LK_CHECK(mcp::locks::check_dialects(options.dialects));
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = host::hold_end_signals();
-  auto open = context.open(std::vector<std::string>{}, true);
-  if (!open) return context.out().failed(open.error());
-  auto under = service::parent_lease_from(context.runtime().env);
-  if (!under) return context.out().failed(under.error());
-  auto caller = caller_of(context, options, (*open)->identity);
-  if (!caller) return context.out().failed(caller.error());
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>{}, true));
+  LK_ASSIGN(auto under, service::parent_lease_from(context.runtime().env));
+  LK_ASSIGN(auto caller, caller_of(context, options, open->identity));
   mcp::locks::LockServer server(
-      (*open)->site, {std::move(*caller), std::move(*under), options.dialects, LOCKKEEPER_VERSION});
+      open->site, {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION});
   mcp::Audience audience;
   mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
@@ -73,7 +68,7 @@ int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options) {
   mcp::Pool pool(kThreadsMax);
   pool.run([&] { server.begin(); });
   if (options.http) {
-    const auto served = serve_mcp_http(options, (*open)->site.realm(), catalogue, pool, audience,
+    const auto served = serve_mcp_http(options, open->site.realm(), catalogue, pool, audience,
                                        ended.get(), context.out());
     end_soon();
     return served ? 0 : context.out().failed(served.error());

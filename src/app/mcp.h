@@ -6,6 +6,6 @@
 
 namespace lockkeeper::app {
 
-int serve_mcp(cli::VerbContext& context, const cli::McpOptions& options);
+Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options);
 
 }  // namespace lockkeeper::app

@@ -133,11 +133,15 @@ int without_subcommand(const Verb& verb, const VerbShape& shape, const std::stri
       {Code::kUsage, shape.name + " needs a subcommand: " + names, "see: " + above + " --help"});
 }
 
+int run_leaf(const Verb& verb, const Verb* above, std::vector<std::string> words,
+             const CliEnvironment& environment) {
+  VerbContext context(environment, verb, above, std::move(words));
+  const Result<int> status = verb.run(context);
+  return status ? *status : context.out().failed(status.error());
+}
+
 int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {
-  if (verb.run != nullptr) {
-    VerbContext context(environment, verb, nullptr, std::move(words));
-    return verb.run(context);
-  }
+  if (verb.run != nullptr) return run_leaf(verb, nullptr, std::move(words), environment);
   const VerbShape shape = verb_shape(environment, verb);
   const std::size_t at = first_word(words, shape.value_flags());
   const std::string name = at == words.size() ? "" : words[at];
@@ -146,8 +150,7 @@ int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironm
     return without_subcommand(verb, shape, name, before_dashes(words), environment);
   }
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
-  VerbContext context(environment, *subcommand, &verb, std::move(words));
-  return subcommand->run(context);
+  return run_leaf(*subcommand, &verb, std::move(words), environment);
 }
 
 // `help --man [VERB]`, for the build: the manual page as roff.

@@ -38,7 +38,7 @@ struct CliEnvironment {
   // store's backend, which this room must not know.
   std::function<int(VerbContext&, bool repair)> doctor;
   // Serves MCP until its client is gone.
-  std::function<int(VerbContext&, const McpOptions&)> mcp;
+  std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
 };
 
 // Runs one command and returns its exit status (docs/reference/cli.md). Throws nothing.

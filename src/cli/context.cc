@@ -190,6 +190,17 @@ Result<core::Mode> parse_mode(const std::optional<std::string>& text) {
               "write --mode exclusive or --mode shared");
 }
 
+Result<std::int64_t> parse_duration(std::string_view text, std::string_view flag,
+                                    DurationRules rules) {
+  auto value = parse_duration_ms(text, rules);
+  if (!value) value.error().message = std::string(flag) + ": " + value.error().message;
+  return value;
+}
+
+Result<std::int64_t> parse_wait(const std::string& text) {
+  return text.empty() ? service::kWaitForever : parse_duration(text, "--wait");
+}
+
 Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,
                                    std::uint64_t most) {
   constexpr std::size_t kDigitsMax = 16;

@@ -1,13 +1,12 @@
 // What a verb gets: its arguments to declare and parse, the common options, the realm's locks in
 // the caller's name, and where to print.
 //
-//   int some_verb(VerbContext& context) {
+//   Result<int> some_verb(VerbContext& context) {
 //     std::vector<std::string> resources;
 //     context.arguments().words("RESOURCE…", resources, "what to check");
 //     if (const auto status = context.parse()) return *status;
-//     auto open = context.open(resources);
-//     if (!open) return context.out().failed(open.error());
-//     … (*open)->locks …
+//     LK_ASSIGN(const auto open, context.open(resources));
+//     … open->locks …
 //   }
 #pragma once
 
@@ -115,6 +114,12 @@ class VerbContext {
 
 // "exclusive" or "shared"; otherwise invalid_input.
 Result<core::Mode> parse_mode(const std::optional<std::string>& text);
+
+// A duration; an error names the flag, as in "--ttl: …".
+Result<std::int64_t> parse_duration(std::string_view text, std::string_view flag,
+                                    DurationRules rules = {});
+// The value of --wait: "" is service::kWaitForever.
+Result<std::int64_t> parse_wait(const std::string& text);
 
 // A whole number from 1 to `most`; invalid_input names `what` and the value.
 Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,

@@ -23,7 +23,7 @@ std::string first_example(const std::string& examples) {
 VerbShape described(const CliEnvironment& environment, const Verb& verb, const Verb* above) {
   VerbShape shape{std::string(verb.name), std::string(verb.summary), std::string(verb.examples)};
   VerbContext context(environment, verb, above, VerbContext::Describe{});
-  verb.run(context);  // stops at parse()
+  static_cast<void>(verb.run(context));  // stops at parse()
   std::ranges::remove_copy_if(context.arguments().declared(), std::back_inserter(shape.arguments),
                               &Declared::hidden);
   return shape;

@@ -1,19 +1,21 @@
 // A verb of the command line: its name, what --help says, and the function that does it.
 //
 // A verb's function declares its arguments on the context, calls parse(), acts, and returns the
-// exit status. Help and completion run the same function up to parse(), so they cannot become
+// exit status, or an error that is still to be printed. Help and completion run the same function up to parse(), so they cannot become
 // stale. A verb such as `task` has subcommands instead of a function; each is itself a verb.
 #pragma once
 
 #include <span>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace lockkeeper::cli {
 
 class VerbContext;
 
 struct Verb {
-  using Run = int (*)(VerbContext&);
+  using Run = Result<int> (*)(VerbContext&);
   using Subcommands = std::span<const Verb> (*)();
 
   constexpr Verb(std::string_view named, std::string_view one_line, std::string_view shell,

@@ -300,12 +300,10 @@ class Demo {
 
 }  // namespace
 
-int demo_verb(cli::VerbContext& context) {
+Result<int> demo_verb(cli::VerbContext& context) {
   if (const auto status = context.parse()) return *status;
-  Demo demo(context);
-  const auto held = demo.play();
-  if (!held) return context.out().failed(held.error());
-  return *held ? 0 : 1;
+  LK_ASSIGN(const bool held, Demo(context).play());
+  return held ? 0 : 1;
 }
 
 }  // namespace lockkeeper::demo

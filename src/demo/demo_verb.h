@@ -5,6 +5,6 @@
 
 namespace lockkeeper::demo {
 
-int demo_verb(cli::VerbContext& context);
+Result<int> demo_verb(cli::VerbContext& context);
 
 }  // namespace lockkeeper::demo

@@ -34,12 +34,6 @@ void add_lines(std::vector<std::string>& to, const std::string& text) {
   }
 }
 
-Result<std::int64_t> duration(const std::string& text, const char* flag, DurationRules rules) {
-  auto value = parse_duration_ms(text, rules);
-  if (!value) value.error().message = std::string(flag) + ": " + value.error().message;
-  return value;
-}
-
 }  // namespace
 
 void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_attach) {
@@ -97,12 +91,10 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
   if (options.glob) command.wanted.syntax = key::Syntax::kGlob;
   LK_ASSIGN(command.wanted.mode, parse_mode(options.mode));
   if (options.ttl) {
-    LK_ASSIGN(command.ttl_ms, duration(*options.ttl, "--ttl", {.allow_none = true}));
+    LK_ASSIGN(command.ttl_ms, parse_duration(*options.ttl, "--ttl", {.allow_none = true}));
   }
-  if (options.wait && options.wait->empty()) {
-    command.wait_ms = service::kWaitForever;
-  } else if (options.wait) {
-    LK_ASSIGN(command.wait_ms, duration(*options.wait, "--wait", {}));
+  if (options.wait) {
+    LK_ASSIGN(command.wait_ms, parse_wait(*options.wait));
   }
   command.terms.reason = options.reason.value_or("");
   command.terms.task = options.task.value_or("");

@@ -1,10 +1,12 @@
 // `acquire`: all or nothing, at once or after waiting in the queue.
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/untold_messages.h"
 #include "cli/verbs/verbs.h"
+#include "core/encoding.h"
 #include "host/signals.h"
 
 namespace lockkeeper::cli {
@@ -14,13 +16,7 @@ std::string granted_text(const service::AcquireResult& result, std::int64_t now_
   constexpr std::size_t kShown = 3;
   const core::Lease& lease = result.lease;
   std::string text = service::outcome_name(result.outcome);
-  for (std::size_t i = 0; i < lease.claims.size() && i < kShown; ++i) {
-    text += (i > 0 ? ", " : " ") + lease.claims[i].resource.text();
-  }
-  if (lease.claims.size() > kShown) {
-    text += " and " + std::to_string(lease.claims.size() - kShown) + " more";
-  }
-  text += " to " + lease.owner.agent;
+  text += " " + list_of(core::resource_texts(lease), kShown) + " to " + lease.owner.agent;
   text += ", " + service::end_text(lease, now_wall_ms);
   if (result.waited_ms > 0) text += ", after " + format_duration(result.waited_ms);
   return text + "\nlease " + lease.id.text() + "\nfence " + std::to_string(lease.fence());
@@ -54,31 +50,28 @@ Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
 
 }  // namespace
 
-int acquire_verb(VerbContext& context) {
+Result<int> acquire_verb(VerbContext& context) {
   AcquireOptions options;
   declare_acquire(context.arguments(), options, true);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  if (auto read = read_resources(context, options); !read) return out.failed(read.error());
-  auto command = acquire_command(context, options);
-  if (!command) return out.failed(command.error());
-  auto open = context.open(options.resources);
-  if (!open) return out.failed(open.error());
-  expect_messages(context, **open);
+  LK_CHECK(read_resources(context, options));
+  LK_ASSIGN(auto command, acquire_command(context, options));
+  LK_ASSIGN(auto open, context.open(options.resources));
+  expect_messages(context, *open);
   int signal_status = 0;
-  const auto result = ask(context, (*open)->locks, std::move(*command), signal_status);
-  if (!result) return out.failed(result.error());
-  for (const core::LostLease& lost : result->lost) out.warning(service::lost_text(lost));
-  for (const std::string& warning : result->warnings) out.warning(warning);
-  service::Json json = service::acquire_json(*result);
-  tell_messages(context, **open, json);
-  if (service::outcome_status(result->outcome) == 0) {
+  LK_ASSIGN(const auto result, ask(context, open->locks, std::move(command), signal_status));
+  for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
+  for (const std::string& warning : result.warnings) out.warning(warning);
+  service::Json json = service::acquire_json(result);
+  tell_messages(context, *open, json);
+  if (service::outcome_status(result.outcome) == 0) {
     out.object(json);
-    out.text(granted_text(*result, context.now_wall_ms()));
+    out.text(granted_text(result, context.now_wall_ms()));
     return 0;
   }
-  out.failed(service::refusal(*result, asked(context, options)), json);
-  return signal_status != 0 ? signal_status : service::outcome_status(result->outcome);
+  out.failed(service::refusal(result, asked(context, options)), json);
+  return signal_status != 0 ? signal_status : service::outcome_status(result.outcome);
 }
 
 }  // namespace lockkeeper::cli

@@ -7,7 +7,7 @@
 
 namespace lockkeeper::cli {
 
-int adopt_verb(VerbContext& context) {
+Result<int> adopt_verb(VerbContext& context) {
   std::vector<std::string> words;
   std::optional<std::string> reason, ttl;
   Arguments& arguments = context.arguments();
@@ -18,26 +18,21 @@ int adopt_verb(VerbContext& context) {
   if (const auto status = context.parse_some(words, "the lock to adopt")) return *status;
   Output& out = context.out();
   if (words.size() > 1) {
-    return out.failed({Code::kUsage, "adopt takes one lock, not " + std::to_string(words.size()),
-                       "adopt them one by one"});
+    return fail(Code::kUsage, "adopt takes one lock, not " + std::to_string(words.size()),
+                "adopt them one by one");
   }
   service::AcquireCommand how;
   how.terms.reason = reason.value_or("");
   if (ttl) {
-    auto ms = parse_duration_ms(*ttl, {.allow_none = true});
-    if (!ms) return out.failed(ms.error());
-    how.ttl_ms = *ms;
+    LK_ASSIGN(how.ttl_ms, parse_duration_ms(*ttl, {.allow_none = true}));
   }
-  auto wanted = context.wanted(words);
-  if (!wanted) return out.failed(wanted.error());
-  auto open = context.open(words);
-  if (!open) return out.failed(open.error());
-  const auto adopted = (*open)->locks.adopt(*wanted, how);
-  if (!adopted) return out.failed(adopted.error());
-  out.object(service::acquire_json(*adopted));
-  for (const core::Claim& claim : adopted->lease.claims) {
+  LK_ASSIGN(auto wanted, context.wanted(words));
+  LK_ASSIGN(auto open, context.open(words));
+  LK_ASSIGN(const auto adopted, open->locks.adopt(wanted, how));
+  out.object(service::acquire_json(adopted));
+  for (const core::Claim& claim : adopted.lease.claims) {
     out.text("adopted " + claim.resource.text() + ", fence " +
-             std::to_string(adopted->lease.fence()));
+             std::to_string(adopted.lease.fence()));
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 
 namespace lockkeeper::cli {
 
-int break_verb(VerbContext& context) {
+Result<int> break_verb(VerbContext& context) {
   service::BreakCommand command;
   std::vector<std::string> resources;
   std::optional<std::string> agent, reason;
@@ -30,16 +30,12 @@ int break_verb(VerbContext& context) {
     context.act_as(agent);
   }
   command.reason = reason.value_or("");
-  auto wanted = context.wanted(resources);
-  if (!wanted) return out.failed(wanted.error());
-  command.wanted = std::move(*wanted);
+  LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
-  auto open = context.open(resources);
-  if (!open) return out.failed(open.error());
-  const auto broken = (*open)->locks.break_leases(command);
-  if (!broken) return out.failed(broken.error());
-  out.object(service::leases_json("broken", *broken));
-  for (const core::Lease& lease : *broken) {
+  LK_ASSIGN(auto open, context.open(resources));
+  LK_ASSIGN(const auto broken, open->locks.break_leases(command));
+  out.object(service::leases_json("broken", broken));
+  for (const core::Lease& lease : broken) {
     for (const core::Claim& claim : lease.claims) {
       out.text("broke " + claim.resource.text() + ", held by " + service::owner_text(lease.owner));
     }

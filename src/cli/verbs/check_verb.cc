@@ -10,15 +10,9 @@ namespace {
 
 constexpr std::uint64_t kFenceMax = (std::uint64_t{1} << 53) - 1;
 
-std::string names(const std::vector<std::string>& resources) {
-  std::string text = resources.front();
-  if (resources.size() > 1) text += " and " + std::to_string(resources.size() - 1) + " more";
-  return text;
-}
-
 }  // namespace
 
-int check_verb(VerbContext& context) {
+Result<int> check_verb(VerbContext& context) {
   service::CheckCommand command;
   std::vector<std::string> resources;
   std::optional<std::string> mode, fence;
@@ -34,49 +28,41 @@ int check_verb(VerbContext& context) {
   arguments.flag("--glob", glob, "a pattern, even if a file has that name");
   if (const auto status = context.parse_some(resources, "a resource")) return *status;
   Output& out = context.out();
-  auto wanted = context.wanted(resources);
-  if (!wanted) return out.failed(wanted.error());
-  command.wanted = std::move(*wanted);
+  LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
   if (glob) command.wanted.syntax = key::Syntax::kGlob;
-  const auto parsed_mode = parse_mode(mode);
-  if (!parsed_mode) return out.failed(parsed_mode.error());
-  command.wanted.mode = *parsed_mode;
+  LK_ASSIGN(command.wanted.mode, parse_mode(mode));
   if (fence) {
-    const auto number = parse_number(*fence, "--fence", kFenceMax);
-    if (!number) return out.failed(number.error());
-    command.fence = *number;
+    LK_ASSIGN(command.fence, parse_number(*fence, "--fence", kFenceMax));
   }
-  auto open = context.open(resources);
-  if (!open) return out.failed(open.error());
-  expect_messages(context, **open);
-  const auto reply = (*open)->locks.check(command);
-  if (!reply) return out.failed(reply.error());
-  service::Json json = service::check_json(*reply);
-  tell_messages(context, **open, json);
-  if (fence && !reply->fence_current) {
+  LK_ASSIGN(auto open, context.open(resources));
+  expect_messages(context, *open);
+  LK_ASSIGN(const auto reply, open->locks.check(command));
+  service::Json json = service::check_json(reply);
+  tell_messages(context, *open, json);
+  if (fence && !reply.fence_current) {
     return out.failed(
-        {Code::kLost, "no live lease with fence " + *fence + " covers " + names(resources),
+        {Code::kLost, "no live lease with fence " + *fence + " covers " + list_of(resources, 1),
          "stop changing it and ask for it again"},
         std::move(json));
   }
-  if (!fence && !reply->free && !reply->mine) {
+  if (!fence && !reply.free && !reply.mine) {
     service::HintContext asked;
     asked.resources = resources;
     asked.flags = (mode ? " --mode " + *mode : "") + context.repeated_flags();
     asked.now_wall_ms = context.now_wall_ms();
     asked.checked = true;
-    return out.failed(service::held_error(reply->conflicts, asked), std::move(json));
+    return out.failed(service::held_error(reply.conflicts, asked), std::move(json));
   }
-  if (held && !reply->mine) {
+  if (held && !reply.mine) {
     return out.failed(
-        {Code::kNotFound, (*open)->locks.owner().agent + " does not hold " + names(resources),
+        {Code::kNotFound, open->locks.owner().agent + " does not hold " + list_of(resources, 1),
          "acquire it first: lockkeeper acquire " + shell_quote(resources.front()) +
              context.repeated_flags()},
         std::move(json));
   }
   out.object(json);
-  out.text(fence ? "current" : reply->mine ? "mine" : "free");
+  out.text(fence ? "current" : reply.mine ? "mine" : "free");
   return 0;
 }
 

@@ -8,7 +8,7 @@ namespace lockkeeper::cli {
 namespace {
 
 // For the scripts: all agents that hold or wait for something here. Silent on errors.
-int completion_agents(VerbContext& context) {
+Result<int> completion_agents(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   auto open = context.open(std::vector<std::string>{});
   if (!open) return 0;
@@ -22,7 +22,7 @@ int completion_agents(VerbContext& context) {
 }
 
 template <std::string script(const VerbShape&)>
-int completion_script(VerbContext& context) {
+Result<int> completion_script(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   const std::string text = script(program_shape(context.environment()));
   std::fputs(text.c_str(), context.environment().out);

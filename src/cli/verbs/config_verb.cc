@@ -7,25 +7,22 @@
 namespace lockkeeper::cli {
 namespace {
 
-int config_show(VerbContext& context) {
+Result<int> config_show(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto realm = context.realm({});
-  if (!realm) return out.failed(realm.error());
-  const auto settings = realm::load_settings(*realm, context.runtime().env);
-  if (!settings) return out.failed(settings.error());
-  service::Json json = {{"realm", realm->root},
-                        {"store", realm->store_folder},
-                        {"files", settings->files},
+  LK_ASSIGN(const auto realm, context.realm({}));
+  LK_ASSIGN(const auto settings, realm::load_settings(realm, context.runtime().env));
+  service::Json json = {{"realm", realm.root},
+                        {"store", realm.store_folder},
+                        {"files", settings.files},
                         {"settings", service::Json::array()}};
-  std::vector<std::vector<Span>> rows = {
-      {{"SETTING", Style::kBold}, {"VALUE", Style::kBold}, {"FROM", Style::kBold}}};
-  for (const realm::SettingRow& row : realm::settings_rows(*settings)) {
+  std::vector<Row> rows = {header({"SETTING", "VALUE", "FROM"})};
+  for (const realm::SettingRow& row : realm::settings_rows(settings)) {
     json["settings"].push_back({{"name", row.name}, {"value", row.value}, {"from", row.origin}});
     rows.push_back({{row.name}, {row.value}, {row.origin, Style::kDim}});
   }
   out.object(json);
-  out.text("realm  " + realm->root + "\nstore  " + realm->store_folder + "\n");
+  out.text("realm  " + realm.root + "\nstore  " + realm.store_folder + "\n");
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;
 }

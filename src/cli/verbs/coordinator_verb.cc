@@ -100,12 +100,8 @@ int release(VerbContext& context, coordinator::Coordinator& door, const std::str
 }
 
 void print(Output& out, const coordinator::CheckResult& result) {
-  std::vector<std::vector<Span>> rows = {{{"FILE_PATH", Style::kBold},
-                                          {"LOCKED_BY", Style::kBold},
-                                          {"AGENT_TYPE", Style::kBold},
-                                          {"LOCKED_AT", Style::kBold},
-                                          {"EXPIRES_AT", Style::kBold},
-                                          {"REASON", Style::kBold}}};
+  std::vector<Row> rows = {
+      header({"FILE_PATH", "LOCKED_BY", "AGENT_TYPE", "LOCKED_AT", "EXPIRES_AT", "REASON"})};
   for (const coordinator::Lock& lock : result.locks) {
     rows.push_back({{lock.file_path},
                     {lock.locked_by},
@@ -114,8 +110,7 @@ void print(Output& out, const coordinator::CheckResult& result) {
                     {lock.expires_at_ms == kNoEnd ? "never" : format_time(lock.expires_at_ms)},
                     {lock.reason}});
   }
-  if (result.locks.empty()) out.text("no locks");
-  if (result.locks.empty()) return;
+  if (result.locks.empty()) return out.text("no locks");
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
 }
 
@@ -138,22 +133,21 @@ int check(VerbContext& context, coordinator::Coordinator& door,
 }
 
 template <typename Act>
-int with_door(VerbContext& context, const CoordinatorOptions& options, const Act& act) {
+Result<int> with_door(VerbContext& context, const CoordinatorOptions& options, const Act& act) {
   Output& out = context.out();
   if (auto named = name_caller(context, options); !named) {
     const auto refused = coordinator::refused("invalid_agent_id", named.error());
     return out.failed(named.error(), coordinator::to_json(refused));
   }
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   const auto type = options.agent_type ? options.agent_type
                                        : realm::variable(context.runtime().env, "AGENT_TYPE");
-  coordinator::Coordinator door((*open)->locks,
+  coordinator::Coordinator door(open->locks,
                                 type.value_or(std::string(coordinator::kAgentTypeDefault)));
   return act(door);
 }
 
-int coordinator_acquire(VerbContext& context) {
+Result<int> coordinator_acquire(VerbContext& context) {
   CoordinatorOptions options;
   declare(context.arguments(), options, "FILE_PATH");
   context.arguments().value("--reason", options.reason, "TEXT", "shown to others");
@@ -166,7 +160,7 @@ int coordinator_acquire(VerbContext& context) {
   });
 }
 
-int coordinator_release(VerbContext& context) {
+Result<int> coordinator_release(VerbContext& context) {
   CoordinatorOptions options;
   declare(context.arguments(), options, "FILE_PATH");
   if (const auto status = context.parse()) return *status;
@@ -175,7 +169,7 @@ int coordinator_release(VerbContext& context) {
                    [&](auto& door) { return release(context, door, options.paths.front()); });
 }
 
-int coordinator_check(VerbContext& context) {
+Result<int> coordinator_check(VerbContext& context) {
   CoordinatorOptions options;
   declare(context.arguments(), options, "[FILE_PATH…]");
   if (const auto status = context.parse()) return *status;

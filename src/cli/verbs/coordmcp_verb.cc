@@ -300,7 +300,7 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, Reply 
 }
 
 template <void declare(Arguments&, CoordOptions&), Reply tool(Call&)>
-int coordmcp_tool(VerbContext& context) {
+Result<int> coordmcp_tool(VerbContext& context) {
   CoordOptions options;
   declare(context.arguments(), options);
   // Flags of the other tools are answered as CoordMCP answers an argument that a tool does not

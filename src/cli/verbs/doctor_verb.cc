@@ -4,7 +4,7 @@
 
 namespace lockkeeper::cli {
 
-int doctor_verb(VerbContext& context) {
+Result<int> doctor_verb(VerbContext& context) {
   bool repair = false;
   context.arguments().flag("--repair", repair,
                            "rebuild the store from what can be read; the damaged files are kept");

@@ -6,6 +6,6 @@
 namespace lockkeeper::cli {
 
 // Parses its flags, then calls CliEnvironment::doctor.
-int doctor_verb(VerbContext& context);
+Result<int> doctor_verb(VerbContext& context);
 
 }  // namespace lockkeeper::cli

@@ -141,7 +141,7 @@ service::Json ended_json(const Guard& guard, const service::RunResult& result, i
 
 }  // namespace
 
-int guard_verb(VerbContext& context) {
+Result<int> guard_verb(VerbContext& context) {
   Options options;
   service::RunCommand command;
   Arguments& arguments = context.arguments();
@@ -157,42 +157,38 @@ int guard_verb(VerbContext& context) {
     return out.failed(
         {Code::kUsage, "guard needs a command after --", "lockkeeper guard -- COMMAND…"});
   }
-  const auto request = request_of(context, options);
-  if (!request) return out.failed(request.error());
-  const auto who = context.identity(false);
-  if (!who) return out.failed(who.error());
-  auto under = service::parent_lease_from(context.runtime().env);
-  if (!under) return out.failed(under.error());
-  auto guard = Guard::open(context.runtime(), *who, std::move(*under), *request,
-                           [&](const LockLine& line) { say(out, line); });
-  if (!guard) return out.failed(guard.error());
+  LK_ASSIGN(const auto request, request_of(context, options));
+  LK_ASSIGN(const auto who, context.identity(false));
+  LK_ASSIGN(auto under, service::parent_lease_from(context.runtime().env));
+  LK_ASSIGN(auto guard, Guard::open(context.runtime(), who, std::move(under), request,
+                                    [&](const LockLine& line) { say(out, line); }));
 
-  if (options.cwd) command.folder = (*guard)->folder();
+  if (options.cwd) command.folder = guard->folder();
   std::int64_t held_ms = 0;
   bool lost = false;
   service::Hold hold;
   hold.take = [&]() -> Result<std::optional<service::AcquireResult>> {
-    LK_ASSIGN(const bool taken, (*guard)->take());
+    LK_ASSIGN(const bool taken, guard->take());
     if (!taken) return std::nullopt;
     service::AcquireResult result;
     result.outcome = core::Outcome::kGranted;
-    result.lease = (*guard)->lease();
+    result.lease = guard->lease();
     return result;
   };
-  hold.lost = [&] { return (*guard)->lost(); };
+  hold.lost = [&] { return guard->lost(); };
   hold.give_back = [&] {
-    held_ms = context.now_wall_ms() - (*guard)->lease().acquired_wall_ms;
-    lost = !(*guard)->give_back();
+    held_ms = context.now_wall_ms() - guard->lease().acquired_wall_ms;
+    lost = !guard->give_back();
   };
-  auto result = service::run_holding((*guard)->locks(), command, hold,
+  auto result = service::run_holding(guard->locks(), command, hold,
                                      [&](const RunEvent& event) { tell(out, event); });
   if (!result) return fail_to_create(out, result.error());
-  if (!*result) return refuse(out, **guard);
+  if (!*result) return refuse(out, *guard);
   service::RunResult& ran = **result;
   ran.lost |= lost;
   int status = ran.signal != 0 ? 128 + ran.signal : ran.exit_status;
   if (ran.lost) status = exit_status(Code::kLost);
-  out.object(ended_json(**guard, ran, status, held_ms));
+  out.object(ended_json(*guard, ran, status, held_ms));
   return status;
 }
 

@@ -54,7 +54,7 @@ Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& give
   return entry;
 }
 
-int layout_add(VerbContext& context) {
+Result<int> layout_add(VerbContext& context) {
   LayoutWords given;
   Arguments& arguments = context.arguments();
   arguments.word("KIND", given.kind, "mkdir, workflow, coordmcp or dirlock");
@@ -66,15 +66,12 @@ int layout_add(VerbContext& context) {
   arguments.values("--option", given.options, "NAME=VALUE", "an option of KIND; may be repeated");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  auto entry = entry_of(context, given);
-  if (!entry) return out.failed(entry.error());
-  const std::string below = made_below(entry->kind);
-  const auto id = layout::use_layout((*open)->site.table(), {*entry, below});
-  if (!id) return out.failed(id.error());
-  out.object({{"added", *id}});
-  out.text("added " + *id +
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));
+  LK_ASSIGN(const LayoutEntry entry, entry_of(context, given));
+  LK_ASSIGN(const std::string id,
+            layout::use_layout(open->site.table(), {entry, made_below(entry.kind)}));
+  out.object({{"added", id}});
+  out.text("added " + id +
            "\nThat tool now sees the locks of this realm, and this realm sees its locks.");
   return 0;
 }
@@ -95,20 +92,14 @@ service::Json report_json(const layout::LayoutReport& report) {
   return json;
 }
 
-int layout_list(VerbContext& context) {
+Result<int> layout_list(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  const auto reports = layout::layout_reports((*open)->site.table());
-  if (!reports) return out.failed(reports.error());
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));
+  LK_ASSIGN(const auto reports, layout::layout_reports(open->site.table()));
   service::Json json = {{"layouts", service::Json::array()}};
-  std::vector<std::vector<Span>> rows = {{{"LAYOUT", Style::kBold},
-                                          {"MODE", Style::kBold},
-                                          {"THEIRS", Style::kBold},
-                                          {"OURS", Style::kBold},
-                                          {"ROOT", Style::kBold}}};
-  for (const layout::LayoutReport& report : *reports) {
+  std::vector<Row> rows = {header({"LAYOUT", "MODE", "THEIRS", "OURS", "ROOT"})};
+  for (const layout::LayoutReport& report : reports) {
     json["layouts"].push_back(report_json(report));
     rows.push_back({{report.entry.id()},
                     {layout::layout_mode_name(report.entry.mode)},
@@ -117,12 +108,12 @@ int layout_list(VerbContext& context) {
                     {report.entry.root, Style::kDim}});
   }
   out.object(json);
-  if (reports->empty()) {
+  if (reports.empty()) {
     out.text("no layouts: other tools' lock files are neither read nor written");
     return 0;
   }
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
-  for (const layout::LayoutReport& report : *reports) {
+  for (const layout::LayoutReport& report : reports) {
     for (const std::string& note : report.notes) out.warning(report.entry.id() + ": " + note);
     if (report.trouble) out.warning(report.entry.id() + ": " + report.trouble->message);
   }
@@ -139,7 +130,7 @@ std::string in_its_folder(const std::string& path) {
 }
 
 // The innermost layout whose root contains the path.
-int layout_ignore(VerbContext& context) {
+Result<int> layout_ignore(VerbContext& context) {
   std::string typed;
   bool again = false;
   context.arguments().word("PATH", typed, "a lock file to ignore");
@@ -147,38 +138,33 @@ int layout_ignore(VerbContext& context) {
   context.arguments().flag("--again", again, "stop ignoring it");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  layout::LockTable& table = (*open)->site.table();
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));
+  layout::LockTable& table = open->site.table();
   const std::string path = in_its_folder(absolute(context, typed));
-  const auto all = layout::load_layouts(table.realm(), table.settings());
-  if (!all) return out.failed(all.error());
+  LK_ASSIGN(const auto all, layout::load_layouts(table.realm(), table.settings()));
   const LayoutEntry* innermost = nullptr;
-  for (const LayoutEntry& entry : *all) {
+  for (const LayoutEntry& entry : all) {
     const bool below = path.starts_with(entry.root + "/");
     const bool deeper = innermost == nullptr || entry.root.size() > innermost->root.size();
     if (below && deeper) innermost = &entry;
   }
   if (innermost == nullptr) {
-    return out.failed({Code::kNotFound, quote(path) + " is not below any layout's root",
-                       "see the roots: lockkeeper layout list"});
+    return fail(Code::kNotFound, quote(path) + " is not below any layout's root",
+                "see the roots: lockkeeper layout list");
   }
-  const auto done = layout::ignore_source(table, innermost->id(), path, !again);
-  if (!done) return out.failed(done.error());
+  LK_CHECK(layout::ignore_source(table, innermost->id(), path, !again));
   out.object({{again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
   out.text(std::string(again ? "no longer ignoring " : "ignoring ") + path);
   return 0;
 }
 
-int layout_remove(VerbContext& context) {
+Result<int> layout_remove(VerbContext& context) {
   std::string id;
   context.arguments().word("ID", id, "as layout list shows it");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  const auto removed = layout::remove_layout((*open)->site.table(), id);
-  if (!removed) return out.failed(removed.error());
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));
+  LK_CHECK(layout::remove_layout(open->site.table(), id));
   out.object({{"removed", id}});
   out.text("removed " + id);
   return 0;

@@ -30,7 +30,7 @@ void show(VerbContext& context, const service::ListReply& reply, bool tree) {
 
 // Every realm that has a store. One that cannot be read is reported and sets the exit status,
 // because it must not look free.
-int list_everywhere(VerbContext& context, const service::ListCommand& command, bool tree) {
+Result<int> list_everywhere(VerbContext& context, const service::ListCommand& command, bool tree) {
   Output& out = context.out();
   service::Json all = {{"leases", service::Json::array()}, {"waiters", service::Json::array()}};
   std::optional<Error> worst;
@@ -67,7 +67,7 @@ int list_everywhere(VerbContext& context, const service::ListCommand& command, b
 
 }  // namespace
 
-int list_verb(VerbContext& context) {
+Result<int> list_verb(VerbContext& context) {
   ListOptions options;
   Arguments& arguments = context.arguments();
   arguments.value("--agent", options.agent, "NAME", "only this agent's leases");
@@ -91,26 +91,22 @@ int list_verb(VerbContext& context) {
   }
   std::vector<std::string> under;
   if (options.under) under.push_back(*options.under);
-  auto wanted = context.wanted(under);
-  if (!wanted) return out.failed(wanted.error());
-  command.under = std::move(*wanted);
-  auto open = context.open(under);
-  if (!open) return out.failed(open.error());
-  expect_messages(context, **open);
-  const auto reply = (*open)->locks.list(command);
-  if (!reply) return out.failed(reply.error());
-  service::Json json = out.json() ? service::list_json(*reply) : service::Json();
-  tell_messages(context, **open, json);
+  LK_ASSIGN(command.under, context.wanted(under));
+  LK_ASSIGN(auto open, context.open(under));
+  expect_messages(context, *open);
+  LK_ASSIGN(const auto reply, open->locks.list(command));
+  service::Json json = out.json() ? service::list_json(reply) : service::Json();
+  tell_messages(context, *open, json);
   if (out.json()) {
     out.object(json);
-  } else if (reply->leases.empty() && reply->waiters.empty()) {
+  } else if (reply.leases.empty() && reply.waiters.empty()) {
     const bool filtered = options.agent || options.task || options.under;
     out.text(filtered ? "nothing that matches is held"
-                      : "nothing is held in " + (*open)->site.realm().root);
+                      : "nothing is held in " + open->site.realm().root);
   } else {
-    show(context, *reply, options.tree);
+    show(context, reply, options.tree);
   }
-  if (reply->moved) out.note("the table changed while it was read; the list may mix two moments");
+  if (reply.moved) out.note("the table changed while it was read; the list may mix two moments");
   return 0;
 }
 

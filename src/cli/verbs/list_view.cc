@@ -9,8 +9,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-using Row = std::vector<Span>;
-
 constexpr std::size_t kNarrowest = 8;  // no column is cut below this
 
 const char* mode_text(core::Mode mode) {
@@ -39,12 +37,6 @@ Span alive_span(const service::ListedLease& listed) {
       return {"-"};
   }
   return {"-"};
-}
-
-Row header(std::initializer_list<const char*> names) {
-  Row row;
-  for (const char* const name : names) row.push_back({name, Style::kBold});
-  return row;
 }
 
 // The agent that a waiter waits for.
@@ -196,7 +188,13 @@ void draw(const Node& node, const std::string& indent, std::vector<Line>& lines)
 
 }  // namespace
 
-std::vector<Line> table_lines(std::vector<std::vector<Span>> rows, std::size_t columns) {
+Row header(std::initializer_list<const char*> names) {
+  Row row;
+  for (const char* const name : names) row.push_back({name, Style::kBold});
+  return row;
+}
+
+std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns) {
   std::vector<std::size_t> widths;
   for (Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "cli/output.h"
@@ -18,8 +19,11 @@ std::vector<Line> list_lines(const service::ListReply& reply, std::int64_t now_w
 // each with its holders and waiters.
 std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_wall_ms);
 
+using Row = std::vector<Span>;
+// The names of a table's columns, as its first row.
+Row header(std::initializer_list<const char*> names);
 // Aligned rows, columns two spaces apart. With `columns` > 0 the widest cells are cut until a row
 // fits.
-std::vector<Line> table_lines(std::vector<std::vector<Span>> rows, std::size_t columns);
+std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns);
 
 }  // namespace lockkeeper::cli

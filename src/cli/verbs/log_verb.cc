@@ -75,7 +75,7 @@ Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& c
   return {};
 }
 
-int follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
+Result<int> follow(VerbContext& context, service::Locks& locks, service::LogCommand command) {
   const host::SignalWatch signals;
   constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools notify nobody
   int looks = 0;
@@ -85,9 +85,7 @@ int follow(VerbContext& context, service::Locks& locks, service::LogCommand comm
       static_cast<void>(locks.scan_layouts());
       looks = kLooksApart;
     }
-    if (auto shown = show_new(context.out(), locks, command); !shown) {
-      return context.out().failed(shown.error());
-    }
+    LK_CHECK(show_new(context.out(), locks, command));
     if (!context.out().flush()) return exit_status(Code::kFailed);
     if (signals.signal() != 0) return signals.exit_status();
     signals.sleep_ms(kFollowEveryMs);
@@ -96,7 +94,7 @@ int follow(VerbContext& context, service::Locks& locks, service::LogCommand comm
 
 }  // namespace
 
-int log_verb(VerbContext& context) {
+Result<int> log_verb(VerbContext& context) {
   std::optional<std::string> since, agent, under;
   bool following = false;
   Arguments& arguments = context.arguments();
@@ -111,22 +109,15 @@ int log_verb(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::LogCommand command;
-  if (since) {
-    auto read = read_since(*since, context.now_wall_ms(), command);
-    if (!read) return out.failed(read.error());
-  }
+  if (since) LK_CHECK(read_since(*since, context.now_wall_ms(), command));
   command.agent = agent.value_or("");
   std::vector<std::string> places;
   if (under) places.push_back(*under);
-  auto wanted = context.wanted(places);
-  if (!wanted) return out.failed(wanted.error());
-  command.under = std::move(*wanted);
-  auto open = context.open(places);
-  if (!open) return out.failed(open.error());
-  if (following) return follow(context, (*open)->locks, std::move(command));
-  const auto events = (*open)->locks.log(command);
-  if (!events) return out.failed(events.error());
-  for (const core::Event& event : *events) show(out, event);
+  LK_ASSIGN(command.under, context.wanted(places));
+  LK_ASSIGN(auto open, context.open(places));
+  if (following) return follow(context, open->locks, std::move(command));
+  LK_ASSIGN(const auto events, open->locks.log(command));
+  for (const core::Event& event : events) show(out, event);
   return 0;
 }
 

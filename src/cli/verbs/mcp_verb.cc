@@ -5,7 +5,7 @@
 
 namespace lockkeeper::cli {
 
-int mcp_verb(VerbContext& context) {
+Result<int> mcp_verb(VerbContext& context) {
   McpOptions options;
   Arguments& arguments = context.arguments();
   arguments.value("--http", options.http, "ADDRESS:PORT",

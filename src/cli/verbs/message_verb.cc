@@ -19,7 +19,7 @@ std::string receiver_text(const core::Message& message) {
   return message.to_everybody() ? "everybody" : service::owner_text(message.to);
 }
 
-int message_send(VerbContext& context) {
+Result<int> message_send(VerbContext& context) {
   std::vector<std::string> text, resources;
   std::optional<std::string> type, task, holder;
   bool all = false;
@@ -41,9 +41,7 @@ int message_send(VerbContext& context) {
   if (holder) {
     if (all) return context.refuse_usage("takes --holder or --all, not both");
     resources = {*holder};
-    auto wanted = context.wanted(resources);
-    if (!wanted) return out.failed(wanted.error());
-    command.to_holders_of = std::move(*wanted);
+    LK_ASSIGN(command.to_holders_of, context.wanted(resources));
   } else if (!all) {
     if (text.empty()) return context.refuse_usage("needs a receiver: AGENT, --holder or --all");
     command.to = receiver(text.front());
@@ -51,12 +49,10 @@ int message_send(VerbContext& context) {
     text.erase(text.begin());
   }
   for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
-  auto open = context.open(resources);
-  if (!open) return out.failed(open.error());
-  const auto sent = service::Messages((*open)->site, (*open)->locks.owner()).send(command);
-  if (!sent) return out.failed(sent.error());
-  out.object(service::messages_json("sent", *sent));
-  for (const core::Message& message : *sent) {
+  LK_ASSIGN(auto open, context.open(resources));
+  LK_ASSIGN(const auto sent, service::Messages(open->site, open->locks.owner()).send(command));
+  out.object(service::messages_json("sent", sent));
+  for (const core::Message& message : sent) {
     out.text("sent " + message.id_text() + " to " + receiver_text(message));
   }
   return 0;
@@ -77,27 +73,25 @@ void show(VerbContext& context, const char* name, const std::vector<core::Messag
   }
 }
 
-int message_list(VerbContext& context) {
+Result<int> message_list(VerbContext& context) {
   bool all = false, sent = false;
   context.arguments().flag("--all", all, "include messages that were read");
   context.arguments().flag("--sent", sent, "what you sent, and whether it was read");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  service::Messages messages((*open)->site, (*open)->locks.owner());
-  const auto found = sent ? messages.sent() : messages.list(!all);
-  if (!found) return out.failed(found.error());
-  show(context, "messages", *found, sent);
-  if (found->empty()) {
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
+  service::Messages messages(open->site, open->locks.owner());
+  LK_ASSIGN(const auto found, sent ? messages.sent() : messages.list(!all));
+  show(context, "messages", found, sent);
+  if (found.empty()) {
     out.text(sent  ? "no sent messages"
-             : all ? "no messages for " + (*open)->locks.owner().agent
-                   : "no unread messages for " + (*open)->locks.owner().agent);
+             : all ? "no messages for " + open->locks.owner().agent
+                   : "no unread messages for " + open->locks.owner().agent);
   }
   return 0;
 }
 
-int message_read(VerbContext& context) {
+Result<int> message_read(VerbContext& context) {
   service::ReadCommand command;
   bool all = false;
   context.arguments().words("[ID…]", command.ids, "which messages (default: all unread)");
@@ -105,16 +99,14 @@ int message_read(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
-  const auto found = service::Messages((*open)->site, (*open)->locks.owner()).read(command);
-  if (!found) return out.failed(found.error());
-  std::vector<core::Message> messages = *found;
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
+  LK_ASSIGN(const auto found, service::Messages(open->site, open->locks.owner()).read(command));
+  std::vector<core::Message> messages = found;
   out.object(service::messages_json("read", messages));
   for (const core::Message& message : messages) {
     out.text(service::message_text(message, context.now_wall_ms()));
   }
-  if (messages.empty()) out.text("no unread messages for " + (*open)->locks.owner().agent);
+  if (messages.empty()) out.text("no unread messages for " + open->locks.owner().agent);
   return 0;
 }
 

@@ -40,34 +40,32 @@ std::string gate_command(const VerbContext& context, const std::string& feature,
 }
 
 // A shared pause may be one of several: then work does not continue yet.
-int print_resumed(VerbContext& context, service::Locks& locks, const std::string& key,
-                  service::Json json) {
+Result<int> print_resumed(VerbContext& context, service::Locks& locks, const std::string& key,
+                          service::Json json) {
   Output& out = context.out();
-  const auto gate = service::look_at_gate(locks, key);
-  if (!gate) return out.failed(gate.error());
+  LK_ASSIGN(const auto gate, service::look_at_gate(locks, key));
   json["key"] = key;
-  json["resumed"] = gate->open();
+  json["resumed"] = gate.open();
   out.object(json);
-  out.text(gate->open() ? "resumed: " + key : "ended your pause of " + key);
-  if (!gate->open()) out.note(service::paused_text(*gate, context.now_wall_ms()));
+  out.text(gate.open() ? "resumed: " + key : "ended your pause of " + key);
+  if (!gate.open()) out.note(service::paused_text(gate, context.now_wall_ms()));
   return 0;
 }
 
 // Ends another's pause, on record, as `break` does.
-int break_pause(VerbContext& context, service::Locks& locks, const std::string& feature,
-                const std::string& reason) {
+Result<int> break_pause(VerbContext& context, service::Locks& locks, const std::string& feature,
+                        const std::string& reason) {
   service::BreakCommand command;
   command.wanted = wanted(feature);
   command.reason = reason;
-  const auto broken = locks.break_leases(command);
-  if (!broken) return context.out().failed(broken.error());
+  LK_ASSIGN(const auto broken, locks.break_leases(command));
   return print_resumed(context, locks, service::pause_key(feature),
-                       service::leases_json("broken", *broken));
+                       service::leases_json("broken", broken));
 }
 
 }  // namespace
 
-int pause_verb(VerbContext& context) {
+Result<int> pause_verb(VerbContext& context) {
   std::vector<std::string> words;
   std::optional<std::string> reason, ttl;
   Arguments& arguments = context.arguments();
@@ -76,39 +74,34 @@ int pause_verb(VerbContext& context) {
   arguments.value("--ttl", ttl, "DURATION", "at most this long (default 2h), or none");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
-  const auto feature = feature_of(words, "pause");
-  if (!feature) return out.failed(feature.error());
+  LK_ASSIGN(const auto feature, feature_of(words, "pause"));
   if (!reason || reason->empty()) {
     return out.failed(
         {Code::kUsage, "pause needs a reason: everyone who waits sees it", "add --reason TEXT"});
   }
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   service::AcquireCommand command;
-  command.wanted = wanted(*feature);
+  command.wanted = wanted(feature);
   command.terms.reason = *reason;
-  const auto length = pause_length(ttl, (*open)->site.settings());
-  if (!length) return out.failed(length.error());
-  command.ttl_ms = *length;
-  const auto result = (*open)->locks.acquire(command);
-  if (!result) return out.failed(result.error());
-  for (const core::LostLease& lost : result->lost) out.warning(service::lost_text(lost));
-  for (const std::string& warning : result->warnings) out.warning(warning);
-  service::Json json = service::acquire_json(*result);
-  if (service::outcome_status(result->outcome) == 0) {
-    const std::string key = result->lease.claims.front().resource.text();
+  LK_ASSIGN(command.ttl_ms, pause_length(ttl, open->site.settings()));
+  LK_ASSIGN(const auto result, open->locks.acquire(command));
+  for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
+  for (const std::string& warning : result.warnings) out.warning(warning);
+  service::Json json = service::acquire_json(result);
+  if (service::outcome_status(result.outcome) == 0) {
+    const std::string key = result.lease.claims.front().resource.text();
     out.object(json);
-    out.text("paused: " + key + " is held by " + service::owner_text(result->lease.owner) + ", " +
-             service::end_text(result->lease, context.now_wall_ms()));
+    out.text("paused: " + key + " is held by " + service::owner_text(result.lease.owner) + ", " +
+             service::end_text(result.lease, context.now_wall_ms()));
     return 0;
   }
-  Error error = service::refusal(*result, {command.wanted.texts, "", context.now_wall_ms()});
+  Error error = service::refusal(result, {command.wanted.texts, "", context.now_wall_ms()});
   error.hint =
-      "it is already paused; wait until it is resumed: " + gate_command(context, *feature, "");
+      "it is already paused; wait until it is resumed: " + gate_command(context, feature, "");
   return out.failed(error, std::move(json));
 }
 
-int resume_verb(VerbContext& context) {
+Result<int> resume_verb(VerbContext& context) {
   std::vector<std::string> words;
   std::optional<std::string> reason;
   Arguments& arguments = context.arguments();
@@ -116,34 +109,31 @@ int resume_verb(VerbContext& context) {
   arguments.value("--reason", reason, "TEXT", "also end another agent's pause, on record");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
-  const auto feature = feature_of(words, "resume");
-  if (!feature) return out.failed(feature.error());
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
+  LK_ASSIGN(const auto feature, feature_of(words, "resume"));
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   service::ReleaseCommand command;
-  command.wanted = wanted(*feature);
-  const auto reply = (*open)->locks.release(command);
-  if (!reply) return out.failed(reply.error());
-  if (!reply->not_owner.empty() && reason && !reason->empty()) {
-    return break_pause(context, (*open)->locks, *feature, *reason);
+  command.wanted = wanted(feature);
+  LK_ASSIGN(const auto reply, open->locks.release(command));
+  if (!reply.not_owner.empty() && reason && !reason->empty()) {
+    return break_pause(context, open->locks, feature, *reason);
   }
-  service::Json json = service::release_json(*reply);
-  if (!reply->released.empty()) {
-    return print_resumed(context, (*open)->locks, reply->released.front(), std::move(json));
+  service::Json json = service::release_json(reply);
+  if (!reply.released.empty()) {
+    return print_resumed(context, open->locks, reply.released.front(), std::move(json));
   }
-  std::optional<Error> error = service::release_error(*reply, false);
+  std::optional<Error> error = service::release_error(reply, false);
   json["resumed"] = false;
-  if (reply->not_owner.empty()) {
-    error = Error{Code::kNotFound, reply->not_held.front() + " is not held: nothing was paused",
+  if (reply.not_owner.empty()) {
+    error = Error{Code::kNotFound, reply.not_held.front() + " is not held: nothing was paused",
                   "see: lockkeeper list"};
   } else {
     error->hint = "to end another agent's pause on record: lockkeeper resume " +
-                  shell_quote(*feature) + " --reason TEXT" + context.repeated_flags();
+                  shell_quote(feature) + " --reason TEXT" + context.repeated_flags();
   }
   return out.failed(*error, std::move(json));
 }
 
-int gate_verb(VerbContext& context) {
+Result<int> gate_verb(VerbContext& context) {
   std::vector<std::string> words;
   std::optional<std::string> wait;
   Arguments& arguments = context.arguments();
@@ -152,22 +142,13 @@ int gate_verb(VerbContext& context) {
                            "wait while it is paused; without a value,\nindefinitely");
   if (const auto status = context.parse_some(words, "a feature")) return *status;
   Output& out = context.out();
-  const auto feature = feature_of(words, "gate");
-  if (!feature) return out.failed(feature.error());
+  LK_ASSIGN(const auto feature, feature_of(words, "gate"));
   service::PassGate how;
-  how.feature = *feature;
-  if (wait && wait->empty()) {
-    how.wait_ms = service::kWaitForever;
-  } else if (wait) {
-    auto length = parse_duration_ms(*wait);
-    if (!length) {
-      return out.failed(
-          {length.error().code, "--wait: " + length.error().message, length.error().hint});
-    }
-    how.wait_ms = *length;
+  how.feature = feature;
+  if (wait) {
+    LK_ASSIGN(how.wait_ms, parse_wait(*wait));
   }
-  auto open = context.open(std::vector<std::string>());
-  if (!open) return out.failed(open.error());
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   std::optional<host::SignalWatch> signals;
   Progress progress(out, *context.runtime().clock);
   if (how.wait_ms) signals.emplace();
@@ -175,7 +156,7 @@ int gate_verb(VerbContext& context) {
     progress.show(waits);
     return signals->signal() == 0;
   };
-  const auto passed = service::pass_gate((*open)->locks, how);
+  const auto passed = service::pass_gate(open->locks, how);
   progress.clear();
   if (!passed) return out.failed(passed.error());
   service::Json json = service::gate_json(passed->gate);
@@ -185,7 +166,7 @@ int gate_verb(VerbContext& context) {
     return 0;
   }
   Error error{Code::kHeld, service::paused_text(passed->gate, context.now_wall_ms()),
-              "stop, and wait until it is resumed: " + gate_command(context, *feature, "")};
+              "stop, and wait until it is resumed: " + gate_command(context, feature, "")};
   if (passed->outcome == core::Outcome::kTimeout) {
     error.code = Code::kTimeout;
     const std::int64_t seconds_ms = passed->waited_ms / 1000 * 1000;

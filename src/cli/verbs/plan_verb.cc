@@ -230,17 +230,15 @@ Result<Applied> apply(const Options& options, const Planned& planned, const std:
   return applied;
 }
 
-int show_applied(Output& out, const Options& options, const Planned& planned,
-                 const Applied& applied) {
+Result<int> show_applied(Output& out, const Options& options, const Planned& planned,
+                         const Applied& applied) {
   const std::optional<std::string> target = options.in_place ? planned.file : options.output;
   if (target) {
     if (!options.in_place && same_file(*target, planned.file)) {
-      return out.failed(
-          {Code::kUsage, quote(*target) + " is the plan itself", "use --in-place to change it"});
+      return fail(Code::kUsage, quote(*target) + " is the plan itself",
+                  "use --in-place to change it");
     }
-    if (auto written = write_file(*target, applied.written.text); !written) {
-      return out.failed(written.error());
-    }
+    LK_CHECK(write_file(*target, applied.written.text));
   }
   const std::string words = plan::resolution_text(applied.proposal->resolution);
   Json json = {{"file", planned.file}, {"applied", applied.proposal->number}};
@@ -264,9 +262,9 @@ int show_applied(Output& out, const Options& options, const Planned& planned,
   return 0;
 }
 
-int show(Output& out, const Options& options, const Planned& planned) {
+Result<int> show(Output& out, const Options& options, const Planned& planned) {
   const bool drawn = options.timeline == "-" || options.graph == "-";
-  if (auto done = draw(out, options, planned); !done) return out.failed(done.error());
+  LK_CHECK(draw(out, options, planned));
   if (options.mermaid) {
     const std::string text = plan::mermaid(planned.loaded.plan, planned.analysis);
     if (out.json()) {
@@ -291,7 +289,7 @@ int show(Output& out, const Options& options, const Planned& planned) {
 
 }  // namespace
 
-int plan_verb(VerbContext& context) {
+Result<int> plan_verb(VerbContext& context) {
   Options options;
   declare(context.arguments(), options);
   if (const auto status = context.parse_some(options.files, "a file")) return *status;
@@ -301,23 +299,16 @@ int plan_verb(VerbContext& context) {
   planned.file = options.files.front();
   planned.options.conflicts.locks_only = options.locks_only;
   if (options.jobs) {
-    const auto jobs = parse_number(*options.jobs, "--jobs", kJobsMax);
-    if (!jobs) return out.failed(jobs.error());
-    planned.options.jobs = *jobs;
+    LK_ASSIGN(planned.options.jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
   }
-  const auto around = surroundings(context);
-  if (!around) return out.failed(around.error());
-  const auto text = read_plan_text(planned.file);
-  if (!text) return out.failed(text.error());
-  planned.loaded = plan::load_plan(*text, around->load);
+  LK_ASSIGN(const auto around, surroundings(context));
+  LK_ASSIGN(const auto text, read_plan_text(planned.file));
+  planned.loaded = plan::load_plan(text, around.load);
   if (!planned.loaded.usable()) return unusable(out, options, planned);
-  if (auto thought = think(planned, *around); !thought) {
-    return out.failed(thought.error());
-  }
+  LK_CHECK(think(planned, around));
   if (!options.apply) return show(out, options, planned);
-  const auto applied = apply(options, planned, *text, *around);
-  if (!applied) return out.failed(applied.error());
-  return show_applied(out, options, planned, *applied);
+  LK_ASSIGN(const auto applied, apply(options, planned, text, around));
+  return show_applied(out, options, planned, applied);
 }
 
 }  // namespace lockkeeper::cli

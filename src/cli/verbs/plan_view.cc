@@ -94,11 +94,7 @@ class View {
     lines_.emplace_back();
     std::vector<bool> critical(plan_.jobs.size(), false);
     for (const std::size_t job : analysis_.critical) critical[job] = true;
-    std::vector<std::vector<Span>> rows = {{{"ROUND", Style::kBold},
-                                            {"NAME", Style::kBold},
-                                            {"TIME", Style::kBold},
-                                            {"NEEDS", Style::kBold},
-                                            {"LOCKS", Style::kBold}}};
+    std::vector<Row> rows = {header({"ROUND", "NAME", "TIME", "NEEDS", "LOCKS"})};
     for (std::size_t round = 0; round < analysis_.waves.rounds.size(); ++round) {
       for (const std::size_t job : analysis_.waves.rounds[round]) {
         if (rows.size() > kRowsShown) break;
@@ -366,7 +362,7 @@ Json plan_json(const Planned& planned) {
   Json json;
   json["file"] = planned.file;
   json["form"] = plan.form == plan::Form::kWorkPackages ? "work-packages" : "scopes";
-  json["feature"] = plan.feature.empty() ? Json() : Json(plan.feature);
+  json["feature"] = text_or_null(plan.feature);
   json["jobs"] = jobs_json(plan, analysis);
   json["rounds"] = Json::array();
   for (const auto& round : analysis.waves.rounds) json["rounds"].push_back(ids(plan, round));
@@ -389,10 +385,9 @@ Json plan_json(const Planned& planned) {
   json["resolutions_without_gain"] = planned.proposals.gains_left;
   json["dependencies"] = Json::array();
   for (const plan::Dependency& each : analysis.dependencies) {
-    json["dependencies"].push_back(
-        {{"job", plan.jobs[each.later].id},
-         {"needs", plan.jobs[each.earlier].id},
-         {"shares", each.witness.empty() ? Json() : Json(each.witness)}});
+    json["dependencies"].push_back({{"job", plan.jobs[each.later].id},
+                                    {"needs", plan.jobs[each.earlier].id},
+                                    {"shares", text_or_null(each.witness)}});
   }
   json["locking"] = worth_json(planned.worth);
   json["findings"] = Json::array();

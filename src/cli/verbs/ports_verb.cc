@@ -11,6 +11,7 @@ namespace lockkeeper::cli {
 namespace {
 
 using dialect::coordinator::PortAllocation;
+using dialect::coordinator::Ports;
 
 // The range comes from the repository or the user; the allocations belong to the machine.
 Result<dialect::coordinator::PortRange> range_here(const VerbContext& context) {
@@ -19,51 +20,56 @@ Result<dialect::coordinator::PortRange> range_here(const VerbContext& context) {
   return dialect::coordinator::port_range(settings, context.runtime().env);
 }
 
-int allocate(VerbContext& context, dialect::coordinator::Ports& ports, const std::string& session) {
+Result<int> ports_allocate(VerbContext& context) {
+  std::string session;
+  context.arguments().word("SESSION", session, "the session that gets them");
+  if (const auto status = context.parse()) return *status;
+  LK_ASSIGN(const auto machine, dialect::coordinator::machine_site(context.runtime()));
+  Ports ports(*machine, host::may_have_listener);
   Output& out = context.out();
-  const auto range = range_here(context);
-  if (!range) return out.failed(range.error());
-  const auto taken = ports.allocate(session, *range);
-  if (!taken) return out.failed(taken.error());
-  service::Json json = dialect::coordinator::allocate_json(*taken);
-  if (!*taken) {
+  LK_ASSIGN(const auto range, range_here(context));
+  LK_ASSIGN(const auto taken, ports.allocate(session, range));
+  service::Json json = dialect::coordinator::allocate_json(taken);
+  if (!taken) {
     json["reason"] = json["error"];
     return out.failed(
         {Code::kLimitExceeded,
-         "no_ports_available: all " + std::to_string(range->sessions) + " slots from port " +
-             std::to_string(range->base) + " on are in use",
+         "no_ports_available: all " + std::to_string(range.sessions) + " slots from port " +
+             std::to_string(range.base) + " on are in use",
          "see who has them: lockkeeper ports status; or raise the setting ports.sessions"},
         std::move(json));
   }
   out.object(json);
-  out.text((*taken)->env_snippet());
+  out.text(taken->env_snippet());
   return 0;
 }
 
-int release(VerbContext& context, dialect::coordinator::Ports& ports, const std::string& session) {
-  const auto released = ports.release(session);
-  if (!released) return context.out().failed(released.error());
-  context.out().object({{"success", true}, {"session_id", session}, {"released", *released}});
-  context.out().text(*released ? "released the ports of " + session : session + " had no ports");
+Result<int> ports_release(VerbContext& context) {
+  std::string session;
+  context.arguments().word("SESSION", session, "the session that is done");
+  if (const auto status = context.parse()) return *status;
+  LK_ASSIGN(const auto machine, dialect::coordinator::machine_site(context.runtime()));
+  Ports ports(*machine, host::may_have_listener);
+  LK_ASSIGN(const auto released, ports.release(session));
+  context.out().object({{"success", true}, {"session_id", session}, {"released", released}});
+  context.out().text(released ? "released the ports of " + session : session + " had no ports");
   return 0;
 }
 
-int show_ports(VerbContext& context, dialect::coordinator::Ports& ports,
-               const std::optional<std::string>& session) {
+Result<int> ports_status(VerbContext& context) {
+  std::optional<std::string> session;
+  context.arguments().optional_word("[SESSION]", session, "only this session");
+  if (const auto status = context.parse()) return *status;
+  LK_ASSIGN(const auto machine, dialect::coordinator::machine_site(context.runtime()));
+  Ports ports(*machine, host::may_have_listener);
   Output& out = context.out();
-  auto all = ports.status();
-  if (!all) return out.failed(all.error());
-  if (session) std::erase_if(*all, [&](const auto& one) { return one.session != *session; });
+  LK_ASSIGN(auto all, ports.status());
+  if (session) std::erase_if(all, [&](const auto& one) { return one.session != *session; });
   service::Json json = {{"success", true}, {"allocations", service::Json::array()}};
-  std::vector<std::vector<Span>> rows = {{{"SESSION", Style::kBold},
-                                          {"DB", Style::kBold},
-                                          {"REST", Style::kBold},
-                                          {"REALTIME", Style::kBold},
-                                          {"API", Style::kBold},
-                                          {"PROJECT", Style::kBold},
-                                          {"ENDS IN", Style::kBold}}};
+  std::vector<Row> rows = {
+      header({"SESSION", "DB", "REST", "REALTIME", "API", "PROJECT", "ENDS IN"})};
   const std::int64_t now = context.now_wall_ms();
-  for (const PortAllocation& one : *all) {
+  for (const PortAllocation& one : all) {
     json["allocations"].push_back(dialect::coordinator::status_json(one, now));
     const auto port = [&](std::uint64_t at) { return std::to_string(one.first + at); };
     rows.push_back({{one.session},
@@ -74,48 +80,19 @@ int show_ports(VerbContext& context, dialect::coordinator::Ports& ports,
                     {one.compose_project_name()},
                     {format_duration(std::max<std::int64_t>(0, one.expires_wall_ms - now))}});
   }
-  if (session && all->empty()) {
+  if (session && all.empty()) {
     json["success"] = false;
     return out.failed({Code::kNotFound, "session " + quote(*session, 60) + " has no ports",
                        "allocate some: lockkeeper ports allocate " + shell_quote(*session)},
                       std::move(json));
   }
   out.object(json);
-  if (all->empty()) {
+  if (all.empty()) {
     out.text("no session has ports");
   } else {
     for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
   }
   return 0;
-}
-
-template <typename Act>
-int with_ports(VerbContext& context, const Act& act) {
-  auto table = dialect::coordinator::machine_site(context.runtime());
-  if (!table) return context.out().failed(table.error());
-  dialect::coordinator::Ports ports(**table, host::may_have_listener);
-  return act(ports);
-}
-
-int ports_allocate(VerbContext& context) {
-  std::string session;
-  context.arguments().word("SESSION", session, "the session that gets them");
-  if (const auto status = context.parse()) return *status;
-  return with_ports(context, [&](auto& ports) { return allocate(context, ports, session); });
-}
-
-int ports_release(VerbContext& context) {
-  std::string session;
-  context.arguments().word("SESSION", session, "the session that is done");
-  if (const auto status = context.parse()) return *status;
-  return with_ports(context, [&](auto& ports) { return release(context, ports, session); });
-}
-
-int ports_status(VerbContext& context) {
-  std::optional<std::string> session;
-  context.arguments().optional_word("[SESSION]", session, "only this session");
-  if (const auto status = context.parse()) return *status;
-  return with_ports(context, [&](auto& ports) { return show_ports(context, ports, session); });
 }
 
 constexpr Verb kPortsSubcommands[] = {

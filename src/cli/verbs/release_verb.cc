@@ -24,7 +24,7 @@ void tell_rest(Output& out, const core::ReleaseReply& reply) {
 
 }  // namespace
 
-int release_verb(VerbContext& context) {
+Result<int> release_verb(VerbContext& context) {
   service::ReleaseCommand command;
   std::vector<std::string> resources;
   std::optional<std::string> task;
@@ -39,34 +39,30 @@ int release_verb(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   command.task = task.value_or("");
-  auto wanted = context.wanted(resources);
-  if (!wanted) return out.failed(wanted.error());
-  command.wanted = std::move(*wanted);
+  LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
-  auto open = context.open(resources);
-  if (!open) return out.failed(open.error());
-  expect_messages(context, **open);
-  const auto reply = (*open)->locks.release(command);
-  if (!reply) return out.failed(reply.error());
-  service::Json json = service::release_json(*reply);
-  tell_messages(context, **open, json);
+  LK_ASSIGN(auto open, context.open(resources));
+  expect_messages(context, *open);
+  LK_ASSIGN(const auto reply, open->locks.release(command));
+  service::Json json = service::release_json(reply);
+  tell_messages(context, *open, json);
   // The lease may have been taken away; then its owner must be told.
-  if (!reply->not_held.empty()) {
-    const auto losses = (*open)->locks.take_lost_notices();
+  if (!reply.not_held.empty()) {
+    const auto losses = open->locks.take_lost_notices();
     for (const core::LostLease& lost : losses.value_or(std::vector<core::LostLease>())) {
       out.warning(service::lost_text(lost));
       json["lost"].push_back(service::lost_json(lost));
     }
   }
-  const std::optional<Error> error = service::release_error(*reply, command.all);
-  if (!error || !reply->released.empty()) out.text(released_text(*reply));
+  const std::optional<Error> error = service::release_error(reply, command.all);
+  if (!error || !reply.released.empty()) out.text(released_text(reply));
   if (error) return out.failed(*error, std::move(json));
-  tell_rest(out, *reply);
+  tell_rest(out, reply);
   out.object(json);
   return 0;
 }
 
-int renew_verb(VerbContext& context) {
+Result<int> renew_verb(VerbContext& context) {
   service::RenewCommand command;
   std::vector<std::string> resources;
   std::optional<std::string> ttl;
@@ -80,28 +76,22 @@ int renew_verb(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (ttl) {
-    auto length = parse_duration_ms(*ttl, {.allow_none = true});
-    if (!length) return out.failed(length.error());
-    command.ttl_ms = *length;
+    LK_ASSIGN(command.ttl_ms, parse_duration_ms(*ttl, {.allow_none = true}));
   }
-  auto wanted = context.wanted(resources);
-  if (!wanted) return out.failed(wanted.error());
-  command.wanted = std::move(*wanted);
-  auto open = context.open(resources);
-  if (!open) return out.failed(open.error());
-  expect_messages(context, **open);
-  const auto renewed = (*open)->locks.renew(command);
-  if (!renewed) return out.failed(renewed.error());
-  service::Json json = service::leases_json("renewed", *renewed);
-  tell_messages(context, **open, json);
+  LK_ASSIGN(command.wanted, context.wanted(resources));
+  LK_ASSIGN(auto open, context.open(resources));
+  expect_messages(context, *open);
+  LK_ASSIGN(const auto renewed, open->locks.renew(command));
+  service::Json json = service::leases_json("renewed", renewed);
+  tell_messages(context, *open, json);
   out.object(json);
-  for (const core::Lease& lease : *renewed) {
+  for (const core::Lease& lease : renewed) {
     for (const core::Claim& claim : lease.claims) {
       out.text("renewed " + claim.resource.text() + ", " +
                service::end_text(lease, context.now_wall_ms()));
     }
   }
-  if (renewed->empty()) out.text("nothing to renew");
+  if (renewed.empty()) out.text("nothing to renew");
   return 0;
 }
 

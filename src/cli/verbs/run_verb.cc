@@ -161,7 +161,7 @@ void tell_run(Output& out, const RunEvent& event) {
   }
 }
 
-int run_verb(VerbContext& context) {
+Result<int> run_verb(VerbContext& context) {
   AcquireOptions options;
   service::RunCommand command;
   std::optional<std::string> status_fd, feature;
@@ -180,19 +180,13 @@ int run_verb(VerbContext& context) {
     return out.failed(
         {Code::kUsage, "run needs a command after --", "lockkeeper run RESOURCE… -- COMMAND…"});
   }
-  const auto fd = status_descriptor(status_fd);
-  if (!fd) return out.failed(fd.error());
-  if (auto read = read_resources(context, options); !read) return out.failed(read.error());
-  auto acquire = acquire_command(context, options);
-  if (!acquire) return out.failed(acquire.error());
-  command.acquire = std::move(*acquire);
-  auto heeded = feature_of(context, feature);
-  if (!heeded) return out.failed(heeded.error());
-  command.feature = std::move(*heeded);
-  auto open = context.open(options.resources, true);
-  if (!open) return out.failed(open.error());
+  LK_ASSIGN(const auto fd, status_descriptor(status_fd));
+  LK_CHECK(read_resources(context, options));
+  LK_ASSIGN(command.acquire, acquire_command(context, options));
+  LK_ASSIGN(command.feature, feature_of(context, feature));
+  LK_ASSIGN(auto open, context.open(options.resources, true));
 
-  const StatusReport report(*fd);
+  const StatusReport report(fd);
   std::optional<host::SignalWatch> signals;
   std::optional<Progress> progress;
   int signal_status = 0;
@@ -210,19 +204,19 @@ int run_verb(VerbContext& context) {
     signals.reset();
     return signal_status != 0;
   };
-  expect_messages(context, **open);
+  expect_messages(context, *open);
   const auto watch = [&](const RunEvent& event) {
     tell_run(out, event);
     report.event(event);
-    if (event.what == RunEvent::What::kGranted) tell_earlier_messages(context, **open, report);
+    if (event.what == RunEvent::What::kGranted) tell_earlier_messages(context, *open, report);
   };
-  const auto result = service::run((*open)->locks, command, watch);
+  const auto result = service::run(open->locks, command, watch);
   progress.reset();
   if (!result) return out.failed(result.error());
   const core::Outcome outcome = result->acquired.outcome;
   if (service::outcome_status(outcome) != 0) {
     service::Json json = service::acquire_json(result->acquired);
-    tell_messages(context, **open, json);
+    tell_messages(context, *open, json);
     report.write(json);
     out.failed(refusal_of(context, *result, options, command.feature), json);
     return signal_status != 0 ? signal_status : service::outcome_status(outcome);

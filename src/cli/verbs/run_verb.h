@@ -6,7 +6,7 @@
 
 namespace lockkeeper::cli {
 
-int run_verb(VerbContext& context);
+Result<int> run_verb(VerbContext& context);
 
 // Prints an event of a command under a lock.
 void tell_run(Output& out, const service::RunEvent& event);

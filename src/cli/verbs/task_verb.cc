@@ -62,8 +62,8 @@ void report(VerbContext& context, const TaskOptions& options,
   json["warnings"].push_back(written.error().message);
 }
 
-int busy(VerbContext& context, const TaskOptions& options, const dialect::mkdir::TaskReply& reply,
-         service::Json json) {
+Result<int> busy(VerbContext& context, const TaskOptions& options,
+                 const dialect::mkdir::TaskReply& reply, service::Json json) {
   Output& out = context.out();
   json["conflicts"] = service::Json::array();
   for (const core::Conflict& conflict : reply.conflicts) {
@@ -79,26 +79,24 @@ int busy(VerbContext& context, const TaskOptions& options, const dialect::mkdir:
   return out.failed(error, std::move(json));
 }
 
-int take_locks(VerbContext& context, TaskOptions options) {
+Result<int> take_locks(VerbContext& context, TaskOptions options) {
   Output& out = context.out();
-  if (auto read = read_request(options); !read) return out.failed(read.error());
-  const auto opened = open_tasks(context, options.root);
-  if (!opened) return out.failed(opened.error());
-  const auto reply = opened->tasks->acquire(options.request);
-  if (!reply) return out.failed(reply.error());
+  LK_CHECK(read_request(options));
+  LK_ASSIGN(const auto opened, open_tasks(context, options.root));
+  LK_ASSIGN(const auto reply, opened.tasks->acquire(options.request));
   service::Json json;
-  json["outcome"] = reply->acquired ? "granted" : "held";
+  json["outcome"] = reply.acquired ? "granted" : "held";
   json["task"] = options.request.task;
-  for (const core::LostLease& lost : reply->lost) {
+  for (const core::LostLease& lost : reply.lost) {
     out.warning(service::lost_text(lost));
     json["lost"].push_back(service::lost_json(lost));
   }
-  for (const std::string& warning : reply->warnings) {
+  for (const std::string& warning : reply.warnings) {
     out.warning(warning);
     json["warnings"].push_back(warning);
   }
-  if (!reply->acquired) return busy(context, options, *reply, std::move(json));
-  json.update(service::leases_json("leases", reply->leases));
+  if (!reply.acquired) return busy(context, options, reply, std::move(json));
+  json.update(service::leases_json("leases", reply.leases));
   out.object(json);
   out.text("ACQUIRED");
   return 0;
@@ -122,7 +120,7 @@ void declare_taking(Arguments& arguments, TaskOptions& options, const char* file
   declare_root(arguments, options.root);
 }
 
-int task_acquire(VerbContext& context) {
+Result<int> task_acquire(VerbContext& context) {
   TaskOptions options;
   options.request.take_task = true;
   context.arguments().word("TASK", options.request.task, "the task's id");
@@ -131,7 +129,7 @@ int task_acquire(VerbContext& context) {
   return take_locks(context, std::move(options));
 }
 
-int task_lock_file(VerbContext& context) {
+Result<int> task_lock_file(VerbContext& context) {
   TaskOptions options;
   options.request.take_task = false;
   context.arguments().word("TASK", options.request.task, "the task's id");
@@ -143,55 +141,44 @@ int task_lock_file(VerbContext& context) {
   return take_locks(context, std::move(options));
 }
 
-int task_release(VerbContext& context) {
+Result<int> task_release(VerbContext& context) {
   std::string task;
   std::optional<std::string> root;
   context.arguments().word("TASK", task, "the task's id");
   declare_root(context.arguments(), root);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto opened = open_tasks(context, root);
-  if (!opened) return out.failed(opened.error());
-  const auto reply = opened->tasks->release(task);
-  if (!reply) return out.failed(reply.error());
-  out.object(service::release_json(*reply));
-  for (const std::string& key : reply->released) out.text("released " + key);
+  LK_ASSIGN(const auto opened, open_tasks(context, root));
+  LK_ASSIGN(const auto reply, opened.tasks->release(task));
+  out.object(service::release_json(reply));
+  for (const std::string& key : reply.released) out.text("released " + key);
   return 0;
 }
 
 service::Json lock_json(const dialect::mkdir::TaskLock& lock) {
-  const auto or_null = [](const std::string& text) {
-    return text.empty() ? service::Json() : service::Json(text);
-  };
   return {{"lock", lock.name},
           {"path", lock.path},
           {"resources", lock.resources},
           {"agent", lock.owner.agent},
-          {"session", or_null(lock.owner.session)},
-          {"task", or_null(lock.task)},
+          {"session", text_or_null(lock.owner.session)},
+          {"task", text_or_null(lock.task)},
           {"since", format_time(lock.since_wall_ms)},
           {"foreign", lock.foreign},
           {"native", lock.native},
-          {"lease", or_null(lock.lease.empty() ? "" : lock.lease.text())}};
+          {"lease", text_or_null(lock.lease.empty() ? "" : lock.lease.text())}};
 }
 
-int task_list(VerbContext& context) {
+Result<int> task_list(VerbContext& context) {
   std::optional<std::string> root;
   declare_root(context.arguments(), root);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto opened = open_tasks(context, root);
-  if (!opened) return out.failed(opened.error());
-  const auto locks = opened->tasks->list();
-  if (!locks) return out.failed(locks.error());
-  service::Json json = {{"root", opened->tasks->layout().entry().root},
+  LK_ASSIGN(const auto opened, open_tasks(context, root));
+  LK_ASSIGN(const auto locks, opened.tasks->list());
+  service::Json json = {{"root", opened.tasks->layout().entry().root},
                         {"locks", service::Json::array()}};
-  std::vector<std::vector<Span>> rows = {{{"LOCK", Style::kBold},
-                                          {"AGENT", Style::kBold},
-                                          {"TASK", Style::kBold},
-                                          {"SINCE", Style::kBold},
-                                          {"THROUGH", Style::kBold}}};
-  for (const dialect::mkdir::TaskLock& lock : *locks) {
+  std::vector<Row> rows = {header({"LOCK", "AGENT", "TASK", "SINCE", "THROUGH"})};
+  for (const dialect::mkdir::TaskLock& lock : locks) {
     json["locks"].push_back(lock_json(lock));
     rows.push_back({{lock.name},
                     {lock.owner.agent},
@@ -202,15 +189,15 @@ int task_list(VerbContext& context) {
                                    : "lockkeeper task"}});
   }
   out.object(json);
-  if (locks->empty()) {
-    out.text("no lock in " + opened->tasks->layout().entry().root + "/.locks");
+  if (locks.empty()) {
+    out.text("no lock in " + opened.tasks->layout().entry().root + "/.locks");
     return 0;
   }
   for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;
 }
 
-int task_sweep(VerbContext& context) {
+Result<int> task_sweep(VerbContext& context) {
   std::optional<std::string> returned, root;
   bool dead = false, all = false;
   Arguments& arguments = context.arguments();
@@ -226,22 +213,20 @@ int task_sweep(VerbContext& context) {
   dialect::mkdir::SweepRequest request;
   if (returned) request = {dialect::mkdir::Sweep::kReturned, *returned};
   if (all) request.what = dialect::mkdir::Sweep::kAll;
-  const auto opened = open_tasks(context, root);
-  if (!opened) return out.failed(opened.error());
-  const auto reply = opened->tasks->sweep(request);
-  if (!reply) return out.failed(reply.error());
-  service::Json json = service::leases_json("broken", reply->broken);
-  json["released"] = reply->released;
-  json["kept"] = reply->kept;
+  LK_ASSIGN(const auto opened, open_tasks(context, root));
+  LK_ASSIGN(const auto reply, opened.tasks->sweep(request));
+  service::Json json = service::leases_json("broken", reply.broken);
+  json["released"] = reply.released;
+  json["kept"] = reply.kept;
   out.object(json);
-  for (const std::string& key : reply->released) out.text("released " + key);
-  for (const core::Lease& lease : reply->broken) {
+  for (const std::string& key : reply.released) out.text("released " + key);
+  for (const core::Lease& lease : reply.broken) {
     for (const core::Claim& claim : lease.claims) {
       out.text("broke " + claim.resource.text() + ", held by " + service::owner_text(lease.owner));
     }
   }
-  if (reply->released.empty() && reply->broken.empty()) out.text("nothing to free");
-  if (reply->kept > 0) out.note(std::to_string(reply->kept) + " locks remain");
+  if (reply.released.empty() && reply.broken.empty()) out.text("nothing to free");
+  if (reply.kept > 0) out.note(std::to_string(reply.kept) + " locks remain");
   return 0;
 }
 

@@ -132,7 +132,7 @@ Error found(const Checked& checked) {
 
 }  // namespace
 
-int validate_verb(VerbContext& context) {
+Result<int> validate_verb(VerbContext& context) {
   std::vector<std::string> files;
   bool strict = false;
   bool sarif = false;
@@ -143,9 +143,8 @@ int validate_verb(VerbContext& context) {
   arguments.flag("--sarif", sarif, "SARIF 2.1.0 on stdout, for code hosts");
   if (const auto status = context.parse_some(files, "a file")) return *status;
   Output& out = context.out();
-  const auto options = options_for(context, strict);
-  if (!options) return out.failed(options.error());
-  const Checked checked = check_files(out, files, *options);
+  LK_ASSIGN(const auto options, options_for(context, strict));
+  const Checked checked = check_files(out, files, options);
   const int status = checked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {
     out.data(plan::sarif_json(checked.reports, LOCKKEEPER_VERSION));

@@ -10,22 +10,22 @@ namespace lockkeeper::cli {
 
 std::span<const Verb> all_verbs();
 
-int acquire_verb(VerbContext& context);
-int adopt_verb(VerbContext& context);
-int break_verb(VerbContext& context);
-int check_verb(VerbContext& context);
-int gate_verb(VerbContext& context);
-int guard_verb(VerbContext& context);
-int list_verb(VerbContext& context);
-int log_verb(VerbContext& context);
-int mcp_verb(VerbContext& context);
-int pause_verb(VerbContext& context);
-int plan_verb(VerbContext& context);
-int purge_verb(VerbContext& context);
-int release_verb(VerbContext& context);
-int renew_verb(VerbContext& context);
-int resume_verb(VerbContext& context);
-int validate_verb(VerbContext& context);
+Result<int> acquire_verb(VerbContext& context);
+Result<int> adopt_verb(VerbContext& context);
+Result<int> break_verb(VerbContext& context);
+Result<int> check_verb(VerbContext& context);
+Result<int> gate_verb(VerbContext& context);
+Result<int> guard_verb(VerbContext& context);
+Result<int> list_verb(VerbContext& context);
+Result<int> log_verb(VerbContext& context);
+Result<int> mcp_verb(VerbContext& context);
+Result<int> pause_verb(VerbContext& context);
+Result<int> plan_verb(VerbContext& context);
+Result<int> purge_verb(VerbContext& context);
+Result<int> release_verb(VerbContext& context);
+Result<int> renew_verb(VerbContext& context);
+Result<int> resume_verb(VerbContext& context);
+Result<int> validate_verb(VerbContext& context);
 
 std::span<const Verb> completion_subcommands();
 std::span<const Verb> config_subcommands();

@@ -144,16 +144,10 @@ Result<std::string> output_folder(const VerbContext& context, const realm::Realm
 
 Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOptions& foreman) {
   if (options.jobs) {
-    LK_ASSIGN(const std::uint64_t jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
-    foreman.jobs = jobs;
+    LK_ASSIGN(foreman.jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
   }
   if (options.grace) {
-    auto grace = parse_duration_ms(*options.grace, {});
-    if (!grace) {
-      grace.error().message = "--grace: " + grace.error().message;
-      return fail(std::move(grace.error()));
-    }
-    foreman.grace_ms = *grace;
+    LK_ASSIGN(foreman.grace_ms, parse_duration(*options.grace, "--grace"));
   }
   return {};
 }
@@ -261,8 +255,8 @@ std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output
                "read " + shell_quote(last_log(output, *first)) + ", then: " + go_on};
 }
 
-int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::OpenRun& run,
-          const crew::Foreman& foreman) {
+Result<int> ended(VerbContext& context, const WorkflowRunOptions& options, const crew::OpenRun& run,
+                  const crew::Foreman& foreman) {
   Output& out = context.out();
   crew::RunRecord record = foreman.record();
   const bool over = record.ended_ms != 0;
@@ -289,7 +283,7 @@ int ended(VerbContext& context, const WorkflowRunOptions& options, const crew::O
 
 }  // namespace
 
-int workflow_run(VerbContext& context) {
+Result<int> workflow_run(VerbContext& context) {
   WorkflowRunOptions options;
   declare(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
@@ -301,33 +295,32 @@ int workflow_run(VerbContext& context) {
     return context.refuse_usage("takes --strict-scope or --no-scope-check, not both");
   }
   Output& out = context.out();
-  auto prepared = prepare(context, options);
-  if (!prepared) return out.failed(prepared.error());
+  LK_ASSIGN(auto prepared, prepare(context, options));
   const crew::Beginning beginning = options.resume    ? crew::Beginning::kResume
                                     : options.restart ? crew::Beginning::kRestart
                                                       : crew::Beginning::kFresh;
-  auto run = crew::open_run(prepared->output, beginning, new_run(context, *prepared, options));
-  if (!run) return out.failed(run.error());
+  LK_ASSIGN(auto run,
+            crew::open_run(prepared.output, beginning, new_run(context, prepared, options)));
   // Without --jobs, a resumed run keeps its earlier value.
   if (options.jobs) {
-    run->state.record.jobs = prepared->foreman.jobs;
+    run.state.record.jobs = prepared.foreman.jobs;
   } else {
-    prepared->foreman.jobs = run->state.record.jobs;
+    prepared.foreman.jobs = run.state.record.jobs;
   }
   const std::string title =
-      prepared->plan.feature.empty() ? file_stem(options.file) : prepared->plan.feature;
+      prepared.plan.feature.empty() ? file_stem(options.file) : prepared.plan.feature;
   CrewView view(out, *context.runtime().clock, title);
   crew::Foreman foreman(
-      prepared->open->locks, prepared->plan, *run, prepared->foreman,
+      prepared.open->locks, prepared.plan, run, prepared.foreman,
       {[&](const crew::CrewEvent& event) { view.show(event); }, [&] { view.redraw(); }});
   view.watch(foreman);
   const auto done = foreman.run();
   view.clear();
   if (!done) return out.failed(done.error());
-  return ended(context, options, *run, foreman);
+  return ended(context, options, run, foreman);
 }
 
-int workflow_keep(VerbContext& context) {
+Result<int> workflow_keep(VerbContext& context) {
   std::string folder;
   context.arguments().word("FOLDER", folder, "the attempt's");
   if (const auto status = context.parse()) return *status;

@@ -6,9 +6,9 @@
 
 namespace lockkeeper::cli {
 
-int workflow_run(VerbContext& context);
+Result<int> workflow_run(VerbContext& context);
 
 // Started only by `workflow run`, with its attempt's folder.
-int workflow_keep(VerbContext& context);
+Result<int> workflow_keep(VerbContext& context);
 
 }  // namespace lockkeeper::cli

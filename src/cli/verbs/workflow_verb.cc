@@ -109,12 +109,7 @@ Result<Session> start(const VerbContext& context, const std::string& output, boo
 Result<std::vector<workflow::Request>> requests(const LockOptions& options) {
   std::optional<std::int64_t> ttl_ms;
   if (options.ttl) {
-    auto length = parse_duration_ms(*options.ttl, {.allow_none = true});
-    if (!length) {
-      length.error().message = "--ttl: " + length.error().message;
-      return fail(std::move(length.error()));
-    }
-    ttl_ms = *length;
+    LK_ASSIGN(ttl_ms, parse_duration(*options.ttl, "--ttl", {.allow_none = true}));
   }
   std::vector<workflow::Request> list;
   if (!options.scopes) {
@@ -182,8 +177,8 @@ Error refusal(const VerbContext& context, const workflow::Locked& locked,
   return error;
 }
 
-int print_locked(VerbContext& context, const std::vector<workflow::Locked>& replies,
-                 const std::optional<std::string>& scopes, const std::string& output) {
+Result<int> print_locked(VerbContext& context, const std::vector<workflow::Locked>& replies,
+                         const std::optional<std::string>& scopes, const std::string& output) {
   Output& out = context.out();
   const workflow::Locked* refused = nullptr;
   const std::string separator = "\n";
@@ -223,11 +218,10 @@ int print_locked(VerbContext& context, const std::vector<workflow::Locked>& repl
   return out.failed(error, std::move(json));
 }
 
-int workflow_lock(VerbContext& context) {
+Result<int> workflow_lock(VerbContext& context) {
   LockOptions options;
   declare(context.arguments(), options);
   if (const auto status = context.parse()) return *status;
-  Output& out = context.out();
   const bool scoped = !options.files.empty() || !options.directories.empty();
   if (options.scopes && (options.agent || scoped || options.task_description)) {
     return context.refuse_usage("takes agents, files and tasks from --scopes, or from other flags");
@@ -235,20 +229,14 @@ int workflow_lock(VerbContext& context) {
   if (!options.agent && !options.scopes) {
     return context.refuse_usage("needs --agent NAME or --scopes FILE");
   }
-  if (options.agent) {
-    if (auto safe = workflow::check_lock_name(*options.agent); !safe)
-      return out.failed(safe.error());
-  }
-  const auto session = start(context, options.output, true);
-  if (!session) return out.failed(session.error());
-  const auto wanted = requests(options);
-  if (!wanted) return out.failed(wanted.error());
-  const auto replies = session->flow->lock(*wanted, options.renew);
-  if (!replies) return out.failed(replies.error());
-  return print_locked(context, *replies, options.scopes, session->output);
+  if (options.agent) LK_CHECK(workflow::check_lock_name(*options.agent));
+  LK_ASSIGN(const Session session, start(context, options.output, true));
+  LK_ASSIGN(const auto wanted, requests(options));
+  LK_ASSIGN(const auto replies, session.flow->lock(wanted, options.renew));
+  return print_locked(context, replies, options.scopes, session.output);
 }
 
-int workflow_update(VerbContext& context) {
+Result<int> workflow_update(VerbContext& context) {
   std::string output;
   std::optional<std::string> ttl;
   workflow::Update update;
@@ -260,88 +248,75 @@ int workflow_update(VerbContext& context) {
   arguments.values("--remove", update.remove, "PATH", "remove from the scope");
   arguments.value("--ttl", ttl, "DURATION", "how long it lasts: 90s, 1h (default), none");
   if (const auto status = context.parse()) return *status;
-  Output& out = context.out();
   if (update.add.empty() && update.remove.empty() && !ttl) {
     return context.refuse_usage("needs --add PATH or --remove PATH");
   }
-  const auto session = start(context, output, false);
-  if (!session) return out.failed(session.error());
+  LK_ASSIGN(const auto session, start(context, output, false));
   if (ttl) {
-    const auto length = parse_duration_ms(*ttl, {.allow_none = true});
-    if (!length) return out.failed(length.error());
-    update.ttl_ms = *length;
+    LK_ASSIGN(update.ttl_ms, parse_duration_ms(*ttl, {.allow_none = true}));
   }
-  const auto reply = session->flow->update(update);
-  if (!reply) return out.failed(reply.error());
-  return print_locked(context, {*reply}, std::nullopt, session->output);
+  LK_ASSIGN(const auto reply, session.flow->update(update));
+  return print_locked(context, {reply}, std::nullopt, session.output);
 }
 
-int workflow_unlock(VerbContext& context) {
+Result<int> workflow_unlock(VerbContext& context) {
   std::string output, agent;
   declare_output(context.arguments(), output);
   declare_agent(context.arguments(), agent);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto session = start(context, output, false);
-  if (!session) return out.failed(session.error());
-  const auto unlocked = session->flow->unlock(agent);
-  if (!unlocked) return out.failed(unlocked.error());
-  out.object({{"unlocked", Json::array({unlocked_json(*unlocked)})}});
-  out.text(unlocked_text(*unlocked));
+  LK_ASSIGN(const auto session, start(context, output, false));
+  LK_ASSIGN(const auto unlocked, session.flow->unlock(agent));
+  out.object({{"unlocked", Json::array({unlocked_json(unlocked)})}});
+  out.text(unlocked_text(unlocked));
   return 0;
 }
 
-int workflow_status(VerbContext& context) {
+Result<int> workflow_status(VerbContext& context) {
   std::string output;
   std::optional<std::string> agent;
   declare_output(context.arguments(), output);
   declare_unused_agent(context.arguments(), agent);
   if (const auto parsed = context.parse()) return *parsed;
   Output& out = context.out();
-  const auto session = start(context, output, false);
-  if (!session) return out.failed(session.error());
-  const auto status = session->flow->status();
-  if (!status) return out.failed(status.error());
-  Json json = status_json(*status, output);
-  if (status->locks.empty()) {
+  LK_ASSIGN(const auto session, start(context, output, false));
+  LK_ASSIGN(const auto status, session.flow->status());
+  Json json = status_json(status, output);
+  if (status.locks.empty()) {
     out.text("no locks in " + output);
   } else {
-    for (const Line& line : status_lines(*status, out.columns())) {
-      out.line(line);
-    }
+    for (const Line& line : status_lines(status, out.columns())) out.line(line);
   }
   // With an unreadable lock the list is incomplete.
-  for (const workflow::Standing& each : status->locks) {
+  for (const workflow::Standing& each : status.locks) {
     if (each.error) return out.failed(*each.error, std::move(json));
   }
   out.object(json);
   return 0;
 }
 
-int workflow_clean(VerbContext& context) {
+Result<int> workflow_clean(VerbContext& context) {
   std::string output;
   std::optional<std::string> agent;
   declare_output(context.arguments(), output);
   declare_unused_agent(context.arguments(), agent);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
-  const auto session = start(context, output, false);
-  if (!session) return out.failed(session.error());
-  const auto cleaned = session->flow->clean();
-  if (!cleaned) return out.failed(cleaned.error());
+  LK_ASSIGN(const auto session, start(context, output, false));
+  LK_ASSIGN(const auto cleaned, session.flow->clean());
   Json json;
   json["unlocked"] = Json::array();
-  for (const workflow::Unlocked& each : cleaned->unlocked) {
+  for (const workflow::Unlocked& each : cleaned.unlocked) {
     json["unlocked"].push_back(unlocked_json(each));
     out.text(unlocked_text(each));
   }
-  json["left"] = cleaned->left;
-  json["folder_removed"] = cleaned->folder_removed;
-  for (const std::string& path : cleaned->left) {
+  json["left"] = cleaned.left;
+  json["folder_removed"] = cleaned.folder_removed;
+  for (const std::string& path : cleaned.left) {
     out.note(path + " is not a lock of this workflow and was left");
   }
-  out.text(cleaned->folder_removed ? "removed " + session->flow->path_of("")
-                                   : "left " + session->flow->path_of(""));
+  out.text(cleaned.folder_removed ? "removed " + session.flow->path_of("")
+                                  : "left " + session.flow->path_of(""));
   out.object(json);
   return 0;
 }

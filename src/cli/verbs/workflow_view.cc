@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/list_view.h"
+#include "core/encoding.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -16,18 +17,6 @@ using dialect::workflow::Status;
 using service::Json;
 
 constexpr std::size_t kNamesShown = 4;  // resources named in one line
-
-const char* how_name(HowEnded how) {
-  switch (how) {
-    case HowEnded::kReleased:
-      return "released";
-    case HowEnded::kBroken:
-      return "broken";
-    case HowEnded::kOver:
-      return "expired";
-  }
-  return "released";
-}
 
 std::string holder_of(const dialect::workflow::Standing& standing) {
   if (!standing.lease) return "another tool";
@@ -44,21 +33,16 @@ std::string state_of(const dialect::workflow::Standing& standing) {
 // Each agent with those of its resources that overlap, in order of appearance.
 std::vector<std::pair<std::string, std::vector<std::string>>> clashing(const Locked& locked) {
   std::vector<std::pair<std::string, std::vector<std::string>>> list;
-  const auto add = [&](const std::string& agent, const std::string& text) {
+  const auto add_once = [](std::vector<std::string>& to, const std::string& text) {
+    if (std::ranges::find(to, text) == to.end()) to.push_back(text);
+  };
+  std::vector<std::string> ours;
+  for (std::size_t i = 0; i < locked.overlaps.size(); ++i) {
+    const std::string& agent = locked.held_by[i];
     auto found = std::ranges::find(list, agent, &decltype(list)::value_type::first);
     if (found == list.end()) found = list.insert(list.end(), {agent, {}});
-    if (std::ranges::find(found->second, text) == found->second.end()) {
-      found->second.push_back(text);
-    }
-  };
-  for (std::size_t i = 0; i < locked.overlaps.size(); ++i) {
-    add(locked.held_by[i], locked.overlaps[i].theirs.text());
-  }
-  std::vector<std::string> ours;
-  for (const auto& overlap : locked.overlaps) {
-    if (std::ranges::find(ours, overlap.ours.text()) == ours.end()) {
-      ours.push_back(overlap.ours.text());
-    }
+    add_once(found->second, locked.overlaps[i].theirs.text());
+    add_once(ours, locked.overlaps[i].ours.text());
   }
   list.emplace_back(locked.agent, std::move(ours));
   return list;
@@ -93,12 +77,10 @@ Json locked_json(const Locked& locked) {
 
 std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   const core::Lease& lease = locked.result.lease;
-  std::vector<std::string> resources;
-  for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
   const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
-  return (renewed ? "renewed " : "locked ") + list_of(resources, kNamesShown) + " for " +
-         locked.agent + ", " + service::end_text(lease, now_wall_ms) + "\nfile " + locked.path +
-         "\nfence " + std::to_string(lease.fence());
+  return (renewed ? "renewed " : "locked ") + list_of(core::resource_texts(lease), kNamesShown) +
+         " for " + locked.agent + ", " + service::end_text(lease, now_wall_ms) + "\nfile " +
+         locked.path + "\nfence " + std::to_string(lease.fence());
 }
 
 std::string conflict_text(const Locked& locked) {
@@ -130,8 +112,7 @@ Json status_json(const Status& status, const std::string& output) {
       lock["locked_at"] = dialect::workflow::iso_seconds(file.locked_at_ms);
       lock["files"] = file.files;
       lock["directories"] = file.directories;
-      lock["task_description"] =
-          file.task_description.empty() ? Json() : Json(file.task_description);
+      lock["task_description"] = text_or_null(file.task_description);
       lock["expires_at"] = dialect::workflow::iso_seconds(file.expires_at_ms);
       lock["expired"] = each.expired;
     }
@@ -150,11 +131,7 @@ Json status_json(const Status& status, const std::string& output) {
 }
 
 std::vector<Line> status_lines(const Status& status, std::size_t columns) {
-  std::vector<std::vector<Span>> rows = {{{"LOCK", Style::kBold},
-                                          {"SCOPE", Style::kBold},
-                                          {"UNTIL", Style::kBold},
-                                          {"BY", Style::kBold},
-                                          {"TASK", Style::kBold}}};
+  std::vector<Row> rows = {header({"LOCK", "SCOPE", "UNTIL", "BY", "TASK"})};
   for (const dialect::workflow::Standing& each : status.locks) {
     std::vector<std::string> scope;
     if (each.file) {
@@ -179,7 +156,10 @@ std::vector<Line> status_lines(const Status& status, std::size_t columns) {
 }
 
 Json unlocked_json(const dialect::workflow::Unlocked& unlocked) {
-  return {{"agent", unlocked.agent}, {"file", unlocked.path}, {"how", how_name(unlocked.how)}};
+  const char* const how = unlocked.how == HowEnded::kReleased ? "released"
+                          : unlocked.how == HowEnded::kBroken ? "broken"
+                                                              : "expired";
+  return {{"agent", unlocked.agent}, {"file", unlocked.path}, {"how", how}};
 }
 
 std::string unlocked_text(const dialect::workflow::Unlocked& unlocked) {
