@@ -93,6 +93,13 @@ Result<Folder> Folder::open(const std::string& root, std::string_view below, Kin
   return at;
 }
 
+Result<std::optional<Folder>> Folder::find(const std::string& root, std::string_view below) {
+  auto folder = open(root, below);
+  if (folder) return std::move(*folder);
+  if (folder.error().code == Code::kNotFound) return std::nullopt;
+  return fail(std::move(folder.error()));
+}
+
 Result<Folder> Folder::create(const std::string& root, std::string_view below) {
   LK_ASSIGN(Folder at, open(root));
   while (!below.empty()) {

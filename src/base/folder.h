@@ -38,6 +38,8 @@ class Folder {
   // folder): a name is missing. Fails if one is a symlink or not a folder.
   static Result<Folder> open(const std::string& root, std::string_view below = "",
                              Kind kind = Kind::kShared);
+  // The same; nullopt: a name is missing.
+  static Result<std::optional<Folder>> find(const std::string& root, std::string_view below = "");
   // The same, but creates what is missing below the root.
   static Result<Folder> create(const std::string& root, std::string_view below);
 

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace lockkeeper::cli {
@@ -25,13 +26,8 @@ Result<std::string> read_stream(std::FILE* stream) {
   return text;
 }
 
-void add_lines(std::vector<std::string>& to, const std::string& text) {
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end > begin) to.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+void add_lines(std::vector<std::string>& to, std::string_view text) {
+  for (std::string& line : words_in(text, "\n")) to.push_back(std::move(line));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // `coordinator`: the coordinator's operations, with their own names and results.
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/parse.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
 #include "dialect/coordinator/coordinator.h"
@@ -69,14 +68,11 @@ int acquire(VerbContext& context, coordinator::Coordinator& door, const std::str
                            ? options.ttl_minutes
                            : realm::variable(context.runtime().env, "LOCK_TTL_MINUTES");
   if (minutes) {
-    std::int64_t value = 0;
-    const char* const end = minutes->data() + minutes->size();
-    const auto [rest, error] = std::from_chars(minutes->data(), end, value);
-    if (error != std::errc() || rest != end) {
+    wanted.ttl_minutes = number_in<std::int64_t>(*minutes);
+    if (!wanted.ttl_minutes) {
       const coordinator::AcquireResult refused = coordinator::ttl_refused(*minutes);
       return out.failed(*refused.error, coordinator::to_json(refused));
     }
-    wanted.ttl_minutes = value;
   }
   const coordinator::AcquireResult result = door.acquire_lock(wanted);
   for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));

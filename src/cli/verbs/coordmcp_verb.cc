@@ -1,8 +1,8 @@
 // `coordmcp`: CoordMCP's tools by their own names. Always prints JSON, because its clients read
 // `success` and `error_type`. The exit status is as everywhere.
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
@@ -58,11 +58,11 @@ class ToolArguments {
   // For arguments that are not needed here.
   void pass_over(const char* name) { take(name); }
 
-  // The first mistake, if any.
-  std::optional<std::string> mistake() const {
-    if (!mistake_.empty()) return mistake_;
-    if (object_.empty()) return std::nullopt;
-    return "there is no argument " + quote(object_.begin().key());
+  // The first mistake.
+  Result<void> check() const {
+    if (!mistake_.empty()) return fail(Code::kInvalidInput, mistake_);
+    if (object_.empty()) return {};
+    return fail(Code::kInvalidInput, "there is no argument " + quote(object_.begin().key()));
   }
 
  private:
@@ -142,10 +142,8 @@ void declare_mark(Arguments& arguments, CoordOptions& options) {
 }
 
 Json number_or_text(const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? Json(value) : Json(text);
+  const auto value = number_in<int>(text);
+  return value ? Json(*value) : Json(text);
 }
 
 // Flags and --args together as one object; --args takes precedence.
@@ -190,10 +188,6 @@ Result<std::optional<std::int64_t>> wait_of(const Json& wait) {
   return fail(Code::kInvalidInput, "wait must be true or a duration", "such as \"10m\"");
 }
 
-Reply validation(const std::string& text) {
-  return coordmcp::failure(Code::kInvalidInput, "ValidationError", text);
-}
-
 // One tool call.
 struct Call {
   VerbContext& context;
@@ -203,7 +197,7 @@ struct Call {
   int signal_status = 0;
 };
 
-Reply lock_files(Call& call) {
+Result<Reply> lock_files(Call& call) {
   coordmcp::LockFiles lock;
   lock.agent_id = call.arguments.text("agent_id", true);
   lock.project_id = call.arguments.text("project_id", true);
@@ -211,7 +205,7 @@ Reply lock_files(Call& call) {
   lock.reason = call.arguments.text("reason");
   lock.expected_duration_minutes = call.arguments.number("expected_duration_minutes", 60);
   lock.wait_ms = call.wait_ms;
-  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  LK_CHECK(call.arguments.check());
   if (!lock.wait_ms) return call.calls.lock_files(lock);
   const host::SignalWatch signals;
   Progress progress(call.context.out(), *call.context.runtime().clock);
@@ -219,33 +213,34 @@ Reply lock_files(Call& call) {
     progress.show(wait);
     return signals.signal() == 0;
   };
-  Reply reply = call.calls.lock_files(lock);
+  Result<Reply> reply = call.calls.lock_files(lock);
   if (signals.signal() == 0) return reply;
   call.signal_status = signals.exit_status();
   // Granted as the user gave up: nobody would ever unlock it.
-  if (!reply.failure) {
-    call.calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
+  if (reply && !reply->failure) {
+    static_cast<void>(call.calls.unlock_files({lock.agent_id, lock.project_id, lock.files}));
     return coordmcp::failure(Code::kFailed, "InternalError", "interrupted; nothing is locked");
   }
   return reply;
 }
 
-template <typename What, Reply (coordmcp::Calls::*method)(const What&)>
-Reply on_files(Call& call) {
-  const What what{call.arguments.text("agent_id", true), call.arguments.text("project_id", true),
-                  call.arguments.texts("files")};
-  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+template <Result<Reply> (coordmcp::Calls::*method)(const coordmcp::Files&)>
+Result<Reply> on_files(Call& call) {
+  const coordmcp::Files what{call.arguments.text("agent_id", true),
+                             call.arguments.text("project_id", true),
+                             call.arguments.texts("files")};
+  LK_CHECK(call.arguments.check());
   return (call.calls.*method)(what);
 }
 
-template <Reply (coordmcp::Calls::*method)(const std::string&)>
-Reply on_project(Call& call) {
+template <Result<Reply> (coordmcp::Calls::*method)(const std::string&)>
+Result<Reply> on_project(Call& call) {
   const std::string project = call.arguments.text("project_id", true);
-  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  LK_CHECK(call.arguments.check());
   return (call.calls.*method)(project);
 }
 
-Reply send_message(Call& call) {
+Result<Reply> send_message(Call& call) {
   ToolArguments& arguments = call.arguments;
   coordmcp::SendMessage send;
   send.from_agent_id = arguments.text("from_agent_id", true);
@@ -255,29 +250,29 @@ Reply send_message(Call& call) {
   const std::string type = arguments.text("message_type");
   if (!type.empty()) send.message_type = type;
   send.related_task_id = arguments.text("related_task_id");
-  if (const auto mistake = arguments.mistake()) return validation(*mistake);
+  LK_CHECK(arguments.check());
   return call.calls.send_message(send);
 }
 
-Reply get_messages(Call& call) {
+Result<Reply> get_messages(Call& call) {
   const std::string agent = call.arguments.text("agent_id", true);
   const std::string project = call.arguments.text("project_id");
   const bool unread_only = call.arguments.flag("unread_only");
   const int limit = call.arguments.number("limit", 50);
-  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  LK_CHECK(call.arguments.check());
   return call.calls.get_messages({agent, project, unread_only, limit});
 }
 
-Reply mark_message_read(Call& call) {
+Result<Reply> mark_message_read(Call& call) {
   const std::string agent = call.arguments.text("agent_id", true);
   call.arguments.text("project_id");
   const std::string message = call.arguments.text("message_id", true);
-  if (const auto mistake = call.arguments.mistake()) return validation(*mistake);
+  LK_CHECK(call.arguments.check());
   return call.calls.mark_message_read(agent, message);
 }
 
-Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, Reply (*tool)(Call&),
-                       int& signal_status) {
+Result<Reply> run_tool(VerbContext& context, const CoordOptions& options,
+                       Result<Reply> (*tool)(Call&), int& signal_status) {
   LK_ASSIGN(Json object, arguments_of(options));
   LK_ASSIGN(const std::optional<std::int64_t> wait_ms, wait_of(object.value("wait", Json())));
   object.erase("wait");
@@ -294,12 +289,12 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options, Reply 
   ToolArguments arguments(std::move(object));
   Call call{context, calls, arguments, wait_ms};
   arguments.pass_over("project_name");
-  Reply reply = tool(call);
+  auto reply = tool(call);
   signal_status = call.signal_status;
   return reply;
 }
 
-template <void declare(Arguments&, CoordOptions&), Reply tool(Call&)>
+template <void declare(Arguments&, CoordOptions&), Result<Reply> tool(Call&)>
 Result<int> coordmcp_tool(VerbContext& context) {
   CoordOptions options;
   declare(context.arguments(), options);
@@ -329,13 +324,13 @@ constexpr Verb kCoordmcpSubcommands[] = {
      coordmcp_tool<declare_lock, lock_files>},
     {"unlock_files", "Release files",
      "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
-     coordmcp_tool<declare_files, on_files<coordmcp::UnlockFiles, &coordmcp::Calls::unlock_files>>},
+     coordmcp_tool<declare_files, on_files<&coordmcp::Calls::unlock_files>>},
     {"get_locked_files", "Which files are locked, and by whom",
      "  lockkeeper coordmcp get_locked_files --project-id P\n",
      coordmcp_tool<declare_project, on_project<&coordmcp::Calls::get_locked_files>>},
     {"get_free_files", "Which of these files are free",
      "  lockkeeper coordmcp get_free_files --agent-id A --project-id P --file src/a.py\n",
-     coordmcp_tool<declare_files, on_files<coordmcp::FreeFiles, &coordmcp::Calls::get_free_files>>},
+     coordmcp_tool<declare_files, on_files<&coordmcp::Calls::get_free_files>>},
     {"cleanup_stale_locks", "End locks that are older than CoordMCP allows",
      "  lockkeeper coordmcp cleanup_stale_locks --project-id P\n",
      coordmcp_tool<declare_project, on_project<&coordmcp::Calls::cleanup_stale_locks>>},

@@ -5,6 +5,7 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/verbs/run_verb.h"
 #include "cli/verbs/verbs.h"
@@ -18,7 +19,6 @@ namespace {
 using dialect::dirlock::Guard;
 using dialect::dirlock::GuardRequest;
 using LockLine = dialect::dirlock::Line;
-using dialect::dirlock::LockRecord;
 using dialect::dirlock::Stream;
 using service::RunEvent;
 
@@ -35,22 +35,10 @@ void say(Output& out, const LockLine& line) {
   static_cast<void>(out.flush());
 }
 
-service::Json record_json(const LockRecord& record) {
-  service::Json json;
-  json["pid"] = record.pid;
-  json["cwd"] = record.cwd;
-  json["startTime"] = record.start_time;
-  json["hostname"] = record.hostname;
-  json["agents"] = record.agents;
-  return json;
-}
-
 int refuse(Output& out, const Guard& guard) {
   const dialect::dirlock::Refused& refused = guard.refused();
   if (!out.json()) return kHeldStatus;  // the lines were printed already
-  service::Json json;
-  json["outcome"] = "held";
-  json["path"] = refused.path;
+  service::Json json = {{"outcome", "held"}, {"path", refused.path}};
   json["holder"] = refused.holder ? record_json(*refused.holder) : service::Json();
   json["conflicts"] = service::Json::array();
   for (const core::Conflict& conflict : refused.conflicts) {
@@ -80,16 +68,6 @@ void tell(Output& out, const RunEvent& event) {
   }
 }
 
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    if (end > from) names.push_back(text.substr(from, end - from));
-    from = end + 1;
-  }
-  return names;
-}
-
 struct Options {
   std::optional<std::string> stale_timeout;
   std::optional<std::string> agents;
@@ -107,7 +85,7 @@ Result<GuardRequest> request_of(const VerbContext& context, const Options& optio
     request.stale_timeout_ms = *minutes;
     request.stale_timeout = *options.stale_timeout;
   }
-  if (options.agents) request.agents = split_names(*options.agents);
+  if (options.agents) request.agents = words_in(*options.agents, ",");
   for (const std::string& agent : request.agents) {
     LK_CHECK(realm::check_agent_name(agent, "--agents"));
   }
@@ -130,13 +108,11 @@ Result<GuardRequest> request_of(const VerbContext& context, const Options& optio
 
 service::Json ended_json(const Guard& guard, const service::RunResult& result, int status,
                          std::int64_t held_ms) {
-  service::Json json;
-  json["outcome"] = result.lost ? "lost" : "ended";
-  json["path"] = guard.path();
-  json["lock"] = record_json(guard.record());
-  json["held_ms"] = held_ms;
-  json["exit_status"] = status;
-  return json;
+  return {{"outcome", result.lost ? "lost" : "ended"},
+          {"path", guard.path()},
+          {"lock", record_json(guard.record())},
+          {"held_ms", held_ms},
+          {"exit_status", status}};
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "dialect/coordinator/coordinator.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -17,18 +16,15 @@ struct KnownAgent {
   std::string_view name;
   std::string_view type;
 };
-constexpr std::array<KnownAgent, 6> kKnownAgents = {{{"claude-code", "claude_code"},
-                                                     {"codex", "codex"},
-                                                     {"copilot", "copilot"},
-                                                     {"cursor", "cursor"},
-                                                     {"gemini", "gemini"},
-                                                     {"opencode", "opencode"}}};
+constexpr KnownAgent kKnownAgents[] = {{"claude-code", "claude_code"}, {"codex", "codex"},
+                                       {"copilot", "copilot"},         {"cursor", "cursor"},
+                                       {"gemini", "gemini"},           {"opencode", "opencode"}};
 
 // A lock taken natively has no type, but the original never omits it.
 std::string type_of(const core::Lease& lease) {
   if (!lease.terms.agent_type.empty()) return lease.terms.agent_type;
   const auto* const known = std::ranges::find(kKnownAgents, lease.owner.agent, &KnownAgent::name);
-  return known == kKnownAgents.end() || lease.foreign ? "unknown" : std::string(known->type);
+  return known == std::end(kKnownAgents) || lease.foreign ? "unknown" : std::string(known->type);
 }
 
 Lock lock_of(const core::Lease& lease, const core::Claim& claim, const core::Owner& asker) {
@@ -96,11 +92,6 @@ std::int64_t ttl_ms(const AcquireLock& wanted, const realm::Settings& settings) 
   return longest == kNoEnd ? usual : std::min(usual, longest);
 }
 
-// Best effort: what fails now is reported another time.
-std::vector<core::LostLease> lost_notices(service::Locks& locks) {
-  return locks.take_lost_notices().value_or(std::vector<core::LostLease>());
-}
-
 void newest_first(std::vector<Lock>& locks) {
   std::ranges::sort(locks, [](const Lock& a, const Lock& b) {
     if (a.locked_at_ms != b.locked_at_ms) return a.locked_at_ms > b.locked_at_ms;
@@ -110,13 +101,6 @@ void newest_first(std::vector<Lock>& locks) {
 }
 
 }  // namespace
-
-AcquireResult refused(std::string reason, Error error) {
-  AcquireResult result;
-  result.reason = std::move(reason);
-  result.error = std::move(error);
-  return result;
-}
 
 AcquireResult ttl_refused(std::string_view given) {
   const std::string least = std::to_string(kTtlMinutesLeast);
@@ -134,12 +118,9 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
     return refused("invalid_file_path", {Code::kInvalidResource, "file_path is empty",
                                          "name a path such as src/a.py, or a key such as api:…"});
   }
-  if (auto named = realm::check_agent_name(locks_.owner().agent, "agent_id"); !named) {
-    return refused("invalid_agent_id", std::move(named.error()));
-  }
-  if (auto named = realm::check_agent_name(agent_type_, "agent_type"); !named) {
-    return refused("invalid_agent_id", std::move(named.error()));
-  }
+  auto named = realm::check_agent_name(locks_.owner().agent, "agent_id");
+  if (named) named = realm::check_agent_name(agent_type_, "agent_type");
+  if (!named) return refused("invalid_agent_id", std::move(named.error()));
   const std::int64_t minutes = request.ttl_minutes.value_or(kTtlMinutesDefault);
   if (minutes < kTtlMinutesLeast || minutes > kTtlMinutesMost) {
     return ttl_refused(std::to_string(minutes));
@@ -170,15 +151,11 @@ AcquireResult Coordinator::acquire_lock(const AcquireLock& request) {
 }
 
 ReleaseResult Coordinator::release_lock(const std::string& file_path) {
-  ReleaseResult result;
   service::ReleaseCommand command;
   command.wanted = wanted({file_path});
   auto reply = locks_.release(command);
-  if (!reply) {
-    result.reason = reason_of(reply.error());
-    result.error = std::move(reply.error());
-    return result;
-  }
+  if (!reply) return refused<ReleaseResult>(reason_of(reply.error()), reply.error());
+  ReleaseResult result;
   if (!reply->released.empty()) {
     result.success = true;
     result.action = "released";
@@ -194,7 +171,8 @@ ReleaseResult Coordinator::release_lock(const std::string& file_path) {
       if (lock.file_path == key && !lock.mine) result.holder = lock;
     }
   } else {
-    result.lost = lost_notices(locks_);
+    // Best effort: what fails now is reported another time.
+    result.lost = locks_.take_lost_notices().value_or(std::vector<core::LostLease>());
   }
   return result;
 }

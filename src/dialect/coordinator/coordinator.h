@@ -97,7 +97,13 @@ class Coordinator {
 };
 
 // The result of a call that was refused before it reached the table.
-AcquireResult refused(std::string reason, Error error);
+template <class Answer = AcquireResult>
+Answer refused(std::string reason, Error error) {
+  Answer result;
+  result.reason = std::move(reason);
+  result.error = std::move(error);
+  return result;
+}
 // ttl_out_of_range; `given` is what was written.
 AcquireResult ttl_refused(std::string_view given);
 

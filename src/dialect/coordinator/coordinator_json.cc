@@ -1,5 +1,6 @@
 // The coordinator's answers as JSON: the original's fields with its names, order and nulls, then
 // ours.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -82,16 +83,13 @@ Json to_json(const CheckResult& result) {
 }
 
 Json to_envelope(const CheckResult& result) {
-  Json json;
-  json["count"] = result.locks.size();
-  json["truncated"] = false;
-  json["items"] = to_json(result);
-  json["next_steps"] = Json::array();
-  for (const Lock& lock : result.locks) {
-    if (lock.mine) {
-      json["next_steps"].push_back("lockkeeper coordinator release " + shell_quote(lock.file_path));
-      break;
-    }
+  Json json{{"count", result.locks.size()},
+            {"truncated", false},
+            {"items", to_json(result)},
+            {"next_steps", Json::array()}};
+  const auto mine = std::ranges::find(result.locks, true, &Lock::mine);
+  if (mine != result.locks.end()) {
+    json["next_steps"].push_back("lockkeeper coordinator release " + shell_quote(mine->file_path));
   }
   return json;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/parse.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "dialect/coordinator/coordinator.h"
@@ -27,10 +27,8 @@ Result<std::uint64_t> number_of(const realm::Environment& env, const char* name,
                                 std::uint64_t setting, std::uint64_t low, std::uint64_t high) {
   const std::optional<std::string> text = realm::variable(env, name);
   if (!text) return setting;
-  std::uint64_t value = 0;
-  const char* const end = text->data() + text->size();
-  const auto [rest, error] = std::from_chars(text->data(), end, value);
-  if (error == std::errc() && rest == end && value >= low && value <= high) return value;
+  const auto value = number_in<std::uint64_t>(*text);
+  if (value && *value >= low && *value <= high) return *value;
   return fail(Code::kInvalidConfig,
               std::string(name) + " is " + quote(*text, 60) + ", expected a whole number from " +
                   std::to_string(low) + " to " + std::to_string(high),
@@ -71,11 +69,10 @@ std::optional<PortAllocation> allocation_of(const core::Lease& lease) {
   PortAllocation ports{session_of(lease.owner), UINT64_MAX, lease.acquired_wall_ms,
                        lease.expires_wall_ms};
   for (const core::Claim& claim : lease.claims) {
-    const std::string& text = claim.resource.text();
-    std::uint64_t port = 0;
+    const std::string_view text = claim.resource.text();
     if (!text.starts_with(kKeyPrefix)) return std::nullopt;
-    std::from_chars(text.data() + kKeyPrefix.size(), text.data() + text.size(), port);
-    ports.first = std::min(ports.first, port);
+    const auto port = number_in<std::uint64_t>(text.substr(kKeyPrefix.size()));
+    ports.first = std::min(ports.first, port.value_or(0));
   }
   return ports;
 }

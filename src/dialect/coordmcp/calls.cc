@@ -2,9 +2,9 @@
 #include "dialect/coordmcp/calls.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "layout/registration.h"
 #include "layout/registry.h"
@@ -125,9 +125,8 @@ Result<Config> read_config(const realm::Environment& env) {
     config.timeout_hours = *hours;
   }
   if (const auto most = realm::variable(env, "COORDMCP_MAX_FILE_LOCKS_PER_AGENT")) {
-    const auto [end, error] =
-        std::from_chars(most->data(), most->data() + most->size(), config.max_locks);
-    if (error != std::errc() || end != most->data() + most->size() || config.max_locks == 0) {
+    config.max_locks = number_in<std::size_t>(*most).value_or(0);
+    if (config.max_locks == 0) {
       return fail(Code::kInvalidInput,
                   "COORDMCP_MAX_FILE_LOCKS_PER_AGENT " + quote(*most) + " is not a number above 0",
                   "set it to a number such as 100");
@@ -262,7 +261,7 @@ Reply Calls::refused(const std::vector<RequestedFile>& asked,
 
 // Files that the owner holds already are renewed. A lease whose files are all requested again is
 // replaced in the same commit, with the new reason; otherwise it stays.
-Result<Reply> Calls::do_lock(const LockFiles& call) {
+Result<Reply> Calls::lock_files(const LockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.expected_duration_minutes < 0 || call.expected_duration_minutes > kMinutesMax) {
     return fail(Code::kInvalidInput,
@@ -354,7 +353,7 @@ Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
   return reply;
 }
 
-Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
+Result<Reply> Calls::unlock_files(const Files& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
@@ -396,7 +395,7 @@ Result<Reply> Calls::do_unlock(const UnlockFiles& call) {
   return reply;
 }
 
-Result<Reply> Calls::do_list(const std::string& project_id) {
+Result<Reply> Calls::get_locked_files(const std::string& project_id) {
   LK_ASSIGN(const Store store, open(project_id));
   int removed = 0;
   if (config_.auto_cleanup) {
@@ -452,7 +451,7 @@ Result<Reply> Calls::do_list(const std::string& project_id) {
                std::nullopt};
 }
 
-Result<Reply> Calls::do_clean(const std::string& project_id) {
+Result<Reply> Calls::cleanup_stale_locks(const std::string& project_id) {
   LK_ASSIGN(const Store store, open(project_id));
   LK_ASSIGN(const int cleaned, store.coord().clean());
   LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
@@ -464,7 +463,7 @@ Result<Reply> Calls::do_clean(const std::string& project_id) {
                std::nullopt};
 }
 
-Result<Reply> Calls::do_free(const FreeFiles& call) {
+Result<Reply> Calls::get_free_files(const Files& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
@@ -481,26 +480,6 @@ Result<Reply> Calls::do_free(const FreeFiles& call) {
                 {"free_files", std::move(found["free_files"])},
                 {"conflicts", std::move(found["conflicts"])}},
                std::nullopt};
-}
-
-Reply Calls::lock_files(const LockFiles& call) {
-  return reply_of(do_lock(call));
-}
-
-Reply Calls::unlock_files(const UnlockFiles& call) {
-  return reply_of(do_unlock(call));
-}
-
-Reply Calls::get_locked_files(const std::string& project_id) {
-  return reply_of(do_list(project_id));
-}
-
-Reply Calls::cleanup_stale_locks(const std::string& project_id) {
-  return reply_of(do_clean(project_id));
-}
-
-Reply Calls::get_free_files(const FreeFiles& call) {
-  return reply_of(do_free(call));
 }
 
 }  // namespace lockkeeper::dialect::coordmcp

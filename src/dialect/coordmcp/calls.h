@@ -36,12 +36,8 @@ struct LockFiles {
   std::optional<std::int64_t> wait_ms;  // our addition: wait in the queue instead of being refused
   std::function<bool(const service::WaitProgress&)> on_wait;
 };
-struct UnlockFiles {
-  std::string agent_id;
-  std::string project_id;
-  std::vector<std::string> files;
-};
-struct FreeFiles {
+// Of unlock_files and get_free_files.
+struct Files {
   std::string agent_id;
   std::string project_id;
   std::vector<std::string> files;
@@ -72,15 +68,16 @@ class Calls {
   Calls(service::Site& table, Config config, std::string session = {})
       : site_(table), config_(std::move(config)), session_(std::move(session)) {}
 
-  Reply lock_files(const LockFiles& call);
-  Reply unlock_files(const UnlockFiles& call);
-  Reply get_locked_files(const std::string& project_id);
-  Reply cleanup_stale_locks(const std::string& project_id);
+  // reply_of() turns an error into CoordMCP's form.
+  Result<Reply> lock_files(const LockFiles& call);
+  Result<Reply> unlock_files(const Files& call);
+  Result<Reply> get_locked_files(const std::string& project_id);
+  Result<Reply> cleanup_stale_locks(const std::string& project_id);
   // Our addition: which of these are free now, and who holds the others.
-  Reply get_free_files(const FreeFiles& call);
-  Reply send_message(const SendMessage& call);
-  Reply get_messages(const GetMessages& call);
-  Reply mark_message_read(const std::string& agent_id, const std::string& message_id);
+  Result<Reply> get_free_files(const Files& call);
+  Result<Reply> send_message(const SendMessage& call);
+  Result<Reply> get_messages(const GetMessages& call);
+  Result<Reply> mark_message_read(const std::string& agent_id, const std::string& message_id);
 
  private:
   // A file as requested, and its resource.
@@ -104,13 +101,6 @@ class Calls {
   Reply refused(const std::vector<RequestedFile>& asked,
                 const std::vector<core::Conflict>& conflicts) const;
   Reply not_granted(const std::vector<RequestedFile>& asked, const service::AcquireResult& result);
-  Result<Reply> do_lock(const LockFiles& call);
-  Result<Reply> do_unlock(const UnlockFiles& call);
-  Result<Reply> do_list(const std::string& project_id);
-  Result<Reply> do_clean(const std::string& project_id);
-  Result<Reply> do_free(const FreeFiles& call);
-  Result<Reply> do_send(const SendMessage& call);
-  Result<Reply> do_get(const GetMessages& call);
   Result<core::Owner> receiver(const std::string& to);
   void add_messages(const core::Owner& owner, Json& json);
   core::Owner owner(const std::string& agent_id) const { return {agent_id, session_}; }

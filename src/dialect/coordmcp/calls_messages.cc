@@ -19,10 +19,10 @@ Json message_json(const core::Message& message) {
   json["from_agent_id"] = holder_name(message.from);
   json["from_agent_name"] = message.from.agent;
   json["to_agent_id"] = to;
-  json["project_id"] = message.project.empty() ? Json() : Json(message.project);
+  json["project_id"] = text_or_null(message.project);
   json["message_type"] = message.type;
   json["content"] = message.text;
-  json["related_task_id"] = message.task.empty() ? Json() : Json(message.task);
+  json["related_task_id"] = text_or_null(message.task);
   json["created_at"] = format_local(LocalTime::from_wall_ms(message.at_wall_ms), 'T');
   json["read"] = message.read;
   return json;
@@ -47,7 +47,7 @@ Result<core::Owner> Calls::receiver(const std::string& to) {
   return core::Owner{to, ""};
 }
 
-Result<Reply> Calls::do_send(const SendMessage& call) {
+Result<Reply> Calls::send_message(const SendMessage& call) {
   LK_CHECK(realm::check_agent_name(call.from_agent_id, "from_agent_id"));
   LK_CHECK(realm::check_agent_name(call.to_agent_id, "to_agent_id"));
   if (!is_project_id(call.project_id)) {
@@ -75,7 +75,7 @@ Result<Reply> Calls::do_send(const SendMessage& call) {
   return reply;
 }
 
-Result<Reply> Calls::do_get(const GetMessages& call) {
+Result<Reply> Calls::get_messages(const GetMessages& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
   if (call.limit < 0) {
     return fail(Code::kInvalidInput, "limit " + std::to_string(call.limit) + " is below 0",
@@ -105,19 +105,11 @@ void Calls::add_messages(const core::Owner& owner, Json& json) {
   for (const core::Message& one : untold->messages) json["messages"].push_back(message_json(one));
 }
 
-Reply Calls::send_message(const SendMessage& call) {
-  return reply_of(do_send(call));
-}
-
-Reply Calls::get_messages(const GetMessages& call) {
-  return reply_of(do_get(call));
-}
-
-Reply Calls::mark_message_read(const std::string& agent_id, const std::string& message_id) {
+Result<Reply> Calls::mark_message_read(const std::string& agent_id, const std::string& message_id) {
   service::Messages messages(site_, owner(agent_id));
   const auto read = messages.read({{message_id}});
-  if (read) return {{{"success", true}, {"message", "Message marked as read"}}, std::nullopt};
-  if (read.error().code != Code::kNotFound) return from_error(read.error());
+  if (read) return Reply{{{"success", true}, {"message", "Message marked as read"}}, std::nullopt};
+  if (read.error().code != Code::kNotFound) return fail(read.error());
   return failure(Code::kNotFound, "MessageNotFound",
                  "Message not found or you are not the recipient");
 }

@@ -2,9 +2,9 @@
 #include "dialect/coordmcp/coordmcp_layout.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/bytes.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "key/path.h"
 #include "realm/disk_path.h"
@@ -20,14 +20,6 @@ constexpr std::string_view kAgents = "agents";
 constexpr std::string_view kLocksFolder = "locks";
 constexpr std::string_view kAgentFile = "locked_files.json";
 constexpr std::string_view kUnknown = "unknown";
-
-std::vector<std::string> split_projects(std::string_view text) {
-  std::vector<std::string> projects;
-  for (std::string& name : key::split(text, ',')) {
-    if (!name.empty()) projects.push_back(std::move(name));
-  }
-  return projects;
-}
 
 // All worktrees of a repository use the main worktree's path for a lease.
 std::string main_root(const realm::Realm& realm) {
@@ -51,11 +43,9 @@ bool is_project_id(std::string_view id) {
 }
 
 Result<std::int64_t> parse_hours(std::string_view text, std::string_view what) {
-  double hours = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hours);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (whole && hours > 0 && hours <= kHoursMax) {
-    return static_cast<std::int64_t>(hours * static_cast<double>(kHourMs));
+  const auto hours = number_in<double>(text);
+  if (hours && *hours > 0 && *hours <= kHoursMax) {
+    return static_cast<std::int64_t>(*hours * static_cast<double>(kHourMs));
   }
   return fail(Code::kInvalidInput,
               std::string(what) + " " + quote(text) + " is not a number of hours above 0",
@@ -70,11 +60,9 @@ std::optional<LockNote> lock_note_in(const std::string& task) {
   const std::string start = std::string(kKind) + ":";
   const std::size_t colon = task.rfind(':');
   if (!task.starts_with(start) || colon < start.size() || !task.ends_with('m')) return std::nullopt;
-  LockNote note{task.substr(start.size(), colon - start.size()), 0};
-  const char* const last = task.data() + task.size() - 1;
-  const auto [end, error] = std::from_chars(task.data() + colon + 1, last, note.minutes);
-  if (error != std::errc() || end != last || note.minutes < 0) return std::nullopt;
-  return note;
+  const auto minutes = number_in<int>(task.substr(colon + 1, task.size() - colon - 2));
+  if (!minutes || *minutes < 0) return std::nullopt;
+  return LockNote{task.substr(start.size(), colon - start.size()), *minutes};
 }
 
 std::string holder_name(const core::Owner& owner) {
@@ -90,7 +78,7 @@ Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& e
   std::int64_t timeout_ms = kTimeoutHours * kHourMs;
   for (const auto& [name, value] : entry.options) {
     if (name == "project") {
-      for (const std::string& project : split_projects(value)) {
+      for (const std::string& project : words_in(value, ",")) {
         if (is_project_id(project)) continue;
         return wrong(quote(project) + " is not a project id",
                      "an id has letters, digits, -, _ and . (not first)");
@@ -128,7 +116,7 @@ CoordLayout::CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext&
     while (workspace_.size() > 1 && workspace_.ends_with('/')) workspace_.pop_back();
   }
   if (const auto found = options.find("project"); found != options.end()) {
-    projects_ = split_projects(found->second);
+    projects_ = words_in(found->second, ",");
   }
   const auto keys = options.find("agent_keys");
   relative_ = keys == options.end() || keys->second == "relative";
@@ -137,23 +125,15 @@ CoordLayout::CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext&
 }
 
 CoordLayout::Place CoordLayout::project_place(const std::string& project) const {
-  Place place;
-  place.folder = std::string(kAgents) + "/" + std::string(kLocksFolder);
-  place.name = project + ".json";
-  place.source = escape_sign(place.folder + "/" + place.name, '#');
-  place.shape = Shape::kProject;
-  place.session = project;
-  return place;
+  const std::string folder = std::string(kAgents) + "/" + std::string(kLocksFolder);
+  const std::string name = project + ".json";
+  return {escape_sign(folder + "/" + name, '#'), folder, name, Shape::kProject, project, {}};
 }
 
 CoordLayout::Place CoordLayout::agent_place(const std::string& agent) const {
-  Place place;
-  place.folder = std::string(kAgents) + "/" + agent;
-  place.name = kAgentFile;
-  place.source = escape_sign(place.folder + "/" + place.name, '#');
-  place.shape = Shape::kAgent;
-  place.session = place.folder;
-  return place;
+  const std::string folder = std::string(kAgents) + "/" + agent;
+  const std::string name(kAgentFile);
+  return {escape_sign(folder + "/" + name, '#'), folder, name, Shape::kAgent, folder, {}};
 }
 
 Result<CoordLayout::Place> CoordLayout::place_of(const std::string& artefact) const {
@@ -185,11 +165,8 @@ bool CoordLayout::is_ignored(const Place& place) const {
 Result<std::vector<CoordLayout::Place>> CoordLayout::places() const {
   std::vector<Place> all;
   for (const std::string& project : projects_) all.push_back(project_place(project));
-  auto agents = Folder::open(entry().root, kAgents);
-  if (!agents) {
-    if (agents.error().code == Code::kNotFound) return all;
-    return fail(std::move(agents.error()));
-  }
+  LK_ASSIGN(const std::optional<Folder> agents, Folder::find(entry().root, kAgents));
+  if (!agents) return all;
   LK_ASSIGN(std::vector<std::string> names, agents->names());
   std::ranges::sort(names);
   for (const std::string& name : names) {
@@ -231,8 +208,7 @@ Result<layout::ScanResult> CoordLayout::scan_source(const std::string& source) {
 Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest& interest,
                                       layout::ScanResult& seen) {
   if (is_ignored(place)) return true;
-  auto folder = Folder::open(entry().root, place.folder);
-  if (!folder && folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
   std::optional<FileStamp> own;
   if (folder) {
     LK_ASSIGN(own, folder->stamp(place.name));
@@ -333,11 +309,8 @@ bool CoordLayout::elsewhere(const Entry& each) const {
 }
 
 Result<std::optional<LockFile>> CoordLayout::read(const Place& place) const {
-  auto folder = Folder::open(entry().root, place.folder);
-  if (!folder) {
-    if (folder.error().code == Code::kNotFound) return std::nullopt;
-    return fail(std::move(folder.error()));
-  }
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+  if (!folder) return std::nullopt;
   return SharedFile(*folder, place.name, place.shape, context_.clock).read();
 }
 

@@ -118,11 +118,8 @@ Result<void> CoordLayout::prepare(const core::Lease& lease, const std::string& a
 
 Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = Folder::open(entry().root, place.folder);
-  if (!folder) {
-    if (folder.error().code == Code::kNotFound) return false;
-    return fail(std::move(folder.error()));
-  }
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+  if (!folder) return false;
   const SharedFile shared(*folder, place.name, place.shape, context_.clock);
   LK_ASSIGN(const std::optional<FileStamp> there, folder->stamp(shared.beside(marker(lease))));
   return there.has_value();
@@ -130,11 +127,8 @@ Result<bool> CoordLayout::is_prepared(const core::LeaseId& lease, const std::str
 
 Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  auto folder = Folder::open(entry().root, place.folder);
-  if (!folder) {
-    if (folder.error().code == Code::kNotFound) return {};
-    return fail(std::move(folder.error()));
-  }
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+  if (!folder) return {};
   const SharedFile shared(*folder, place.name, place.shape, context_.clock);
   return folder->remove_all(shared.beside(marker(lease)));
 }
@@ -223,10 +217,8 @@ bool CoordLayout::over_soon(const Entry& each) const {
 
 Result<Removed> CoordLayout::remove(const std::string& artefact, const std::string& identity) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  if (auto folder = Folder::open(entry().root, place.folder); !folder) {
-    if (folder.error().code == Code::kNotFound) return Removed::kGone;
-    return fail(std::move(folder.error()));
-  }
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+  if (!folder) return Removed::kGone;
   if (keep_expired_ && !identity.empty()) {
     // Its lease expired, and keep_expired wants it to stay.
     LK_ASSIGN(const std::optional<LockFile> file, read(place));

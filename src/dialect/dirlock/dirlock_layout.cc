@@ -7,7 +7,9 @@
 #include <ctime>
 
 #include "base/bytes.h"
+#include "base/parse.h"
 #include "base/text.h"
+#include "core/encoding.h"
 #include "dialect/dirlock/worktrees.h"
 #include "host/file_ops.h"
 #include "host/process.h"
@@ -48,13 +50,7 @@ std::uint64_t stamp_with(const FileStamp& file, Verdict verdict) {
 }
 
 std::vector<std::string> agents_of(const core::Lease& lease) {
-  std::vector<std::string> agents;
-  std::string_view left = lease.terms.task;
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(','), left.size());
-    if (end > 0) agents.emplace_back(left.substr(0, end));
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
+  std::vector<std::string> agents = words_in(lease.terms.task, ",");
   if (agents.empty()) agents.push_back(lease.owner.agent);
   return agents;
 }
@@ -151,9 +147,8 @@ Result<layout::ScanResult> DirLockLayout::scan(const layout::Interest& interest)
   const Wanted wanted = this->wanted(interest);
   seen.complete = wanted.everything;
   if (!wanted.everything && wanted.names.empty()) return seen;
-  auto folder = Folder::open(entry().root, "");
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
   if (!folder) {
-    if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.assign(wanted.names.begin(), wanted.names.end());
     return seen;
   }
@@ -171,13 +166,12 @@ Result<layout::ScanResult> DirLockLayout::scan(const layout::Interest& interest)
 
 Result<layout::ScanResult> DirLockLayout::scan_source(const std::string& source) {
   layout::ScanResult seen;
-  auto folder = Folder::open(entry().root, "");
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
   if (!folder) {
-    if (folder.error().code != Code::kNotFound) return fail(std::move(folder.error()));
     seen.absent.push_back(source);
-    return seen;
+  } else {
+    LK_CHECK(look_at_one(*folder, source, true, {}, seen));
   }
-  LK_CHECK(look_at_one(*folder, source, true, {}, seen));
   return seen;
 }
 
@@ -312,9 +306,8 @@ bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& a
 
 layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
   layout::Artefacts artefacts;
-  const bool through = lease.terms.layout == id();
-  if (through) {
-    artefacts.names.push_back(lease.terms.artefact);
+  if (lease.terms.layout == id()) {
+    artefacts.names = {lease.terms.artefact};
     return artefacts;
   }
   // A native `dir:` belongs to a guard in some repository, which shows it.
@@ -327,9 +320,7 @@ layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
       return artefacts;
     }
   }
-  for (const core::Claim& claim : lease.claims) {
-    artefacts.unmirrored.push_back(claim.resource.text());
-  }
+  artefacts.unmirrored = core::resource_texts(lease);
   return artefacts;
 }
 
@@ -385,24 +376,21 @@ Result<layout::Published> DirLockLayout::publish(const core::Lease& lease,
 }
 
 Result<bool> DirLockLayout::is_prepared(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = Folder::open(entry().root, "");
-  if (!folder && folder.error().code == Code::kNotFound) return false;
-  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
+  if (!folder) return false;
   LK_ASSIGN(const auto stamp, folder->stamp(prepared_name(lease, artefact)));
   return stamp.has_value();
 }
 
 Result<void> DirLockLayout::discard(const core::LeaseId& lease, const std::string& artefact) {
-  auto folder = Folder::open(entry().root, "");
-  if (!folder && folder.error().code == Code::kNotFound) return {};
-  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
+  if (!folder) return {};
   return folder->remove_all(prepared_name(lease, artefact));
 }
 
 Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string& artefact) {
-  auto folder = Folder::open(entry().root, "");
-  if (!folder && folder.error().code == Code::kNotFound) return {};
-  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
+  if (!folder) return {};
   LK_ASSIGN(const std::optional<FoundLock> found, read_lock(*folder, artefact));
   if (!found || !found->record || found->record->identity() != identity(lease, artefact)) return {};
   return folder->touch(artefact);  // temporary files are deleted by age
@@ -410,9 +398,8 @@ Result<void> DirLockLayout::refresh(const core::Lease& lease, const std::string&
 
 Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
                                               const std::string& identity) {
-  auto folder = Folder::open(entry().root, "");
-  if (!folder && folder.error().code == Code::kNotFound) return layout::Removed::kGone;
-  if (!folder) return fail(std::move(folder.error()));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root));
+  if (!folder) return layout::Removed::kGone;
   if (identity.empty()) {
     LK_ASSIGN(const auto stamp, folder->stamp(artefact));
     if (!stamp) return layout::Removed::kGone;
@@ -426,15 +413,9 @@ Result<layout::Removed> DirLockLayout::remove(const std::string& artefact,
     return layout::Removed::kForeign;
   }
   LK_ASSIGN(const Cleared cleared, clear_lock(entry().root, artefact, (*found)->bytes));
-  switch (cleared) {
-    case Cleared::kDone:
-      return layout::Removed::kDone;
-    case Cleared::kGone:
-      return layout::Removed::kGone;
-    case Cleared::kChanged:
-      break;
-  }
-  return layout::Removed::kForeign;
+  return cleared == Cleared::kDone   ? layout::Removed::kDone
+         : cleared == Cleared::kGone ? layout::Removed::kGone
+                                     : layout::Removed::kForeign;
 }
 
 }  // namespace lockkeeper::dialect::dirlock

@@ -131,9 +131,7 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
   if (resource.starts_with('/')) command.wanted.syntax = key::Syntax::kLiteral;
   command.attach_pid = ::getpid();
   command.terms.reason = "directory lock";
-  for (const std::string& agent : request_.agents) {
-    command.terms.task += (command.terms.task.empty() ? "" : ",") + agent;
-  }
+  command.terms.task = join(request_.agents, ",");
   if (shown) {
     LK_ASSIGN(command.terms.layout,
               layout::use_layout(place.site.table(), {entry_, "agent-dir-*.lock"}));

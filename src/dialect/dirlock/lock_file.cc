@@ -60,15 +60,17 @@ std::string LockRecord::identity() const {
   return std::to_string(pid) + "@" + start_time;
 }
 
+Json record_json(const LockRecord& record) {
+  return {{"pid", record.pid},
+          {"cwd", record.cwd},
+          {"startTime", record.start_time},
+          {"hostname", record.hostname},
+          {"agents", record.agents}};
+}
+
 std::string record_text(const LockRecord& record) {
-  nlohmann::ordered_json json;
-  json["pid"] = record.pid;
-  json["cwd"] = record.cwd;
-  json["startTime"] = record.start_time;
-  json["hostname"] = record.hostname;
-  json["agents"] = record.agents;
   constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', false, nlohmann::json::error_handler_t::replace);
+  return record_json(record).dump(kIndent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<LockRecord> parse_record(std::string_view text) {

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/folder.h"
+#include "base/json.h"
 #include "realm/environment.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -40,6 +41,8 @@ struct LockRecord {
   std::string identity() const;
 };
 
+// In the order of the file's fields.
+Json record_json(const LockRecord& record);
 // As JSON.stringify(record, null, 2) writes it.
 std::string record_text(const LockRecord& record);
 

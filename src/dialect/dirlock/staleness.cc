@@ -14,37 +14,32 @@
 namespace lockkeeper::dialect::dirlock {
 namespace {
 
-enum class Process { kGone, kReused, kThere };
-
-// Asks the kernel if /proc does not know: only "no such process" means dead.
-Process by_signal(int pid) {
-  return ::kill(pid, 0) != 0 && errno == ESRCH ? Process::kGone : Process::kThere;
-}
-
 std::int64_t started_ms(const host::ProcessId& process, const Here& here) {
   const std::int64_t ticks_per_s = std::max<std::int64_t>(1, ::sysconf(_SC_CLK_TCK));
   return here.boot_ms + static_cast<std::int64_t>(process.start_ticks) * 1'000 / ticks_per_s;
 }
 
-Process look_for(const LockRecord& record, const Here& here) {
+// kHeld: its process is there.
+Verdict look_for(const LockRecord& record, const Here& here) {
   const int pid = static_cast<int>(record.pid);
   const auto process = host::identify(pid);
   if (!process) {
+    const int unseen = ::kill(pid, 0) == 0 ? 0 : errno;
     switch (process.error().code) {
       case Code::kNotFound:
         // Dead, a zombie, or hidden by /proc's hidepid.
-        return ::kill(pid, 0) != 0 && errno == EPERM ? Process::kThere : Process::kGone;
+        return unseen == EPERM ? Verdict::kHeld : Verdict::kGone;
       case Code::kInvalidInput:  // the id of a thread, not of a process
-        return Process::kGone;
-      default:
-        return by_signal(pid);
+        return Verdict::kGone;
+      default:  // /proc does not know: only "no such process" means dead
+        return unseen == ESRCH ? Verdict::kGone : Verdict::kHeld;
     }
   }
-  if (!record.start_ms) return Process::kThere;
+  if (!record.start_ms) return Verdict::kHeld;
   // The process that took the lock was running by then.
   const std::int64_t taken_by = *record.start_ms + kClockSlackMs;
-  return started_ms(*process, here) > taken_by || here.boot_ms > taken_by ? Process::kReused
-                                                                          : Process::kThere;
+  const bool later = started_ms(*process, here) > taken_by || here.boot_ms > taken_by;
+  return later ? Verdict::kReused : Verdict::kHeld;
 }
 
 }  // namespace
@@ -65,10 +60,8 @@ Judged judge(const LockRecord& record, std::int64_t mtime_ms, const Here& here,
   judged.start_ms = sensible ? *record.start_ms : mtime_ms;
   judged.age_ms = std::max<std::int64_t>(0, here.now_ms - judged.start_ms);
   if (record.hostname == here.hostname) {  // on another host its pid means nothing
-    const Process process = look_for(record, here);
-    if (process == Process::kGone) judged.verdict = Verdict::kGone;
-    if (process == Process::kReused) judged.verdict = Verdict::kReused;
-    if (process != Process::kThere) return judged;
+    judged.verdict = look_for(record, here);
+    if (judged.verdict != Verdict::kHeld) return judged;
   }
   if (timeout_ms == 0) {
     judged.verdict = Verdict::kForced;

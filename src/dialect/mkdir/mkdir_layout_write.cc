@@ -31,10 +31,7 @@ std::string prepared_name(const core::LeaseId& lease, const std::string& artefac
 Result<std::optional<Folder>> MkdirLayout::open(std::string_view below) const {
   std::string path(kLocksName);
   if (!below.empty()) path += "/" + std::string(below);
-  auto folder = Folder::open(entry().root, path);
-  if (folder) return std::move(*folder);
-  if (folder.error().code == Code::kNotFound) return std::nullopt;
-  return fail(std::move(folder.error()));
+  return Folder::find(entry().root, path);
 }
 
 Result<Folder> MkdirLayout::create(std::string_view below) const {

@@ -54,13 +54,9 @@ std::string ignore_hint(const std::string& path) {
 
 // A valid owner's name for the table, whatever the file says.
 std::string owner_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  if (name.size() <= realm::kNameBytesMax) return name;
-  name.resize(realm::kNameBytesMax);
-  while (!name.empty() && !is_valid_utf8(name)) name.pop_back();
-  return name;
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::ranges::replace_if(name, control, '?');
+  return cut_utf8(name, realm::kNameBytesMax);
 }
 
 // Is this certainly not a name in this realm, rather than unknown?
@@ -84,10 +80,7 @@ std::string session_of(const layout::LayoutEntry& entry) {
 }
 
 Result<std::optional<Folder>> WorkflowLayout::folder() const {
-  auto opened = Folder::open(entry().root, kLocksFolder);
-  if (opened) return std::move(*opened);
-  if (opened.error().code == Code::kNotFound) return std::nullopt;
-  return fail(std::move(opened.error()));
+  return Folder::find(entry().root, kLocksFolder);
 }
 
 std::string WorkflowLayout::identity_of(const LockFile& lock, const std::string& name) {

@@ -54,13 +54,13 @@ Tool Dialects::with(Tool tool, Method method) {
 
 // --- CoordMCP: the call names the agent --------------------------------------------------------
 
-Answer Dialects::coordmcp(const std::function<Reply(coordmcp::Calls&)>& action) const {
+Answer Dialects::coordmcp(const std::function<Result<Reply>(coordmcp::Calls&)>& action) const {
   auto config = coordmcp::read_config(site_.runtime().env);
   if (!config) return json_answer(coordmcp::from_error(config.error()).json);
   const Caller& caller = ownership_.caller();
   coordmcp::Calls calls(site_, std::move(*config),
                         caller.session_given ? caller.who.session : std::string());
-  return json_answer(action(calls).json);
+  return json_answer(coordmcp::reply_of(action(calls)).json);
 }
 
 Answer Dialects::lock_files(Call& call, const Json& arguments) {
@@ -84,10 +84,10 @@ Answer Dialects::lock_files(Call& call, const Json& arguments) {
     return !call.cancelled();
   };
   return coordmcp([&](coordmcp::Calls& calls) {
-    Reply reply = calls.lock_files(lock);
+    auto reply = calls.lock_files(lock);
     // Granted as the client gave up, so nobody would ever unlock it.
-    if (call.cancelled() && lock.wait_ms && !reply.failure) {
-      calls.unlock_files({lock.agent_id, lock.project_id, lock.files});
+    if (call.cancelled() && lock.wait_ms && reply && !reply->failure) {
+      static_cast<void>(calls.unlock_files({lock.agent_id, lock.project_id, lock.files}));
     }
     return reply;
   });
@@ -174,10 +174,8 @@ Answer Dialects::acquire_lock(Call& call, const Json& arguments) {
 Answer Dialects::release_lock(Call& call, const Json& arguments) {
   auto locks = coordinator_locks(call, arguments);
   if (!locks) {
-    coordinator::ReleaseResult refused;
-    refused.reason = "invalid_agent_id";
-    refused.error = locks.error();
-    return json_answer(to_json(refused));
+    return json_answer(to_json(
+        coordinator::refused<coordinator::ReleaseResult>("invalid_agent_id", locks.error())));
   }
   coordinator::Coordinator door(*locks, agent_type(arguments));
   return json_answer(to_json(door.release_lock(text_argument(arguments, "file_path"))));

@@ -51,7 +51,7 @@ class Dialects {
   Answer ports_status(Call& call, const Json& arguments);
 
   using Reply = dialect::coordmcp::Reply;
-  Answer coordmcp(const std::function<Reply(dialect::coordmcp::Calls&)>& action) const;
+  Answer coordmcp(const std::function<Result<Reply>(dialect::coordmcp::Calls&)>& action) const;
   Result<service::Locks> coordinator_locks(const Call& call, const Json& arguments) const;
   std::string agent_type(const Json& arguments) const;
   Result<dialect::coordinator::Ports> ports();
