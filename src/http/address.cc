@@ -2,9 +2,7 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
-#include <optional>
-
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace lockkeeper::http {
@@ -24,14 +22,6 @@ bool is_v4(const std::string& text) {
 bool is_v6(const std::string& text) {
   in6_addr address{};
   return ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
-}
-
-std::optional<std::uint16_t> port_of(std::string_view text) {
-  std::uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, port);
-  if (error != std::errc() || rest != end || text.empty()) return std::nullopt;
-  return port;
 }
 
 }  // namespace
@@ -56,7 +46,7 @@ bool is_ip_address(std::string_view text) {
 Result<Address> parse_address(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong(text, "there is no port");
-  const auto port = port_of(text.substr(colon + 1));
+  const auto port = number_in<std::uint16_t>(text.substr(colon + 1));
   if (!port) return wrong(text, "a port is a number from 0 to 65535");
   std::string host(text.substr(0, colon));
   Address address;

@@ -3,33 +3,9 @@
 #include <ctime>
 
 namespace lockkeeper::http {
-namespace {
 
-class ExchangeReply final : public Reply {
- public:
-  explicit ExchangeReply(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
-  ~ExchangeReply() override { exchange_->abandoned(); }
-  ExchangeReply(const ExchangeReply&) = delete;
-  ExchangeReply& operator=(const ExchangeReply&) = delete;
-
-  void whole(int status, const Headers& headers, std::string body) override {
-    exchange_->whole(status, headers, std::move(body));
-  }
-  void begin(int status, const Headers& headers, std::string idle) override {
-    exchange_->begin(status, headers, std::move(idle));
-  }
-  void chunk(std::string text) override { exchange_->chunk(std::move(text)); }
-  void end() override { exchange_->end(); }
-  void on_gone(std::function<void()> action) override { exchange_->on_gone(std::move(action)); }
-
- private:
-  const std::shared_ptr<Exchange> exchange_;
-};
-
-}  // namespace
-
-std::shared_ptr<Reply> reply_to(std::shared_ptr<Exchange> exchange) {
-  return std::make_shared<ExchangeReply>(std::move(exchange));
+std::shared_ptr<Reply> reply_to(const std::shared_ptr<Exchange>& exchange) {
+  return {exchange.get(), [exchange](Reply*) { exchange->abandoned(); }};
 }
 
 void Exchange::post(Output output) {

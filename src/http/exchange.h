@@ -12,7 +12,7 @@
 
 namespace lockkeeper::http {
 
-class Exchange : public std::enable_shared_from_this<Exchange> {
+class Exchange final : public Reply, public std::enable_shared_from_this<Exchange> {
  public:
   struct Wire {
     bool keep_alive = true;  // as the client asked
@@ -32,11 +32,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Exchange(std::shared_ptr<Loop> loop, Wire wire, Put put)
       : loop_(std::move(loop)), wire_(wire), put_(std::move(put)) {}
 
-  void whole(int status, const Headers& headers, std::string body);
-  void begin(int status, const Headers& headers, std::string idle);
-  void chunk(std::string text);
-  void end();
-  void on_gone(std::function<void()> action);
+  void whole(int status, const Headers& headers, std::string body) override;
+  void begin(int status, const Headers& headers, std::string idle) override;
+  void chunk(std::string text) override;
+  void end() override;
+  void on_gone(std::function<void()> action) override;
   // The handler has dropped the reply.
   void abandoned();
 
@@ -58,7 +58,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::function<void()> on_gone_;
 };
 
-// The handler's side.
-std::shared_ptr<Reply> reply_to(std::shared_ptr<Exchange> exchange);
+// The handler's side: when the last copy is dropped, the exchange is abandoned().
+std::shared_ptr<Reply> reply_to(const std::shared_ptr<Exchange>& exchange);
 
 }  // namespace lockkeeper::http

@@ -49,32 +49,31 @@ std::string_view Request::path() const {
 }
 
 std::string_view reason_of(int status) {
-  static constexpr std::array<std::pair<int, std::string_view>, 21> kReasons = {
-      {{100, "Continue"},
-       {200, "OK"},
-       {201, "Created"},
-       {202, "Accepted"},
-       {204, "No Content"},
-       {304, "Not Modified"},
-       {400, "Bad Request"},
-       {401, "Unauthorized"},
-       {403, "Forbidden"},
-       {404, "Not Found"},
-       {405, "Method Not Allowed"},
-       {406, "Not Acceptable"},
-       {408, "Request Timeout"},
-       {409, "Conflict"},
-       {413, "Content Too Large"},
-       {415, "Unsupported Media Type"},
-       {417, "Expectation Failed"},
-       {431, "Request Header Fields Too Large"},
-       {500, "Internal Server Error"},
-       {503, "Service Unavailable"},
-       {505, "HTTP Version Not Supported"}}};
-  for (const auto& [number, reason] : kReasons) {
-    if (number == status) return reason;
-  }
-  return "Unknown";
+  static constexpr std::pair<int, std::string_view> kReasons[] = {
+      {100, "Continue"},
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {304, "Not Modified"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {406, "Not Acceptable"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {413, "Content Too Large"},
+      {415, "Unsupported Media Type"},
+      {417, "Expectation Failed"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {503, "Service Unavailable"},
+      {505, "HTTP Version Not Supported"}};
+  const auto* const found =
+      std::ranges::find(kReasons, status, &std::pair<int, std::string_view>::first);
+  return found == std::end(kReasons) ? "Unknown" : found->second;
 }
 
 std::string head_of(int status, const Headers& headers, const Framing& framing,

@@ -74,11 +74,7 @@ Result<bool> make_token(const std::string& path) {
   if (!write_all(fd.get(), fresh_token() + "\n") || ::fsync(fd.get()) != 0) {
     made = fail(errno_error(errno, path));
   } else if (::link(temporary.c_str(), path.c_str()) != 0) {
-    if (errno == EEXIST) {
-      made = false;
-    } else {
-      made = fail(errno_error(errno, path));
-    }
+    made = errno == EEXIST ? Result<bool>(false) : fail(errno_error(errno, path));
   }
   ::unlink(temporary.c_str());
   return made;

@@ -44,7 +44,7 @@ class Watch {
 Incoming broken(int code, std::string message, Json id = nullptr) {
   Incoming incoming;
   incoming.id = std::move(id);
-  incoming.error = {code, std::move(message), nullptr};
+  incoming.error = {code, std::move(message)};
   return incoming;
 }
 
@@ -62,9 +62,7 @@ Incoming response_of(const Json& json) {
     if (error.contains("code") && error["code"].is_number_integer()) {
       incoming.error.code = error["code"].get<int>();
     }
-    if (error.contains("message") && error["message"].is_string()) {
-      incoming.error.message = error["message"].get<std::string>();
-    }
+    if (is_text(error, "message")) incoming.error.message = error["message"].get<std::string>();
   }
   return incoming;
 }
@@ -170,8 +168,8 @@ Json notification(const std::string& method, Json params) {
 }
 
 Json request(const Json& id, const std::string& method, Json params) {
-  Json json{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}};
-  if (!params.is_null()) json["params"] = std::move(params);
+  Json json{{"jsonrpc", "2.0"}, {"id", id}};
+  json.update(notification(method, std::move(params)));
   return json;
 }
 

@@ -44,7 +44,7 @@ bool is_text(const Json& params, const char* name);
 struct RpcError {
   int code = code::kInternalError;
   std::string message;
-  Json data;  // null: none
+  Json data{};  // null: none
 };
 
 struct Incoming {

@@ -1,6 +1,6 @@
 #include "mcp/lists.h"
 
-#include <charconv>
+#include "base/parse.h"
 
 namespace lockkeeper::mcp {
 namespace {
@@ -15,11 +15,8 @@ std::optional<std::size_t> page_start(const Json& params, std::size_t count) {
   if (!cursor->is_string()) return std::nullopt;
   const std::string& text = cursor->get_ref<const std::string&>();
   if (!text.starts_with(kCursor)) return std::nullopt;
-  std::size_t start = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + kCursor.size(), end, start);
-  if (error != std::errc() || rest != end || start == 0 || start >= count) return std::nullopt;
-  return start;
+  const auto start = number_in<std::size_t>(std::string_view(text).substr(kCursor.size()));
+  return start && *start > 0 && *start < count ? start : std::nullopt;
 }
 
 template <class Item, class ToJson>

@@ -32,12 +32,8 @@ bool is_half_modern(const Incoming& request) {
          request.method == "server/discover" || request.method == "subscriptions/listen";
 }
 
-RpcError invalid(int code, std::string message) {
-  return {code, std::move(message), nullptr};
-}
-
 RpcError inside(const std::exception& failure) {
-  return invalid(code::kInternalError, "the server failed: " + std::string(failure.what()));
+  return RpcError{code::kInternalError, "the server failed: " + std::string(failure.what())};
 }
 
 void refuse(const Json& id, const RpcError& error, Outlet& outlet) {
@@ -65,7 +61,7 @@ void Session::take_batch(const Parsed& parsed, const std::shared_ptr<Outlet>& ou
     allowed = legacy_ && legacy_->revision == "2025-03-26";
   }
   if (!allowed) {
-    return refuse(nullptr, invalid(code::kInvalidRequest, "this revision has no batches"), *outlet);
+    return refuse(nullptr, {code::kInvalidRequest, "this revision has no batches"}, *outlet);
   }
   const auto is_answered = [](const Incoming& each) {
     return each.kind == Incoming::Kind::kRequest || each.kind == Incoming::Kind::kBroken;
@@ -76,8 +72,7 @@ void Session::take_batch(const Parsed& parsed, const std::shared_ptr<Outlet>& ou
   for (const Incoming& each : parsed.messages) {
     const bool alone = is_modern(each.params) || each.method == "initialize";
     if (each.kind == Incoming::Kind::kRequest && alone) {
-      refuse(each.id, invalid(code::kInvalidRequest, "this must not be part of a batch"),
-             *gathered);
+      refuse(each.id, {code::kInvalidRequest, "this must not be part of a batch"}, *gathered);
     } else {
       take(each, gathered);
     }
@@ -109,13 +104,13 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
       client = *legacy_;
       return std::nullopt;
     }
-    if (!is_half_modern(request)) return invalid(code::kInvalidRequest, "send initialize first");
-    return invalid(code::kInvalidParams, std::string(kMetaRevision) + " is missing in _meta");
+    if (!is_half_modern(request)) return RpcError{code::kInvalidRequest, "send initialize first"};
+    return RpcError{code::kInvalidParams, std::string(kMetaRevision) + " is missing in _meta"};
   }
   const Json& meta = meta_of(request.params);
   const Json& revision = meta[kMetaRevision];
   if (!revision.is_string()) {
-    return invalid(code::kInvalidParams, std::string(kMetaRevision) + " must be a string");
+    return RpcError{code::kInvalidParams, std::string(kMetaRevision) + " must be a string"};
   }
   if (revision != kModernRevision) {
     return RpcError{code::kUnsupportedVersion,
@@ -124,12 +119,12 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
   }
   const auto capabilities = meta.find(kMetaCapabilities);
   if (capabilities == meta.end() || !capabilities->is_object()) {
-    return invalid(code::kInvalidParams,
-                   std::string(kMetaCapabilities) + " is missing or not an object");
+    return RpcError{code::kInvalidParams,
+                    std::string(kMetaCapabilities) + " is missing or not an object"};
   }
   const auto level = meta.find(kMetaLogLevel);
   if (level != meta.end() && (!level->is_string() || log_severity(level->get<std::string>()) < 0)) {
-    return invalid(code::kInvalidParams, std::string(kMetaLogLevel) + " is not a log level");
+    return RpcError{code::kInvalidParams, std::string(kMetaLogLevel) + " is not a log level"};
   }
   client = modern_client();
   client.capabilities = *capabilities;
@@ -230,7 +225,7 @@ void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
     }
   }
   if (busy) {
-    return refuse(id, invalid(code::kInvalidRequest, "a request with this id is already running"),
+    return refuse(id, {code::kInvalidRequest, "a request with this id is already running"},
                   *call->outlet());
   }
   const auto finish = [self = shared_from_this(), id, call](const Answer& answer) {
@@ -258,7 +253,7 @@ void Session::later(const Json& id, const std::shared_ptr<Call>& call) {
 void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   if (!is_text(message.params, "protocolVersion")) {
     return refuse(message.id,
-                  invalid(code::kInvalidParams, "\"protocolVersion\" is missing or not a string"),
+                  {code::kInvalidParams, "\"protocolVersion\" is missing or not a string"},
                   *outlet);
   }
   Client client;
@@ -270,7 +265,7 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
     const auto found = message.params.find(name);
     if (found == message.params.end()) continue;
     if (!found->is_object()) {
-      return refuse(message.id, invalid(code::kInvalidParams, quote(name) + " must be an object"),
+      return refuse(message.id, {code::kInvalidParams, quote(name) + " must be an object"},
                     *outlet);
     }
     *place = *found;
@@ -282,8 +277,7 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
     if (!again) legacy_ = client;
   }
   if (again) {
-    return refuse(message.id,
-                  invalid(code::kInvalidRequest, "this conversation is already initialized"),
+    return refuse(message.id, {code::kInvalidRequest, "this conversation is already initialized"},
                   *outlet);
   }
   Json result{{"protocolVersion", client.revision}};

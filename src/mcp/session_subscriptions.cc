@@ -20,9 +20,11 @@ bool is_uri(const Json& uri) {
   return uri.is_string() && uri.get_ref<const std::string&>().size() <= kUriBytesMax;
 }
 
-bool wants(const Json& filter, const std::string& uri) {
+// An empty array if there are none.
+const Json& uris_of(const Json& filter) {
+  static const Json kNone = Json::array();
   const auto uris = filter.find("resourceSubscriptions");
-  return uris != filter.end() && std::ranges::find(*uris, Json(uri)) != uris->end();
+  return uris == filter.end() ? kNone : *uris;
 }
 
 }  // namespace
@@ -30,10 +32,7 @@ bool wants(const Json& filter, const std::string& uri) {
 // REQUIRES: the lock is held.
 std::size_t Session::uris_known() const {
   std::size_t count = subscribed_.size();
-  for (const Subscription& each : subscriptions_) {
-    const auto uris = each.filter.find("resourceSubscriptions");
-    if (uris != each.filter.end()) count += uris->size();
-  }
+  for (const Subscription& each : subscriptions_) count += uris_of(each.filter).size();
   return count;
 }
 
@@ -60,23 +59,22 @@ Json Session::honoured(const Json& wanted) const {
 
 // The catalogue is told before the client, and without our lock.
 void Session::watch(const Json& filter) const {
-  const auto uris = filter.find("resourceSubscriptions");
-  if (!catalogue_.watch || uris == filter.end()) return;
-  for (const Json& uri : *uris) catalogue_.watch(uri.get<std::string>());
+  if (!catalogue_.watch) return;
+  for (const Json& uri : uris_of(filter)) catalogue_.watch(uri.get<std::string>());
 }
 
 void Session::listen(const Incoming& message, const std::shared_ptr<Outlet>& outlet) {
   const auto wanted = message.params.find("notifications");
-  RpcError error{code::kInvalidParams, "\"notifications\" is missing or not an object", nullptr};
+  RpcError error{code::kInvalidParams, "\"notifications\" is missing or not an object"};
   if (wanted != message.params.end() && wanted->is_object()) {
     const Json filter = honoured(*wanted);
     watch(filter);
     const std::lock_guard lock(mutex_);
     if (closed_) return outlet->end();
     if (is_taken(message.id)) {
-      error = {code::kInvalidRequest, "a request with this id is already running", nullptr};
+      error = {code::kInvalidRequest, "a request with this id is already running"};
     } else if (subscriptions_.size() >= kStreamsMax || uris_known() >= kUrisMax) {
-      error = {code::kInternalError, "too many subscriptions; cancel one first", nullptr};
+      error = {code::kInternalError, "too many subscriptions; cancel one first"};
     } else {
       // Under the lock, so that no notification precedes it.
       outlet->send(notification("notifications/subscriptions/acknowledged",
@@ -116,9 +114,7 @@ std::set<std::string> Session::watched() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> all = subscribed_;
   for (const Subscription& each : subscriptions_) {
-    const auto uris = each.filter.find("resourceSubscriptions");
-    if (uris == each.filter.end()) continue;
-    for (const Json& uri : *uris) all.insert(uri.get<std::string>());
+    for (const Json& uri : uris_of(each.filter)) all.insert(uri.get<std::string>());
   }
   return all;
 }
@@ -130,7 +126,8 @@ void Session::resource_changed(const std::string& uri) {
     listener_->send(notification(method, {{"uri", uri}}));
   }
   for (const Subscription& each : subscriptions_) {
-    if (!wants(each.filter, uri)) continue;
+    const Json& uris = uris_of(each.filter);
+    if (std::ranges::find(uris, Json(uri)) == uris.end()) continue;
     each.outlet->send(notification(method, with_subscription(each.id, {{"uri", uri}})));
   }
 }

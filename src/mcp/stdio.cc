@@ -43,9 +43,8 @@ class Lines {
   void finish() {
     if (too_long_) {
       outlet_->send(error_response(
-          nullptr,
-          {code::kInvalidRequest,
-           "a message has at most " + std::to_string(kMessageBytesMax) + " bytes", nullptr}));
+          nullptr, {code::kInvalidRequest,
+                    "a message has at most " + std::to_string(kMessageBytesMax) + " bytes"}));
     } else if (line_.find_first_not_of(" \t\r") != std::string::npos) {
       session_.take_text(line_, outlet_);
     }

@@ -8,9 +8,12 @@
 namespace lockkeeper::mcp {
 namespace {
 
-Answer not_a_string(const char* name) {
-  return Answer::failed(code::kInvalidParams,
-                        "\"" + std::string(name) + "\" is missing or not a string");
+Answer invalid(const std::string& message) {
+  return Answer::failed(code::kInvalidParams, message);
+}
+
+Answer not_a_string(const std::string& name) {
+  return invalid("\"" + name + "\" is missing or not a string");
 }
 
 Answer read(const Catalogue& catalogue, Call& call) {
@@ -28,20 +31,14 @@ Answer get(const Catalogue& catalogue, Call& call, const Json& arguments) {
   if (!is_text(call.params(), "name")) return not_a_string("name");
   const std::string name = call.params()["name"].get<std::string>();
   const Prompt* const prompt = catalogue.prompt(name);
-  if (prompt == nullptr) {
-    return Answer::failed(code::kInvalidParams, "there is no prompt " + quote(name));
-  }
+  if (prompt == nullptr) return invalid("there is no prompt " + quote(name));
   for (const PromptArgument& each : prompt->arguments) {
     if (each.required && !arguments.contains(each.name)) {
-      return Answer::failed(code::kInvalidParams,
-                            "the argument " + quote(each.name) + " is missing");
+      return invalid("the argument " + quote(each.name) + " is missing");
     }
   }
   for (const auto& [given, value] : arguments.items()) {
-    if (!value.is_string()) {
-      return Answer::failed(code::kInvalidParams,
-                            "the argument " + quote(given) + " must be a string");
-    }
+    if (!value.is_string()) return invalid("the argument " + quote(given) + " must be a string");
   }
   return prompt->get(call, arguments);
 }
@@ -50,9 +47,7 @@ Answer use(const Catalogue& catalogue, Call& call, const Json& arguments) {
   if (!is_text(call.params(), "name")) return not_a_string("name");
   const std::string name = call.params()["name"].get<std::string>();
   const Tool* const tool = catalogue.tool(name);
-  if (tool == nullptr) {
-    return Answer::failed(code::kInvalidParams, "there is no tool " + quote(name));
-  }
+  if (tool == nullptr) return invalid("there is no tool " + quote(name));
   // A model can correct its arguments, so the error is a result (2025-11-25), in both halves,
   // because clients show one or the other.
   std::string wrong = wrong_arguments(tool->input_schema, arguments);
@@ -69,9 +64,7 @@ Answer complete(const Catalogue& catalogue, const Json& params) {
   const bool shaped = params.contains("ref") && params["ref"].is_object() &&
                       params.contains("argument") && params["argument"].is_object() &&
                       is_text(params["argument"], "name") && is_text(params["argument"], "value");
-  if (!shaped) {
-    return Answer::failed(code::kInvalidParams, "\"ref\" or \"argument\" is missing or malformed");
-  }
+  if (!shaped) return invalid("\"ref\" or \"argument\" is missing or malformed");
   constexpr std::size_t kValuesMax = 100;
   std::vector<std::string> values =
       catalogue.complete(params["ref"], params["argument"]["name"].get<std::string>(),
@@ -96,16 +89,11 @@ std::optional<Answer> wrong_input(const Call& call) {
     const bool objects = given->is_object() && std::ranges::all_of(*given, [](const Json& each) {
                            return each.is_object();
                          });
-    if (!objects) {
-      return Answer::failed(code::kInvalidParams, "\"inputResponses\" must hold objects");
-    }
+    if (!objects) return invalid("\"inputResponses\" must hold objects");
   }
-  if (const auto state = params.find("requestState"); state != params.end()) {
-    if (!state->is_string()) {
-      return Answer::failed(code::kInvalidParams, "\"requestState\" must be a string");
-    }
-  }
-  return std::nullopt;
+  const auto state = params.find("requestState");
+  if (state == params.end() || state->is_string()) return std::nullopt;
+  return invalid("\"requestState\" must be a string");
 }
 
 // Only modern clients, in three methods, for capabilities that they declared.
@@ -131,9 +119,7 @@ Answer work_or_throw(const Catalogue& catalogue, Call& call) {
   const Json& params = call.params();
   const auto arguments = params.find("arguments");
   const Json& given = arguments == params.end() ? kNone : *arguments;
-  if (!given.is_object()) {
-    return Answer::failed(code::kInvalidParams, "\"arguments\" must be an object");
-  }
+  if (!given.is_object()) return invalid("\"arguments\" must be an object");
   if (auto wrong = wrong_input(call)) return std::move(*wrong);
   if (call.method() == "resources/read") return checked(call, read(catalogue, call));
   if (call.method() == "prompts/get") return checked(call, get(catalogue, call, given));

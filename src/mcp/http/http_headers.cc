@@ -1,8 +1,6 @@
 #include "mcp/http/http_headers.h"
 
-#include <array>
-#include <charconv>
-
+#include "base/parse.h"
 #include "base/text.h"
 
 namespace lockkeeper::mcp {
@@ -44,7 +42,7 @@ std::optional<std::string> from_base64(std::string_view text) {
 }
 
 std::optional<RpcError> mismatch(std::string message) {
-  return RpcError{code::kHeaderMismatch, std::move(message), nullptr};
+  return RpcError{code::kHeaderMismatch, std::move(message)};
 }
 
 // The header must be there once, with exactly this value.
@@ -59,13 +57,6 @@ std::optional<RpcError> must_say(const http::Request& request, const std::string
   return mismatch("the header " + name + " says " + quote(*said) + ", the body " + quote(wanted));
 }
 
-bool same_number(std::string_view said, const Json& value) {
-  double number = 0;
-  const char* const end = said.data() + said.size();
-  const auto [rest, error] = std::from_chars(said.data(), end, number);
-  return error == std::errc() && rest == end && !said.empty() && Json(number) == value;
-}
-
 std::optional<RpcError> parameter_mismatch(const http::Request& request, const std::string& suffix,
                                            const Json* value) {
   const std::string name = "Mcp-Param-" + suffix;
@@ -75,8 +66,10 @@ std::optional<RpcError> parameter_mismatch(const http::Request& request, const s
     return mismatch("the header " + name + " is given, but its argument is not");
   }
   if (value->is_string()) return must_say(request, name, value->get<std::string>());
-  const bool number = value->is_number() && header != nullptr && request.count(name) == 1;
-  if (number && same_number(*header, *value)) return std::nullopt;
+  if (value->is_number() && header != nullptr && request.count(name) == 1) {
+    const auto number = number_in<double>(*header);
+    if (number && Json(*number) == *value) return std::nullopt;
+  }
   return must_say(request, name, value->dump());
 }
 
@@ -120,14 +113,12 @@ bool accepts(const http::Request& request, std::string_view type) {
   for (const auto& [name, value] : request.headers) {
     if (!http::same_ignoring_case(name, "Accept")) continue;
     asked = true;
-    for (std::string_view rest = value; !rest.empty();) {
-      const auto comma = rest.find(',');
-      const std::string_view part = type_of(rest.substr(0, comma));
+    for (const std::string& word : words_in(value, ",")) {
+      const std::string_view part = type_of(word);
       if (part == "*/*" || http::same_ignoring_case(part, type) ||
           http::same_ignoring_case(part, std::string(family) + "/*")) {
         return true;
       }
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
   }
   return !asked;

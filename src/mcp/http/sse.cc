@@ -1,19 +1,8 @@
 #include "mcp/http/sse.h"
 
-#include <charconv>
+#include "base/parse.h"
 
 namespace lockkeeper::mcp {
-namespace {
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || text.empty()) return std::nullopt;
-  return number;
-}
-
-}  // namespace
 
 std::string EventId::text() const {
   return std::to_string(stream) + "-" + std::to_string(number);
@@ -22,19 +11,15 @@ std::string EventId::text() const {
 std::optional<EventId> parse_event_id(std::string_view text) {
   const auto dash = text.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto stream = number_of(text.substr(0, dash));
-  const auto number = number_of(text.substr(dash + 1));
+  const auto stream = number_in<std::uint64_t>(text.substr(0, dash));
+  const auto number = number_in<std::uint64_t>(text.substr(dash + 1));
   if (!stream || !number) return std::nullopt;
   return EventId{*stream, *number};
 }
 
 std::string sse_event(std::string_view message, const std::optional<EventId>& id) {
-  std::string out = "event: message\n";
-  if (id) out += "id: " + id->text() + "\n";
-  out += "data: ";
-  out += message;
-  out += "\n\n";
-  return out;
+  return "event: message\n" + (id ? "id: " + id->text() + "\n" : "") +
+         "data: " + std::string(message) + "\n\n";
 }
 
 std::string sse_priming(const EventId& id, int retry_ms) {

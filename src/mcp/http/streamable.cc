@@ -30,7 +30,7 @@ void refuse(const std::shared_ptr<http::Reply>& reply, int status, const Json& i
 void refuse_session(const std::shared_ptr<http::Reply>& reply, int status, const Json& id,
                     const std::string& message) {
   if (id.is_null()) return answer_text(*reply, status, message);
-  refuse(reply, status, id, {code::kInvalidRequest, message, nullptr});
+  refuse(reply, status, id, {code::kInvalidRequest, message});
 }
 
 // Which era's rules apply? Legacy only if nothing in the request is modern.
@@ -45,26 +45,23 @@ std::optional<RpcError> wrong_meta(const http::Request& request, const Incoming&
   const std::string* const header = request.header(kRevisionHeader);
   if (header == nullptr) {
     return RpcError{code::kHeaderMismatch,
-                    std::string("the header ") + kRevisionHeader + " is missing", nullptr};
+                    std::string("the header ") + kRevisionHeader + " is missing"};
   }
   const Json& meta = meta_of(message.params);
   const auto revision = meta.find(kMetaRevision);
   if (revision == meta.end() || !revision->is_string()) {
     return RpcError{code::kInvalidParams,
-                    std::string("_meta: ") + kMetaRevision + " is missing or not a string",
-                    nullptr};
+                    std::string("_meta: ") + kMetaRevision + " is missing or not a string"};
   }
   const auto capabilities = meta.find(kMetaCapabilities);
   if (capabilities == meta.end() || !capabilities->is_object()) {
     return RpcError{code::kInvalidParams,
-                    std::string("_meta: ") + kMetaCapabilities + " is missing or not an object",
-                    nullptr};
+                    std::string("_meta: ") + kMetaCapabilities + " is missing or not an object"};
   }
   if (*header == revision->get_ref<const std::string&>()) return std::nullopt;
-  return RpcError{code::kHeaderMismatch,
-                  std::string("the header ") + kRevisionHeader + " says " + quote(*header) +
-                      ", _meta says " + quote(revision->get<std::string>()),
-                  nullptr};
+  return RpcError{code::kHeaderMismatch, std::string("the header ") + kRevisionHeader + " says " +
+                                             quote(*header) + ", _meta says " +
+                                             quote(revision->get<std::string>())};
 }
 
 // The session's answer to initialize, which comes at once.
@@ -222,8 +219,7 @@ void Streamable::legacy(const http::Request& request, const Parsed& parsed, cons
   const auto visit = visit_of(request, parsed.batch ? Json() : first.id, reply);
   if (!visit) return;
   if (parsed.batch && visit->revision != "2025-03-26") {
-    return refuse(reply, 400, nullptr,
-                  {code::kInvalidRequest, "this revision has no batches", nullptr});
+    return refuse(reply, 400, nullptr, {code::kInvalidRequest, "this revision has no batches"});
   }
   std::vector<Json> ids;
   for (const Incoming& each : parsed.messages) {

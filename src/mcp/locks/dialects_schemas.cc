@@ -1,6 +1,7 @@
 // The input schemas of other protocols' tools: their names, required arguments and defaults. Our
 // additions are optional.
 #include "mcp/locks/dialects.h"
+#include "mcp/locks/schemas.h"
 
 namespace lockkeeper::mcp::locks {
 namespace {
@@ -22,13 +23,8 @@ Json texts() {
   return {{"type", "array"}, {"items", text()}};
 }
 
-struct Hints {
-  bool read_only = false;
-  bool destructive = false;
-  bool idempotent = false;
-};
-
-Tool tool(const char* name, const char* description, Json properties, Json required, Hints hints) {
+Tool tool(const char* name, const char* description, Json properties, Json required,
+          Json annotations) {
   Tool tool;
   tool.name = name;
   tool.description = description;
@@ -36,10 +32,7 @@ Tool tool(const char* name, const char* description, Json properties, Json requi
   if (!required.empty()) tool.input_schema["required"] = std::move(required);
   tool.input_schema["additionalProperties"] = false;
   tool.output_schema = {{"type", "object"}, {"properties", {{"success", {{"type", "boolean"}}}}}};
-  tool.annotations = {{"readOnlyHint", hints.read_only},
-                      {"destructiveHint", hints.destructive},
-                      {"idempotentHint", hints.idempotent},
-                      {"openWorldHint", false}};
+  tool.annotations = std::move(annotations);
   return tool;
 }
 
@@ -67,16 +60,16 @@ std::vector<Tool> Dialects::coordmcp_tools() {
   return {
       with(tool("lock_files",
                 "Lock files before changing them: all or none. A conflict names the holders.", lock,
-                {"agent_id", "project_id", "files", "reason"}, {false, false, true}),
+                {"agent_id", "project_id", "files", "reason"}, hints(false, false, true)),
            &Dialects::lock_files),
       with(tool("unlock_files", "Unlock files as soon as the work on them is done.", files,
-                {"agent_id", "project_id", "files"}, {false, true, true}),
+                {"agent_id", "project_id", "files"}, hints(false, true, true)),
            &Dialects::unlock_files),
       with(tool("get_locked_files", "Which files are locked, and by whom. Call it before you plan.",
-                project_and({{"project_id", text()}}), {"project_id"}, {true, false, true}),
+                project_and({{"project_id", text()}}), {"project_id"}, hints(true, false, true)),
            &Dialects::get_locked_files),
       with(tool("cleanup_stale_locks", "Remove expired locks.",
-                project_and({{"project_id", text()}}), {"project_id"}, {false, true, true}),
+                project_and({{"project_id", text()}}), {"project_id"}, hints(false, true, true)),
            &Dialects::cleanup_stale_locks),
       with(
           tool("send_message", "Send a message to an agent, or to all: \"broadcast\".",
@@ -86,14 +79,15 @@ std::vector<Tool> Dialects::coordmcp_tools() {
                 {"content", text()},
                 {"message_type", maybe("string", "update", "request update alert question review")},
                 {"related_task_id", maybe("string", nullptr)}},
-               {"from_agent_id", "to_agent_id", "project_id", "content"}, {}),
+               {"from_agent_id", "to_agent_id", "project_id", "content"},
+               hints(false, false, false)),
           &Dialects::send_message),
       with(tool("get_messages", "Messages to an agent, newest first.",
                 project_and({{"agent_id", text()},
                              {"project_id", maybe("string", nullptr)},
                              {"unread_only", maybe("boolean", false)},
                              {"limit", maybe("integer", 50)}}),
-                {"agent_id"}, {true, false, true}),
+                {"agent_id"}, hints(true, false, true)),
            &Dialects::get_messages)};
 }
 
@@ -108,23 +102,23 @@ std::vector<Tool> Dialects::coordinator_tools() {
       "check_locks", "The locks on these paths, or all locks.",
       caller_and(
           {{"file_paths", {{"type", {"array", "null"}}, {"items", text()}, {"default", nullptr}}}}),
-      Json::array(), {true, false, true});
+      Json::array(), hints(true, false, true));
   check.output_schema = {{"type", "object"}, {"properties", {{"result", {{"type", "array"}}}}}};
   return {with(tool("acquire_lock", "Lock a file or a key before changing it.", lock, {"file_path"},
-                    {false, false, true}),
+                    hints(false, false, true)),
                &Dialects::acquire_lock),
           with(tool("release_lock", "Release a lock that you hold.",
-                    caller_and({{"file_path", text()}}), {"file_path"}, {false, true, true}),
+                    caller_and({{"file_path", text()}}), {"file_path"}, hints(false, true, true)),
                &Dialects::release_lock),
           with(std::move(check), &Dialects::check_locks),
           with(tool("allocate_ports", "Four ports for the services of a session.",
-                    {{"session_id", text()}}, {"session_id"}, {false, false, true}),
+                    {{"session_id", text()}}, {"session_id"}, hints(false, false, true)),
                &Dialects::allocate_ports),
           with(tool("release_ports", "Release a session's ports.", {{"session_id", text()}},
-                    {"session_id"}, {false, true, true}),
+                    {"session_id"}, hints(false, true, true)),
                &Dialects::release_ports),
           with(tool("ports_status", "Which session has which ports.", Json::object(), Json::array(),
-                    {true, false, true}),
+                    hints(true, false, true)),
                &Dialects::ports_status)};
 }
 

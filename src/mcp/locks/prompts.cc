@@ -1,5 +1,6 @@
 #include "mcp/locks/prompts.h"
 
+#include "base/parse.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/tool_text.h"
 #include "service/report.h"
@@ -47,18 +48,6 @@ Answer trouble_answer(const Error& error) {
 
 std::int64_t now_of(service::Locks& locks) {
   return locks.site().runtime().clock->now().wall_ms;
-}
-
-// Separated by spaces, commas and line breaks.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text + " ") {
-    const bool between = c == ' ' || c == ',' || c == '\n' || c == '\t' || c == '\r';
-    if (!between) word += c;
-    if (between && !word.empty()) words.push_back(std::exchange(word, {}));
-  }
-  return words;
 }
 
 // What one agent, or all agents, hold now.
@@ -117,7 +106,7 @@ Answer plan_edits(service::Locks locks, const std::string& description, const Js
   if (task.find_first_not_of(" \t\r\n") == std::string::npos) {
     return Answer::failed(code::kInvalidParams, "the argument \"task\" is missing");
   }
-  const std::vector<std::string> files = words_of(text_argument(arguments, "files"));
+  const std::vector<std::string> files = words_in(text_argument(arguments, "files"), " ,\n\t\r");
   std::string text = "Task: " + task + "\n";
   const auto now = files.empty() ? held_now(locks, "") : files_now(locks, files);
   if (!now) return trouble_answer(now.error());

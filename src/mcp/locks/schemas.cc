@@ -46,19 +46,19 @@ Json output(Json properties) {
   return {{"type", "object"}, {"properties", std::move(properties)}, {"required", {"message"}}};
 }
 
-Json hints(bool read_only, bool destructive, bool idempotent) {
-  return {{"readOnlyHint", read_only},
-          {"destructiveHint", destructive},
-          {"idempotentHint", idempotent},
-          {"openWorldHint", false}};
-}
-
 // Claude Code shows its model only the names of most tools, but these in full from the start.
 Json always() {
   return {{"anthropic/alwaysLoad", true}};
 }
 
 }  // namespace
+
+Json hints(bool read_only, bool destructive, bool idempotent) {
+  return {{"readOnlyHint", read_only},
+          {"destructiveHint", destructive},
+          {"idempotentHint", idempotent},
+          {"openWorldHint", false}};
+}
 
 Tool acquire_tool() {
   Tool tool;

@@ -13,6 +13,9 @@ Tool renew_tool();
 Tool status_tool();
 Tool message_tool();
 
+// A tool's annotations.
+Json hints(bool read_only, bool destructive, bool idempotent);
+
 // What a client tells its model at the beginning of a session.
 const char* lock_instructions();
 

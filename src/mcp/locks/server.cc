@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/encoding.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/completion.h"
 #include "mcp/locks/prompts.h"
@@ -100,7 +101,8 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
   if (!owner && looks) owner = ownership_.reader();
   if (!owner) return trouble(owner.error()).answer();
   reclaim_.for_owner(*owner);
-  ToolText out = (this->*tell)(*owner, call, arguments);
+  auto told = (this->*tell)(*owner, call, arguments);
+  ToolText out = told ? std::move(*told) : trouble(told.error());
   if (tell != &LockServer::message && !out.has_messages) add_messages(*owner, out);
   return std::move(out).answer();
 }
@@ -199,7 +201,7 @@ ToolText LockServer::granted(const service::AcquireResult& result) const {
   const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
   out.message = lost_sentences(result.lost) + (renewed ? "You hold " : "Locked ") +
-                list_of(keys_of(result.lease)) + (shared ? " (shared)" : "") + ", " +
+                list_of(core::resource_texts(result.lease)) + (shared ? " (shared)" : "") + ", " +
                 service::end_text(result.lease, now_wall_ms()) + ", lease " +
                 result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
   for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
@@ -229,14 +231,13 @@ ToolText LockServer::acquired(service::Locks& locks, WaitRequest& request, std::
   return granted(result);
 }
 
-ToolText LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
-  auto request = request_of(owner, arguments);
-  if (!request) return trouble(request.error());
+Result<ToolText> LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
+  LK_ASSIGN(WaitRequest request, request_of(owner, arguments));
   const std::int64_t wait_ms =
       std::min(number_argument(arguments, "wait_s", 0) * 1000, kWaitMostMs);
   service::Locks locks = locks_of(owner);
   locks.take_messages_along(wait_ms == 0);  // a waiting call gets them at its end
-  ToolText out = acquired(locks, *request, wait_ms, call);
+  ToolText out = acquired(locks, request, wait_ms, call);
   if (wait_ms == 0) add_messages(locks, out);
   return out;
 }

@@ -44,14 +44,14 @@ class LockServer {
   service::Locks reader() const { return service::Locks(site_, ownership_.reader()); }
 
  private:
-  using Tell = ToolText (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
+  using Tell = Result<ToolText> (LockServer::*)(const core::Owner&, Call&, const Json& arguments);
   Tool with(Tool tool, Tell tell);
   Answer serve(Tell tell, Call& call, const Json& arguments);
-  ToolText acquire(const core::Owner& owner, Call& call, const Json& arguments);
-  ToolText release(const core::Owner& owner, Call& call, const Json& arguments);
-  ToolText renew(const core::Owner& owner, Call& call, const Json& arguments);
-  ToolText status(const core::Owner& owner, Call& call, const Json& arguments);
-  ToolText message(const core::Owner& owner, Call& call, const Json& arguments);
+  Result<ToolText> acquire(const core::Owner& owner, Call& call, const Json& arguments);
+  Result<ToolText> release(const core::Owner& owner, Call& call, const Json& arguments);
+  Result<ToolText> renew(const core::Owner& owner, Call& call, const Json& arguments);
+  Result<ToolText> status(const core::Owner& owner, Call& call, const Json& arguments);
+  Result<ToolText> message(const core::Owner& owner, Call& call, const Json& arguments);
 
   Result<WaitRequest> request_of(const core::Owner& owner, const Json& arguments);
   Result<WaitingRoom::Waited> ask(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
@@ -59,10 +59,10 @@ class LockServer {
   ToolText acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms, Call& call);
   ToolText refused(const service::AcquireResult& result) const;
   ToolText granted(const service::AcquireResult& result) const;
-  ToolText everything(const core::Owner& owner);
-  ToolText each_of(const core::Owner& owner, const service::Wanted& wanted);
-  ToolText send(const core::Owner& owner, const Json& arguments);
-  ToolText read(const core::Owner& owner);
+  Result<ToolText> everything(const core::Owner& owner);
+  Result<ToolText> each_of(const core::Owner& owner, const service::Wanted& wanted);
+  Result<ToolText> send(const core::Owner& owner, const Json& arguments);
+  Result<ToolText> read(const core::Owner& owner);
   void add_messages(const core::Owner& owner, ToolText& out);
   void add_messages(service::Locks& locks, ToolText& out);
   Result<std::vector<std::string>> canonical(const service::Wanted& wanted) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/encoding.h"
 #include "core/foreign.h"
 #include "mcp/locks/arguments.h"
 #include "service/messages.h"
@@ -72,12 +73,6 @@ ToolText trouble(const Error& error) {
   return out;
 }
 
-std::vector<std::string> keys_of(const core::Lease& lease) {
-  std::vector<std::string> keys;
-  for (const core::Claim& claim : lease.claims) keys.push_back(claim.resource.text());
-  return keys;
-}
-
 std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms) {
   std::vector<const core::Conflict*> holders;  // the first conflict of each holder
   for (const core::Conflict& conflict : conflicts) {
@@ -144,7 +139,7 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   const core::Lease& lease = listed.lease;
   const bool shared = std::ranges::all_of(
       lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
-  std::string text = list_of(keys_of(lease)) + ": held by ";
+  std::string text = list_of(core::resource_texts(lease)) + ": held by ";
   text += lease.foreign ? lease.owner.agent : service::owner_text(lease.owner);
   text += shared ? ", shared" : ", exclusive";
   text += ", since " + format_time(lease.acquired_wall_ms) + ", " +

@@ -46,8 +46,6 @@ void put_lost(ToolText& out, const std::vector<core::LostLease>& lost);
 // The argument `ttl`; nullopt if it is missing. invalid_input if it is not a duration.
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments);
 
-std::vector<std::string> keys_of(const core::Lease& lease);
-
 // "src/a.py: bob (session 4f), exclusive, since …, ends in 58m, process alive, \"JWT\"".
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);
 
