@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/output.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -19,11 +20,6 @@ std::string left_column(const Arguments::Declared& declared) {
   return declared.value.empty() ? text : text + " " + declared.value;
 }
 
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & '\xc0') != '\x80'; }));
-}
-
 // The text wrapped into a column from kHelpColumn to kLineColumns.
 std::string wrapped(std::string_view help) {
   std::string text;
@@ -31,12 +27,12 @@ std::string wrapped(std::string_view help) {
   while (!help.empty()) {
     const std::size_t end = std::min(help.find_first_of(" \n"), help.size());
     const std::string_view word = help.substr(0, end);
-    if (at > kHelpColumn && at + 1 + columns_of(word) > kLineColumns) {
+    if (at > kHelpColumn && at + 1 + width(word) > kLineColumns) {
       text += "\n" + std::string(kHelpColumn, ' ');
       at = kHelpColumn;
     }
     if (at > kHelpColumn) text += " ";
-    at += columns_of(word) + (at > kHelpColumn ? 1U : 0U);
+    at += width(word) + (at > kHelpColumn ? 1U : 0U);
     text += word;
     if (end < help.size() && help[end] == '\n') {
       text += "\n" + std::string(kHelpColumn, ' ');
@@ -57,52 +53,47 @@ void Arguments::declare(Declared declared, Target target) {
   given_.push_back(false);
 }
 
-void Arguments::flag(std::string name, bool& target, std::string help, std::string brief) {
-  declare({.name = std::move(name), .brief = std::move(brief), .help = std::move(help)}, &target);
+void Arguments::flag(const std::string& name, bool& target, const std::string& help,
+                     const std::string& brief) {
+  declare({.name = name, .brief = brief, .help = help}, &target);
 }
 
-void Arguments::value(std::string name, std::optional<std::string>& target, std::string placeholder,
-                      std::string help) {
-  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
-          &target);
+void Arguments::value(const std::string& name, std::optional<std::string>& target,
+                      const std::string& placeholder, const std::string& help) {
+  declare({.name = name, .value = placeholder, .help = help}, &target);
 }
 
-void Arguments::required_value(std::string name, std::string& target, std::string placeholder,
-                               std::string help) {
-  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
-          &target);
+void Arguments::required_value(const std::string& name, std::string& target,
+                               const std::string& placeholder, const std::string& help) {
+  declare({.name = name, .value = placeholder, .help = help}, &target);
 }
 
-void Arguments::values(std::string name, std::vector<std::string>& target, std::string placeholder,
-                       std::string help) {
-  declare({.name = std::move(name), .value = std::move(placeholder), .help = std::move(help)},
-          &target);
+void Arguments::values(const std::string& name, std::vector<std::string>& target,
+                       const std::string& placeholder, const std::string& help) {
+  declare({.name = name, .value = placeholder, .help = help}, &target);
 }
 
-void Arguments::optional_value(std::string name, std::optional<std::string>& target,
-                               std::string placeholder, std::string help) {
-  declare({.name = std::move(name),
-           .value = std::move(placeholder),
-           .help = std::move(help),
-           .value_optional = true},
-          &target);
+void Arguments::optional_value(const std::string& name, std::optional<std::string>& target,
+                               const std::string& placeholder, const std::string& help) {
+  declare({.name = name, .value = placeholder, .help = help, .value_optional = true}, &target);
 }
 
-void Arguments::word(std::string placeholder, std::string& target, std::string help) {
-  declare({.name = std::move(placeholder), .help = std::move(help)}, &target);
+void Arguments::word(const std::string& placeholder, std::string& target, const std::string& help) {
+  declare({.name = placeholder, .help = help}, &target);
 }
 
-void Arguments::optional_word(std::string placeholder, std::optional<std::string>& target,
-                              std::string help) {
-  declare({.name = std::move(placeholder), .help = std::move(help)}, &target);
+void Arguments::optional_word(const std::string& placeholder, std::optional<std::string>& target,
+                              const std::string& help) {
+  declare({.name = placeholder, .help = help}, &target);
 }
 
-void Arguments::words(std::string placeholder, std::vector<std::string>& target, std::string help) {
-  declare({.name = std::move(placeholder), .help = std::move(help), .many = true}, &target);
+void Arguments::words(const std::string& placeholder, std::vector<std::string>& target,
+                      const std::string& help) {
+  declare({.name = placeholder, .help = help, .many = true}, &target);
 }
 
-void Arguments::command(std::vector<std::string>& target, std::string help) {
-  declare({.name = "-- COMMAND…", .help = std::move(help)}, &target);
+void Arguments::command(std::vector<std::string>& target, const std::string& help) {
+  declare({.name = "-- COMMAND…", .help = help}, &target);
 }
 
 void Arguments::offer(std::vector<std::string> choices) {
@@ -132,12 +123,12 @@ void Arguments::store(std::size_t index, std::string value) {
   given_[index] = true;
   if (auto* const flag = std::get_if<bool*>(&targets_[index])) {
     **flag = true;
-  } else if (auto* const text = std::get_if<std::string*>(&targets_[index])) {
-    **text = std::move(value);
-  } else if (auto* const one = std::get_if<std::optional<std::string>*>(&targets_[index])) {
-    **one = std::move(value);
   } else if (auto* const many = std::get_if<std::vector<std::string>*>(&targets_[index])) {
     (*many)->push_back(std::move(value));
+  } else if (auto* const text = std::get_if<std::string*>(&targets_[index])) {
+    **text = std::move(value);
+  } else {
+    *std::get<std::optional<std::string>*>(targets_[index]) = std::move(value);
   }
 }
 
@@ -242,10 +233,10 @@ std::string Arguments::help() const {
     for (const Declared& declared : declared_) {
       if (!of_this(declared)) continue;
       std::string left = "  " + left_column(declared);
-      if (columns_of(left) + 2 > kHelpColumn) {
+      if (width(left) + 2 > kHelpColumn) {
         left += "\n" + std::string(kHelpColumn, ' ');
       } else {
-        left.append(kHelpColumn - columns_of(left), ' ');
+        left.append(kHelpColumn - width(left), ' ');
       }
       text += left;
       text += wrapped(declared.help);

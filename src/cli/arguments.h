@@ -42,23 +42,26 @@ class Arguments {
 
   // Each of these declares one argument and where its value goes. The targets must outlive parse(),
   // which sets them.
-  void flag(std::string name, bool& target, std::string help, std::string brief = {});
-  void value(std::string name, std::optional<std::string>& target, std::string placeholder,
-             std::string help);
-  void required_value(std::string name, std::string& target, std::string placeholder,
-                      std::string help);
-  void values(std::string name, std::vector<std::string>& target, std::string placeholder,
-              std::string help);
+  void flag(const std::string& name, bool& target, const std::string& help,
+            const std::string& brief = {});
+  void value(const std::string& name, std::optional<std::string>& target,
+             const std::string& placeholder, const std::string& help);
+  void required_value(const std::string& name, std::string& target, const std::string& placeholder,
+                      const std::string& help);
+  void values(const std::string& name, std::vector<std::string>& target,
+              const std::string& placeholder, const std::string& help);
   // Without a value, the target becomes "".
-  void optional_value(std::string name, std::optional<std::string>& target, std::string placeholder,
-                      std::string help);
+  void optional_value(const std::string& name, std::optional<std::string>& target,
+                      const std::string& placeholder, const std::string& help);
   // Positional words, in the order of these calls: a required one, an optional one, all remaining
   // ones. A word too many is a usage error.
-  void word(std::string placeholder, std::string& target, std::string help);
-  void optional_word(std::string placeholder, std::optional<std::string>& target, std::string help);
-  void words(std::string placeholder, std::vector<std::string>& target, std::string help);
+  void word(const std::string& placeholder, std::string& target, const std::string& help);
+  void optional_word(const std::string& placeholder, std::optional<std::string>& target,
+                     const std::string& help);
+  void words(const std::string& placeholder, std::vector<std::string>& target,
+             const std::string& help);
   // What follows `--`, apart from the words; for `run`.
-  void command(std::vector<std::string>& target, std::string help);
+  void command(std::vector<std::string>& target, const std::string& help);
 
   // What completion offers for the argument declared last.
   void offer(Complete complete) { declared_.back().complete = complete; }

@@ -1,5 +1,9 @@
 #include "cli/completion.h"
 
+#include <algorithm>
+
+#include "base/text.h"
+
 namespace lockkeeper::cli {
 namespace {
 
@@ -7,9 +11,7 @@ using Complete = Arguments::Complete;
 using Declared = Arguments::Declared;
 
 std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
+  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 

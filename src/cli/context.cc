@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -15,34 +16,19 @@ namespace {
 
 // A usage error is JSON if --json stands anywhere before `--`, even if parsing failed earlier.
 bool asks_for_json(const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    if (word == "--") return false;
-    if (word == "--json") return true;
-  }
-  return false;
-}
-
-std::string full_name(const Verb& verb, const Verb* above) {
-  return (above == nullptr ? "" : std::string(above->name) + " ") + std::string(verb.name);
+  const auto end = std::ranges::find(words, "--");
+  return std::find(words.begin(), end, "--json") != end;
 }
 
 }  // namespace
 
 VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
-                         std::vector<std::string> words)
+                         std::optional<std::vector<std::string>> words)
     : environment_(environment),
       verb_(verb),
-      name_(full_name(verb, above)),
-      words_(std::move(words)),
-      describing_(false),
-      output_(output_options()) {}
-
-VerbContext::VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
-                         Describe)
-    : environment_(environment),
-      verb_(verb),
-      name_(full_name(verb, above)),
-      describing_(true),
+      name_((above == nullptr ? "" : std::string(above->name) + " ") + std::string(verb.name)),
+      describing_(!words),
+      words_(std::move(words).value_or(std::vector<std::string>())),
       output_(output_options()) {}
 
 OutputOptions VerbContext::output_options() const {

@@ -49,14 +49,11 @@ struct OpenLocks {
 
 class VerbContext {
  public:
-  // `words`: the command line without program and verb. `above`: the verb whose subcommand this is,
-  // or null. The references must outlive it.
+  // `words`: the command line without program and verb; nullopt, for help and completion: parse()
+  // stops after the declarations. `above`: the verb whose subcommand this is, or null. The
+  // references must outlive it.
   VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above,
-              std::vector<std::string> words);
-
-  // For help and completion: parse() stops after the declarations.
-  struct Describe {};
-  VerbContext(const CliEnvironment& environment, const Verb& verb, const Verb* above, Describe);
+              std::optional<std::vector<std::string>> words);
 
   Arguments& arguments() { return arguments_; }
 
@@ -105,8 +102,8 @@ class VerbContext {
   const CliEnvironment& environment_;
   const Verb& verb_;
   const std::string name_;  // "acquire", "task acquire"
-  const std::vector<std::string> words_;
   const bool describing_;
+  const std::vector<std::string> words_;
   CommonOptions common_;
   Arguments arguments_;
   Output output_;

@@ -5,22 +5,12 @@
 #include <map>
 
 #include "base/error.h"
+#include "key/unicode.h"
 
 namespace lockkeeper::cli {
 namespace {
 
 using Declared = Arguments::Declared;
-
-// The code point at `at`, which moves past it. REQUIRES: UTF-8.
-std::uint32_t take_code_point(std::string_view text, std::size_t& at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(at++);
-  if (first < 0x80) return first;
-  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-  std::uint32_t value = first & (0x3fU >> more);
-  for (int i = 0; i < more && at < text.size(); ++i) value = value << 6 | (byte(at++) & 0x3fU);
-  return value;
-}
 
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -62,10 +52,8 @@ std::string example(std::string_view text) {
 
 std::string argument(const Declared& declared) {
   std::string text = ".TP\n";
-  if (!declared.is_flag())
-    return text + italic(declared.name) + "\n" + roff_text(declared.help) + "\n";
   if (!declared.brief.empty()) text += bold(declared.brief) + ", ";
-  text += bold(declared.name);
+  text += declared.is_flag() ? bold(declared.name) : italic(declared.name);
   if (declared.value_optional) {
     text += "[=" + italic(declared.value) + "]";
   } else if (!declared.value.empty()) {
@@ -133,9 +121,9 @@ constexpr std::string_view kFiles =
 
 std::string roff_text(std::string_view text) {
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
+  while (!text.empty()) {
     const bool begins_line = out.empty() || out.back() == '\n';
-    const std::uint32_t c = take_code_point(text, at);
+    const char32_t c = key::take_code_point(text);
     if (begins_line && (c == '.' || c == '\'')) out += "\\&";
     if (c == '\\') {
       out += "\\e";
@@ -147,7 +135,7 @@ std::string roff_text(std::string_view text) {
       out += "\\(dq";
     } else if (c > 0x7e) {
       std::array<char, 16> code{};
-      std::snprintf(code.data(), code.size(), "\\[u%04X]", c);
+      std::snprintf(code.data(), code.size(), "\\[u%04X]", static_cast<unsigned>(c));
       out += code.data();
     } else {
       out += static_cast<char>(c);

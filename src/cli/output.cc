@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -11,34 +12,17 @@
 namespace lockkeeper::cli {
 namespace {
 
-bool continues(char c) {
-  return (c & '\xc0') == '\x80';
-}
-
 // Bytes of the character at the front of `text`.
 std::size_t character_size(std::string_view text) {
   std::size_t size = 1;
-  while (size < text.size() && continues(text[size])) ++size;
+  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
   return size;
 }
 
-std::string_view escape_code(Style style) {
-  switch (style) {
-    case Style::kPlain:
-      return "";
-    case Style::kBold:
-      return "\x1b[1m";
-    case Style::kDim:
-      return "\x1b[2m";
-    case Style::kRed:
-      return "\x1b[31m";
-    case Style::kGreen:
-      return "\x1b[32m";
-    case Style::kYellow:
-      return "\x1b[33m";
-  }
-  return "";
-}
+// In the order of Style.
+constexpr std::string_view kEscapeCodes[] = {"",         "\x1b[1m",  "\x1b[2m",
+                                             "\x1b[31m", "\x1b[32m", "\x1b[33m"};
+static_assert(std::size(kEscapeCodes) == static_cast<std::size_t>(Style::kYellow) + 1);
 
 // The columns of one character at a terminal. Invalid bytes count one column each.
 std::size_t width_of(std::string_view character) {
@@ -147,8 +131,7 @@ void Output::object(const service::Json& json) {
 }
 
 void Output::data(const service::Json& json) {
-  const std::string line = service::dump(json) + "\n";
-  write(options_.out, line);
+  write(options_.out, service::dump(json) + "\n");
 }
 
 void Output::text(std::string_view text) {
@@ -161,7 +144,7 @@ void Output::line(const Line& line) {
   std::string out;
   for (const Span& span : line) {
     const bool styled = span.style != Style::kPlain && options_.out_is_terminal && options_.color;
-    if (styled) out += escape_code(span.style);
+    if (styled) out += kEscapeCodes[static_cast<std::size_t>(span.style)];
     out += printable(span.text);
     if (styled) out += "\x1b[0m";
   }

@@ -1,5 +1,7 @@
 #include "cli/progress.h"
 
+#include <algorithm>
+
 #include "service/report.h"
 
 namespace lockkeeper::cli {
@@ -8,13 +10,8 @@ std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wa
   std::string text = "waiting";
   if (wait.waited_ms >= 1000) text += " " + format_duration(wait.waited_ms / 1000 * 1000);
   if (wait.conflicts.empty()) return text;
-  const core::Conflict* shown = &wait.conflicts.front();
-  for (const core::Conflict& conflict : wait.conflicts) {
-    if (!conflict.waiting) {
-      shown = &conflict;
-      break;
-    }
-  }
+  auto shown = std::ranges::find(wait.conflicts, false, &core::Conflict::waiting);
+  if (shown == wait.conflicts.end()) shown = wait.conflicts.begin();
   text += " for " + shown->requested.resource.text();
   text += shown->waiting ? ": behind " : ": held by ";
   text += shown->holder.owner.agent;

@@ -22,7 +22,7 @@ std::string first_example(const std::string& examples) {
 
 VerbShape described(const CliEnvironment& environment, const Verb& verb, const Verb* above) {
   VerbShape shape{std::string(verb.name), std::string(verb.summary), std::string(verb.examples)};
-  VerbContext context(environment, verb, above, VerbContext::Describe{});
+  VerbContext context(environment, verb, above, std::nullopt);
   static_cast<void>(verb.run(context));  // stops at parse()
   std::ranges::remove_copy_if(context.arguments().declared(), std::back_inserter(shape.arguments),
                               &Declared::hidden);

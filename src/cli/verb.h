@@ -1,8 +1,9 @@
 // A verb of the command line: its name, what --help says, and the function that does it.
 //
 // A verb's function declares its arguments on the context, calls parse(), acts, and returns the
-// exit status, or an error that is still to be printed. Help and completion run the same function up to parse(), so they cannot become
-// stale. A verb such as `task` has subcommands instead of a function; each is itself a verb.
+// exit status, or an error that run_cli() prints. Help and completion run the same function up to
+// parse(), so they cannot become stale. A verb such as `task` has subcommands instead of a
+// function; each is itself a verb.
 #pragma once
 
 #include <span>

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "crew/report/report_parts.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -21,39 +23,15 @@ constexpr std::size_t kHeldColumns = 20;
 constexpr std::int64_t kRedrawMs = 200;
 constexpr std::size_t kBarColumns = 24;
 
-const char* event_name(CrewEvent::What what) {
-  switch (what) {
-    case CrewEvent::What::kWaiting:
-      return "waiting";
-    case CrewEvent::What::kStarted:
-      return "started";
-    case CrewEvent::What::kEnded:
-      return "ended";
-    case CrewEvent::What::kAgain:
-      return "again";
-    case CrewEvent::What::kSkipped:
-      return "skipped";
-    case CrewEvent::What::kNote:
-      return "note";
-    case CrewEvent::What::kStopping:
-      return "stopping";
-    case CrewEvent::What::kFound:
-      return "found";
-  }
-  return "";
-}
+// In the order of CrewEvent::What.
+constexpr const char* kEventNames[] = {"waiting", "started", "ended",    "again",
+                                       "skipped", "note",    "stopping", "found"};
+static_assert(std::size(kEventNames) == static_cast<std::size_t>(CrewEvent::What::kFound) + 1);
 
-// Rows of the terminal; 24 if unknown.
-std::size_t terminal_rows(std::FILE* out) {
+// All 0 if unknown.
+winsize terminal_size(std::FILE* out) {
   winsize size{};
-  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_row > 0) return size.ws_row;
-  return 24;
-}
-
-std::size_t terminal_columns(std::FILE* out, std::size_t otherwise) {
-  winsize size{};
-  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return otherwise == 0 ? 80 : otherwise;
+  return ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 ? size : winsize{};
 }
 
 std::string wait_text(const Wait& wait) {
@@ -83,11 +61,6 @@ void add_attempt(service::Json& json, const CrewEvent& event) {
   json["exit_status"] = attempt.exit_status;
 }
 
-std::size_t how_many(const crew::RunRecord& record, Standing standing) {
-  return static_cast<std::size_t>(
-      std::ranges::count(record.agents, standing, &AgentRecord::standing));
-}
-
 std::string cell(std::string_view text, std::size_t columns) {
   return padded(cut(text, columns), columns);
 }
@@ -109,23 +82,14 @@ struct Mark {
   Style style;
 };
 
-Mark mark_of(Standing standing) {
-  switch (standing) {
-    case Standing::kDone:
-      return {"✓", Style::kGreen};
-    case Standing::kFailed:
-      return {"✗", Style::kRed};
-    case Standing::kRunning:
-      return {"●", Style::kGreen};
-    case Standing::kSkipped:
-      return {"–", Style::kYellow};
-    case Standing::kStopped:
-      return {"■", Style::kYellow};
-    case Standing::kPending:
-    case Standing::kWaiting:
-      return {"○", Style::kDim};
-  }
-  return {" ", Style::kPlain};
+// In the order of Standing.
+constexpr Mark kMarks[] = {{"○", Style::kDim},   {"○", Style::kDim}, {"●", Style::kGreen},
+                           {"✓", Style::kGreen}, {"✗", Style::kRed}, {"–", Style::kYellow},
+                           {"■", Style::kYellow}};
+static_assert(std::size(kMarks) == static_cast<std::size_t>(Standing::kStopped) + 1);
+
+const Mark& mark_of(Standing standing) {
+  return kMarks[static_cast<std::size_t>(standing)];
 }
 
 std::int64_t worked_ms(const AgentRecord& agent) {
@@ -151,7 +115,7 @@ bool CrewView::is_drawn() const {
 
 void CrewView::show(const CrewEvent& event) {
   if (out_.json()) {
-    service::Json json{{"event", event_name(event.what)},
+    service::Json json{{"event", kEventNames[static_cast<std::size_t>(event.what)]},
                        {"at", format_time(clock_.now().wall_ms)}};
     json["agent"] = event.agent == nullptr ? service::Json() : service::Json(event.agent->id);
     if (event.what == CrewEvent::What::kWaiting && !event.agent->waits.empty()) {
@@ -184,16 +148,16 @@ void CrewView::show(const CrewEvent& event) {
 
 Line CrewView::headline(const crew::RunRecord& record, std::size_t columns) const {
   const std::size_t all = record.agents.size();
-  const std::size_t done = how_many(record, Standing::kDone);
-  const std::size_t failed = how_many(record, Standing::kFailed);
-  const std::size_t skipped = how_many(record, Standing::kSkipped);
+  const std::size_t done = crew::count_of(record, Standing::kDone);
+  const std::size_t failed = crew::count_of(record, Standing::kFailed);
+  const std::size_t skipped = crew::count_of(record, Standing::kSkipped);
   const std::size_t over = done + failed + skipped;
   const std::size_t whole = std::min(kBarColumns, columns / 5);
   const std::size_t filled = all == 0 ? whole : over * whole / all;
   std::string bar;
   for (std::size_t i = 0; i < whole; ++i) bar += i < filled ? "█" : "░";
   std::string text = "  " + std::to_string(done) + "/" + std::to_string(all) + " done, " +
-                     std::to_string(how_many(record, Standing::kRunning)) + " running";
+                     std::to_string(crew::count_of(record, Standing::kRunning)) + " running";
   if (failed > 0) text += ", " + std::to_string(failed) + " failed";
   if (skipped > 0) text += ", " + std::to_string(skipped) + " skipped";
   text += "  " + seconds(clock_.now().wall_ms - record.started_ms);
@@ -212,8 +176,8 @@ Line CrewView::agent_line(const AgentRecord& agent, std::size_t name_width) cons
     line.push_back({cell(since, 7), Style::kBold});
     line.push_back({cell(held_text(agent), kHeldColumns) + "  "});
     line.push_back({foreman_->last_line(agent), Style::kDim});
-  } else if (!agent.waits.empty() && agent.waits.back().end_ms == 0) {
-    line.push_back({wait_text(agent.waits.back()), Style::kDim});
+  } else if (const Wait* const wait = crew::open_wait(agent)) {
+    line.push_back({wait_text(*wait), Style::kDim});
   } else {
     line.push_back({"acquiring its locks", Style::kDim});
   }
@@ -227,8 +191,10 @@ void CrewView::redraw() {
   drawn_ms_ = now;
   clear();
   const crew::RunRecord& record = foreman_->record();
-  const std::size_t columns = terminal_columns(out_.options().out, out_.options().columns);
-  const std::size_t rows = terminal_rows(out_.options().out);
+  const winsize size = terminal_size(out_.options().out);
+  const std::size_t known = out_.options().columns == 0 ? 80 : out_.options().columns;
+  const std::size_t columns = size.ws_col > 0 ? size.ws_col : known;
+  const std::size_t rows = size.ws_row > 0 ? size.ws_row : 24;
   const std::size_t room = rows > 5 ? rows - 4 : 1;
   std::vector<const AgentRecord*> shown;
   for (const Standing standing : {Standing::kRunning, Standing::kWaiting}) {

@@ -1,6 +1,8 @@
-#include "cli/verbs/doctor_verb.h"
-
+// `doctor [--repair]`: explains a damaged store and repairs it on request. Declares its flags, then
+// calls CliEnvironment::doctor.
 #include "base/assert.h"
+#include "cli/context.h"
+#include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
 

@@ -58,21 +58,6 @@ Result<int> message_send(VerbContext& context) {
   return 0;
 }
 
-void show(VerbContext& context, const char* name, const std::vector<core::Message>& messages,
-          bool with_receiver) {
-  Output& out = context.out();
-  out.object(service::messages_json(name, messages));
-  for (const core::Message& message : messages) {
-    std::string line = message.id_text() + "  ";
-    if (with_receiver) {
-      line += "to " + receiver_text(message) + (message.read ? " (read)" : "") + ", ";
-    } else if (message.read) {
-      line += "(read) ";
-    }
-    out.text(line + service::message_text(message, context.now_wall_ms()));
-  }
-}
-
 Result<int> message_list(VerbContext& context) {
   bool all = false, sent = false;
   context.arguments().flag("--all", all, "include messages that were read");
@@ -82,7 +67,13 @@ Result<int> message_list(VerbContext& context) {
   LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   service::Messages messages(open->site, open->locks.owner());
   LK_ASSIGN(const auto found, sent ? messages.sent() : messages.list(!all));
-  show(context, "messages", found, sent);
+  out.object(service::messages_json("messages", found));
+  for (const core::Message& message : found) {
+    std::string line = message.id_text() + "  ";
+    if (sent) line += "to " + receiver_text(message) + (message.read ? " (read), " : ", ");
+    if (!sent && message.read) line += "(read) ";
+    out.text(line + service::message_text(message, context.now_wall_ms()));
+  }
   if (found.empty()) {
     out.text(sent  ? "no sent messages"
              : all ? "no messages for " + open->locks.owner().agent
@@ -100,8 +91,7 @@ Result<int> message_read(VerbContext& context) {
   Output& out = context.out();
   if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
   LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
-  LK_ASSIGN(const auto found, service::Messages(open->site, open->locks.owner()).read(command));
-  std::vector<core::Message> messages = found;
+  LK_ASSIGN(const auto messages, service::Messages(open->site, open->locks.owner()).read(command));
   out.object(service::messages_json("read", messages));
   for (const core::Message& message : messages) {
     out.text(service::message_text(message, context.now_wall_ms()));

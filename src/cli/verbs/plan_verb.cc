@@ -62,39 +62,28 @@ std::optional<Error> check(const Options& options) {
   return std::nullopt;
 }
 
-struct Surroundings {
-  plan::LoadOptions load;
-  std::string root;  // empty if there is no realm
-};
-
-// The realm's prefixes and purposes, if there is a realm; a plan can be made anywhere.
-Result<Surroundings> surroundings(const VerbContext& context) {
-  Surroundings around;
-  around.load.opaque_keys = true;
-  const auto realm = context.realm({});
-  if (!realm) return around;
-  LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
-  around.load.keys = settings.key_rules(*realm);
-  around.load.keys.strict = false;
-  around.root = realm->root;
-  return around;
+plan::Loaded load(const std::string& text, const PlanRules& rules) {
+  plan::LoadOptions options;
+  options.opaque_keys = true;
+  options.keys = rules.keys;
+  return plan::load_plan(text, options);
 }
 
-plan::ProposeOptions propose_options(const Surroundings& around,
+plan::ProposeOptions propose_options(const PlanRules& rules,
                                      const plan::AnalysisOptions& analysis) {
   plan::ProposeOptions options;
   options.analysis = analysis;
-  options.keys = around.load.keys;
+  options.keys = rules.keys;
   options.children = [](const std::string&) { return std::nullopt; };
-  if (!around.root.empty()) options.children = realm::children_on_disk(around.root);
+  if (!rules.root.empty()) options.children = realm::children_on_disk(rules.root);
   return options;
 }
 
-Result<void> think(Planned& planned, const Surroundings& around) {
+Result<void> think(Planned& planned, const PlanRules& rules) {
   LK_ASSIGN(planned.analysis, plan::analyse(planned.loaded.plan, planned.options));
   LK_ASSIGN(planned.worth, plan::is_locking_worth_it(planned.loaded.plan, planned.analysis));
   LK_ASSIGN(planned.proposals, plan::propose(planned.loaded.plan, planned.analysis,
-                                             propose_options(around, planned.options)));
+                                             propose_options(rules, planned.options)));
   return {};
 }
 
@@ -200,7 +189,7 @@ struct Applied {
 };
 
 Result<Applied> apply(const Options& options, const Planned& planned, const std::string& text,
-                      const Surroundings& around) {
+                      const PlanRules& rules) {
   LK_ASSIGN(const std::uint64_t number, parse_number(*options.apply, "--apply", kJobsMax));
   Applied applied;
   const auto& list = planned.proposals.list;
@@ -212,9 +201,9 @@ Result<Applied> apply(const Options& options, const Planned& planned, const std:
                 "see them: lockkeeper plan " + shell_quote(planned.file));
   }
   applied.proposal = &list[number - 1];
-  LK_ASSIGN(applied.written, plan::apply_change(text, planned.loaded.plan, applied.proposal->change,
-                                                around.load.keys));
-  const plan::Loaded again = plan::load_plan(applied.written.text, around.load);
+  LK_ASSIGN(applied.written,
+            plan::apply_change(text, planned.loaded.plan, applied.proposal->change, rules.keys));
+  const plan::Loaded again = load(applied.written.text, rules);
   const plan::Conflict& conflict = planned.analysis.conflicts.listed[applied.proposal->conflict];
   if (!again.usable()) {
     return fail(Code::kFailed, "the changed plan could not be read again", "nothing was written");
@@ -301,13 +290,13 @@ Result<int> plan_verb(VerbContext& context) {
   if (options.jobs) {
     LK_ASSIGN(planned.options.jobs, parse_number(*options.jobs, "--jobs", kJobsMax));
   }
-  LK_ASSIGN(const auto around, surroundings(context));
+  LK_ASSIGN(const PlanRules rules, plan_rules(context));
   LK_ASSIGN(const auto text, read_plan_text(planned.file));
-  planned.loaded = plan::load_plan(text, around.load);
+  planned.loaded = load(text, rules);
   if (!planned.loaded.usable()) return unusable(out, options, planned);
-  LK_CHECK(think(planned, around));
+  LK_CHECK(think(planned, rules));
   if (!options.apply) return show(out, options, planned);
-  LK_ASSIGN(const auto applied, apply(options, planned, text, around));
+  LK_ASSIGN(const auto applied, apply(options, planned, text, rules));
   return show_applied(out, options, planned, applied);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -100,8 +101,8 @@ class View {
         if (rows.size() > kRowsShown) break;
         const Job& each = plan_.jobs[job];
         std::vector<std::string> locks;
-        for (const key::Resource& lock : each.locks) {
-          if (locks.size() < 3) locks.push_back(lock.text());
+        for (const key::Resource& lock : each.locks | std::views::take(3)) {
+          locks.push_back(lock.text());
         }
         std::string named = join(locks, " ");
         if (each.locks.size() > 3) named += " +" + std::to_string(each.locks.size() - 3);
@@ -397,18 +398,19 @@ Json plan_json(const Planned& planned) {
   return json;
 }
 
+std::string place_of(const std::string& file, const plan::Finding& finding) {
+  if (finding.place.line == 0) return file;
+  return file + ":" + std::to_string(finding.place.line) + ":" +
+         std::to_string(finding.place.column);
+}
+
 std::vector<Line> finding_lines(const std::string& file, const std::vector<plan::Finding>& findings,
                                 std::size_t columns) {
   std::vector<Line> lines;
   for (std::size_t i = 0; i < findings.size() && i < kFindingsShown; ++i) {
     const plan::Finding& finding = findings[i];
     const bool error = finding.severity == plan::Severity::kError;
-    std::string where = file;
-    if (finding.place.line != 0) {
-      where +=
-          ":" + std::to_string(finding.place.line) + ":" + std::to_string(finding.place.column);
-    }
-    lines.push_back({{where + ": "},
+    lines.push_back({{place_of(file, finding) + ": "},
                      {error ? "error" : "warning", error ? Style::kRed : Style::kYellow},
                      {" " + finding.rule, Style::kDim}});
     wrapped(lines, "  ", finding.message, columns);

@@ -30,6 +30,9 @@ service::Json cost_json(const plan::Cost& cost);
 std::vector<Line> finding_lines(const std::string& file, const std::vector<plan::Finding>& findings,
                                 std::size_t columns);
 
+// "plan.yaml:3:5", or only the file.
+std::string place_of(const std::string& file, const plan::Finding& finding);
+
 // "1h 30m"
 std::string minutes_text(std::int64_t minutes);
 

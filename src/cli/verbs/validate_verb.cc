@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/plan_input.h"
+#include "cli/verbs/plan_view.h"
 #include "cli/verbs/verbs.h"
 #include "plan/findings_report.h"
 
@@ -15,18 +16,6 @@ namespace {
 using plan::FileReport;
 using plan::Finding;
 using plan::Severity;
-
-// The realm's prefixes and purposes, if there is a realm; a plan can be checked anywhere.
-Result<plan::ValidateOptions> options_for(const VerbContext& context, bool strict) {
-  plan::ValidateOptions options;
-  options.strict = strict;
-  const auto realm = context.realm({});
-  if (!realm) return options;
-  LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
-  options.keys = settings.key_rules(*realm);
-  options.keys.strict = false;  // only --strict makes key warnings errors
-  return options;
-}
 
 // Wrapped to the terminal, every line indented.
 void show_text(Output& out, const std::string& text, std::size_t indent) {
@@ -39,12 +28,6 @@ void show_text(Output& out, const std::string& text, std::size_t indent) {
   out.text(blank + lines);
 }
 
-std::string place_of(const FileReport& report, const Finding& finding) {
-  if (finding.place.line == 0) return report.file;
-  return report.file + ":" + std::to_string(finding.place.line) + ":" +
-         std::to_string(finding.place.column);
-}
-
 // The findings of one rule. A hint that they share is printed once, below them.
 void show_group(Output& out, const FileReport& report, const std::vector<const Finding*>& group) {
   const std::string& hint = group.front()->hint;
@@ -53,7 +36,7 @@ void show_group(Output& out, const FileReport& report, const std::vector<const F
                     });
   for (const Finding* const finding : group) {
     const bool error = finding->severity == Severity::kError;
-    Line line = {{"  " + place_of(report, *finding) + ": "},
+    Line line = {{"  " + place_of(report.file, *finding) + ": "},
                  {error ? "error" : "warning", error ? Style::kRed : Style::kYellow}};
     if (out.columns() == 0) {  // one line for grep and editors
       line.push_back({": " + finding->message});
@@ -143,7 +126,10 @@ Result<int> validate_verb(VerbContext& context) {
   arguments.flag("--sarif", sarif, "SARIF 2.1.0 on stdout, for code hosts");
   if (const auto status = context.parse_some(files, "a file")) return *status;
   Output& out = context.out();
-  LK_ASSIGN(const auto options, options_for(context, strict));
+  LK_ASSIGN(PlanRules rules, plan_rules(context));
+  plan::ValidateOptions options;
+  options.strict = strict;  // only this makes key warnings errors
+  options.keys = std::move(rules.keys);
   const Checked checked = check_files(out, files, options);
   const int status = checked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {

@@ -1,6 +1,5 @@
 #include "cli/verbs/verbs.h"
 
-#include "cli/verbs/doctor_verb.h"
 #include "cli/verbs/run_verb.h"
 #include "demo/demo_verb.h"
 

@@ -14,6 +14,7 @@ Result<int> acquire_verb(VerbContext& context);
 Result<int> adopt_verb(VerbContext& context);
 Result<int> break_verb(VerbContext& context);
 Result<int> check_verb(VerbContext& context);
+Result<int> doctor_verb(VerbContext& context);
 Result<int> gate_verb(VerbContext& context);
 Result<int> guard_verb(VerbContext& context);
 Result<int> list_verb(VerbContext& context);

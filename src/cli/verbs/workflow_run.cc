@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/verbs/crew_view.h"
 #include "crew/report/report.h"
+#include "crew/report/report_parts.h"
 #include "crew/supervisor.h"
 #include "host/pipes.h"
 #include "host/process.h"
@@ -124,22 +125,15 @@ Result<std::string> output_folder(const VerbContext& context, const realm::Realm
     const std::string name = plan.feature.empty() ? file_stem(options.file) : plan.feature;
     path = realm.root + "/" + kDefaultFolder + "/" + crew::file_name_for(name);
   }
-  if (auto made = make_folders(path, 0777); !made) {
-    made.error().message = "--output: " + made.error().message;
-    return fail(std::move(made.error()));
-  }
-  char physical[PATH_MAX];
-  if (::realpath(path.c_str(), physical) == nullptr) {
-    return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
-  }
+  LK_ASSIGN(std::string physical, make_output_folder(path));
   // Git ignores this folder, and no agent works in it, so it must not contain the repository.
-  const std::string folder = std::string(physical) == "/" ? "" : physical;
+  const std::string folder = physical == "/" ? "" : physical;
   if ((realm.root + "/").starts_with(folder + "/")) {
     return fail(Code::kInvalidInput,
                 "--output " + quote(physical) + " contains all of " + quote(realm.root),
                 "name a separate folder: --output DIR");
   }
-  return std::string(physical);
+  return physical;
 }
 
 Result<void> read_numbers(const WorkflowRunOptions& options, crew::ForemanOptions& foreman) {
@@ -222,11 +216,6 @@ Result<void> write_reports(const Folder& output, const crew::RunRecord& record) 
   return output.write("timeline.svg", crew::report_svg(record));
 }
 
-std::size_t count(const crew::RunRecord& record, Standing standing) {
-  return static_cast<std::size_t>(
-      std::ranges::count(record.agents, standing, &crew::AgentRecord::standing));
-}
-
 std::string last_log(const Folder& output, const crew::AgentRecord& agent) {
   return output.path_of(std::string(crew::kAgentsName) + "/" + crew::file_name_for(agent.id) + "/" +
                         std::to_string(agent.attempts.back().number) + "/" + crew::kLogName);
@@ -234,15 +223,15 @@ std::string last_log(const Folder& output, const crew::AgentRecord& agent) {
 
 std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
                              const std::string& go_on) {
-  const std::size_t failed = count(record, Standing::kFailed);
-  const std::size_t skipped = count(record, Standing::kSkipped);
-  const std::size_t stopped = count(record, Standing::kStopped);
+  const std::size_t failed = crew::count_of(record, Standing::kFailed);
+  const std::size_t skipped = crew::count_of(record, Standing::kSkipped);
+  const std::size_t stopped = crew::count_of(record, Standing::kStopped);
   if (failed + skipped + stopped == 0) return std::nullopt;
   const std::string all = std::to_string(record.agents.size());
   if (failed == 0) {
     return Error{Code::kFailed,
-                 "the run was stopped: " + std::to_string(count(record, Standing::kDone)) + " of " +
-                     all + " agents are done",
+                 "the run was stopped: " + std::to_string(crew::count_of(record, Standing::kDone)) +
+                     " of " + all + " agents are done",
                  "continue: " + go_on};
   }
   const auto first =
@@ -282,6 +271,16 @@ Result<int> ended(VerbContext& context, const WorkflowRunOptions& options, const
 }
 
 }  // namespace
+
+Result<std::string> make_output_folder(const std::string& path) {
+  if (auto made = make_folders(path, 0777); !made) {
+    made.error().message = "--output: " + made.error().message;
+    return fail(std::move(made.error()));
+  }
+  char physical[PATH_MAX];
+  if (::realpath(path.c_str(), physical) != nullptr) return std::string(physical);
+  return fail(errno_error(errno, "--output " + quote(path), Code::kInvalidInput));
+}
 
 Result<int> workflow_run(VerbContext& context) {
   WorkflowRunOptions options;

@@ -8,6 +8,9 @@ namespace lockkeeper::cli {
 
 Result<int> workflow_run(VerbContext& context);
 
+// The folder of --output, physical; created with its missing parents.
+Result<std::string> make_output_folder(const std::string& path);
+
 // Started only by `workflow run`, with its attempt's folder.
 Result<int> workflow_keep(VerbContext& context);
 

@@ -74,12 +74,7 @@ Result<std::string> absolute(const VerbContext& context, const std::string& path
 
 // Physical. `make`: creates it with its missing parents. Empty: there is none.
 Result<std::string> output_folder(const std::string& path, bool make) {
-  if (make) {
-    if (auto made = make_folders(path, 0777); !made) {
-      made.error().message = "--output: " + made.error().message;
-      return fail(std::move(made.error()));
-    }
-  }
+  if (make) return make_output_folder(path);
   char physical[PATH_MAX];
   if (::realpath(path.c_str(), physical) != nullptr) return std::string(physical);
   if (errno == ENOENT) return std::string();
