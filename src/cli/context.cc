@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/verb.h"
 #include "host/process.h"
@@ -190,13 +191,8 @@ Result<std::int64_t> parse_wait(const std::string& text) {
 Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,
                                    std::uint64_t most) {
   constexpr std::size_t kDigitsMax = 16;
-  std::uint64_t value = 0;
-  bool good = !text.empty() && text.size() <= kDigitsMax;
-  for (const char c : text) {
-    good = good && c >= '0' && c <= '9';
-    if (good) value = value * 10 + static_cast<std::uint64_t>(c - '0');
-  }
-  if (good && value > 0 && value <= most) return value;
+  const auto value = number_in<std::uint64_t>(text);
+  if (value && text.size() <= kDigitsMax && *value > 0 && *value <= most) return *value;
   return fail(Code::kInvalidInput,
               std::string(what) + " " + quote(text) + " is not a whole number from 1 to " +
                   std::to_string(most),

@@ -114,14 +114,17 @@ class Demo {
   Result<DemoProcess> begin(const std::string& agent, const Words& words) {
     Words argv{context_.environment().program};
     argv.insert(argv.end(), words.begin(), words.end());
+    return start(agent, argv);
+  }
+
+  Result<DemoProcess> start(const std::string& agent, const Words& argv) {
     std::vector<std::string> env = environment_;
     env.push_back("LOCKKEEPER_AGENT=" + agent);
     return DemoProcess::start(argv, repository_, env);
   }
 
   Result<Finished> say(const std::string& agent, const Words& words, int expected) {
-    LK_ASSIGN(DemoProcess process, begin(agent, words));
-    Finished done = process.finish();
+    LK_ASSIGN(Finished done, say_quietly(agent, words));
     show(agent, words, done);
     expect(done.exit_status == expected, agent + ": exit status " +
                                              std::to_string(done.exit_status) + ", expected " +
@@ -211,9 +214,7 @@ class Demo {
       const std::string loop =
           "for i in 1 2 3 4 5 6 7 8 9 10; do " + shell_quote(context_.environment().program) +
           " run --quiet --wait=20s" + resources + " -- sh -c " + shell_quote(mark) + "; done";
-      std::vector<std::string> env = environment_;
-      env.push_back("LOCKKEEPER_AGENT=" + name);
-      LK_ASSIGN(DemoProcess worker, DemoProcess::start({"sh", "-c", loop}, repository_, env));
+      LK_ASSIGN(DemoProcess worker, start(name, {"sh", "-c", loop}));
       running.push_back(std::move(worker));
       out_.line({{"   " + name, cli::Style::kGreen}, {" works on" + resources, cli::Style::kDim}});
     }
@@ -259,15 +260,11 @@ class Demo {
     const bool held = clean && failures_.empty() && worked.holds >= 20 && granted.holds >= 20;
     const std::string counted = std::to_string(granted.holds) + " grants, " +
                                 std::to_string(worked.holds) + " pieces of work";
-    if (out_.json()) {
-      service::Json json;
-      json["held"] = held;
-      json["grants"] = granted.holds;
-      json["pieces_of_work"] = worked.holds;
-      json["violations"] = worked.violations.size() + granted.violations.size();
-      json["failures"] = failures_;
-      out_.object(json);
-    }
+    out_.object({{"held", held},
+                 {"grants", granted.holds},
+                 {"pieces_of_work", worked.holds},
+                 {"violations", worked.violations.size() + granted.violations.size()},
+                 {"failures", failures_}});
     out_.line({{held ? "   ✔ " : "   ✘ ", held ? cli::Style::kGreen : cli::Style::kRed},
                {counted + (clean ? ": no two workers ever held the same thing"
                                  : ": two workers held the same thing"),

@@ -1,7 +1,7 @@
 // `log`: the realm's history from any point, and new events as they come.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/verbs/verbs.h"
 #include "host/signals.h"
@@ -14,12 +14,10 @@ constexpr int kFollowEveryMs = 200;
 // A log number, a time, or how long ago.
 Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
                         service::LogCommand& command) {
-  const bool digits =
-      !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  if (digits && text.size() <= 19) {
-    for (const char c : text) {
-      command.since_seq = command.since_seq * 10 + static_cast<std::uint64_t>(c - '0');
-    }
+  constexpr std::size_t kDigitsMax = 19;
+  const auto number = number_in<std::uint64_t>(text);
+  if (number && text.size() <= kDigitsMax) {
+    command.since_seq = *number;
     return {};
   }
   if (const auto ago = parse_duration_ms(text)) {

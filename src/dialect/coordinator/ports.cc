@@ -209,28 +209,21 @@ service::Json allocation_json(const PortAllocation& ports) {
 }
 
 service::Json allocate_json(const std::optional<PortAllocation>& ports) {
-  service::Json json;
-  json["success"] = ports.has_value();
-  if (!ports) {
-    json["error"] = "no_ports_available";
-    return json;
-  }
-  json["session_id"] = ports->session;
-  json["allocation"] = allocation_json(*ports);
-  json["env_snippet"] = ports->env_snippet();
-  json["expires_at"] = format_time(ports->expires_wall_ms);
-  return json;
+  if (!ports) return {{"success", false}, {"error", "no_ports_available"}};
+  return {{"success", true},
+          {"session_id", ports->session},
+          {"allocation", allocation_json(*ports)},
+          {"env_snippet", ports->env_snippet()},
+          {"expires_at", format_time(ports->expires_wall_ms)}};
 }
 
 service::Json status_json(const PortAllocation& ports, std::int64_t now_wall_ms) {
-  service::Json json;
-  json["session_id"] = ports.session;
-  json["allocation"] = allocation_json(ports);
-  json["allocated_at"] = format_time(ports.allocated_wall_ms);
-  json["expires_at"] = format_time(ports.expires_wall_ms);
   const std::int64_t left = std::max<std::int64_t>(0, ports.expires_wall_ms - now_wall_ms);
-  json["remaining_ttl_minutes"] = (left + kMinuteMs - 1) / kMinuteMs;
-  return json;
+  return {{"session_id", ports.session},
+          {"allocation", allocation_json(ports)},
+          {"allocated_at", format_time(ports.allocated_wall_ms)},
+          {"expires_at", format_time(ports.expires_wall_ms)},
+          {"remaining_ttl_minutes", (left + kMinuteMs - 1) / kMinuteMs}};
 }
 
 }  // namespace lockkeeper::dialect::coordinator

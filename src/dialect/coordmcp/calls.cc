@@ -46,19 +46,25 @@ Json conflict_json(const std::string& file, const core::Conflict& conflict) {
   return json;
 }
 
+// One lock of get_locked_files.
+Json listed_json(const std::string& file, const Json& locked_at, const std::string& reason,
+                 const Json& expected, const std::string& scope) {
+  Json json;
+  put_both(json, "file", "file_path", file);
+  json["locked_at"] = locked_at;
+  json["reason"] = reason;
+  put_both(json, "expected_unlock", "expected_unlock_time", expected);
+  json["priority"] = 0;
+  json["lock_scope"] = scope;
+  return json;
+}
+
 const char* scope_of(const key::Resource& resource) {
-  switch (resource.kind()) {
-    case key::Kind::kFile:
-      return "file";
-    case key::Kind::kFolder:
-      return "directory";
-    case key::Kind::kGlob:
-      return "pattern";
-    case key::Kind::kLogical:
-    case key::Kind::kLogicalGlob:
-      return "key";
-  }
-  return "file";
+  const key::Kind kind = resource.kind();
+  return kind == key::Kind::kFile     ? "file"
+         : kind == key::Kind::kFolder ? "directory"
+         : kind == key::Kind::kGlob   ? "pattern"
+                                      : "key";
 }
 
 // The number of different files that the owner holds.
@@ -411,14 +417,9 @@ Result<Reply> Calls::get_locked_files(const std::string& project_id) {
     if (listed.condition.over) continue;
     const std::string agent = lease.foreign ? lease.owner.agent : holder_name(lease.owner);
     for (const core::Claim& claim : lease.claims) {
-      Json item;
-      put_both(item, "file", "file_path", claim.resource.text());
-      item["locked_at"] = local_or_null(lease.acquired_wall_ms);
-      item["reason"] = lease.terms.reason;
-      put_both(item, "expected_unlock", "expected_unlock_time", expected_unlock(lease));
-      item["priority"] = 0;
-      item["lock_scope"] = scope_of(claim.resource);
-      by_agent[agent].push_back(std::move(item));
+      by_agent[agent].push_back(
+          listed_json(claim.resource.text(), local_or_null(lease.acquired_wall_ms),
+                      lease.terms.reason, expected_unlock(lease), scope_of(claim.resource)));
       ++total;
     }
   }
@@ -426,16 +427,12 @@ Result<Reply> Calls::get_locked_files(const std::string& project_id) {
     LK_ASSIGN(const std::vector<CoordLayout::Listed> entries, store.coord().entries());
     for (const CoordLayout::Listed& listed : entries) {
       if (!listed.expired || listed.path.empty()) continue;
-      Json item;
-      put_both(item, "file", "file_path", listed.path);
-      item["locked_at"] = format_local({listed.entry.locked_at->wall_s, 0}, 'T');
-      item["reason"] = listed.entry.reason;
-      put_both(item, "expected_unlock", "expected_unlock_time",
-               listed.entry.expected ? Json(format_local(*listed.entry.expected, 'T')) : Json());
-      item["priority"] = 0;
-      item["lock_scope"] = listed.entry.scope;
+      const Entry& entry = listed.entry;
+      Json item = listed_json(
+          listed.path, format_local({entry.locked_at->wall_s, 0}, 'T'), entry.reason,
+          entry.expected ? Json(format_local(*entry.expected, 'T')) : Json(), entry.scope);
       item["expired"] = true;
-      Json& items = by_agent[listed.entry.locked_by];
+      Json& items = by_agent[entry.locked_by];
       const bool known = std::ranges::any_of(items, [&](const Json& one) {
         return one["file"] == item["file"];  // it is in both files, or its lease is live
       });

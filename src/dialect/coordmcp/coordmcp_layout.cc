@@ -108,20 +108,16 @@ CoordLayout::CoordLayout(layout::LayoutEntry entry, const layout::LayoutContext&
       context_(context),
       rules_(context.settings.key_rules(context.realm)),
       timeout_ms_(timeout_ms),
-      main_root_(main_root(context.realm)),
-      workspace_(main_root_) {
-  const auto& options = this->entry().options;
-  if (const auto found = options.find("workspace"); found != options.end()) {
-    workspace_ = found->second;
-    while (workspace_.size() > 1 && workspace_.ends_with('/')) workspace_.pop_back();
-  }
-  if (const auto found = options.find("project"); found != options.end()) {
-    projects_ = words_in(found->second, ",");
-  }
-  const auto keys = options.find("agent_keys");
-  relative_ = keys == options.end() || keys->second == "relative";
-  const auto keep = options.find("keep_expired");
-  keep_expired_ = keep != options.end() && keep->second == "true";
+      main_root_(main_root(context.realm)) {
+  const auto option = [&](const char* name, const std::string& otherwise) {
+    const auto found = this->entry().options.find(name);
+    return found == this->entry().options.end() ? otherwise : found->second;
+  };
+  workspace_ = option("workspace", main_root_);
+  while (workspace_.size() > 1 && workspace_.ends_with('/')) workspace_.pop_back();
+  projects_ = words_in(option("project", ""), ",");
+  relative_ = option("agent_keys", "relative") == "relative";
+  keep_expired_ = option("keep_expired", "false") == "true";
 }
 
 CoordLayout::Place CoordLayout::project_place(const std::string& project) const {

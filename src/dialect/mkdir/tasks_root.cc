@@ -97,17 +97,12 @@ std::string report_line(const std::string& task, const core::Conflict& conflict,
     if (!holder.terms.task.empty()) line += " for task " + holder.terms.task;
     return line + " since " + local_time(holder.acquired_wall_ms) + "\n";
   }
-  service::Json object;
-  object["at"] = format_time(now_wall_ms);
-  object["task"] = task;
-  object["file"] = file;
-  object["holder"] = {
-      {"agent", holder.owner.agent},
-      {"session",
-       holder.owner.session.empty() ? service::Json() : service::Json(holder.owner.session)},
-      {"task", holder.terms.task.empty() ? service::Json() : service::Json(holder.terms.task)},
-      {"since", format_time(holder.acquired_wall_ms)},
-      {"foreign", holder.foreign}};
+  service::Json object = {{"at", format_time(now_wall_ms)}, {"task", task}, {"file", file}};
+  object["holder"] = {{"agent", holder.owner.agent},
+                      {"session", text_or_null(holder.owner.session)},
+                      {"task", text_or_null(holder.terms.task)},
+                      {"since", format_time(holder.acquired_wall_ms)},
+                      {"foreign", holder.foreign}};
   return service::dump(object) + "\n";
 }
 
