@@ -314,17 +314,16 @@ Result<std::vector<core::Lease>> LocalService::break_ours(const BreakCall& call,
   bool others = false;  // of other tools
   const core::BreakRequest how{call.caller.owner, call.reason, call.only_expired, call.only_dead,
                                call.cause};
+  const auto work = [&](core::Table& table, std::vector<core::Lease>& now) -> Result<bool> {
+    LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
+    LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
+    others = !foreign.empty();
+    LK_ASSIGN(now, table.break_leases(how, ids));
+    // Ids that are gone are passed over, so asking again with the same list goes on where it was.
+    return !now.empty() && now.size() < ids.size();
+  };
   Total<std::vector<core::Lease>> total(change, clock());
-  LK_ASSIGN(std::vector<core::Lease> broken,
-            total.write([&](core::Table& table, std::vector<core::Lease>& now) -> Result<bool> {
-              LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
-              LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
-              others = !foreign.empty();
-              LK_ASSIGN(now, table.break_leases(how, ids));
-              // Ids that are gone are passed over, so asking again with the same list goes on where it
-              // was.
-              return !now.empty() && now.size() < ids.size();
-            }));
+  LK_ASSIGN(std::vector<core::Lease> broken, total.write(work));
   if (broken.empty() && others) {
     return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",
                 "to remove it from the disk, on record, add --foreign");
