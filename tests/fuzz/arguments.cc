@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/captured_stream.h"
+#include "base/test_clock.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/verbs/verbs.h"
@@ -15,11 +16,6 @@
 
 namespace lockkeeper::fuzz {
 namespace {
-
-class StandingClock final : public Clock {
- public:
-  Now now() const override { return {5'000, 1'768'663'800'000}; }
-};
 
 const std::string& realm_folder() {
   static const std::string kFolder = [] {
@@ -85,7 +81,7 @@ void run(Input input) {
   if (parse_only) words.insert(words.begin() + (verb < verbs.size() ? 2 : 1), "--help");
 
   static std::FILE* const kNothing = std::fopen("/dev/null", "r");
-  static const StandingClock kClock;
+  static const TestClock kClock;
   SeededRandom random(1);
   service::Runtime runtime;
   runtime.clock = &kClock;

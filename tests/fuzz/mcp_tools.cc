@@ -4,11 +4,10 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "kv/memory/memory_store.h"
 #include "mcp/locks/server.h"
 #include "mcp_conversation.h"
+#include "memory_runtime.h"
 #include "realm.h"
-#include "service/local/local_service.h"
 
 namespace lockkeeper::fuzz {
 namespace {
@@ -22,18 +21,13 @@ class World {
     // What the dialects keep in files is of this run alone.
     std::filesystem::remove_all(realm().root);
     std::filesystem::create_directories(realm().store_folder);
+    runtime_ = memory_runtime(clock_, random_);
     runtime_.env = [](const char* name) -> std::optional<std::string> {
       if (name == std::string_view("HOME")) return scratch();
       if (name == std::string_view("XDG_STATE_HOME")) return scratch() + "/state";
       return std::nullopt;
     };
     std::filesystem::remove_all(scratch() + "/state");
-    runtime_.clock = &clock_;
-    runtime_.random = &random_;
-    runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
-      return std::make_unique<kv::MemoryStore>();
-    };
-    runtime_.make_service = service::local::make_service;
     site_.emplace(runtime_, realm(), realm::Settings{});
     mcp::locks::LockServerOptions options;
     options.caller.who = {"main", "s", false, "fuzz"};

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/test_clock.h"
 #include "fuzz.h"
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
@@ -18,13 +19,8 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 28;
 const char* const kFiles[] = {"data.mdb", "epoch", "gate"};
 
-class StandingClock final : public Clock {
- public:
-  Now now() const override { return {5'000, 1'700'000'000'000}; }
-};
-
 kv::LmdbOptions options() {
-  static const StandingClock kClock;
+  static const TestClock kClock({5'000, 1'700'000'000'000});
   kv::LmdbOptions options;
   options.folder = scratch() + "/store";
   options.create = true;

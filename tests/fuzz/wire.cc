@@ -3,10 +3,10 @@
 // back as the same call.
 #include <nlohmann/json.hpp>
 
+#include "base/test_clock.h"
 #include "fuzz.h"
-#include "kv/memory/memory_store.h"
+#include "memory_runtime.h"
 #include "realm.h"
-#include "service/local/local_service.h"
 #include "service/site.h"
 #include "service/wire/codec.h"
 #include "service/wire/wire.h"
@@ -14,33 +14,7 @@
 namespace lockkeeper::fuzz {
 namespace {
 
-class StandingClock final : public Clock {
- public:
-  Now now() const override { return {5'000, 1'768'663'800'000}; }
-};
-
-const StandingClock kClock;
-
-// A lock service over a table of its own.
-class World {
- public:
-  World() {
-    runtime_.env = [](const char*) -> std::optional<std::string> { return std::nullopt; };
-    runtime_.clock = &kClock;
-    runtime_.random = &random_;
-    runtime_.open_store = [](const layout::StoreRequest&) -> Result<std::unique_ptr<kv::Store>> {
-      return std::make_unique<kv::MemoryStore>();
-    };
-    runtime_.make_service = service::local::make_service;
-    site_.emplace(runtime_, realm(), realm::Settings{});
-  }
-  service::Service& service() { return *site_->service().value(); }
-
- private:
-  SeededRandom random_{1};
-  service::Runtime runtime_;
-  std::optional<service::Site> site_;
-};
+const TestClock kClock;
 
 template <typename Call>
 void check_round_trip(const Json& json) {
@@ -77,10 +51,13 @@ std::string without_waiting(const std::string& line) {
 }  // namespace
 
 void run(Input input) {
-  World world;
+  SeededRandom random(1);
+  const service::Runtime runtime = memory_runtime(kClock, random);
+  service::Site site(runtime, realm(), realm::Settings{});
+  service::Service& service = *site.service().value();
   for (int calls = 0; calls < 8 && !input.empty(); ++calls) {
     const std::string request = without_waiting(std::string(input.line()));
-    const std::string reply = service::wire::serve(world.service(), request, kClock);
+    const std::string reply = service::wire::serve(service, request, kClock);
     require(reply.find('\n') == std::string::npos, "more than one line");
     const Json json = Json::parse(reply, nullptr, false);
     require(json.is_object() && json.size() == 1, "not a reply: " + reply);
