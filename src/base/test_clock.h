@@ -7,7 +7,7 @@ namespace lockkeeper {
 
 class TestClock final : public Clock {
  public:
-  explicit TestClock(Now at = {5'000, 1'768'663'800'000}) : at(at) {}
+  explicit TestClock(Now start = {5'000, 1'768'663'800'000}) : at(start) {}
   Now now() const override { return at; }
 
   Now at;

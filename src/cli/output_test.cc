@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/captured_stream.h"
+#include "base/test_clock.h"
 #include "cli/progress.h"
 #include "cli/testing.h"
 
@@ -111,15 +112,10 @@ core::Conflict conflict_with(const core::Lease& holder) {
   return conflict;
 }
 
-class FixedClock final : public Clock {
- public:
-  Now now() const override { return {0, kTestNow}; }
-};
-
 TEST(Progress, at_a_terminal_one_line_is_redrawn_and_cleared) {
   Screen screen;
   const Output output = screen.output(false, false, true);
-  const FixedClock clock;
+  const TestClock clock({0, kTestNow});
   const std::vector<core::Conflict> conflicts = {conflict_with(lease_of("frontend", {"src/a.py"}))};
   {
     Progress progress(output, clock);
@@ -134,7 +130,7 @@ TEST(Progress, at_a_terminal_one_line_is_redrawn_and_cleared) {
 }
 
 TEST(Progress, in_a_pipe_one_plain_line_and_nothing_with_quiet_or_json) {
-  const FixedClock clock;
+  const TestClock clock({0, kTestNow});
   const std::vector<core::Conflict> conflicts = {conflict_with(lease_of("frontend", {"src/a.py"}))};
   for (const bool json : {false, true}) {
     for (const bool quiet : {false, true}) {

@@ -4,19 +4,15 @@
 
 #include <set>
 
+#include "base/test_clock.h"
 #include "layout/test_table.h"
 
 namespace lockkeeper::layout {
 namespace {
 
-class StandingClock final : public Clock {
- public:
-  Now now() const override { return {.mono_ms = 1'000, .wall_ms = 1'700'000'000'000}; }
-};
-
 // An id is given once, also to one that takes and gives back many leases in a millisecond.
 TEST(LockTable, TicketsOfOneMillisecondDiffer) {
-  const StandingClock clock;
+  const TestClock clock;
   TestTable at;
   at.runtime.clock = &clock;
   const auto table = at.table();

@@ -2,16 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_clock.h"
 #include "mcp/test_recorder.h"
 
 namespace lockkeeper::mcp {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Now now() const override { return {at_ms, 0}; }
-  std::int64_t at_ms = 1'000;
-};
 
 class RequestStateTest : public ::testing::Test {
  protected:
@@ -24,7 +19,7 @@ class RequestStateTest : public ::testing::Test {
     return again;
   }
 
-  HandClock clock_;
+  TestClock clock_;
   SystemRandom random_;
   const RequestState::Key key_ = RequestState::new_key(random_);
   const RequestState state_{key_, clock_, 500};
@@ -78,9 +73,9 @@ TEST_F(RequestStateTest, ItBelongsToOneCall) {
 
 TEST_F(RequestStateTest, ItEnds) {
   const Json good = sealed(params_);
-  clock_.at_ms += 500;
+  clock_.at.mono_ms += 500;
   EXPECT_FALSE(state_.open(call(good)).bad());
-  clock_.at_ms += 1;
+  clock_.at.mono_ms += 1;
   EXPECT_TRUE(state_.open(call(good)).bad());
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_clock.h"
 #include "service/wire/wire.h"
 
 namespace lockkeeper::service::wire {
@@ -10,17 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-class FixedClock final : public Clock {
- public:
-  explicit FixedClock(Now now) : now_(now) {}
-  Now now() const override { return now_; }
-
- private:
-  const Now now_;
-};
-const FixedClock kHere({.mono_ms = 5'000, .wall_ms = 1'700'000'000'000});
+const TestClock kHere({.mono_ms = 5'000, .wall_ms = 1'700'000'000'000});
 // Another machine: neither clock agrees.
-const FixedClock kThere({.mono_ms = 77, .wall_ms = 1'700'000'090'000});
+const TestClock kThere({.mono_ms = 77, .wall_ms = 1'700'000'090'000});
 
 core::Claim claim(const char* text, key::Kind kind, core::Mode mode) {
   return {key::restore(text, kind).value(), mode, 0};
