@@ -120,7 +120,7 @@ Result<std::string> canonical_api(std::string_view rest, std::vector<std::string
   if (!route) return route;
   if (!is_one_of(kMethods, method)) {
     warnings.push_back(in_quotes(whole) + ": '" + method +
-                       "' is no usual HTTP method; usual are GET POST PUT PATCH DELETE HEAD "
+                       "' is not a usual HTTP method; usual are GET POST PUT PATCH DELETE HEAD "
                        "OPTIONS TRACE CONNECT");
   }
   return method + " " + *route;
