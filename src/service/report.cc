@@ -416,6 +416,11 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
   if (conflict.held.resource != conflict.requested.resource) {
     text += " on " + conflict.held.resource.text();
   }
+  // A witness that is neither of the two: only then is it news.
+  const std::string& common = conflict.witness;
+  const bool news =
+      common != conflict.held.resource.text() && common != conflict.requested.resource.text();
+  if (!common.empty() && news) text += " (both cover " + common + ")";
   text += conflict.waiting ? ", waiting since " : ", since ";
   text += seconds(holder.acquired_wall_ms) + " (" + ago(holder.acquired_wall_ms, now_wall_ms) + ")";
   if (!conflict.waiting) text += " " + until_text(holder, now_wall_ms);

@@ -107,6 +107,20 @@ TEST(Report, held_says_who_since_when_until_when_why_and_what_to_do) {
             "--wait=10m");
 }
 
+TEST(Report, two_patterns_are_held_against_each_other_by_a_name_that_both_cover) {
+  core::Conflict with = conflict("src/b/*", lease("frontend", "src/*/a.py"));
+  with.witness = "src/b/a.py";
+  const Error error = refusal(result(core::Outcome::kHeld, {with}), kAsked);
+  EXPECT_EQ(error.message.find("src/b/* is held by frontend, exclusive on src/*/a.py (both cover "
+                               "src/b/a.py), since "),
+            0u)
+      << error.message;
+  with = conflict("src/a.py", lease("frontend", "src/"));
+  with.witness = "src/a.py";
+  const Error plain = refusal(result(core::Outcome::kHeld, {with}), kAsked);
+  EXPECT_EQ(plain.message.find("both cover"), std::string::npos) << plain.message;
+}
+
 TEST(Report, one_holder_is_told_once_and_many_are_counted) {
   std::vector<core::Conflict> conflicts;
   for (int i = 0; i < 5; ++i) {
