@@ -169,11 +169,11 @@ class Doctor {
   }
 
   core::Context table_context(const kv::Store& store) const {
-    static const NoProber prober;
+    static const NoProber kProber;
     core::Context table;
     table.now = context_.runtime().clock->now();
     table.epoch = store.epoch();
-    table.prober = &prober;
+    table.prober = &kProber;
     return table;
   }
 

@@ -108,10 +108,9 @@ Result<Lease> read_lease(RecordReader& in) {
   for (std::uint64_t i = 0; i < claims && !in.failed(); ++i) {
     const std::uint64_t mode = in.number();
     const std::uint64_t slot = in.number();
-    LK_ASSIGN(key::Resource resource, read_resource(in));
+    LK_ASSIGN(const key::Resource resource, read_resource(in));
     if (mode > 1 || slot > 0xffff) return damaged("lease");
-    lease.claims.push_back(
-        {std::move(resource), static_cast<Mode>(mode), static_cast<std::uint16_t>(slot)});
+    lease.claims.push_back({resource, static_cast<Mode>(mode), static_cast<std::uint16_t>(slot)});
   }
   lease.terms.reason = in.text();
   lease.terms.task = in.text();

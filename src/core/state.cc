@@ -325,8 +325,7 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
       return false;
     }
     if (*common) {
-      visit(Hit{id_in_claim_key(row.key), look.mode, std::move(*held), std::move(**common),
-                row.created});
+      visit(Hit{id_in_claim_key(row.key), look.mode, *held, std::move(**common), row.created});
     }
     return true;
   };

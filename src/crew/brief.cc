@@ -31,7 +31,7 @@ Quotes after(Quotes quotes, char c) {
 }
 
 std::string variable_in(Quotes quotes, const char* variable) {
-  const std::string use = std::string("${") + variable + "}";
+  std::string use = std::string("${") + variable + "}";
   if (quotes == Quotes::kDouble) return use;
   if (quotes == Quotes::kSingle) return "'\"" + use + "\"'";
   return "\"" + use + "\"";

@@ -195,6 +195,14 @@ class Demo {
     return {};
   }
 
+  // A worker's script: ten times, write to the ledger when the work begins and when it ends.
+  std::string work_of(const std::string& name, const std::string& resources) const {
+    const std::string mark = "printf '%s\\n' \"B " + name + resources + "\" >>../ledger; " +
+                             "sleep 0.02; printf '%s\\n' \"E " + name + "\" >>../ledger";
+    return "for i in 1 2 3 4 5 6 7 8 9 10; do " + shell_quote(context_.environment().program) +
+           " run --quiet --wait=20s" + resources + " -- sh -c " + shell_quote(mark) + "; done";
+  }
+
   // Four workers, each in its own process, repeatedly lock overlapping scopes and write to a ledger
   // when they begin and end; one of them is killed halfway.
   Result<void> crowd() {
@@ -209,12 +217,7 @@ class Demo {
     for (const auto& [name, scope] : workers) {
       std::string resources;
       for (const std::string& text : scope) resources += " " + shell_quote(text);
-      const std::string mark = "printf '%s\\n' \"B " + name + resources + "\" >>../ledger; " +
-                               "sleep 0.02; printf '%s\\n' \"E " + name + "\" >>../ledger";
-      const std::string loop =
-          "for i in 1 2 3 4 5 6 7 8 9 10; do " + shell_quote(context_.environment().program) +
-          " run --quiet --wait=20s" + resources + " -- sh -c " + shell_quote(mark) + "; done";
-      LK_ASSIGN(DemoProcess worker, start(name, {"sh", "-c", loop}));
+      LK_ASSIGN(DemoProcess worker, start(name, {"sh", "-c", work_of(name, resources)}));
       running.push_back(std::move(worker));
       out_.line({{"   " + name, cli::Style::kGreen}, {" works on" + resources, cli::Style::kDim}});
     }

@@ -89,13 +89,13 @@ Answer tool_answer(const std::string& text, Json structured, bool is_error) {
   return answer;
 }
 
-const Tool* Catalogue::tool(const std::string& name_) const {
-  const auto found = std::ranges::find(tools, name_, &Tool::name);
+const Tool* Catalogue::tool(const std::string& wanted) const {
+  const auto found = std::ranges::find(tools, wanted, &Tool::name);
   return found == tools.end() ? nullptr : &*found;
 }
 
-const Prompt* Catalogue::prompt(const std::string& name_) const {
-  const auto found = std::ranges::find(prompts, name_, &Prompt::name);
+const Prompt* Catalogue::prompt(const std::string& wanted) const {
+  const auto found = std::ranges::find(prompts, wanted, &Prompt::name);
   return found == prompts.end() ? nullptr : &*found;
 }
 

@@ -90,8 +90,8 @@ struct Catalogue {
   bool lists_change = false;  // tools, resources and prompts may come and go
   bool logs = false;          // handlers use Call::log
 
-  const Tool* tool(const std::string& name_) const;
-  const Prompt* prompt(const std::string& name_) const;
+  const Tool* tool(const std::string& wanted) const;
+  const Prompt* prompt(const std::string& wanted) const;
   bool has_resources() const { return !resources.empty() || !templates.empty(); }
 };
 

@@ -166,7 +166,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env) {
     if (!text) {
       // Another user's store is not a bad setting.
       const auto store = check_store(realm);
-      return fail(store ? std::move(text.error()) : store.error());
+      return fail(store ? text.error() : store.error());
     }
     if (!*text) continue;
     LK_CHECK(apply_config(**text, file.path, settings, raw));

@@ -16,8 +16,8 @@ struct CoordinatorOptions {
   std::optional<std::string> reason, ttl_minutes, agent_id, agent_type, session_id;
 };
 
-void declare(Arguments& arguments, CoordinatorOptions& options, std::string placeholder) {
-  arguments.words(std::move(placeholder), options.paths, "paths from the realm's root, or keys");
+void declare(Arguments& arguments, CoordinatorOptions& options, const std::string& placeholder) {
+  arguments.words(placeholder, options.paths, "paths from the realm's root, or keys");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.values("--file-path", options.paths, "PATH", "another way to give the path");
   arguments.offer(Arguments::Complete::kFiles);
