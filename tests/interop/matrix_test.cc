@@ -19,7 +19,8 @@ using stage::Stage;
 
 std::set<std::string> leases(Stage& stage) {
   std::set<std::string> ids;
-  for (const Json& lease : stage.list()["leases"]) ids.insert(lease["id"].get<std::string>());
+  const Json list = stage.list();
+  for (const Json& lease : list["leases"]) ids.insert(lease["id"].get<std::string>());
   return ids;
 }
 

@@ -75,7 +75,8 @@ class Arguments : public testing::TestWithParam<const char*> {};
 TEST_P(Arguments, anything_is_answered) {
   stage::Stage stage;
   Client client(stage, {.revision = GetParam(), .agent = "alice", .words = kDialects});
-  for (const Json& tool : client.ask("tools/list")["tools"]) {
+  const Json list = client.ask("tools/list");
+  for (const Json& tool : list["tools"]) {
     const std::string name = tool["name"].get<std::string>();
     for (const auto& [argument, schema] : tool["inputSchema"]["properties"].items()) {
       for (const Json& value : values()) {
@@ -97,7 +98,8 @@ TEST_P(Arguments, anything_is_answered) {
 TEST_P(Arguments, what_is_missing_is_named) {
   stage::Stage stage;
   Client client(stage, {.revision = GetParam(), .agent = "alice", .words = kDialects});
-  for (const Json& tool : client.ask("tools/list")["tools"]) {
+  const Json list = client.ask("tools/list");
+  for (const Json& tool : list["tools"]) {
     for (const Json& name : tool["inputSchema"].value("required", Json::array())) {
       Json arguments = needed(tool);
       arguments.erase(name.get<std::string>());

@@ -132,7 +132,8 @@ TEST_P(ToolsTest, a_server_started_again_with_the_same_session_has_its_locks_bac
     Client client(stage_, claude("s1"));
     client.call_tool("lock_acquire", on("a"));
     client.call_tool("lock_acquire", on("b", "sub"));
-    for (const Json& lease : stage_.list()["leases"]) {
+    const Json list = stage_.list();
+    for (const Json& lease : list["leases"]) {
       if (lease["agent"] != "sub") id = lease["id"];
     }
     client.kill(SIGKILL);
