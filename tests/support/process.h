@@ -14,7 +14,14 @@
 
 namespace lockkeeper::stage {
 
-inline constexpr int kPatienceMs = 60'000;  // for what must happen, on a loaded machine
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// For what must happen, on a loaded machine.
+inline constexpr int kPatienceMs = kSanitized ? 600'000 : 60'000;
 
 // What a process is started with. It is the leader of a process group of its own.
 struct Launch {

@@ -14,11 +14,6 @@ namespace lockkeeper::stage {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 // A sanitized process takes forty times as long to start. So tests that stop at every place of a
 // program stop at every seventh there.
 inline constexpr int kPlaceStep = kSanitized ? 7 : 1;
