@@ -385,8 +385,29 @@ Error config_error(const Origin& origin, std::string_view key, std::string_view 
                "correct the line, or remove it to get the default"};
 }
 
+namespace {
+
+// The parser calls itself for each part of a dotted key, so a hostile file could use up the stack.
+Result<void> check_depth(std::string_view text, const std::string& file) {
+  constexpr std::ptrdiff_t kDotsMax = 1'000;  // of one line, those in values included
+  unsigned line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::string_view one = text.substr(0, text.find('\n'));
+    if (std::ranges::count(one, '.') > kDotsMax) {
+      return fail(Code::kInvalidConfig, Origin{file, line}.text() + ": nested too deeply",
+                  "correct the line");
+    }
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> apply_config(std::string_view text, const std::string& file, Settings& settings,
                           RawRules& rules) {
+  LK_CHECK(check_depth(text, file));
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -45,6 +45,17 @@ class Config : public ::testing::Test {
   Realm realm;
 };
 
+// A parser that calls itself for each part of a key once used up the stack.
+TEST_F(Config, F29_a_key_that_nests_too_deeply_is_refused) {
+  std::string key = "a";
+  for (int i = 0; i < 100'000; ++i) key += ".a";
+  shared(key + " = 1\n");
+  const Error error = refused();
+  EXPECT_EQ(error.code, Code::kInvalidConfig);
+  EXPECT_NE(error.message.find("lockkeeper.toml:1: nested too deeply"), std::string::npos)
+      << error.message;
+}
+
 TEST_F(Config, without_files_everything_is_a_default) {
   const Settings settings = loaded();
   EXPECT_EQ(settings.lease_default_ms.value, 3'600'000);
