@@ -395,7 +395,9 @@ Result<void> check_depth(std::string_view text, const std::string& file) {
     ++line;
     const std::string_view one = text.substr(0, text.find('\n'));
     if (std::ranges::count(one, '.') > kDotsMax) {
-      return fail(Code::kInvalidConfig, Origin{file, line}.text() + ": nested too deeply",
+      return fail(Code::kInvalidConfig,
+                  Origin{file, line}.text() + ": more than " + std::to_string(kDotsMax) +
+                      " dots in one line: nested too deeply",
                   "correct the line");
     }
     text.remove_prefix(std::min(one.size() + 1, text.size()));

@@ -123,6 +123,18 @@ TEST_F(Stopped, F6_L7_ControlZIsDeliveredOutsideTheTransaction) {
   }
 }
 
+// Stops a holder wherever it stands, but not inside the store: there it stops everybody else (F5).
+void stop_outside_the_store(Stage& stage, const std::function<void(int signal)>& send) {
+  ASSERT_TRUE(eventually([&] {
+    send(SIGSTOP);
+    const Answer other = stage.json("tool", {"acquire", "probe", "--ttl", "1s"});
+    if (other.status == 0) return true;
+    EXPECT_EQ(other.json()["error"]["code"], "store_busy") << other.all();
+    send(SIGCONT);
+    return false;
+  }));
+}
+
 // The holder stopped with its command, or alone while the command goes on.
 class StoppedHolder : public Stopped, public testing::WithParamInterface<bool> {};
 
@@ -136,11 +148,8 @@ TEST_P(StoppedHolder, F4_I3_I4_I7_PastItsLeaseTheSuccessorIsGrantedAndTheResumed
   std::string fence = read_text(fence_file);
   fence.pop_back();
   stage_.expect(0, "tool", {"check", "a", "--fence", fence});
-  if (GetParam()) {
-    run.signal_group(SIGSTOP);
-  } else {
-    run.signal(SIGSTOP);
-  }
+  stop_outside_the_store(
+      stage_, [&](int signal) { GetParam() ? run.signal_group(signal) : run.signal(signal); });
   const Answer next = stage_.expect(0, "next", {"acquire", "a", "--wait=60s"});
   EXPECT_GT(next.fence(), std::stoull(fence)) << "I3";
   stage_.expect(79, "tool", {"check", "a", "--fence", fence});
@@ -182,13 +191,8 @@ class Sleepers : public testing::Test {
     ASSERT_TRUE(eventually([&] { return read_text(fence).ends_with("\n"); })) << sleeper.run.err();
     sleeper.fence = read_text(fence);
     sleeper.fence.pop_back();
-    // As one, the command and what it has just started included. But not inside the store, where it
-    // would stop everybody else: that is another test.
-    for (bool inside = true; inside;) {
-      sleeper.run.signal_group(SIGSTOP);
-      inside = stage_.json("tool", {"acquire", "probe", "--ttl", "1s"}).status != 0;
-      if (inside) sleeper.run.signal_group(SIGCONT);
-    }
+    // As one, the command and what it has just started included.
+    stop_outside_the_store(stage_, [&](int signal) { sleeper.run.signal_group(signal); });
   }
 
   void wake(Sleeper& sleeper) {

@@ -85,8 +85,7 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
 // --feature, or LOCKKEEPER_FEATURE. An invalid name is refused before anything is done.
 Result<std::string> feature_of(const VerbContext& context, const std::optional<std::string>& flag) {
   const auto& env = context.runtime().env;
-  std::string feature =
-      flag ? *flag : realm::variable(env, "LOCKKEEPER_FEATURE").value_or("");
+  std::string feature = flag ? *flag : realm::variable(env, "LOCKKEEPER_FEATURE").value_or("");
   if (!flag && feature.empty()) return feature;
   if (auto parsed = key::parse(service::pause_key(feature), {}); !parsed) {
     return fail(Code::kInvalidInput,
