@@ -14,6 +14,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(lockkeeper_flags INTERFACE -Wno-deprecated-declarations
                          -Wno-string-conversion)
 endif()
+# No path of the machine that built it, in messages and in debug information. With that, ccache can use
+# what another clone has compiled.
+target_compile_options(lockkeeper_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_compile_definitions(lockkeeper_flags INTERFACE _GLIBCXX_ASSERTIONS _FILE_OFFSET_BITS=64)
 if(LOCKKEEPER_WERROR)
   target_compile_options(lockkeeper_flags INTERFACE -Werror)
