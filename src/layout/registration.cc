@@ -88,7 +88,7 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
   LayoutEntry& wanted = use.entry;
   LK_CHECK(check_kind(table, wanted.kind));
   LK_ASSIGN(wanted.root, physical_root(wanted.root));
-  const std::string id = wanted.id();
+  std::string id = wanted.id();
   LK_ASSIGN(std::optional<LayoutEntry> there, registered_there(table, wanted));
   if (is_as_wanted(there, wanted) && !there->pending) return id;
   // Options that make no sense must not be registered: nothing would work.

@@ -53,7 +53,7 @@ Result<InstancePtr> open_instance(const LmdbOptions& options, const InstancePtr&
   if (const auto gate = internal::identify(options.folder + "/gate")) {
     const auto found = registry().instances.find({gate->device, gate->inode});
     if (found != registry().instances.end()) {
-      const InstancePtr shared = found->second.lock();
+      InstancePtr shared = found->second.lock();
       if (shared && shared != stale && !shared->env().retired() &&
           shared->gate().identity().same_file(*gate) &&
           shared->place().options.boot_id == options.boot_id &&

@@ -181,7 +181,7 @@ void Table::collect() {
     Entry* entry = cell.newest.get();
     while (entry != nullptr && entry->modified > needed) entry = entry->older.get();
     if (entry != nullptr) Cell::drop_older(*entry);
-    if (entry == cell.newest.get() && entry->erased) {
+    if (entry != nullptr && entry == cell.newest.get() && entry->erased) {
       cells_.erase(at);
     } else if (cell.newest->older != nullptr || cell.newest->erased) {
       tidy_later(at);  // written again meanwhile: wait for the newest version

@@ -343,10 +343,11 @@ Result<void> serve_http(Streamable& endpoint, http::Door door, int ended,
   options.every_second = [&endpoint] { endpoint.sweep(); };
   options.at_end = [&endpoint] { endpoint.close(); };
   LK_ASSIGN(const auto server,
-            http::Server::open(std::move(options), [&endpoint](const http::Request& request,
-                                                               std::shared_ptr<http::Reply> reply) {
-              endpoint.handle(request, reply);
-            }));
+            http::Server::open(std::move(options),
+                               [&endpoint](const http::Request& request,
+                                           const std::shared_ptr<http::Reply>& reply) {
+                                 endpoint.handle(request, reply);
+                               }));
   listening(server->address());
   server->run(ended);
   return {};

@@ -154,7 +154,7 @@ Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json&
 }
 
 std::string Dialects::agent_type(const Json& arguments) const {
-  const std::string given = text_argument(arguments, "agent_type");
+  std::string given = text_argument(arguments, "agent_type");
   if (!given.empty()) return given;
   const auto type = realm::variable(site_.runtime().env, "AGENT_TYPE");
   return type.value_or(std::string(coordinator::kAgentTypeDefault));

@@ -141,7 +141,7 @@ Prompt finished(Prompt prompt, std::function<service::Locks()> reader, Get get) 
 
 }  // namespace
 
-std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader) {
+std::vector<Prompt> lock_prompts(const std::function<service::Locks()>& reader) {
   Prompt how;
   how.name = "work_with_locks";
   how.title = "How to work with locks";

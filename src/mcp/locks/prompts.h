@@ -10,6 +10,6 @@
 namespace lockkeeper::mcp::locks {
 
 // `reader` returns the table as anybody sees it; called from any thread.
-std::vector<Prompt> lock_prompts(std::function<service::Locks()> reader);
+std::vector<Prompt> lock_prompts(const std::function<service::Locks()>& reader);
 
 }  // namespace lockkeeper::mcp::locks
