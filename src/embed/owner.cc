@@ -110,7 +110,7 @@ Result<std::shared_ptr<Owner>> Owner::open_in_memory(std::shared_ptr<MemoryTable
   runtime.make_service = wiring::make_service;
   runtime.in_memory = {.waker = machine->memory.get(), .prober = machine->memory.get()};
   LK_ASSIGN(Opened opened, find_in_memory(*machine, options));
-  const std::shared_ptr<Owner> owner(new Owner(std::move(machine), std::move(opened)));
+  std::shared_ptr<Owner> owner(new Owner(std::move(machine), std::move(opened)));
   owner->machine_->memory->time()->listen(owner,
                                           [keeper = &owner->keeper_] { keeper->clock_moved(); });
   return owner;
@@ -133,9 +133,9 @@ bool Owner::in_child() const {
 
 void Owner::close() {
   std::unique_lock lock(mutex_);
-  const std::list<std::stop_source> calls = calls_;
+  std::list<std::stop_source> calls = calls_;
   lock.unlock();  // a stop runs callbacks, which use the waker
-  for (std::stop_source call : calls) call.request_stop();
+  for (std::stop_source& call : calls) call.request_stop();
   lock.lock();
   returned_.wait(lock, [this] { return calls_.empty(); });
 }

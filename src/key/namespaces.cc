@@ -129,7 +129,7 @@ Result<std::string> canonical_api(std::string_view rest, std::vector<std::string
 Result<std::string> canonical_db(std::string_view rest) {
   constexpr std::string_view kRule = "a db: key is 'db:migration-slot' or 'db:schema:TABLE'";
   const std::string whole = "db:" + std::string(rest);
-  const std::string name = lowered(rest);
+  std::string name = lowered(rest);
   if (name == "migration-slot") return name;
   const auto good = [](char c) { return is_lower(c) || is_ascii_digit(c) || c == '_'; };
   if (!name.starts_with("schema:")) {

@@ -213,7 +213,8 @@ class Painter {
       if (std::abs(gap - y) < std::abs(best - y)) best = gap;
     }
     const std::size_t used = lanes_[{column, best}]++ % 5;
-    const double aside = 3.5 * static_cast<double>((used + 1) / 2);
+    const std::size_t lane = (used + 1) / 2;
+    const double aside = 3.5 * static_cast<double>(lane);
     return best + (used % 2 == 0 ? aside : -aside);
   }
 

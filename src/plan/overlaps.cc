@@ -63,7 +63,8 @@ class Search {
         const Want* a = same_[one][i];
         const Want* b = same_[other][j];
         if (a->package == b->package || apart_(a->package, b->package)) continue;
-        if (!witness && !(witness = common(*a, *b))) return;
+        if (!witness) witness = common(*a, *b);
+        if (!witness) return;
         if (a->package > b->package) std::swap(a, b);
         going_ = found_({a, b, *witness});
         if (!going_) return;

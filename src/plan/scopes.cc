@@ -45,7 +45,7 @@ class Reader {
         {"schema", Severity::kError, place, agent_, std::move(message), std::move(hint), {}});
   }
 
-  void agent(const yaml::Node& node, Name name, std::size_t number) {
+  void agent(const yaml::Node& node, const Name& name, std::size_t number) {
     agent_ = name.text;
     const std::string which = "agent " + std::to_string(number);
     if (!node.is_map()) return wrong(node.place, which + " of the scopes is not an object");

@@ -151,8 +151,8 @@ class Reader {
                       ", expected true or false",
                   "git config --file " + shell_quote(file_) + " " + key + " false");
     }
-    if (key == "core.bare") config_.bare = *flag;
-    if (key == "core.ignorecase") config_.ignore_case = *flag;
+    if (key == "core.bare") config_.bare = flag;
+    if (key == "core.ignorecase") config_.ignore_case = flag;
     if (key == "extensions.worktreeconfig") config_.worktree_config = *flag;
     return {};
   }

@@ -16,7 +16,7 @@ std::size_t character_size(std::string_view text) {
   return size;
 }
 
-std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, Error error) {
+std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, const Error& error) {
   return fail(Code::kInvalidConfig,
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }

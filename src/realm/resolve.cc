@@ -169,9 +169,11 @@ Result<std::string> Resolver::base_folder() {
   // to the root. If the path itself led to the realm, it stays as typed: `sub/x` beside the
   // submodule is `x` in it.
   const std::string folder(physical);
-  if (!base_.realm_named || realm_.contains(folder)) {
-    base_folder_ = folder;
-  } else if (const auto other = realm_of(folder, env_); other && other->same_table(realm_)) {
+  const auto in_another_worktree = [&] {
+    const auto other = realm_of(folder, env_);
+    return other && other->same_table(realm_);
+  };
+  if (!base_.realm_named || realm_.contains(folder) || in_another_worktree()) {
     base_folder_ = folder;
   }
   return base_folder_;

@@ -222,8 +222,8 @@ Result<std::vector<Calls::RequestedFile>> Calls::resolve(const Store& store,
                            site_.runtime().env, {true});
   std::vector<RequestedFile> asked;
   for (const std::string& file : files) {
-    LK_ASSIGN(key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
-    asked.push_back({file, std::move(parsed.resource)});
+    LK_ASSIGN(const key::Parsed parsed, resolver.resolve(file, key::Syntax::kLiteral));
+    asked.push_back({file, parsed.resource});
   }
   return asked;
 }

@@ -97,7 +97,7 @@ std::int64_t local_seconds(const std::tm& fields) {
     start.tm_sec = 0;
     slot = {quarter, zone, latest_reading(start)};
   }
-  return slot.seconds + fields.tm_min % kQuarter * 60 + fields.tm_sec;
+  return slot.seconds + std::int64_t{fields.tm_min % kQuarter} * 60 + fields.tm_sec;
 }
 
 bool read_day(Cursor& in, std::tm& fields) {

@@ -8,7 +8,7 @@
 namespace lockkeeper::service::wire {
 namespace {
 
-Json error_reply(Error error, const Clock& clock) {
+Json error_reply(const Error& error, const Clock& clock) {
   return {{"error", to_json(error, clock)}};
 }
 
