@@ -136,7 +136,7 @@ std::shared_ptr<WaitingRoom::Seat> WaitingRoom::take_seat(const WaitRequest& req
     changed_.wait(lock, [&] { return seat->gone; });
   }
   if (ending_ || sitting_ >= kWaitsMax) return nullptr;
-  const auto seat = std::make_shared<Seat>();
+  auto seat = std::make_shared<Seat>();
   seat->request = request;
   seat->request.command.wait_ms = service::kWaitForever;
   seat->request.command.wake = site_.table().new_ticket();

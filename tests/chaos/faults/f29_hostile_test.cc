@@ -35,7 +35,7 @@ class F29Hostile : public testing::Test {
 
   // Under a limit of memory, and killed (which is a failure) if it takes too long.
   Answer limited(Launch launch) const {
-    Words argv{"prlimit", "--cpu=20", "--core=0"};
+    Words argv{"prlimit", stage::kSanitized ? "--cpu=200" : "--cpu=20", "--core=0"};
     // A sanitizer maps terabytes.
     if (!stage::kSanitized) argv.push_back("--as=" + std::to_string(kMemoryMiB << 20));
     argv.insert(argv.end(), launch.argv.begin(), launch.argv.end());
