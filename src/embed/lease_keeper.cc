@@ -167,7 +167,7 @@ Result<void> LeaseKeeper::drop(const std::shared_ptr<KeptLease>& entry,
 Result<void> LeaseKeeper::release(const core::LeaseId& id) {
   service::ReleaseCommand command;
   command.lease_ids = {id.text()};
-  LK_CHECK(locks_.release(command));
+  LK_CHECK(service::Locks(locks_).release(command));
   return {};
 }
 
@@ -285,7 +285,7 @@ void LeaseKeeper::renew(const KeptLeases& due) {
 Result<void> LeaseKeeper::renew_at_once(const KeptLeases& due) {
   service::RenewCommand command;
   for (const auto& entry : due) command.lease_ids.push_back(entry->id_text);
-  LK_ASSIGN(const std::vector<core::Lease> leases, locks_.renew(command));
+  LK_ASSIGN(const std::vector<core::Lease> leases, service::Locks(locks_).renew(command));
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < leases.size(); ++i) acknowledge(*due[i], leases[i]);
   return {};
@@ -306,7 +306,7 @@ void LeaseKeeper::look(const KeptLeases& all) {
     std::vector<service::LeaseAndFence> asked;
     const std::size_t end = std::min(all.size(), from + kAtOnce);
     for (std::size_t i = from; i < end; ++i) asked.push_back({all[i]->id, all[i]->fence});
-    auto ended = service::how_they_ended(locks_.site(), asked);
+    auto ended = service::how_they_ended(service::Locks(locks_).site(), asked);
     if (!ended) return;
     for (std::size_t i = 0; i < ended->size(); ++i) {
       if ((*ended)[i]) gone.emplace_back(all[from + i], std::move(*(*ended)[i]));

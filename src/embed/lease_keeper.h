@@ -26,7 +26,7 @@ namespace lockkeeper::embed {
 class LeaseKeeper {
  public:
   // Both must outlive it.
-  LeaseKeeper(service::Locks& locks, const Clock& clock) : locks_(locks), clock_(clock) {}
+  LeaseKeeper(const service::Locks& locks, const Clock& clock) : locks_(locks), clock_(clock) {}
   // Ends the threads. REQUIRES: no share is left. May run in the watching thread, at the end of the
   // last on_lost.
   ~LeaseKeeper();
@@ -93,7 +93,7 @@ class LeaseKeeper {
   bool announce(Lock& lock, const KeptLeases& lost);
   void call_shares(KeptLease& entry);
 
-  service::Locks& locks_;
+  const service::Locks& locks_;  // to be copied: several threads ask
   const Clock& clock_;
 
   std::mutex mutex_;

@@ -188,13 +188,13 @@ Result<std::shared_ptr<KeptLease>> Owner::ask(const service::AcquireCommand& com
                                               const std::shared_ptr<Share>& share) {
   constexpr int kAttemptsMax = 64;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    LK_ASSIGN(result, locks_.acquire(command));
+    LK_ASSIGN(result, locks().acquire(command));
     if (service::outcome_status(result.outcome) != 0) return nullptr;
     if (auto entry = keeper_.keep(result, share)) return entry;
     // Renewed, and no entry here keeps it: it was taken elsewhere in this owner's name, or another
     // thread is about to keep it, or has just released it.
     auto entry = keeper_.borrow(result, share);
-    const auto current = locks_.is_current(entry->id, entry->fence);
+    const auto current = locks().is_current(entry->id, entry->fence);
     if (current && *current) return entry;
     static_cast<void>(keeper_.drop(entry, share, true));
     if (!current) return fail(current.error());
@@ -204,19 +204,19 @@ Result<std::shared_ptr<KeptLease>> Owner::ask(const service::AcquireCommand& com
 
 Result<CheckResult> Owner::check(const std::vector<std::string>& resources,
                                  const CheckOptions& options) {
-  LK_ASSIGN(const core::CheckReply reply, locks_.check(to_command(resources, options)));
+  LK_ASSIGN(const core::CheckReply reply, locks().check(to_command(resources, options)));
   return to_result(reply);
 }
 
 Result<Listing> Owner::list(const ListOptions& options) {
-  LK_ASSIGN(const service::ListReply reply, locks_.list(to_command(options)));
+  LK_ASSIGN(const service::ListReply reply, locks().list(to_command(options)));
   return to_listing(reply);
 }
 
 Result<std::vector<LeaseInfo>> Owner::renew(const std::vector<std::string>& resources,
                                             const RenewOptions& options) {
   LK_ASSIGN(const service::RenewCommand command, to_command(resources, options));
-  LK_ASSIGN(const std::vector<core::Lease> leases, locks_.renew(command));
+  LK_ASSIGN(const std::vector<core::Lease> leases, locks().renew(command));
   keeper_.renewed(leases);
   std::vector<LeaseInfo> renewed;
   for (const core::Lease& lease : leases) {
@@ -232,7 +232,7 @@ Result<LeaseInfo> Owner::break_lease(const std::string& lease_id, const std::str
   service::BreakCommand command;
   command.lease_ids = {lease_id};
   command.reason = reason;
-  LK_ASSIGN(const std::vector<core::Lease> broken, locks_.break_leases(command));
+  LK_ASSIGN(const std::vector<core::Lease> broken, locks().break_leases(command));
   return to_info(broken.front(), core::Alive::kUnknown);
 }
 

@@ -56,7 +56,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
 
   const realm::Realm& realm() const { return site_.realm(); }
   const core::Owner& who() const { return locks_.owner(); }
-  service::Locks& locks() { return locks_; }
+  service::Locks locks() const { return locks_; }  // for one thread
   LeaseKeeper& keeper() { return keeper_; }
 
  private:
@@ -80,7 +80,7 @@ class Owner : public std::enable_shared_from_this<Owner> {
   const std::unique_ptr<Machine> machine_;
   const int pid_;
   service::Site site_;
-  service::Locks locks_;
+  const service::Locks locks_;  // to be copied
 
   std::mutex mutex_;
   std::condition_variable returned_;

@@ -27,7 +27,7 @@ Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
   if (wild && key::looks_logical(raw.value)) {
     auto as_written = key::parse(raw.value, rules);
     if (!as_written && as_written.error().code == Code::kOperationNotPermitted) {
-      return bad_pattern(raw, key, std::move(as_written.error()));
+      return bad_pattern(raw, key, as_written.error());
     }
     const auto whole = key::parse(raw.value.substr(0, raw.value.find(':')) + ":**", rules);
     const bool has_globs = whole && whole->resource.is_glob();
@@ -139,7 +139,7 @@ bool matches_text(std::string_view pattern, std::string_view text) {
 Result<key::Resource> parse_configured(const RawText& raw, std::string_view key,
                                        const key::Rules& rules, Resolver& resolver) {
   auto parsed = key::parse(raw.value, rules);
-  if (!parsed) return bad_pattern(raw, key, std::move(parsed.error()));
+  if (!parsed) return bad_pattern(raw, key, parsed.error());
   const auto on_disk = resolver.resolve(raw.value);
   return on_disk ? on_disk->resource : parsed->resource;
 }

@@ -3,7 +3,7 @@
 // service (service.h) in one owner's name, and waits for it.
 //
 // A refusal (held, deadlock, timeout) is a reply. An Error means that nothing was done, except for
-// `unknown`, where it cannot be told (I9).
+// `unknown`, where it cannot be told (I9). For one thread at a time: each makes a copy.
 #pragma once
 
 #include <optional>

@@ -18,9 +18,9 @@ template <typename Call, typename Answer>
 Json handle(Service& service, const Json& json, const Clock& clock,
             Result<Answer> (Service::*method)(const Call&)) {
   auto call = from_json<Call>(json, clock);
-  if (!call) return error_reply(std::move(call.error()), clock);
+  if (!call) return error_reply(call.error(), clock);
   auto answer = (service.*method)(*call);
-  if (!answer) return error_reply(std::move(answer.error()), clock);
+  if (!answer) return error_reply(answer.error(), clock);
   return {{"reply", to_json(*answer, clock)}};
 }
 
@@ -62,7 +62,7 @@ std::string serve(Service& service, const std::string& request, const Clock& clo
   if (found == handlers().end()) {
     Error error{Code::kInvalidInput, "there is no such call", "see the list of calls"};
     if (named) error.message = "there is no call " + quote(name->get<std::string>());
-    return line_of(error_reply(std::move(error), clock));
+    return line_of(error_reply(error, clock));
   }
   return line_of(found->second(service, json->value("with", Json()), clock));
 }
