@@ -397,12 +397,14 @@ TEST(Server, one_client_too_many_is_asked_to_come_again) {
 
 TEST(Server, ends_at_once_whatever_is_open) {
   std::atomic<int> gone = 0;
-  std::vector<std::shared_ptr<Reply>> kept;
+  std::atomic<int> asked = 0;
+  std::vector<std::shared_ptr<Reply>> kept;  // the server's until it has ended
   std::vector<std::unique_ptr<TestClient>> clients;
   {
     Running running([&](const Request&, const std::shared_ptr<Reply>& reply) {
       reply->on_gone([&] { ++gone; });
       kept.push_back(reply);
+      ++asked;
     });
     for (const char* const bytes : {"", "GET / HT", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"}) {
       clients.push_back(std::make_unique<TestClient>(running.port()));
@@ -411,7 +413,7 @@ TEST(Server, ends_at_once_whatever_is_open) {
     TestClient probe(running.port());
     probe.send(get("/"));
     EXPECT_TRUE(running.has_connections(4));
-    while (kept.size() < 2) std::this_thread::yield();
+    while (asked < 2) std::this_thread::yield();
   }
   EXPECT_EQ(gone, 2);
   for (const auto& client : clients) EXPECT_TRUE(client->is_closed());

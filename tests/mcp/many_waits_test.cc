@@ -60,7 +60,9 @@ TEST_F(ManyWaits, AreNoReasonToStay) {
   EXPECT_EQ(client.finish(), 0);
   EXPECT_FALSE(anybody_gave_up(client));
   // A server ends within three seconds. Whoever has not left the queue by then is met as dead.
-  if (!stage::kSanitized) EXPECT_TRUE(stage_.list()["waiters"].empty());
+  if (!stage::kSanitized) {
+    EXPECT_TRUE(stage_.list()["waiters"].empty());
+  }
   stage_.expect(0, "next", {"acquire", "a.py", "--wait=60s"});
   EXPECT_TRUE(stage_.list()["waiters"].empty());
 }

@@ -247,13 +247,15 @@ TEST_P(SharedFileTest, InATightLoopNoForeignEntryIsLost) {
     ours.emplace_back([&, i] {
       for (int n = 0; !stop; ++n) {
         const std::string key = "ours" + std::to_string(i);
+        const auto began = std::chrono::steady_clock::now();
         const auto done = shared().update([&](LockFile& file) {
           if (!file.erase(key)) file.put(entry(key, "ours"), Shape::kProject);
           return Verdict::kWrite;
         });
         ASSERT_TRUE(done) << done.error().message;
         ++changes;
-        std::this_thread::sleep_for(std::chrono::microseconds(n % 7 * 50));
+        // As long as it took, so that the other one finds a gap however slow this machine is.
+        std::this_thread::sleep_for((std::chrono::steady_clock::now() - began) * (n % 3));
       }
     });
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 
 #include "layout/test_table.h"
@@ -50,12 +51,16 @@ class TestSite : public layout::TestTable {
 
   // With the settings as they are now. One process's view; several are several processes.
   std::unique_ptr<Site> site() {
-    static_cast<layout::Runtime&>(service_runtime) = runtime;  // a test may have changed it
-    return std::make_unique<Site>(service_runtime, realm,
-                                  realm::load_settings(realm, runtime.env).value());
+    // Its own copy: a test may change `runtime`, and threads of earlier sites still use theirs.
+    Runtime& own = runtimes_.emplace_back(service_runtime);
+    static_cast<layout::Runtime&>(own) = runtime;
+    return std::make_unique<Site>(own, realm, realm::load_settings(realm, runtime.env).value());
   }
 
   Runtime service_runtime;
+
+ private:
+  std::deque<Runtime> runtimes_;
 };
 
 }  // namespace lockkeeper::service
