@@ -252,6 +252,8 @@ TEST_P(SharedFileTest, InATightLoopNoForeignEntryIsLost) {
           if (!file.erase(key)) file.put(entry(key, "ours"), Shape::kProject);
           return Verdict::kWrite;
         });
+        // On a slow machine the other one may write for longer than we wait. Nothing was done then.
+        if (!done && done.error().code == Code::kStoreBusy) continue;
         ASSERT_TRUE(done) << done.error().message;
         ++changes;
         // As long as it took, so that the other one finds a gap however slow this machine is.
