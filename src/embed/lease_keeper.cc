@@ -306,7 +306,7 @@ void LeaseKeeper::look(const KeptLeases& all) {
     std::vector<service::LeaseAndFence> asked;
     const std::size_t end = std::min(all.size(), from + kAtOnce);
     for (std::size_t i = from; i < end; ++i) asked.push_back({all[i]->id, all[i]->fence});
-    auto ended = service::how_they_ended(service::Locks(locks_).site(), asked);
+    auto ended = service::how_they_ended(locks_.site(), asked);
     if (!ended) return;
     for (std::size_t i = 0; i < ended->size(); ++i) {
       if ((*ended)[i]) gone.emplace_back(all[from + i], std::move(*(*ended)[i]));

@@ -284,8 +284,9 @@ void Handle::let_go(std::shared_ptr<Handle> handle) noexcept {
 }
 
 void abandon(std::shared_ptr<void> what) noexcept {
-  static auto* const kept = new std::vector<std::shared_ptr<void>>;
-  kept->push_back(std::move(what));
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): we do not catch bad_alloc
+  static auto* const kKept = new std::vector<std::shared_ptr<void>>;
+  kKept->push_back(std::move(what));
 }
 
 }  // namespace lockkeeper::embed

@@ -14,18 +14,18 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry* const only = new Registry;  // never destroyed: a lease may outlive statics
-  return *only;
+  static Registry* const kOnly = new Registry;  // never destroyed: a lease may outlive statics
+  return *kOnly;
 }
 
 void watch_forks() {
-  static const int registered =
+  static const int kRegistered =
       ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
                        [] {
                          for (auto& [owner, slot] : registry().slots) slot.close_in_child();
                          registry().mutex.unlock();
                        });
-  (void)registered;
+  (void)kRegistered;
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ std::vector<std::string> environment_of(const Program& program) {
     const std::string text = *entry;
     if (!program.variables.contains(text.substr(0, text.find('=')))) result.push_back(text);
   }
-  for (const auto& [name, value] : program.variables) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : program.variables) {
+    result.push_back(name);
+    result.back().append("=").append(value);
+  }
   return result;
 }
 

@@ -49,14 +49,14 @@ struct Folding {
 // All code points that folding changes; none is beyond the planes scanned here.
 const std::vector<Folding>& foldings() {
   // Never destroyed: a thread that reads patterns may outlive statics.
-  static const auto* const table = [] {
+  static const auto* const kTable = [] {
     auto* const made = new std::vector<Folding>;
     for (char32_t c = 1; c < 0x1F000; ++c) {
       if (const char32_t to = fold(c); to != c) made->push_back({c, to});
     }
     return made;
   }();
-  return *table;
+  return *kTable;
 }
 
 // A class over folded names: `[A-z]` means the lower-case letters and what is between the cases.

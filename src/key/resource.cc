@@ -108,8 +108,8 @@ Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax synt
 
 // A pattern that no possible name matches locks nothing, so it is refused.
 Result<void> check_not_empty(const Resource& glob) {
-  static const Automaton everything = Automaton::of_path({}, true);
-  LK_ASSIGN(const auto name, Automaton::common_name(*ResourceMaker::automaton(glob), everything,
+  static const Automaton kEverything = Automaton::of_path({}, true);
+  LK_ASSIGN(const auto name, Automaton::common_name(*ResourceMaker::automaton(glob), kEverything,
                                                     names_of_space(glob.space())));
   if (name) return {};
   return refuse(glob.text(), "no name can match this pattern");
@@ -173,8 +173,8 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
 
 const std::shared_ptr<const Resource::Body>& Resource::nothing() {
   // Never destroyed: a thread that renews a lease may outlive statics.
-  static const auto* const body = new std::shared_ptr<const Body>(std::make_shared<const Body>());
-  return *body;
+  static const auto* const kBody = new std::shared_ptr<const Body>(std::make_shared<const Body>());
+  return *kBody;
 }
 
 Result<Resource> restore(std::string_view text, Kind kind) {

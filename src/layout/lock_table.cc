@@ -93,8 +93,8 @@ std::uint64_t LockTable::new_ticket() {
 // hundredth of a lease's cost. A forked child must not continue the sequence. No number repeats
 // within a million, so that no lease gets the id of one that ended in the same millisecond.
 std::uint64_t LockTable::ticket_bits() {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
-  static_cast<void>(registered);
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, [] { ++g_forks; });
+  static_cast<void>(kRegistered);
   const std::uint64_t life = g_forks.load(std::memory_order_relaxed) + 1;
   if (bits_of_.load(std::memory_order_relaxed) != life) {
     bits_ = runtime_.random->next();

@@ -36,8 +36,9 @@ std::string mermaid(const Plan& plan, const Analysis& analysis) {
     const std::string number = std::to_string(round + 1);
     out += "  subgraph r" + number + " [\"Round " + number + "\"]\n";
     for (const std::size_t job : analysis.waves.rounds[round]) {
-      out += "    " + node(job) + "[\"" + label(plan.jobs[job].id) + "<br/>" +
-             format_duration(plan.jobs[job].minutes * kMinuteMs) + "\"]\n";
+      out += "    " + node(job) + "[\"";
+      out += label(plan.jobs[job].id) + "<br/>";
+      out += format_duration(plan.jobs[job].minutes * kMinuteMs) + "\"]\n";
     }
     out += "  end\n";
   }

@@ -23,7 +23,7 @@ class Locks {
       : site_(&site), owner_(std::move(owner)), parent_(std::move(parent)) {}
 
   const core::Owner& owner() const { return owner_; }
-  Site& site() { return *site_; }
+  Site& site() const { return *site_; }
 
   Result<AcquireResult> acquire(const AcquireCommand& command);
   // All in one commit, or none: then every result is a refusal, or would have been granted alone

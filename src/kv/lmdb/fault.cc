@@ -53,8 +53,8 @@ void after_landing() {
 }
 
 void install_fault_handler() {
-  static const bool installed = install();
-  (void)installed;
+  static const bool kInstalled = install();
+  (void)kInstalled;
 }
 
 }  // namespace lockkeeper::kv::internal

@@ -63,8 +63,8 @@ void close_in_child() {
 }
 
 void remember(int number) {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, close_in_child);
-  (void)registered;
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, close_in_child);
+  (void)kRegistered;
   if (number == 0) return;  // a process without a standard input; closed at exec, like all
   for (auto& fd : g_descriptions) {
     int none = 0;
@@ -242,6 +242,7 @@ void Gate::introduce(const Seat& seat) {
   SeatRow& row = page_.load()->seats[seat.number];
   char name[16] = {};
   const Fd fd(::open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
+  // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection): take_seat() has unlocked by then
   const ssize_t n = fd ? ::read(fd.get(), name, sizeof name - 1) : 0;
   if (n > 0 && name[n - 1] == '\n') name[n - 1] = '\0';
   std::uint64_t words[2];

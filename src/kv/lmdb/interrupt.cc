@@ -22,8 +22,8 @@ int choose_signal() {
 }
 
 int interrupt_signal() {
-  static const int signal = choose_signal();
-  return signal;
+  static const int kSignal = choose_signal();
+  return kSignal;
 }
 
 }  // namespace

@@ -29,21 +29,21 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry* const only = new Registry;  // never destroyed: stores may outlive statics
-  return *only;
+  static Registry* const kOnly = new Registry;  // never destroyed: stores may outlive statics
+  return *kOnly;
 }
 
 // A forked child starts with an empty list: its parent's instances hold the parent's descriptions.
 // The list is abandoned, not cleared, because clearing would touch them.
 void watch_forks() {
-  static const int registered =
+  static const int kRegistered =
       ::pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
                        [] {
                          new auto(std::move(registry().instances));
                          registry().instances = {};
                          registry().mutex.unlock();
                        });
-  (void)registered;
+  (void)kRegistered;
 }
 
 Result<InstancePtr> open_instance(const LmdbOptions& options, const InstancePtr& stale) {

@@ -22,12 +22,12 @@ std::atomic<pid_t>* make_memory() {
 }  // namespace
 
 pid_t process_id() {
-  static std::atomic<pid_t>* const memory = make_memory();
-  if (memory == nullptr) return ::getpid();
-  pid_t pid = memory->load(std::memory_order_relaxed);
+  static std::atomic<pid_t>* const kMemory = make_memory();
+  if (kMemory == nullptr) return ::getpid();
+  pid_t pid = kMemory->load(std::memory_order_relaxed);
   if (pid == 0) {
     pid = ::getpid();
-    memory->store(pid, std::memory_order_relaxed);
+    kMemory->store(pid, std::memory_order_relaxed);
   }
   return pid;
 }
