@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "base/bytes.h"
 
 namespace lockkeeper {
 namespace {
@@ -76,6 +75,16 @@ std::size_t utf8_size(std::string_view text) {
   return 0;
 }
 
+char32_t utf8_value(std::string_view character) {
+  const unsigned char lead = byte_at(character, 0);
+  if (character.size() == 1) return lead;
+  char32_t value = lead & (0x7FU >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) {
+    value = value << 6U | (byte_at(character, i) & 0x3FU);
+  }
+  return value;
+}
+
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = utf8_size(text);
@@ -138,31 +147,6 @@ std::string unescape_sign(std::string_view text, char sign) {
     if (is_sign || code == code_of('%')) i += 2;
   }
   return out;
-}
-
-std::string quote(std::string_view text, std::size_t limit) {
-  std::string out = "\"";
-  std::size_t taken = 0;
-  while (!text.empty()) {
-    const std::size_t size = utf8_size(text);
-    const std::size_t step = std::max<std::size_t>(size, 1);
-    if (taken + step > limit) {
-      out += "…";
-      break;
-    }
-    const unsigned char lead = byte_at(text, 0);
-    // C1 controls (U+0080 to U+009F) move a terminal's cursor just as the others do.
-    const bool c1_control = size == 2 && lead == 0xc2 && byte_at(text, 1) < 0xa0;
-    if (size == 0 || lead < 0x20 || lead == 0x7f || c1_control) {
-      for (const char c : text.substr(0, step)) out += "\\x" + to_hex(std::string_view(&c, 1));
-    } else {
-      if (lead == '"' || lead == '\\') out += '\\';
-      out += text.substr(0, step);
-    }
-    taken += step;
-    text.remove_prefix(step);
-  }
-  return out += '"';
 }
 
 std::string shell_quote(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/quote.h"  // how others' text is shown
+
 namespace lockkeeper {
 
 // Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. NUL is allowed.
@@ -14,6 +16,8 @@ bool is_valid_utf8(std::string_view text);
 
 // Bytes of the well-formed character at the front; 0: there is none. REQUIRES: not empty
 std::size_t utf8_size(std::string_view text);
+// The code point of one well-formed character.
+char32_t utf8_value(std::string_view character);
 // Is this a byte of a UTF-8 character, but not its first?
 constexpr bool is_utf8_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
@@ -52,10 +56,6 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
 // Writes '%' and `sign` as %25 and, say, %23; and back. Leaves other codes alone.
 std::string escape_sign(std::string_view text, char sign);
 std::string unescape_sign(std::string_view text, char sign);
-
-// `text` in double quotes for an error message. Control characters and bytes that are not UTF-8
-// become \xNN. Text longer than `limit` bytes is cut and ends in "…". Always valid UTF-8.
-std::string quote(std::string_view text, std::size_t limit = 120);
 
 // One shell word that means exactly `text`: bare if that is safe, otherwise in single quotes.
 // REQUIRES: no NUL in `text` (no shell word can contain one).

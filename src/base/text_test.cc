@@ -30,19 +30,6 @@ TEST(Utf8, refuses_what_is_not_utf8) {
   }
 }
 
-TEST(Quote, is_readable_printable_and_bounded) {
-  EXPECT_EQ(quote("src/a.py"), "\"src/a.py\"");
-  EXPECT_EQ(quote("é"), "\"é\"");
-  EXPECT_EQ(quote("a\"b\\c"), R"("a\"b\\c")");
-  EXPECT_EQ(quote("a\n\x1b[31m\x7f"), R"("a\x0a\x1b[31m\x7f")");
-  EXPECT_EQ(quote("\xff"), R"("\xff")");
-  EXPECT_EQ(quote("\xc2\x9b"), R"("\xc2\x9b")") << "a terminal obeys U+009B as well";
-  EXPECT_EQ(quote("abcdef", 3), "\"abc…\"");
-  EXPECT_EQ(quote("abc", 3), "\"abc\"");
-  EXPECT_EQ(quote("aé", 2), "\"a…\"") << "never cuts a code point";
-  EXPECT_TRUE(is_valid_utf8(quote(std::string(1000, '\xfe'))));
-}
-
 TEST(ShellQuote, a_shell_reads_back_the_same_word) {
   for (const std::string_view word :
        {"", "src/a.py", "a b", "it's", "$HOME", "`id`", "*", "~", "a\nb", "--x=1", "#", "\\", "!",
