@@ -35,6 +35,10 @@ Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
                       "use a shorter agent, session, request id or agent type");
     }
   }
+  if (const std::size_t depth = wholes_of(request.owner).size(); depth > kSessionDepthMax) {
+    return too_much("a session nested " + std::to_string(depth) + " deep", kSessionDepthMax,
+                    "use a session with fewer parts");
+  }
   for (const std::string* text : {&request.terms.reason, &request.terms.task}) {
     if (text->size() > limits.text_bytes) {
       return too_much("a reason or task of " + std::to_string(text->size()) + " bytes",
@@ -160,10 +164,13 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
     if (reaped || cluttered) continue;
     LK_ASSIGN(std::optional<AcquireReply> renewed, renew_exact(request, lease, findings));
     if (renewed) return std::move(*renewed);
-    if (lease.parent.empty() && !findings.parent_by_session.empty()) {
-      // The parents of that lease are then on our side too.
-      lease.parent = findings.parent_by_session;
-      state_.forget_reads(before);
+    if (!findings.host.empty()) {
+      // Looked at again, because the grant depends on it: whoever lets us in must still be there.
+      LK_ASSIGN(const bool let_in, works_under(state_, request.owner, findings.host));
+      if (!let_in) continue;
+      // What that lease lies in is then on our side too.
+      lease.parent = findings.host;
+      LK_CHECK(check_depth(lease.parent));
       continue;
     }
     if (findings.conflicts.empty() || request.wait) {
@@ -207,11 +214,14 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
       const bool renewal = held->terms.request_id != request.terms.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
       reply.replayed = reply.existed_before = true;
-      if (!is_orphan(*held, now)) return reply;
-      // Its process is gone: the requester gets it back, or it is lost (rule 8).
-      LK_ASSIGN(const std::vector<Lease> reclaimed,
-                renew(request.owner, {known.lease}, std::nullopt, request.attachment));
-      reply.lease = reclaimed.front();
+      // If its processes are gone the requester gets it back, or it is lost (rule 8).
+      if (is_orphan(*held, now)) {
+        LK_ASSIGN(const std::vector<Lease> reclaimed,
+                  renew(request.owner, {known.lease}, std::nullopt, request.attachment));
+        reply.lease = reclaimed.front();
+      } else if (known.lease != request.under) {
+        LK_CHECK(add_hold(request, reply.lease));
+      }
       return reply;
     }
   }
@@ -235,7 +245,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
 Result<AcquireReply> Table::resume(const AcquireRequest& request, Waiter waiter) {
   if (!request.wait) return cancel(waiter.request.id, "replaced");
   const Waiter before = waiter;
-  waiter.request.attachment = request.waiting_process;
+  waiter.request.holds = {request.waiting_process};
   waiter.request.then = request.attachment;
   waiter.request.epoch = context_.epoch.id;
   waiter.wake = request.wake;
@@ -249,7 +259,8 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.owner = request.owner;
   lease.claims = request.claims;
   lease.terms = request.terms;
-  lease.attachment = request.attachment;
+  if (!can_come_back(request.owner)) lease.terms.orphan_grace_ms = 0;
+  lease.holds = {request.attachment};
   lease.then = request.attachment;
   lease.acquired_wall_ms = context_.now.wall_ms;
   lease.epoch = context_.epoch.id;
@@ -263,16 +274,21 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
     current = !now.over;
   }
   if (!current) return parent_gone(request.under);
-  std::size_t depth = 1;
-  for (const Lease* up = parent; up != nullptr && !up->parent.empty(); ++depth) {
-    LK_ASSIGN(up, state_.lease(up->parent));
-  }
-  if (depth > kParentDepthMax) {
-    return too_much("leases nested " + std::to_string(depth) + " deep", kParentDepthMax,
-                    "release an inner lease first");
-  }
+  LK_CHECK(check_depth(request.under));
   lease.parent = request.under;
   return lease;
+}
+
+// May something lie in this lease?
+Result<void> Table::check_depth(const LeaseId& parent) {
+  LK_ASSIGN(const Lease* up, state_.lease(parent));
+  std::size_t depth = 1;
+  for (; up != nullptr && !up->parent.empty(); ++depth) {
+    LK_ASSIGN(up, state_.lease(up->parent));
+  }
+  if (depth <= kParentDepthMax) return {};
+  return too_much("leases nested " + std::to_string(depth) + " deep", kParentDepthMax,
+                  "release an inner lease first");
 }
 
 // The dead and the expired are ended before anything is decided (rule 6).
@@ -300,6 +316,7 @@ Result<bool> Table::reap_all(const Findings& findings, bool& full) {
 Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& request,
                                                        const Lease& draft,
                                                        const Findings& findings) {
+  if (request.anew) return std::nullopt;
   for (const LeaseId& id : findings.own) {
     LK_ASSIGN(const Lease* own, state_.lease(id));
     if (own == nullptr || own->claims != draft.claims) continue;
@@ -308,6 +325,7 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
     LK_ASSIGN(std::vector<Lease> renewed,
               renew(request.owner, {id}, request.terms.ttl_ms, request.attachment));
+    if (id != request.under) LK_CHECK(add_hold(request, renewed.front()));
     LK_CHECK(remember_request(request, id));
     if (!request.terms.request_id.empty()) {
       // The end is recorded under the first request's id, so this one checks for itself.
@@ -317,6 +335,17 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     return answer(Outcome::kRenewed, std::move(renewed.front()));
   }
   return std::nullopt;
+}
+
+// Whoever asks for what its owner holds already keeps it as well (rule 4). Not from inside: what is
+// done under a lease ends with it, so it cannot keep it.
+Result<void> Table::add_hold(const AcquireRequest& request, Lease& lease) {
+  const Lease before = lease;
+  LK_CHECK(join(lease, request.attachment, request.terms.orphan_grace_ms, context_));
+  const bool same = lease.epoch == before.epoch && lease.holds == before.holds &&
+                    lease.due_mono_ms == before.due_mono_ms &&
+                    lease.terms.orphan_grace_ms == before.terms.orphan_grace_ms;
+  return same ? Result<void>() : state_.change_lease(before, lease);
 }
 
 // Counts what the agent holds and what it waits for. True if some of that had to be cleared away:
@@ -402,8 +431,9 @@ Result<AcquireReply> Table::enqueue(const AcquireRequest& request, Lease draft, 
   LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
   LK_CHECK(guard_blocker(state_, blocker.id));
   const bool alone = blocker.alone && !draft.overtook;
-  Waiter waiter{std::move(draft), blocker.id, alone, request.wake};
-  waiter.request.attachment = request.waiting_process;
+  LK_ASSIGN(std::vector<std::string> wholes, wholes_behind(state_, draft));
+  Waiter waiter{std::move(draft), blocker.id, alone, request.wake, std::move(wholes)};
+  waiter.request.holds = {request.waiting_process};
   LK_CHECK(state_.add_waiter(waiter));
   LK_CHECK(remember_request(request, waiter.request.id));
   LK_CHECK(state_.append(Event::of_request(waiter.request, "queued")));

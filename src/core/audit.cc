@@ -1,5 +1,6 @@
 #include "core/audit.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -193,14 +194,11 @@ class Audit {
     if (!other) return true;  // a claim without a lease: reported elsewhere
     // What another tool takes is recorded, not prevented.
     if (other->foreign || lease.foreign) return true;
-    if (other->owner == lease.owner || is_subagent(other->owner, lease.owner) ||
-        is_subagent(lease.owner, other->owner)) {
-      return true;
-    }
+    if (other->owner == lease.owner) return true;
     LK_ASSIGN(const Above above_other, leases_above(*other));
-    if (!above_other.complete || above_other.ids.contains(lease.id)) return true;
+    if (!above_other.complete || above_other.side.has(lease)) return true;
     LK_ASSIGN(const Above above, leases_above(lease));
-    return above.ids.contains(other->id);
+    return above.side.has(*other);
   }
 
   Result<std::optional<Lease>> lease_of(const LeaseId& id) {
@@ -214,16 +212,17 @@ class Audit {
   // Incomplete: one of them is gone. Then what lies below it counts for nobody any more, and the
   // handoff to come ends it.
   struct Above {
-    std::set<LeaseId> ids;
+    Side side;
     bool complete = true;
   };
   Result<Above> leases_above(Lease lease) {
-    Above above;
-    while (!lease.parent.empty() && above.ids.insert(lease.parent).second) {
+    Above above{{{lease.owner}, {}}};
+    while (!lease.parent.empty() && above.side.parents.insert(lease.parent).second) {
       LK_ASSIGN(std::optional<Lease> parent, lease_of(lease.parent));
       above.complete = parent.has_value();
       if (!parent) break;
       lease = std::move(*parent);
+      above.side.owners.push_back(lease.owner);
     }
     return above;
   }
@@ -249,8 +248,15 @@ class Audit {
     const std::string name = "waiter " + request.id.text();
     expect_rows(Holding::kWaiter, request);
     expect(blocked_key(waiter.blocker, request.id), request.id, "blocked");
+    for (const std::string& whole : waiter.wholes) {
+      expect(part_key(whole, request.id), request.id, "part");
+    }
+    for (const std::string& whole : wholes_of(request.owner)) {
+      const bool listed = std::ranges::find(waiter.wholes, whole) != waiter.wholes.end();
+      if (!listed) say(name + " is not filed under its session " + whole);
+    }
     count(request);
-    if (!request.attachment.attached()) say(name + " is bound to no process");
+    if (!request.attached()) say(name + " is bound to no process");
     LK_ASSIGN(const bool twice, exists(lease_key(request.id)));
     if (twice) say(name + " is a lease too");
     if (!request.parent.empty()) {
@@ -294,7 +300,7 @@ class Audit {
   }
 
   Result<void> links() {
-    for (const char* letter : {"b", "c"}) {
+    for (const char* letter : {"b", "c", "v"}) {
       LK_CHECK(each(kv::prefix_range(letter), [&](const kv::Row& row) {
         if (!claimed(row.key)) say("a row points to nothing: " + to_hex(row.key));
         return true;

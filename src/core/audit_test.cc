@@ -17,6 +17,7 @@ using testing::IsEmpty;
 
 const Owner kAnn{"ann", "S"};
 const Owner kBob{"bob", ""};
+const Owner kCat{"cat", ""};
 
 class Audit : public testing::Test {
  protected:
@@ -29,7 +30,7 @@ class Audit : public testing::Test {
     inner.under = held_.id;
     inner.under_fence = held_.fence();
     child_ = realm_.granted(inner);
-    waiter_ = realm_.queued(kBob, {x("docs/")});
+    waiter_ = realm_.queued(kCat, {x("docs/")});
   }
 
   std::vector<std::string> problems() {

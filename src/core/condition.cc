@@ -1,6 +1,7 @@
 #include "core/condition.h"
 
 #include <algorithm>
+#include <string>
 
 namespace lockkeeper::core {
 namespace {
@@ -15,6 +16,16 @@ Result<bool> parent_over(State& state, const Lease& child) {
 
 }  // namespace
 
+Alive alive_of(const Lease& lease, const Prober& prober) {
+  Alive best = Alive::kDead;
+  for (const Attachment& hold : lease.holds) {
+    const Alive seen = hold.attached() ? prober.probe(hold) : Alive::kUnknown;
+    if (seen == Alive::kAlive) return Alive::kAlive;
+    if (seen == Alive::kUnknown) best = Alive::kUnknown;
+  }
+  return best;
+}
+
 bool is_confirmed(const Lease& lease) {
   return lease.confirm_by_mono_ms == 0;
 }
@@ -23,8 +34,12 @@ bool is_orphan(const Lease& lease, const Condition& now) {
   return now.alive == Alive::kDead || (lease.orphaned_mono_ms != 0 && now.alive != Alive::kAlive);
 }
 
+bool can_come_back(const Owner& owner) {
+  return !owner.session.empty();
+}
+
 bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
-  return orphan.terms.orphan_grace_ms > 0 && !orphan.owner.session.empty() && attachment.attached();
+  return orphan.terms.orphan_grace_ms > 0 && can_come_back(orphan.owner) && attachment.attached();
 }
 
 std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
@@ -39,10 +54,8 @@ Result<Condition> condition(State& state, const Lease& lease) {
   LK_ASSIGN(const bool orphan_child, parent_over(state, lease));
   if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
   Condition result;
-  if (lease.attachment.attached()) {
-    if (!this_boot) return Condition{true, "reboot", false, Alive::kDead};
-    result.alive = context.prober->probe(lease.attachment);
-  }
+  if (!this_boot && lease.attached()) return Condition{true, "reboot", false, Alive::kDead};
+  if (this_boot) result.alive = alive_of(lease, *context.prober);
   const auto over = [&](const char* cause) { return Condition{true, cause, false, result.alive}; };
   // Strictly later: the clock counts whole milliseconds, and a lease never ends early (I6).
   const bool unconfirmed = this_boot && lease.confirm_by_mono_ms != 0;
@@ -67,7 +80,7 @@ Result<Condition> condition_confirmed(State& state, const Lease& lease) {
   const bool this_boot = lease.epoch == state.context().epoch.id;
   if (lease.confirm_by_mono_ms == 0 || !this_boot) return condition(state, lease);
   Lease bound = lease;
-  bound.attachment = lease.then;
+  bound.holds = {lease.then};
   return condition(state, bound);
 }
 
@@ -78,7 +91,7 @@ Result<Condition> condition(State& state, const Waiter& waiter) {
   }
   LK_ASSIGN(const bool orphan_child, parent_over(state, waiter.request));
   if (orphan_child) return Condition{true, "parent_ended", false, Alive::kUnknown};
-  const Alive alive = context.prober->probe(waiter.request.attachment);
+  const Alive alive = alive_of(waiter.request, *context.prober);
   return Condition{alive == Alive::kDead, alive == Alive::kDead ? "died" : "", false, alive};
 }
 
@@ -119,7 +132,7 @@ void hand_over(Lease& lease, const Context& context) {
 
 void keep_handoff(Lease& lease) {
   lease.confirm_by_mono_ms = 0;
-  lease.attachment = lease.then;
+  lease.holds = {lease.then};
   lease.due_mono_ms = due_of(lease);
 }
 
@@ -143,15 +156,39 @@ void postpone(Lease& lease, const Context& context) {
 }
 
 void reclaim(Lease& lease, const Attachment& attachment) {
-  lease.attachment = attachment;
+  lease.holds = {attachment};
   lease.orphaned_mono_ms = 0;
   lease.due_mono_ms = due_of(lease);
+}
+
+Result<void> join(Lease& lease, const Attachment& attachment, std::int64_t grace_ms,
+                  const Context& context) {
+  carry_over(lease, context);
+  if (std::ranges::find(lease.holds, attachment) == lease.holds.end()) {
+    std::erase_if(lease.holds, [&](const Attachment& hold) {
+      return hold.attached() && context.prober->probe(hold) == Alive::kDead;
+    });
+    if (lease.holds.size() >= kHoldsMax) {
+      return fail(Code::kLimitExceeded,
+                  std::to_string(lease.holds.size()) + " processes share lease " + lease.id.text() +
+                      "; the limit is " + std::to_string(kHoldsMax),
+                  "use a session of its own for each process");
+    }
+    lease.holds.push_back(attachment);
+  }
+  if (can_come_back(lease.owner)) {
+    lease.terms.orphan_grace_ms = std::max(lease.terms.orphan_grace_ms, grace_ms);
+  }
+  lease.orphaned_mono_ms = 0;
+  lease.due_mono_ms = due_of(lease);
+  return {};
 }
 
 void carry_over(Lease& lease, const Context& context) {
   if (lease.epoch == context.epoch.id) return;
   lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
   lease.epoch = context.epoch.id;
+  lease.holds = {Attachment{}};  // the processes of the former boot are gone
   if (lease.deadline_mono_ms != kNoEnd) {
     lease.expires_wall_ms = context.now.wall_ms + lease.deadline_mono_ms - context.now.mono_ms;
   }
@@ -160,7 +197,7 @@ void carry_over(Lease& lease, const Context& context) {
 
 // The clock runs on: attached leases keep their times, detached ones get their full ttl again.
 void bring_along(Lease& lease, const Context& context) {
-  if (!lease.attachment.attached()) {
+  if (!lease.attached()) {
     lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
   }
   lease.epoch = context.epoch.id;

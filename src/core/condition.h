@@ -26,11 +26,16 @@ Result<Condition> condition(State& state, const Waiter& waiter);
 // what counts is the process that the lease will be bound to.
 Result<Condition> condition_confirmed(State& state, const Lease& lease);
 
+// Does anybody keep it? Dead: certainly nobody does. A detached hold, or a process that cannot be
+// seen, is unknown.
+Alive alive_of(const Lease& lease, const Prober& prober);
+
 bool is_confirmed(const Lease& lease);
 // Its processes are gone, as seen now or recorded before, and its grace still runs.
 bool is_orphan(const Lease& lease, const Condition& now);
-// May its owner have it back, bound to `attachment` (rule 8)? Not without a session: two runs of
-// one agent could not be told apart.
+// Not without a session: two runs of one agent could not be told apart. A grace would serve nobody.
+bool can_come_back(const Owner& owner);
+// May its owner have it back, bound to `attachment` (rule 8)?
 bool may_reclaim(const Lease& orphan, const Attachment& attachment);
 
 // When the lease ends by time, on the current boot; kNoEnd: never. After a reboot a detached lease
@@ -46,6 +51,10 @@ void confirm_handoff(Lease& lease, const Context& context);
 void keep_handoff(Lease& lease);                    // confirmed, with the end it has
 void orphan(Lease& lease, const Context& context);  // its grace begins
 void reclaim(Lease& lease, const Attachment& attachment);
+// One more keeps it, unless it already does; those known to be dead no longer do. Keeps the longer
+// grace. Error: limit_exceeded.
+Result<void> join(Lease& lease, const Attachment& attachment, std::int64_t grace_ms,
+                  const Context& context);
 void carry_over(Lease& lease, const Context& context);   // from an earlier epoch into this one
 void postpone(Lease& lease, const Context& context);     // it was due, and is not over
 void bring_along(Lease& lease, const Context& context);  // into an epoch that a repair began

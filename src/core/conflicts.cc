@@ -4,20 +4,42 @@
 
 namespace lockkeeper::core {
 
-Result<std::set<LeaseId>> parents_of(State& state, const Lease& request) {
-  std::set<LeaseId> parents;
+Result<Side> side_of(State& state, const Lease& request) {
+  Side side{{request.owner}, {}};
   LeaseId next = request.parent;
-  while (!next.empty() && parents.insert(next).second) {
+  while (!next.empty() && side.parents.insert(next).second) {
     LK_ASSIGN(const Lease* parent, state.lease(next));
     if (parent == nullptr) break;
+    const bool known = std::ranges::find(side.owners, parent->owner) != side.owners.end();
+    if (!known) side.owners.push_back(parent->owner);
     next = parent->parent;
   }
-  return parents;
+  return side;
 }
 
-bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease) {
+bool Side::is_whole(const Owner& owner) const {
+  return std::ranges::any_of(owners, [&](const Owner& one) { return is_part_of(one, owner); });
+}
+
+bool Side::has(const Lease& lease) const {
   if (lease.foreign) return false;
-  return lease.owner == owner || parents.contains(lease.id) || is_subagent(owner, lease.owner);
+  return lease.owner == owners.front() || parents.contains(lease.id) || is_whole(lease.owner);
+}
+
+Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host) {
+  std::vector<LeaseId> hosts{host};
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    LK_ASSIGN(const std::vector<LeaseId> children, state.children_of(hosts[i], SIZE_MAX));
+    for (const LeaseId& id : children) {
+      LK_ASSIGN(const Lease* child, state.lease(id));
+      if (child == nullptr) continue;  // it waits
+      LK_ASSIGN(const Condition now, condition(state, *child));
+      if (now.over) continue;
+      if (child->owner == owner || is_part_of(owner, child->owner)) return true;
+      hosts.push_back(id);
+    }
+  }
+  return false;
 }
 
 namespace {
@@ -29,8 +51,8 @@ bool sufficient(Mode held, Mode asked) {
 // One request's search, claim by claim.
 class Search {
  public:
-  Search(State& state, const Lease& request, Queue queue, std::set<LeaseId> parents)
-      : state_(state), request_(request), queue_(queue), parents_(std::move(parents)) {}
+  Search(State& state, const Lease& request, Queue queue, Side side)
+      : state_(state), request_(request), queue_(queue), side_(std::move(side)) {}
 
   Result<Findings> run() {
     for (const Claim& claim : request_.claims) {
@@ -43,9 +65,7 @@ class Search {
 
  private:
   // Is this lease on the request's side: the owner's own, or one it works under?
-  bool on_our_side(const Lease& lease) const {
-    return !request_.foreign && on_side_of(request_.owner, parents_, lease);
-  }
+  bool on_our_side(const Lease& lease) const { return !request_.foreign && side_.has(lease); }
 
   bool is_new() const { return queue_.look && queue_.before == 0; }
 
@@ -84,10 +104,21 @@ class Search {
         covered |= !now.over && sufficient(hit.mode, claim.mode) &&
                    key::subsumes(hit.resource, claim.resource);
       } else if (conflict(hit.mode, claim.mode)) {
+        LK_CHECK(look_for_host(*lease));
         add_conflict(claim, hit, false, *lease, now.alive);
       }
     }
     return covered;
+  }
+
+  // Only for a request that works under no lease: it can have one host.
+  Result<void> look_for_host(const Lease& lease) {
+    if (!findings_.host.empty() || !request_.parent.empty() || lease.foreign || !is_new()) {
+      return {};
+    }
+    LK_ASSIGN(const bool let_in, works_under(state_, request_.owner, lease.id));
+    if (let_in) findings_.host = lease.id;
+    return {};
   }
 
   void remember_side(const Lease& lease, const Condition& now) {
@@ -96,8 +127,6 @@ class Search {
       add_once(findings_.over, lease.id);
     } else if (own) {
       add_once(findings_.own, lease.id);
-    } else if (!parents_.contains(lease.id) && findings_.parent_by_session.empty()) {
-      findings_.parent_by_session = lease.id;
     }
   }
 
@@ -151,7 +180,9 @@ class Search {
       if (queue_.before != 0 && hit.created >= queue_.before) continue;
       if (hit.id == request_.id || !conflict(hit.mode, claim.mode)) continue;
       LK_ASSIGN(const Waiter* waiter, waiter_of(hit));
-      if (waiter->request.owner == request_.owner) {
+      // Once a whole is granted it, its parts are let in anyway.
+      const Owner& other = waiter->request.owner;
+      if (other == request_.owner || side_.is_whole(other)) {
         findings_.overtook = true;
         continue;
       }
@@ -187,7 +218,7 @@ class Search {
   State& state_;
   const Lease& request_;
   const Queue queue_;
-  const std::set<LeaseId> parents_;
+  const Side side_;
   Findings findings_;
   std::map<LeaseId, bool> passes_;
   std::map<LeaseId, Condition> conditions_;
@@ -197,21 +228,9 @@ class Search {
 
 }  // namespace
 
-bool is_subagent(const Owner& owner, const Owner& holder) {
-  const std::string& parent = holder.session;
-  // A dialect's session is an absolute path: a folder is not the parent of what works below it.
-  return !parent.empty() && !parent.starts_with('/') && owner.session.size() > parent.size() + 1 &&
-         owner.session.starts_with(parent) && owner.session[parent.size()] == '/';
-}
-
-bool is_subagent(const Owner& owner) {
-  const std::size_t slash = owner.session.find('/');
-  return slash != std::string::npos && slash > 0 && slash + 1 < owner.session.size();
-}
-
 Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue) {
-  LK_ASSIGN(std::set<LeaseId> parents, parents_of(state, request));
-  return Search(state, request, queue, std::move(parents)).run();
+  LK_ASSIGN(Side side, side_of(state, request));
+  return Search(state, request, queue, std::move(side)).run();
 }
 
 Result<bool> claims_conflict(const Lease& a, const Lease& b) {

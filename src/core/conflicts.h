@@ -1,5 +1,4 @@
-// What conflicts with a request: leases and earlier waiters of other owners (rule 2). And what is
-// on its side: the leases that its owner has or that it may work under (rule 11).
+// What conflicts with a request: leases and earlier waiters that are not on its side (rules 2, 11).
 #pragma once
 
 #include <set>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "core/condition.h"
+#include "core/sessions.h"
 
 namespace lockkeeper::core {
 
@@ -19,21 +19,23 @@ struct Conflict {
   Alive alive = Alive::kUnknown;
 };
 
-// Is `owner` a subagent of `holder`: a session "S/x" of the session "S"? Is it anybody's subagent?
-bool is_subagent(const Owner& owner, const Owner& holder);
-bool is_subagent(const Owner& owner);
-
-// The leases a request works under: the one it presents (request.parent) and that one's parents.
-Result<std::set<LeaseId>> parents_of(State& state, const Lease& request);
-// Is this lease on the side of a request of `owner` (rules 2 and 11)?
-bool on_side_of(const Owner& owner, const std::set<LeaseId>& parents, const Lease& lease);
+// Which leases are on a request's side (rule 11): its owner's; the one it works under, and those
+// that that one lies in; those of the sessions that its owner, or the holder of one of these, is a
+// part of.
+struct Side {
+  std::vector<Owner> owners;  // the request's, then the holders of `parents`
+  std::set<LeaseId> parents;  // what it works under
+  bool has(const Lease& lease) const;
+  bool is_whole(const Owner& owner) const;  // is one of `owners` a part of it?
+};
+Result<Side> side_of(State& state, const Lease& request);
 
 struct Findings {
   std::vector<Conflict> conflicts;  // in the order found; holders may be over: see condition()
   std::vector<LeaseId> own;         // the owner's own leases that overlap the request
   std::vector<LeaseId> over;        // own leases that are over
-  LeaseId parent_by_session;        // a lease of the parent session that the request lies in
-  bool overtook = false;            // earlier waiters were passed, or not looked at
+  LeaseId host;           // in its way, but its own side already works under it: see works_under()
+  bool overtook = false;  // earlier waiters were passed, or not looked at
 };
 
 // Which waiters to compare with: all, those created before a version, or none (when it is known
@@ -42,6 +44,10 @@ struct Queue {
   bool look = true;
   kv::Version before = 0;  // 0: all
 };
+
+// Does the owner, or a session it is a part of, hold a lease that lies in this one? Then whoever
+// holds this one has let them in, and lets in this request as well.
+Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host);
 
 // REQUIRES: request.owner, claims and parent are set.
 Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue);

@@ -37,15 +37,12 @@ class Walk {
     std::vector<std::string> resources;
   };
 
-  // The cycle is closed by the request's owner, or by the holder of a lease that it works under.
+  // The cycle is closed by the request's owner, by the holder of a lease that it works under, or by
+  // whoever one of these is a part of.
   Result<void> find_goal() {
-    goal_.push_back(request_.owner);
-    LeaseId next = request_.parent;
-    while (!next.empty()) {
-      LK_ASSIGN(const Lease* parent, state_.lease(next));
-      if (parent == nullptr) break;
-      if (!is_goal(parent->owner)) goal_.push_back(parent->owner);
-      next = parent->parent;
+    LK_ASSIGN(goal_, side_of(state_, request_));
+    for (const Owner& owner : goal_.owners) {
+      for (std::string& whole : wholes_of(owner)) wholes_.push_back(std::move(whole));
     }
     return {};
   }
@@ -53,9 +50,13 @@ class Walk {
   // Most requests hold nothing while they wait: nobody can be waiting for them.
   Result<bool> anybody_can_wait_for_goal() {
     bool awaited = false;
-    plain_ = goal_.size() == 1 && request_.parent.empty() &&
-             request_.owner.session.find('/') == std::string::npos;
-    for (const Owner& owner : goal_) {
+    plain_ = request_.parent.empty();
+    for (const std::string& whole : wholes_) {
+      LK_ASSIGN(const bool has, whole_has_anything(whole));
+      awaited |= has;
+      plain_ = plain_ && !has;
+    }
+    for (const Owner& owner : goal_.owners) {
       LK_ASSIGN(const std::vector<LeaseId> leases, state_.leases_of(owner));
       LK_ASSIGN(const std::vector<LeaseId> waiters, state_.waiters_of(owner));
       awaited |= !leases.empty() || !waiters.empty();
@@ -64,6 +65,20 @@ class Walk {
                            [&](const LeaseId& id) { return id == request_.id; });
     }
     return awaited;
+  }
+
+  // Where several may commit at once, every look is a guard: there we walk instead.
+  Result<bool> whole_has_anything(const std::string& whole) {
+    if (!state_.single_writer()) return true;
+    const Owner owner = named_whole(whole);
+    if (!owner.agent.empty()) {
+      LK_ASSIGN(const std::vector<LeaseId> leases, state_.leases_of(owner));
+      LK_ASSIGN(const std::vector<LeaseId> waiters, state_.waiters_of(owner));
+      return !leases.empty() || !waiters.empty();
+    }
+    LK_ASSIGN(const bool holds, state_.session_has(Holding::kLease, whole));
+    if (holds) return true;
+    return state_.session_has(Holding::kWaiter, whole);
   }
 
   // In front of a request whose owner holds nothing, an owner with one waiter for exactly the same
@@ -85,7 +100,7 @@ class Walk {
   }
 
   bool is_goal(const Owner& owner) const {
-    return std::find(goal_.begin(), goal_.end(), owner) != goal_.end();
+    return std::ranges::find(goal_.owners, owner) != goal_.owners.end() || goal_.is_whole(owner);
   }
 
   // Follows the edges from one owner. What is over blocks nobody.
@@ -149,7 +164,8 @@ class Walk {
 
   State& state_;
   const Lease& request_;
-  std::vector<Owner> goal_;
+  Side goal_;  // its owners, and whoever these are parts of
+  std::vector<std::string> wholes_;
   bool plain_ = false;  // the request is all that its owner has, and it works under no lease
   std::map<OwnerKey, Edge> reached_;
   std::deque<Owner> frontier_;
@@ -159,11 +175,24 @@ class Walk {
 }  // namespace
 
 bool must_look_for_cycles(const Lease& waiting) {
-  return waiting.overtook || is_subagent(waiting.owner);
+  return waiting.overtook;
+}
+
+Result<std::vector<std::string>> wholes_behind(State& state, const Lease& request) {
+  std::vector<std::string> all;
+  LK_ASSIGN(const Side side, side_of(state, request));
+  for (const Owner& owner : side.owners) {
+    for (std::string& whole : wholes_of(owner)) {
+      if (std::ranges::find(all, whole) == all.end()) all.push_back(std::move(whole));
+    }
+  }
+  return all;
 }
 
 Result<std::vector<LeaseId>> waits_through(State& state, const Owner& owner) {
   LK_ASSIGN(std::vector<LeaseId> waiting, state.waiters_of(owner));
+  LK_ASSIGN(const std::vector<LeaseId> of_parts, state.waiters_of_parts(owner));
+  waiting.insert(waiting.end(), of_parts.begin(), of_parts.end());
   LK_ASSIGN(std::vector<LeaseId> leases, state.leases_of(owner));
   for (std::size_t i = 0; i < leases.size(); ++i) {
     LK_ASSIGN(const std::vector<LeaseId> children, state.children_of(leases[i], SIZE_MAX));

@@ -182,23 +182,23 @@ TEST_P(Rule11, AGrandchildDoesNotConflictWithTheGrandparent) {
 TEST_P(Rule11, ASubagentOfTheSessionNeedsToPresentNothing) {
   const Lease parent = realm_.granted(kAnn, {x("src/")});
   const Lease child = realm_.granted(kSub, {x("src/a")});
-  EXPECT_EQ(realm_.lease(child.id).parent, parent.id);
+  EXPECT_TRUE(realm_.lease(child.id).parent.empty());
   EXPECT_EQ(realm_.outcome(realm_.ask(kSibling, {x("src/a")})), Outcome::kHeld);
   EXPECT_EQ(realm_.outcome(realm_.ask(kSibling, {x("src/b")})), Outcome::kGranted);
   ASSERT_TRUE(realm_.release(kAnn, parent.id));
-  EXPECT_TRUE(realm_.leases().empty());
+  EXPECT_EQ(realm_.leases().size(), 2U) << "what it took is its own";
 }
 
 TEST_P(Rule11, OnlyATrueSubagentIsOne) {
-  EXPECT_TRUE(is_subagent({"q", "S/x"}, {"p", "S"}));
-  EXPECT_TRUE(is_subagent({"q", "S/x/y"}, {"p", "S"}));
-  EXPECT_FALSE(is_subagent({"q", "S"}, {"p", "S"}));
-  EXPECT_FALSE(is_subagent({"q", "S"}, {"p", "S/x"}));
-  EXPECT_FALSE(is_subagent({"q", "S/"}, {"p", "S"}));
-  EXPECT_FALSE(is_subagent({"q", "Sx/y"}, {"p", "S"}));
-  EXPECT_FALSE(is_subagent({"q", "/x"}, {"p", ""}));
-  EXPECT_FALSE(is_subagent({"q", "x"}, {"p", ""}));
-  EXPECT_FALSE(is_subagent({"q", "/out/inner"}, {"p", "/out"}));  // paths: a dialect's sessions
+  EXPECT_TRUE(is_part_of({"q", "S/x"}, {"p", "S"}));
+  EXPECT_TRUE(is_part_of({"q", "S/x/y"}, {"p", "S"}));
+  EXPECT_FALSE(is_part_of({"q", "S"}, {"p", "S"}));
+  EXPECT_FALSE(is_part_of({"q", "S"}, {"p", "S/x"}));
+  EXPECT_FALSE(is_part_of({"q", "S/"}, {"p", "S"}));
+  EXPECT_FALSE(is_part_of({"q", "Sx/y"}, {"p", "S"}));
+  EXPECT_FALSE(is_part_of({"q", "/x"}, {"p", ""}));
+  EXPECT_FALSE(is_part_of({"q", "x"}, {"p", ""}));
+  EXPECT_FALSE(is_part_of({"q", "/out/inner"}, {"p", "/out"}));  // paths: a dialect's sessions
 }
 
 TEST_P(Rule11, ASubagentsLeaseOutsideIsItsOwn) {

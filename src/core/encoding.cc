@@ -6,7 +6,11 @@ namespace lockkeeper::core {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kLayoutFormat = 2;  // of a lease that concerns a dialect or a layout
+// A lease or a waiter that concerns a dialect or a layout; one that is shared (a lease with several
+// holds, a waiter of a part); both.
+constexpr std::uint64_t kLayoutFormat = 2;
+constexpr std::uint64_t kSharedFormat = 3;
+constexpr std::uint64_t kSharedLayoutFormat = 4;
 
 std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
@@ -88,7 +92,7 @@ void write_lease(RecordWriter& out, const Lease& lease) {
   out.signed_number(lease.deadline_mono_ms);
   out.signed_number(lease.acquired_wall_ms);
   out.signed_number(lease.expires_wall_ms);
-  write_attachment(out, lease.attachment);
+  write_attachment(out, lease.holds.front());
   write_attachment(out, lease.then);
   out.signed_number(lease.terms.orphan_grace_ms);
   out.signed_number(lease.orphaned_mono_ms);
@@ -118,7 +122,7 @@ Result<Lease> read_lease(RecordReader& in) {
   lease.deadline_mono_ms = in.signed_number();
   lease.acquired_wall_ms = in.signed_number();
   lease.expires_wall_ms = in.signed_number();
-  lease.attachment = read_attachment(in);
+  lease.holds = {read_attachment(in)};
   lease.then = read_attachment(in);
   lease.terms.orphan_grace_ms = in.signed_number();
   lease.orphaned_mono_ms = in.signed_number();
@@ -132,14 +136,32 @@ Result<Lease> read_lease(RecordReader& in) {
   return lease;
 }
 
+void write_further_holds(RecordWriter& out, const Lease& lease) {
+  out.number(lease.holds.size() - 1);
+  for (std::size_t i = 1; i < lease.holds.size(); ++i) write_attachment(out, lease.holds[i]);
+}
+
+Result<void> read_further_holds(RecordReader& in, Lease& lease) {
+  const std::uint64_t further = in.number();
+  if (further == 0 || further >= kHoldsMax) return damaged("lease");
+  for (std::uint64_t i = 0; i < further; ++i) lease.holds.push_back(read_attachment(in));
+  return {};
+}
+
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
   const bool plain = !lease.foreign && lease.terms.layout.empty() && lease.mirrored_at.empty() &&
                      lease.terms.agent_type.empty();
+  const bool shared = lease.holds.size() > 1;
   RecordWriter out;
-  out.number(plain ? kFormat : kLayoutFormat);
+  if (shared) {
+    out.number(plain ? kSharedFormat : kSharedLayoutFormat);
+  } else {
+    out.number(plain ? kFormat : kLayoutFormat);
+  }
   write_lease(out, lease);
+  if (shared) write_further_holds(out, lease);
   if (plain) return out.take();
   out.number(lease.foreign ? 1 : 0);
   out.text(lease.terms.layout);
@@ -152,9 +174,10 @@ std::string encode_lease(const Lease& lease) {
 Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
   const std::uint64_t format = in.number();
-  if (format != kFormat && format != kLayoutFormat) return damaged("lease");
+  if (format < kFormat || format > kSharedLayoutFormat) return damaged("lease");
   LK_ASSIGN(Lease lease, read_lease(in));
-  if (format == kLayoutFormat) {
+  if (format >= kSharedFormat) LK_CHECK(read_further_holds(in, lease));
+  if (format == kLayoutFormat || format == kSharedLayoutFormat) {
     lease.foreign = in.number() != 0;
     lease.terms.layout = in.text();
     lease.terms.artefact = in.text();
@@ -170,8 +193,13 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 std::string encode_waiter(const Waiter& waiter) {
   const bool plain = waiter.request.terms.layout.empty() && waiter.request.terms.agent_type.empty();
   RecordWriter out;
-  out.number(plain ? kFormat : kLayoutFormat);
+  if (waiter.wholes.empty()) {
+    out.number(plain ? kFormat : kLayoutFormat);
+  } else {
+    out.number(plain ? kSharedFormat : kSharedLayoutFormat);
+  }
   write_lease(out, waiter.request);
+  if (!waiter.wholes.empty()) write_texts(out, waiter.wholes);
   if (!plain) {
     out.text(waiter.request.terms.layout);
     out.text(waiter.request.terms.artefact);
@@ -186,10 +214,11 @@ std::string encode_waiter(const Waiter& waiter) {
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
   const std::uint64_t format = in.number();
-  if (format != kFormat && format != kLayoutFormat) return damaged("waiter");
+  if (format < kFormat || format > kSharedLayoutFormat) return damaged("waiter");
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
-  if (format == kLayoutFormat) {
+  if (format >= kSharedFormat) waiter.wholes = read_texts(in);
+  if (format == kLayoutFormat || format == kSharedLayoutFormat) {
     waiter.request.terms.layout = in.text();
     waiter.request.terms.artefact = in.text();
     waiter.request.terms.agent_type = in.text();
@@ -250,8 +279,10 @@ Result<RememberedRequest> decode_request(std::string_view value) {
 }
 
 std::string encode_lost(const LostLease& lost) {
+  const bool own = lost.filed == lost.id;
   RecordWriter out;
-  out.number(kFormat);
+  out.number(own ? kFormat : kSharedFormat);
+  if (!own) out.text(lost.id.bytes);
   write_owner(out, lost.owner);
   write_texts(out, lost.resources);
   out.text(lost.cause);
@@ -265,9 +296,13 @@ std::string encode_lost(const LostLease& lost) {
 
 Result<LostLease> decode_lost(const LeaseId& id, std::string_view value) {
   RecordReader in(value);
-  if (in.number() != kFormat) return damaged("lost lease");
+  const std::uint64_t format = in.number();
+  if (format != kFormat && format != kSharedFormat) return damaged("lost lease");
   LostLease lost;
-  lost.id = id;
+  lost.id = lost.filed = id;
+  if (format == kSharedFormat) {
+    LK_ASSIGN(lost.id, read_id(in));
+  }
   lost.owner = read_owner(in);
   lost.resources = read_texts(in);
   lost.cause = in.text();
@@ -283,7 +318,11 @@ Result<LostLease> decode_lost(const LeaseId& id, std::string_view value) {
 std::vector<std::string> resource_texts(const Lease& lease) {
   std::vector<std::string> texts;
   texts.reserve(lease.claims.size());
-  for (const Claim& claim : lease.claims) texts.push_back(claim.resource.text());
+  for (const Claim& claim : lease.claims) {
+    // A pattern and the name that it spells may read the same; they are neighbours.
+    const std::string text = claim.resource.text();
+    if (texts.empty() || texts.back() != text) texts.push_back(text);
+  }
   return texts;
 }
 

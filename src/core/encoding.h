@@ -38,6 +38,7 @@ Result<RememberedRequest> decode_request(std::string_view value);
 // A lease that ended against its holder's will, kept so that the holder can be told.
 struct LostLease {
   LeaseId id;
+  LeaseId filed;  // its row: under its owner, or under the session that its owner is a part of
   Owner owner;
   std::vector<std::string> resources;
   std::string cause;

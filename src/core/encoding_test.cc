@@ -24,7 +24,7 @@ Lease full_lease() {
   lease.deadline_mono_ms = 123'456'789;
   lease.acquired_wall_ms = -5;
   lease.expires_wall_ms = INT64_MAX;
-  lease.attachment = {.slot = UINT64_MAX, .pid_namespace = 3, .pid = -4, .start_ticks = 5};
+  lease.holds = {{.slot = UINT64_MAX, .pid_namespace = 3, .pid = -4, .start_ticks = 5}};
   lease.then = {.slot = 6, .pid_namespace = 7, .pid = 8, .start_ticks = 9};
   lease.terms.orphan_grace_ms = 30'000;
   lease.orphaned_mono_ms = 11;
@@ -45,7 +45,7 @@ void expect_same(const Lease& a, const Lease& b) {
   for (std::size_t i = 0; i < a.claims.size(); ++i) EXPECT_EQ(a.claims[i].slot, b.claims[i].slot);
   EXPECT_EQ(a.terms.reason, b.terms.reason);
   EXPECT_EQ(a.deadline_mono_ms, b.deadline_mono_ms);
-  EXPECT_EQ(a.attachment, b.attachment);
+  EXPECT_EQ(a.holds, b.holds);
   EXPECT_EQ(a.then, b.then);
   EXPECT_EQ(a.parent, b.parent);
   EXPECT_EQ(a.overtook, b.overtook);
@@ -124,7 +124,7 @@ TEST(Record, F16AFenceOffsetOfAnySizeIsRead) {
 
 TEST(Record, ALostLeaseAndARequestComeBackWhole) {
   LostLease lost;
-  lost.id = make_id({"ann", ""}, 4);
+  lost.id = lost.filed = make_id({"ann", ""}, 4);
   lost.owner = {"ann", ""};
   lost.resources = {"a"};
   lost.cause = "broken";

@@ -358,6 +358,19 @@ TEST_P(Rule04, AnythingElseIsANewLeaseWithAllThatWasAsked) {
   EXPECT_EQ(realm_.leases().size(), 4U);
 }
 
+TEST_P(Rule04, D3WhoAsksAnewGetsALeaseOfItsOwnTermsForTheSame) {
+  AcquireRequest request = realm_.ask(kAnn, {x("a")});
+  const Lease first = realm_.granted(request);
+  request.anew = true;
+  request.terms.reason = "another";
+  const Lease second = realm_.granted(request);
+  EXPECT_NE(second.id, first.id);
+  EXPECT_GT(second.fence(), first.fence());
+  EXPECT_EQ(second.terms.reason, "another");
+  EXPECT_EQ(realm_.leases().size(), 2U);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
+}
+
 TEST_P(Rule04, I6RenewalNeverShortens) {
   AcquireRequest request = realm_.ask(kAnn, {x("a")});
   request.terms.ttl_ms = 3'600'000;

@@ -134,6 +134,19 @@ TEST_P(Guards, I1AGrantDependsOnAllThatWasLookedAt) {
             kv::Fate::kCommitted);
 }
 
+// A part of s is let into what s works in, as long as s does.
+TEST_P(Guards, I1BeingLetInDependsOnWhoLetsUsIn) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Lease host = realm_.granted(kBob, {x("src/")});
+  AcquireRequest inside = Realm::ask({"ann", "s"}, {x("src/a")});
+  inside.under = host.id;
+  inside.under_fence = host.fence();
+  const Lease child = realm_.granted(inside);
+  EXPECT_EQ(race(Realm::ask({"sub", "s/x"}, {x("src/b")}), Outcome::kGranted,
+                 [&] { ASSERT_TRUE(realm_.release(inside.owner, child.id)); }),
+            kv::Fate::kConflict);
+}
+
 TEST_P(Guards, L4AGrantDependsOnWhoHasBegunToWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kBob, {x("src/b")});

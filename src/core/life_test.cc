@@ -98,6 +98,20 @@ TEST_P(Rule08, GraceStartsAtTheCommitThatRecordsTheDeath) {
   EXPECT_THAT(realm_.story(), Contains("ended ann a [died]"));
 }
 
+TEST_P(Rule08, M7_TheGraceCountsFromTheFirstSight) {
+  const Lease lease = attached(kAnn, {x("a")}, 7, 30'000);
+  realm_.kill(7);
+  ASSERT_TRUE(realm_.run([&](Table& table) { return table.note_deaths({lease.id}); }));
+  realm_.pass(30'001);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
+}
+
+TEST_P(Rule08, M7_WithoutASessionNobodyComesBackSoThereIsNoGrace) {
+  attached(kNoSession, {x("a")}, 7, 30'000);
+  realm_.kill(7);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kGranted);
+}
+
 TEST_P(Rule08, AnOrphanIsRecordedOnce) {
   attached(kAnn, {x("a")}, 7, 30'000);
   realm_.kill(7);
@@ -112,7 +126,7 @@ TEST_P(Rule08, TheSameKnownSessionReclaimsWithItsFence) {
   const auto renewed = realm_.renew(kAnn, lease.id, {}, process(8));
   ASSERT_TRUE(renewed.has_value()) << renewed.error().message;
   EXPECT_EQ(renewed->front().fence(), lease.fence());
-  EXPECT_EQ(realm_.lease(lease.id).attachment, process(8));
+  EXPECT_THAT(realm_.lease(lease.id).holds, testing::ElementsAre(process(8)));
   EXPECT_EQ(realm_.lease(lease.id).orphaned_mono_ms, 0);
   realm_.pass(60'000);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
@@ -142,7 +156,7 @@ TEST_P(Rule08, AnotherSessionOrNoneCannotReclaim) {
 }
 
 TEST_P(Rule08, WhoCannotReclaimGetsALeaseOfItsOwnInstead) {
-  // The owner is the same, so the orphan does not stand in its way; but it is not given back.
+  // Nobody can take it back, so it ended with its process.
   const Lease orphan = attached(kNoSession, {x("a")}, 7, 30'000);
   realm_.kill(7);
   AcquireRequest request = realm_.ask(kNoSession, {x("a")});
@@ -171,7 +185,7 @@ TEST_P(Rule08, AReclaimFromWhereTheProcessCannotBeSeenCounts) {
   ASSERT_TRUE(realm_.renew(kAnn, lease.id, {}, process(8)));
   realm_.pass(30'001);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
-  EXPECT_EQ(realm_.lease(lease.id).attachment, process(8));
+  EXPECT_THAT(realm_.lease(lease.id).holds, testing::ElementsAre(process(8)));
 }
 
 TEST_P(Rule08, AfterTheGraceNobodyReclaims) {

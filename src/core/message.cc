@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "core/sessions.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -257,6 +258,7 @@ std::optional<std::uint64_t> Message::id_from_text(std::string_view text) {
 
 Result<std::uint64_t> post_message(State& state, Message message) {
   const Context& context = state.context();
+  message.to = reader_of(message.to);
   LK_CHECK(check_limits(message, context.limits));
   message.at_wall_ms = context.now.wall_ms;
   const std::uint64_t last_bit = message.to_everybody() ? 1 : 0;
@@ -273,8 +275,9 @@ Result<std::uint64_t> post_message(State& state, Message message) {
   if (taken) return damaged();
   Stored stored{std::move(message), {}};
   Unread unread{stored.message.at_wall_ms, {}};
-  if (stored.message.to_everybody()) {  // its sender has read it
-    add_name(stored.readers, hash64(stored.message.from.agent));
+  // Its sender knows it. Other sessions of the same agent do not.
+  if (stored.message.to_everybody()) add_name(stored.readers, hash64(stored.message.from.agent));
+  if (is_for(stored.message, stored.message.from)) {
     add_name(unread.told, name_hash(stored.message.from));
   }
   const Message& sent = stored.message;
@@ -290,6 +293,7 @@ Result<std::vector<Message>> messages_for(State& state, const Owner& owner, bool
     LK_CHECK(each_message(state, box(kMessage, *to), [&](Stored stored) {
       Message& message = stored.message;
       if (!is_for(message, owner) || message.to_everybody() != (to == &kEverybody)) return;
+      if (message.from == owner && !message.to_everybody()) return;  // to its name, by itself
       message.read = stored.read_by(owner);
       if (!(unread_only && message.read)) found.push_back(std::move(message));
     }));

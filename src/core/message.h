@@ -3,6 +3,7 @@
 //   unread  no session of the receiving agent has called `message read`;
 //   told    shown to this owner once, at its next command; each session is told separately;
 //   read    by one of the agent's sessions, for all of them; it is not told again.
+// A message to the sender's own name is for the other sessions of that name.
 // A message to everybody is in one box for all. Each agent reads it separately, and every owner
 // that comes within a day is told.
 //

@@ -84,6 +84,14 @@ TEST_P(Messages, EachSessionIsToldAndOneReadsForAll) {
   EXPECT_THAT(told({"ann", "three"}), IsEmpty());
 }
 
+TEST_P(Messages, M13_ToOnesOwnNameAreForItsOtherSessions) {
+  post(kAnnOne, kAnn, "who is there?");
+  EXPECT_THAT(told(kAnnOne), IsEmpty()) << "it does not come back";
+  EXPECT_THAT(box(kAnnOne, true), IsEmpty());
+  EXPECT_THAT(told(kAnnTwo), ElementsAre("who is there?"));
+  EXPECT_THAT(box(kAnnTwo, true), ElementsAre("who is there?"));
+}
+
 TEST_P(Messages, NeverReachAnotherAgentOrSession) {
   const std::uint64_t id = post(kBob, kAnnOne, "to one");
   for (const Owner& other : {kBob, kCat, kAnn, kAnnTwo}) {

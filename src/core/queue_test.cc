@@ -233,7 +233,7 @@ TEST_P(Rule05, AConfirmedHandoffIsBoundToWhatItsRequestNamed) {
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
   ASSERT_TRUE(realm_.poll(waiting.id));
-  EXPECT_EQ(realm_.lease(waiting.id).attachment, process(42));
+  EXPECT_THAT(realm_.lease(waiting.id).holds, ElementsAre(process(42)));
   realm_.kill(request.waiting_process.slot);
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("a")})), Outcome::kHeld);
   realm_.kill(42);
@@ -397,6 +397,50 @@ TEST_P(Rule05, L4APassedWaiterIsNotPassedByThoseBehindThePasser) {
   EXPECT_FALSE(realm_.holds(dan.id));
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
   EXPECT_TRUE(realm_.holds(bob.id));
+}
+
+// By rule 2 a part does not stand behind its session, nor behind another part where the session
+// holds what both want. When they can all be served, the order is that of the queue all the same,
+// whatever their ids are.
+TEST_P(Rule05, L4ASessionIsServedBeforeItsPartThatCameLater) {
+  for (int i = 0; i < 8; ++i) {
+    const std::string session = "s" + std::to_string(i);
+    realm_.granted(kAnn, {x("a")});
+    const Lease whole = realm_.queued({"bob", session}, {x("a")});
+    const Lease part = realm_.queued({"bob", session + "/x"}, {x("a")});
+    ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+    EXPECT_TRUE(realm_.holds(whole.id)) << session;
+    EXPECT_TRUE(realm_.holds(part.id)) << session;
+    ASSERT_TRUE(realm_.release(whole.owner, {"a"}));
+    ASSERT_TRUE(realm_.release(part.owner, {"a"}));
+  }
+}
+
+TEST_P(Rule05, L4PartsInWhatTheirSessionHoldsAreServedInTheOrderTheyCame) {
+  for (int i = 0; i < 8; ++i) {
+    const std::string session = "s" + std::to_string(i);
+    realm_.granted({"bob", session}, {x("d/")});
+    const Lease first = realm_.granted({"bob", session + "/x"}, {x("d/a")});
+    const Lease second = realm_.queued({"bob", session + "/y"}, {x("d/a")});
+    const Lease third = realm_.queued({"bob", session + "/z"}, {x("d/a")});
+    ASSERT_TRUE(realm_.release(first.owner, {"d/a"}));
+    EXPECT_TRUE(realm_.holds(second.id)) << session;
+    EXPECT_FALSE(realm_.holds(third.id)) << session;
+    ASSERT_TRUE(realm_.cancel(third.id));
+    for (const char* part : {"", "/y", "/z"}) {
+      for (const char* name : {"d/", "d/a"}) (void)realm_.release({"bob", session + part}, {name});
+    }
+    ASSERT_TRUE(realm_.leases().empty());
+  }
+}
+
+TEST_P(Rule05, L4APartThatFindsAnExpiredLeaseIsNotServedBeforeItsSession) {
+  realm_.granted(kAnn, {x("a")});
+  const Lease whole = realm_.queued({"bob", "s"}, {x("a")});
+  const Lease part = realm_.queued({"bob", "s/x"}, {x("a")});
+  realm_.pass(60'001);
+  ASSERT_EQ(realm_.poll(part.id)->outcome, Outcome::kGranted);
+  EXPECT_TRUE(realm_.holds(whole.id));
 }
 
 TEST_P(Rule05, WhatAQuotaCheckClearsAwayIsHandedOver) {

@@ -1,6 +1,6 @@
 // After the store was repaired: rebuilds every derived row (claims, due rows, counters, parents)
-// from the leases that could be saved, so that the table is consistent again. Empties the queue:
-// waiters learn it at their next poll and ask again.
+// from the leases that could be saved, so that the table is consistent again. A waiter whose rows
+// are whole keeps its place in the queue. Others learn at their next poll that they must ask again.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 namespace lockkeeper::core {
 
 struct RebuildReport {
-  std::size_t leases = 0;  // kept
+  std::size_t leases = 0;   // kept
+  std::size_t waiters = 0;  // kept
   std::size_t waiters_dropped = 0;
   std::size_t leases_damaged = 0;       // records that could not be read
   std::vector<std::string> locks_lost;  // resources whose lease is gone, from their claims

@@ -60,9 +60,36 @@ TEST_F(Rebuild, I5LeasesKeepTheirFencesWhateverElseIsGone) {
   EXPECT_EQ(realm_.story().back(), "refused bob src/a [held]");
 }
 
-TEST_F(Rebuild, TheQueueIsEmptiedAndMayAskAgain) {
+TEST_F(Rebuild, A16_L4_WaitersKeepTheirPlaces) {
+  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease first = realm_.queued(kBob, {x("a"), x("b")});
+  const Lease second = realm_.queued(Owner{"cat", "T/x"}, {x("a")});
+  for (const char kind : std::string("bfgcv")) erase_all(kind);
+  const RebuildReport done = rebuilt();
+  EXPECT_EQ(done.waiters, 2U);
+  EXPECT_EQ(done.waiters_dropped, 0U);
+  EXPECT_EQ(realm_.poll(second.id)->position, 2U);
+  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  EXPECT_TRUE(realm_.holds(first.id));
+  EXPECT_TRUE(realm_.waits(second.id));
+}
+
+TEST_F(Rebuild, AWaiterWhoseBlockerIsGoneIsEvaluatedByTheNextCommit) {
+  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease waiting = realm_.queued(kBob, {x("a")});
+  {
+    auto txn = realm_.store().begin(kv::Access::kWrite);
+    ASSERT_TRUE((*txn)->put(lease_key(held.id), "garbage") && (*txn)->commit());
+  }
+  rebuilt();
+  realm_.maintain();
+  EXPECT_TRUE(realm_.holds(waiting.id));
+}
+
+TEST_F(Rebuild, AWaiterWhoseRowsAreNotWholeMustAskAgain) {
   realm_.granted(kAnn, {x("a")});
   const Lease waiting = realm_.queued(kBob, {x("a")});
+  erase_all('X');
   EXPECT_EQ(rebuilt().waiters_dropped, 1U);
   const auto reply = realm_.poll(waiting.id);
   ASSERT_FALSE(reply.has_value());

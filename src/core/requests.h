@@ -18,6 +18,7 @@ struct AcquireRequest {
   Attachment attachment;  // of the lease, once granted (and confirmed)
   LeaseId under;          // the lease it works under (rule 11), with its fence
   std::uint64_t under_fence = 0;
+  bool anew = false;  // a new lease with its own terms, even if the owner holds exactly this
   bool wait = false;
   Attachment waiting_process;  // REQUIRED with `wait`: waiters are attached
   std::uint64_t wake = 0;
@@ -51,6 +52,8 @@ struct ReleaseReply {
   std::vector<std::string> released;
   std::vector<std::string> not_held;
   std::vector<std::pair<std::string, Owner>> not_owner;
+  // Of what is not held: the owner's own claim that covers it. It is released by that name.
+  std::vector<std::pair<std::string, std::string>> covered;
   bool again = false;  // more to do than one commit takes: commit, then call again
   std::size_t size() const { return released.size() + not_held.size() + not_owner.size(); }
 };

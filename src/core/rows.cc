@@ -106,6 +106,17 @@ std::string claim_key(Holding holding, Mode mode, const key::Place& place, const
   return key;
 }
 
+std::string part_key(std::string_view whole, const LeaseId& waiter) {
+  std::string key(1, 'v');
+  append_be64(key, hash64(whole));
+  key.append(waiter.bytes);
+  return key;
+}
+
+kv::Range parts_of(std::string_view whole) {
+  return kv::prefix_range(part_key(whole, {}));
+}
+
 std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter) {
   return with_two('b', blocker, waiter);
 }

@@ -6,6 +6,7 @@
 //   l <agent 4>                                 → how many claims the agent has (quota), or
 //   q <agent 4> <session 4>                     → how many each of its sessions has
 //   w <id>                                      → Waiter, same id order
+//   v <session 8> <waiter id>                   → waiters of the session's parts (rule 6)
 //   x|s <place> <id> <slot 2>                   → claim of a lease, exclusive | shared
 //   X|S <place> <id> <slot 2>                   → claim of a waiter
 //   b <blocker id> <waiter id>                  → waiters filed under their one blocker
@@ -53,6 +54,8 @@ kv::Range session_counters(const Owner& owner);  // of all sessions of its agent
 std::string waiter_key(const LeaseId& id);
 std::string claim_key(Holding holding, Mode mode, const key::Place& place, const LeaseId& id,
                       std::uint16_t slot);
+std::string part_key(std::string_view whole, const LeaseId& waiter);  // whole: see whole_names()
+kv::Range parts_of(std::string_view whole);
 std::string blocked_key(const LeaseId& blocker, const LeaseId& waiter);
 std::string child_key(const LeaseId& parent, const LeaseId& child);
 std::string request_key(const Owner& owner, std::string_view request_id);

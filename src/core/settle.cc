@@ -61,9 +61,11 @@ bool Settler::spare_left() const {
   return state_.txn().left().guards >= kGuardsSpare;
 }
 
-Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how) {
-  const Context& context = state.context();
+namespace {
+
+LostLease lost_by(const Lease& lease, const EndedBy& how, const Context& context) {
   LostLease lost;
+  lost.id = lost.filed = lease.id;
   lost.owner = lease.owner;
   lost.resources = resource_texts(lease);
   lost.cause = how.event == "broken" || how.cause.empty() ? how.event : how.cause;
@@ -71,8 +73,33 @@ Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how)
   lost.by = how.by;
   lost.fence = lease.created == 0 ? 0 : lease.fence();
   lost.at_wall_ms = context.now.wall_ms;
-  LK_CHECK(state.txn().put(lost_key(lease.id), encode_lost(lost), context.limits.remember_ms));
-  return state.file_due(remembered_until(context), Due::kLost, lease.id.bytes);
+  return lost;
+}
+
+Result<void> file_lost(State& state, const LostLease& lost) {
+  const Context& context = state.context();
+  LK_CHECK(state.txn().put(lost_key(lost.filed), encode_lost(lost), context.limits.remember_ms));
+  return state.file_due(remembered_until(context), Due::kLost, lost.filed.bytes);
+}
+
+}  // namespace
+
+// A command that its session ran may be gone before anybody asks in its name: so the session is
+// told as well.
+Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how) {
+  LostLease lost = lost_by(lease, how, state.context());
+  LK_CHECK(file_lost(state, lost));
+  const std::optional<Owner> whole = nearest_whole(lease.owner);
+  if (!whole) return {};
+  const std::string_view ticket = std::string_view(lease.id.bytes).substr(owner_tag(*whole).size());
+  lost.filed = LeaseId{owner_tag(*whole).append(ticket)};
+  return file_lost(state, lost);
+}
+
+Result<void> note_loss(State& state, const Lease& lease, const EndedBy& how) {
+  LostLease lost = lost_by(lease, how, state.context());
+  lost.told = true;
+  return file_lost(state, lost);
 }
 
 Result<void> Settler::end(const Lease& ending, const EndedBy& how, bool lost) {
@@ -193,8 +220,9 @@ Result<void> Settler::grant(const Waiter& waiter) {
 // A grant may draw an edge that no enqueueing request sees. A waiter for a lease now also waits for
 // whoever was let in under it. A waiter under a lease now waits for what its host has taken. And
 // the owner may now pass others in the queue. If the owner waits elsewhere, that can close a cycle,
-// or hide one until this lease ends. So all waiters through which the owner waits look now instead
-// of within a second (L5). Peeks: a wake is a hint.
+// or hide one until this lease ends. What the owner holds also lets its session's parts pass. So
+// all waiters through which the owner waits look now instead of within a second (L5). Peeks: a wake
+// is a hint.
 Result<void> Settler::wake_waiting(const Lease& granted) {
   std::vector<LeaseId> waiting;
   const auto own = [&](const kv::Row& row) {
@@ -204,6 +232,9 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
   const LeaseId all_of_owner{owner_tag(granted.owner)};
   kv::Txn& txn = state_.txn();
   LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, kv::Read::kPeek));
+  LK_ASSIGN(const std::vector<LeaseId> of_parts,
+            state_.waiters_of_parts(granted.owner, kv::Read::kPeek));
+  waiting.insert(waiting.end(), of_parts.begin(), of_parts.end());
   // What lies under its leases, at any depth: a child's row begins with its parent's id.
   std::deque<LeaseId> parents;
   if (granted.overtook) parents.push_back(all_of_owner);
@@ -253,6 +284,7 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
                 conflict.waiting ? reap_waiter(conflict.holder.id) : reap(conflict.holder.id));
       reaped |= gone;
     }
+    if (reaped && filed.request.overtook) return Considered::kLater;
     if (reaped) continue;
     LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
     filed.blocker = blocker.id;
@@ -270,8 +302,8 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
 
 Result<void> Settler::hand_off(const Ended& ended) {
   // One page of followers at a time, so that a long queue does not use up a commit's guards. Those
-  // that do not fit are filed elsewhere. If their blocker only lost a claim they stay, and we
-  // remember how far we got.
+  // that do not fit are filed elsewhere. If their blocker only lost a claim, or if their turn comes
+  // later, they stay, and we remember how far we got.
   const std::size_t page =
       std::clamp<std::size_t>(state_.txn().left().guards / kGuardsPerFollower, 1,
                               state_.context().limits.grants_per_commit + 1);
@@ -279,7 +311,7 @@ Result<void> Settler::hand_off(const Ended& ended) {
   Ended rest = ended;
   for (const LeaseId& id : followers) {
     if (!room_left()) return continue_later(rest);
-    if (ended.still_held) rest.after = id;
+    rest.after = id;
     LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
     if (!waiter || waiter->blocker != ended.id) {
       LK_CHECK(state_.txn().erase(blocked_key(ended.id, id)));
@@ -288,7 +320,11 @@ Result<void> Settler::hand_off(const Ended& ended) {
     LK_ASSIGN(const bool gone, reap_waiter(id));
     if (gone) continue;
     // A waiter filed `alone` under a lease granted in order has nobody before it any more.
-    LK_ASSIGN(const Considered outcome, consider(id, !(ended.in_order && waiter->alone)));
+    Considered outcome = Considered::kLater;
+    if (!waiter->request.overtook) {
+      LK_ASSIGN(outcome, consider(id, !(ended.in_order && waiter->alone)));
+    }
+    if (outcome == Considered::kLater) passing_.push_back({waiter->request.created, id, ended});
     if (outcome != Considered::kTooLarge) continue;
     // More to look at than this store's commit takes. With a commit of its own it may do; if even
     // that is too small it can never be decided, and must not stand in everybody's way.
@@ -299,18 +335,44 @@ Result<void> Settler::hand_off(const Ended& ended) {
   return {};
 }
 
-Result<void> Settler::settle() {
-  while (settled_ < ended_.size()) {
-    const Ended next = ended_[settled_++];
-    if (room_left()) {
-      LK_CHECK(hand_off(next));
-    } else {
-      LK_CHECK(continue_later(next));  // unread: there may be no guard left for it
+// Evaluates the first of them, or, if this commit is full, leaves all of them to the next.
+Result<void> Settler::serve_passing() {
+  const auto first = std::ranges::min_element(passing_, {}, &Passing::created);
+  const Passing next = *first;
+  Considered outcome = Considered::kTooLarge;
+  if (room_left()) {
+    LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(next.id));
+    passing_.erase(first);
+    if (!waiter || waiter->blocker != next.under.id) return {};
+    LK_ASSIGN(outcome, consider(next.id, true));
+    if (outcome == Considered::kTooLarge && !worked()) {
+      LK_CHECK(drop(*waiter, "cancelled", "limit_exceeded"));
     }
+    if (outcome != Considered::kGranted && outcome != Considered::kStays) passing_.push_back(next);
   }
-  ended_.clear();
-  settled_ = 0;
+  if (outcome != Considered::kTooLarge) return {};
+  for (const Passing& one : passing_) {
+    LK_CHECK(continue_later({one.under.id, false, one.under.still_held, {}}));
+  }
+  passing_.clear();
   return {};
+}
+
+Result<void> Settler::settle() {
+  for (;;) {
+    while (settled_ < ended_.size()) {
+      const Ended next = ended_[settled_++];
+      if (room_left()) {
+        LK_CHECK(hand_off(next));
+      } else {
+        LK_CHECK(continue_later(next));  // unread: there may be no guard left for it
+      }
+    }
+    ended_.clear();
+    settled_ = 0;
+    if (passing_.empty()) return {};
+    LK_CHECK(serve_passing());
+  }
 }
 
 Result<bool> Settler::sweep(std::size_t most) {

@@ -16,8 +16,9 @@
 namespace lockkeeper::core {
 
 // The result of consider(). kTooLarge: granting it takes more guards than this commit has left;
-// nothing was changed.
-enum class Considered : std::uint8_t { kGranted, kStays, kTooLarge };
+// nothing was changed. kLater: something in its way was ended, which others before it may wait for;
+// decide after the next settle().
+enum class Considered : std::uint8_t { kGranted, kStays, kTooLarge, kLater };
 
 class Settler {
  public:
@@ -74,7 +75,15 @@ class Settler {
     bool still_held = false;  // it only shrank: its followers may stay
     LeaseId after;            // of the followers that may stay, the last one evaluated
   };
+  // A follower that rule 2 lets pass earlier waiters. These may fit now too, so it is evaluated
+  // after all that are on the list, and those like it in queue order.
+  struct Passing {
+    kv::Version created = 0;
+    LeaseId id;
+    Ended under;
+  };
   Result<void> hand_off(const Ended& ended);
+  Result<void> serve_passing();
   Result<void> end_children(const LeaseId& parent);
   Result<void> grant(const Waiter& waiter);
   Result<void> handle_due(const std::string& key);
@@ -85,14 +94,17 @@ class Settler {
   State& state_;
   std::vector<Ended> ended_;
   std::size_t settled_ = 0;  // how many of them are done
+  std::vector<Passing> passing_;
   std::vector<std::uint64_t> wake_;
   std::size_t grants_ = 0;
   std::size_t ends_ = 0;
   bool changed_ = false;  // anything besides
 };
 
-// Keeps the lost lease for a day, so that its holder can be told.
+// Keeps the lost lease for a day, so that its holder can be told. note_loss(): so that those that
+// know its id find out; its owner need not be told.
 Result<void> remember_lost(State& state, const Lease& lease, const EndedBy& how);
+Result<void> note_loss(State& state, const Lease& lease, const EndedBy& how);
 
 // What to file a waiter under: the latest earlier waiter in its way, or a lease if there is none.
 // The commit that files it must guard the blocker.

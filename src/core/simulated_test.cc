@@ -69,7 +69,9 @@ TEST_P(Simulated, Rule11ASubagentIsInsideWhatItsSessionsLeaseIsInside) {
   const Lease parent = realm_.granted(inner);
   EXPECT_TRUE(realm_.check(realm_.ask(kSub, {x("src/lib/a")}))->free);
   const Lease child = realm_.granted(kSub, {x("src/lib/a")});
-  EXPECT_EQ(realm_.lease(child.id).parent, parent.id);
+  EXPECT_EQ(realm_.lease(child.id).parent, outer.id);
+  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  EXPECT_TRUE(realm_.holds(child.id));
 }
 
 TEST_P(Simulated, Rule05AWaiterWhoseWayIsClearedByItsOwnPollIsGranted) {

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "core/mirrored.h"
+#include "core/sessions.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -171,6 +172,9 @@ Result<void> State::add_waiter(const Waiter& waiter) {
   LK_CHECK(txn_.put(waiter_key(request.id), encode_waiter(waiter)));
   LK_CHECK(put_claims(Holding::kWaiter, request, true));
   LK_CHECK(txn_.put(blocked_key(waiter.blocker, request.id), ""));
+  for (const std::string& whole : waiter.wholes) {
+    LK_CHECK(txn_.put(part_key(whole, request.id), whole));
+  }
   if (!request.parent.empty()) LK_CHECK(txn_.put(child_key(request.parent, request.id), "w"));
   // Waiters count as well, so that the limit holds when they are granted.
   LK_CHECK(count_claims(request.owner, static_cast<std::int64_t>(request.claims.size())));
@@ -192,6 +196,9 @@ Result<void> State::remove_waiter(const Waiter& waiter) {
   LK_CHECK(txn_.erase(waiter_key(request.id)));
   LK_CHECK(put_claims(Holding::kWaiter, request, false));
   LK_CHECK(txn_.erase(blocked_key(waiter.blocker, request.id)));
+  for (const std::string& whole : waiter.wholes) {
+    LK_CHECK(txn_.erase(part_key(whole, request.id)));
+  }
   if (!request.parent.empty()) LK_CHECK(txn_.erase(child_key(request.parent, request.id)));
   LK_CHECK(count_claims(request.owner, -static_cast<std::int64_t>(request.claims.size())));
   any_waiters_.reset();
@@ -230,6 +237,40 @@ Result<std::vector<LeaseId>> State::leases_of(const Owner& owner) {
     if (held != nullptr && held->held_by(owner)) own.push_back(std::move(id));
   }
   return own;
+}
+
+Result<std::vector<LeaseId>> State::waiters_of_parts(const Owner& whole, kv::Read read) {
+  std::vector<LeaseId> ids;
+  for (const std::string& name : whole_names(whole)) {
+    const auto collect = [&](const kv::Row& row) {
+      if (row.value == name) ids.push_back(LeaseId{row.key.substr(row.key.size() - IdBytes::kMax)});
+      return true;
+    };
+    LK_CHECK(txn_.scan(parts_of(name), collect, read));
+  }
+  return ids;
+}
+
+// Looks once for each agent, however many leases or waiters it has.
+Result<bool> State::session_has(Holding holding, const std::string& session) {
+  const std::string session_tag = owner_tag({"", session}).substr(4);
+  kv::Range rest = kv::prefix_range(std::string(1, static_cast<char>(holding)));
+  for (;;) {
+    std::string agent;
+    LK_CHECK(txn_.scan(rest, [&](const kv::Row& row) {
+      agent = row.key.substr(0, 5);
+      return false;
+    }));
+    if (agent.empty()) return false;
+    bool holds = false;
+    LK_CHECK(txn_.scan(kv::prefix_range(agent + session_tag), [&](const kv::Row&) {
+      holds = true;
+      return false;
+    }));
+    if (holds) return true;
+    rest.from = kv::end_of_prefix(agent);
+    if (rest.from.empty()) return false;
+  }
 }
 
 Result<std::vector<Lease>> State::held_by(const Owner& owner) {

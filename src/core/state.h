@@ -58,6 +58,11 @@ class State {
   Result<std::vector<Lease>> held_by(const Owner& owner);
   Result<std::vector<LeaseId>> leases_of(const Owner& owner);
   Result<std::vector<LeaseId>> waiters_of(const Owner& owner);
+  // The waiters that wait for the sake of this owner's session, not counting its own.
+  Result<std::vector<LeaseId>> waiters_of_parts(const Owner& whole,
+                                                kv::Read read = kv::Read::kGuarded);
+  // May an owner of this session, whatever its agent, have such a one? False: certainly not.
+  Result<bool> session_has(Holding holding, const std::string& session);
   Result<std::vector<LeaseId>> children_of(const LeaseId& parent, std::size_t most);
   // The waiters filed under `blocker` after `after` (empty: from the first), in id order.
   Result<std::vector<LeaseId>> filed_under(const LeaseId& blocker, std::size_t most,

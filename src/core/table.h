@@ -40,9 +40,16 @@ class Table {
   // Leaves the queue. If the request was granted meanwhile, the grant stays and is the answer.
   Result<AcquireReply> cancel(const LeaseId& id, const std::string& cause);
 
-  // Rule 4. Releases only what `owner` holds, and names the others that hold exactly that key.
-  Result<ReleaseReply> release(const Owner& owner, const std::vector<key::Resource>& resources);
-  Result<ReleaseReply> release_leases(const Owner& owner, const std::vector<LeaseId>& ids);
+  // Rule 4. Releases only what `owner` holds, and names the others that hold exactly that key. Ends
+  // a lease whoever keeps it; those that keep it beside `by` can find out (lost()).
+  Result<ReleaseReply> release(const Owner& owner, const std::vector<key::Resource>& resources,
+                               const Attachment& by = {});
+  Result<ReleaseReply> release_leases(const Owner& owner, const std::vector<LeaseId>& ids,
+                                      const Attachment& by = {});
+  // Rule 7. `by` no longer keeps them; whatever nobody else keeps ends. Leases that are gone, or
+  // that `by` does not keep, stay as they are. `released` lists what has ended.
+  Result<ReleaseReply> give_back(const Owner& owner, const std::vector<LeaseId>& ids,
+                                 const Attachment& by);
 
   // Never shortens. nullopt keeps each lease's ttl. Errors: not_found, not_owner, lost. A reclaimed
   // orphan is bound to `attachment`.
@@ -51,10 +58,16 @@ class Table {
                                    const Attachment& attachment);
 
   // Changes nothing; a read transaction is enough. `fence`: 0 for none. `under` as in acquire.
-  Result<CheckReply> check(const AcquireRequest& request, std::uint64_t fence);
+  // Leases granted in one commit share their fence. `whose` says which lease with that fence
+  // counts: nullopt: any; an empty id: one on the requester's side; otherwise that lease alone.
+  Result<CheckReply> check(const AcquireRequest& request, std::uint64_t fence,
+                           const std::optional<LeaseId>& whose = std::nullopt);
 
   // Ends others' leases on record. Returns the broken leases.
   Result<std::vector<Lease>> break_leases(const BreakRequest& how, const std::vector<LeaseId>& ids);
+
+  // Records that their processes are gone (rule 8); ends those that are over.
+  Result<void> note_deaths(const std::vector<LeaseId>& ids);
 
   // Ends what is due, continues unfinished handoffs, forgets old history. True: call again.
   Result<bool> maintain(std::size_t most);
@@ -76,6 +89,8 @@ class Table {
   Result<Lease> draft(const AcquireRequest& request);
   Result<std::optional<AcquireReply>> renew_exact(const AcquireRequest& request, const Lease& draft,
                                                   const Findings& findings);
+  Result<void> check_depth(const LeaseId& parent);
+  Result<void> add_hold(const AcquireRequest& request, Lease& lease);
   bool too_full(const State::Mark& since);
   Result<bool> reap_all(const Findings& findings, bool& full);
   Result<AcquireReply> resume(const AcquireRequest& request, Waiter waiter);
@@ -83,6 +98,7 @@ class Table {
   Result<AcquireReply> refuse(const Lease& draft, Findings findings);
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);
   Result<AcquireReply> confirm(const Lease& lease);
+  Result<void> release_one(const Lease& lease, const Attachment& by);
   Result<bool> check_quota(const Lease& lease, const State::Mark& since);
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);

@@ -1,12 +1,14 @@
 // The nouns of the lock table: plain data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "core/hold.h"
 #include "core/id_bytes.h"
 #include "key/resource.h"
 #include "kv/store.h"
@@ -20,8 +22,8 @@ inline bool conflict(Mode a, Mode b) {
   return a == Mode::kExclusive || b == Mode::kExclusive;
 }
 
-// Who requests and holds. The session tells two runs of one agent apart; empty: none. A session
-// "S/x" is a subagent of session "S".
+// Who requests and holds. The session tells two runs of one agent apart; empty: none. A session may
+// be part of another one: see sessions.h.
 struct Owner {
   std::string agent;
   std::string session;
@@ -45,27 +47,6 @@ struct LeaseId {
   std::string text() const;                                   // 32 hexadecimal digits
   static std::optional<LeaseId> from_text(std::string_view);  // nullopt: not an id of ours
   friend auto operator<=>(const LeaseId&, const LeaseId&) = default;
-};
-
-// What a lease is bound to: whoever holds a byte of the realm's `live` file locked, one process (by
-// pid namespace, pid and start time), or nothing (detached).
-struct Attachment {
-  std::uint64_t slot = 0;
-  std::uint64_t pid_namespace = 0;
-  std::int64_t pid = 0;
-  std::uint64_t start_ticks = 0;
-  bool attached() const { return slot != 0 || pid != 0; }
-  friend bool operator==(const Attachment&, const Attachment&) = default;
-};
-
-enum class Alive { kAlive, kDead, kUnknown };
-
-// Tells the table whether an attachment's process is alive. Called inside a transaction, so it must
-// never block. "Cannot tell" is kUnknown, which never ends a lease.
-class Prober {
- public:
-  virtual ~Prober() = default;
-  virtual Alive probe(const Attachment&) const = 0;
 };
 
 // Unsigned, because a damaged record may hold any offset.
@@ -95,14 +76,14 @@ struct Lease {
   std::int64_t deadline_mono_ms = kNoEnd;  // on the boot of `epoch`
   std::int64_t acquired_wall_ms = 0;       // display only, as is the next
   std::int64_t expires_wall_ms = kNoEnd;
-  Attachment attachment;
-  Attachment then;                      // its attachment once the handoff is confirmed
+  Holds holds{Attachment{}};            // who keeps it; the last of them ends it (rule 7)
+  Attachment then;                      // its hold once the handoff is confirmed
   std::int64_t orphaned_mono_ms = 0;    // when its processes' end was recorded; 0: not orphaned
   std::int64_t confirm_by_mono_ms = 0;  // a handoff not yet confirmed; 0: confirmed
   std::int64_t due_mono_ms = kNoEnd;    // when the table must look at it again; filed in the index
   std::uint64_t epoch = 0;
   std::int64_t fence_offset = 0;
-  LeaseId parent;         // it ends with this one (rule 11); empty: none
+  LeaseId parent;         // it works under this one and ends with it (rule 11); empty: none
   bool overtook = false;  // it passed earlier waiters, as rule 2 allows
   // Layouts (core/foreign.h). `foreign`: another tool's lock, with no owner of ours and no fence.
   bool foreign = false;
@@ -110,6 +91,15 @@ struct Lease {
   kv::Version created = 0;               // of its row; 0 until the commit
 
   std::uint64_t fence() const { return fence_of(created, fence_offset); }
+  // Do processes alone keep it? One detached hold keeps it whatever becomes of them.
+  bool attached() const {
+    return std::ranges::all_of(holds, [](const Attachment& hold) { return hold.attached(); });
+  }
+  // The first process that keeps it by its pid; a detached one: none does.
+  Attachment process() const {
+    const auto found = std::ranges::find_if(holds, [](const Attachment& a) { return a.pid != 0; });
+    return found == holds.end() ? Attachment{} : *found;
+  }
   // A foreign owner never equals ours, whatever it calls itself.
   bool held_by(const Owner& asker) const { return !foreign && owner == asker; }
 };
@@ -121,6 +111,9 @@ struct Waiter {
   LeaseId blocker;         // it is filed under this one, and evaluated again when that ends
   bool alone = false;      // every other earlier conflicting waiter conflicts with the blocker too
   std::uint64_t wake = 0;  // which word its process sleeps on
+  // The sessions (whole_names) that it waits for the sake of: those that its owner is a part of,
+  // and those that the holders of the leases it works under are a part of.
+  std::vector<std::string> wholes = {};
 };
 
 struct Limits {

@@ -31,15 +31,15 @@ std::unexpected<Error> gone(const LostLease& lost) {
 }
 
 // Of the live leases that cover a claim in sufficient mode: is one on the requester's side? Has one
-// that fence, whoever holds it (I4)?
+// that fence (I4)? `whose`: see Table::check.
 struct Cover {
   bool mine = false;
   bool current = false;
 };
-Result<Cover> cover_of(State& state, const Claim& claim, const Lease& wanted,
-                       const std::set<LeaseId>& parents, std::uint64_t fence) {
-  const Owner& owner = wanted.owner;
-  const bool alone = parents.empty() && !is_subagent(owner);
+Result<Cover> cover_of(State& state, const Claim& claim, const Side& side, std::uint64_t fence,
+                       const std::optional<LeaseId>& whose) {
+  const Owner& owner = side.owners.front();
+  const bool alone = side.parents.empty() && wholes_of(owner).empty();
   std::set<LeaseId> covering;
   const auto collect = [&](const State::Hit& hit) {
     if (key::covers(hit.resource, claim.resource)) covering.insert(hit.id);
@@ -55,10 +55,25 @@ Result<Cover> cover_of(State& state, const Claim& claim, const Lease& wanted,
     if (lease == nullptr) continue;
     LK_ASSIGN(const Condition now, condition(state, *lease));
     if (now.over) continue;
-    cover.mine |= on_side_of(owner, parents, *lease);
-    cover.current |= fence != 0 && !lease->foreign && lease->fence() == fence;
+    const bool own = side.has(*lease);
+    cover.mine |= own;
+    const bool meant = !whose || (whose->empty() ? own : *whose == id);
+    cover.current |= meant && fence != 0 && !lease->foreign && lease->fence() == fence;
   }
   return cover;
+}
+
+// The owner's own claim that covers the resource. Only told, so nothing is guarded.
+Result<std::optional<std::string>> covered_by_own(State& state, const Owner& owner,
+                                                  const key::Resource& resource) {
+  std::optional<std::string> outer;
+  for (const Mode mode : {Mode::kExclusive, Mode::kShared}) {
+    State::Look look{.mode = mode, .only_of = &owner, .read = kv::Read::kPeek};
+    LK_CHECK(state.overlapping(resource, look, [&](const State::Hit& hit) {
+      if (key::covers(hit.resource, resource)) outer = hit.resource.text();
+    }));
+  }
+  return outer;
 }
 
 }  // namespace
@@ -81,8 +96,18 @@ Result<std::vector<LeaseId>> Table::holders_of(const key::Resource& resource) {
   return ids;
 }
 
-Result<ReleaseReply> Table::release(const Owner& owner,
-                                    const std::vector<key::Resource>& resources) {
+// Ends it at its owner's wish. Processes that keep it, beside the one that asks, were not asked.
+Result<void> Table::release_one(const Lease& lease, const Attachment& by) {
+  const bool others = std::ranges::any_of(
+      lease.holds, [&](const Attachment& hold) { return hold.attached() && hold != by; });
+  const Lease ended = lease;
+  const EndedBy how{"released", "", "", {}};
+  LK_CHECK(settler_.end(ended, how, false));
+  return others ? note_loss(state_, ended, how) : Result<void>();
+}
+
+Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::Resource>& resources,
+                                    const Attachment& by) {
   ReleaseReply reply;
   for (const key::Resource& resource : resources) {
     if (!settler_.room_left()) {
@@ -108,7 +133,7 @@ Result<ReleaseReply> Table::release(const Owner& owner,
       }
       mine = true;
       if (lease.claims.size() == 1) {
-        LK_CHECK(settler_.end(lease, {"released", "", "", {}}, false));
+        LK_CHECK(release_one(lease, by));
         continue;
       }
       const auto claim = std::find_if(lease.claims.begin(), lease.claims.end(),
@@ -129,12 +154,16 @@ Result<ReleaseReply> Table::release(const Owner& owner,
     } else {
       reply.not_held.push_back(resource.text());
     }
+    if (mine) continue;
+    LK_ASSIGN(const std::optional<std::string> outer, covered_by_own(state_, owner, resource));
+    if (outer) reply.covered.emplace_back(resource.text(), *outer);
   }
   LK_CHECK(settler_.settle());
   return reply;
 }
 
-Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector<LeaseId>& ids) {
+Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector<LeaseId>& ids,
+                                           const Attachment& by) {
   ReleaseReply reply;
   for (const LeaseId& id : ids) {
     LK_ASSIGN(const Lease* held, state_.lease(id));
@@ -145,7 +174,38 @@ Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector
       break;
     }
     for (std::string& text : resource_texts(*held)) reply.released.push_back(std::move(text));
-    LK_CHECK(settler_.end(*held, {"released", "", "", {}}, false));
+    LK_CHECK(release_one(*held, by));
+  }
+  LK_CHECK(settler_.settle());
+  return reply;
+}
+
+Result<ReleaseReply> Table::give_back(const Owner& owner, const std::vector<LeaseId>& ids,
+                                      const Attachment& by) {
+  ReleaseReply reply;
+  for (const LeaseId& id : ids) {
+    LK_ASSIGN(const Lease* held, state_.lease(id));
+    if (held == nullptr) continue;
+    if (!held->held_by(owner)) return not_yours(*held);
+    const Lease before = *held;
+    Lease after = before;
+    if (!before.attached()) carry_over(after, context_);
+    // A handoff that is not confirmed yet is kept by whoever waits for it.
+    const bool handoff = !is_confirmed(before) && before.then == by;
+    if (std::erase(after.holds, by) == 0 && !handoff) continue;
+    // Without a grace, the dead keep nothing.
+    const bool kept = !after.holds.empty() && (after.terms.orphan_grace_ms > 0 ||
+                                               alive_of(after, *context_.prober) != Alive::kDead);
+    if (kept && !handoff) {
+      LK_CHECK(state_.change_lease(before, after));
+      continue;
+    }
+    if (!settler_.room_left()) {
+      reply.again = true;
+      break;
+    }
+    for (std::string& text : resource_texts(before)) reply.released.push_back(std::move(text));
+    LK_CHECK(settler_.end(before, {"released", "", "", {}}, false));
   }
   LK_CHECK(settler_.settle());
   return reply;
@@ -190,12 +250,13 @@ Result<std::vector<Lease>> Table::renew(const Owner& owner, const std::vector<Le
   return renewed;
 }
 
-Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fence) {
+Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fence,
+                                const std::optional<LeaseId>& whose) {
   CheckReply reply;
   LK_ASSIGN(Lease wanted, draft(request));
   LK_ASSIGN(Findings findings, find_conflicts(state_, wanted, {}));
-  if (wanted.parent.empty() && !findings.parent_by_session.empty()) {
-    wanted.parent = findings.parent_by_session;
+  if (!findings.host.empty()) {
+    wanted.parent = findings.host;
     LK_ASSIGN(findings, find_conflicts(state_, wanted, {}));
   }
   for (Conflict& conflict : findings.conflicts) {
@@ -211,9 +272,9 @@ Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fen
   }
   reply.mine = !wanted.claims.empty();
   reply.fence_current = reply.mine;
-  LK_ASSIGN(const std::set<LeaseId> parents, parents_of(state_, wanted));
+  LK_ASSIGN(const Side side, side_of(state_, wanted));
   for (const Claim& claim : wanted.claims) {
-    LK_ASSIGN(const Cover cover, cover_of(state_, claim, wanted, parents, fence));
+    LK_ASSIGN(const Cover cover, cover_of(state_, claim, side, fence, whose));
     reply.mine &= cover.mine;
     reply.fence_current &= cover.current;
   }
@@ -240,6 +301,14 @@ Result<std::vector<Lease>> Table::break_leases(const BreakRequest& how,
   }
   LK_CHECK(settler_.settle());
   return broken;
+}
+
+Result<void> Table::note_deaths(const std::vector<LeaseId>& ids) {
+  for (const LeaseId& id : ids) {
+    if (!settler_.room_left()) break;
+    LK_CHECK(settler_.reap(id));
+  }
+  return settler_.settle();
 }
 
 Result<bool> Table::maintain(std::size_t most) {
@@ -269,7 +338,8 @@ Result<std::vector<LostLease>> Table::untold_losses(const Owner& owner, std::siz
           readable = fail(std::move(lost.error()));
           return false;
         }
-        if (lost->owner == owner && !lost->told) notices.push_back(std::move(*lost));
+        const bool ours = lost->owner == owner || is_part_of(lost->owner, owner);
+        if (ours && !lost->told) notices.push_back(std::move(*lost));
         return notices.size() < most;
       },
       kv::Read::kPeek));
@@ -286,7 +356,8 @@ Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
   LK_ASSIGN(std::vector<LostLease> notices, untold_losses(owner, kNoticesAtOnce));
   for (LostLease& lost : notices) {
     lost.told = true;
-    LK_CHECK(state_.txn().put(lost_key(lost.id), encode_lost(lost), context_.limits.remember_ms));
+    LK_CHECK(
+        state_.txn().put(lost_key(lost.filed), encode_lost(lost), context_.limits.remember_ms));
   }
   return notices;
 }

@@ -154,13 +154,13 @@ TEST_P(CrashPoint, F1_I5_Purge) {
     stage_.expect(0, "ann", {"acquire", "over", "--ttl", "1ms"});
     stage_.expect(0, "bob", {"acquire", "kept"});
     pause_ms(5);
-    const bool killed = dies(place, "boss", {"purge", "--history"});
+    const bool killed = dies(place, "boss", {"purge", "--history", "--yes"});
     healthy();
     stage_.expect(75, "cat", {"acquire", "kept"});
     stage_.expect(0, "cat", {"acquire", "over"});
     stage_.expect(0, "cat", {"release", "over"});
     stage_.expect(0, "bob", {"release", "kept"});
-    stage_.expect(0, "", {"purge", "--history"});
+    stage_.expect(0, "", {"purge", "--history", "--yes"});
     return killed;
   });
 }

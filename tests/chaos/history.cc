@@ -41,9 +41,15 @@ class Replay {
     violations_.push_back(what + " " + event.dump());
   }
 
+  // Its session, or the one that its command is a part of.
+  static std::string hold_of(const Json& event) {
+    const std::string session = event["session"].get<std::string>();
+    return session.substr(0, session.find('/'));
+  }
+
   const Told* told_of(const Json& event) const {
     if (!event["session"].is_string()) return nullptr;
-    const auto found = ledger_.told.find(event["session"].get<std::string>());
+    const auto found = ledger_.told.find(hold_of(event));
     return found == ledger_.told.end() ? nullptr : &found->second;
   }
 
@@ -69,7 +75,7 @@ class Replay {
     }
     const Told* told = told_of(event);
     if (told != nullptr && told->fence == fence) {
-      acknowledged_.insert(event["session"].get<std::string>());
+      acknowledged_.insert(hold_of(event));
     }
   }
 

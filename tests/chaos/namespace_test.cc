@@ -86,8 +86,10 @@ TEST(PidReuse, F17_I5_L1_TheLeaseOfADeadProcessIsNotKeptAliveByItsPid) {
 
 TEST(PidReuse, F17_I5_AWaiterAndAHolderAreTheirByteAndNotTheirPid) {
   Stage stage;
-  Process run = stage.start("ann", {"run", "a", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return stage.list()["leases"].size() == 1; }));
+  // A killed `run` takes its command along, if that lets it.
+  Process run = stage.start(
+      "ann", {"run", "a", "--", "sh", "-c", "trap '' TERM; echo x >ready; exec sleep 600"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(stage.repo() + "/ready"); }));
   Process waiter = stage.start("bob", {"acquire", "a", "--wait"});
   ASSERT_TRUE(stage.queue_grows_to(1));
   const pid_t pids[] = {waiter.pid(), run.pid()};

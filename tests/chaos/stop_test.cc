@@ -147,17 +147,18 @@ TEST_P(StoppedHolder, F4_I3_I4_I7_PastItsLeaseTheSuccessorIsGrantedAndTheResumed
   ASSERT_TRUE(eventually([&] { return read_text(fence_file).ends_with("\n"); })) << run.err();
   std::string fence = read_text(fence_file);
   fence.pop_back();
-  stage_.expect(0, "tool", {"check", "a", "--fence", fence});
+  const std::string lease = stage_.list()["leases"][0]["id"].get<std::string>();
+  stage_.expect(0, "tool", {"check", "a", "--fence", fence, "--lease", lease});
   stop_outside_the_store(
       stage_, [&](int signal) { GetParam() ? run.signal_group(signal) : run.signal(signal); });
   const Answer next = stage_.expect(0, "next", {"acquire", "a", "--wait=60s"});
   EXPECT_GT(next.fence(), std::stoull(fence)) << "I3";
-  stage_.expect(79, "tool", {"check", "a", "--fence", fence});
+  stage_.expect(79, "tool", {"check", "a", "--fence", fence, "--lease", lease});
   run.signal_group(SIGCONT);
   EXPECT_EQ(run.wait(), 79) << run.err();
   EXPECT_EQ(read_text(stage_.repo() + "/told"), "told\n");
   EXPECT_THAT(run.err(), HasSubstr("lost"));
-  stage_.expect(0, "tool", {"check", "a", "--fence", std::to_string(next.fence())});
+  stage_.expect(0, "next", {"check", "a", "--fence", std::to_string(next.fence())});
 }
 
 INSTANTIATE_TEST_SUITE_P(Who, StoppedHolder, testing::Bool(), [](const auto& who) {
@@ -204,7 +205,7 @@ class Sleepers : public testing::Test {
     EXPECT_EQ(sleeper.run.wait(), 79) << "I7: " << sleeper.run.err();
     EXPECT_EQ(read_text(file(sleeper.name + ".done")), "done\n");
     EXPECT_FALSE(exists(file(sleeper.name + ".stale"))) << "I4: a stale write was accepted";
-    stage_.expect(0, "tool", {"check", sleeper.name, "--fence", std::to_string(next.fence())});
+    stage_.expect(0, "next", {"check", sleeper.name, "--fence", std::to_string(next.fence())});
     stage_.expect(0, "next", {"release", sleeper.name});
     for (const char* end : {".fence", ".go", ".done"})
       std::remove(file(sleeper.name + end).c_str());

@@ -143,6 +143,9 @@ TEST_F(Waiters, F7_I8_I9_AnAnswerThatNobodyReadsIsFoundAgain) {
     launch.env["LOCKKEEPER_AGENT"] = "ann";
     const Answer lost = stage_.finish(std::move(launch));
     EXPECT_EQ(lost.out, "");
+    if (!pipe) {
+      EXPECT_EQ(lost.status, 70) << "A7: nobody knows, and its request id finds out";
+    }
     const Json leases = stage_.list()["leases"];
     ASSERT_EQ(leases.size(), 1U) << lost.all();
     const Answer again = stage_.expect(0, "ann", {"acquire", "a", "b/", "--request-id", id});

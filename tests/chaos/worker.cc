@@ -87,19 +87,23 @@ class Worker {
     return words;
   }
 
-  // The command writes into the ledger itself: it outlives `run` where that alone is killed.
+  // The command writes into the ledger itself: it outlives `run` where that alone is killed. It is
+  // asked to end then, and does so after what it is at.
   void under_run(const Scope& scope) {
     Words words = ask("run", scope);
-    std::string script =
-        "unset LOCKKEEPER_TEST_FAULT; IFS='. ' read s c _ </proc/uptime; printf '%s\\n' \"B " +
-        hold_ + " " + scope.name + " $LOCKKEEPER_FENCE r $s${c}0 0\" >>\"$LEDGER\"; sleep 0.00" +
-        std::to_string(below(10)) + "; ";
+    const std::string end = "printf '%s\\n' \"E " + hold_ + "\" >>\"$LEDGER\"";
+    std::string script = "e() { " + end +
+                         "; exit; }; trap e TERM; unset LOCKKEEPER_TEST_FAULT; IFS='. ' read s c _ "
+                         "</proc/uptime; printf '%s\\n' \"B " +
+                         hold_ + " " + scope.name +
+                         " $LOCKKEEPER_FENCE r $s${c}0 0\" >>\"$LEDGER\"; sleep 0.00" +
+                         std::to_string(below(10)) + "; ";
     if (below(4) == 0) {
       script += "'" + plan_.program + "' check --fence $LOCKKEEPER_FENCE" + mode(scope) +
                 quoted(scope.resources) + " >/dev/null 2>&1; s=$?; [ $s = 0 ] || [ $s = 69 ] || " +
                 "printf '%s\\n' \"X " + hold_ + " I5: not current inside run: $s\" >>\"$LEDGER\"; ";
     }
-    script += "printf '%s\\n' \"E " + hold_ + "\" >>\"$LEDGER\"";
+    script += end;
     words.insert(words.end(), {"--", "sh", "-c", script});
     const Done done = call(words);
     if (!done.killed && done.status != 0) expect_refusal("run", done);

@@ -87,8 +87,8 @@ class Player {
  public:
   Player(const Spec& spec, kv::Flavour flavour) : spec_(spec), realm_(flavour) {
     for (const Session& session : spec.sessions) {
-      owners_[session.agent] = {session.agent, session.id};
-      processes_[session.agent] = processes_.size() + 1;
+      owners_[session.name] = {session.agent, session.id};
+      processes_[session.name] = processes_.size() + 1;
     }
     for (const Step& step : spec.steps) steps_[step.name] = &step;
   }
@@ -124,9 +124,9 @@ class Player {
   }
 
   // What cancelling and polling do to the asker itself is told by the outcome.
-  static bool is_own(const Event& event, const Step& step) {
+  bool is_own(const Event& event, const Step& step) const {
     const bool about_itself = step.words[0] == "cancel" || step.words[0] == "poll";
-    return about_itself && event.owner.agent == step.session;
+    return about_itself && event.owner == owners_.at(step.session);
   }
 
   std::string happen(const Move& move) {
@@ -155,6 +155,7 @@ class Player {
     if (verb == "check") return check(step, rest);
     if (verb == "release") return release(owner, rest);
     if (verb == "renew") return renew(step, rest.at(0));
+    if (verb == "lets-go") return let_go(step, rest.at(0));
     if (verb == "break") {
       const auto broken = realm_.break_lease({.by = owner, .reason = "spec"}, ids_[rest.at(0)]);
       return broken && !broken->empty() ? "broken" : "nothing to break";
@@ -234,6 +235,15 @@ class Player {
     const auto reply = realm_.renew(owners_.at(step.session), ids_[of], std::nullopt,
                                     core::process(processes_.at(step.session)));
     return reply ? "renewed" : std::string(code_name(reply.error().code));
+  }
+
+  std::string let_go(const Step& step, const std::string& of) {
+    const core::Attachment own = core::process(processes_.at(step.session));
+    const auto reply = realm_.run([&](core::Table& table) {
+      return table.give_back(owners_.at(step.session), {ids_[of]}, own);
+    });
+    if (!reply) return std::string(code_name(reply.error().code));
+    return reply->released.empty() ? "let go" : "released " + joined(reply->released, " ");
   }
 
   void compare_end() {

@@ -70,13 +70,15 @@ class Parser {
   }
 
   Result<void> take_session(const std::vector<std::string>& words) {
-    if (words.size() == 2) {
-      spec_.sessions.push_back({words[1], ""});
-    } else if (words.size() == 4 && words[2] == "id") {
-      spec_.sessions.push_back({words[1], words[3]});
-    } else {
-      return wrong("expected: session NAME [id SESSION]");
+    Session session{words.size() > 1 ? words[1] : "", "", ""};
+    session.agent = session.name;
+    bool read = words.size() % 2 == 0;
+    for (std::size_t i = 2; read && i < words.size(); i += 2) {
+      read = words[i] == "as" || words[i] == "id";
+      (words[i] == "as" ? session.agent : session.id) = words[i + 1];
     }
+    if (!read) return wrong("expected: session NAME [as AGENT] [id SESSION]");
+    spec_.sessions.push_back(std::move(session));
     part_ = Part::kSession;
     return {};
   }
@@ -86,7 +88,7 @@ class Parser {
     if (!line.starts_with("step ") || colon == std::string::npos) {
       return wrong("expected: step NAME: ACTION");
     }
-    Step step{trimmed(line.substr(5, colon - 5)), spec_.sessions.back().agent,
+    Step step{trimmed(line.substr(5, colon - 5)), spec_.sessions.back().name,
               words_of(line.substr(colon + 2)), line_};
     if (known(step.name)) return wrong("step " + step.name + " is there twice");
     spec_.steps.push_back(std::move(step));

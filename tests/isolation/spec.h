@@ -18,8 +18,9 @@ struct Step {
 };
 
 struct Session {
-  std::string agent;
-  std::string id;  // empty: none
+  std::string name;   // "ann": who takes the steps, in a process of its own
+  std::string agent;  // the same, unless another one is named
+  std::string id;     // empty: none
 };
 
 // One line of the order: a step with what must come of it, or an event of the world (`pass`,

@@ -14,9 +14,10 @@ constexpr std::size_t kSeenMax = 48;
 }
 
 void Episode::add_actors() {
-  const core::Owner owners[] = {{"backend", "s1"},    {"backend", "s1/x"}, {"frontend", "s1/y"},
-                                {"frontend", "s2"},   {"tester", ""},      {"backend", "s3"},
-                                {"writer", "s2/sub"}, {"reader", "s4"}};
+  const core::Owner owners[] = {
+      {"backend", "s1"},    {"backend", "s1/x"},    {"frontend", "s1/y"},
+      {"frontend", "s2"},   {"tester", ""},         {"tester", "-/run"},
+      {"writer", "s2/sub"}, {"reader", "s2/sub/z"}, {"backend", "s2/run-0000000a"}};
   for (const core::Owner& owner : owners) {
     auto actor = std::make_unique<Actor>();
     actor->owner = owner;
@@ -113,7 +114,8 @@ Op Episode::choose(Actor& actor) {
     }
     return op;
   }
-  if (dice < 80) return choose_on_leases(actor, Kind::kReleaseLeases);
+  if (dice < 76) return choose_on_leases(actor, Kind::kReleaseLeases);
+  if (dice < 80) return choose_on_leases(actor, Kind::kGiveBack);
   if (dice < 90) return choose_on_leases(actor, Kind::kRenew);
   if (dice < 92) return choose_on_leases(actor, Kind::kBreak);
   if (dice < 94) return simple(actor, Kind::kNotices);
@@ -151,6 +153,13 @@ Op Episode::choose_acquire(Actor& actor) {
     if (resource == 0 && chance(70)) resource = 3;  // the whole root, but not all the time
     const core::Mode mode = shared != chance(10) ? core::Mode::kShared : core::Mode::kExclusive;
     request.claims.push_back({world_.resource(static_cast<int>(resource)), mode});
+  }
+  for (const auto& [id, own] : model_.leases) {
+    if (own.owner != actor.owner || !chance(10)) continue;
+    request.claims.clear();  // one more keeps what its owner has already
+    for (const Want& want : own.wants) {
+      request.claims.push_back({world_.resource(want.resource), want.mode});
+    }
   }
   const std::int64_t lengths[] = {0, 40, 800, 5'000, 15'000, 60'000, kNoEnd};
   request.terms.ttl_ms = lengths[1 + below(6)];
@@ -191,6 +200,13 @@ Op Episode::choose_on_leases(Actor& actor, Kind kind) {
   op.ids.erase(std::unique(op.ids.begin(), op.ids.end()), op.ids.end());
   if (chance(50)) op.ttl_ms = chance(10) ? kNoEnd : static_cast<std::int64_t>(below(20'000));
   if (chance(60)) op.attachment = Processes::by_slot(actor.process);
+  if (kind == Kind::kGiveBack) {
+    const auto lease = op.ids.empty() ? model_.leases.end() : model_.leases.find(op.ids.front());
+    op.attachment = some_attachment(actor);
+    if (lease != model_.leases.end() && chance(80)) {
+      op.attachment = lease->second.holds[below(lease->second.holds.size())];
+    }
+  }
   op.how = {actor.owner, "in the way", chance(20), chance(20)};
   return op;
 }

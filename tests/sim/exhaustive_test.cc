@@ -241,6 +241,51 @@ TEST_P(Stories, F7_I8_a_request_is_repeated_while_others_come_and_go) {
          {kCat, {waiting(x(file_)), just(Kind::kRepeat)}}}});
 }
 
+TEST_P(Stories, A1_I1_two_processes_keep_one_lease) {
+  tell({"the first dies, the second joins and lets go, a stranger waits",
+        {{0, attached(x(file_))}},
+        {{kAnn, {just(Kind::kDie)}},
+         {kAnn, {attached(x(file_)), just(Kind::kLetGo)}},
+         {kBob, {waiting(x(folder_)), just(Kind::kPoll)}}}});
+  tell({"one lets go, one releases for both",
+        {{0, attached(x(file_))}, {1, attached(x(file_))}, {2, waiting(x(folder_))}},
+        {{kAnn, {just(Kind::kLetGo)}},
+         {kAnn, {just(Kind::kRenew), just(Kind::kRelease)}},
+         {kBob, {just(Kind::kPoll)}}}});
+  tell({"orphaned while another asks for it again",
+        {{0, attached(x(file_), true)}},
+        {{kAnn, {just(Kind::kDie)}},
+         {kAnn, {attached(x(file_), true), just(Kind::kLetGo)}},
+         {kBob, {x(folder_), just(Kind::kMaintain)}}}});
+}
+
+TEST_P(Stories, A2_L4_parts_of_one_session) {
+  const core::Owner one{"ann", "s/one"};
+  const core::Owner two{"ann", "s/two"};
+  std::vector<Step> whole = {just(Kind::kRelease)};
+  if (is_long()) whole.push_back(waiting(x(folder_)));
+  tell({"parts exclude each other inside what their session holds",
+        {{0, x(folder_)}},
+        {{kAnn, whole},
+         {one, {waiting(x(file_)), just(Kind::kRelease)}},
+         {two, {waiting(x(file_)), just(Kind::kPoll)}}}});
+  tell({"a part passes those that wait for its session",
+        {{0, x(folder_)}, {2, waiting(x(file_))}},
+        {{kAnn, {just(Kind::kRelease)}},
+         {one, {waiting(x(file_)), just(Kind::kRelease)}},
+         {kBob, {just(Kind::kPoll), just(Kind::kPoll)}}}});
+}
+
+TEST_P(Stories, A1_L5_a_cycle_through_a_part) {
+  const core::Owner part{"ann", "s/run"};
+  const int other = world_.index_of("docs/x.md");
+  tell({"a part waits for whoever waits for its session",
+        {{0, x(file_)}, {2, x(other)}},
+        {{kAnn, {just(Kind::kRelease)}},
+         {part, {waiting(x(other)), just(Kind::kPoll)}},
+         {kBob, {waiting(x(folder_)), just(Kind::kRelease)}}}});
+}
+
 TEST_P(Stories, L5_upgrades_and_cycles_of_three) {
   tell({"three holders of one thing want it alone",
         {{0, s(file_)}, {1, s(folder_)}, {2, s(file_)}},

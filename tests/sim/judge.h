@@ -45,7 +45,9 @@ class Judge {
   };
   struct Lost {
     core::Owner owner;
+    std::optional<core::Owner> whole;  // what the owner is a part of is told, too
     bool told = false;
+    bool told_whole = false;
     std::int64_t forget_after = 0;
     std::int64_t vanishes_ms = 0;  // its row may be gone then, on the store's clock
   };
@@ -73,6 +75,9 @@ class Judge {
   void after_events(const Done& done);
   void renewed(const Done& done, const core::Lease& lease);
   void confirmed(const core::LeaseId& id);
+  void joined(const Op& op, const core::Lease& lease);
+  void let_go(const Op& op, const core::ReleaseReply& reply);
+  void note_lost(const core::LeaseId& id, const core::Owner& owner);
 
   // What was answered: judge_answers.cc.
   void check_answer(const Done& done);

@@ -23,11 +23,18 @@ std::string name_of(const core::Attachment& attachment) {
   return "pid " + std::to_string(attachment.pid) + "@" + std::to_string(attachment.pid_namespace);
 }
 
+std::string name_of(const std::vector<core::Attachment>& holds) {
+  std::string text;
+  for (const core::Attachment& hold : holds) text += (text.empty() ? "" : ", ") + name_of(hold);
+  return text;
+}
+
 }  // namespace
 
 std::string Judge::describe(const Op& op) {
-  static const char* const kNames[] = {"acquire", "poll",  "cancel", "release",  "release_leases",
-                                       "renew",   "check", "break",  "maintain", "notices"};
+  static const char* const kNames[] = {"acquire",        "poll",    "cancel",   "release",
+                                       "release_leases", "renew",   "check",    "break",
+                                       "maintain",       "notices", "give_back"};
   std::string text = kNames[static_cast<std::size_t>(op.kind)];
   text += " by " + name_of(op.owner);
   for (const core::Claim& claim : op.request.claims) {
@@ -38,6 +45,7 @@ std::string Judge::describe(const Op& op) {
   if (op.request.wait) text += " wait[" + name_of(op.request.waiting_process) + "]";
   if (!op.request.terms.request_id.empty()) text += " id=" + op.request.terms.request_id;
   if (!op.request.under.empty()) text += " under=" + op.request.under.text();
+  if (op.kind == Kind::kGiveBack) text += " at[" + name_of(op.attachment) + "]";
   if (op.kind == Kind::kAcquire) {
     text += " ttl=" + std::to_string(op.request.terms.ttl_ms) + " at[" +
             name_of(op.request.attachment) +
@@ -52,7 +60,7 @@ std::string Judge::describe(const Entry& entry, const World& world) {
     text += std::string(want.mode == core::Mode::kShared ? " s:" : " x:") +
             world.resource(want.resource).text();
   }
-  text += " ] at[" + name_of(entry.attachment) + "] created " + std::to_string(entry.created);
+  text += " ] at[" + name_of(entry.holds) + "] created " + std::to_string(entry.created);
   if (!entry.parent.empty()) text += " under " + entry.parent.text();
   return text;
 }
@@ -80,15 +88,15 @@ Entry Judge::entry_of(const Op& op, const core::Lease& lease) const {
   entry.wants = wants_of(op.request.claims);
   entry.ttl_ms = op.request.terms.ttl_ms;
   entry.deadline = entry.ttl_ms == kNoEnd ? kNoEnd : model_.now + entry.ttl_ms;
-  entry.attachment = op.request.attachment;
+  entry.holds = {op.request.attachment};
   entry.then = op.request.attachment;
-  entry.grace_ms = op.request.terms.orphan_grace_ms;
+  if (!op.owner.session.empty()) entry.grace_ms = op.request.terms.orphan_grace_ms;  // rule 8
   entry.parent = lease.parent;
   entry.request_id = op.request.terms.request_id;
   return entry;
 }
 
-// Rule 11: the lease it presents, or one of the session it is a subagent of.
+// Rule 11: the lease it presents, or one in its way that its own side already works under.
 void Judge::check_parent(const Op& op, const Entry& entry, const core::Prober& view) const {
   const core::AcquireRequest& request = op.request;
   if (!request.under.empty()) require(entry.parent == request.under, "rule 11: another parent");
@@ -101,17 +109,15 @@ void Judge::check_parent(const Op& op, const Entry& entry, const core::Prober& v
     require(parent->second.fence == request.under_fence, "I4: worked under an old fence");
     return;
   }
-  Entry orphan = entry;
-  orphan.parent = {};
   if (!entry.parent.empty()) {
-    require(parent->second.owner != entry.owner && model_.on_side(orphan, parent->second),
-            "rule 11: a child of a stranger");
+    require(model_.conflict(parent->second, entry), "rule 11: a child of what is not in its way");
+    require(model_.works_under(entry, entry.parent, view), "rule 11: a child of a stranger");
     return;
   }
   for (const auto& [id, held] : model_.leases) {
-    const bool above = held.owner != entry.owner && model_.on_side(orphan, held);
-    if (above && model_.conflict(held, entry) && model_.over_lease(held, view).empty()) {
-      fail("rule 11: inside " + describe(held, model_.world()) + " and not its child");
+    if (model_.on_side(entry, held) || !model_.conflict(held, entry)) continue;
+    if (model_.over_lease(held, view).empty() && model_.works_under(entry, id, view)) {
+      fail("rule 11: not let into " + describe(held, model_.world()) + ", under which it works");
     }
   }
 }
@@ -273,9 +279,8 @@ void Judge::check_conflicts(const Done& done, const Entry& request, kv::Version 
     if (conflict.waiting) continue;
     const Entry& held = model_.leases.at(conflict.holder.id);
     require(conflict.holder.fence() == held.fence, "rule 3: a conflict names a wrong fence");
-    require(conflict.alive == (held.attachment.attached() ? done.view.probe(held.attachment)
-                                                          : core::Alive::kUnknown) ||
-                held.rebooted || !held.parent.empty(),
+    require(conflict.alive == model_.seen(held, done.view) || held.rebooted || held.carried ||
+                !held.parent.empty(),
             "rule 3: alive or not, wrongly");
   }
 }
@@ -287,8 +292,8 @@ void Judge::check_cycle(const Done& done, const Entry& request, const AcquireRep
   const auto blocks = model_.blocks(request, waits ? request.created : 0, done.view);
   require(model_.closes_cycle(request, blocks, done.view), "L5: a deadlock that is none");
   require(!reply.cycle.empty(), "rule 6: a deadlock without its cycle");
-  const std::set<OwnerKey> side = model_.side_of(request);
-  require(side.contains(key_of(reply.cycle.front().owner)), "rule 6: the cycle begins elsewhere");
+  require(model_.for_sake_of(request, key_of(reply.cycle.front().owner)),
+          "rule 6: the cycle begins elsewhere");
   for (std::size_t i = 0; i < reply.cycle.size(); ++i) {
     std::set<OwnerKey> targets;
     if (i == 0) {
@@ -303,14 +308,15 @@ void Judge::check_cycle(const Done& done, const Entry& request, const AcquireRep
     if (i + 1 < reply.cycle.size()) {
       ok = targets.contains(key_of(reply.cycle[i + 1].owner));
     } else {
-      for (const OwnerKey& owner : side) ok = ok || targets.contains(owner);
+      for (const OwnerKey& owner : targets) ok = ok || model_.for_sake_of(request, owner);
     }
     require(ok, "rule 6: the cycle has a step that nobody waits");
   }
   probe(reply.cycle.size() >= 3   ? "deadlock of three or more"
         : reply.cycle.size() == 2 ? "deadlock of two"
                                   : "deadlock with its own side");
-  if (side.size() > 1) probe("deadlock through a parent");
+  if (model_.owners_behind(request).size() > 1) probe("deadlock through a parent");
+  if (request.owner.session.find('/') != std::string::npos) probe("deadlock of a part");
 }
 
 // Rule 11: its own leases, those it works inside, those of the session it is a subagent of.
@@ -341,11 +347,12 @@ void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
            named == model_.without_over(model_.blocks(entry, 0, done.view), done.view);
   };
   bool right = agrees(op.request.under);
-  // A subagent may stand inside any of its session's leases; whose parents then count too.
+  // Without a lease to present, it may stand inside one that its side works under.
   for (auto held = model_.leases.begin(); !right && held != model_.leases.end(); ++held) {
     entry.parent = {};
-    const bool above = held->second.owner != entry.owner && model_.on_side(entry, held->second);
-    if (op.request.under.empty() && above) right = agrees(held->first);
+    const bool host =
+        model_.conflict(held->second, entry) && model_.works_under(entry, held->first, done.view);
+    if (op.request.under.empty() && host) right = agrees(held->first);
   }
   require(right, "I9: check names other conflicts than those in the way, or says mine wrongly");
   require(reply.free == named.empty(), "I9: check says free, or held, wrongly");
@@ -369,16 +376,21 @@ void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
 void Judge::check_notices(const Done& done, const std::vector<core::LostLease>& notices) {
   for (const core::LostLease& notice : notices) {
     const auto lost = lost_.find(notice.id);
-    require(lost != lost_.end() && lost->second.owner == done.op.owner,
-            "told of what was not lost");
-    require(!lost->second.told || !done.alone, "told twice");
-    lost->second.told = true;
-    probe("told of a lost lease");
+    require(lost != lost_.end(), "told of what was not lost");
+    const bool own = lost->second.owner == done.op.owner;
+    require(own || lost->second.whole == done.op.owner, "told of what somebody else lost");
+    bool& told = own ? lost->second.told : lost->second.told_whole;
+    require(!told || !done.alone, "told twice");
+    told = true;
+    probe(own ? "told of a lost lease" : "told of what a part has lost");
   }
   if (notices.size() >= 50 || !done.strict || !done.alone) return;
   for (const auto& [id, lost] : lost_) {
     const bool gone = budgeted_ && model_.store_ms > lost.vanishes_ms;
-    const bool due = lost.owner == done.op.owner && !lost.told && model_.now <= lost.forget_after;
+    const bool told = lost.owner == done.op.owner ? lost.told : lost.told_whole;
+    const bool whole = lost.whole && *lost.whole == done.op.owner;
+    const bool due =
+        (whole || lost.owner == done.op.owner) && !told && model_.now <= lost.forget_after;
     if (due && !gone) fail("I7: not told that lease " + id.text() + " was lost");
   }
 }
@@ -439,7 +451,9 @@ void Judge::compare(const core::Lease& lease) const {
          std::to_string(entry.deadline) + name);
   }
   if (entry.rebooted) return;
-  if (lease.attachment != entry.attachment) fail("rule 7: attachment" + name);
+  // What a reboot has ended is taken from the record when somebody renews it.
+  const bool of_this_boot = lease.epoch == model_.epoch.id;
+  if (of_this_boot && lease.holds != entry.holds) fail("rule 7: holds" + name);
   if (lease.confirm_by_mono_ms != entry.confirm_by) fail("rule 5: confirmation" + name);
   if (lease.orphaned_mono_ms != entry.orphaned_at.value_or(0)) fail("rule 8: orphaned" + name);
 }
@@ -456,7 +470,7 @@ void Judge::compare(const core::Waiter& waiter) const {
   }
   if (waiter.request.created != entry.created) fail("L4: place" + name);
   if (waiter.request.parent != entry.parent) fail("parent" + name);
-  if (waiter.request.attachment != entry.attachment) fail("rule 7: attachment" + name);
+  if (waiter.request.holds != entry.holds) fail("rule 7: holds" + name);
   if (waiter.request.then != entry.then) fail("rule 7: later attachment" + name);
   if (waiter.wake != entry.wake) fail("rule 10: wake word" + name);
 }
@@ -550,6 +564,7 @@ void Judge::refused(const Op& op, const Error& error, const core::Prober& view, 
       require(may_be_lost(op.ids.front(), view), "I9: said lost of what is not");
       return;
     case Kind::kReleaseLeases:
+    case Kind::kGiveBack:
       for (const LeaseId& id : op.ids) {
         const auto other = model_.leases.find(id);
         if (other != model_.leases.end() && other->second.owner != op.owner) return;

@@ -47,10 +47,7 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
   }
   if (ended != model_.leases.size()) fail("F11: a lease of before ended without a word");
   lost_.clear();  // what was to be told before is gone with the store
-  for (const auto& [id, lease] : model_.leases) {
-    const std::int64_t keep = limits_.remember_ms;
-    lost_[id] = {lease.owner, false, model_.now + keep, model_.store_ms + keep};
-  }
+  for (const auto& [id, lease] : model_.leases) note_lost(id, lease.owner);
   model_.leases.clear();
   model_.waiters.clear();
   known_.clear();
@@ -69,9 +66,11 @@ void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& v
     if (looking.contains(id) || about_to_look_.contains(id)) return;
     const Entry& waiter = model_.waiters.at(id);
     for (const Block& block : model_.blocks(waiter, waiter.created, view)) {
-      const std::string over = block.waiting ? model_.over_waiter(model_.waiters.at(block.id), view)
-                                             : model_.over_lease(model_.leases.at(block.id), view);
-      if (!over.empty()) return;
+      const Entry& before = (block.waiting ? model_.waiters : model_.leases).at(block.id);
+      const std::string over =
+          block.waiting ? model_.over_waiter(before, view) : model_.over_lease(before, view);
+      // Dead, and from here it cannot be seen: for those who can see it there is no cycle.
+      if (!over.empty() || model_.dead(before)) return;
     }
     members += "\n  " + describe(waiter, model_.world());
   }
@@ -104,7 +103,7 @@ void Judge::before_events(const Done& done) {
   const auto waiter = model_.waiters.find(reply.lease.id);
   if (!reply.replayed || waiter == model_.waiters.end() || !done.op.request.wait) return;
   probe("replay of a queued request");
-  waiter->second.attachment = done.op.request.waiting_process;
+  waiter->second.holds = {done.op.request.waiting_process};
   waiter->second.then = done.op.request.attachment;
   waiter->second.wake = done.op.request.wake;
   waiter->second.rebooted = false;
@@ -131,7 +130,7 @@ void Judge::happened(const Done& done, const Event& event) {
     const Entry& lease = lease_at(event.lease);
     require(lease.owner == done.op.owner && !lease.owner.session.empty(),
             "rule 8: only the same known session reclaims");
-    require(model_.processes().dead(lease.attachment), "rule 8: reclaimed from the living");
+    require(model_.dead(lease), "rule 8: reclaimed from the living");
     probe("reclaim of an orphan");
     probe(done.op.kind == Kind::kRenew                         ? "reclaim by renewal"
           : std::get<core::AcquireReply>(done.answer).replayed ? "reclaim by a replay"
@@ -187,7 +186,7 @@ void Judge::granted(const Done& done, const Event& event) {
     if (waiter.owner != entry.owner && model_.conflict(waiter, entry)) probe("overtook by rule 2");
   }
   if (!entry.parent.empty()) {
-    probe(done.op.request.under.empty() ? "child by session" : "child by fence");
+    probe(done.op.request.under.empty() ? "let in as its side was" : "child by fence");
   }
   remember(done.op, entry.id);
   check_fence(done, event);
@@ -236,7 +235,7 @@ void Judge::queued(const Done& done, const Event& event) {
           "I9: queued, and answered otherwise");
   Entry entry = entry_of(done.op, reply.lease);
   if (is_sure(done)) check_parent(done.op, entry, done.view);
-  entry.attachment = done.op.request.waiting_process;
+  entry.holds = {done.op.request.waiting_process};
   entry.wake = done.op.request.wake;
   const std::set<Block> blocks = model_.blocks(entry, 0, done.view);
   if (done.strict) {
@@ -260,8 +259,19 @@ void Judge::released(const Done& done, const Event& event) {
     probe("child ended with its parent");
     return remove_lease(event.lease, true);
   }
-  const bool asked = done.op.kind == Kind::kRelease || done.op.kind == Kind::kReleaseLeases;
+  const bool let_go = done.op.kind == Kind::kGiveBack;
+  const bool asked =
+      let_go || done.op.kind == Kind::kRelease || done.op.kind == Kind::kReleaseLeases;
   require(asked && done.op.owner == lease.owner, "I5: released by somebody else");
+  if (let_go) {
+    const bool last = std::ranges::all_of(lease.holds, [&](const core::Attachment& hold) {
+      return hold == done.op.attachment ||
+             (model_.processes().dead(hold) && hold.attached() && lease.grace_ms == 0);
+    });
+    const bool handoff = lease.confirm_by != 0 && lease.then == done.op.attachment;
+    require(last || handoff, "rule 7: ended, and somebody else keeps it");
+    probe("ended by the last that kept it");
+  }
   if (event.cause.empty()) return remove_lease(event.lease, false);
   require(event.cause == "part" && event.resources.size() == 1, "an unknown way to release");
   const int resource = model_.world().index_of(event.resources.front());
@@ -273,7 +283,7 @@ void Judge::released(const Done& done, const Event& event) {
 
 void Judge::ended(const Event& event) {
   const Entry& lease = lease_at(event.lease);
-  const bool dead = model_.processes().dead(lease.attachment);
+  const bool dead = model_.dead(lease);
   const bool waited = lease.orphaned_at && model_.now > *lease.orphaned_at + lease.grace_ms;
   if (event.cause == "expired") {
     require(event.what == "expired", "I11: expired under another name");
@@ -321,7 +331,7 @@ void Judge::broken(const Done& done, const Event& event) {
 
 void Judge::orphaned(const Event& event) {
   Entry& lease = lease_at(event.lease);
-  require(model_.processes().dead(lease.attachment), "I5: orphaned, and its process lives");
+  require(model_.dead(lease), "I5: orphaned, and its process lives");
   require(lease.grace_ms > 0 && !lease.orphaned_at, "rule 8: orphaned without grace, or twice");
   lease.orphaned_at = model_.now;
   probe("orphaned");
@@ -333,7 +343,7 @@ void Judge::cancelled(const Done& done, const Event& event) {
   const Entry& waiter = found->second;
   const Op& op = done.op;
   if (event.cause == "died") {
-    require(model_.processes().dead(waiter.attachment), "L6: cancelled as dead, and it lives");
+    require(model_.dead(waiter), "L6: cancelled as dead, and it lives");
     probe("dead waiter dropped");
   } else if (event.cause == "reboot") {
     require(waiter.rebooted, "cancelled by a reboot that was not");
@@ -378,16 +388,72 @@ void Judge::refusal(const Done& done, const Event& event) const {
 
 void Judge::remove_lease(const LeaseId& id, bool lost) {
   const std::int64_t forget_after = model_.now + limits_.remember_ms;
-  const std::int64_t vanishes_ms = model_.store_ms + limits_.remember_ms;
-  if (lost) lost_[id] = {model_.leases.at(id).owner, false, forget_after, vanishes_ms};
+  if (lost) note_lost(id, model_.leases.at(id).owner);
   for (auto& [key, known] : known_) {
     if (known.lease == id) known.forget_after = forget_after;
   }
   model_.leases.erase(id);
 }
 
+void Judge::note_lost(const LeaseId& id, const core::Owner& owner) {
+  Lost lost;
+  lost.owner = owner;
+  const std::size_t slash = owner.session.rfind('/');
+  if (slash != std::string::npos) {
+    const std::string whole = owner.session.substr(0, slash);
+    lost.whole = core::Owner{owner.agent, whole == "-" ? "" : whole};
+  }
+  lost.forget_after = model_.now + limits_.remember_ms;
+  lost.vanishes_ms = model_.store_ms + limits_.remember_ms;
+  lost_[id] = lost;
+}
+
+// Rule 7: those that it does not end keep all holds but this one.
+void Judge::let_go(const Op& op, const core::ReleaseReply& reply) {
+  for (const LeaseId& id : op.ids) {
+    const auto found = model_.leases.find(id);
+    if (found == model_.leases.end()) continue;
+    std::vector<core::Attachment> rest = found->second.holds;
+    const bool handoff = found->second.confirm_by != 0 && found->second.then == op.attachment;
+    if (std::erase(rest, op.attachment) == 0 && !handoff) continue;
+    if (rest.empty() || handoff) {
+      require(reply.again, "rule 7: nobody keeps it, and it has not ended");
+      return;
+    }
+    found->second.holds = rest;
+    probe("gave back its hold, others keep theirs");
+  }
+}
+
+// Rule 4: whoever asks for what its owner holds keeps it as well. The dead may be taken off.
+void Judge::joined(const Op& op, const core::Lease& lease) {
+  Entry& entry = lease_at(lease.id);
+  const core::Attachment& by = op.request.attachment;
+  std::vector<core::Attachment> expected = entry.holds;
+  const auto lives = [&](const core::Attachment& hold) { return !model_.processes().dead(hold); };
+  if (lease.id == op.request.under && std::ranges::any_of(expected, lives)) {
+    probe("asked for the lease it works under");
+    return;
+  }
+  if (std::ranges::find(expected, by) == expected.end()) {
+    std::erase_if(expected, [&](const core::Attachment& hold) {
+      const bool taken_off = std::ranges::find(lease.holds, hold) == lease.holds.end();
+      require(!taken_off || model_.processes().dead(hold), "rule 7: taken off, and alive");
+      return taken_off;
+    });
+    expected.push_back(by);
+    probe("one more keeps a lease");
+  }
+  entry.holds = expected;
+  if (!op.owner.session.empty()) {
+    entry.grace_ms = std::max(entry.grace_ms, op.request.terms.orphan_grace_ms);
+  }
+  entry.orphaned_at.reset();
+}
+
 void Judge::after_events(const Done& done) {
   const Op& op = done.op;
+  if (op.kind == Kind::kGiveBack) let_go(op, std::get<core::ReleaseReply>(done.answer));
   if (op.kind == Kind::kRenew) {
     for (const core::Lease& lease : std::get<std::vector<core::Lease>>(done.answer)) {
       renewed(done, lease);
@@ -397,6 +463,7 @@ void Judge::after_events(const Done& done) {
   const auto& reply = std::get<core::AcquireReply>(done.answer);
   if (reply.outcome == core::Outcome::kRenewed && !reply.replayed) {
     renewed(done, reply.lease);
+    joined(op, reply.lease);
     remember(op, reply.lease.id, true);
   }
   const bool by_id = op.kind != Kind::kAcquire || reply.replayed;
@@ -413,14 +480,18 @@ void Judge::after_events(const Done& done) {
     found->second.then = op.request.attachment;
     probe("replay confirms a handoff");
   }
-  if (found->second.confirm_by != 0) confirmed(reply.lease.id);
+  if (found->second.confirm_by != 0) {
+    confirmed(reply.lease.id);
+  } else if (op.kind == Kind::kAcquire) {
+    joined(op, reply.lease);
+  }
 }
 
 // The length counts from the confirmation.
 void Judge::confirmed(const LeaseId& id) {
   Entry& lease = model_.leases.at(id);
   lease.confirm_by = 0;
-  lease.attachment = lease.then;
+  lease.holds = {lease.then};
   if (lease.ttl_ms != kNoEnd) lease.deadline = model_.now + lease.ttl_ms;
   probe("handoff confirmed");
 }
@@ -433,12 +504,12 @@ void Judge::renewed(const Done& done, const core::Lease& renewed) {
   const bool by_verb = op.kind == Kind::kRenew;
   for (const Event& event : done.events) {
     if (event.what != "reclaimed" || event.lease != renewed.id) continue;
-    lease.attachment = by_verb ? op.attachment : op.request.attachment;
+    lease.holds = {by_verb ? op.attachment : op.request.attachment};
     lease.orphaned_at.reset();
   }
   if (lease.confirm_by != 0) {
     lease.confirm_by = 0;
-    lease.attachment = lease.then;
+    lease.holds = {lease.then};
     probe("renewal confirms a handoff");
   }
   std::int64_t ttl_ms = lease.ttl_ms;

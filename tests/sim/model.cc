@@ -8,6 +8,50 @@ using core::Alive;
 using core::LeaseId;
 using core::Prober;
 
+namespace {
+
+// "S/x" is a part of "S"; "-/x" is one of its agent that has no session. A command ("run-…") is a
+// part of its own agent's session only.
+bool is_part(const core::Owner& owner, const core::Owner& whole) {
+  if (whole.session.empty()) {
+    return owner.agent == whole.agent && owner.session.size() > 2 &&
+           owner.session.starts_with("-/");
+  }
+  const std::string below = whole.session + "/";
+  if (owner.session.size() <= below.size() || !owner.session.starts_with(below)) return false;
+  return owner.session.compare(below.size(), 4, "run-") != 0 || owner.agent == whole.agent;
+}
+
+core::Owner owner_of(const OwnerKey& key) {
+  return {key.first, key.second};
+}
+
+}  // namespace
+
+bool Entry::attached() const {
+  for (const core::Attachment& hold : holds) {
+    if (!hold.attached()) return false;
+  }
+  return true;
+}
+
+Alive Model::seen(const Entry& entry, const Prober& view) const {
+  bool unknown = false;
+  for (const core::Attachment& hold : entry.holds) {
+    const Alive one = hold.attached() ? view.probe(hold) : Alive::kUnknown;
+    if (one == Alive::kAlive) return one;
+    unknown = unknown || one == Alive::kUnknown;
+  }
+  return unknown ? Alive::kUnknown : Alive::kDead;
+}
+
+bool Model::dead(const Entry& entry) const {
+  for (const core::Attachment& hold : entry.holds) {
+    if (!processes_.dead(hold)) return false;
+  }
+  return true;
+}
+
 const Entry* Model::lease(const LeaseId& id) const {
   const auto found = leases.find(id);
   return found == leases.end() ? nullptr : &found->second;
@@ -17,9 +61,10 @@ void Model::reboot(const kv::Epoch& next) {
   epoch = next;
   now = next.start_mono_ms;
   for (auto& [id, entry] : leases) {
-    if (entry.attachment.attached()) entry.rebooted = true;
+    if (entry.attached()) entry.rebooted = true;
     if (entry.ttl_ms != kNoEnd) entry.deadline = now + entry.ttl_ms;
-    entry.carried = !entry.attachment.attached() && entry.ttl_ms != kNoEnd;
+    entry.carried = !entry.attached() && entry.ttl_ms != kNoEnd;
+    if (!entry.attached()) entry.holds = {core::Attachment{}};
   }
   for (auto& [id, entry] : waiters) entry.rebooted = true;
 }
@@ -32,11 +77,11 @@ std::string Model::over_lease(const Entry& entry, const Prober& view) const {
   if (entry.rebooted) return "reboot";
   if (entry.confirm_by != 0 && now > entry.confirm_by) return "unconfirmed";
   if (entry.deadline != kNoEnd && now > entry.deadline) return "expired";
-  if (!entry.attachment.attached()) return "";
-  const Alive seen = view.probe(entry.attachment);
-  if (seen == Alive::kDead && (entry.grace_ms == 0 || entry.confirm_by != 0)) return "died";
+  if (!entry.attached()) return "";
+  const Alive alive = seen(entry, view);
+  if (alive == Alive::kDead && (entry.grace_ms == 0 || entry.confirm_by != 0)) return "died";
   const bool waited = entry.orphaned_at && now > *entry.orphaned_at + entry.grace_ms;
-  return waited && seen != Alive::kAlive ? "died" : "";
+  return waited && alive != Alive::kAlive ? "died" : "";
 }
 
 std::string Model::over_waiter(const Entry& entry, const Prober& view) const {
@@ -45,13 +90,13 @@ std::string Model::over_waiter(const Entry& entry, const Prober& view) const {
     const Entry* parent = lease(entry.parent);
     if (parent == nullptr || !over_lease(*parent, view).empty()) return "parent_ended";
   }
-  return view.probe(entry.attachment) == Alive::kDead ? "died" : "";
+  return seen(entry, view) == Alive::kDead ? "died" : "";
 }
 
 bool Model::is_orphan(const Entry& entry, const Prober& view) const {
-  if (!entry.attachment.attached()) return false;
-  const Alive seen = view.probe(entry.attachment);
-  return seen == Alive::kDead || (entry.orphaned_at && seen != Alive::kAlive);
+  if (!entry.attached()) return false;
+  const Alive alive = seen(entry, view);
+  return alive == Alive::kDead || (entry.orphaned_at && alive != Alive::kAlive);
 }
 
 bool Model::conflict(const Entry& a, const Entry& b) const {
@@ -83,9 +128,19 @@ std::size_t Model::depth(const Entry& entry) const {
 }
 
 bool Model::on_side(const Entry& request, const Entry& held) const {
-  return held.owner == request.owner || descends(request, held.id) ||
-         (!held.owner.session.empty() &&
-          request.owner.session.starts_with(held.owner.session + "/"));
+  if (held.owner == request.owner || descends(request, held.id)) return true;
+  for (const core::Owner& owner : owners_behind(request)) {
+    if (is_part(owner, held.owner)) return true;
+  }
+  return false;
+}
+
+bool Model::works_under(const Entry& request, const LeaseId& host, const Prober& view) const {
+  for (const auto& [id, held] : leases) {
+    const bool ours = held.owner == request.owner || is_part(request.owner, held.owner);
+    if (ours && descends(held, host) && over_lease(held, view).empty()) return true;
+  }
+  return false;
 }
 
 bool Model::may_both_hold(const Entry& a, const Entry& b) const {
@@ -94,6 +149,7 @@ bool Model::may_both_hold(const Entry& a, const Entry& b) const {
 
 std::set<Block> Model::blocks(const Entry& request, kv::Version before, const Prober& view) const {
   std::set<Block> found;
+  const std::vector<core::Owner> behind = owners_behind(request);
   std::vector<const Entry*> side;
   for (const auto& [id, held] : leases) {
     if (on_side(request, held)) {
@@ -113,6 +169,7 @@ std::set<Block> Model::blocks(const Entry& request, kv::Version before, const Pr
     if (id == request.id || waiter.owner == request.owner) continue;
     if (before != 0 && waiter.created >= before) continue;
     bool passed = false;
+    for (const core::Owner& owner : behind) passed = passed || is_part(owner, waiter.owner);
     for (const Entry* held : side) passed = passed || conflict(*held, waiter);
     if (passed) continue;
     for (const Want& wanted : request.wants) {
@@ -145,22 +202,29 @@ std::set<OwnerKey> Model::owners_of(const std::set<Block>& blocks, const Prober&
   return owners;
 }
 
-std::set<OwnerKey> Model::side_of(const Entry& request) const {
-  std::set<OwnerKey> side{key_of(request.owner)};
+std::vector<core::Owner> Model::owners_behind(const Entry& request) const {
+  std::vector<core::Owner> owners{request.owner};
   LeaseId next = request.parent;
   while (!next.empty()) {
     const Entry* parent = lease(next);
     if (parent == nullptr) break;
-    side.insert(key_of(parent->owner));
+    owners.push_back(parent->owner);
     next = parent->parent;
   }
-  return side;
+  return owners;
+}
+
+bool Model::for_sake_of(const Entry& request, const OwnerKey& owner) const {
+  for (const core::Owner& behind : owners_behind(request)) {
+    if (key_of(behind) == owner || is_part(behind, owner_of(owner))) return true;
+  }
+  return false;
 }
 
 std::set<OwnerKey> Model::waits_for(const OwnerKey& owner, const Prober& view) const {
   std::set<OwnerKey> targets;
   for (const auto& [id, waiter] : waiters) {
-    if (!side_of(waiter).contains(owner) || !over_waiter(waiter, view).empty()) continue;
+    if (!for_sake_of(waiter, owner) || !over_waiter(waiter, view).empty()) continue;
     targets.merge(owners_of(blocks(waiter, waiter.created, view), view));
   }
   return targets;
@@ -168,15 +232,14 @@ std::set<OwnerKey> Model::waits_for(const OwnerKey& owner, const Prober& view) c
 
 bool Model::closes_cycle(const Entry& request, const std::set<Block>& blocks,
                          const Prober& view) const {
-  const std::set<OwnerKey> goal = side_of(request);
-  std::set<OwnerKey> seen = owners_of(blocks, view);
-  std::deque<OwnerKey> frontier(seen.begin(), seen.end());
+  std::set<OwnerKey> reached = owners_of(blocks, view);
+  std::deque<OwnerKey> frontier(reached.begin(), reached.end());
   while (!frontier.empty()) {
     const OwnerKey owner = frontier.front();
     frontier.pop_front();
-    if (goal.contains(owner)) return true;
+    if (for_sake_of(request, owner)) return true;
     for (const OwnerKey& next : waits_for(owner, view)) {
-      if (seen.insert(next).second) frontier.push_back(next);
+      if (reached.insert(next).second) frontier.push_back(next);
     }
   }
   return false;
@@ -185,27 +248,27 @@ bool Model::closes_cycle(const Entry& request, const std::set<Block>& blocks,
 std::vector<LeaseId> Model::waiters_in_cycles(const Prober& view) const {
   struct Waiting {
     LeaseId id;
-    std::set<OwnerKey> side;
+    const Entry* waiter;
     std::set<OwnerKey> targets;
   };
   std::vector<Waiting> all;
   for (const auto& [id, waiter] : waiters) {
     if (!over_waiter(waiter, view).empty()) continue;
-    all.push_back({id, side_of(waiter), owners_of(blocks(waiter, waiter.created, view), view)});
+    all.push_back({id, &waiter, owners_of(blocks(waiter, waiter.created, view), view)});
   }
   std::vector<LeaseId> found;
   for (const Waiting& from : all) {
-    std::set<OwnerKey> seen = from.targets;
-    std::deque<OwnerKey> frontier(seen.begin(), seen.end());
+    std::set<OwnerKey> reached = from.targets;
+    std::deque<OwnerKey> frontier(reached.begin(), reached.end());
     bool cycle = false;
     while (!frontier.empty() && !cycle) {
       const OwnerKey owner = frontier.front();
       frontier.pop_front();
-      cycle = from.side.contains(owner);
+      cycle = for_sake_of(*from.waiter, owner);
       for (const Waiting& next : all) {
-        if (!next.side.contains(owner)) continue;
+        if (!for_sake_of(*next.waiter, owner)) continue;
         for (const OwnerKey& target : next.targets) {
-          if (seen.insert(target).second) frontier.push_back(target);
+          if (reached.insert(target).second) frontier.push_back(target);
         }
       }
     }

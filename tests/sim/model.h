@@ -32,7 +32,7 @@ struct Entry {
   std::vector<Want> wants;  // sorted, each resource once
   std::int64_t ttl_ms = 0;
   std::int64_t deadline = kNoEnd;
-  core::Attachment attachment;
+  std::vector<core::Attachment> holds;
   core::Attachment then;
   std::int64_t grace_ms = 0;
   std::optional<std::int64_t> orphaned_at;
@@ -44,6 +44,7 @@ struct Entry {
   kv::Version created = 0;
   std::string request_id;
   std::uint64_t wake = 0;
+  bool attached() const;  // by processes alone
 };
 
 // Something in the way of a request.
@@ -75,6 +76,9 @@ class Model {
   std::string over_lease(const Entry& lease, const core::Prober& view) const;
   std::string over_waiter(const Entry& waiter, const core::Prober& view) const;
 
+  // Of all who keep it, the one that is best off.
+  core::Alive seen(const Entry& entry, const core::Prober& view) const;
+  bool dead(const Entry& entry) const;  // really, whoever sees it
   // Its processes are gone, as seen now or recorded before.
   bool is_orphan(const Entry& lease, const core::Prober& view) const;
 
@@ -90,10 +94,15 @@ class Model {
   std::set<Block> blocks(const Entry& request, kv::Version before, const core::Prober& view) const;
   std::set<Block> without_over(const std::set<Block>& blocks, const core::Prober& view) const;
 
-  // Whom the owner waits for, by its waiters and by those that wait under its leases.
+  // Whom the owner waits for: by its waiters, by those of its session's parts and by those that
+  // wait under its leases.
   std::set<OwnerKey> waits_for(const OwnerKey& owner, const core::Prober& view) const;
   // The owner of the request and of the leases it works under.
-  std::set<OwnerKey> side_of(const Entry& request) const;
+  std::vector<core::Owner> owners_behind(const Entry& request) const;
+  // Does the request wait for this owner's sake: its own, its host's, or a part of one's session?
+  bool for_sake_of(const Entry& request, const OwnerKey& owner) const;
+  // Is a lease of its owner, or of a session that this is a part of, inside this one?
+  bool works_under(const Entry& request, const core::LeaseId& host, const core::Prober& view) const;
   // Would the request, waiting for `blocks`, wait for itself?
   bool closes_cycle(const Entry& request, const std::set<Block>& blocks,
                     const core::Prober& view) const;

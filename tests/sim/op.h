@@ -21,7 +21,8 @@ struct Op {
     kCheck,
     kBreak,
     kMaintain,
-    kNotices
+    kNotices,
+    kGiveBack
   };
   Kind kind = Kind::kMaintain;
   core::Owner owner;
@@ -29,7 +30,7 @@ struct Op {
   std::vector<int> resources;    // release
   std::vector<core::LeaseId> ids;
   std::optional<std::int64_t> ttl_ms;  // renew
-  core::Attachment attachment;         // renew
+  core::Attachment attachment;         // renew, give back
   core::BreakRequest how;
   std::uint64_t fence = 0;  // check
   std::size_t most = 0;     // maintain

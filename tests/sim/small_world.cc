@@ -170,6 +170,12 @@ class Play {
         op.most = 10;
         return op;
       }
+      case Step::Kind::kLetGo: {
+        if (actor.held.empty()) return std::nullopt;
+        Op op = simple(actor, Op::Kind::kGiveBack, {actor.held.back()});
+        op.attachment = Processes::by_slot(actor.process);
+        return op;
+      }
       case Step::Kind::kExpire:
         watch_.model.now += kBriefMs + 1;
         watch_.note("time passes\n");
@@ -242,7 +248,7 @@ class Play {
   }
 
   static void learn(Actor& actor, const Answer& answer) {
-    if (actor.op->kind == Op::Kind::kReleaseLeases) {
+    if (actor.op->kind == Op::Kind::kReleaseLeases || actor.op->kind == Op::Kind::kGiveBack) {
       for (const LeaseId& id : actor.op->ids) std::erase(actor.held, id);
     }
     const auto* reply = std::get_if<core::AcquireReply>(&answer);
@@ -294,9 +300,9 @@ std::string describe(const Schedule& schedule) {
 }
 
 std::string describe(const Story& story, const World& world) {
-  static const char* const kNames[] = {"acquire",   "poll",   "cancel", "release",
-                                       "give back", "renew",  "break",  "check",
-                                       "maintain",  "repeat", "expire", "die"};
+  static const char* const kNames[] = {"acquire", "poll",   "cancel", "release",  "give back",
+                                       "renew",   "break",  "check",  "maintain", "repeat",
+                                       "let go",  "expire", "die"};
   const auto text_of = [&](const Step& step) {
     std::string text = kNames[static_cast<std::size_t>(step.kind)];
     const bool modes = step.kind == Step::Kind::kAcquire;

@@ -29,6 +29,7 @@ struct Step {
     kCheck,
     kMaintain,
     kRepeat,  // the last request it made, with the same request id (F7)
+    kLetGo,   // its newest lease is no longer kept by its own process
     kExpire,  // time passes: what is short is over
     kDie
   };

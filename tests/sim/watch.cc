@@ -103,6 +103,8 @@ Result<Answer> Watch::call(core::Table& table, const Op& op) {
       return wrap(table.maintain(op.most));
     case Kind::kNotices:
       return wrap(table.take_lost_notices(op.owner));
+    case Kind::kGiveBack:
+      return wrap(table.give_back(op.owner, op.ids, op.attachment));
   }
   return fail(Code::kFailed, "no such operation");
 }
@@ -198,7 +200,7 @@ void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv:
 
 void Watch::reboot(const kv::Epoch& next) {
   for (const auto& [id, lease] : model.leases) {
-    const bool timed = !lease.attachment.attached() && lease.ttl_ms != kNoEnd;
+    const bool timed = !lease.attached() && lease.ttl_ms != kNoEnd;
     if (timed) ++probes["reboot with a detached lease"];
   }
   processes.kill_all();

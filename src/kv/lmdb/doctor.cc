@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/folder.h"
 #include "base/random.h"
 #include "kv/lmdb/lmdb_txn.h"
 #include "kv/lmdb/prepare.h"
@@ -113,8 +114,10 @@ class Repair {
  private:
   Result<void> salvage_into(const std::string& path);
   Result<void> rebuild(internal::LmdbTxn& txn, int fd);
+  Result<void> carry_over(const std::string& path, const EpochRecord& record);
   Result<void> put_aside(const std::string& path);
   Result<void> keep_copy(const std::string& path);
+  void forget_old_copies() const;
   EpochRecord next(const EpochRecord* last) const;
 
   const Place& place_;
@@ -151,6 +154,7 @@ Result<RepairReport> Repair::run() {
   if (last == nullptr && remembered_) last = &*remembered_;
   EpochRecord record = next(last);
   record.revision = std::max(record.revision, page_good ? page.generation.load() : 0) + 1;
+  if (auto ok = carry_over(fresh, record); !ok) return fail(std::move(ok.error()));
   if (found.main_present && !found.main_good) {
     if (auto ok = put_aside(place_.epochs.main); !ok) return fail(std::move(ok.error()));
   }
@@ -163,7 +167,35 @@ Result<RepairReport> Repair::run() {
   }
   if (auto ok = internal::sync_folder(place_.options.folder); !ok) return fail(ok.error());
   if (auto ok = internal::write_page(place_, gate_, record); !ok) return fail(ok.error());
+  forget_old_copies();
   return std::move(report_);
+}
+
+// The rows are brought into the new epoch before the file takes its place: whoever came in between
+// would take living leases for those of before a reboot.
+Result<void> Repair::carry_over(const std::string& path, const EpochRecord& record) {
+  if (!place_.options.on_repair) return {};
+  struct stat st{};
+  if (::stat(path.c_str(), &st) != 0) return fail(errno_error(errno, path));
+  const std::uint64_t map_bytes =
+      std::max(std::uint64_t{1} << 30, 4 * static_cast<std::uint64_t>(st.st_size));
+  auto env = internal::Env::open(path, {.sync = true, .map_bytes = map_bytes});
+  if (!env) return fail(std::move(env.error()));
+  MDB_txn* txn = nullptr;
+  if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
+    return fail((*env)->error(code, "begin"));
+  }
+  internal::LmdbTxn rows({.hooks = internal::private_hooks(),
+                          .env = env->get(),
+                          .txn = txn,
+                          .access = Access::kWrite,
+                          .version = mdb_txn_id(txn) + record.version_base,
+                          .epoch = record.epoch()});
+  if (auto ok = place_.options.on_repair(rows, record.epoch()); !ok) return ok;
+  auto done = rows.commit();
+  if (!done) return fail(std::move(done.error()));
+  if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
+  return {};
 }
 
 EpochRecord Repair::next(const EpochRecord* last) const {
@@ -206,6 +238,21 @@ Result<void> Repair::keep_copy(const std::string& path) {
   }
   report_.kept_files.push_back(bad);
   return {};
+}
+
+// A damaged file may be as large as the disk has room: only the last copies are kept.
+void Repair::forget_old_copies() const {
+  constexpr std::size_t kCopiesKept = 3;
+  const auto folder = Folder::open(place_.options.folder);
+  if (!folder) return;
+  auto copies = folder->names();
+  if (!copies) return;
+  std::erase_if(*copies,
+                [](const std::string& name) { return !name.starts_with("data.mdb.bad-"); });
+  std::ranges::sort(*copies);  // by time
+  for (std::size_t i = 0; i + kCopiesKept < copies->size(); ++i) {
+    static_cast<void>(folder->remove((*copies)[i]));  // the next repair tries again
+  }
 }
 
 Result<void> Repair::salvage_into(const std::string& path) {

@@ -35,6 +35,10 @@ struct LmdbOptions {
   // is kept as data.mdb.schema-<from>. Absent: an older store is refused.
   std::function<Result<void>(std::uint32_t from, Txn& txn)> migrate;
 
+  // repair(): gets the first transaction of the rebuilt store, under its new epoch, before anybody
+  // can see that store. Absent: the rows stay as they were saved.
+  std::function<Result<void>(Txn& txn, const Epoch& epoch)> on_repair;
+
   // kProcess, first open after a boot: gets the former rows and the first transaction of the new
   // store, which is committed afterwards. Absent: the new store is empty.
   std::function<Result<void>(Txn& before, Txn& txn)> on_reboot;

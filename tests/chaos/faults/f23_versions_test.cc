@@ -101,10 +101,10 @@ TEST_P(F23Versions, F23_I1_I10_RunningProgramsAreRefusedFromTheMigrationOn) {
 
 // Back to the older program: its store was kept before the migration, and fences go on (I3).
 TEST_P(F23Versions, F23_I3_DowngradeByTheCopyThatWasKept) {
-  ASSERT_TRUE(open_with(2));
-  const std::string kept = stage_.data() + ".schema-1";
+  ASSERT_TRUE(open_with(3));
+  const std::string kept = stage_.data() + ".schema-2";
   ASSERT_TRUE(fs::exists(kept));
-  expect_refused("2");
+  expect_refused("3");
   fs::copy_file(kept, stage_.data(), fs::copy_options::overwrite_existing);
   // What the newer one may have granted is gone with it: lost state until somebody says so.
   const Answer refused = stage_.json("bob", {"acquire", "b"});
@@ -115,7 +115,7 @@ TEST_P(F23Versions, F23_I3_DowngradeByTheCopyThatWasKept) {
   stage_.expect(0, "", {"doctor"});
 }
 
-// This program knows no way from a schema before its own.
+// This program knows no way from a schema that was never released.
 TEST_P(F23Versions, F23_I5_I10_AnOlderStoreThatCannotBeMigratedIsRefusedByName) {
   fs::remove_all(stage_.store());
   fs::remove(stage_.epoch_copy());
