@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_set>
 
 namespace lockkeeper::linear {
@@ -108,6 +109,7 @@ class Search {
       const Step& step = part_.steps[node.trying];
       node.ways = apply(part_, node.state, step, std::min(node.latest, step.returned));
       node.next_way = 0;
+      if (!step.optional) take_what_changes_nothing(node, step);
       return;
     }
     Next next = std::move(node.ways[node.next_way++]);
@@ -122,6 +124,20 @@ class Search {
       return;
     }
     enter(std::move(next.state), base, std::move(taken));
+  }
+
+  // A step that may be next, must happen and leaves everything as it is, also the time: whatever
+  // can come before it can as well come after it. So nothing else need be tried here.
+  static void take_what_changes_nothing(Node& node, const Step& step) {
+    const Digest before = digest(node.state);
+    const auto same = std::ranges::find_if(node.ways, [&](const Next& way) {
+      return (step.phase != Phase::kAsk || way.decided) && digest(way.state) == before;
+    });
+    if (same == node.ways.end()) return;
+    Next only = std::move(*same);
+    node.ways.clear();
+    node.ways.push_back(std::move(only));
+    node.candidates.clear();
   }
 
   void leave() {
@@ -215,6 +231,13 @@ void join_overlapping(const std::map<std::string, std::size_t>& texts, Groups& g
   for (const auto& [space, filed] : wide) compare(filed, filed);
 }
 
+// The session that all it is a part of are parts of.
+std::string outermost(const std::string& owner) {
+  core::Owner outer = owner_of(owner);
+  while (const auto whole = whole_of(outer)) outer = *whole;
+  return outer.session.empty() ? "@" + outer.agent : outer.session;
+}
+
 std::string check_part(const std::vector<const Call*>& calls, const History& history,
                        const Limits& limits, Instant::time_point stop, Verdict& verdict) {
   const Part part(calls, history);
@@ -226,14 +249,15 @@ std::string check_part(const std::vector<const Call*>& calls, const History& his
   verdict.part = calls;
   return verdict.outcome == Outcome::kViolated
              ? search.farthest()
-             : "undecided after " + std::to_string(search.configurations()) + " configurations";
+             : "undecided after " + std::to_string(search.configurations()) + " configurations; " +
+                   search.farthest();
 }
 
 }  // namespace
 
 std::vector<std::vector<const Call*>> independent_parts(const History& history) {
   Groups groups;
-  std::map<std::string, std::size_t> owners, texts;
+  std::map<std::string, std::size_t> owners, sessions, texts;
   const auto group_of = [&](std::map<std::string, std::size_t>& known, const std::string& name) {
     const auto found = known.find(name);
     if (found != known.end()) return found->second;
@@ -241,16 +265,19 @@ std::vector<std::vector<const Call*>> independent_parts(const History& history) 
   };
   for (const Call& call : history.calls) {
     const std::size_t owner = group_of(owners, call.owner);
+    groups.join(owner, group_of(sessions, outermost(call.owner)));
     for (const Wish& wish : call.asked.wishes) groups.join(owner, group_of(texts, wish.resource));
   }
   // Who names a lease has to do with whom it was granted to.
   std::map<std::string, std::size_t> holders;
   for (const Call& call : history.calls) {
-    if (call.told.word == "granted") holders[call.told.lease] = owners.at(call.owner);
+    if (!call.told.lease.empty()) holders[call.told.lease] = owners.at(call.owner);
   }
   for (const Call& call : history.calls) {
-    const auto holder = holders.find(call.asked.lease);
-    if (holder != holders.end()) groups.join(owners.at(call.owner), holder->second);
+    for (const std::string& lease : {call.asked.lease, call.asked.under}) {
+      const auto holder = holders.find(lease);
+      if (holder != holders.end()) groups.join(owners.at(call.owner), holder->second);
+    }
   }
   join_overlapping(texts, groups);
   std::map<std::size_t, std::size_t> index;
@@ -265,11 +292,15 @@ std::vector<std::vector<const Call*>> independent_parts(const History& history) 
 }
 
 std::string fence_regression(const History& history) {
-  std::vector<const Call*> grants;
+  std::vector<const Call*> grants, returned;
+  std::set<std::pair<std::string, std::string>> known;
   for (const Call& call : history.calls) {
-    if (call.told.word == "granted" && call.told.fence != 0) grants.push_back(&call);
+    const std::string& id = call.asked.request_id;
+    const bool first = id.empty() || known.emplace(call.owner, id).second;
+    if (call.told.fence == 0) continue;
+    returned.push_back(&call);
+    if (call.told.word == "granted" && first) grants.push_back(&call);
   }
-  std::vector<const Call*> returned = grants;
   std::ranges::sort(returned, {}, &Call::returned);
   const Call* highest = nullptr;
   std::size_t next = 0;

@@ -5,6 +5,9 @@
 #include <atomic>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "linear/history.h"
 
 namespace lockkeeper::linear {
 
@@ -24,8 +27,12 @@ struct ClientPlan {
   std::string agent;
   std::uint64_t seed = 0;
   std::uint64_t first_number = 0;  // of its calls
+  std::vector<Call> heritage;      // what one that was killed left behind; the last one last
   Campaign* campaign = nullptr;
 };
+
+// What a log tells of the last requests of one that was killed: granted, or without an answer.
+std::vector<Call> left_behind(const std::string& log);
 
 // Runs in a process of its own and never returns.
 [[noreturn]] void be_client(const ClientPlan& plan);

@@ -22,7 +22,11 @@ Json input_of(const Call& call) {
   if (asked.fence) json["fence"] = *asked.fence;
   if (asked.ttl_ms != kNoEnd) json["ttl_ms"] = asked.ttl_ms;
   if (!asked.attach.empty()) json["attach"] = asked.attach;
+  if (asked.grace_ms != 0) json["grace_ms"] = asked.grace_ms;
+  if (!asked.request_id.empty()) json["request_id"] = asked.request_id;
+  if (!asked.under.empty()) json["under"] = {{"lease", asked.under}, {"fence", asked.under_fence}};
   if (asked.wait) json["wait"] = true;
+  if (asked.only_own_hold) json["only_own_hold"] = true;
   return json;
 }
 
@@ -60,8 +64,9 @@ std::string edn_of(const Json& json) {
 
 // Jepsen: a refusal that changed nothing is :fail, what may have happened :info.
 const char* type_of(const Call& call) {
-  static const std::set<std::string> kRefused{"held",      "timeout",  "interrupted", "deadlock",
-                                              "not_owner", "not_held", "not_found",   "failed"};
+  static const std::set<std::string> kRefused{"held",      "timeout",   "interrupted",
+                                              "deadlock",  "not_owner", "not_held",
+                                              "not_found", "failed",    "misused"};
   if (!call.answered() || call.told.word == "unknown") return "info";
   return kRefused.contains(call.told.word) ? "fail" : "ok";
 }

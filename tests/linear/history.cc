@@ -65,8 +65,8 @@ Asked asked_of(const Words& words, std::size_t at) {
       asked.wishes.push_back({word.substr(2), core::Mode::kExclusive});
     } else if (word.starts_with("s:")) {
       asked.wishes.push_back({word.substr(2), core::Mode::kShared});
-    } else if (word == "wait") {
-      asked.wait = true;
+    } else if (word == "wait" || word == "own") {
+      (word == "wait" ? asked.wait : asked.only_own_hold) = true;
     } else if (const auto lease = value_of(word, "lease")) {
       asked.lease = *lease;
     } else if (const auto ttl = value_of(word, "ttl")) {
@@ -76,6 +76,14 @@ Asked asked_of(const Words& words, std::size_t at) {
       asked.attach = *process;
     } else if (const auto fence = value_of(word, "fence")) {
       asked.fence = static_cast<std::uint64_t>(number(*fence));
+    } else if (const auto grace = value_of(word, "grace")) {
+      asked.grace_ms = number(*grace);
+    } else if (const auto id = value_of(word, "id")) {
+      asked.request_id = *id;
+    } else if (const auto under = value_of(word, "under")) {
+      const std::size_t colon = under->find(':');
+      asked.under = under->substr(0, colon);
+      asked.under_fence = static_cast<std::uint64_t>(number(under->substr(colon + 1)));
     } else {
       throw BadHistory("an unknown argument: " + word);
     }
@@ -86,10 +94,10 @@ Asked asked_of(const Words& words, std::size_t at) {
 void check_word(Verb verb, const std::string& word) {
   static const std::map<Verb, std::set<std::string>> kWords{
       {Verb::kAcquire,
-       {"granted", "renewed", "held", "timeout", "interrupted", "deadlock", "lost"}},
-      {Verb::kRelease, {"released", "not_held", "not_owner", "not_found", "lost"}},
+       {"granted", "renewed", "held", "timeout", "interrupted", "deadlock", "lost", "misused"}},
+      {Verb::kRelease, {"released", "kept", "not_held", "not_owner", "not_found", "lost"}},
       {Verb::kRenew, {"renewed", "not_owner", "not_found", "lost"}},
-      {Verb::kCheck, {"checked"}},
+      {Verb::kCheck, {"checked", "lost"}},
       {Verb::kBreak, {"broken", "not_found"}}};
   if (word == "failed" || word == "unknown" || kWords.at(verb).contains(word)) return;
   throw BadHistory(std::string(name_of(verb)) + " cannot be answered by " + word);
@@ -187,6 +195,13 @@ std::string text_of(const core::Owner& owner) {
   return owner.session.empty() ? owner.agent : owner.agent + "@" + owner.session;
 }
 
+std::optional<core::Owner> whole_of(const core::Owner& owner) {
+  const std::size_t slash = owner.session.rfind('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const std::string whole = owner.session.substr(0, slash);
+  return core::Owner{owner.agent, whole == "-" ? "" : whole};
+}
+
 History parse_history(const std::string& text) {
   Parser parser;
   std::istringstream stream(text);
@@ -216,7 +231,13 @@ std::string invocation_line(const Call& call) {
   const bool length = asked.verb == Verb::kAcquire || asked.verb == Verb::kRenew;
   if (length && !asked.keep_ttl) text += " ttl=" + none_or(asked.ttl_ms);
   if (!asked.attach.empty()) text += " attach=" + asked.attach;
+  if (asked.grace_ms != 0) text += " grace=" + std::to_string(asked.grace_ms);
+  if (!asked.request_id.empty()) text += " id=" + asked.request_id;
+  if (!asked.under.empty()) {
+    text += " under=" + asked.under + ":" + std::to_string(asked.under_fence);
+  }
   if (asked.wait) text += " wait";
+  if (asked.only_own_hold) text += " own";
   return text + "\n";
 }
 

@@ -26,11 +26,16 @@ struct Wish {
 struct Asked {
   Verb verb = Verb::kAcquire;
   std::vector<Wish> wishes;
-  std::string lease;                   // release, renew: by its id
-  std::int64_t ttl_ms = kNoEnd;        // kNoEnd: no end; of renew, with `keep_ttl`: its own length
-  bool keep_ttl = false;               // renew without a length
-  bool wait = false;                   // acquire
-  std::string attach;                  // the process whose death ends the lease; empty: detached
+  std::string lease;             // release, renew: by its id
+  std::int64_t ttl_ms = kNoEnd;  // kNoEnd: no end; of renew, with `keep_ttl`: its own length
+  bool keep_ttl = false;         // renew without a length
+  bool wait = false;             // acquire
+  std::string attach;  // acquire: the process that keeps it, empty: detached; release: who asks
+  std::int64_t grace_ms = 0;           // acquire: how long it outlives its processes
+  std::string request_id;              // acquire
+  std::string under;                   // acquire, check: the lease that it works under,
+  std::uint64_t under_fence = 0;       // with its fence
+  bool only_own_hold = false;          // release
   std::optional<std::uint64_t> fence;  // check
 };
 
@@ -90,5 +95,7 @@ std::string to_json_lines(const History& history);  // one operation a line, as 
 const char* name_of(Verb verb);
 core::Owner owner_of(const std::string& text);
 std::string text_of(const core::Owner& owner);
+// "S/x" is a part of "S" and "-/x" of its agent without a session; nullopt: a part of nothing.
+std::optional<core::Owner> whole_of(const core::Owner& owner);
 
 }  // namespace lockkeeper::linear

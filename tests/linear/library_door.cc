@@ -23,6 +23,11 @@ std::string word_of(const Error& error, const Asked& asked) {
       return "not_owner";
     case Code::kUnknown:
       return "unknown";
+    case Code::kInvalidInput:
+      if (!asked.request_id.empty()) return "misused";
+      give_up(error.message);
+    case Code::kLimitExceeded:  // nested too deep
+      return "failed";
     case Code::kStoreBusy:
       // The queue was entered by a commit of its own.
       return asked.wait ? "unknown" : "failed";
@@ -57,7 +62,11 @@ class LibraryDoor final : public Door {
   }
 
   bool ask(Call& call, std::int64_t wait_ms, const std::function<void()>& queued) override {
-    service::Locks locks(*site_, owner_of(call.owner));
+    service::ParentLease parent;
+    if (!call.asked.under.empty()) {
+      parent = {*core::LeaseId::from_text(call.asked.under), call.asked.under_fence};
+    }
+    service::Locks locks(*site_, owner_of(call.owner), parent);
     switch (call.asked.verb) {
       case Verb::kAcquire:
         acquire(locks, call, wait_ms, queued);
@@ -82,10 +91,18 @@ class LibraryDoor final : public Door {
   static service::Wanted wanted(const Asked& asked) {
     service::Wanted wanted;
     for (const Wish& wish : asked.wishes) {
-      wanted.texts.push_back(wish.resource);
+      const auto parsed = key::parse(wish.resource, {});
+      if (!parsed) give_up(parsed.error().message);
+      wanted.resources.push_back(parsed->resource);
       wanted.mode = wish.mode;
     }
     return wanted;
+  }
+
+  core::Attachment own_slot() {
+    const auto slot = site_->table().own_slot();
+    if (!slot) give_up(slot.error().message);
+    return *slot;
   }
 
   static std::set<std::string> owners(const std::vector<core::Conflict>& conflicts) {
@@ -99,11 +116,9 @@ class LibraryDoor final : public Door {
     service::AcquireCommand command;
     command.wanted = wanted(call.asked);
     command.ttl_ms = call.asked.ttl_ms;
-    if (!call.asked.attach.empty()) {
-      const auto slot = site_->table().own_slot();
-      if (!slot) give_up(slot.error().message);
-      command.attachment = *slot;
-    }
+    command.terms.orphan_grace_ms = call.asked.grace_ms;
+    command.terms.request_id = call.asked.request_id;
+    if (!call.asked.attach.empty()) command.attachment = own_slot();
     bool told = false;
     if (call.asked.wait) command.wait_ms = wait_ms;
     command.on_wait = [&](const service::WaitProgress&) {
@@ -128,15 +143,18 @@ class LibraryDoor final : public Door {
     call.told.until_ms = lease.deadline_mono_ms;
   }
 
-  static void release(service::Locks& locks, Call& call) {
+  void release(service::Locks& locks, Call& call) {
     service::ReleaseCommand command;
     command.wanted = wanted(call.asked);
+    if (!call.asked.attach.empty()) command.by = own_slot();
+    command.only_own_hold = call.asked.only_own_hold;
     if (!call.asked.lease.empty()) command.lease_ids = {call.asked.lease};
     const auto reply = locks.release(command);
     if (!reply) {
       call.told.word = word_of(reply.error(), call.asked);
     } else {
       call.told.word = !reply->released.empty()    ? "released"
+                       : command.only_own_hold     ? "kept"
                        : !reply->not_owner.empty() ? "not_owner"
                                                    : "not_held";
     }

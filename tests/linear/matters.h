@@ -10,6 +10,10 @@ bool has(const sim::Entry& entry, int resource);
 // The waiters that this lease lets pass somebody (rule 2). If it ends, they stand behind him.
 std::vector<core::LeaseId> passing_by(const sim::Model& model, const sim::Entry& lease);
 
+// May the step pass him only as long as he waits? Once he is served, his lease is in its way, or on
+// its side.
+bool may_pass(const Part& part, const State& state, const Step& step, const sim::Entry& waiter);
+
 // May he be filed under it?
 bool stood_under(const State& state, const sim::Entry& waiter, const Former& former);
 
@@ -17,6 +21,6 @@ bool stood_under(const State& state, const sim::Entry& waiter, const Former& for
 bool is_late(const State& state, const sim::Entry& waiter);
 
 // Could it matter to the step whether this lease, or this request in the queue, is over?
-bool matters(const State& state, const Step& step, const sim::Entry& entry);
+bool matters(const Part& part, const State& state, const Step& step, const core::LeaseId& id);
 
 }  // namespace lockkeeper::linear

@@ -1,5 +1,6 @@
 // From calls to steps.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "linear/spec.h"
@@ -34,40 +35,104 @@ std::vector<sim::Want> wants_of(const Asked& asked, const sim::World& world) {
   return wants;
 }
 
+std::size_t arguments_of(const sim::Entry& entry) {
+  std::string text = std::to_string(entry.ttl_ms);
+  for (const sim::Want& want : entry.wants) {
+    text += " " + std::to_string(want.resource) + (want.mode == core::Mode::kShared ? "s" : "x");
+  }
+  return std::hash<std::string>{}(text);
+}
+
+// "p3.17" was started by "p3", and killed with it.
+std::string starter_of(const std::string& process) {
+  return process.substr(0, process.find('.'));
+}
+
 }  // namespace
 
 Part::Part(const std::vector<const Call*>& calls, const History& history)
     : world(texts_of(calls)), history_(history) {
-  std::map<std::string, core::LeaseId> names;
+  std::vector<core::LeaseId> ids;
+  std::map<std::pair<std::string, std::string>, core::LeaseId> of_request;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    const Told& told = calls[i]->told;
-    if (told.word == "granted" && !told.lease.empty()) names[told.lease] = id_of(i);
+    const std::string& request_id = calls[i]->asked.request_id;
+    ids.push_back(id_of(i));
+    if (request_id.empty()) continue;
+    const auto [place, fresh] = of_request.try_emplace({calls[i]->owner, request_id}, ids.back());
+    ids.back() = place->second;
+    if (!fresh) repeated_.insert(ids.back());
   }
-  for (std::size_t i = 0; i < calls.size(); ++i) add(*calls[i], id_of(i));
-  // Partners find each other again after the sort by the id that they share.
+  first_name_ = id_of(calls.size());
+  name_leases(calls, ids);
+  find_keepers(calls);
+  for (std::size_t i = 0; i < calls.size(); ++i) add(*calls[i], ids[i]);
   std::ranges::stable_sort(steps, {}, &Step::invoked);
-  std::map<core::LeaseId, std::size_t> asks;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    Step& step = steps[i];
-    if (step.phase == Phase::kAsk) asks[step.entry.id] = i;
-    if (step.phase != Phase::kAsk) asker_[step.entry.id] = i;
-    const auto named = [&](const std::string& name) {
-      const auto found = names.find(name);
-      if (found == names.end()) return core::LeaseId{};
-      return found->second;
-    };
-    step.named =
-        named(step.call->asked.lease.empty() ? step.call->told.lease : step.call->asked.lease);
+  find_partners();
+  for (Step& step : steps) {
+    const Asked& asked = step.call->asked;
+    step.named = named(asked.lease.empty() ? step.call->told.lease : asked.lease);
+    step.under = named(asked.under);
+    if (!asked.lease.empty()) ++uses[step.named];
     for (const std::string& lost : step.call->told.lost) {
       step.lost.push_back(named(lost));
       if (step.phase != Phase::kGet) ++uses[step.lost.back()];
     }
-    if (!step.call->asked.lease.empty()) ++uses[step.named];
+  }
+}
+
+// A lease has the name that somebody was told when it was granted to him. Of one that was granted
+// without an answer only others are told, who meet it.
+void Part::name_leases(const std::vector<const Call*>& calls,
+                       const std::vector<core::LeaseId>& ids) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    owners_[ids[i]] = owner_of(calls[i]->owner);
+    const Told& told = calls[i]->told;
+    if (told.word != "granted" || told.lease.empty()) continue;
+    if (names_.contains(told.lease) || told_.contains(ids[i])) continue;
+    names_[told.lease] = ids[i];
+    told_.insert(ids[i]);
+  }
+  for (const Call* call : calls) {
+    if (call->told.lease.empty() || names_.contains(call->told.lease)) continue;
+    const core::LeaseId name = id_of(calls.size() + names_.size());
+    owners_[name] = owner_of(call->owner);
+    names_[call->told.lease] = name;
+  }
+}
+
+core::LeaseId Part::named(const std::string& lease) const {
+  const auto found = names_.find(lease);
+  return found == names_.end() ? core::LeaseId{} : found->second;
+}
+
+void Part::find_partners() {
+  std::map<const Call*, std::size_t> asks;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].phase == Phase::kAsk) asks[steps[i].call] = i;
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].phase != Phase::kGet) continue;
-    steps[i].partner = asks.at(steps[i].entry.id);
+    steps[i].partner = asks.at(steps[i].call);
     steps[steps[i].partner].partner = i;
+  }
+}
+
+void Part::find_keepers(const std::vector<const Call*>& calls) {
+  for (const Call* asker : calls) {
+    for (const std::string& process : {asker->process, asker->asked.attach}) {
+      if (process.empty() || keepers_.contains(process)) continue;
+      Keeper& keeper = keepers_[process];
+      keeper.death = death_of(process);
+      keeper.found_from = keeper.death.from;
+      for (const Call* call : calls) {
+        const bool under_way =
+            call->invoked < keeper.death.from && call->returned > keeper.death.from;
+        if (!under_way || starter_of(call->process) == starter_of(process)) continue;
+        keeper.found_from = std::min(keeper.found_from, call->invoked);
+      }
+      if (keeper.death.from == kNever) continue;
+      keeper.found_from = std::max(keeper.found_from, keeper.death.from - kSlackNs);
+    }
   }
 }
 
@@ -79,6 +144,8 @@ void Part::add(const Call& call, const core::LeaseId& id) {
   step.entry.owner = owner_of(call.owner);
   step.entry.wants = wants_of(call.asked, world);
   step.entry.ttl_ms = call.asked.ttl_ms;
+  step.entry.holds = {core::Attachment{}};  // whoever is over is taken out of the model
+  step.arguments = arguments_of(step.entry);
   const bool unknown = !call.answered() || call.told.word == "unknown";
   // What was killed did nothing after its death.
   step.returned = call.answered() ? call.returned : death_of(call.process).to;
@@ -99,24 +166,33 @@ void Part::add(const Call& call, const core::LeaseId& id) {
   steps.push_back(std::move(get));
 }
 
-const Step* Part::asker_of(const core::LeaseId& id) const {
-  return &steps[asker_.at(id)];
+core::Owner Part::owner_of_lease(const core::LeaseId& id) const {
+  return owners_.at(id);
 }
 
 std::size_t Part::untold(const core::Owner& owner, std::int64_t by) const {
   return static_cast<std::size_t>(std::ranges::count_if(steps, [&](const Step& step) {
     return step.phase != Phase::kGet && step.call->asked.verb == Verb::kAcquire &&
-           step.entry.owner == owner && step.invoked <= by && step.call->untold();
+           (step.entry.owner == owner || whole_of(step.entry.owner) == owner) &&
+           step.invoked <= by && step.call->untold();
   }));
+}
+
+Keeper Part::keeper(const std::string& process) const {
+  const auto found = keepers_.find(process);
+  return found == keepers_.end() ? Keeper{} : found->second;
 }
 
 Death Part::death_of(const std::string& process) const {
   auto found = history_.deaths.find(process);
-  // "p3.17" was started by "p3", and killed with it.
-  if (found == history_.deaths.end()) {
-    found = history_.deaths.find(process.substr(0, process.find('.')));
-  }
+  if (found == history_.deaths.end()) found = history_.deaths.find(starter_of(process));
   return found == history_.deaths.end() ? Death{} : found->second;
+}
+
+core::LeaseId State::real(const Part& part, const core::LeaseId& named) const {
+  if (!part.is_name(named)) return named;
+  const auto found = names.find(named);
+  return found == names.end() ? core::LeaseId{} : found->second;
 }
 
 }  // namespace lockkeeper::linear

@@ -48,14 +48,14 @@ Words command_of(const Call& call, std::int64_t wait_ms) {
   if (!asked.attach.empty()) add("--attach", std::to_string(::getpid()));
   if (!asked.lease.empty()) add("--lease", asked.lease);
   if (asked.fence) add("--fence", std::to_string(*asked.fence));
+  if (!asked.request_id.empty()) add("--request-id", asked.request_id);
   if (asked.verb == Verb::kBreak) add("--reason", "recorded");
-  for (const Wish& wish : asked.wishes) {
-    const bool moded = asked.verb == Verb::kAcquire || asked.verb == Verb::kCheck;
-    if (moded && &wish == &asked.wishes.front() && wish.mode == core::Mode::kShared) {
-      add("--mode", "shared");
-    }
-    words.push_back(wish.resource);
+  // Always told: a check of a fence is by default about any mode.
+  if (asked.verb == Verb::kAcquire || asked.verb == Verb::kCheck) {
+    const bool shared = asked.wishes.front().mode == core::Mode::kShared;
+    add("--mode", shared ? "shared" : "exclusive");
   }
+  for (const Wish& wish : asked.wishes) words.push_back(wish.resource);
   return words;
 }
 
@@ -87,6 +87,10 @@ void read_answer(Call& call, const Json& json, int status) {
     told.word = "renewed";
   } else if (code == "lost" || code == "not_found" || code == "not_owner" || code == "unknown") {
     told.word = code;
+  } else if (code == "invalid_input" && !call.asked.request_id.empty()) {
+    told.word = "misused";
+  } else if (code == "limit_exceeded") {
+    told.word = "failed";
   } else if (code == "store_busy") {
     told.word = call.asked.wait ? "unknown" : "failed";
   } else {
@@ -121,7 +125,7 @@ class ProgramDoor final : public Door {
     const Words words = command_of(call, wait_ms);  // before the fork: it names our own pid
     const pid_t child = ::fork();
     if (child < 0) give_up("fork");
-    if (child == 0) start(words, owner_of(call.owner).agent, ends[1]);
+    if (child == 0) start(words, call, ends[1]);
     ::close(ends[1]);
     under_way = child;
     std::string out;
@@ -153,9 +157,13 @@ class ProgramDoor final : public Door {
   }
 
  private:
-  [[noreturn]] void start(Words words, const std::string& agent, int out) const {
+  [[noreturn]] void start(Words words, const Call& call, int out) const {
     words.insert(words.begin(), program_);
-    std::vector<std::string> variables{"LOCKKEEPER_AGENT=" + agent};
+    Words variables{"LOCKKEEPER_AGENT=" + owner_of(call.owner).agent};
+    if (!call.asked.under.empty()) {
+      variables.push_back("LOCKKEEPER_LEASE=" + call.asked.under);
+      variables.push_back("LOCKKEEPER_FENCE=" + std::to_string(call.asked.under_fence));
+    }
     for (const auto& [name, value] : env_) variables.push_back(name + "=" + value);
     std::vector<char*> arguments, environment;
     for (std::string& word : words) arguments.push_back(word.data());

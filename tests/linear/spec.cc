@@ -9,76 +9,119 @@ namespace lockkeeper::linear {
 namespace {
 
 using core::LeaseId;
-using sim::Entry;
 
 enum class Ending { kNo, kPerhaps, kSurely };
 
-// Is it over when the step takes effect?
-Ending ending_of(const State& state, const Step& step, const LeaseId& id, std::int64_t latest) {
-  const Life& life = state.lives.at(id);
-  if (life.from() > latest) return Ending::kNo;
-  const bool before_asked = life.to() <= step.invoked;  // every clock was read after that
+Ending ending_between(const State& state, const Step& step, const Death& when, bool matters) {
+  const bool before_asked = when.to <= step.invoked;  // every clock was read after that
   const bool long_ago =
-      life.to() < kNever - kSlackNs && life.to() + kSlackNs <= std::max(state.now, step.invoked);
+      when.to < kNever - kSlackNs && when.to + kSlackNs <= std::max(state.now, step.invoked);
   if (before_asked || long_ago) return Ending::kSurely;
-  const auto lease = state.model.leases.find(id);
-  const Entry& entry =
-      lease != state.model.leases.end() ? lease->second : state.model.waiters.at(id);
-  return matters(state, step, entry) ? Ending::kPerhaps : Ending::kNo;
+  return matters ? Ending::kPerhaps : Ending::kNo;
 }
 
-// The state as it is, and those in which somebody had been served, unseen, before this step ends
-// the lease that let him pass another: afterwards that could not be understood any more.
-std::vector<State> starts_of(const Part& part, const State& before, const Step& step,
+// Is it over when the step takes effect?
+Ending ending_of(const Part& part, const State& state, const Step& step, const LeaseId& id,
+                 std::int64_t latest) {
+  const Life& life = state.lives.at(id);
+  if (life.from() > latest) return Ending::kNo;
+  return ending_between(state, step, {life.from(), life.to()}, matters(part, state, step, id));
+}
+
+// Are its processes found dead by the step, while its grace runs?
+Ending orphaning_of(const State& state, const Step& step, const LeaseId& id, std::int64_t latest) {
+  const Life& life = state.lives.at(id);
+  const auto lease = state.model.leases.find(id);
+  if (life.grace_ms == 0 || life.orphaned || lease == state.model.leases.end()) return Ending::kNo;
+  const bool own = lease->second.owner == step.entry.owner && step.phase != Phase::kGet;
+  if (!own || life.gone().from > latest) return Ending::kNo;
+  return ending_between(state, step, life.gone(), true);
+}
+
+struct Start {
+  State state;
+  std::uint64_t issued = 0;  // the fence of those that had been served, perhaps by the same commit
+};
+
+// The state as it is, and those in which somebody had been served, unseen, before this step: past
+// another, by a lease that the step ends, or where the step would pass him while he waits.
+std::vector<Start> starts_of(const Part& part, const State& before, const Step& step,
                              std::int64_t latest) {
-  std::vector<State> starts{before};
+  std::vector<Start> starts{{before, 0}};
   if (before.model.waiters.empty()) return starts;
+  Choices none;
+  const auto serve = [&](const auto& how) {
+    for (std::size_t i = 0, known = starts.size(); i < known; ++i) {
+      Start served = starts[i];
+      Move move(part, served.state, step, latest, none);
+      move.share_commit(served.issued);
+      if (!how(move)) continue;
+      served.issued = std::max(served.issued, move.issued());
+      starts.push_back(std::move(served));
+    }
+  };
   const bool breaks = step.call->asked.verb == Verb::kBreak;
   for (const auto& [id, lease] : before.model.leases) {
     const std::vector<LeaseId> passing = passing_by(before.model, lease);
     if (passing.empty()) continue;
     const bool broken = breaks && has(lease, step.entry.wants.front().resource);
-    if (!broken && ending_of(before, step, id, latest) == Ending::kNo) continue;
+    if (!broken && ending_of(part, before, step, id, latest) == Ending::kNo) continue;
     for (const LeaseId& waiter : passing) {
-      for (std::size_t i = 0, known = starts.size(); i < known; ++i) {
-        State served = starts[i];
-        if (Move(part, served, step, latest).serve_before(waiter, id)) starts.push_back(served);
-      }
+      serve([&](Move& move) { return move.serve_before(waiter, id); });
     }
+  }
+  for (const auto& [id, waiter] : before.model.waiters) {
+    // Handed over before it died, its request is lost; otherwise it is forgotten.
+    if (part.is_repeated(id) && ending_of(part, before, step, id, latest) != Ending::kNo) {
+      serve([&](Move& move) { return move.serve_before(id, id); });
+    }
+    if (id == step.entry.id || !may_pass(part, before, step, waiter)) continue;
+    serve([&](Move& move) { return move.serve(id); });
   }
   return starts;
 }
 
-void apply_from(const Part& part, State start, const Step& step, std::int64_t latest,
+// What ends by itself, or is left behind, before the step takes effect.
+struct Natural {
+  LeaseId id;
+  bool over = false;
+};
+
+void apply_from(const Part& part, Start from, const Step& step, std::int64_t latest,
                 std::vector<Next>& found) {
-  std::vector<LeaseId> sure, perhaps;
+  State& start = from.state;
+  std::vector<Natural> sure, perhaps;
   for (const auto& [id, life] : start.lives) {
-    const Ending ending = ending_of(start, step, id, latest);
-    if (ending == Ending::kSurely) sure.push_back(id);
-    if (ending == Ending::kPerhaps) perhaps.push_back(id);
+    const auto add = [&](Ending ending, bool over) {
+      if (ending == Ending::kSurely) sure.push_back({id, over});
+      if (ending == Ending::kPerhaps) perhaps.push_back({id, over});
+    };
+    add(ending_of(part, start, step, id, latest), true);
+    add(orphaning_of(start, step, id, latest), false);
   }
   start.now = std::max(start.now, step.invoked);
-  Move nature(part, start, step, latest);
-  for (const LeaseId& id : sure) {
-    if (!nature.end_over(id)) return;
+  const auto comes_true = [](Move& move, const Natural& natural) {
+    return natural.over ? move.end_over(natural.id) : move.orphan(natural.id);
+  };
+  Choices choices;
+  Move nature(part, start, step, latest, choices);
+  for (const Natural& natural : sure) {
+    if (!comes_true(nature, natural)) return;
   }
-  constexpr std::size_t kPerhapsMax = 10;
+  constexpr std::size_t kPerhapsMax = 12;
   if (perhaps.size() > kPerhapsMax) throw BadHistory("too many ends at one moment");
-  const bool two_ways = step.phase == Phase::kGet ? step.optional
-                                                  : step.call->asked.verb == Verb::kBreak ||
-                                                        step.call->asked.verb == Verb::kRelease;
-  const std::size_t ways = std::size_t{two_ways ? 2U : 1U} << perhaps.size();
-  for (std::size_t set = 0; set < ways; ++set) {
+  do {
     Next next{start, false};
-    Move move(part, next.state, step, latest, set >> perhaps.size() != 0);
+    Move move(part, next.state, step, latest, choices);
+    move.share_commit(from.issued);
     bool possible = true;
     for (std::size_t i = 0; i < perhaps.size() && possible; ++i) {
-      if ((set >> i & 1U) != 0) possible = move.end_over(perhaps[i]);
+      if (choices.pick(2) == 1) possible = comes_true(move, perhaps[i]);
     }
     if (!possible || !move.happen()) continue;
     next.decided = move.decided();
     found.push_back(std::move(next));
-  }
+  } while (choices.next());
 }
 
 }  // namespace
@@ -87,7 +130,7 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
                         std::int64_t latest) {
   std::vector<Next> found;
   if (std::max(before.now, step.invoked) > latest) return found;
-  for (State& start : starts_of(part, before, step, latest)) {
+  for (Start& start : starts_of(part, before, step, latest)) {
     apply_from(part, std::move(start), step, latest, found);
   }
   return found;

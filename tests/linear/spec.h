@@ -5,10 +5,12 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "linear/history.h"
+#include "linear/life.h"
 #include "model.h"
 
 namespace lockkeeper::linear {
@@ -31,8 +33,12 @@ struct Step {
   std::int64_t returned = kNever;
   bool optional = false;    // no answer was seen: it may never have happened
   std::size_t partner = 0;  // of kAsk its kGet, of kGet its kAsk
-  sim::Entry entry;         // what it asks for; its id is that of the lease it may be granted
-  core::LeaseId named;      // the lease that it names; empty: none, or one that nobody was granted
+  // What it asks for; its id is that of the lease it may be granted. Calls of one owner with one
+  // request id share it: at most one of them ever has a lease, or a place in the queue.
+  sim::Entry entry;
+  std::size_t arguments = 0;  // what a request id stands for
+  core::LeaseId named;        // the lease that it names, asking or answered; empty: none
+  core::LeaseId under;
   std::vector<core::LeaseId> lost;  // of told.lost
 };
 
@@ -40,10 +46,15 @@ struct Step {
 // owner occurs in both.
 struct Part {
   Part(const std::vector<const Call*>& calls, const History& history);
-  const Step* asker_of(const core::LeaseId& id) const;  // the kWhole or kGet step
-  Death death_of(const std::string& process) const;
+  core::Owner owner_of_lease(const core::LeaseId& id) const;
+  Keeper keeper(const std::string& process) const;
   // How many leases the owner may have been granted without being told, by calls begun by then.
   std::size_t untold(const core::Owner& owner, std::int64_t by) const;
+  // Of a lease that nobody was told when it was granted, only its name is known: which one it is
+  // shows when somebody meets it (State::names).
+  bool is_name(const core::LeaseId& id) const { return !id.empty() && id >= first_name_; }
+  bool is_told(const core::LeaseId& id) const { return told_.contains(id); }
+  bool is_repeated(const core::LeaseId& id) const { return repeated_.contains(id); }
 
   sim::World world;
   sim::Processes nobody;    // the model is told of deaths by ending what was bound to them
@@ -52,20 +63,19 @@ struct Part {
 
  private:
   void add(const Call& call, const core::LeaseId& id);
+  void name_leases(const std::vector<const Call*>& calls, const std::vector<core::LeaseId>& ids);
+  core::LeaseId named(const std::string& lease) const;
+  void find_partners();
+  void find_keepers(const std::vector<const Call*>& calls);
+  Death death_of(const std::string& process) const;
 
   const History& history_;
-  std::map<core::LeaseId, std::size_t> asker_;
-};
-
-// When a lease or a request in the queue is over by itself.
-struct Life {
-  std::int64_t end_from = kNever;  // by its length: not before, and from `end_to` on surely
-  std::int64_t end_to = kNever;
-  Death death;                    // of the process it is bound to
-  bool handed = false;            // a lease that was handed over and not yet taken
-  std::uint64_t fence_above = 0;  // its fence, if nobody was told, is greater than this
-  std::int64_t from() const { return std::min(end_from, death.from); }
-  std::int64_t to() const { return std::min(end_to, death.to); }
+  std::map<std::string, core::LeaseId> names_;
+  core::LeaseId first_name_;
+  std::map<core::LeaseId, core::Owner> owners_;
+  std::set<core::LeaseId> told_;      // somebody was told `granted` with its name
+  std::set<core::LeaseId> repeated_;  // several calls have its request id
+  std::map<std::string, Keeper> keepers_;
 };
 
 // What has ended without anybody's commit: who waited then may be filed under it still, so that his
@@ -77,16 +87,39 @@ struct Former {
   kv::Version place = 0;  // whoever is in the queue before this waited then
 };
 
+// A request in the queue, or a handoff, whose process is dead. As long as nobody has cleared it
+// away, whoever repeats its request id takes it over.
+struct Sleeper {
+  sim::Entry entry;
+  Life life;
+  bool waited = false;
+};
+
+// How a lease ended. kNoted: its owner released it, and others may have kept it: these find out.
+enum class Gone : std::uint8_t { kReleased, kNoted, kReleasedOrNoted, kLost };
+
+// What a request id stands for.
+struct Remembered {
+  core::LeaseId lease;
+  std::size_t arguments = 0;
+};
+
 struct State {
   explicit State(const Part& part) : model(part.world, part.nobody) {}
   sim::Model model;
   std::map<core::LeaseId, Life> lives;
   std::vector<sim::Entry> ghosts;  // over, and perhaps still on record
   std::vector<Former> formers;
-  std::map<core::LeaseId, bool> gone;  // ended and named again later; true: lost, not released
-  std::uint64_t fence = 0;             // the highest so far
-  std::int64_t now = 0;                // it is not earlier than this
-  kv::Version next_place = 1;          // in the queue
+  std::vector<Sleeper> sleepers;
+  std::map<core::LeaseId, Gone> gone;            // ended and named again later
+  std::set<core::LeaseId> fatherless;            // left the queue with what they worked under
+  std::map<core::LeaseId, core::LeaseId> names;  // what a name (Part::is_name) stands for
+  std::map<core::LeaseId, Remembered> requests;  // by the id that calls of one request id share
+  std::uint64_t fence = 0;                       // the highest so far
+  std::int64_t now = 0;                          // it is not earlier than this
+  kv::Version next_place = 1;                    // in the queue
+  // The lease that a step names; empty: nobody has met it yet.
+  core::LeaseId real(const Part& part, const core::LeaseId& named) const;
 };
 
 struct Next {
@@ -101,6 +134,7 @@ std::vector<Next> apply(const Part& part, const State& before, const Step& step,
 struct Digest {
   std::uint64_t a = 0, b = 0;
   void add(std::uint64_t value);
+  void add(const std::string& text);
   auto operator<=>(const Digest&) const = default;
 };
 Digest digest(const State& state);
