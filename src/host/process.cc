@@ -138,7 +138,10 @@ Result<Stat> parse_stat(const std::string& content) {
   if (fields.size() <= kStart || fields[0].size() != 1) return bad();
   Stat stat;
   stat.state = fields[0][0];
-  if (!is_number(fields[kThreads], stat.threads) || !is_number(fields[kStart], stat.start_ticks)) {
+  constexpr std::size_t kParent = 4 - 3;
+  constexpr std::size_t kTerminal = 7 - 3;
+  if (!is_number(fields[kParent], stat.parent) || !is_number(fields[kTerminal], stat.terminal) ||
+      !is_number(fields[kThreads], stat.threads) || !is_number(fields[kStart], stat.start_ticks)) {
     return bad();
   }
   return stat;
@@ -192,24 +195,87 @@ Result<std::string> boot_id() {
   return without_newline(std::move(*content));
 }
 
-Result<std::string> terminal_session() {
-  if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
+namespace {
+
+// A process of this boot and namespace as sixteen hexadecimal digits.
+Result<std::string> digest_of(int pid, std::uint64_t start_ticks) {
   const auto boot = boot_id();
   if (!boot) return fail(boot.error());
   const auto space = own_pid_namespace();
   if (!space) return fail(space.error());
+  RecordWriter record;
+  record.number(*space);
+  record.signed_number(pid);
+  record.number(start_ticks);
+  std::string digest;
+  append_be64(digest, hash64(*boot, record.take()));
+  return to_hex(digest);
+}
+
+// Programs that start others: whoever started them matters, not they.
+constexpr std::array<std::string_view, 26> kStarters = {
+    "ash",  "bash", "busybox", "dash",  "fish",  "ksh",  "ksh93", "mksh",   "pdksh",
+    "sh",   "tcsh", "yash",    "zsh",   "env",   "nice", "nohup", "setsid", "stdbuf",
+    "sudo", "time", "timeout", "xargs", "gmake", "make", "ninja", "just"};
+
+// One whose program cannot be read belongs to somebody else: it is not a shell of ours.
+bool only_starts_others(int pid) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink(proc_path(pid, "exe").c_str(), path.data(), path.size());
+  if (size <= 0) return false;
+  std::string_view file(path.data(), static_cast<std::size_t>(size));
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (file.ends_with(kDeleted)) file.remove_suffix(kDeleted.size());
+  return std::ranges::find(kStarters, file.substr(file.rfind('/') + 1)) != kStarters.end();
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> terminal_session() {
+  if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
+  const auto own = read_stat(::getpid());
+  if (!own) return fail(own.error());
+  if (own->terminal == 0) return std::nullopt;
   // 0 if the leader is outside our namespace: then the namespace tells the sessions apart.
   const pid_t leader = ::getsid(0);
   // The kernel does not reuse the leader's number while the session has a member, so a leader that
   // is gone (no start time) still tells this session from every other one alive.
   const auto stat = read_stat(leader);
-  RecordWriter record;
-  record.number(*space);
-  record.signed_number(leader);
-  record.number(stat ? stat->start_ticks : 0);
-  std::string digest;
-  append_be64(digest, hash64(*boot, record.take()));
-  return to_hex(digest);
+  return digest_of(leader, stat ? stat->start_ticks : 0);
+}
+
+namespace {
+
+struct Ancestor {
+  int pid = 0;
+  std::uint64_t start_ticks = 0;
+};
+
+// nullopt: there is none, or it has just ended.
+std::optional<Ancestor> find_client() {
+  for (int pid = ::getppid(); pid > 0;) {
+    const auto stat = read_stat(pid);
+    if (!stat) return std::nullopt;
+    if (!only_starts_others(pid)) return Ancestor{pid, stat->start_ticks};
+    pid = stat->parent;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> client_process() {
+  if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
+  const auto client = find_client();
+  if (!client) return std::nullopt;
+  return digest_of(client->pid, client->start_ticks);
+}
+
+std::optional<std::int64_t> client_age_ms() {
+  const auto client = find_client();
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  if (!client || ticks <= 0) return std::nullopt;
+  return since_boot_ms() - static_cast<std::int64_t>(client->start_ticks) * 1000 / ticks;
 }
 
 Result<std::string> comm(int pid) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -35,8 +36,17 @@ Alive alive(const ProcessId& id);
 Result<std::string> boot_id();
 
 // Sixteen hexadecimal digits that all processes of this terminal session share, and no other
-// session of this or another boot. failed: /proc is not reliable.
-Result<std::string> terminal_session();
+// session of this or another boot. nullopt: this process has no terminal. failed: /proc is not
+// reliable.
+Result<std::optional<std::string>> terminal_session();
+
+// Sixteen hexadecimal digits that name, on this boot, the process that starts our commands: the
+// nearest ancestor whose program is not a shell, make, or a tool such as env and timeout that only
+// starts another one. Judged by the program's file, never by the name that a process gives itself.
+// nullopt: there is no such ancestor in this PID namespace. failed: /proc is not reliable.
+Result<std::optional<std::string>> client_process();
+// How long that process has been running; nullopt: there is none.
+std::optional<std::int64_t> client_age_ms();
 
 // The kernel's short name of the process: at most 15 bytes, any bytes. not_found: the process is
 // gone.
@@ -58,6 +68,8 @@ namespace internal {
 
 struct Stat {
   char state = '?';
+  int parent = 0;
+  int terminal = 0;  // its device number; 0: none
   std::uint64_t threads = 0;
   std::uint64_t start_ticks = 0;
 };

@@ -1,5 +1,6 @@
 #include "host/process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -7,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -269,6 +271,8 @@ TEST(Process, parse_stat_refuses_garbage) {
   EXPECT_EQ(good->state, 'S');
   EXPECT_EQ(good->threads, 20U);
   EXPECT_EQ(good->start_ticks, 22U);
+  EXPECT_EQ(good->parent, 4);
+  EXPECT_EQ(good->terminal, 7);
   for (const char* bad : {"", "1 (a", "1 (a) S", "1 (a) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18",
                           "1 (a) SS 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24",
                           "1 (a) S 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 -1 23 24",
@@ -285,19 +289,65 @@ TEST(BootId, is_one_and_the_same) {
   EXPECT_EQ(*id, boot_id().value_or(""));
 }
 
+// Makes the calling child the leader of a session with a terminal of its own.
+bool take_a_terminal() {
+  if (::setsid() < 0) return false;
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return false;
+  return ::open(::ptsname(master), O_RDWR) >= 0;
+}
+
 TEST(TerminalSession, is_shared_by_a_session_and_by_nobody_else) {
-  const auto own = terminal_session();
-  ASSERT_TRUE(own) << own.error().message;
-  EXPECT_EQ(own->size(), 16U);
-  EXPECT_EQ(own->find_first_not_of("0123456789abcdef"), std::string::npos);
-  TestChild same([&](const ChildEnd&) { return terminal_session().value_or("") == *own ? 0 : 1; });
-  EXPECT_EQ(same.reap(), 0);
-  TestChild other([&](const ChildEnd&) {
-    if (::setsid() < 0) return 2;
-    const auto mine = terminal_session();
-    return mine.has_value() && *mine != *own ? 0 : 1;
+  TestChild one([&](const ChildEnd&) {
+    if (!take_a_terminal()) return 2;
+    const auto own = terminal_session();
+    if (!own || !*own || (*own)->size() != 16) return 3;
+    if ((*own)->find_first_not_of("0123456789abcdef") != std::string::npos) return 4;
+    const pid_t same = ::fork();
+    if (same == 0) ::_exit(terminal_session().value_or(std::nullopt) == *own ? 0 : 5);
+    const pid_t other = ::fork();
+    if (other == 0) {
+      if (!take_a_terminal()) ::_exit(6);
+      const auto mine = terminal_session();
+      ::_exit(mine && *mine && *mine != *own ? 0 : 7);
+    }
+    int verdict = 0;
+    for (const pid_t child : {same, other}) {
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      if (verdict == 0) verdict = WEXITSTATUS(status);
+    }
+    return verdict;
   });
-  EXPECT_EQ(other.reap(), 0);
+  EXPECT_EQ(one.reap(), 0);
+}
+
+TEST(TerminalSession, B5_there_is_none_without_a_terminal) {
+  TestChild child([&](const ChildEnd&) {
+    if (::setsid() < 0) return 2;
+    const auto none = terminal_session();
+    return none && !*none ? 0 : 1;
+  });
+  EXPECT_EQ(child.reap(), 0);
+}
+
+TEST(ClientProcess, B4_is_the_parent_in_every_session_and_another_for_a_grandchild) {
+  TestChild child([&](const ChildEnd&) {
+    const auto first = client_process();
+    if (!first || !*first) return 2;
+    const auto age = client_age_ms();
+    if (!age || *age < 0) return 3;
+    if (::setsid() < 0 || client_process().value_or(std::nullopt) != *first) return 4;
+    const pid_t below = ::fork();
+    if (below == 0) {
+      const auto mine = client_process();
+      ::_exit(mine && *mine && *mine != *first ? 0 : 5);
+    }
+    int status = 0;
+    ::waitpid(below, &status, 0);
+    return WEXITSTATUS(status);
+  });
+  EXPECT_EQ(child.reap(), 0);
 }
 
 TEST(TimeNamespace, F19_a_shifted_clock_is_refused) {

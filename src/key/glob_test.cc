@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/quote.h"
 #include "key/key_testing.h"
 
 namespace lockkeeper::key {
@@ -105,7 +106,8 @@ TEST(Glob, EveryRefusalNamesTheRule) {
       {"[! -\U0010FFFF]", "no name can match this pattern"},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(outcome(row.given), "invalid_resource: '" + row.given + "': " + row.expected);
+    EXPECT_EQ(outcome(row.given),
+              "invalid_resource: '" + escaped(row.given) + "': " + row.expected);
   }
   EXPECT_EQ(outcome("/a*").substr(0, 16), "invalid_resource");
   EXPECT_EQ(outcome("a* ").substr(0, 16), "invalid_resource");

@@ -209,9 +209,7 @@ Result<Parsed> parse_logical(std::string_view text, const Rules& rules) {
   if (!known && !is_one_of(rules.extra_prefixes, prefix)) {
     return unknown_prefix(text, prefix, rules);
   }
-  for (std::string_view left = text; !left.empty();) {
-    if (is_control(take_code_point(left))) return refuse(text, "a key holds no control character");
-  }
+  if (const auto hidden = hidden_in(text)) return refuse(text, "a key cannot contain " + *hidden);
   if (const auto trimmed = trim_end(text); trimmed.size() != text.size()) {
     return refuse(text, "a key does not end in a blank", trimmed.ends_with(':') ? "" : trimmed);
   }

@@ -116,21 +116,12 @@ std::string_view trim_end(std::string_view text) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "'";
   const std::size_t whole = text.size();
   std::size_t shown = 0;
   while (shown < whole && shown < kQuotedBytesMax) {
-    std::size_t length = 0;
-    const auto code_point = read_code_point(text.substr(shown), length);
-    if (code_point >= 0 && !is_control(static_cast<char32_t>(code_point))) {
-      out.append(text.substr(shown, length));
-    } else {
-      for (const char c : text.substr(shown, length)) {
-        const auto byte = static_cast<unsigned char>(c);
-        out.append("\\x").append(1, kHex[byte >> 4]).append(1, kHex[byte & 15]);
-      }
-    }
+    const std::size_t length = std::max<std::size_t>(1, utf8_size(text.substr(shown)));
+    out += escaped(text.substr(shown, length));
     shown += length;
   }
   if (shown < whole)

@@ -35,7 +35,7 @@ bool is_blank(char32_t code_point);    // a space of any kind
 // `text` without the blanks at its end. REQUIRES: valid UTF-8.
 std::string_view trim_end(std::string_view text);
 
-// 'text' in quotes for a message: bytes that are not UTF-8 and controls as \xNN, long text cut.
+// 'text' in quotes for a message: escaped as base/quote.h has it, long text cut.
 std::string in_quotes(std::string_view text);
 
 }  // namespace lockkeeper::key

@@ -7,15 +7,14 @@
 
 namespace lockkeeper::realm {
 
-Children children_on_disk(std::string root) {
-  constexpr std::size_t kChildrenMax = 200;
-  return [root = std::move(root)](
-             const std::string& folder) -> std::optional<std::vector<std::string>> {
+Children children_on_disk(std::string root, std::size_t most) {
+  return [root = std::move(root),
+          most](const std::string& folder) -> std::optional<std::vector<std::string>> {
     const std::string below = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
     const auto opened = Folder::open(root, below);
     if (!opened) return std::nullopt;
     auto names = opened->names();
-    if (!names || names->size() > kChildrenMax) return std::nullopt;
+    if (!names || names->size() > most) return std::nullopt;
     std::erase_if(
         *names, [](const std::string& name) { return name == ".git" || name == kPlainStoreName; });
     for (std::string& name : *names) {

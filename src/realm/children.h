@@ -12,7 +12,8 @@ namespace lockkeeper::realm {
 // or has too many children.
 using Children = std::function<std::optional<std::vector<std::string>>(const std::string& folder)>;
 
-// The children below `root`, without `.git` and our own store. Never follows a symlink.
-Children children_on_disk(std::string root);
+// The children below `root`, without `.git` and our own store; at most `most` of a folder. Never
+// follows a symlink.
+Children children_on_disk(std::string root, std::size_t most = 200);
 
 }  // namespace lockkeeper::realm

@@ -8,8 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "realm/config_schema.h"
 #include "realm/disk_path.h"
@@ -57,6 +60,7 @@ Result<std::optional<std::string>> config_text(const std::string& file, bool fol
 struct ConfigFile {
   std::string path;
   bool follow = false;
+  bool of_repository = false;
 };
 
 // Lowest precedence first, so that each one overrides those before it.
@@ -65,7 +69,7 @@ std::vector<ConfigFile> config_files(const Realm& realm, const Environment& env)
   if (const auto user = xdg_folder(env, "XDG_CONFIG_HOME", ".config")) {
     files.push_back({join_path(*user, "lockkeeper/config.toml"), true});
   }
-  if (!realm.machine) files.push_back({join_path(realm.root, kRepositoryConfigName), false});
+  if (!realm.machine) files.push_back({join_path(realm.root, kRepositoryConfigName), false, true});
   files.push_back({join_path(realm.store_folder, kLocalConfigName), false});
   return files;
 }
@@ -96,10 +100,14 @@ Result<void> reconcile(Settings& settings) {
 Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, Resolver& resolver) {
   ProtectRule rule{{}, raw.agents, raw.reason, raw.origin};
   for (const RawText& path : raw.paths) {
-    LK_ASSIGN(const auto resource, parse_configured(path, "protect.paths", rules, resolver));
-    rule.paths.push_back(resource);
+    LK_ASSIGN(const auto all, parse_configured(path, "protect.paths", rules, resolver));
+    rule.paths.insert(rule.paths.end(), all.begin(), all.end());
   }
   return rule;
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // A value as one would write it.
@@ -133,10 +141,49 @@ std::string toml_text(const std::vector<std::string>& words) {
   return toml_list(words);
 }
 
-std::string rule_text(const ProtectRule& rule) {
+// The same as JSON. What is not a list is written alike in both.
+template <typename Value>
+std::string json_text(const Value& value) {
+  if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+    return dumped(Json(value));
+  } else {
+    return toml_text(value);
+  }
+}
+
+std::vector<std::string> path_texts(const ProtectRule& rule) {
   std::vector<std::string> paths;
   for (const key::Resource& path : rule.paths) paths.push_back(path.text());
-  std::string text = "paths = " + toml_list(paths) + ", agents = " + toml_list(rule.agents);
+  return paths;
+}
+
+Json policy_json(const PolicyRule& rule) {
+  Json json = Json::object();
+  const auto texts = [](const std::vector<PolicyPattern>& patterns) {
+    Json list = Json::array();
+    for (const PolicyPattern& pattern : patterns) list.push_back(pattern.text);
+    return list;
+  };
+  if (!rule.agents.empty()) json["agents"] = rule.agents;
+  if (!rule.allow.empty() || (rule.lists && rule.prefixes.empty())) {
+    json["allow"] = texts(rule.allow);
+  }
+  if (!rule.prefixes.empty()) json["prefixes"] = rule.prefixes;
+  if (!rule.deny.empty()) json["deny"] = texts(rule.deny);
+  if (!rule.reason.empty()) json["reason"] = rule.reason;
+  return json;
+}
+
+Json layout_json(const LayoutSetting& layout) {
+  Json json = {{"kind", layout.kind}, {"root", layout.root}};
+  if (!layout.mode.empty()) json["mode"] = layout.mode;
+  for (const auto& [name, value] : layout.options) json[name] = value;
+  return json;
+}
+
+std::string rule_text(const ProtectRule& rule) {
+  std::string text =
+      "paths = " + toml_list(path_texts(rule)) + ", agents = " + toml_list(rule.agents);
   if (!rule.reason.empty()) text += ", reason = " + quote(rule.reason, kReasonBytesMax);
   return text;
 }
@@ -158,38 +205,82 @@ key::Rules Settings::key_rules(const Realm& realm) const {
   return rules;
 }
 
-Result<Settings> load_settings(const Realm& realm, const Environment& env) {
+namespace {
+
+// A file with a mistake changes nothing.
+Result<void> read_settings(const ConfigFile& file, const Realm& realm, Settings& settings,
+                           RawRules& raw) {
+  auto text = config_text(file.path, file.follow);
+  if (!text) {
+    // Another user's store is not a bad setting.
+    const auto store = check_store(realm);
+    return fail(store ? text.error() : store.error());
+  }
+  if (!*text) return {};
+  Settings with_file = settings;
+  RawRules with_rules = raw;
+  LK_CHECK(apply_config(**text, file.path, with_file, with_rules));
+  for (std::size_t i = settings.layouts.size(); i < with_file.layouts.size(); ++i) {
+    with_file.layouts[i].of_repository = file.of_repository;
+  }
+  with_file.files.insert(with_file.files.begin(), file.path);
+  settings = std::move(with_file);
+  raw = std::move(with_rules);
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> load_settings(const Realm& realm, const Environment& env,
+                               std::vector<Error>* mistakes) {
+  const auto tolerated = [mistakes](Result<void> done) -> Result<void> {
+    if (done || mistakes == nullptr || done.error().code != Code::kInvalidConfig) return done;
+    mistakes->push_back(std::move(done.error()));
+    return {};
+  };
   Settings settings;
   RawRules raw;
   for (const ConfigFile& file : config_files(realm, env)) {
-    auto text = config_text(file.path, file.follow);
-    if (!text) {
-      // Another user's store is not a bad setting.
-      const auto store = check_store(realm);
-      return fail(store ? text.error() : store.error());
-    }
-    if (!*text) continue;
-    LK_CHECK(apply_config(**text, file.path, settings, raw));
-    settings.files.insert(settings.files.begin(), file.path);
+    LK_CHECK(tolerated(read_settings(file, realm, settings, raw)));
   }
-  LK_CHECK(reconcile(settings));
+  LK_CHECK(tolerated(reconcile(settings)));
   const key::Rules rules = settings.key_rules(realm);
   Resolver resolver(realm, rules, {Base::kRoot, {}}, env);
-  for (const RawProtect& one : raw.protect) {
+  const auto add_protect = [&](const RawProtect& one) -> Result<void> {
     LK_ASSIGN(ProtectRule rule, parse_rule(one, rules, resolver));
     settings.protect.push_back(std::move(rule));
-  }
-  for (const RawPolicy& one : raw.policy) {
+    return {};
+  };
+  const auto add_policy = [&](const RawPolicy& one) -> Result<void> {
     LK_ASSIGN(PolicyRule rule, parse_policy(one, rules, resolver));
     settings.policy.push_back(std::move(rule));
-  }
+    return {};
+  };
+  for (const RawProtect& one : raw.protect) LK_CHECK(tolerated(add_protect(one)));
+  for (const RawPolicy& one : raw.policy) LK_CHECK(tolerated(add_policy(one)));
+  settings.partial = mistakes != nullptr && !mistakes->empty();
   return settings;
 }
+
+namespace {
+
+Error too_long(const std::string& what, const Setting<std::int64_t>& longest) {
+  return {Code::kLimitExceeded,
+          what + " is longer than lease.longest, " + format_duration(longest.value) + " (" +
+              longest.origin.text() + ")",
+          "ask for at most that, and renew it"};
+}
+
+}  // namespace
 
 Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int64_t> asked_ms) {
   const std::int64_t ms = asked_ms.value_or(settings.lease_default_ms.value);
   const auto& longest = settings.lease_longest_ms;
   if (ms == kNoEnd) {
+    // Whoever bounds leases bounds all of them, unless the settings say otherwise in so many words.
+    const bool bounded = longest.value != kNoEnd && !longest.origin.file.empty() &&
+                         settings.lease_endless.origin.file.empty();
+    if (bounded) return fail(too_long("an endless lease", longest));
     if (settings.lease_endless.value) return ms;
     return fail(Code::kOperationNotPermitted,
                 "an endless lease is not allowed here (lease.endless, " +
@@ -201,10 +292,7 @@ Result<std::int64_t> lease_ttl(const Settings& settings, std::optional<std::int6
                 "use a ttl above 0, such as --ttl 20m");
   }
   if (longest.value != kNoEnd && ms > longest.value) {
-    return fail(Code::kLimitExceeded,
-                "a lease of " + format_duration(ms) + " is longer than lease.longest, " +
-                    format_duration(longest.value) + " (" + longest.origin.text() + ")",
-                "ask for at most that and renew it, or use --ttl none where it is allowed");
+    return fail(too_long("a lease of " + format_duration(ms), longest));
   }
   return ms;
 }
@@ -235,21 +323,24 @@ std::vector<SettingRow> settings_rows(const Settings& s) {
     std::visit(
         [&](const auto& kind) {
           const auto& [value, origin] = s.*kind.setting;
-          rows.push_back({std::string(field.name), toml_text(value), origin.text()});
+          rows.push_back(
+              {std::string(field.name), toml_text(value), json_text(value), origin.text()});
         },
         field.kind);
   }
   for (const ProtectRule& rule : s.protect) {
-    rows.push_back({"protect", rule_text(rule), rule.origin.text()});
+    Json json = {{"paths", path_texts(rule)}, {"agents", rule.agents}};
+    if (!rule.reason.empty()) json["reason"] = rule.reason;
+    rows.push_back({"protect", rule_text(rule), dumped(json), rule.origin.text()});
   }
   for (const PolicyRule& rule : s.policy) {
-    rows.push_back({"policy", policy_text(rule), rule.origin.text()});
+    rows.push_back({"policy", policy_text(rule), dumped(policy_json(rule)), rule.origin.text()});
   }
   for (const LayoutSetting& layout : s.layouts) {
     std::string text = "kind = " + quote(layout.kind) + ", root = " + quote(layout.root);
     if (!layout.mode.empty()) text += ", mode = " + quote(layout.mode);
     for (const auto& [name, value] : layout.options) text += ", " + name + " = " + quote(value);
-    rows.push_back({"layout", text, layout.origin.text()});
+    rows.push_back({"layout", text, dumped(layout_json(layout)), layout.origin.text()});
   }
   return rows;
 }

@@ -75,6 +75,7 @@ struct LayoutSetting {
   std::string mode;  // off read both
   std::map<std::string, std::string> options;
   Origin origin;
+  bool of_repository = false;  // from the file that comes with the repository, whoever wrote that
 };
 
 struct Settings {
@@ -97,6 +98,7 @@ struct Settings {
   std::vector<PolicyRule> policy;
   std::vector<LayoutSetting> layouts;  // of all files together
   std::vector<std::string> files;      // the ones that were read, highest precedence first
+  bool partial = false;                // a file or rule with a mistake was left out
 
   // What the key parser must know about this realm.
   key::Rules key_rules(const Realm& realm) const;
@@ -105,8 +107,10 @@ struct Settings {
 // Reads and checks the files; costs three failed opens if there are none.
 // invalid_config names file, line, key, value and what was expected; for an unknown key, the
 // nearest known one. A file that cannot be read is invalid_config too: rules that cannot be seen
-// must not be taken as absent (I10).
-Result<Settings> load_settings(const Realm& realm, const Environment& env);
+// must not be taken as absent (I10). `mistakes`, for verbs that only look or give back: a file or
+// rule that is invalid_config is left out and its error put there.
+Result<Settings> load_settings(const Realm& realm, const Environment& env,
+                               std::vector<Error>* mistakes = nullptr);
 
 // The ttl of a lease for which `asked_ms` was requested (kNoEnd: endless; nullopt: the default).
 // invalid_input: not above 0. limit_exceeded: beyond lease.longest. operation_not_permitted:
@@ -122,6 +126,7 @@ Result<void> check_allowed(const Settings& settings, std::string_view agent,
 struct SettingRow {
   std::string name;    // "lease.default"
   std::string value;   // as one would write it in TOML
+  std::string json;    // the same as JSON: a string, number, boolean, array or object
   std::string origin;  // Origin::text()
 };
 std::vector<SettingRow> settings_rows(const Settings& settings);

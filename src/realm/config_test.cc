@@ -4,7 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "realm/config_schema.h"
 #include "realm/resolve.h"
 #include "realm/test_repository.h"
@@ -16,7 +19,7 @@ class Config : public ::testing::Test {
  protected:
   void SetUp() override {
     repo.init("r");
-    const auto found = find_realm({{}, {}, repo.at("r"), repo.env()});
+    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
     ASSERT_TRUE(found.has_value());
     realm = *found;
   }
@@ -125,6 +128,44 @@ TEST_F(Config, the_rows_of_show_can_be_read_back) {
   EXPECT_EQ(again.lease_longest_ms.value, kNoEnd);
   EXPECT_EQ(again.key_prefixes.value, std::vector<std::string>{"team"});
   EXPECT_EQ(rows[0].origin, repo.at("r/lockkeeper.toml:2"));
+}
+
+TEST_F(Config, B16_values_are_json_too) {
+  shared(
+      "[lease]\ndefault = \"1h30m\"\n[keys]\nprefixes = [\"team\"]\n"
+      "[[protect]]\npaths = [\"a/\"]\nreason = \"" +
+      std::string(300, 'r') +
+      "\"\n"
+      "[[policy]]\nagents = [\"x*\"]\ndeny = [\"b\"]\n"
+      "[[layout]]\nkind = \"mkdir\"\nroot = \"spec\"\n");
+  std::map<std::string, Json> values;
+  for (const SettingRow& row : settings_rows(loaded())) {
+    values[row.name] = Json::parse(row.json, nullptr, false);
+    EXPECT_FALSE(values[row.name].is_discarded()) << row.name << ": " << row.json;
+  }
+  EXPECT_EQ(values["lease.default"], "1h30m");
+  EXPECT_EQ(values["keys.prefixes"], Json::array({"team"}));
+  EXPECT_EQ(values["protect"]["paths"], Json::array({"a/"}));
+  EXPECT_EQ(values["protect"]["reason"], std::string(300, 'r')) << "never cut";
+  EXPECT_EQ(values["policy"]["deny"], Json::array({"b"}));
+  EXPECT_EQ(values["layout"]["root"], "spec");
+}
+
+TEST_F(Config, B11_a_file_with_a_mistake_can_be_left_out) {
+  user("[lease]\ndefault = \"2h\"\n");
+  shared("[lease]\ndefault = \"3h\"\nendless = 7\n");
+  local("[lease]\nlongest = \"4h\"\n");
+  EXPECT_EQ(refused().code, Code::kInvalidConfig);
+  std::vector<Error> mistakes;
+  const auto settings = load_settings(realm, repo.env(), &mistakes);
+  ASSERT_TRUE(settings);
+  ASSERT_EQ(mistakes.size(), 1u);
+  EXPECT_NE(mistakes[0].message.find("lockkeeper.toml:3"), std::string::npos);
+  EXPECT_EQ(settings->lease_default_ms.value, 2 * 3'600'000) << "nothing of it is used";
+  EXPECT_EQ(settings->lease_longest_ms.value, 4 * 3'600'000);
+  EXPECT_TRUE(settings->partial);
+  shared("");
+  EXPECT_FALSE(loaded().partial);
 }
 
 TEST_F(Config, unknown_keys_come_with_the_nearest_known_one) {
@@ -313,6 +354,13 @@ TEST_F(Config, lease_ttls_are_checked) {
   EXPECT_EQ(lease_ttl(settings, 0).error().code, Code::kInvalidInput);
   EXPECT_EQ(lease_ttl(settings, -5).error().code, Code::kInvalidInput);
   EXPECT_EQ(lease_ttl(settings, kLongestDurationMs).error().code, Code::kLimitExceeded);
+  settings.lease_longest_ms = {7'200'000, {"f.toml", 2}};
+  const auto too_long = lease_ttl(settings, kNoEnd);
+  ASSERT_FALSE(too_long.has_value()) << "M12: one limit, also for none";
+  EXPECT_EQ(too_long.error().code, Code::kLimitExceeded);
+  EXPECT_EQ(too_long.error().hint.find("none"), std::string::npos);
+  settings.lease_endless = {true, {"f.toml", 3}};
+  EXPECT_EQ(lease_ttl(settings, kNoEnd).value(), kNoEnd) << "said in so many words";
   settings.lease_endless = {false, {"f.toml", 3}};
   const auto endless = lease_ttl(settings, kNoEnd);
   ASSERT_FALSE(endless.has_value());

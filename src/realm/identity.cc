@@ -1,6 +1,5 @@
 #include "realm/identity.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "realm/user.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -61,12 +61,9 @@ std::optional<Found> coding_agent(const Environment& env) {
 
 Named user(const Environment& env) {
   if (auto name = variable(env, "USER")) return {std::move(*name), "$USER"};
-  struct passwd entry{};
-  struct passwd* found = nullptr;
-  std::vector<char> buffer(16384);
   const uid_t uid = ::geteuid();
-  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
-  if (found != nullptr && *found->pw_name != '\0') return {found->pw_name, "the user's name"};
+  const std::optional<User> found = find_user(uid);
+  if (found && !found->name.empty()) return {found->name, "the user's name"};
   return {"uid-" + std::to_string(uid), "the user's number"};
 }
 
@@ -84,28 +81,38 @@ std::string fresh_session(Random& random) {
   return "s-" + to_hex(bytes).substr(0, 20);
 }
 
-// For when nobody named a session.
-Result<void> add_session(Identity& identity, const IdentityRequest& request, bool by_user) {
-  if (by_user) {
-    auto terminal = request.terminal_session();
-    if (!terminal) {
-      return fail(Code::kFailed,
-                  "cannot tell this terminal from others: " + terminal.error().message,
-                  "name yourself: --agent NAME, and --session ID if several share the name");
+constexpr std::string_view kTerminal = "tty-";
+constexpr std::string_view kClient = "proc-";
+
+// From the terminal, or else from the process that runs our commands: a tool that starts each of
+// them in a new process session must get the same answer every time.
+Result<void> derive_session(Identity& identity, const IdentityRequest& request, bool terminal) {
+  const auto unknown = [](const std::string& what, const Error& error) {
+    return fail(Code::kFailed, "cannot tell this " + what + " from others: " + error.message,
+                "name yourself: --agent NAME, and --session ID if several share the name");
+  };
+  if (terminal) {
+    const auto found = request.terminal_session();
+    if (!found) return unknown("terminal", found.error());
+    if (*found) {
+      identity.session = std::string(kTerminal) + **found;
+      identity.session_from = "the terminal session";
+      return {};
     }
-    identity.session = "tty-" + *terminal;
-    identity.session_derived = true;
-    identity.source += ", session from the terminal session";
   }
-  if (request.new_session != nullptr) {
-    if (!identity.session.empty()) identity.session += "/";
-    identity.session += fresh_session(*request.new_session);
-    identity.session_derived = false;
-    identity.source += ", a session of its own made for this run";
-  } else if (identity.session.empty()) {
-    identity.source += ", no session";
-  }
+  const auto found = request.client_process();
+  if (!found) return unknown("process", found.error());
+  if (!*found) return {};
+  identity.session = std::string(kClient) + **found;
+  identity.session_from = "the process that runs your commands";
   return {};
+}
+
+void add_fresh_session(Identity& identity, Random& random) {
+  if (!identity.session.empty()) identity.session += "/";
+  identity.session += fresh_session(random);
+  identity.session_derived = false;
+  identity.session_from = "made for this run";
 }
 
 }  // namespace
@@ -113,6 +120,7 @@ Result<void> add_session(Identity& identity, const IdentityRequest& request, boo
 Result<Identity> find_identity(const IdentityRequest& request) {
   auto agent = given(request.agent, "--agent", request.env, "LOCKKEEPER_AGENT");
   auto session = given(request.session, "--session", request.env, "LOCKKEEPER_SESSION");
+  const bool named = agent.has_value();
   bool by_user = false;
   if (!agent) {
     if (auto found = coding_agent(request.env)) {
@@ -126,34 +134,39 @@ Result<Identity> find_identity(const IdentityRequest& request) {
   LK_CHECK(check_agent_name(agent->value, agent->from));
   Identity identity;
   identity.agent = agent->value;
-  identity.source = "agent from " + agent->from;
+  identity.agent_from = agent->from;
   if (session) {
     LK_CHECK(check_session_name(session->value, session->from));
     identity.session = session->value;
-    identity.source += ", session from " + session->from;
+    identity.session_from = session->from;
     return identity;
   }
-  LK_CHECK(add_session(identity, request, by_user));
+  identity.session_derived = by_user;
+  if (!named) LK_CHECK(derive_session(identity, request, by_user));
+  // A coding agent's process is its session, as if it had said so.
+  const bool lasting = !identity.session.empty() && !by_user;
+  if (request.new_session != nullptr && !lasting) add_fresh_session(identity, *request.new_session);
   return identity;
 }
 
-Result<void> check_agent_name(std::string_view name, std::string_view what) {
+bool is_derived_session(std::string_view session) {
+  return session.starts_with(kTerminal) || session.starts_with(kClient);
+}
+
+namespace {
+
+Result<void> check_name(std::string_view name, std::string_view what, std::size_t bytes_max) {
   const std::string start = std::string(what) + " " + quote(name, 60);
   const std::string hint = "use a short name such as backend-1";
   if (name.empty()) return fail(Code::kInvalidInput, start + ": a name must not be empty", hint);
-  if (name.size() > kNameBytesMax) {
+  if (name.size() > bytes_max) {
     return fail(Code::kInvalidInput,
                 start + ": " + std::to_string(name.size()) + " bytes, a name has at most " +
-                    std::to_string(kNameBytesMax),
+                    std::to_string(bytes_max),
                 hint);
   }
-  if (!is_valid_utf8(name)) return fail(Code::kInvalidInput, start + ": not UTF-8", hint);
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const auto c = static_cast<unsigned char>(name[i]);
-    // U+0080 to U+009F are control characters too: some terminals act on them.
-    const bool c1 = c == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
-    if (c >= 0x20 && c != 0x7f && !c1) continue;
-    return fail(Code::kInvalidInput, start + ": a name cannot contain a control character", hint);
+  if (const auto hidden = hidden_in(name)) {
+    return fail(Code::kInvalidInput, start + ": a name cannot contain " + *hidden, hint);
   }
   if (name.front() == ' ' || name.back() == ' ') {
     return fail(Code::kInvalidInput, start + ": a name cannot begin or end with a blank", hint);
@@ -161,20 +174,25 @@ Result<void> check_agent_name(std::string_view name, std::string_view what) {
   return {};
 }
 
+}  // namespace
+
+Result<void> check_agent_name(std::string_view name, std::string_view what) {
+  return check_name(name, what, kNameBytesMax);
+}
+
 Result<void> check_session_name(std::string_view name, std::string_view what) {
-  LK_CHECK(check_agent_name(name, what));
+  LK_CHECK(check_name(name, what, kSessionBytesMax));
   if (name.front() == '/' || name.back() == '/' || name.find("//") != std::string_view::npos) {
     return fail(Code::kInvalidInput,
                 std::string(what) + " " + quote(name, 60) +
                     ": '/' separates a session from its subagent, neither may be empty",
                 "write it as SESSION/SUBAGENT");
   }
+  if (name == "-") {
+    return fail(Code::kInvalidInput, std::string(what) + " \"-\": this stands for no session",
+                "choose another name, or omit it");
+  }
   return {};
-}
-
-bool is_subagent_of(std::string_view session, std::string_view ancestor) {
-  return !ancestor.empty() && !ancestor.starts_with('/') && session.size() > ancestor.size() &&
-         session.starts_with(ancestor) && session[ancestor.size()] == '/';
 }
 
 }  // namespace lockkeeper::realm

@@ -16,13 +16,15 @@
 
 namespace lockkeeper::realm {
 
-inline constexpr std::size_t kNameBytesMax = 200;  // an agent's name, a session's id
+inline constexpr std::size_t kNameBytesMax = 200;     // an agent's name
+inline constexpr std::size_t kSessionBytesMax = 256;  // with its parts
 
 struct Identity {
   std::string agent;
   std::string session;           // empty: none
-  bool session_derived = false;  // from the terminal session; nobody named it
-  std::string source;            // for doctor: "agent from --agent, session from …"
+  bool session_derived = false;  // under the $USER fallback: nobody named it
+  std::string agent_from;        // "--agent", "CLAUDECODE", "$USER"
+  std::string session_from;      // "--session", "the terminal session"; empty: there is none
 };
 
 struct IdentityRequest {
@@ -30,8 +32,12 @@ struct IdentityRequest {
   std::optional<std::string> session;  // --session
   Environment env;                     // REQUIRES: callable
 
-  // What tells two terminals apart (host::terminal_session). REQUIRES: callable
-  std::function<Result<std::string>()> terminal_session;
+  // What tells two terminals apart (host::terminal_session); nullopt: there is no terminal.
+  // REQUIRES: callable
+  std::function<Result<std::optional<std::string>>()> terminal_session;
+  // What tells two clients apart (host::client_process); nullopt: there is none to be found.
+  // REQUIRES: callable
+  std::function<Result<std::optional<std::string>>()> client_process;
 
   // `run` and `mcp` make a session if nobody named one, so that two runs exclude each other. With
   // the $USER fallback it is a subagent of the terminal's session, so that a lock of the terminal
@@ -40,15 +46,17 @@ struct IdentityRequest {
 };
 
 // invalid_input: a name breaks a rule (names the flag or variable it came from). Fails if the
-// terminal session is needed but unknown, because two terminals must not become one owner.
+// terminal session or the client is needed but cannot be read, because two of them must not become
+// one owner.
 Result<Identity> find_identity(const IdentityRequest& request);
 
-// Non-empty, at most kNameBytesMax bytes, UTF-8, no control characters, no blank at either end. A
-// session's parts between '/' must not be empty. `what` ("--agent") begins the message.
+// Was this session derived from a terminal or a process? Then one person or tool may have several.
+bool is_derived_session(std::string_view session);
+
+// Non-empty, at most kNameBytesMax (kSessionBytesMax) bytes, UTF-8, no hidden character
+// (base/quote.h), no blank at either end. A session's parts between '/' must not be empty. `what`
+// ("--agent") begins the message.
 Result<void> check_agent_name(std::string_view name, std::string_view what);
 Result<void> check_session_name(std::string_view name, std::string_view what);
-
-// Is `session` a subagent, at any depth, of `ancestor`? Not of itself, and never of "".
-bool is_subagent_of(std::string_view session, std::string_view ancestor);
 
 }  // namespace lockkeeper::realm

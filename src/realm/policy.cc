@@ -21,8 +21,8 @@ std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, con
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
 }
 
-Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
-                                    const key::Rules& rules, Resolver& resolver) {
+Result<std::vector<PolicyPattern>> parse_pattern(const RawText& raw, std::string_view key,
+                                                 const key::Rules& rules, Resolver& resolver) {
   const bool wild = raw.value.find_first_of("*?") != std::string::npos;
   if (wild && key::looks_logical(raw.value)) {
     auto as_written = key::parse(raw.value, rules);
@@ -31,10 +31,12 @@ Result<PolicyPattern> parse_pattern(const RawText& raw, std::string_view key,
     }
     const auto whole = key::parse(raw.value.substr(0, raw.value.find(':')) + ":**", rules);
     const bool has_globs = whole && whole->resource.is_glob();
-    if (!has_globs) return PolicyPattern{raw.value, std::nullopt};
+    if (!has_globs) return std::vector{PolicyPattern{raw.value, std::nullopt}};
   }
-  LK_ASSIGN(const key::Resource resource, parse_configured(raw, key, rules, resolver));
-  return PolicyPattern{resource.text(), resource};
+  LK_ASSIGN(const std::vector<key::Resource> all, parse_configured(raw, key, rules, resolver));
+  std::vector<PolicyPattern> patterns;
+  for (const key::Resource& one : all) patterns.push_back({one.text(), one});
+  return patterns;
 }
 
 Result<std::vector<PolicyPattern>> parse_patterns(const std::vector<RawText>& raw,
@@ -42,8 +44,8 @@ Result<std::vector<PolicyPattern>> parse_patterns(const std::vector<RawText>& ra
                                                   Resolver& resolver) {
   std::vector<PolicyPattern> patterns;
   for (const RawText& one : raw) {
-    LK_ASSIGN(PolicyPattern pattern, parse_pattern(one, key, rules, resolver));
-    patterns.push_back(std::move(pattern));
+    LK_ASSIGN(const std::vector<PolicyPattern> all, parse_pattern(one, key, rules, resolver));
+    patterns.insert(patterns.end(), all.begin(), all.end());
   }
   return patterns;
 }
@@ -136,12 +138,15 @@ bool matches_text(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-Result<key::Resource> parse_configured(const RawText& raw, std::string_view key,
-                                       const key::Rules& rules, Resolver& resolver) {
-  auto parsed = key::parse(raw.value, rules);
+Result<std::vector<key::Resource>> parse_configured(const RawText& raw, std::string_view key,
+                                                    const key::Rules& rules, Resolver& resolver) {
+  const auto parsed = key::parse(raw.value, rules);
   if (!parsed) return bad_pattern(raw, key, parsed.error());
-  const auto on_disk = resolver.resolve(raw.value);
-  return on_disk ? on_disk->resource : parsed->resource;
+  std::vector<key::Resource> resources;
+  const auto on_disk = resolver.resolve_all(raw.value);
+  if (!on_disk) return std::vector{parsed->resource};
+  for (const key::Parsed& one : *on_disk) resources.push_back(one.resource);
+  return resources;
 }
 
 Result<PolicyRule> parse_policy(const RawPolicy& raw, const key::Rules& rules, Resolver& resolver) {

@@ -26,11 +26,10 @@ namespace lockkeeper::realm {
 // lengths, times the number of `*`.
 bool matches_text(std::string_view pattern, std::string_view text);
 
-// A path or key of the rules. Requests have symlinks resolved and existing names taken literally,
-// so a rule must be read in the same way to match them. What the disk does not know stays as
-// written. invalid_config names the place.
-Result<key::Resource> parse_configured(const RawText& raw, std::string_view key,
-                                       const key::Rules& rules, Resolver& resolver);
+// A path or key of the rules: all that its text stands for, as in a request. What the disk does not
+// know stays as written. invalid_config names the place.
+Result<std::vector<key::Resource>> parse_configured(const RawText& raw, std::string_view key,
+                                                    const key::Rules& rules, Resolver& resolver);
 
 // invalid_config names the place of a bad pattern or prefix.
 Result<PolicyRule> parse_policy(const RawPolicy& raw, const key::Rules& rules, Resolver& resolver);

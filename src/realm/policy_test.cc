@@ -14,7 +14,7 @@ class Policy : public testing::Test {
  protected:
   void SetUp() override {
     repo.init("r");
-    const auto found = find_realm({{}, {}, repo.at("r"), repo.env()});
+    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
     ASSERT_TRUE(found.has_value());
     realm = *found;
   }

@@ -11,6 +11,7 @@
 #include "key/resource.h"
 #include "realm/disk_path.h"
 #include "realm/git_folder.h"
+#include "realm/user.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -169,20 +170,25 @@ bool Realm::contains(std::string_view path) const {
 }
 
 Result<Realm> find_realm(const FindRealm& request) {
+  const bool inherits = request.explicit_dir.empty() && !request.inherited_dir.empty();
+  const std::string& named = inherits ? request.inherited_dir : request.explicit_dir;
   std::string start = "/";
   // With an absolute folder it does not matter that the current one is gone.
-  if (!request.explicit_dir.starts_with('/')) {
-    LK_ASSIGN(start, current_folder(request.cwd));
+  if (auto here = current_folder(request.cwd)) {
+    start = std::move(*here);
+  } else if (!named.starts_with('/')) {
+    return fail(std::move(here.error()));
   }
-  if (!request.explicit_dir.empty()) {
-    LK_ASSIGN(const std::string folder, explicit_folder(request.explicit_dir, start));
-    return realm_from_folder(folder, request.env);
+  // What a command was started in does not decide what a path in another repository means.
+  if (request.explicit_dir.empty()) {
+    if (const auto place = named_place(request, start)) {
+      LK_ASSIGN(std::optional<Realm> found, nearest_realm(*place, request.env));
+      if (found) return std::move(*found);
+    }
   }
-  if (const auto place = named_place(request, start)) {
-    LK_ASSIGN(std::optional<Realm> found, nearest_realm(*place, request.env));
-    if (found) return std::move(*found);
-  }
-  return realm_from_folder(start, request.env);
+  if (named.empty()) return realm_from_folder(start, request.env);
+  LK_ASSIGN(const std::string folder, explicit_folder(named, start));
+  return realm_from_folder(folder, request.env);
 }
 
 Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
@@ -200,17 +206,16 @@ Result<Realm> realm_of(std::string_view absolute_path, const Environment& env) {
 }
 
 Result<Realm> machine_realm(const Environment& env) {
-  const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
-  if (!state) {
-    return fail(Code::kInvalidInput,
-                "the machine realm has no folder: neither XDG_STATE_HOME nor HOME is set",
-                "set HOME, or XDG_STATE_HOME to an absolute path");
-  }
+  std::optional<std::string> state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");
+  const std::optional<std::string> home = home_folder(env);
+  if (!state && home) state = join_path(*home, ".local/state");
   Realm realm;
   realm.root = "/";
   realm.machine = true;
   realm.name = "machine";
-  realm.store_folder = join_path(*state, "lockkeeper");
+  // Without any folder of its user. If another user made that one, it is refused.
+  realm.store_folder = state ? join_path(*state, "lockkeeper")
+                             : "/var/tmp/lockkeeper-" + std::to_string(::geteuid());
   realm.epoch_copy = epoch_copy_for(realm.store_folder, env);
   return realm;
 }

@@ -29,6 +29,7 @@ inline constexpr std::string_view kGitStoreName = "lockkeeper";     // in the gi
 struct Realm {
   std::string root;          // absolute, physical: the worktree's root, the plain root or "/"
   std::string store_folder;  // absolute; physical except for its last name, which need not exist
+  std::string store_url;     // what chose another folder than its own; usually empty
   std::string name;          // for people: "myrepo", "machine"
   bool in_git = false;
   bool bare = false;       // a repository without a worktree here; root is then its own folder
@@ -58,7 +59,8 @@ struct Realm {
 };
 
 struct FindRealm {
-  std::string explicit_dir;            // --realm, else LOCKKEEPER_REALM; empty: find it
+  std::string explicit_dir;            // --realm; empty: find it
+  std::string inherited_dir;           // LOCKKEEPER_REALM: unless a path leads to another one
   std::vector<std::string> resources;  // as typed; the first one that is a path decides
   std::string cwd;                     // absolute; empty: the process's own
   Environment env;                     // for HOME and XDG_STATE_HOME; REQUIRES: callable
@@ -76,7 +78,7 @@ Result<Realm> find_realm(const FindRealm& request);
 Result<Realm> realm_of(std::string_view absolute_path, const Environment& env);
 
 // The per-user realm for what belongs to the machine (ports, guards): $XDG_STATE_HOME/lockkeeper or
-// ~/.local/state/lockkeeper. invalid_input without either variable.
+// ~/.local/state/lockkeeper, also where HOME is not set; /var/tmp/lockkeeper-UID without a home.
 Result<Realm> machine_realm(const Environment& env);
 
 // Does a folder (absolute, physical, below the root of `outer`) begin a realm or a worktree of its

@@ -1,15 +1,18 @@
 #include "realm/realm.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "realm/store_url.h"
 #include "realm/test_repository.h"
+#include "realm/user.h"
 
 namespace lockkeeper::realm {
 namespace {
 
 Result<Realm> find_from(const TestRepository& repo, const std::string& cwd,
                         std::vector<std::string> resources = {}, std::string explicit_dir = {}) {
-  return find_realm({std::move(explicit_dir), std::move(resources), repo.at(cwd), repo.env()});
+  return find_realm({std::move(explicit_dir), {}, std::move(resources), repo.at(cwd), repo.env()});
 }
 
 Realm found(const Result<Realm>& realm) {
@@ -68,6 +71,25 @@ TEST(Realm, a_submodule_is_a_realm_of_its_own) {
   EXPECT_TRUE(found(find_from(repo, "app/.git/modules/vendor/lib")).same_table(app));
   repo.git("app/vendor/lib", "worktree add ../../../subwork -b w");
   EXPECT_TRUE(found(find_from(repo, "subwork")).same_table(sub));
+}
+
+// Git clones it once for each worktree. docs/concepts/realms.md says so, and what to do.
+TEST(Realm, A12_a_submodule_of_a_linked_worktree_shares_a_table_only_by_its_store) {
+  TestRepository repo;
+  repo.init("library");
+  repo.init("app");
+  repo.git("app", "submodule add ../library vendor/lib");
+  repo.git("app", "commit -m sub");
+  repo.git("app", "worktree add ../second -b w");
+  repo.git("second", "submodule update --init");
+  Realm first = found(find_from(repo, "app/vendor/lib"));
+  Realm second = found(find_from(repo, "second/vendor/lib"));
+  EXPECT_FALSE(first.same_table(second));
+  repo.folder("stores");
+  const std::string url = "lmdb:" + repo.at("stores/lib");
+  ASSERT_TRUE(choose_store(first, url, repo.env()));
+  ASSERT_TRUE(choose_store(second, url, repo.env()));
+  EXPECT_TRUE(first.same_table(second));
 }
 
 TEST(Realm, bare_repositories_and_their_worktrees) {
@@ -224,15 +246,16 @@ TEST(Realm, a_broken_git_file_is_an_error_and_not_another_realm) {
   EXPECT_NE(realm.error().hint.find("git worktree repair"), std::string::npos);
 }
 
-TEST(Realm, without_home_there_is_no_epoch_copy_and_no_machine_realm) {
+TEST(Realm, D9_without_home_the_machine_realm_is_the_users_all_the_same) {
   TestRepository repo;
   repo.init("r");
-  const auto realm = find_realm({{}, {}, repo.at("r"), environment_of({})});
+  const auto realm = find_realm({{}, {}, {}, repo.at("r"), environment_of({})});
   EXPECT_EQ(found(realm).epoch_copy, "");
   const auto machine = machine_realm(environment_of({{"HOME", ""}, {"XDG_STATE_HOME", "rel"}}));
-  ASSERT_FALSE(machine.has_value());
-  EXPECT_EQ(machine.error().code, Code::kInvalidInput);
-  EXPECT_NE(machine.error().message.find("HOME"), std::string::npos);
+  const std::optional<std::string> home = home_folder(environment_of({}));
+  EXPECT_EQ(found(machine).store_folder,
+            home ? *home + "/.local/state/lockkeeper"
+                 : "/var/tmp/lockkeeper-" + std::to_string(::geteuid()));
 }
 
 TEST(Realm, state_home_says_where_the_machine_realm_is) {

@@ -31,7 +31,8 @@ bool is_gone(const std::string& folder) {
 // the repository, which has the store, still be there.
 Realm find_again(const std::string& root, const std::string& store, const Environment& env) {
   for (const std::string& place : {root, parent_path(store)}) {
-    auto found = find_realm({.explicit_dir = place, .resources = {}, .cwd = place, .env = env});
+    auto found = find_realm(
+        {.explicit_dir = place, .inherited_dir = {}, .resources = {}, .cwd = place, .env = env});
     if (found && found->store_folder == store) return std::move(*found);
   }
   Realm realm;  // a store that was chosen with --store

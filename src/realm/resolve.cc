@@ -4,7 +4,9 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/parse.h"
 #include "base/text.h"
+#include "key/resource.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -68,8 +70,38 @@ Result<void> check_text(std::string_view text) {
 }
 
 Patterns patterns_for(key::Syntax syntax) {
-  if (syntax == key::Syntax::kLiteral) return Patterns::kNone;
-  return syntax == key::Syntax::kGlob ? Patterns::kAlways : Patterns::kUnlessThere;
+  return syntax == key::Syntax::kLiteral ? Patterns::kNone : Patterns::kAlways;
+}
+
+// The name that a pattern spells if its characters are taken as they are.
+std::string spelled(std::string_view pattern) {
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool escapes = pattern[i] == '\\' && i + 1 < pattern.size() &&
+                         kEscapable.find(pattern[i + 1]) != std::string_view::npos;
+    name += escapes ? pattern[++i] : pattern[i];
+  }
+  return name;
+}
+
+bool has_pattern_signs(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escapes = text[i] == '\\' && i + 1 < text.size() &&
+                         kEscapable.find(text[i + 1]) != std::string_view::npos;
+    if (!escapes && std::string_view("*?[{").find(text[i]) != std::string_view::npos) return true;
+    if (escapes) ++i;
+  }
+  return false;
+}
+
+// Without "." and double slashes; nullopt if it has "..", which goes up from where a symlink led.
+std::optional<std::string> normal_form(const std::string& base, std::string_view text) {
+  std::string path = text.starts_with('/') ? "/" : base;
+  for (const std::string& name : words_in(text, "/")) {
+    if (name == "..") return std::nullopt;
+    if (name != ".") path = join_path(path, name);
+  }
+  return path;
 }
 
 // `path` without `root` and the '/' between them; "" for the root itself.
@@ -87,6 +119,43 @@ Resolver::Resolver(Realm realm, key::Rules rules, Base base, Environment env,
       base_(std::move(base)),
       env_(std::move(env)),
       options_(options) {}
+
+Result<std::vector<key::Parsed>> Resolver::resolve_all(std::string_view text, key::Syntax syntax) {
+  std::vector<key::Parsed> all;
+  LK_ASSIGN(key::Parsed first, resolve(text, syntax));
+  const bool path = first.resource.is_path();
+  // A pattern of one name, as in "[q]", is not a glob any more.
+  const bool pattern = path && has_pattern_signs(text);
+  all.push_back(std::move(first));
+  if (pattern && syntax == key::Syntax::kAuto) {
+    LK_ASSIGN(key::Parsed plain, resolve(spelled(text), key::Syntax::kLiteral));
+    const bool covered = key::covers(all.front().resource, plain.resource);
+    if (!covered) all.push_back(std::move(plain));
+  }
+  if (!path || realm_.in_memory) return all;
+  std::string typed(text);
+  if (options_.convert_backslash) typed = with_slashes(typed);
+  LK_ASSIGN(std::optional<key::Parsed> as_is, as_typed(typed, syntax));
+  if (as_is) all.push_back(std::move(*as_is));
+  return all;
+}
+
+// The name as it was typed, where a symlink on the way leads elsewhere: it may be older than the
+// symlink.
+Result<std::optional<key::Parsed>> Resolver::as_typed(const std::string& text, key::Syntax syntax) {
+  LK_ASSIGN(const DiskPath place, walk(text, syntax));
+  if (place.link.empty()) return std::nullopt;
+  LK_ASSIGN(const std::string base, base_folder());
+  const std::optional<std::string> path = normal_form(base, text);
+  if (!path || !realm_.contains(*path) || realm_.machine) return std::nullopt;
+  const std::string rest = below(realm_.root, *path);
+  if (rest.empty()) return std::nullopt;
+  const bool folder = place.type == DiskPath::Type::kFolder || place.folder_written;
+  LK_ASSIGN(key::Parsed parsed,
+            key::parse(as_path(rest) + (folder && place.pattern.empty() ? "/" : ""), rules_,
+                       place.pattern.empty() ? key::Syntax::kLiteral : syntax));
+  return parsed;
+}
 
 Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax) {
   LK_CHECK(check_text(text));
@@ -222,9 +291,14 @@ Error Resolver::outside(const DiskPath& place, std::string_view typed) const {
   if (!place.link.empty()) {
     how += ": the symlink " + quote(place.link) + " leads to " + quote(place.path) + ", which";
   }
-  return Error{Code::kInvalidResource, how + " is outside the realm's root " + realm_.root,
-               "name a path below it, or the folder that it is in: --realm " +
-                   shell_quote(place.existing_folder)};
+  std::string hint = "name a path below it, or the folder that it is in: --realm " +
+                     shell_quote(place.existing_folder);
+  // "/src/a.py", where there is no /src: the slash stands for the realm's root.
+  if (typed.starts_with('/') && place.existing_folder == "/" && !hidden_in(typed)) {
+    hint = "paths that begin with / are the machine's; in this realm it is " +
+           shell_quote(realm_.root + std::string(typed));
+  }
+  return Error{Code::kInvalidResource, how + " is outside the realm's root " + realm_.root, hint};
 }
 
 }  // namespace lockkeeper::realm

@@ -5,18 +5,21 @@
 // does not exist yet is kept. The result is relative to the root of the path's own worktree, so a
 // file has one name in every worktree of a repository. A directory on disk is a folder.
 //
-// Pattern characters (Syntax::kAuto): each leading name that exists on disk exactly as written is
-// literal, so `app/[slug]/page.tsx` is a file where `app/[slug]` exists, and a pattern elsewhere.
-// The literal leading part of a pattern is resolved like a path; the pattern part is kept.
+// Pattern characters (Syntax::kAuto): the text alone decides, never the disk. `app/[slug]/page.tsx`
+// is a pattern, and the plain name that it spells as well, so that whoever uses the same words
+// later is excluded, whatever was created meanwhile. The literal leading part of a pattern is
+// resolved like a path; the pattern part is kept.
 //
 // A realm in memory has no disk: its names mean what they say.
 //
 // Thread safety: none; a Resolver remembers folders it has seen, so use one per request.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/error.h"
 #include "key/resource.h"
@@ -51,7 +54,13 @@ class Resolver {
   // Nothing is read yet. `env` is for the realm lookups of paths in other worktrees.
   Resolver(Realm realm, key::Rules rules, Base base, Environment env, ResolveOptions options = {});
 
-  // One resource. Creates nothing, opens nothing for writing.
+  // All that the text stands for, at least one: a pattern, and the plain name that it spells unless
+  // the pattern covers that; where a symlink leads elsewhere, the name as it was typed, too. Before
+  // and after the disk changes, the same words have one of them in common. Errors as below.
+  Result<std::vector<key::Parsed>> resolve_all(std::string_view text,
+                                               key::Syntax syntax = key::Syntax::kAuto);
+
+  // One resource: the first of them. Creates nothing, opens nothing for writing.
   // invalid_resource: empty, NUL, not UTF-8, a backslash, outside the root, a symlink that leads
   //   out or in a loop, a file written with a trailing '/', the store's own folder, what key::parse
   //   refuses. Each names the value, the rule and what to do.
@@ -70,6 +79,7 @@ class Resolver {
   Result<key::Parsed> resolve_pattern(const DiskPath& place, const std::string& text,
                                       key::Syntax syntax);
   Result<DiskPath> walk(const std::string& text, key::Syntax syntax);
+  Result<std::optional<key::Parsed>> as_typed(const std::string& text, key::Syntax syntax);
   Result<std::string> base_folder();
   Result<Named> name(const DiskPath& place, std::string_view typed);
   Result<bool> split_below_root(const std::string& folder);

@@ -21,7 +21,7 @@ class Resolve : public ::testing::Test {
 
   Resolver resolver(Base base = {}, ResolveOptions options = {}, key::Rules rules = {},
                     const std::string& in = "r") const {
-    const auto realm = find_realm({repo.at(in), {}, {}, repo.env()});
+    const auto realm = find_realm({repo.at(in), {}, {}, {}, repo.env()});
     EXPECT_TRUE(realm.has_value());
     return Resolver(realm.value_or(Realm{}), std::move(rules), std::move(base), repo.env(),
                     options);
@@ -109,6 +109,14 @@ TEST_F(Resolve, symlinks_of_the_existing_part_are_resolved) {
   EXPECT_EQ(text(resolver(), repo.at("alias/src/a.py")), "src/a.py");
 }
 
+TEST_F(Resolve, B10_a_slash_that_means_the_realms_root_gets_the_path_that_works) {
+  const Error refused = refusal(resolver(), "/no-such-folder/a.py");
+  EXPECT_EQ(refused.code, Code::kInvalidResource);
+  EXPECT_EQ(refused.hint, "paths that begin with / are the machine's; in this realm it is " +
+                              repo.at("r") + "/no-such-folder/a.py");
+  EXPECT_EQ(text(resolver(), repo.at("r") + "/no-such-folder/a.py"), "no-such-folder/a.py");
+}
+
 TEST_F(Resolve, outside_the_root_is_refused_naming_root_and_next_step) {
   repo.folder("away");
   repo.write("away/f", "");
@@ -192,28 +200,24 @@ TEST_F(Resolve, a_nested_plain_realm_is_its_own) {
   EXPECT_EQ(text(resolver({}, {}, {}, "plain/sub"), "f"), "f");
 }
 
-TEST_F(Resolve, a_name_with_pattern_characters_that_exists_is_a_name) {
-  repo.write("r/app/[slug]/page.tsx", "");
-  auto parsed = resolver().resolve("app/[slug]/page.tsx");
-  ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->resource.kind(), Kind::kFile);
-  EXPECT_EQ(parsed->resource.text(), "app/[slug]/page.tsx");
-  // A new file in a folder that exists by that name, too: this is where routes are added.
-  parsed = resolver().resolve("app/[slug]/new.tsx");
-  ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->resource.kind(), Kind::kFile);
-  // The folder is literal, what follows is a pattern.
-  parsed = resolver().resolve("app/[slug]/*.tsx");
-  ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->resource.kind(), Kind::kGlob);
-  EXPECT_TRUE(parsed->warnings.empty());
-  const auto page = resolver().resolve("app/[slug]/page.tsx");
-  EXPECT_TRUE(key::overlap(parsed->resource, page->resource).value().has_value());
-  // Elsewhere it is a pattern, and --glob and --literal decide.
-  EXPECT_EQ(resolver().resolve("app/[id]/page.tsx")->resource.kind(), Kind::kGlob);
-  EXPECT_EQ(resolver().resolve("app/[slug]/page.tsx", Syntax::kGlob)->resource.kind(), Kind::kGlob);
-  EXPECT_EQ(resolver().resolve("app/[id]/page.tsx", Syntax::kLiteral)->resource.kind(),
-            Kind::kFile);
+TEST_F(Resolve, A3_the_text_alone_decides_what_is_a_pattern) {
+  const auto all = [&](const char* typed, Syntax syntax = Syntax::kAuto) {
+    std::vector<std::string> texts;
+    const auto found = resolver().resolve_all(typed, syntax);
+    for (const key::Parsed& one : *found) texts.push_back(one.resource.text());
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  for (const bool exists : {false, true}) {
+    if (exists) repo.write("r/app/[slug]/page.tsx", "");
+    EXPECT_EQ(all("app/[slug]/page.tsx"), (Texts{"app/[glsu]/page.tsx", "app/[slug]/page.tsx"}));
+    EXPECT_EQ(all("app/[slug]/*.tsx"), (Texts{"app/[glsu]/*.tsx", "app/[slug]/*.tsx"})) << exists;
+    EXPECT_EQ(all("app/[slug]/page.tsx", Syntax::kGlob), (Texts{"app/[glsu]/page.tsx"}));
+    EXPECT_EQ(all("app/[slug]/page.tsx", Syntax::kLiteral), (Texts{"app/[slug]/page.tsx"}));
+    EXPECT_EQ(all("src/*.py"), (Texts{"src/*.py"})) << "it matches its own name";
+    EXPECT_EQ(all("app/[q]/page.tsx"), (Texts{"app/q/page.tsx", "app/[q]/page.tsx"}));
+    EXPECT_EQ(all("notes\\[1\\].md"), (Texts{"notes[1].md"})) << "escaped, it is one name";
+  }
   EXPECT_EQ(text(resolver(), "src", Syntax::kGlob), "src/");
 }
 

@@ -1,6 +1,5 @@
 // Checks the store's folder before it is trusted.
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,17 +7,15 @@
 #include <vector>
 
 #include "realm/realm.h"
+#include "realm/user.h"
 
 namespace lockkeeper::realm {
 namespace {
 
 std::string user_name(uid_t uid) {
-  struct passwd entry{};
-  struct passwd* found = nullptr;
-  std::vector<char> buffer(16384);
-  ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+  const std::optional<User> found = find_user(uid);
   const std::string number = "uid " + std::to_string(uid);
-  return found != nullptr ? std::string(found->pw_name) + " (" + number + ")" : number;
+  return found ? found->name + " (" + number + ")" : number;
 }
 
 Error not_ours(const Realm& realm, uid_t owner, std::string_view why) {

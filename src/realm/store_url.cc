@@ -18,12 +18,24 @@ std::unexpected<Error> bad_url(std::string_view url, std::string_view why) {
               "there is one kind of store: lmdb: (the realm's own) or lmdb:/absolute/folder");
 }
 
+// A command under a lock inherits its realm and its store, and may work in another realm.
+std::string inherited(const Realm& realm, const Environment& env) {
+  const std::string url = variable(env, "LOCKKEEPER_STORE").value_or("");
+  FindRealm where;
+  where.explicit_dir = variable(env, "LOCKKEEPER_REALM").value_or("");
+  where.env = env;
+  if (url.empty() || where.explicit_dir.empty()) return url;
+  const auto meant = find_realm(where);
+  return meant && !meant->same_table(realm) ? std::string() : url;
+}
+
 }  // namespace
 
-Result<void> choose_store(Realm& realm, std::string_view url, const Environment& env) {
+Result<void> choose_store(Realm& realm, std::string_view given, const Environment& env) {
+  const std::string url = given.empty() ? inherited(realm, env) : std::string(given);
   if (url.empty() || url == kScheme) return {};
   if (!url.starts_with(kScheme)) return bad_url(url, "not a store that is known");
-  std::string folder(url.substr(kScheme.size()));
+  std::string folder = url.substr(kScheme.size());
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   if (!folder.starts_with('/') || folder == "/" || folder.find('\0') != std::string::npos) {
     return bad_url(url, "the folder must be an absolute path");
@@ -35,6 +47,7 @@ Result<void> choose_store(Realm& realm, std::string_view url, const Environment&
     return bad_url(url, errno_error(errno, quote(parent_path(folder))).message);
   }
   realm.store_folder = join_path(physical, last);
+  realm.store_url = url;
   realm.folder_mode = 0700;
   realm.file_mode = 0600;
   realm.shared = false;

@@ -11,8 +11,9 @@
 namespace lockkeeper::realm {
 
 // "lmdb:" is the embedded store in the realm's folder. "lmdb:/folder" is the same kind of store in
-// another, private folder (absolute; created when needed, its parent must exist). "" changes
-// nothing. Anything else is invalid_input, naming the choices.
+// another, private folder (absolute; created when needed, its parent must exist). "": as
+// LOCKKEEPER_STORE says, which beside LOCKKEEPER_REALM is about that realm alone. Anything else is
+// invalid_input, naming the choices.
 Result<void> choose_store(Realm& realm, std::string_view url, const Environment& env);
 
 }  // namespace lockkeeper::realm

@@ -59,8 +59,8 @@ class TestRepository {
 
   // The realm of a folder in it.
   Realm realm(const std::string& name) const {
-    const auto found =
-        find_realm({.explicit_dir = "", .resources = {}, .cwd = at(name), .env = env()});
+    const auto found = find_realm(
+        {.explicit_dir = "", .inherited_dir = "", .resources = {}, .cwd = at(name), .env = env()});
     EXPECT_TRUE(found) << found.error().message;
     return found.value_or(Realm{});
   }
