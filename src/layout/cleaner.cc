@@ -1,6 +1,9 @@
 #include "layout/cleaner.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "layout/lock.h"
 #include "layout/mirrored_rows.h"
@@ -48,15 +51,41 @@ Result<std::vector<Leftover>> leftovers(core::State& state, const OpenLayouts& l
   return all;
 }
 
-// REQUIRES: lock_layouts(). False: it could not be removed, or the next holder replaces it with its
-// own in one step, so that there is no gap for another tool.
-bool remove(Layout& layout, const Leftover& one) {
+enum class Fate { kForget, kRemove, kLater };
+
+// REQUIRES: lock_layouts(). kLater: the next holder replaces it with its own in one step, so that
+// there is no gap for another tool.
+Fate fate_of(Layout& layout, const Leftover& one) {
   const core::MirrorArtefact& row = one.row;
   if (one.alone) static_cast<void>(layout.discard(row.lease, row.artefact));
-  if (one.needed) return true;
-  const auto coming =
-      one.next.empty() ? Result<bool>(false) : layout.is_prepared(one.next, row.artefact);
-  return coming && !*coming && layout.remove(row.artefact, row.identity);
+  if (one.needed) return Fate::kForget;
+  if (one.next.empty()) return Fate::kRemove;
+  const auto coming = layout.is_prepared(one.next, row.artefact);
+  return coming && !*coming ? Fate::kRemove : Fate::kLater;
+}
+
+struct Gone {
+  std::vector<core::MirrorArtefact> rows;
+  std::optional<Error> trouble;  // the first
+};
+// Removes them, those of one source together.
+Gone remove(const std::vector<std::pair<Layout*, core::MirrorArtefact>>& unwanted) {
+  std::map<std::pair<Layout*, std::string>, std::vector<const core::MirrorArtefact*>> sources;
+  for (const auto& [layout, row] : unwanted) {
+    sources[{layout, source_of(row.artefact)}].push_back(&row);
+  }
+  Gone gone;
+  for (const auto& [source, rows] : sources) {
+    std::vector<Layout::Unwanted> there;
+    for (const core::MirrorArtefact* const row : rows) {
+      there.push_back({row->artefact, row->identity});
+    }
+    auto removed = source.first->remove_together(there);
+    if (!removed && !gone.trouble) gone.trouble = std::move(removed.error());
+    if (!removed) continue;
+    for (const core::MirrorArtefact* const row : rows) gone.rows.push_back(*row);
+  }
+  return gone;
 }
 
 Result<void> forget_foreign(LockTable& table, const std::string& layout) {
@@ -74,6 +103,20 @@ Result<void> forget_foreign(LockTable& table, const std::string& layout) {
   return {};
 }
 
+// Does the table know the lease, or an artefact that looks the same?
+Result<bool> is_known(LockTable& table, const core::LeaseId& lease, const Layout& layout,
+                      const std::string& artefact, const std::string& identity) {
+  bool known = false;
+  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
+    LK_ASSIGN(const core::Lease* const found, rows.state().lease(lease));
+    LK_ASSIGN(const auto shown, core::mirrored_as(rows.state(), layout.id(), artefact));
+    known = found != nullptr ||
+            std::ranges::find(shown, identity, &core::MirrorArtefact::identity) != shown.end();
+    return {};
+  }));
+  return known;
+}
+
 }  // namespace
 
 Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
@@ -87,10 +130,16 @@ Result<void> clean(LockTable& table, const OpenLayouts& layouts) {
     if (!held) return fail(held.error());
     LK_ASSIGN(const std::vector<Leftover> all,
               table.get([&](core::Table& open) { return leftovers(open.state(), layouts); }));
-    std::vector<core::MirrorArtefact> done;
+    std::vector<std::pair<Layout*, core::MirrorArtefact>> unwanted;
+    std::vector<core::MirrorArtefact> unneeded;
     for (const Leftover& one : all) {
-      if (remove(*layouts.find_to_remove(one.row.layout), one)) done.push_back(one.row);
+      Layout* const layout = layouts.find_to_remove(one.row.layout);
+      const Fate fate = fate_of(*layout, one);
+      if (fate == Fate::kForget) unneeded.push_back(one.row);
+      if (fate == Fate::kRemove) unwanted.emplace_back(layout, one.row);
     }
+    std::vector<core::MirrorArtefact> done = remove(unwanted).rows;
+    done.insert(done.end(), unneeded.begin(), unneeded.end());
     if (done.empty()) return {};
     LK_CHECK(forget(table, done));
   }
@@ -121,10 +170,12 @@ Result<void> refresh(LockTable& table, const OpenLayouts& layouts,
   if (!any) return {};
   LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
   for (const core::Lease& lease : leases) {
+    std::set<std::pair<std::string, std::string>> done;  // refresh() updates a whole source
     for (const std::string& place : lease.mirrored_at) {
       const auto [id, artefact] = split_place(place);
       Layout* const layout = layouts.find(id);
-      if (layout != nullptr) LK_CHECK(layout->refresh(lease, artefact));
+      const bool first = layout != nullptr && done.emplace(id, source_of(artefact)).second;
+      if (first) LK_CHECK(layout->refresh(lease, artefact));
     }
   }
   return {};
@@ -151,11 +202,13 @@ Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts,
 
 Result<void> unmirror(LockTable& table, Layout& layout,
                       const std::vector<core::MirrorArtefact>& rows, OnError on_error) {
+  std::vector<std::pair<Layout*, core::MirrorArtefact>> unwanted;
   for (const core::MirrorArtefact& row : rows) {
     static_cast<void>(layout.discard(row.lease, row.artefact));
-    auto removed = layout.remove(row.artefact, row.identity);
-    if (!removed && on_error == OnError::kFail) return fail(std::move(removed.error()));
+    unwanted.emplace_back(&layout, row);
   }
+  Gone gone = remove(unwanted);
+  if (gone.trouble && on_error == OnError::kFail) return fail(std::move(*gone.trouble));
   return forget(table, rows);
 }
 
@@ -172,6 +225,27 @@ Result<void> retire(LockTable& table, const LayoutEntry& was, LayoutMode now, On
     LK_CHECK(unmirror(table, *former.find(was.id()), rows, on_error));
   }
   return now == LayoutMode::kOff ? forget_foreign(table, was.id()) : Result<void>();
+}
+
+Result<void> forget_lost(LockTable& table, const core::Lease& lease) {
+  OpenLayouts layouts(table);
+  LK_CHECK(layouts.open());
+  if (!layouts.any()) return {};
+  std::vector<key::Resource> wanted;
+  for (const core::Claim& claim : lease.claims) wanted.push_back(claim.resource);
+  LK_ASSIGN(const Fd held, lock_layouts(table.realm()));
+  for (Layout* const layout : layouts.all()) {
+    Interest interest;
+    interest.wanted = &wanted;
+    LK_ASSIGN(const ScanResult seen, layout->scan(interest));
+    for (const Sighting& each : seen.sightings) {
+      const std::string& artefact = each.lock.artefact;
+      if (each.identity != layout->identity(lease, artefact)) continue;
+      LK_ASSIGN(const bool known, is_known(table, lease.id, *layout, artefact, each.identity));
+      if (!known) LK_CHECK(layout->remove(artefact, each.identity));
+    }
+  }
+  return {};
 }
 
 }  // namespace lockkeeper::layout

@@ -25,6 +25,11 @@ Result<void> refresh(LockTable& table, const OpenLayouts& layouts,
 // Removes another tool's artefact, because a person said so; not if it mirrors one of ours by now.
 Result<void> remove_foreign(LockTable& table, const OpenLayouts& layouts, const core::Lease& lease);
 
+// Removes what shows this lease of ours, if the table does not know the lease: it was lost with its
+// store, so nobody else would ever recognise its artefacts. REQUIRES: whoever worked under it is
+// gone.
+Result<void> forget_lost(LockTable& table, const core::Lease& lease);
+
 enum class OnError { kFail, kSkip };
 // Removes these artefacts, live or not, and forgets their rows. REQUIRES: lock_layouts().
 Result<void> unmirror(LockTable& table, Layout& layout,

@@ -12,6 +12,11 @@ bool Layout::ignores(const std::string& source) const {
   });
 }
 
+Result<void> Layout::remove_together(const std::vector<Unwanted>& unwanted) {
+  for (const Unwanted& each : unwanted) LK_CHECK(remove(each.artefact, each.identity));
+  return {};
+}
+
 bool ScanResult::is_over(const std::string& artefact, const std::string& identity) const {
   return std::ranges::any_of(over, [&](const Over& each) {
     return each.artefact == artefact && each.identity == identity;
@@ -25,8 +30,8 @@ bool ScanResult::shows(const std::string& artefact, const std::string& identity)
 }
 
 const Sighting* ScanResult::find(const std::string& artefact) const {
-  const auto found = std::ranges::find(sightings, artefact,
-                                       [](const Sighting& each) { return each.lock.artefact; });
+  const auto found = std::ranges::find_if(
+      sightings, [&](const Sighting& each) { return each.lock.artefact == artefact; });
   return found == sightings.end() ? nullptr : &*found;
 }
 

@@ -3,22 +3,17 @@
 // the step by which they appear. Scan and Publisher decide, in the same way for all kinds, what is
 // ours, what is another tool's, and when to write.
 //
-// A *source* is one thing on disk that one stat covers: a lock folder, a JSON file. An *artefact*
-// is one lock in it: the source itself, or `source#entry` where one file holds many.
-//
 // Thread safety: none; a Layout belongs to one command.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/foreign.h"
 #include "layout/entry.h"
+#include "layout/sighting.h"
 #include "realm/config.h"
 #include "realm/environment.h"
 #include "realm/realm.h"
@@ -31,48 +26,6 @@ struct LayoutContext {
   const realm::Settings& settings;
   const realm::Environment& env;
   const Clock& clock;
-};
-
-// What to scan.
-struct Interest {
-  const std::vector<key::Resource>* wanted = nullptr;  // only what could overlap these; null: all
-  // True: this source was read before with this stamp, so its locks are known.
-  std::function<bool(const std::string& source, std::uint64_t stamp)> known;
-  // Set if another scan follows before the answer, so that this one can omit a stat of each source:
-  // the stamp with which a source of that name was read before.
-  std::function<std::optional<std::uint64_t>(const std::string& source)> as_before;
-};
-
-// One lock as it is on disk, ours or another tool's.
-struct Sighting {
-  core::ForeignLock lock;  // layout and path are filled in; claims exclusive
-  std::string identity;    // as Layout::identity() of the lease it would mirror
-};
-
-struct Source {
-  std::string name;
-  std::uint64_t stamp = 0;  // device, inode, size, mtime: changes when the source does
-  bool fresh = false;       // younger than 2 s: the next change might not show in the stamp
-};
-
-struct ScanResult {
-  std::vector<Source> sources;  // those that are there, of what was scanned
-  // Of the sources that were not known. A lock past its own end blocks nobody and is left out.
-  std::vector<Sighting> sightings;
-  // Locks past their own end by the wall clock. A lease of ours still lives by the table's clock,
-  // and its artefact must not be taken as removed (I6).
-  struct Over {
-    std::string artefact;
-    std::string identity;
-  };
-  std::vector<Over> over;
-  std::vector<std::string> absent;  // searched by name and not there
-  std::vector<std::string> notes;   // what was skipped, and why: for `layout list`
-  bool complete = false;            // everything was scanned: what is not listed is not there
-  // Is that artefact there with that identity? is_over: past its end. shows: past its end or not.
-  bool is_over(const std::string& artefact, const std::string& identity) const;
-  bool shows(const std::string& artefact, const std::string& identity) const;
-  const Sighting* find(const std::string& artefact) const;  // null: not seen
 };
 
 // How a lease is mirrored: the artefacts, and the resources that cannot be mirrored.
@@ -111,6 +64,9 @@ class Layout {
   virtual Result<ScanResult> scan(const Interest& interest) = 0;
   // One source again, in full.
   virtual Result<ScanResult> scan_source(const std::string& source) = 0;
+  // Is the source still exactly what was scanned last? Costs no more than reading it. False: cannot
+  // tell, so scan it again. For sources with many artefacts.
+  virtual Result<bool> is_as_scanned(const std::string& /*source*/) { return false; }
   // Must it be scanned again after we published? (True if the tool checks first and then writes.)
   virtual bool scan_after_publishing() const = 0;
 
@@ -132,6 +88,12 @@ class Layout {
   virtual Result<void> refresh(const core::Lease& lease, const std::string& artefact) = 0;
   // Removes it if it has this identity. "" removes whatever is there: only if a person said so.
   virtual Result<Removed> remove(const std::string& artefact, const std::string& identity) = 0;
+  // Removes artefacts of one source, each as remove() does, with one write if the kind can.
+  struct Unwanted {
+    std::string artefact;
+    std::string identity;
+  };
+  virtual Result<void> remove_together(const std::vector<Unwanted>& unwanted);
 
  private:
   const LayoutEntry entry_;
@@ -142,8 +104,5 @@ class Layout {
 using LayoutMaker =
     std::function<Result<std::unique_ptr<Layout>>(const LayoutEntry&, const LayoutContext&)>;
 using LayoutKinds = std::map<std::string, LayoutMaker>;
-
-// Of an artefact "source#entry".
-std::string source_of(const std::string& artefact);
 
 }  // namespace lockkeeper::layout

@@ -61,6 +61,7 @@ class LockTable final : private core::Prober {
   Result<host::Waker*> waker();
 
   core::Alive probe(const core::Attachment& attachment) const override;
+  core::Alive alive(const core::Lease& lease) const { return core::alive_of(lease, *this); }
 
   // Fresh and time-ordered: milliseconds, then random bits.
   std::uint64_t new_ticket();

@@ -135,7 +135,7 @@ TEST(StoreFolder, a_read_only_repository_says_so_and_looks_empty) {
   ASSERT_EQ(::chmod(repo.path().c_str(), 0755), 0);
   repo.init("r");
   EXPECT_TRUE(as_nobody([&] {
-    const auto realm = find_realm({{}, {}, repo.at("r"), repo.env()});
+    const auto realm = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
     if (!realm || check_store(*realm).value() != StoreState::kAbsent) return false;
     const auto made = create_store_folder(*realm);
     return !made && made.error().code == Code::kStoreUnavailable &&
@@ -151,7 +151,7 @@ TEST(StoreFolder, what_cannot_be_seen_is_an_error_and_not_absent) {
   const Realm realm = repo.realm("r");
   ASSERT_EQ(::chmod(repo.at("r/.git").c_str(), 0700), 0);
   EXPECT_TRUE(as_nobody([&] {
-    const auto found = find_realm({{}, {}, repo.at("r"), repo.env()});
+    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
     return !found && found.error().code == Code::kStoreUnavailable && !check_store(realm);
   }));
 }

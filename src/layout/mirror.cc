@@ -1,5 +1,6 @@
 #include "layout/mirror.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/browse.h"
@@ -23,7 +24,8 @@ Result<bool> Mirror::open_to_write() {
   if (now.any()) {
     LK_ASSIGN(settled, update_layouts());
   }
-  LK_CHECK(layouts_.open(std::move(now.layouts)));
+  unnoted_ = now.any() && !settled;
+  LK_CHECK(now.layouts.empty() ? layouts_.open({}) : layouts_.open());
   // On an error the next process does it: an unreadable layout must not prevent a release.
   if (settled && to_show) static_cast<void>(show_held());
   return any();
@@ -94,6 +96,8 @@ Result<std::optional<core::ForeignLock>> Mirror::find_late_writer(const core::Le
 }
 
 Result<std::optional<core::ForeignLock>> Mirror::publish(const core::Lease& lease, bool fresh) {
+  // Before anything is shown there: should the settings give a layout up, somebody must know.
+  if (std::exchange(unnoted_, false)) LK_CHECK(update_layouts());
   LK_ASSIGN(std::optional<core::ForeignLock> first, publisher_.publish(lease));
   if (first || !fresh) return first;
   return find_late_writer(lease);
@@ -155,6 +159,30 @@ Result<void> Mirror::show_held() {
   return note_all_shown(table_, entries);
 }
 
+Result<void> Mirror::show_unshown() {
+  bool any = false;
+  std::string from;
+  do {
+    LK_CHECK(table_.read([&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(const core::LeasePage page, core::lease_page(table.state(), from));
+      for (const core::Lease& lease : page.leases) any |= !lease.foreign && is_unshown(lease);
+      from = page.next;
+      return {};
+    }));
+  } while (!from.empty() && !any);
+  return any ? show_held() : Result<void>();
+}
+
+bool Mirror::is_unshown(const core::Lease& lease) const {
+  return std::ranges::any_of(layouts_.all(), [&](const Layout* const layout) {
+    if (layout->entry().mode != LayoutMode::kBoth) return false;
+    return std::ranges::any_of(layout->artefacts(lease).names, [&](const std::string& name) {
+      const std::string place = core::mirror_place(layout->id(), name);
+      return std::ranges::find(lease.mirrored_at, place) == lease.mirrored_at.end();
+    });
+  });
+}
+
 Result<void> Mirror::refresh_all(const core::Owner& owner) {
   LK_ASSIGN(const std::vector<core::Lease> leases,
             table_.get([&](core::Table& table) { return table.state().held_by(owner); }));
@@ -169,6 +197,7 @@ Result<void> Mirror::tick() {
             table_.get([&](core::Table& table) { return scan_.due(table.state()); }));
   missing_.clear();
   if (due.changed || !due.over.empty()) {
+    LK_CHECK(scan_.bring_in());
     LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
       for (const core::LeaseId& id : due.over) LK_CHECK(table.settler().reap(id));
       LK_CHECK(table.settler().settle());

@@ -13,6 +13,7 @@
 
 #include "layout/cleaner.h"
 #include "layout/publisher.h"
+#include "layout/registry.h"
 #include "layout/scan.h"
 
 namespace lockkeeper::layout {
@@ -32,6 +33,8 @@ class Mirror {
   // --- Reading; see Scan.
   // Scans what could overlap these. `spare`: a full scan follows in publish().
   Result<void> scan(const std::vector<core::Claim>& wanted, bool spare = false);
+  // After either: if much was seen, most of it goes into the table before the decision.
+  Result<void> bring_in() { return scan_.bring_in(); }
   // Scans again what these conflicts come from. True: the disk differs from the table, so decide
   // again.
   Result<bool> verify(const std::vector<core::Conflict>& conflicts);
@@ -62,9 +65,17 @@ class Mirror {
   std::vector<Unmirrored> unmirrored(const core::Lease& lease) const;
   // Shows what is held in layouts that came later, even if the process that added them died.
   Result<void> show_held();
+  // The same, if some lease could be shown and is not: a layout's folder may have come back.
+  Result<void> show_unshown();
 
   // --- Cleaning up; see cleaner.h.
-  Result<void> clean() { return layout::clean(table_, layouts_); }
+  // Were layouts registered since open(), which found none?
+  bool have_appeared() const { return registry_stamp(table_.realm()) != 0; }
+  // Also in layouts that were registered meanwhile.
+  Result<void> clean() {
+    static_cast<void>(layouts_.reopen());
+    return layout::clean(table_, layouts_);
+  }
   Result<void> trim(core::Table& table, const core::Owner& owner) {
     return layout::trim(table, layouts_, owner);
   }
@@ -81,6 +92,7 @@ class Mirror {
 
  private:
   Result<bool> update_layouts();
+  bool is_unshown(const core::Lease& lease) const;
   Result<std::optional<core::ForeignLock>> find_late_writer(const core::Lease& lease);
 
   LockTable& table_;
@@ -88,6 +100,7 @@ class Mirror {
   Scan scan_;
   Publisher publisher_;
   std::vector<core::MirrorArtefact> missing_;  // found by the last apply()
+  bool unnoted_ = false;  // the layouts of the settings: there was no store when we opened
 };
 
 }  // namespace lockkeeper::layout

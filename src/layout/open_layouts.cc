@@ -25,6 +25,7 @@ OpenLayouts::OpenLayouts(const LockTable& table)
       context_{table.realm(), table.settings(), table.runtime().env, *table.runtime().clock} {}
 
 Result<void> OpenLayouts::open() {
+  registry_ = registry_stamp(table_.realm());
   LK_ASSIGN(std::vector<LayoutEntry> entries, load_layouts(table_.realm(), table_.settings()));
   return open(std::move(entries));
 }
@@ -54,8 +55,23 @@ Result<void> OpenLayouts::open(std::vector<LayoutEntry> entries) {
   return {};
 }
 
+Result<std::set<std::string>> OpenLayouts::gone() const {
+  std::set<std::string> all;
+  if (all_.empty() || registry_stamp(table_.realm()) == registry_) return all;
+  LK_ASSIGN(const std::vector<LayoutEntry> now, load_layouts(table_.realm(), table_.settings()));
+  for (const Layout* const layout : all_) {
+    const bool on = std::ranges::any_of(now, [&](const LayoutEntry& one) {
+      return one.mode != LayoutMode::kOff && one.id() == layout->id();
+    });
+    if (!on) all.insert(layout->id());
+  }
+  return all;
+}
+
 Result<bool> OpenLayouts::reopen() {
+  const std::uint64_t registry = registry_stamp(table_.realm());
   LK_ASSIGN(std::vector<LayoutEntry> now, load_layouts(table_.realm(), table_.settings()));
+  registry_ = registry;
   if (std::ranges::equal(now, entries_, same)) return false;
   LK_CHECK(open(std::move(now)));
   return true;

@@ -4,7 +4,9 @@
 // Thread safety: none; for one operation.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,9 @@ class OpenLayouts {
   // True: the registry has changed, and the new layouts are open. The old objects stay for callers
   // that still point to them.
   Result<bool> reopen();
+  // Which of the layouts to scan were switched off or removed since they were opened. Exact inside
+  // a write transaction, because the registry changes only inside one. Costs one stat.
+  Result<std::set<std::string>> gone() const;
   const std::vector<LayoutEntry>& entries() const { return entries_; }
   // How often they were opened: whoever remembers something of them sees that it is of before.
   int generation() const { return generation_; }
@@ -42,6 +47,7 @@ class OpenLayouts {
   const LayoutContext context_;
   int generation_ = 0;
   std::vector<LayoutEntry> entries_;
+  std::uint64_t registry_ = 0;  // what its file looked like when they were read
   std::vector<std::unique_ptr<Layout>> opened_;
   std::vector<Layout*> all_;
   std::vector<Layout*> to_remove_;

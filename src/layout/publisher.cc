@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "layout/cleaner.h"
@@ -90,8 +91,11 @@ Result<void> Publisher::record(core::Table& table, const core::LeaseId& id) {
   const core::Lease lease = *found;
   std::vector<core::MirrorArtefact> rows;
   StillMirrored still_mirrored;
+  // Whoever removes a layout first switches it off, then removes what is recorded there: so nothing
+  // may be recorded later.
+  LK_ASSIGN(const std::set<std::string> gone, layouts_.gone());
   for (Layout* const layout : layouts_.all()) {
-    if (layout->entry().mode != LayoutMode::kBoth) continue;
+    if (layout->entry().mode != LayoutMode::kBoth || gone.contains(layout->id())) continue;
     LK_CHECK(record_in(table.state(), *layout, lease, still_mirrored, rows));
   }
   if (rows.empty()) return {};
@@ -178,7 +182,7 @@ Result<std::vector<Publisher::Plan>> Publisher::take_plans(const core::Lease& le
   }));
   for (Plan& plan : plans) {
     PublishTerms& terms = plan.standing.terms;
-    if (!plan.replaces.empty()) terms.replaces.push_back(plan.replaces);
+    if (plan.replaces) terms.replaces.push_back(*plan.replaces);
     // The first artefact of a source is published together with the others.
     terms.along = std::exchange(together[{plan.layout, source_of(plan.artefact)}], {});
   }
@@ -250,7 +254,7 @@ Result<Published> Publisher::publish_anew(const core::Lease& lease, const Plan& 
   }));
   if (turn.what == Turn::kShown) LK_CHECK(layout.discard(plan.lease, plan.artefact));
   if (turn.what != Turn::kPublish) return Published::kDone;
-  if (!plan.replaces.empty()) turn.terms.replaces.push_back(plan.replaces);
+  if (plan.replaces) turn.terms.replaces.push_back(*plan.replaces);
   LK_CHECK(layout.prepare(lease, plan.artefact));
   return layout.publish(lease, plan.artefact, turn.terms);
 }
@@ -267,6 +271,8 @@ Result<void> Publisher::show_one_again(const core::MirrorArtefact& missing) {
       lock_layouts(table_.realm());  // waits for those that publish or remove it
   if (!held && held.error().code == Code::kStoreBusy) return {};  // the next scan finds it again
   if (!held) return fail(held.error());
+  LK_ASSIGN(const std::set<std::string> gone, layouts_.gone());
+  if (gone.contains(missing.layout)) return {};  // whoever removes it waits for our lock
   OnDisk disk;
   LK_ASSIGN(disk.prepared, layout->is_prepared(missing.lease, missing.artefact));
   LK_ASSIGN(disk.seen, layout->scan_source(source_of(missing.artefact)));

@@ -46,8 +46,8 @@ class Publisher {
     Layout* layout = nullptr;
     std::string artefact;
     core::LeaseId lease;
-    std::string replaces = {};  // identity of another tool's artefact that it takes over
-    Standing standing = {};     // as publish() finds it
+    std::optional<std::string> replaces = {};  // identity of another tool's that it takes over
+    Standing standing = {};                    // as publish() finds it
   };
 
   Result<void> record_in(core::State& state, Layout& layout, const core::Lease& lease,

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "layout/leftovers.h"
 #include "layout/lock.h"
 #include "layout/mirror.h"
 #include "layout/registry.h"
@@ -101,12 +102,17 @@ Result<std::string> use_layout(LockTable& table, UseLayout use) {
   if (is_as_wanted(there, wanted)) {
     if (!there->pending) return id;  // another was faster
   } else {
+    // In a folder that is not there nothing could be shown, and nobody would notice.
+    if (wanted.mode == LayoutMode::kBoth) LK_CHECK(make_folders(wanted.root, 0777));
     wanted.pending = true;
     LK_CHECK(put_layout(table, wanted));
     exclude_from_git(table.realm(), wanted.root, use.exclude);
     if (there) LK_CHECK(retire(table, *there, wanted.mode, OnError::kFail));
   }
   LK_CHECK(show_held(table));
+  // Such as what an older version left there: it would be another tool's lock from now on.
+  const auto left = remove_left_artefacts(table);
+  if (left && *left > 0) LK_CHECK(show_held(table));
   return id;
 }
 
@@ -131,7 +137,10 @@ Result<std::vector<LayoutReport>> layout_reports(LockTable& table) {
   LK_ASSIGN(const std::vector<LayoutEntry> all, load_layouts(table.realm(), table.settings()));
   Mirror mirror(table);
   LK_CHECK(mirror.open());
-  const auto ticked = mirror.tick();
+  auto ticked = mirror.tick();
+  if (ticked) ticked = mirror.show_unshown();
+  const auto left = remove_left_artefacts(table);
+  if (left && *left > 0) ticked = mirror.tick();
   std::vector<LayoutReport> reports;
   for (const LayoutEntry& entry : all) {
     LayoutReport& report = reports.emplace_back();

@@ -12,9 +12,9 @@
 namespace lockkeeper::layout {
 
 // Registers a layout, or does nothing if there is one with that kind, root and options. Returns its
-// id. The root must be a folder, or a missing one inside an existing folder; it is made absolute
-// and physical. If the root is inside the realm, its part `exclude` ("locks/"; empty: nothing) goes
-// into git's info/exclude. invalid_input: an unknown kind.
+// id. The root must be a folder, or a missing one inside an existing folder, which is made (unless
+// it is only read); it becomes absolute and physical. If it is inside the realm, its part `exclude`
+// ("locks/"; empty: nothing) goes into git's info/exclude. invalid_input: an unknown kind.
 struct UseLayout {
   LayoutEntry entry;
   std::string exclude;  // what the kind creates below its root

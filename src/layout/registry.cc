@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "core/foreign.h"
@@ -189,6 +190,19 @@ Result<std::string> physical_root(const std::string& typed) {
   return realm::join_path(*parent, name);
 }
 
+std::uint64_t registry_stamp(const realm::Realm& realm) {
+  struct stat found{};
+  if (realm.in_memory || ::lstat(file_of(realm).c_str(), &found) != 0) return 0;
+  RecordWriter looks;
+  for (const auto number :
+       {static_cast<std::int64_t>(found.st_ino), std::int64_t{found.st_size},
+        std::int64_t{found.st_mtim.tv_sec}, std::int64_t{found.st_mtim.tv_nsec},
+        std::int64_t{found.st_ctim.tv_sec}, std::int64_t{found.st_ctim.tv_nsec}}) {
+    looks.signed_number(number);
+  }
+  return hash64(looks.take());
+}
+
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
                                               const realm::Settings& settings) {
   std::vector<LayoutEntry> all;
@@ -198,6 +212,14 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
     const bool absolute = setting.root.starts_with("/");
     LK_ASSIGN(entry.root,
               physical_root(absolute ? setting.root : realm::join_path(realm.root, setting.root)));
+    // Whoever clones a repository must not write elsewhere because its author says so.
+    if (setting.of_repository && !realm.contains(entry.root)) {
+      return fail(Code::kInvalidConfig,
+                  setting.origin.text() + ": layout.root is " + quote(setting.root) +
+                      ", which is outside the repository",
+                  "if you want it, write it into your own settings: lockkeeper layout add " +
+                      setting.kind + " " + shell_quote(setting.root));
+    }
     entry.mode = layout_mode(setting.mode).value_or(LayoutMode::kBoth);
     entry.options = setting.options;
     entry.origin = setting.origin;
@@ -208,7 +230,8 @@ Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,
     const auto known =
         std::ranges::find_if(all, [&](const LayoutEntry& one) { return same_place(one, entry); });
     if (known == all.end()) {
-      if (!from_settings(entry)) all.push_back(entry);
+      // Settings that could not be read have not given up their layouts.
+      if (settings.partial || !from_settings(entry)) all.push_back(entry);
     } else {
       known->ignored = entry.ignored;  // what to skip is not in the settings
     }

@@ -19,6 +19,9 @@ bool same_place(const LayoutEntry& a, const LayoutEntry& b);
 // Absolute and physical; its last name may be missing. invalid_input: there is no such folder.
 Result<std::string> physical_root(const std::string& typed);
 
+// What the file of registered layouts looks like: changes when it does. 0: there is none.
+std::uint64_t registry_stamp(const realm::Realm& realm);
+
 // All layouts of the realm, including those that are off; settings first. invalid_config: the file
 // cannot be read, and locks that cannot be seen must not be taken as absent (I10).
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,

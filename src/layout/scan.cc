@@ -13,14 +13,19 @@ namespace {
 
 constexpr std::size_t kChangesPerCommit = 200;
 constexpr std::size_t kVerifiedMax = 64;
+constexpr int kScansMax = 8;  // of a large source that others keep changing
 
 using LayoutScan = Scan::LayoutScan;
 using Stamps = Scan::Stamps;
 using SourceKey = std::pair<Layout*, std::string>;
 using ScannedAgain = std::map<SourceKey, ScanResult>;  // inside one transaction
 
+using Fresh = std::pair<Layout*, const Sighting*>;  // new from another tool
+using Earlier = std::map<std::pair<const Layout*, std::string_view>, const Sighting*>;
+
 struct Changes {
   std::set<SourceKey> sources;  // with something new from another tool
+  std::vector<Fresh> fresh;
   std::vector<core::KnownForeign> gone;
   std::vector<core::MirrorArtefact> missing;
 };
@@ -76,6 +81,10 @@ void add_claims(core::ForeignLock& lock, const std::vector<core::Claim>& more) {
   for (const core::Claim& claim : more) {
     if (std::ranges::find(lock.claims, claim) == lock.claims.end()) lock.claims.push_back(claim);
   }
+}
+
+Result<void> end_removed(core::Table& table, const core::KnownForeign& gone) {
+  return core::end_foreign(table, gone, {"released", "artefact_removed", "", {}});
 }
 
 Result<bool> is_ours(core::State& state, const Sighting& sighting) {
@@ -174,9 +183,11 @@ Result<Changes> changes_of(std::span<const LayoutScan> looks, core::State& state
       if (own) continue;
       LK_ASSIGN(const core::Lease* lease, lease_of(state, lock));
       const bool same = lease != nullptr && stands_for(*lease, lock);
-      if (!same) found.sources.emplace(part.layout, source_of(lock.artefact));
+      if (same) continue;
+      found.sources.emplace(part.layout, source_of(lock.artefact));
+      found.fresh.emplace_back(part.layout, &sighting);
     }
-    LK_CHECK(find_gone(state, part, ours, found));
+    if (!part.partial) LK_CHECK(find_gone(state, part, ours, found));
   }
   return found;
 }
@@ -190,43 +201,142 @@ Result<const ScanResult*> scan_again(ScannedAgain& looked, Layout& layout,
   return &at->second;
 }
 
+// What was seen before the transaction, by artefact.
+Earlier earlier_of(std::span<const LayoutScan> looks) {
+  Earlier all;
+  for (const LayoutScan& part : looks) {
+    for (const Sighting& sighting : part.seen.sightings) {
+      all.try_emplace({part.layout, sighting.lock.artefact}, &sighting);
+    }
+  }
+  return all;
+}
+
 // True: something was changed.
-Result<bool> place(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+Result<bool> place_one(core::Table& table, const Sighting& sighting, const Sighting* before) {
+  LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
+  if (ours || sighting.lock.claims.empty()) return false;
+  core::ForeignLock lock = sighting.lock;
+  // The name that was searched may be an unusual reading of the artefact's name.
+  if (before != nullptr && before->lock.stamp == lock.stamp) add_claims(lock, before->lock.claims);
+  LK_ASSIGN(const core::Lease* lease, lease_of(table.state(), lock));
+  if (lease != nullptr && stands_for(*lease, lock)) return false;
+  if (lease != nullptr) add_claims(lock, lease->claims);
+  LK_CHECK(core::place_foreign(table, lock));
+  return true;
+}
+
+// True: something was changed.
+Result<bool> place(core::Table& table, const Earlier& earlier, Layout& layout,
                    const std::string& source, ScannedAgain& looked) {
   LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   bool changed = false;
   for (const Sighting& sighting : now->sightings) {
-    LK_ASSIGN(const bool ours, is_ours(table.state(), sighting));
-    if (ours || sighting.lock.claims.empty()) continue;
-    core::ForeignLock lock = sighting.lock;
-    // The name that was searched may be an unusual reading of the artefact's name.
-    for (const LayoutScan& part : looks) {
-      const Sighting* const before =
-          part.layout == &layout ? part.seen.find(lock.artefact) : nullptr;
-      if (before == nullptr || before->lock.stamp != lock.stamp) continue;
-      add_claims(lock, before->lock.claims);
-    }
-    LK_ASSIGN(const core::Lease* lease, lease_of(table.state(), lock));
-    if (lease != nullptr && stands_for(*lease, lock)) continue;
-    if (lease != nullptr) add_claims(lock, lease->claims);
-    LK_CHECK(core::place_foreign(table, lock));
-    changed = true;
+    const auto before = earlier.find({&layout, sighting.lock.artefact});
+    LK_ASSIGN(const bool placed,
+              place_one(table, sighting, before == earlier.end() ? nullptr : before->second));
+    changed |= placed;
   }
   return changed;
 }
 
 // What a scan did not find may have appeared since, and another process of ours may have recorded
 // it. If the old scan ended it, it would be lost for good, because its source counts as read.
-Result<bool> end_gone(core::Table& table, std::span<const LayoutScan> looks, Layout& layout,
+Result<bool> end_gone(core::Table& table, const Earlier& earlier, Layout& layout,
                       const core::KnownForeign& gone, ScannedAgain& looked) {
   const std::string source = source_of(gone.artefact);
   LK_ASSIGN(const ScanResult* now, scan_again(looked, layout, source));
   if (const Sighting* const there = now->find(gone.artefact)) {
     LK_ASSIGN(const bool ours, is_ours(table.state(), *there));
-    if (!ours) return place(table, looks, layout, source, looked);
+    if (!ours) return place(table, earlier, layout, source, looked);
   }
-  LK_CHECK(core::end_foreign(table, gone, {"released", "artefact_removed", "", {}}));
+  LK_CHECK(end_removed(table, gone));
   return true;
+}
+
+// Brings changes into the table, as many as one commit takes.
+class Portion {
+ public:
+  Portion(core::Table& table, const OpenLayouts& layouts, const Earlier& earlier)
+      : table_(table), layouts_(layouts), earlier_(earlier) {}
+
+  // False: its source has changed since it was scanned, and is too large to be scanned in here.
+  Result<bool> place(const Fresh& fresh) {
+    const auto& [layout, sighting] = fresh;
+    const std::string source = source_of(sighting->lock.artefact);
+    LK_ASSIGN(const bool current, is_as_scanned(*layout, source));
+    if (current) {
+      LK_CHECK(place_one(table_, *sighting, nullptr));
+      return true;
+    }
+    if (source != sighting->lock.artefact) return false;
+    LK_CHECK(layout::place(table_, earlier_, *layout, source, looked_));
+    return true;
+  }
+  Result<bool> end(const core::KnownForeign& gone) {
+    Layout& layout = *layouts_.find(gone.layout);
+    const std::string source = source_of(gone.artefact);
+    LK_ASSIGN(const bool current, is_as_scanned(layout, source));
+    if (current) {
+      LK_CHECK(end_removed(table_, gone));
+      return true;
+    }
+    if (source != gone.artefact) return false;
+    LK_CHECK(end_gone(table_, earlier_, layout, gone, looked_));
+    return true;
+  }
+
+ private:
+  Result<bool> is_as_scanned(Layout& layout, const std::string& source) {
+    const auto [at, unknown] = current_.try_emplace({&layout, source}, false);
+    if (unknown) {
+      LK_ASSIGN(at->second, layout.is_as_scanned(source));
+    }
+    return at->second;
+  }
+
+  core::Table& table_;
+  const OpenLayouts& layouts_;
+  const Earlier& earlier_;
+  ScannedAgain looked_;
+  std::map<SourceKey, bool> current_;
+};
+
+// False: scan again, then go on.
+Result<bool> bring_in_changes(LockTable& table, const OpenLayouts& layouts,
+                              std::span<const LayoutScan> looks, const Changes& found) {
+  const Earlier earlier = earlier_of(looks);
+  const std::size_t gone = found.gone.size();
+  const std::size_t all = gone + found.fresh.size();
+  for (std::size_t next = 0; next < all;) {
+    std::size_t end = next;
+    bool stale = false;
+    LK_CHECK(table.write([&](core::Table& open) -> Result<bool> {
+      LK_ASSIGN(const std::set<std::string> removed, layouts.gone());
+      stale = !removed.empty();
+      if (stale) return false;
+      Portion portion(open, layouts, earlier);
+      const std::size_t most = std::min(all, next + kChangesPerCommit);
+      for (end = next, stale = false; end < most && !stale; ++end) {
+        LK_ASSIGN(const bool done, end < gone ? portion.end(found.gone[end])
+                                              : portion.place(found.fresh[end - gone]));
+        stale = !done;
+      }
+      return false;
+    }));
+    if (stale) return false;
+    next = end;
+  }
+  return true;
+}
+
+Result<void> note_stamps(core::State& state, std::span<const LayoutScan> looks) {
+  for (const LayoutScan& part : looks) {
+    const Stamps now = stamps_of(part.seen);
+    if (!part.seen.complete || now == part.before) continue;
+    LK_CHECK(core::put_layout_stamps(state, part.layout->id(), encode(now)));
+  }
+  return {};
 }
 
 // Is it neither prepared nor published? Checked in this order, because publishing is one step from
@@ -254,6 +364,7 @@ Result<void> add_conflicts(const core::AcquireRequest& request, const core::Fore
 
 void Scan::clear() {
   parts_.clear();
+  missing_.clear();
   generation_ = layouts_.generation();
 }
 
@@ -263,24 +374,30 @@ std::span<const LayoutScan> Scan::parts() const {
 }
 
 Result<void> Scan::read(const std::vector<core::Claim>* wanted, Depth depth) {
-  clear();
-  std::vector<key::Resource> resources;
+  wanted_.reset();
   if (wanted != nullptr) {
-    for (const core::Claim& claim : *wanted) resources.push_back(claim.resource);
+    wanted_.emplace();
+    for (const core::Claim& claim : *wanted) wanted_->push_back(claim.resource);
   }
+  depth_ = depth;
+  return read_again();
+}
+
+Result<void> Scan::read_again() {
+  clear();
   for (Layout* const layout : layouts_.all()) {
-    if (depth == Depth::kLateWriters && !layout->scan_after_publishing()) continue;
-    LayoutScan part{layout, {}, {}};
+    if (depth_ == Depth::kLateWriters && !layout->scan_after_publishing()) continue;
+    LayoutScan part{layout, {}, {}, false};
     LK_ASSIGN(const std::string stamps, table_.get([&](core::Table& table) {
       return core::layout_stamps(table.state(), layout->id());
     }));
     part.before = decode(stamps);
     Interest interest;
-    if (wanted != nullptr) interest.wanted = &resources;
+    if (wanted_) interest.wanted = &*wanted_;
     interest.known = [&](const std::string& source, std::uint64_t stamp) {
       return stamp_of(part.before, source) == stamp;
     };
-    if (depth == Depth::kSparing && layout->scan_after_publishing()) {
+    if (depth_ == Depth::kSparing && layout->scan_after_publishing()) {
       interest.as_before = [&](const std::string& source) { return stamp_of(part.before, source); };
     }
     LK_ASSIGN(part.seen, layout->scan(interest));
@@ -289,8 +406,62 @@ Result<void> Scan::read(const std::vector<core::Claim>* wanted, Depth depth) {
   return {};
 }
 
+bool Scan::is_much() const {
+  std::size_t seen = 0;
+  for (const LayoutScan& part : parts()) seen += part.seen.sightings.size();
+  return seen > kChangesPerCommit;
+}
+
+Result<void> Scan::bring_in() {
+  for (int tries = 0; is_much() && tries < kScansMax; ++tries) {
+    Changes found;
+    const auto look = [&](core::Table& table) -> Result<void> {
+      LK_ASSIGN(found, changes_of(parts(), table.state()));
+      return {};
+    };
+    LK_ASSIGN(const bool store, table_.read(look));
+    if (!store) {
+      LK_CHECK(table_.write([](core::Table&) -> Result<bool> { return false; }));
+      LK_CHECK(table_.read(look));
+    }
+    LK_ASSIGN(const bool done, bring_in_changes(table_, layouts_, parts(), found));
+    if (done) {
+      LK_CHECK(table_.write([&](core::Table& table) -> Result<bool> {
+        LK_CHECK(note_stamps(table.state(), parts()));
+        return false;
+      }));
+      missing_ = std::move(found.missing);
+      keep_wanted();
+      return {};
+    }
+    LK_ASSIGN(const std::set<std::string> gone, layouts_.gone());
+    if (!gone.empty()) return {};  // apply() omits them
+    LK_CHECK(read_again());
+  }
+  return {};
+}
+
+// The rest is in the table. If some of it is gone since, whoever is refused because of it looks.
+void Scan::keep_wanted() {
+  const auto unwanted = [&](const Sighting& sighting) {
+    return !wanted_ || std::ranges::none_of(*wanted_, [&](const key::Resource& wanted) {
+      return std::ranges::any_of(sighting.lock.claims, [&](const core::Claim& held) {
+        const auto common = key::overlap(wanted, held.resource);
+        return !common || *common;
+      });
+    });
+  };
+  for (LayoutScan& part : parts_) {
+    std::erase_if(part.seen.sightings, unwanted);
+    part.seen.complete = false;
+    part.partial = true;
+  }
+}
+
 Result<void> Scan::read_behind(const std::vector<core::Conflict>& conflicts) {
   clear();
+  wanted_.reset();
+  depth_ = Depth::kFull;
   std::set<SourceKey> sources;
   for (const core::Conflict& conflict : conflicts) {
     Layout* const layout = layouts_.find(conflict.holder.terms.layout);
@@ -299,7 +470,7 @@ Result<void> Scan::read_behind(const std::vector<core::Conflict>& conflicts) {
   }
   for (const auto& [layout, source] : sources) {
     LK_ASSIGN(ScanResult seen, layout->scan_source(source));
-    parts_.push_back({layout, std::move(seen), {}});
+    parts_.push_back({layout, std::move(seen), {}, false});
   }
   return {};
 }
@@ -310,33 +481,45 @@ Result<bool> Scan::differs(core::State& state) const {
 }
 
 Result<Scan::Applied> Scan::apply(core::Table& table) const {
-  LK_ASSIGN(Changes found, changes_of(parts(), table.state()));
+  LK_ASSIGN(const std::set<std::string> gone, layouts_.gone());
+  if (gone.empty()) return apply(table, parts());
+  // What was seen in a layout that was removed since would stay in the table for good.
+  std::vector<LayoutScan> still_on;
+  for (const LayoutScan& part : parts()) {
+    if (!gone.contains(part.layout->id())) still_on.push_back(part);
+  }
+  return apply(table, still_on);
+}
+
+Result<Scan::Applied> Scan::apply(core::Table& table, std::span<const LayoutScan> looks) const {
+  LK_ASSIGN(Changes found, changes_of(looks, table.state()));
   Applied applied{false, std::move(found.missing)};
+  applied.missing.insert(applied.missing.end(), missing_.begin(), missing_.end());
   ScannedAgain looked;
+  Earlier earlier;
+  if (!found.gone.empty() || !found.sources.empty()) earlier = earlier_of(looks);
   std::size_t done = 0;  // changes that are not found again after the commit
   for (const core::KnownForeign& gone : found.gone) {
     LK_ASSIGN(const bool changed,
-              end_gone(table, parts(), *layouts_.find(gone.layout), gone, looked));
+              end_gone(table, earlier, *layouts_.find(gone.layout), gone, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
   for (const auto& [layout, source] : found.sources) {
-    LK_ASSIGN(const bool changed, place(table, parts(), *layout, source, looked));
+    LK_ASSIGN(const bool changed, place(table, earlier, *layout, source, looked));
     if (changed) applied.more = ++done == kChangesPerCommit;
     if (applied.more) return applied;
   }
-  for (const LayoutScan& part : parts()) {
-    const Stamps now = stamps_of(part.seen);
-    if (!part.seen.complete || now == part.before) continue;
-    LK_CHECK(core::put_layout_stamps(table.state(), part.layout->id(), encode(now)));
-  }
+  LK_CHECK(note_stamps(table.state(), looks));
   return applied;
 }
 
 Result<void> Scan::apply_source(core::Table& table, Layout& layout,
                                 const std::string& source) const {
+  LK_ASSIGN(const std::set<std::string> gone, layouts_.gone());
+  if (gone.contains(layout.id())) return {};
   ScannedAgain looked;
-  LK_CHECK(place(table, parts(), layout, source, looked));
+  LK_CHECK(place(table, earlier_of(parts()), layout, source, looked));
   return {};
 }
 

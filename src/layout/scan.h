@@ -2,7 +2,8 @@
 // gone, which of ours are missing. Reads the disk and never writes it; apply() writes the table.
 //
 // The order makes it safe: read the disk, then bring what was seen into the table inside the
-// transaction that decides. That transaction scans once more what seems new or gone. Our artefacts
+// transaction that decides. That transaction scans once more what seems new or gone. Of many
+// changes, only those that matter to the decision are left to it (bring_in). Our artefacts
 // are recorded before they appear and forgotten after they are gone, so what is there without a row
 // is another tool's.
 //
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -36,6 +38,10 @@ class Scan {
   // Reads what these conflicts come from: another tool's lock, or one taken through a layout.
   Result<void> read_behind(const std::vector<core::Conflict>& conflicts);
   bool empty() const { return parts().empty(); }
+  // If much was seen, brings it into the table before the decision: a portion in each commit, so
+  // that others get their turn. Leaves to apply() what could overlap the claims of read(). It may
+  // have to read again.
+  Result<void> bring_in();
 
   // Does the disk differ from the table?
   Result<bool> differs(core::State& state) const;
@@ -64,17 +70,26 @@ class Scan {
   struct LayoutScan {
     Layout* layout = nullptr;
     ScanResult seen;
-    Stamps before;  // of the last complete scan that was applied
+    Stamps before;         // of the last complete scan that was applied
+    bool partial = false;  // the rest is in the table: what is not seen here may well be there
   };
 
  private:
+  Result<Applied> apply(core::Table& table, std::span<const LayoutScan> looks) const;
   void clear();
+  Result<void> read_again();
+  bool is_much() const;
+  void keep_wanted();
   std::span<const LayoutScan> parts() const;  // empty if the layouts were opened again since
 
   LockTable& table_;
   const OpenLayouts& layouts_;
   std::vector<LayoutScan> parts_;
   int generation_ = 0;  // of the layouts that were looked at
+  // Arguments of read(), for read_again().
+  std::optional<std::vector<key::Resource>> wanted_;
+  Depth depth_ = Depth::kFull;
+  std::vector<core::MirrorArtefact> missing_;  // found by bring_in()
 };
 
 }  // namespace lockkeeper::layout

@@ -133,6 +133,43 @@ TEST_F(ScanTest, OverlaysACheckWithoutWriting) {
   });
 }
 
+// Nobody waits for the table while another reads ten thousand locks.
+TEST_F(ScanTest, A19_ManyLocksComeInPortionsBeforeTheDecision) {
+  constexpr int kMany = 1'000;
+  for (int i = 0; i < kMany; ++i) disk_.there["f" + std::to_string(i)] = "bash";
+  const std::vector<core::Claim> wanted = claims("f7", core::Mode::kExclusive);
+  ASSERT_TRUE(scan_.read(&wanted, Scan::Depth::kFull));
+  const auto before = table_->write([](core::Table&) -> Result<bool> { return false; }).value();
+  ASSERT_TRUE(scan_.bring_in());
+  const auto after = table_->write([](core::Table&) -> Result<bool> { return false; }).value();
+  EXPECT_GE(after - before, 5) << "at most 200 in a commit";
+  EXPECT_THAT(foreign(), SizeIs(kMany));
+  const int scans = disk_.scans_of_sources;
+  EXPECT_LE(scans, kMany) << "each source at most once";
+  EXPECT_THAT(apply(), IsEmpty());
+  EXPECT_EQ(disk_.scans_of_sources, scans) << "the decision finds everything done";
+  EXPECT_THAT(foreign(), SizeIs(kMany)) << "what apply() was not told is not gone";
+  disk_.there.clear();
+  look();
+  ASSERT_TRUE(scan_.bring_in());
+  while (!foreign().empty()) apply();
+}
+
+// What matters to the decision is looked at again inside of it.
+TEST_F(ScanTest, A19_TheWantedIsStillDecidedInsideTheTransaction) {
+  for (int i = 0; i < 300; ++i) disk_.there["f" + std::to_string(i)] = "bash";
+  const std::vector<core::Claim> wanted = claims("f7", core::Mode::kExclusive);
+  ASSERT_TRUE(scan_.read(&wanted, Scan::Depth::kFull));
+  ASSERT_TRUE(scan_.bring_in());
+  write([&](core::Table& table) {  // another process saw its end too early
+    const auto known = core::known_foreign(table.state(), entry_.id(), "f7").value();
+    ASSERT_TRUE(known);
+    EXPECT_TRUE(core::end_foreign(table, *known, {"released", "artefact_removed", "", {}}));
+  });
+  apply();
+  EXPECT_THAT(foreign(), SizeIs(300));
+}
+
 // What was seen of layouts that are not open any more says nothing.
 TEST_F(ScanTest, ForgetsWhatItSawOfLayoutsThatWereOpenedAgain) {
   disk_.there = {{"a", "bash"}};

@@ -18,6 +18,7 @@ struct TestDisk {
   std::map<std::string, std::string> there;
   std::set<std::pair<core::LeaseId, std::string>> prepared;
   std::function<void()> before_publish;  // runs once
+  int scans_of_sources = 0;              // calls of scan_source()
 };
 
 // An artefact is called like the one file that it locks.
@@ -34,6 +35,7 @@ class TestLayout final : public Layout {
   }
   Result<ScanResult> scan_source(const std::string& source) override {
     ScanResult seen;
+    ++disk_.scans_of_sources;
     if (disk_.there.contains(source)) see(source, {}, seen);
     if (seen.sources.empty()) seen.absent.push_back(source);
     return seen;

@@ -119,7 +119,7 @@ TEST_F(DirLockGolden, HeldInside) {
   expect(guarded("true"), 1, "🔒 [LOCK] Acquiring directory lock for REPO...\n",
          "⚠️  [LOCK] Lock held by bob (started Ns ago at TIME)\n"
          "   Holds: src/a.py\n"
-         "   Reason: JWT\n"
+         "   Reason: \"JWT\"\n"
          "   To end it: lockkeeper break --lease ID --reason WHY\n");
 }
 

@@ -261,7 +261,7 @@ TEST_F(DirLock, WhatIsHeldInsideRefusesItWithItsHolder) {
   const Answer refused = guarded("touch started");
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr("⚠️  [LOCK] Lock held by bob (started "));
-  EXPECT_THAT(refused.err, HasSubstr("   Holds: src/a.py\n   Reason: JWT\n"));
+  EXPECT_THAT(refused.err, HasSubstr("   Holds: src/a.py\n   Reason: \"JWT\"\n"));
   EXPECT_FALSE(exists(stage_.repo() + "/started"));
   EXPECT_TRUE(temp_is_empty());
   EXPECT_EQ(guarded("true", {"--stale-timeout", "0"}).status, 1);  // no directory lock: not cleared
@@ -280,8 +280,26 @@ TEST_F(DirLock, ItsCommandWorksUnderIt) {
   EXPECT_EQ(answer.out, physical(stage_.repo() + "/src") + "\n");
 }
 
-TEST_F(DirLock, OutsideOfAllRepositoriesItIsTheMachines) {
+// The first lock in a folder makes it a realm. It must not be granted beside the guard.
+TEST_F(DirLock, A6_TheFirstLockInAPlainFolderMeetsTheGuard) {
+  const std::string plain = stage_.path("plain");
+  std::filesystem::create_directories(plain + "/sub");
+  Process ours = hold("go", {"--cwd", plain});
+  ASSERT_TRUE(inside("go")) << ours.err();
+  for (const char* path : {"a.py", "sub/a.py"}) {
+    const Answer refused = stage_.as("bob", {"acquire", plain + "/" + path});
+    EXPECT_EQ(refused.status, 75) << refused.all();
+  }
+  EXPECT_EQ(stage_.as("bob", {"check", "--realm", plain + "/sub", "a.py"}).status, 75);
+  write_text(out("go"), "");
+  EXPECT_EQ(ours.wait(), 0) << ours.err();
+  EXPECT_EQ(stage_.as("bob", {"acquire", plain + "/a.py"}).status, 0);
+}
+
+TEST_F(DirLock, WhereItCannotWriteItIsTheMachines) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   std::filesystem::create_directories(stage_.path("plain"));
+  std::filesystem::permissions(stage_.path("plain"), std::filesystem::perms(0555));
   const Answer answer = guarded("cat " + temp() + "/agent-dir-*.lock; pwd; echo $LOCKKEEPER_LEASE.",
                                 {"--cwd", stage_.path("plain"), "-q"});
   EXPECT_EQ(answer.status, 0) << answer.err;

@@ -111,6 +111,53 @@ TEST_F(WorkflowInterop, AnExpiredLockOfAnyToolIsTakenOverWithTheWarning) {
   EXPECT_EQ(again["outcome"], "granted");
 }
 
+TEST_F(WorkflowInterop, D5_AnotherAgentThatTakesAnExpiredAgentsFilesGetsTheWarningToo) {
+  foreign("frontend.lock", "\"src/a.ts\", \"src/b.ts\"", -1);
+  foreign("docs.lock", "\"docs/x\"", -1);
+  const Answer other = workflow(0, "lock", {"--agent", "backend", "--file", "src/a.ts"});
+  EXPECT_EQ(other.json()["warnings"], Json::array({"Overwriting expired lock for frontend"}));
+  EXPECT_THAT(other.err, HasSubstr("Overwriting expired lock for frontend"));
+  const Answer more = workflow(0, "update", {"--agent", "backend", "--add", "docs/x"});
+  EXPECT_THAT(more.json()["warnings"].dump(), HasSubstr("Overwriting expired lock for docs"));
+  // One of ours likewise.
+  workflow(0, "lock", {"--agent", "short", "--file", "src/c.ts", "--ttl", "1ms"});
+  pause_ms(1'100);  // its file ends with the second
+  const Json taken = workflow(0, "lock", {"--agent", "next", "--file", "src/c.ts"}).json();
+  EXPECT_EQ(taken["warnings"], Json::array({"Overwriting expired lock for short"}));
+  EXPECT_FALSE(workflow(0, "lock", {"--agent", "free", "--file", "y"}).json().contains("warnings"));
+}
+
+TEST_F(WorkflowInterop, D5_OurOwnExpiredLockIsNotAnotherTools) {
+  workflow(0, "lock", {"--agent", "short", "--file", "src/c.ts", "--ttl", "1ms"});
+  pause_ms(1'100);
+  const Json status = workflow(0, "status", {}).json();
+  ASSERT_EQ(status["locks"].size(), 1U) << status;
+  EXPECT_EQ(status["locks"][0]["ours"], true);
+  EXPECT_EQ(status["locks"][0]["expired"], true);
+  const Answer text = stage_.as("", {"workflow", "status", "--output", "out"});
+  EXPECT_THAT(text.out, Not(HasSubstr("another tool"))) << text.out;
+}
+
+TEST_F(WorkflowInterop, D5_TwoWorkflowsWithOneNameAreToldApart) {
+  stage_.expect(0, "", {"workflow", "lock", "--output", "out2", "--agent", "x", "--file", "f"});
+  const Answer refused = workflow(75, "lock", {"--agent", "x", "--file", "f"});
+  EXPECT_EQ(refused.json()["overlaps"][0]["workflow"], "out2");
+  const Answer text =
+      stage_.as("", {"workflow", "lock", "--output", "out", "--agent", "x", "--file", "f"});
+  EXPECT_THAT(text.out, HasSubstr("out2/x.lock: [\"f\"]"));
+  EXPECT_THAT(text.out, HasSubstr("Run x after out2/x completes"));
+}
+
+TEST_F(WorkflowInterop, D7_APatternIsLockedAsANameAndToldSo) {
+  const Json locked = workflow(0, "lock", {"--agent", "x", "--file", "src/**/*.py"}).json();
+  EXPECT_THAT(locked["warnings"].dump(), HasSubstr("no patterns"));
+  EXPECT_THAT(locked["warnings"].dump(), HasSubstr("lockkeeper acquire 'src/**/*.py'"));
+  stage_.file("src/what?.txt");  // it exists, and brackets are common
+  EXPECT_FALSE(workflow(0, "lock", {"--agent", "y", "--file", "src/what?.txt", "--file", "[id]"})
+                   .json()
+                   .contains("warnings"));
+}
+
 TEST_F(WorkflowInterop, AnUnlockOfAnothersLockIsOnRecordWithWho) {
   foreign("frontend.lock", "\"src/a.ts\"");
   stage_.env["LOCKKEEPER_AGENT"] = "lead";

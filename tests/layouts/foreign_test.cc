@@ -57,7 +57,7 @@ TEST_F(Foreign, I7_RunNoticesAnOverlapWhileItRuns) {
 TEST_F(Foreign, AdoptByTheArtefactsPathMakesItOurs) {
   ASSERT_TRUE(stage_.bash_takes("src__a.c", "worker"));
   const Answer mine = stage_.expect(0, "ann", {"adopt", "spec/.locks/files/src__a.c"});
-  EXPECT_THAT(mine.out, HasSubstr("\"src/a.c\"")) << "and the name's other readings";
+  EXPECT_THAT(mine.out, HasSubstr("\"src/a.c\""));
   EXPECT_GT(mine.fence(), 0U);
   EXPECT_THAT(read_text(stage_.mkdir_lock("src__a.c") + "/owner"), HasSubstr("agent: ann"));
   stage_.expect(0, "ann", {"check", "src/a.c", "--held"});
@@ -69,6 +69,35 @@ TEST_F(Foreign, AdoptByTheArtefactsPathMakesItOurs) {
   EXPECT_THAT(stage_.mkdir_locks(), IsEmpty());
   EXPECT_THAT(stage_.workflow_names(), IsEmpty());
   EXPECT_THAT(stage_.traces(), IsEmpty());
+  stage_.healthy();
+}
+
+// The folder's name can be read as src/m.py and as src__m.py; its holder meant one of them.
+TEST_F(Foreign, D8_AnAdoptedNameIsOneLockAndItsReleaseFreesIt) {
+  for (const char* const what : {"spec/.locks/files/src__m.py", "src/m.py"}) {
+    ASSERT_TRUE(stage_.bash_takes("src__m.py", "worker"));
+    const Answer mine = stage_.expect(0, "ann", {"adopt", what});
+    ASSERT_EQ(mine.json()["lease"]["resources"].size(), 1U) << mine.out;
+    EXPECT_EQ(mine.json()["lease"]["resources"][0]["key"], "src/m.py");
+    stage_.expect(0, "ann", {"release", "src/m.py"});
+    EXPECT_THAT(stage_.mkdir_locks(), IsEmpty()) << "scripts may take it";
+    EXPECT_EQ(stage_.list()["leases"].size(), 0U);
+  }
+  ASSERT_TRUE(stage_.bash_takes("src__m.py", "worker"));
+  const Answer named = stage_.expect(0, "ann", {"adopt", "src__m.py"});
+  EXPECT_EQ(named.json()["lease"]["resources"][0]["key"], "src__m.py") << "as it was asked for";
+  stage_.expect(0, "ann", {"release", "src__m.py"});
+  EXPECT_THAT(stage_.mkdir_locks(), IsEmpty());
+  stage_.healthy();
+}
+
+TEST_F(Foreign, AdoptOfAFolderWithoutAnOwnerFile) {
+  ASSERT_TRUE(std::filesystem::create_directories(stage_.mkdir_lock("a.c")));
+  stage_.expect(75, "ann", {"acquire", "a.c"});
+  stage_.expect(0, "ann", {"adopt", "a.c"});
+  EXPECT_THAT(read_text(stage_.mkdir_lock("a.c") + "/owner"), HasSubstr("agent: ann"));
+  stage_.expect(0, "ann", {"release", "a.c"});
+  EXPECT_THAT(stage_.mkdir_locks(), IsEmpty());
   stage_.healthy();
 }
 

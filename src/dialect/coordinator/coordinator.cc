@@ -80,6 +80,7 @@ service::HintContext asked(service::Locks& locks, const core::Claim& requested) 
   if (!locks.owner().session.empty()) {
     asked.flags += " --session " + shell_quote(locks.owner().session);
   }
+  asked.caller_flags = asked.flags;
   asked.now_wall_ms = locks.site().runtime().clock->now().wall_ms;
   return asked;
 }
@@ -179,7 +180,7 @@ ReleaseResult Coordinator::release_lock(const std::string& file_path) {
 
 CheckResult Coordinator::check_locks(const std::optional<std::vector<std::string>>& file_paths) {
   CheckResult result;
-  auto found = file_paths ? look(*file_paths) : all();
+  auto found = file_paths && !file_paths->empty() ? look(*file_paths) : all();
   if (!found) {
     result.error = std::move(found.error());
     return result;
@@ -193,7 +194,6 @@ CheckResult Coordinator::check_locks(const std::optional<std::vector<std::string
 // the check leaves out because they do not conflict with the caller.
 Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file_paths) {
   std::vector<Lock> locks;
-  if (file_paths.empty()) return locks;
   std::set<std::pair<core::LeaseId, std::string>> seen;
   service::CheckCommand command;
   command.wanted = wanted(file_paths);
@@ -209,8 +209,8 @@ Result<std::vector<Lock>> Coordinator::look(const std::vector<std::string>& file
                            {command.wanted.convert_backslash});
   std::vector<key::Resource> resources;
   for (const std::string& text : file_paths) {
-    LK_ASSIGN(key::Parsed parsed, resolver.resolve(text));
-    resources.push_back(std::move(parsed.resource));
+    LK_ASSIGN(const std::vector<key::Parsed> all, resolver.resolve_all(text));
+    for (const key::Parsed& parsed : all) resources.push_back(parsed.resource);
   }
   LK_ASSIGN(const std::vector<service::OverlappingClaim> held,
             service::overlapping_claims(table, resources));

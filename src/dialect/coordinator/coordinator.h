@@ -85,7 +85,7 @@ class Coordinator {
 
   AcquireResult acquire_lock(const AcquireLock& wanted);
   ReleaseResult release_lock(const std::string& file_path);
-  // The locks that overlap any of the paths, including the caller's own; nullopt: all locks.
+  // The locks that overlap any of the paths, including the caller's own; nullopt, or no path: all.
   CheckResult check_locks(const std::optional<std::vector<std::string>>& file_paths);
 
  private:

@@ -241,7 +241,6 @@ TEST_F(CoordinatorTest, CheckListsNewestFirstOwnAndOthersWhatOverlaps) {
   const CheckResult some = check(std::vector<std::string>{"src/", "docs/x.md", "src/a.py"}, bob_);
   EXPECT_EQ(some.locks.size(), 3U) << "each once";
   EXPECT_EQ(check(std::vector<std::string>{"web/"}).locks.size(), 0U);
-  EXPECT_EQ(check(std::vector<std::string>{}).locks.size(), 0U);
   const Json envelope = to_envelope(all);
   EXPECT_EQ(names(envelope),
             (std::vector<std::string>{"count", "truncated", "items", "next_steps"}));
@@ -252,6 +251,13 @@ TEST_F(CoordinatorTest, CheckListsNewestFirstOwnAndOthersWhatOverlaps) {
                                 "reason", "session_id", "mode", "fence", "mine"}));
   realm_.clock.ahead_ms = 500 * 60'000;
   EXPECT_EQ(check(std::nullopt).locks.size(), 0U) << "what is over is not listed";
+}
+
+TEST_F(CoordinatorTest, D10_AnEmptyListOfPathsMeansAllLocks) {
+  ASSERT_TRUE(acquire(ann_, "src/a.py").success);
+  ASSERT_TRUE(acquire(bob_, "src/b.py").success);
+  EXPECT_EQ(check(std::vector<std::string>{}).locks.size(), 2U);
+  EXPECT_EQ(check(std::nullopt).locks.size(), 2U);
 }
 
 TEST_F(CoordinatorTest, WithoutAStoreNothingIsLockedAndNothingIsMade) {

@@ -1,11 +1,12 @@
-// The tools for files; those for messages are in calls_messages.cc.
+// The tools that lock and unlock. Those that list are in calls_look.cc, those for messages in
+// calls_messages.cc.
 #include "dialect/coordmcp/calls.h"
 
 #include <algorithm>
 
 #include "base/fd.h"
-#include "base/parse.h"
 #include "base/text.h"
+#include "dialect/coordmcp/calls_json.h"
 #include "layout/registration.h"
 #include "layout/registry.h"
 #include "realm/disk_path.h"
@@ -16,55 +17,17 @@ namespace {
 
 constexpr int kMinutesMax = 100 * 366 * 24 * 60;
 
-Json local_or_null(std::int64_t wall_ms) {
-  if (wall_ms == kNoEnd) return {};
-  return format_local({LocalTime::from_wall_ms(wall_ms).wall_s, 0}, 'T');
-}
-
-// When the holder expects to be done; if unknown, the lease's end.
-Json expected_unlock(const core::Lease& lease) {
-  if (const std::optional<LockNote> note = lock_note_in(lease.terms.task)) {
-    return local_or_null(lease.acquired_wall_ms + note->minutes * kMinuteMs);
-  }
-  return local_or_null(lease.expires_wall_ms);
-}
-
-void put_both(Json& json, const char* one, const char* other, const Json& value) {
-  json[one] = value;
-  json[other] = value;
-}
-
-Json conflict_json(const std::string& file, const core::Conflict& conflict) {
+Json conflict_json(const std::string& file, const core::Conflict& conflict,
+                   const Expected& expected) {
   const core::Lease& holder = conflict.holder;
   Json json;
   put_both(json, "file", "file_path", file);
   json["locked_by"] = holder.foreign ? holder.owner.agent : holder_name(holder.owner);
   json["locked_at"] = local_or_null(holder.acquired_wall_ms);
   json["reason"] = holder.terms.reason;
-  put_both(json, "expected_unlock", "expected_unlock_time", expected_unlock(holder));
+  put_both(json, "expected_unlock", "expected_unlock_time", expected_unlock(holder, expected));
   if (conflict.waiting) json["waiting"] = true;
   return json;
-}
-
-// One lock of get_locked_files.
-Json listed_json(const std::string& file, const Json& locked_at, const std::string& reason,
-                 const Json& expected, const std::string& scope) {
-  Json json;
-  put_both(json, "file", "file_path", file);
-  json["locked_at"] = locked_at;
-  json["reason"] = reason;
-  put_both(json, "expected_unlock", "expected_unlock_time", expected);
-  json["priority"] = 0;
-  json["lock_scope"] = scope;
-  return json;
-}
-
-const char* scope_of(const key::Resource& resource) {
-  const key::Kind kind = resource.kind();
-  return kind == key::Kind::kFile     ? "file"
-         : kind == key::Kind::kFolder ? "directory"
-         : kind == key::Kind::kGlob   ? "pattern"
-                                      : "key";
 }
 
 // The number of different files that the owner holds.
@@ -82,6 +45,16 @@ std::size_t count_files(const std::vector<core::Lease>& leases) {
 bool holds(const core::Lease& lease, const key::Resource& resource) {
   return std::ranges::any_of(lease.claims,
                              [&](const core::Claim& claim) { return claim.resource == resource; });
+}
+
+// File and resource are Calls' own types.
+bool is_asked(const core::Claim& claim, const auto& asked) {
+  return std::ranges::any_of(asked,
+                             [&](const auto& one) { return one.resource == claim.resource; });
+}
+
+std::unexpected<Error> no_project() {
+  return fail(Code::kInvalidInput, "project_id is missing", "give the id of the project");
 }
 
 Reply too_many(const Config& config, std::size_t count) {
@@ -110,46 +83,12 @@ Reply reply_of(Result<Reply> reply) {
   return reply ? std::move(*reply) : from_error(reply.error());
 }
 
-Reply failure(Code code, const std::string& type, const std::string& text) {
-  return {{{"success", false}, {"error", text}, {"error_type", type}}, code};
+std::string project_of(const std::string& project_id, const std::string& project_name) {
+  return project_id.empty() && is_project_id(project_name) ? project_name : project_id;
 }
 
-Result<Config> read_config(const realm::Environment& env) {
-  Config config;
-  if (const auto dir = realm::variable(env, "COORDMCP_DATA_DIR")) {
-    config.data_dir = *dir;
-  } else if (const auto home = realm::variable(env, "HOME")) {
-    config.data_dir = *home + "/.coordmcp/data";
-  }
-  if (!config.data_dir.starts_with('/')) {
-    return fail(Code::kInvalidInput,
-                "CoordMCP's data folder " + quote(config.data_dir) + " is not an absolute path",
-                "set COORDMCP_DATA_DIR or HOME to an absolute path");
-  }
-  if (const auto hours = realm::variable(env, "COORDMCP_LOCK_TIMEOUT_HOURS")) {
-    LK_ASSIGN(config.timeout_ms, parse_hours(*hours, "COORDMCP_LOCK_TIMEOUT_HOURS"));
-    config.timeout_hours = *hours;
-  }
-  if (const auto most = realm::variable(env, "COORDMCP_MAX_FILE_LOCKS_PER_AGENT")) {
-    config.max_locks = number_in<std::size_t>(*most).value_or(0);
-    if (config.max_locks == 0) {
-      return fail(Code::kInvalidInput,
-                  "COORDMCP_MAX_FILE_LOCKS_PER_AGENT " + quote(*most) + " is not a number above 0",
-                  "set it to a number such as 100");
-    }
-  }
-  if (const auto clean = realm::variable(env, "COORDMCP_AUTO_CLEANUP_STALE_LOCKS")) {
-    const bool no = *clean == "false" || *clean == "False" || *clean == "0" || *clean == "no";
-    const bool yes = *clean == "true" || *clean == "True" || *clean == "1" || *clean == "yes";
-    if (!no && !yes) {
-      return fail(
-          Code::kInvalidInput,
-          "COORDMCP_AUTO_CLEANUP_STALE_LOCKS " + quote(*clean) + " is neither true nor false",
-          "write true or false");
-    }
-    config.auto_cleanup = yes;
-  }
-  return config;
+Reply failure(Code code, const std::string& type, const std::string& text) {
+  return {{{"success", false}, {"error", text}, {"error_type", type}}, code};
 }
 
 // Adds what the layout must know; existing options stay.
@@ -170,7 +109,8 @@ Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) cons
     entry.root = place.path;
   }
   std::string& projects = entry.options["project"];
-  const bool known = ("," + projects + ",").find("," + project_id + ",") != std::string::npos;
+  const bool known = project_id.empty() ||
+                     ("," + projects + ",").find("," + project_id + ",") != std::string::npos;
   if (!known && !entry.origin.file.empty()) {
     return fail(Code::kInvalidConfig,
                 "the coordmcp layout in " + entry.origin.text() + " does not name the project " +
@@ -195,7 +135,7 @@ layout::LayoutContext Calls::context() const {
 }
 
 Result<Calls::Store> Calls::open(const std::string& project_id) {
-  if (!is_project_id(project_id)) {
+  if (!project_id.empty() && !is_project_id(project_id)) {
     return fail(Code::kInvalidInput, quote(project_id) + " is not a project id",
                 "an id has letters, digits, -, _ and . (not first)");
   }
@@ -203,6 +143,8 @@ Result<Calls::Store> Calls::open(const std::string& project_id) {
   LK_CHECK(layout::use_layout(site_.table(), {entry, ""}));
   Store store;
   LK_ASSIGN(store.layout, make_layout(entry, context()));
+  // Without success nobody is worse off: what is expired blocks nobody.
+  if (config_.auto_cleanup) store.removed = store.coord().clean().value_or(0);
   return store;
 }
 
@@ -212,6 +154,7 @@ service::Wanted Calls::wanted(const Store& store, const std::vector<RequestedFil
   wanted.base = {realm::Base::kCwd, store.coord().workspace(), false};
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
+  wanted.no_patterns = true;
   return wanted;
 }
 
@@ -229,7 +172,8 @@ Result<std::vector<Calls::RequestedFile>> Calls::resolve(const Store& store,
 }
 
 Result<service::Locks> Calls::locks(const core::Owner& owner) const {
-  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(site_.runtime().env));
+  LK_ASSIGN(service::ParentLease under,
+            service::parent_lease_from(site_.runtime().env, site_.realm()));
   return service::Locks(site_, owner, std::move(under));
 }
 
@@ -247,8 +191,62 @@ Result<std::vector<core::Lease>> Calls::own_leases(const core::Owner& owner) {
   return own;
 }
 
-Reply Calls::refused(const std::vector<RequestedFile>& asked,
-                     const std::vector<core::Conflict>& conflicts) const {
+// Other tools' locks on exactly these files.
+Result<std::vector<core::Lease>> Calls::foreign_leases(const std::vector<RequestedFile>& asked) {
+  LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
+  LK_ASSIGN(service::ListReply list, locks.list({}));
+  std::vector<core::Lease> found;
+  for (service::ListedLease& listed : list.leases) {
+    const auto is_held = [&](const RequestedFile& one) {
+      return holds(listed.lease, one.resource);
+    };
+    if (!listed.lease.foreign || listed.condition.over) continue;
+    if (std::ranges::any_of(asked, is_held)) found.push_back(std::move(listed.lease));
+  }
+  return found;
+}
+
+Result<void> Calls::adopt_own(const Store& store, const core::Owner& owner,
+                              const std::vector<RequestedFile>& asked) {
+  LK_ASSIGN(const std::vector<core::Lease> foreign, foreign_leases(asked));
+  for (const core::Lease& lease : foreign) {
+    const bool own =
+        lease.terms.layout == store.layout->id() && lease.owner.agent == holder_name(owner);
+    if (!own) continue;
+    service::AcquireCommand how;
+    how.ttl_ms = ttl_ms();
+    service::Wanted entry;
+    entry.texts = {core::foreign_path(lease)};
+    LK_ASSIGN(service::Locks locks, this->locks(owner));
+    const auto adopted = locks.adopt(entry, how);
+    // Gone since, or with the one before: the file may have two entries of the agent.
+    const bool gone = !adopted && adopted.error().code == Code::kNotFound;
+    if (!adopted && !gone) return fail(adopted.error());
+  }
+  return {};
+}
+
+// What the original's own entries say, as they are now.
+Result<Expected> Calls::expected(const Store& store) const {
+  Expected found;
+  LK_ASSIGN(const std::vector<CoordLayout::Listed> entries, store.coord().entries());
+  for (const CoordLayout::Listed& listed : entries) {
+    const Entry& entry = listed.entry;
+    std::optional<LocalTime> time = entry.expected;
+    if (!time && entry.locked_at && entry.expected_minutes) {
+      time = LocalTime{entry.locked_at->wall_s + *entry.expected_minutes * 60LL, 0};
+    }
+    if (time) found.emplace(listed.source + "#" + entry.key, *time);
+  }
+  return found;
+}
+
+Result<Reply> Calls::refused(const Store& store, const std::vector<RequestedFile>& asked,
+                             const std::vector<core::Conflict>& conflicts) const {
+  Expected expected;
+  if (std::ranges::any_of(conflicts, [](const auto& one) { return one.holder.foreign; })) {
+    LK_ASSIGN(expected, this->expected(store));
+  }
   Reply reply = failure(Code::kHeld, "FileLockConflict", "Files locked by other agents");
   reply.json["conflicts"] = Json::array();
   reply.json["free_files"] = Json::array();
@@ -258,17 +256,92 @@ Reply Calls::refused(const std::vector<RequestedFile>& asked,
       if (!(conflict.requested.resource == one.resource)) continue;
       if (std::ranges::find(holders, conflict.holder.id) != holders.end()) continue;
       holders.push_back(conflict.holder.id);
-      reply.json["conflicts"].push_back(conflict_json(one.text, conflict));
+      reply.json["conflicts"].push_back(conflict_json(one.text, conflict, expected));
     }
     if (holders.empty()) reply.json["free_files"].push_back(one.text);
   }
   return reply;
 }
 
-// Files that the owner holds already are renewed. A lease whose files are all requested again is
-// replaced in the same commit, with the new reason; otherwise it stays.
+// A lease of lock_files of which only a part is requested again becomes two, so that each part has
+// its own reason and time.
+Result<void> Calls::split(const core::Lease& lease, const std::vector<RequestedFile>& asked) {
+  service::AcquireCommand again, rest;
+  for (const core::Claim& claim : lease.claims) {
+    service::AcquireCommand& part = is_asked(claim, asked) ? again : rest;
+    part.wanted.resources.push_back(claim.resource);
+  }
+  for (service::AcquireCommand* const part : {&again, &rest}) {
+    part->anew = true;
+    part->ttl_ms = ttl_ms();
+    part->terms.reason = lease.terms.reason;
+    part->terms.task = lease.terms.task;
+  }
+  rest.replaces = {lease.id};
+  LK_ASSIGN(service::Locks locks, this->locks(lease.owner));
+  LK_CHECK(locks.acquire_together({{lease.owner, again}, {lease.owner, rest}}));
+  return {};
+}
+
+// What the owner holds of it already. Leases of which everything is requested again are replaced;
+// others are renewed, unless they can be split.
+Result<Calls::Held> Calls::held_of(const core::Owner& owner,
+                                   const std::vector<RequestedFile>& asked) {
+  LK_ASSIGN(std::vector<core::Lease> own, own_leases(owner));
+  const auto overlaps = [&](const core::Lease& lease) {
+    return std::ranges::any_of(lease.claims, [&](const auto& one) { return is_asked(one, asked); });
+  };
+  const auto whole = [&](const core::Lease& lease) {
+    return std::ranges::all_of(lease.claims, [&](const auto& one) { return is_asked(one, asked); });
+  };
+  bool any_split = false;
+  for (const core::Lease& lease : own) {
+    const bool ours = !lease.attached() && lock_note_in(lease.terms.task);
+    if (!ours || !overlaps(lease) || whole(lease)) continue;
+    LK_CHECK(split(lease, asked));
+    any_split = true;
+  }
+  if (any_split) {
+    LK_ASSIGN(own, own_leases(owner));
+  }
+  Held held;
+  for (const core::Lease& lease : own) {
+    if (lease.attached() || !overlaps(lease)) continue;
+    (whole(lease) ? held.replaced : held.renewed).push_back(lease);
+  }
+  return held;
+}
+
+// CoordMCP's timeout, or less if the realm has no leases that long.
+std::int64_t Calls::ttl_ms() const {
+  const std::int64_t longest = site_.settings().lease_longest_ms.value;
+  return longest == kNoEnd ? config_.timeout_ms : std::min(config_.timeout_ms, longest);
+}
+
+// What the caller would not expect of its locks.
+void Calls::tell_terms(const service::AcquireResult& result, const std::string& layout,
+                       Json& json) const {
+  Json warnings = result.warnings;
+  if (ttl_ms() < config_.timeout_ms) {
+    warnings.push_back("the locks end after " + format_duration(ttl_ms()) +
+                       ", the longest lease allowed here (lease.longest), not after " +
+                       config_.timeout_hours + " hours");
+  }
+  for (const layout::Unmirrored& hidden : result.unmirrored) {
+    if (hidden.layout != layout) continue;
+    json["unmirrored"] = hidden.resources;
+    warnings.push_back(
+        "only plain files can be written into CoordMCP's files: agents of the original do not see "
+        "the lock on " +
+        join(hidden.resources, ", "));
+  }
+  if (!warnings.empty()) json["warnings"] = std::move(warnings);
+}
+
+// Files that the owner holds already get the new reason and time.
 Result<Reply> Calls::lock_files(const LockFiles& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
+  if (call.project_id.empty()) return no_project();
   if (call.expected_duration_minutes < 0 || call.expected_duration_minutes > kMinutesMax) {
     return fail(Code::kInvalidInput,
                 "expected_duration_minutes " + std::to_string(call.expected_duration_minutes) +
@@ -279,47 +352,40 @@ Result<Reply> Calls::lock_files(const LockFiles& call) {
   LK_ASSIGN(std::vector<RequestedFile> asked, resolve(store, call.files));
   const core::Owner who = owner(call.agent_id);
   LK_ASSIGN(std::vector<core::Lease> own, own_leases(who));
-  LK_ASSIGN(service::Locks locks, this->locks(who));
   core::Lease drafted;
   for (const RequestedFile& one : asked) drafted.claims.push_back({one.resource, {}, 0});
   own.push_back(drafted);
   if (count_files(own) > config_.max_locks) return too_many(config_, count_files(own));
-  own.pop_back();
 
+  LK_CHECK(adopt_own(store, who, asked));
+  LK_ASSIGN(const Held held, held_of(who, asked));
   service::AcquireCommand command;
   service::RenewCommand renew;
   std::vector<RequestedFile> wanted = asked;
-  for (const core::Lease& lease : own) {
-    const auto is_asked = [&](const core::Claim& claim) {
-      return std::ranges::any_of(
-          asked, [&](const RequestedFile& one) { return one.resource == claim.resource; });
-    };
-    const bool any = std::ranges::any_of(lease.claims, is_asked);
-    if (!any || lease.attachment.attached()) continue;
-    if (std::ranges::all_of(lease.claims, is_asked)) {
-      command.replaces.push_back(lease.id);
-      continue;
-    }
+  for (const core::Lease& lease : held.replaced) command.replaces.push_back(lease.id);
+  for (const core::Lease& lease : held.renewed) {
     renew.lease_ids.push_back(lease.id.text());
     std::erase_if(wanted, [&](const RequestedFile& one) { return holds(lease, one.resource); });
   }
   Reply reply{{{"success", true}, {"locked_files", call.files}}, std::nullopt};
   reply.json["message"] = "Locked " + std::to_string(call.files.size()) + " file(s)";
+  LK_ASSIGN(service::Locks locks, this->locks(who));
   if (!wanted.empty()) {
     command.wanted = this->wanted(store, wanted);
-    command.ttl_ms = config_.timeout_ms;
+    command.anew = true;  // with its own reason and time
+    command.ttl_ms = ttl_ms();
     command.wait_ms = call.wait_ms;
     command.on_wait = call.on_wait;
     command.terms.reason = call.reason;
     command.terms.task = task_text(call.project_id, call.expected_duration_minutes);
     LK_ASSIGN(const service::AcquireResult result, locks.acquire(command));
     if (service::outcome_status(result.outcome) != 0) {
-      reply = not_granted(asked, result);
+      LK_ASSIGN(reply, not_granted(store, asked, result));
       add_messages(who, reply.json);
       return reply;
     }
     LK_ASSIGN(own, own_leases(who));
-    if (count_files(own) > config_.max_locks && result.outcome == core::Outcome::kGranted) {
+    if (count_files(own) > config_.max_locks && held.replaced.empty()) {
       service::ReleaseCommand release;  // another call of this agent came first
       release.lease_ids = {result.lease.id.text()};
       LK_CHECK(locks.release(release));
@@ -327,17 +393,17 @@ Result<Reply> Calls::lock_files(const LockFiles& call) {
     }
     reply.json["lease_id"] = result.lease.id.text();
     reply.json["fence"] = result.lease.fence();
-    if (!result.warnings.empty()) reply.json["warnings"] = result.warnings;
+    tell_terms(result, store.layout->id(), reply.json);
   }
-  renew.ttl_ms = config_.timeout_ms;
+  renew.ttl_ms = ttl_ms();
   if (!renew.lease_ids.empty()) LK_CHECK(locks.renew(renew));
   add_messages(who, reply.json);
   return reply;
 }
 
-Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
-                         const service::AcquireResult& result) {
-  Reply reply = refused(asked, result.conflicts);
+Result<Reply> Calls::not_granted(const Store& store, const std::vector<RequestedFile>& asked,
+                                 const service::AcquireResult& result) {
+  LK_ASSIGN(Reply reply, refused(store, asked, result.conflicts));
   if (result.outcome == core::Outcome::kTimeout) {
     reply.json["waited_ms"] = result.waited_ms;
     reply.failure = Code::kTimeout;
@@ -353,7 +419,7 @@ Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
     const core::Conflict& first = result.conflicts.front();
     reply.json["hint"] =
         "wait (lock_files with wait), write to " +
-        (first.holder.foreign ? first.holder.owner.agent : holder_name(first.holder.owner)) +
+        shown(first.holder.foreign ? first.holder.owner.agent : holder_name(first.holder.owner)) +
         " (send_message), or work on other files (get_locked_files)";
   }
   return reply;
@@ -361,6 +427,7 @@ Reply Calls::not_granted(const std::vector<RequestedFile>& asked,
 
 Result<Reply> Calls::unlock_files(const Files& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
+  if (call.project_id.empty()) return no_project();
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   Reply reply{{{"success", true},
@@ -370,6 +437,7 @@ Result<Reply> Calls::unlock_files(const Files& call) {
               std::nullopt};
   const core::Owner who = owner(call.agent_id);
   if (!asked.empty()) {
+    LK_CHECK(adopt_own(store, who, asked));
     service::ReleaseCommand command;
     command.wanted = wanted(store, asked);
     LK_ASSIGN(service::Locks locks, this->locks(who));
@@ -390,10 +458,13 @@ Result<Reply> Calls::unlock_files(const Files& call) {
         reply.json["not_found"].push_back(one.text);
         continue;
       }
+      LK_ASSIGN(const std::vector<core::Lease> foreign, foreign_leases({one}));
       Json warning;
       put_both(warning, "file", "file_path", one.text);
       warning["warning"] =
-          "File locked by " + holder_name(other->second) + ", not " + holder_name(who);
+          "File locked by " +
+          (foreign.empty() ? holder_name(other->second) : foreign.front().owner.agent) + ", not " +
+          holder_name(who);
       reply.json["warnings"].push_back(std::move(warning));
     }
   }
@@ -401,67 +472,9 @@ Result<Reply> Calls::unlock_files(const Files& call) {
   return reply;
 }
 
-Result<Reply> Calls::get_locked_files(const std::string& project_id) {
-  LK_ASSIGN(const Store store, open(project_id));
-  int removed = 0;
-  if (config_.auto_cleanup) {
-    LK_ASSIGN(removed, store.coord().clean());
-  }
-  LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
-  LK_CHECK(locks.scan_layouts());
-  LK_ASSIGN(const service::ListReply list, locks.list({}));
-  Json by_agent = Json::object();
-  std::size_t total = 0;
-  for (const service::ListedLease& listed : list.leases) {
-    const core::Lease& lease = listed.lease;
-    if (listed.condition.over) continue;
-    const std::string agent = lease.foreign ? lease.owner.agent : holder_name(lease.owner);
-    for (const core::Claim& claim : lease.claims) {
-      by_agent[agent].push_back(
-          listed_json(claim.resource.text(), local_or_null(lease.acquired_wall_ms),
-                      lease.terms.reason, expected_unlock(lease), scope_of(claim.resource)));
-      ++total;
-    }
-  }
-  if (!config_.auto_cleanup) {
-    LK_ASSIGN(const std::vector<CoordLayout::Listed> entries, store.coord().entries());
-    for (const CoordLayout::Listed& listed : entries) {
-      if (!listed.expired || listed.path.empty()) continue;
-      const Entry& entry = listed.entry;
-      Json item = listed_json(
-          listed.path, format_local({entry.locked_at->wall_s, 0}, 'T'), entry.reason,
-          entry.expected ? Json(format_local(*entry.expected, 'T')) : Json(), entry.scope);
-      item["expired"] = true;
-      Json& items = by_agent[entry.locked_by];
-      const bool known = std::ranges::any_of(items, [&](const Json& one) {
-        return one["file"] == item["file"];  // it is in both files, or its lease is live
-      });
-      if (known) continue;
-      items.push_back(std::move(item));
-      ++total;
-    }
-  }
-  return Reply{{{"success", true},
-                {"total_locked", total},
-                {"by_agent", std::move(by_agent)},
-                {"stale_locks_removed", removed}},
-               std::nullopt};
-}
-
-Result<Reply> Calls::cleanup_stale_locks(const std::string& project_id) {
-  LK_ASSIGN(const Store store, open(project_id));
-  LK_ASSIGN(const int cleaned, store.coord().clean());
-  LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
-  LK_CHECK(locks.purge(false));
-  return Reply{{{"success", true},
-                {"cleaned", cleaned},
-                {"stale_locks_removed", cleaned},
-                {"message", "Removed " + std::to_string(cleaned) + " stale lock(s)"}},
-               std::nullopt};
-}
-
 Result<Reply> Calls::get_free_files(const Files& call) {
   LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
+  if (call.project_id.empty()) return no_project();
   LK_ASSIGN(const Store store, open(call.project_id));
   LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
   std::vector<core::Conflict> conflicts;
@@ -472,10 +485,10 @@ Result<Reply> Calls::get_free_files(const Files& call) {
     LK_ASSIGN(core::CheckReply checked, locks.check(command));
     conflicts = std::move(checked.conflicts);
   }
-  Json found = refused(asked, conflicts).json;
+  LK_ASSIGN(Reply found, refused(store, asked, conflicts));
   return Reply{{{"success", true},
-                {"free_files", std::move(found["free_files"])},
-                {"conflicts", std::move(found["conflicts"])}},
+                {"free_files", std::move(found.json["free_files"])},
+                {"conflicts", std::move(found.json["conflicts"])}},
                std::nullopt};
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ struct GetMessages {
   int limit = 50;
 };
 
+// When the holders of the original's own entries expect to be done, by artefact.
+using Expected = std::map<std::string, LocalTime>;
+
 struct Reply {
   Json json;
   std::optional<Code> failure;  // for an exit status; nullopt: success
@@ -71,8 +75,12 @@ class Calls {
   // reply_of() turns an error into CoordMCP's form.
   Result<Reply> lock_files(const LockFiles& call);
   Result<Reply> unlock_files(const Files& call);
+  // Without a project ("") they are about all that this realm has.
   Result<Reply> get_locked_files(const std::string& project_id);
   Result<Reply> cleanup_stale_locks(const std::string& project_id);
+  // Removes expired entries of all projects, if auto_cleanup says so; returns their number. For
+  // servers: when they start and from time to time. The calls above do it for themselves.
+  Result<int> cleanup_all();
   // Our addition: which of these are free now, and who holds the others.
   Result<Reply> get_free_files(const Files& call);
   Result<Reply> send_message(const SendMessage& call);
@@ -88,8 +96,12 @@ class Calls {
   // The layout of this realm and project, registered on first use.
   struct Store {
     std::unique_ptr<layout::Layout> layout;
+    int removed = 0;  // expired entries, when it was opened
     CoordLayout& coord() const { return static_cast<CoordLayout&>(*layout); }
   };
+  std::int64_t ttl_ms() const;
+  void tell_terms(const service::AcquireResult& result, const std::string& layout,
+                  Json& json) const;
   Result<layout::LayoutEntry> entry_for(const std::string& project_id) const;
   layout::LayoutContext context() const;
   Result<Store> open(const std::string& project_id);
@@ -98,9 +110,20 @@ class Calls {
   service::Wanted wanted(const Store& store, const std::vector<RequestedFile>& asked) const;
   Result<service::Locks> locks(const core::Owner& owner) const;
   Result<std::vector<core::Lease>> own_leases(const core::Owner& owner);
-  Reply refused(const std::vector<RequestedFile>& asked,
-                const std::vector<core::Conflict>& conflicts) const;
-  Reply not_granted(const std::vector<RequestedFile>& asked, const service::AcquireResult& result);
+  Result<std::vector<core::Lease>> foreign_leases(const std::vector<RequestedFile>& asked);
+  // Entries that the original made for this very agent become its leases here.
+  Result<void> adopt_own(const Store& store, const core::Owner& owner,
+                         const std::vector<RequestedFile>& asked);
+  struct Held {
+    std::vector<core::Lease> replaced, renewed;
+  };
+  Result<Held> held_of(const core::Owner& owner, const std::vector<RequestedFile>& asked);
+  Result<void> split(const core::Lease& lease, const std::vector<RequestedFile>& asked);
+  Result<Expected> expected(const Store& store) const;
+  Result<Reply> refused(const Store& store, const std::vector<RequestedFile>& asked,
+                        const std::vector<core::Conflict>& conflicts) const;
+  Result<Reply> not_granted(const Store& store, const std::vector<RequestedFile>& asked,
+                            const service::AcquireResult& result);
   Result<core::Owner> receiver(const std::string& to);
   void add_messages(const core::Owner& owner, Json& json);
   core::Owner owner(const std::string& agent_id) const { return {agent_id, session_}; }
@@ -109,6 +132,9 @@ class Calls {
   const Config config_;
   const std::string session_;
 };
+
+// The project that a call means: its id, or its name if that can be an id; "": none.
+std::string project_of(const std::string& project_id, const std::string& project_name);
 
 // {"success":false,"error":…,"error_type":…}.
 Reply failure(Code code, const std::string& type, const std::string& text);

@@ -28,9 +28,9 @@ Json message_json(const core::Message& message) {
   return json;
 }
 
-// A native message belongs to every project of the repository.
+// A native message belongs to every project of the repository; without a project, all are meant.
 bool is_of(const core::Message& message, const std::string& project) {
-  return message.project.empty() || message.project == project;
+  return project.empty() || message.project.empty() || message.project == project;
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ Result<Reply> Calls::send_message(const SendMessage& call) {
   Reply reply{{{"success", true}, {"message_id", sent.front().id_text()}}, std::nullopt};
   reply.json["message"] = "Message sent to " + (all ? "all agents" : call.to_agent_id);
   if (!known) {
-    reply.json["warnings"] = {"message_type " + quote(call.message_type) +
-                              " is unknown; it was sent as update"};
+    reply.json["warnings"].push_back("message_type " + quote(call.message_type) +
+                                     " is unknown; it was sent as update");
   }
+  for (const std::string& doubt : messages.doubts(sent)) reply.json["warnings"].push_back(doubt);
   return reply;
 }
 

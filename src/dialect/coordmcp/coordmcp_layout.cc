@@ -31,6 +31,13 @@ std::string main_root(const realm::Realm& realm) {
   return realm.root;
 }
 
+std::unexpected<Error> too_many_locks(const std::string& path, std::size_t count) {
+  return fail(Code::kLimitExceeded,
+              quote(path) + " has " + std::to_string(count) + " locks; at most " +
+                  std::to_string(kLocksMax) + " of one file are read",
+              "unlock what is done; expired ones go with: lockkeeper coordmcp cleanup_stale_locks");
+}
+
 }  // namespace
 
 bool is_project_id(std::string_view id) {
@@ -226,11 +233,14 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest
   source.fresh = context_.clock.now().wall_ms - own->mtime_ms < kFreshMs;
   seen.sources.push_back(source);
   if (interest.known && interest.known(source.name, source.stamp)) return true;
+  LK_ASSIGN(hashes_[place.source], shared.hash());
   LK_ASSIGN(const std::optional<LockFile> file, shared.read());
   if (!file) return true;
   realm::Resolver resolver = this->resolver();
+  std::size_t live = 0;
   for (const Entry& each : file->entries()) {
     if (expired(each)) continue;
+    if (++live > kLocksMax) return too_many_locks(full_path(place), file->entries().size());
     auto resource = resource_of(each, resolver);
     if (resource) {
       seen.sightings.push_back(sighting(place, each, *resource));
@@ -239,6 +249,17 @@ Result<bool> CoordLayout::look_at_one(const Place& place, const layout::Interest
     }
   }
   return true;
+}
+
+// The hash was taken before the file was read: if others wrote in between, it differs.
+Result<bool> CoordLayout::is_as_scanned(const std::string& source) {
+  const auto read = hashes_.find(source);
+  LK_ASSIGN(const Place place, place_of(source));
+  LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
+  if (read == hashes_.end() || !folder) return false;
+  LK_ASSIGN(const std::uint64_t now,
+            SharedFile(*folder, place.name, place.shape, context_.clock).hash());
+  return now == read->second;
 }
 
 layout::Sighting CoordLayout::sighting(const Place& place, const Entry& each,

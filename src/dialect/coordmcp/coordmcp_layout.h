@@ -15,6 +15,7 @@
 // entries stay in the files, but block nobody).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ namespace lockkeeper::dialect::coordmcp {
 
 inline constexpr std::string_view kKind = "coordmcp";
 inline constexpr int kTimeoutHours = 24;
+// The locks of one file that are not expired. Beyond it, limit_exceeded.
+inline constexpr std::size_t kLocksMax = 20'000;
 
 Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
                                                     const layout::LayoutContext& context);
@@ -54,6 +57,7 @@ class CoordLayout final : public layout::Layout {
   Result<layout::ScanResult> scan(const layout::Interest& interest) override;
   Result<layout::ScanResult> scan_source(const std::string& source) override;
   bool scan_after_publishing() const override { return true; }
+  Result<bool> is_as_scanned(const std::string& source) override;
   layout::Artefacts artefacts(const core::Lease& lease) const override;
   std::string identity(const core::Lease& lease, const std::string& artefact) const override;
   Result<void> prepare(const core::Lease& lease, const std::string& artefact) override;
@@ -63,6 +67,7 @@ class CoordLayout final : public layout::Layout {
   Result<void> discard(const core::LeaseId& lease, const std::string& artefact) override;
   Result<void> refresh(const core::Lease& lease, const std::string& artefact) override;
   Result<layout::Removed> remove(const std::string& artefact, const std::string& identity) override;
+  Result<void> remove_together(const std::vector<Unwanted>& unwanted) override;
 
   // Every entry of the project's file (of this workspace) and of the agents' files, including ours
   // and expired ones. For get_locked_files.
@@ -93,6 +98,7 @@ class CoordLayout final : public layout::Layout {
   Result<Place> place_of(const std::string& artefact) const;
   Result<std::vector<Place>> places() const;
   Result<std::optional<LockFile>> read(const Place& place) const;
+  Result<Folder> create(const std::string& folder) const;
   Result<bool> look_at_one(const Place& place, const layout::Interest& interest,
                            layout::ScanResult& seen);
   std::string path_of(const Entry& entry) const;
@@ -110,13 +116,15 @@ class CoordLayout final : public layout::Layout {
   std::string agent_key(const key::Resource& resource) const;
   // The lease's entries in that source.
   std::vector<Entry> entries_of(const core::Lease& lease, const Place& place) const;
+  Result<layout::Removed> remove_entries(const std::vector<Unwanted>& unwanted);
   Result<SharedFile::Verdict> update(const Place& place, const SharedFile::Change& change,
                                      const SharedFile::Buried& buried = {});
 
   const layout::LayoutContext context_;
   const key::Rules rules_;
   const std::int64_t timeout_ms_;
-  std::string main_root_;  // what a resource's path is relative to
+  std::map<std::string, std::uint64_t> hashes_;  // of the sources that were read
+  std::string main_root_;                        // what a resource's path is relative to
   std::string workspace_;
   std::vector<std::string> projects_;
   bool relative_ = true;

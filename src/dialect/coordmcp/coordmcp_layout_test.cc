@@ -22,8 +22,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr std::int64_t kHourMs = 3'600'000;
-
 class CoordLayoutTest : public testing::Test {
  protected:
   CoordLayoutTest() {
@@ -504,6 +502,58 @@ TEST_F(CoordLayoutTest, WhatALeaseKeepsOfLockFiles) {
   ours.terms.task = task_text("demo", 90);
   show(ours);
   EXPECT_EQ(json("agents/ann/locked_files.json")["locks"]["a"]["expected_duration_minutes"], 90);
+}
+
+// Locks that are not read would look free.
+TEST_F(CoordLayoutTest, A19_AFileWithTooManyLocksIsRefusedByName) {
+  LockFile file;
+  Entry entry;
+  entry.locked_by = "bob";
+  entry.locked_at = LocalTime::from_wall_ms(clock_.now().wall_ms);
+  const auto fill = [&](std::size_t count) {
+    for (std::size_t i = file.entries().size(); i < count; ++i) {
+      entry.key = in_repo("f" + std::to_string(i));
+      file.put(entry, Shape::kProject);
+    }
+    project_file(file.text(Shape::kProject, *entry.locked_at));
+  };
+  fill(kLocksMax);
+  EXPECT_THAT(look().sightings, SizeIs(kLocksMax));
+  fill(kLocksMax + 1);
+  const auto seen = layout_->scan({});
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().code, Code::kLimitExceeded);
+  EXPECT_THAT(seen.error().message, HasSubstr("20001 locks; at most 20000"));
+  EXPECT_THAT(seen.error().hint, HasSubstr("cleanup_stale_locks"));
+  clock_.ahead_ms += 25 * kHourMs;  // expired ones do not count, and can be removed
+  EXPECT_THAT(look().sightings, IsEmpty());
+  EXPECT_EQ(layout_->clean().value(), 20'001);
+}
+
+TEST_F(CoordLayoutTest, A19_SaysWhetherASourceIsStillWhatWasScanned) {
+  EXPECT_FALSE(layout_->is_as_scanned(kProject).value());
+  project_file(project_entry(in_repo("a"), "bob", local(0)));
+  look();
+  EXPECT_TRUE(layout_->is_as_scanned(kProject).value());
+  project_file(project_entry(in_repo("a"), "eve", local(0)));  // the same size, the same second
+  EXPECT_FALSE(layout_->is_as_scanned(kProject).value());
+}
+
+// Each would rewrite the whole document.
+TEST_F(CoordLayoutTest, A19_EntriesOfOneFileAreRemovedTogether) {
+  const core::Lease ours = lease({"a", "b", "c"});
+  ASSERT_EQ(show(ours), Published::kDone);
+  std::vector<layout::Layout::Unwanted> unwanted;
+  for (const char* const name : {"a", "b"}) {
+    const std::string artefact = kProject + "#" + in_repo(name);
+    unwanted.push_back({artefact, layout_->identity(ours, artefact)});
+  }
+  // One artefact may have shown two leases of ours.
+  unwanted.push_back({kProject + "#" + in_repo("a"), "before#000001"});
+  unwanted.push_back({kProject + "#" + in_repo("c"), "somebody#000001"});
+  ASSERT_TRUE(layout_->remove_together(unwanted));
+  EXPECT_THAT(json(kProject)["locks"], SizeIs(1));
+  EXPECT_TRUE(json(kProject)["locks"].contains(in_repo("c")));
 }
 
 }  // namespace

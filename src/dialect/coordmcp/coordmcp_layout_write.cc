@@ -1,8 +1,10 @@
 // Writing our leases to CoordMCP's files.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/bytes.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "dialect/coordmcp/coordmcp_layout.h"
 #include "host/file_ops.h"
@@ -106,9 +108,15 @@ std::vector<Entry> CoordLayout::entries_of(const core::Lease& lease, const Place
   return entries;
 }
 
+// Whoever removed the data folder removed its locks; CoordMCP itself makes it again, too.
+Result<Folder> CoordLayout::create(const std::string& folder) const {
+  LK_CHECK(make_folders(entry().root, 0777));
+  return Folder::create(entry().root, folder);
+}
+
 Result<void> CoordLayout::prepare(const core::Lease& lease, const std::string& artefact) {
   LK_ASSIGN(const Place place, place_of(artefact));
-  LK_ASSIGN(const Folder folder, Folder::create(entry().root, place.folder));
+  LK_ASSIGN(const Folder folder, create(place.folder));
   const SharedFile shared(folder, place.name, place.shape, context_.clock);
   const std::string name = shared.beside(marker(lease.id));
   LK_ASSIGN(const std::optional<FileStamp> there, folder.stamp(name));
@@ -135,7 +143,7 @@ Result<void> CoordLayout::discard(const core::LeaseId& lease, const std::string&
 
 Result<Verdict> CoordLayout::update(const Place& place, const SharedFile::Change& change,
                                     const SharedFile::Buried& buried) {
-  LK_ASSIGN(const Folder folder, Folder::create(entry().root, place.folder));
+  LK_ASSIGN(const Folder folder, create(place.folder));
   return SharedFile(folder, place.name, place.shape, context_.clock).update(change, buried);
 }
 
@@ -170,10 +178,12 @@ Result<Published> CoordLayout::publish(const core::Lease& lease, const std::stri
       changed = true;
     }
     if (!taken) return changed ? Verdict::kWrite : Verdict::kAsItIs;
-    for (const Entry& entry : wanted) {  // all or nothing
+    LockFile::Keys written;  // all or nothing
+    for (const Entry& entry : wanted) {
       const Entry* const there = file.find(entry.key);
-      if (there != nullptr && there->identity() == own) file.erase(entry.key);
+      if (there != nullptr && there->identity() == own) written.insert(entry.key);
     }
+    file.erase_all(written);
     return Verdict::kTaken;
   };
   SharedFile::Buried buried;
@@ -216,28 +226,52 @@ bool CoordLayout::over_soon(const Entry& each) const {
 }
 
 Result<Removed> CoordLayout::remove(const std::string& artefact, const std::string& identity) {
-  LK_ASSIGN(const Place place, place_of(artefact));
+  return remove_entries({{artefact, identity}});
+}
+
+Result<void> CoordLayout::remove_together(const std::vector<Unwanted>& unwanted) {
+  LK_CHECK(remove_entries(unwanted));
+  return {};
+}
+
+// Entries of one source. Returns what became of it, if it is one.
+Result<Removed> CoordLayout::remove_entries(const std::vector<Unwanted>& unwanted) {
+  LK_ASSIGN(Place place, place_of(unwanted.front().artefact));
   LK_ASSIGN(const std::optional<Folder> folder, Folder::find(entry().root, place.folder));
   if (!folder) return Removed::kGone;
-  if (keep_expired_ && !identity.empty()) {
-    // Its lease expired, and keep_expired wants it to stay.
+  std::multimap<std::string, std::string> identities;  // by key: it may have shown two leases
+  for (const Unwanted& each : unwanted) {
+    LK_ASSIGN(place, place_of(each.artefact));
+    identities.emplace(place.key, each.identity);
+  }
+  Removed removed = Removed::kGone;
+  if (keep_expired_) {
     LK_ASSIGN(const std::optional<LockFile> file, read(place));
-    const Entry* const there = file ? file->find(place.key) : nullptr;
-    const bool ours = there != nullptr && there->identity() == identity;
-    if (ours && over_soon(*there)) return Removed::kDone;
+    // Its lease expired, and keep_expired wants it to stay.
+    const auto stays = [&](const auto& each) {
+      const Entry* const there = file ? file->find(each.first) : nullptr;
+      const bool ours = there != nullptr && there->identity() == each.second;
+      return ours && over_soon(*there);
+    };
+    if (std::erase_if(identities, stays) > 0) removed = Removed::kDone;
+    if (identities.empty()) return removed;
   }
   // Even if it is gone already: another process may be about to write what it read before.
   SharedFile::Buried buried;
-  if (!identity.empty()) buried.in.emplace_back(place.key, identity);
-  Removed removed = Removed::kGone;
+  for (const auto& [key, identity] : identities) {
+    if (!identity.empty()) buried.in.emplace_back(key, identity);
+  }
   const auto change = [&](LockFile& file) {
-    const Entry* const there = file.find(place.key);
-    if (there == nullptr) return Verdict::kAsItIs;
-    const bool meant = identity.empty() || there->identity() == identity;
-    if (removed == Removed::kGone) removed = meant ? Removed::kDone : Removed::kForeign;
-    if (!meant) return Verdict::kAsItIs;
-    file.erase(place.key);
-    return Verdict::kWrite;
+    LockFile::Keys meant;
+    for (const auto& [key, identity] : identities) {
+      const Entry* const there = file.find(key);
+      if (there == nullptr) continue;
+      const bool matches = identity.empty() || there->identity() == identity;
+      if (matches) meant.insert(key);
+      if (removed != Removed::kDone) removed = matches ? Removed::kDone : Removed::kForeign;
+    }
+    file.erase_all(meant);
+    return meant.empty() ? Verdict::kAsItIs : Verdict::kWrite;
   };
   LK_CHECK(update(place, change, buried));
   return removed;
@@ -253,14 +287,14 @@ Result<int> CoordLayout::clean() {
     const bool any =
         std::ranges::any_of(file->entries(), [&](const Entry& each) { return expired(each); });
     if (!any) continue;
-    std::vector<std::string> gone;
+    LockFile::Keys gone;
     LK_CHECK(update(place, [&](LockFile& now) {
-      std::vector<std::string> keys;
+      LockFile::Keys keys;
       for (const Entry& each : now.entries()) {
-        if (expired(each)) keys.push_back(each.key);
+        if (expired(each)) keys.insert(each.key);
       }
-      for (const std::string& name : keys) now.erase(name);
-      gone.insert(gone.end(), keys.begin(), keys.end());
+      now.erase_all(keys);
+      gone.insert(keys.begin(), keys.end());
       return keys.empty() ? Verdict::kAsItIs : Verdict::kWrite;
     }));
     cleaned += static_cast<int>(gone.size());

@@ -1,6 +1,6 @@
 #include "dialect/coordmcp/lock_file.h"
 
-#include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 
@@ -83,11 +83,31 @@ Json entry_json(const Entry& entry, Shape shape) {
   return json;
 }
 
-const Json& locks_of(const Json& document) {
-  static const Json kNone = Json::object();
-  const auto locks = document.find(kLocks);
-  return locks == document.end() || locks->is_null() ? kNone : *locks;
-}
+// Takes the entries out of the document while it is parsed: an object that keeps its order finds a
+// name by comparing it with all the others.
+struct EntriesApart {
+  std::vector<std::pair<std::string, Json>> found;
+  std::string key;
+  bool inside = false;  // of the locks
+  bool odd = false;     // one is not an object: the rest is skipped
+
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    if (event == Event::key && depth == 1) {
+      inside = parsed == kLocks;
+      if (inside) found.clear();  // the last of two counts, as in Python
+    }
+    if (!inside || depth != 2) return true;
+    if (event == Event::key) {
+      key = parsed.get<std::string>();
+      return !odd;
+    }
+    if (event == Event::value || event == Event::array_start) odd = true;
+    if (event != Event::object_end) return true;
+    found.emplace_back(key, std::move(parsed));
+    return false;
+  }
+};
 
 }  // namespace
 
@@ -99,70 +119,98 @@ std::string Entry::identity() const {
 
 Result<LockFile> LockFile::parse(std::string_view bytes, const std::string& path) {
   LockFile file;
-  file.document_ = Json::parse(bytes, nullptr, false);
+  EntriesApart apart;
+  file.document_ = Json::parse(bytes, std::ref(apart), false);
   if (file.document_.is_discarded()) {
     return broken(path, bytes.empty() ? "it is empty" : "its JSON cannot be read");
   }
   if (!file.document_.is_object()) return broken(path, "it is not a JSON object");
-  const Json& locks = locks_of(file.document_);
-  if (!locks.is_object()) return broken(path, "its \"locks\" is not an object");
-  for (const auto& [key, json] : locks.items()) {
+  if (const auto locks = file.document_.find(kLocks);
+      locks != file.document_.end() && !locks->is_null()) {
+    if (!locks->is_object()) return broken(path, "its \"locks\" is not an object");
+    if (!locks->empty())
+      return fail(read_entry(locks->begin().key(), locks->front(), path).error());
+  }
+  for (auto& [key, json] : apart.found) {
     LK_ASSIGN(Entry entry, read_entry(key, json, path));
-    file.entries_.push_back(std::move(entry));
+    file.add(std::move(entry), std::move(json));
   }
   return file;
 }
 
+std::optional<std::size_t> LockFile::place_of(std::string_view key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Adds or replaces.
+void LockFile::add(Entry entry, Json json) {
+  const auto [at, fresh] = places_.try_emplace(entry.key, entries_.size());
+  if (fresh) {
+    entries_.push_back(std::move(entry));
+    as_written_.push_back(std::move(json));
+  } else {
+    entries_[at->second] = std::move(entry);
+    as_written_[at->second] = std::move(json);
+  }
+}
+
 const Entry* LockFile::find(std::string_view key) const {
-  const auto found = std::ranges::find(entries_, key, &Entry::key);
-  return found == entries_.end() ? nullptr : &*found;
+  const std::optional<std::size_t> place = place_of(key);
+  return place ? &entries_[*place] : nullptr;
 }
 
 void LockFile::put(const Entry& entry, Shape shape) {
-  Json& locks = document_[kLocks];
-  if (!locks.is_object()) locks = Json::object();
-  const Entry* const before = find(entry.key);
-  Json& json = locks[entry.key];
-  const bool same = before != nullptr && before->locked_by == entry.locked_by;
-  if (!json.is_object() || !same) json = Json::object();
+  const std::optional<std::size_t> place = place_of(entry.key);
+  const bool same = place && entries_[*place].locked_by == entry.locked_by;
+  Json json = same ? as_written_[*place] : Json::object();
   const Json ours = entry_json(entry, shape);
   for (const auto& [name, value] : ours.items()) json[name] = value;
-  const auto found = std::ranges::find(entries_, entry.key, &Entry::key);
-  found == entries_.end() ? entries_.push_back(entry) : void(*found = entry);
+  add(entry, std::move(json));
 }
 
 bool LockFile::erase(std::string_view key) {
-  const auto found = std::ranges::find(entries_, key, &Entry::key);
-  if (found == entries_.end()) return false;
-  document_[kLocks].erase(found->key);
-  entries_.erase(found);
+  if (!place_of(key)) return false;
+  erase_all({std::string(key)});
   return true;
 }
 
+void LockFile::erase_all(const Keys& keys) {
+  if (keys.empty()) return;
+  LockFile rest;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!keys.contains(entries_[i].key))
+      rest.add(std::move(entries_[i]), std::move(as_written_[i]));
+  }
+  rest.document_ = std::move(document_);
+  *this = std::move(rest);
+}
+
 void LockFile::merge(const LockFile& base, const LockFile& theirs) {
-  const Json& before = locks_of(base.document_);
-  const Json& after = locks_of(theirs.document_);
+  Keys changed;
   for (const Entry& entry : base.entries_) {
-    if (!after.contains(entry.key)) erase(entry.key);
+    if (!theirs.place_of(entry.key)) changed.insert(entry.key);
   }
-  for (const Entry& entry : theirs.entries_) {
-    const Json& json = after.at(entry.key);
-    const auto was = before.find(entry.key);
-    if (was != before.end() && *was == json) continue;
-    erase(entry.key);
-    entries_.push_back(entry);
-    Json& locks = document_[kLocks];
-    if (!locks.is_object()) locks = Json::object();
-    locks[entry.key] = json;
+  std::vector<std::size_t> fresh;
+  for (std::size_t i = 0; i < theirs.entries_.size(); ++i) {
+    const std::optional<std::size_t> was = base.place_of(theirs.entries_[i].key);
+    if (was && base.as_written_[*was] == theirs.as_written_[i]) continue;
+    changed.insert(theirs.entries_[i].key);
+    fresh.push_back(i);
   }
-  for (const auto& [name, value] : theirs.document_.items()) {
-    if (name != kLocks) document_[name] = value;
-  }
+  erase_all(changed);
+  for (const std::size_t i : fresh) add(theirs.entries_[i], theirs.as_written_[i]);
+  for (const auto& [name, value] : theirs.document_.items()) document_[name] = value;
 }
 
 std::string LockFile::text(Shape shape, const LocalTime& now) const {
   Json document = document_;
-  if (!document.contains(kLocks)) document[kLocks] = Json::object();
+  Json& locks = document[kLocks] = Json::object();
+  auto& ordered = locks.get_ref<Json::object_t&>();
+  // Not by name, which would be compared with all the others.
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    ordered.emplace_back(entries_[i].key, as_written_[i]);
+  }
   if (shape == Shape::kProject) document["updated_at"] = format_local(now, 'T');
   constexpr int kIndent = 2;
   return document.dump(kIndent, ' ', true, Json::error_handler_t::replace);

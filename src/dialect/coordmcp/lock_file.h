@@ -1,10 +1,13 @@
 // One JSON file of CoordMCP's store: {"locks":{key: entry}, "updated_at": …}, in both shapes: the
 // real system's agents/locks/{project}.json and the ADR's agents/{agent}/locked_files.json. Unknown
-// fields, entries and keys are kept unchanged.
+// fields, entries and keys are kept unchanged. A document may have thousands of entries, so nothing
+// here compares each of them with each.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +47,8 @@ class LockFile {
   // Adds or replaces. Keeps unknown fields of an entry of the same owner.
   void put(const Entry& entry, Shape shape);
   bool erase(std::string_view key);
+  using Keys = std::set<std::string, std::less<>>;
+  void erase_all(const Keys& keys);
 
   // Applies what others changed from `base` to `theirs` between our reading and our writing.
   void merge(const LockFile& base, const LockFile& theirs);
@@ -52,8 +57,13 @@ class LockFile {
   std::string text(Shape shape, const LocalTime& now) const;
 
  private:
-  Json document_ = Json::object();
+  void add(Entry entry, Json json);
+  std::optional<std::size_t> place_of(std::string_view key) const;
+
+  Json document_ = Json::object();  // apart from the entries
   std::vector<Entry> entries_;
+  std::vector<Json> as_written_;  // the entries, each with its unknown fields
+  std::map<std::string, std::size_t, std::less<>> places_;
 };
 
 }  // namespace lockkeeper::dialect::coordmcp

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <ctime>
+
 namespace lockkeeper::dialect::coordmcp {
 namespace {
 
@@ -187,6 +190,55 @@ TEST(LockFile, ForeignChangesAreMerged) {
   taken.merge(base, parsed(R"({"locks":{"gone":{},"kept":{},"changed":{"reason":"1"},
                                "k":{"locked_by":"bob"}}})"));
   EXPECT_EQ(taken.find("k")->locked_by, "bob");  // theirs stays
+}
+
+std::string document(int entries) {
+  LockFile file;
+  for (int i = 0; i < entries; ++i) {
+    file.put(entry("/repo/src/file" + std::to_string(i) + ".py", "ann"), Shape::kProject);
+  }
+  return file.text(Shape::kProject, kNow);
+}
+
+// Everything that is done with a document: parsing, merging, removing, writing.
+std::clock_t time_of(int entries) {
+  const std::string text = document(entries);
+  const std::clock_t begin = std::clock();
+  LockFile file = parsed(text);
+  LockFile theirs = file;
+  LockFile::Keys some;
+  for (const Entry& each : file.entries()) {
+    if (each.key.ends_with("7.py")) some.insert(each.key);
+  }
+  theirs.erase_all(some);
+  LockFile merged = file;
+  merged.merge(file, theirs);
+  EXPECT_EQ(merged.entries().size(), file.entries().size() - some.size());
+  EXPECT_EQ(parsed(merged.text(Shape::kProject, kNow)).entries().size(), merged.entries().size());
+  return std::clock() - begin;
+}
+
+TEST(LockFile, A19_ALargeDocumentCostsAsMuchPerEntryAsASmallOne) {
+  time_of(100);
+  const std::clock_t small = std::min(time_of(1'000), time_of(1'000));
+  const std::clock_t large = time_of(16'000);
+  EXPECT_LT(large, small * 16 * 4) << "16 times as many entries";
+}
+
+TEST(LockFile, A19_EntriesThatAreTakenApartAreReadAsBefore) {
+  EXPECT_EQ(parsed(R"({"locks":null})").entries().size(), 0U);
+  EXPECT_EQ(parsed(R"({"other":{"a":{"b":1}},"locks":{}})").entries().size(), 0U);
+  // The last of two counts, as in Python.
+  const LockFile twice = parsed(R"({"locks":{"a":{"locked_by":"x"}},
+      "locks":{"b":{"locked_by":"x"},"c":{},"b":{"locked_by":"y"}}})");
+  ASSERT_EQ(twice.entries().size(), 2U);
+  EXPECT_EQ(twice.find("b")->locked_by, "y");
+  for (const char* const text : {R"({"locks":{"a":{},"b":7,"c":8,"d":{}}})", R"({"locks":[{}]})",
+                                 R"({"locks":{"b":[{}]}})", R"({"locks":"x"})"}) {
+    const auto file = LockFile::parse(text, "/data/x.json");
+    ASSERT_FALSE(file) << text;
+    EXPECT_THAT(file.error().message, HasSubstr("not an object")) << text;
+  }
 }
 
 }  // namespace

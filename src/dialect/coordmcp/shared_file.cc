@@ -65,11 +65,11 @@ bool drop_ghosts(LockFile& file, const Graves& graves) {
   if (graves.empty()) return false;
   std::set<std::pair<std::string_view, std::string_view>> buried;
   for (const auto& grave : graves) buried.emplace(grave.key, grave.identity);
-  std::vector<std::string> ghosts;
+  LockFile::Keys ghosts;
   for (const Entry& entry : file.entries()) {
-    if (buried.contains({entry.key, entry.identity()})) ghosts.push_back(entry.key);
+    if (buried.contains({entry.key, entry.identity()})) ghosts.insert(entry.key);
   }
-  for (const std::string& key : ghosts) file.erase(key);
+  file.erase_all(ghosts);
   return !ghosts.empty();
 }
 
@@ -92,6 +92,12 @@ Result<bool> SharedFile::repair() {
   LK_ASSIGN(const Fd turn, folder_.lock(beside("lock"), kLockWaitMs));
   LK_CHECK(recover());
   return true;
+}
+
+Result<std::uint64_t> SharedFile::hash() const {
+  LK_ASSIGN(const std::optional<std::string> bytes, folder_.read(name_, kFileBytesMax));
+  LK_ASSIGN(const std::optional<std::string> gone, folder_.read(beside(kGone), kFileBytesMax));
+  return hash64(bytes.value_or(""), gone.value_or(""));
 }
 
 Result<std::optional<LockFile>> SharedFile::read() {

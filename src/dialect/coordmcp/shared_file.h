@@ -42,6 +42,8 @@ class SharedFile {
   // The file, after any repair; nullopt if there is none. A half written file is read again for a
   // moment, then store_unavailable.
   Result<std::optional<LockFile>> read();
+  // Of what read() reads: the same as long as nobody writes it. Parses nothing.
+  Result<std::uint64_t> hash() const;
 
   // Changes the file. `change` is called with its content, and again with what others wrote
   // meanwhile, so it must be idempotent. Returns its last result.

@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "core/encoding.h"
+#include "core/mirrored.h"
 #include "dialect/dirlock/worktrees.h"
 #include "host/file_ops.h"
 #include "host/process.h"
@@ -277,8 +278,9 @@ Result<std::optional<key::Resource>> DirLockLayout::resource_of(const std::strin
 
 // --- writing ------------------------------------------------------------------------------------
 
-// The folder that the lease locks, absolute; empty unless it is exactly one.
-std::string DirLockLayout::folder_of(const core::Lease& lease) const {
+// The folder that the lease locks, absolute, in the worktree with that root; empty unless it is
+// exactly one.
+std::string DirLockLayout::folder_in(const std::string& root, const core::Lease& lease) const {
   if (lease.claims.size() != 1 || lease.claims[0].mode != core::Mode::kExclusive) return {};
   const key::Resource& resource = lease.claims[0].resource;
   if (context_.realm.machine) {
@@ -286,11 +288,21 @@ std::string DirLockLayout::folder_of(const core::Lease& lease) const {
     return resource.text().substr(kMachineSpace.size() + 1);
   }
   if (resource.kind() != key::Kind::kFolder) return {};
-  std::string folder = context_.realm.root;
+  std::string folder = root;
   for (const std::string& segment : resource.literal()) {
     folder = realm::join_path(folder, segment);
   }
   return folder;
+}
+
+// The folder that the artefact locks: a lease is of all worktrees, its artefact of one, which need
+// not be the caller's. Empty: of none.
+std::string DirLockLayout::folder_of(const core::Lease& lease, const std::string& artefact) const {
+  for (const std::string& root : roots()) {
+    std::string folder = folder_in(root, lease);
+    if (!folder.empty() && lock_name(folder) == artefact) return folder;
+  }
+  return {};
 }
 
 // A file whose holder is gone blocks nobody, but only a guard removes it: until then this lease
@@ -304,6 +316,17 @@ bool DirLockLayout::place_is_free(const core::Lease& lease, const std::string& a
   return (*found)->record && (*found)->record->identity() == identity(lease, artefact);
 }
 
+// Where the lease is shown already: for the worktree of whoever took it.
+std::optional<std::string> DirLockLayout::shown_as(const core::Lease& lease) const {
+  const std::string here = core::mirror_place(id(), "");
+  for (const std::string& place : lease.mirrored_at) {
+    if (!place.starts_with(here)) continue;
+    std::string artefact = place.substr(here.size());
+    if (!folder_of(lease, artefact).empty()) return artefact;
+  }
+  return std::nullopt;
+}
+
 layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
   layout::Artefacts artefacts;
   if (lease.terms.layout == id()) {
@@ -311,10 +334,10 @@ layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
     return artefacts;
   }
   // A native `dir:` belongs to a guard in some repository, which shows it.
-  const std::string folder = context_.realm.machine ? "" : folder_of(lease);
+  const std::string folder = context_.realm.machine ? "" : folder_in(context_.realm.root, lease);
   const bool one_spelling = is_ascii(folder) && !context_.realm.ignore_case;
-  if (!folder.empty() && one_spelling && ours_to_see(lease.attachment)) {
-    const std::string artefact = lock_name(folder);
+  if (!folder.empty() && one_spelling && ours_to_see(lease.process())) {
+    const std::string artefact = shown_as(lease).value_or(lock_name(folder));
     if (place_is_free(lease, artefact)) {
       artefacts.names.push_back(artefact);
       return artefacts;
@@ -324,25 +347,26 @@ layout::Artefacts DirLockLayout::artefacts(const core::Lease& lease) const {
   return artefacts;
 }
 
-LockRecord DirLockLayout::record_of(const core::Lease& lease) const {
+LockRecord DirLockLayout::record_of(const core::Lease& lease, const std::string& artefact) const {
   LockRecord record;
-  record.pid = lease.attachment.pid;
-  record.cwd = folder_of(lease);
+  record.pid = lease.process().pid;
+  record.cwd = folder_of(lease, artefact);
   record.start_time = format_time(lease.acquired_wall_ms);
   record.hostname = here(context_.clock).hostname;
   record.agents = agents_of(lease);
   return record;
 }
 
-std::string DirLockLayout::identity(const core::Lease& lease, const std::string&) const {
-  return record_of(lease).identity();
+std::string DirLockLayout::identity(const core::Lease& lease, const std::string& artefact) const {
+  return record_of(lease, artefact).identity();
 }
 
 Result<void> DirLockLayout::prepare(const core::Lease& lease, const std::string& artefact) {
-  const LockRecord record = record_of(lease);
-  if (record.pid == 0 || lock_name(record.cwd) != artefact) {
+  const LockRecord record = record_of(lease, artefact);
+  if (record.pid == 0 || record.cwd.empty()) {
     return fail(Code::kInvalidResource,
-                quote(record.cwd) + " cannot be shown as a directory lock: its name has another " +
+                quote(folder_in(context_.realm.root, lease)) +
+                    " cannot be shown as a directory lock: its name has another " +
                     "spelling on disk",
                 "rename the folder to its composed (NFC) spelling");
   }

@@ -4,6 +4,7 @@
 // `dir:<folder>` in the machine realm.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,8 +61,10 @@ class DirLockLayout final : public layout::Layout {
   bool place_is_free(const core::Lease& lease, const std::string& artefact) const;
   Result<std::optional<key::Resource>> resource_of(const std::string& cwd) const;
   const std::vector<std::string>& roots() const;
-  std::string folder_of(const core::Lease& lease) const;
-  LockRecord record_of(const core::Lease& lease) const;
+  std::string folder_in(const std::string& root, const core::Lease& lease) const;
+  std::string folder_of(const core::Lease& lease, const std::string& artefact) const;
+  std::optional<std::string> shown_as(const core::Lease& lease) const;
+  LockRecord record_of(const core::Lease& lease, const std::string& artefact) const;
 
   const layout::LayoutContext context_;
   const std::int64_t stale_timeout_ms_;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/fd.h"
 #include "host/process.h"
 #include "realm/test_repository.h"
 
@@ -73,9 +74,9 @@ class DirLock : public testing::Test {
     lease.owner = {"ann", "s1"};
     lease.claims.push_back({resource(text, realm_), core::Mode::kExclusive, 0});
     const auto self = *host::identify(::getpid());
-    lease.attachment.pid = self.pid;
-    lease.attachment.pid_namespace = self.pid_namespace;
-    lease.attachment.start_ticks = self.start_ticks;
+    lease.holds.front().pid = self.pid;
+    lease.holds.front().pid_namespace = self.pid_namespace;
+    lease.holds.front().start_ticks = self.start_ticks;
     lease.acquired_wall_ms = clock_.now().wall_ms;
     return lease;
   }
@@ -274,10 +275,10 @@ TEST_F(DirLock, OnlyOneFolderBoundToAProcessIsShown) {
   shared.claims[0].mode = core::Mode::kShared;
   EXPECT_TRUE(unshown(shared));
   core::Lease by_slot = lease("src/");
-  by_slot.attachment = {.slot = 7, .pid_namespace = 0, .pid = 0, .start_ticks = 0};
+  by_slot.holds = {{.slot = 7, .pid_namespace = 0, .pid = 0, .start_ticks = 0}};
   EXPECT_TRUE(unshown(by_slot));
   core::Lease elsewhere = lease("src/");
-  ++elsewhere.attachment.pid_namespace;
+  ++elsewhere.holds.front().pid_namespace;
   EXPECT_TRUE(unshown(elsewhere));
   // Taken through it: under the name it was taken by.
   mine.terms.layout = made->id();
@@ -331,6 +332,36 @@ TEST_F(DirLock, I1_AnothersIsNeverReplaced) {
   ASSERT_TRUE(made->prepare(mine, name));
   ASSERT_TRUE(made->discard(mine.id, name));
   EXPECT_TRUE(fs::is_empty(repository_.at("temp")));
+}
+
+// The lease of a guard in one worktree, looked at by a command in another.
+TEST_F(DirLock, A10_AnArtefactBelongsToTheWorktreeOfItsLease) {
+  repository_.git("repo", "worktree add ../other");
+  repository_.folder("other/docs");
+  core::Lease guarded = lease("docs/");
+  guarded.terms.layout = entry_.id();
+  guarded.terms.artefact = lock_name(repository_.at("other/docs"));
+  const auto here = layout(realm_);
+  ASSERT_TRUE(here->prepare(guarded, guarded.terms.artefact));
+  ASSERT_EQ(here->publish(guarded, guarded.terms.artefact, {}).value(), Published::kDone);
+  EXPECT_NE(read_file(at(guarded.terms.artefact))
+                .value_or("")
+                .find("\"cwd\": \"" + repository_.at("other/docs") + "\""),
+            std::string::npos);
+}
+
+TEST_F(DirLock, A10_ANativeLeaseStaysWhereItIsShown) {
+  repository_.git("repo", "worktree add ../other");
+  const realm::Realm other = *realm::realm_of(repository_.at("other"), env_);
+  core::Lease native = lease("src/");
+  const std::string there = lock_name(repository_.at("other/src"));
+  EXPECT_EQ(layout(other)->artefacts(native).names, std::vector<std::string>{there});
+  native.mirrored_at = {entry_.id() + '\0' + there};
+  EXPECT_EQ(layout(realm_)->artefacts(native).names, std::vector<std::string>{there})
+      << "seen from another worktree";
+  native.mirrored_at = {entry_.id() + '\0' + lock_name("/somewhere/else")};
+  EXPECT_EQ(layout(realm_)->artefacts(native).names,
+            std::vector<std::string>{lock_name(repository_.at("repo/src"))});
 }
 
 }  // namespace

@@ -65,7 +65,15 @@ Result<void> Guard::open_places(const core::Owner& owner, service::ParentLease u
   machine_ = std::make_unique<Place>(runtime_, std::move(machine), std::move(settings), owner,
                                      service::ParentLease{});
   auto realm = realm::realm_of(request_.folder, env);
-  if (!realm && realm.error().code == Code::kNotFound) return {};
+  if (!realm && realm.error().code == Code::kNotFound) {
+    // The first lock here makes the folder a realm. It is one from now on, so that the guard's
+    // lease stands in its table. Where we cannot write, the machine realm alone has it.
+    if (::access(request_.folder.c_str(), W_OK) != 0) return {};
+    realm::FindRealm here;
+    here.explicit_dir = request_.folder;
+    here.env = env;
+    realm = realm::find_realm(here);
+  }
   if (!realm) return fail(std::move(realm.error()));
   LK_CHECK(realm::choose_store(*realm, request_.store, env));
   LK_ASSIGN(settings, realm::load_settings(*realm, env));
@@ -155,8 +163,11 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
 void Guard::release_all() {
   while (!leases_.empty()) {
     service::ReleaseCommand command;
-    command.lease_ids = {leases_.back().lease.id.text()};
-    // A lease that cannot be released ends with this process.
+    const core::Lease& lease = leases_.back().lease;
+    command.lease_ids = {lease.id.text()};
+    command.by = lease.then;
+    command.only_own_hold = true;
+    // A lease that cannot be given back ends with this process.
     static_cast<void>(leases_.back().place->locks.release(command));
     leases_.pop_back();
   }

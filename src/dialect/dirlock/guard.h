@@ -26,7 +26,7 @@ struct GuardRequest {
   std::int64_t stale_timeout_ms = kStaleTimeoutMs;  // 0 clears whatever lock is there
   std::string stale_timeout = "20";                 // as written, for the output line
   std::vector<std::string> agents;                  // named in the lock; empty: the caller
-  std::string store;                                // of the repository; "": its own
+  std::string store;                                // of the repository, as for choose_store()
 };
 
 struct Refused {

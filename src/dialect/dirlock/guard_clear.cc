@@ -93,7 +93,7 @@ Result<Guard::Step> Guard::clear_stale(const FoundLock& found, const Judged& jud
   if (judged.verdict == Verdict::kGone || judged.verdict == Verdict::kReused) {
     // For our own locks the table knows better than a pid and the clock (I6).
     const auto lives = [&](const core::Lease& lease) {
-      return shown_place().site.table().probe(lease.attachment) != core::Alive::kDead;
+      return shown_place().site.table().alive(lease) != core::Alive::kDead;
     };
     if (std::ranges::any_of(ours, lives)) {
       say_(held_line(record.pid, judged.start_ms, wall_ms()));
@@ -156,7 +156,7 @@ Result<void> Guard::break_ours(const LockRecord& record, const std::vector<core:
   LK_ASSIGN(const std::vector<service::ListedLease> holders,
             service::holders_of(machine, {&parsed.resource, 1}));
   for (const service::ListedLease& each : holders) {
-    if (each.lease.attachment.pid == record.pid) {
+    if (each.lease.process().pid == record.pid) {
       command.lease_ids.push_back(each.lease.id.text());
     }
   }
@@ -188,17 +188,17 @@ Result<Guard::Step> Guard::judge_conflicts(Place& place,
         core::foreign_path(holder) == path_) {
       return Step::kAgain;
     }
-    const bool same = !conflict.waiting && holder.attachment.pid != 0 &&
+    const bool same = !conflict.waiting && holder.process().pid != 0 &&
                       (conflict.held.resource.text() == key ||
                        (holder.terms.layout == entry_.id() && holder.terms.artefact == name_));
     const std::int64_t age_ms = wall_ms() - holder.acquired_wall_ms;
     const bool over = request_.stale_timeout_ms == 0 || age_ms > request_.stale_timeout_ms;
     if (!same) return refuse(conflicts);
-    const Line held = held_line(holder.attachment.pid, holder.acquired_wall_ms, wall_ms());
+    const Line held = held_line(holder.process().pid, holder.acquired_wall_ms, wall_ms());
     if (!over) {
       say_(held);
       LockRecord record;
-      record.pid = holder.attachment.pid;
+      record.pid = holder.process().pid;
       record.cwd = request_.folder;
       record.start_time = format_time(holder.acquired_wall_ms);
       record.hostname = here(*runtime_.clock).hostname;

@@ -96,8 +96,9 @@ Line released_line(std::int64_t held_ms) {
 
 std::vector<Line> holder_lines(const LockRecord& holder, const std::string& path) {
   std::string agents;
-  for (const std::string& agent : holder.agents) agents += (agents.empty() ? "" : ", ") + agent;
-  return {detail("Agents: " + agents), detail("Hostname: " + holder.hostname),
+  for (const std::string& agent : holder.agents)
+    agents += (agents.empty() ? "" : ", ") + shown(agent);
+  return {detail("Agents: " + agents), detail("Hostname: " + shown(holder.hostname)),
           detail("Lock file: " + path), detail("To force-clear: use --stale-timeout 0")};
 }
 
@@ -105,8 +106,9 @@ std::vector<Line> conflict_lines(const core::Conflict& conflict, std::int64_t no
   const core::Lease& holder = conflict.holder;
   std::vector<Line> lines = {warning("Lock held by " + service::owner_text(holder.owner) + " " +
                                      since_text(holder.acquired_wall_ms, now_ms))};
-  lines.push_back(detail("Holds: " + conflict.held.resource.text()));
-  if (!holder.terms.reason.empty()) lines.push_back(detail("Reason: " + holder.terms.reason));
+  lines.push_back(detail("Holds: " + shown(conflict.held.resource.text())));
+  if (!holder.terms.reason.empty())
+    lines.push_back(detail("Reason: " + quote(holder.terms.reason)));
   if (holder.foreign) {
     lines.push_back(detail("Lock file: " + core::foreign_path(holder)));
   } else {

@@ -80,7 +80,7 @@ TEST(Words, AnotherKindOfLock) {
          "⚠️  [LOCK] Lock held by frontend (session 4f2a) (started 2m ago at "
          "2026-02-08T10:05:00Z)");
   expect(lines[1], Stream::kErr, "   Holds: src/a.py");
-  expect(lines[2], Stream::kErr, "   Reason: JWT");
+  expect(lines[2], Stream::kErr, "   Reason: \"JWT\"");
   expect(lines[3], Stream::kErr,
          "   To end it: lockkeeper break --lease 11111111111111111111111111111111 --reason WHY");
   conflict.holder.foreign = true;

@@ -224,6 +224,7 @@ Result<bool> MkdirLayout::look_at_one(const Folder& folder, const Place& place,
   for (const key::Resource& resource : resources) {
     sighting.lock.claims.push_back({resource, core::Mode::kExclusive, 0});
   }
+  sighting.readings = resources.size() > 1;
   describe(inner, *own, sighting, seen.notes);
   seen.sightings.push_back(std::move(sighting));
   return true;

@@ -168,6 +168,7 @@ service::Member Tasks::member(const LockRequest& one, const TaskRequest& request
   if (one.resource.is_path()) {
     command.wanted.syntax = key::Syntax::kLiteral;
     command.wanted.convert_backslash = true;
+    command.wanted.no_patterns = true;
   }
   command.ttl_ms = kNoEnd;
   command.terms.task = request.task;

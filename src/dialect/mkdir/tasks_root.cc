@@ -92,9 +92,9 @@ std::string report_line(const std::string& task, const core::Conflict& conflict,
   const core::Lease& holder = conflict.holder;
   const std::string file = conflict.requested.resource.text();
   if (!json) {
-    std::string line = local_time(now_wall_ms) + " task " + task + ": " + file + " is held by " +
-                       service::owner_text(holder.owner);
-    if (!holder.terms.task.empty()) line += " for task " + holder.terms.task;
+    std::string line = local_time(now_wall_ms) + " task " + shown(task) + ": " + shown(file) +
+                       " is held by " + service::owner_text(holder.owner);
+    if (!holder.terms.task.empty()) line += " for task " + shown(holder.terms.task);
     return line + " since " + local_time(holder.acquired_wall_ms) + "\n";
   }
   service::Json object = {{"at", format_time(now_wall_ms)}, {"task", task}, {"file", file}};

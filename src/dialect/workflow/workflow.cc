@@ -18,9 +18,10 @@ namespace {
 
 using core::Outcome;
 
-std::vector<std::string> texts_of(const Request& request) {
-  std::vector<std::string> texts = request.files;
-  for (const std::string& folder : request.directories) {
+// `scope` has files and directories.
+std::vector<std::string> texts_of(const auto& scope) {
+  std::vector<std::string> texts = scope.files;
+  for (const std::string& folder : scope.directories) {
     const bool slash = folder.ends_with('/') || folder.ends_with('\\');
     texts.push_back(slash ? folder : folder + "/");
   }
@@ -33,6 +34,7 @@ service::Wanted wanted(std::vector<std::string> texts) {
   wanted.base.kind = realm::Base::kRoot;
   wanted.syntax = key::Syntax::kLiteral;
   wanted.convert_backslash = true;
+  wanted.no_patterns = true;
   return wanted;
 }
 
@@ -54,11 +56,13 @@ bool same(std::vector<key::Resource> a, std::vector<key::Resource> b) {
 }
 
 // The holders in a refusal's conflicts, each once, with all they hold.
-std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts) {
+std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts,
+                                    const std::vector<std::string>& held_in) {
   std::map<core::LeaseId, plan::Scope> holders;
-  for (const core::Conflict& conflict : conflicts) {
+  for (std::size_t i = 0; i < conflicts.size(); ++i) {
+    const core::Conflict& conflict = conflicts[i];
     plan::Scope& scope = holders[conflict.holder.id];
-    scope.agent = conflict.holder.owner.agent;
+    scope.agent = (held_in[i].empty() ? "" : held_in[i] + "/") + conflict.holder.owner.agent;
     scope.task_description = conflict.holder.terms.reason;
     for (const key::Resource& resource : resources_of(conflict.holder)) {
       scope.resources.push_back(resource);
@@ -71,10 +75,6 @@ std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts
   std::vector<plan::Scope> list;
   for (auto& [id, scope] : holders) list.push_back(std::move(scope));
   return list;
-}
-
-std::string overwriting(const std::string& agent) {
-  return "Overwriting expired lock for " + agent;
 }
 
 }  // namespace
@@ -134,8 +134,9 @@ Result<void> Workflow::stand_in_table(Standing& standing) {
   LK_ASSIGN(const std::vector<layout::MirroredLease> mirrored,
             layout::leases_mirrored_as(site_.table(), layout_.id(), artefact_of(standing.name)));
   for (const layout::MirroredLease& each : mirrored) {
-    if (each.over) continue;
     if (WorkflowLayout::identity_of(*standing.file, standing.name) != each.identity) continue;
+    standing.ours = true;
+    if (each.over) continue;
     standing.lease = each.lease.id;
     standing.through = each.lease.terms.layout == layout_.id();
     standing.resources = resources_of(each.lease);
@@ -186,7 +187,7 @@ service::AcquireCommand Workflow::command(const Request& request) const {
 }
 
 Result<Locked> Workflow::name_taken(const Request& request, const Standing& standing) {
-  Locked locked{request.agent, standing.path, {}, true, {}, {}, {}};
+  Locked locked{request.agent, standing.path, {}, true, {}, {}, {}, {}};
   LK_ASSIGN(const std::vector<key::Resource> ours, resolve(texts_of(request)));
   core::Conflict conflict;
   conflict.alive = core::Alive::kUnknown;
@@ -230,15 +231,14 @@ Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease)
   command.ttl_ms = request.ttl_ms;
   service::Locks locks = locks_of(request.agent);
   LK_ASSIGN(const std::vector<core::Lease> renewed, locks.renew(command));
-  Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
+  Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}};
   locked.result.outcome = Outcome::kRenewed;
   locked.result.lease = renewed.empty() ? lease : renewed.front();
   return locked;
 }
 
 // What the existing lock of that name means: a refusal, a renewal, or nothing.
-Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool may_renew,
-                                                    std::vector<std::string>& warnings) {
+Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool may_renew) {
   LK_ASSIGN(const Standing now, standing(lock_name(request.agent)));
   if (now.error) return fail(*now.error);
   if (now.lease) {
@@ -254,8 +254,38 @@ Result<std::optional<Locked>> Workflow::before_lock(const Request& request, bool
     LK_ASSIGN(Locked taken, name_taken(request, now));
     return taken;
   }
-  if (now.file) warnings.push_back(overwriting(request.agent));
   return std::nullopt;
+}
+
+Result<std::vector<Standing>> Workflow::expired_locks() {
+  std::vector<Standing> expired;
+  LK_ASSIGN(const WorkflowLayout::Names names, layout_.names());
+  for (const std::string& name : names.locks) {
+    const auto now = standing(name);
+    if (!now || !now->file || !now->expired) continue;
+    Standing& each = expired.emplace_back(*now);
+    for (const std::string& text : texts_of(*each.file)) {
+      const auto resource = resolve({text});  // what is not in this repository cannot overlap
+      if (resource) each.resources.push_back(resource->front());
+    }
+  }
+  return expired;
+}
+
+// The protocol's line for each expired lock that a new one with this scope overwrites: the one of
+// its own name, and those that overlap it.
+Result<std::vector<std::string>> Workflow::overwriting(const std::string& agent,
+                                                       const std::vector<std::string>& texts,
+                                                       const std::vector<Standing>& expired) {
+  std::vector<std::string> lines;
+  LK_ASSIGN(const std::vector<key::Resource> wanted, resolve(texts));
+  for (const Standing& each : expired) {
+    LK_ASSIGN(const std::vector<plan::Clash> overlaps,
+              plan::clashes_of({{}, wanted, {}}, {{}, each.resources, {}}));
+    if (overlaps.empty() && each.name != lock_name(agent)) continue;
+    lines.push_back("Overwriting expired lock for " + each.file->agent);
+  }
+  return lines;
 }
 
 Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests, bool may_renew) {
@@ -268,12 +298,8 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
     }
   }
   for (const Request& request : requests) LK_CHECK(resolve(texts_of(request)));
-  // Checked now, because the scan below removes our expired one.
-  std::set<std::string> expired;
-  for (const Request& request : requests) {
-    const auto now = standing(lock_name(request.agent));
-    if (now && now->file && now->expired && !now->lease) expired.insert(request.agent);
-  }
+  // Checked now, because the scan below removes our expired ones.
+  LK_ASSIGN(const std::vector<Standing> expired, expired_locks());
   LK_CHECK(use());
   // A lock whose file was removed is released: its name is free again.
   LK_CHECK(locks_of(requests.front().agent).scan_layouts());
@@ -282,20 +308,16 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
   std::vector<std::size_t> places;  // of the members in `replies`
   bool refused = false;
   for (const Request& request : requests) {
-    Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}};
-    std::vector<std::string> warnings;
-    LK_ASSIGN(std::optional<Locked> before, before_lock(request, may_renew, warnings));
-    if (!before && warnings.empty() && expired.contains(request.agent)) {
-      warnings.push_back(overwriting(request.agent));
-    }
+    Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}};
+    LK_ASSIGN(std::optional<Locked> before, before_lock(request, may_renew));
     if (before) reply = std::move(*before);
     refused = refused || reply.name_taken;
     if (!before && texts_of(request).empty()) {
       return fail(Code::kInvalidInput, "the agent " + quote(request.agent) + " has no scope",
                   "name at least one --file or --dir");
     }
-    reply.result.warnings = std::move(warnings);
     if (!before) {
+      LK_ASSIGN(reply.result.warnings, overwriting(request.agent, texts_of(request), expired));
       places.push_back(replies.size());
       members.push_back({{request.agent, session_of(entry_)}, command(request)});
     }
@@ -384,6 +406,14 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
   return true;
 }
 
+// Two workflows may have agents of one name: the folder, or the session, tells them apart.
+std::string Workflow::workflow_of(const core::Owner& owner, const std::string& asker) const {
+  const std::string& root = site_.realm().root;
+  if (owner.agent != asker || owner.session == session_of(entry_)) return {};
+  if (owner.session.starts_with(root + "/")) return owner.session.substr(root.size() + 1);
+  return owner.session.empty() ? "no workflow" : owner.session;
+}
+
 // A refusal with its overlaps and their resolutions.
 Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>& texts,
                                    const std::string& task_description) {
@@ -397,8 +427,9 @@ Result<Locked> Workflow::explained(Locked locked, const std::vector<std::string>
     locked.overlaps.push_back(
         {conflict.requested.resource, conflict.held.resource, conflict.witness});
     locked.held_by.push_back(conflict.holder.owner.agent);
+    locked.held_in.push_back(workflow_of(conflict.holder.owner, locked.agent));
   }
-  const std::vector<plan::Scope> holders = holders_of(locked.result.conflicts);
+  const std::vector<plan::Scope> holders = holders_of(locked.result.conflicts, locked.held_in);
   if (holders.empty()) return locked;  // the conflict is with another request of the batch
   LK_ASSIGN(std::vector<key::Resource> resources, resolve(texts));
   const plan::Scope asker{locked.agent, std::move(resources), task_description};

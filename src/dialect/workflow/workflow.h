@@ -44,6 +44,7 @@ struct Locked {
   bool name_taken = false;  // refused because of a live lock of that name
   std::vector<plan::Clash> overlaps;
   std::vector<std::string> held_by;           // the holder of each overlap
+  std::vector<std::string> held_in;           // its workflow, if its agent has our agent's name
   std::vector<plan::Resolution> resolutions;  // of a refusal
 };
 
@@ -61,6 +62,7 @@ struct Standing {
   std::optional<LockFile> file;  // nullopt: unreadable, see `error`
   std::optional<Error> error;
   std::optional<core::LeaseId> lease;  // nullopt: another tool's lock
+  bool ours = false;                   // it shows a lease of ours, which may be over
   bool through = false;  // ours, taken through this dialect; otherwise only shown here
   bool expired = false;
   std::vector<key::Resource> resources;
@@ -116,8 +118,13 @@ class Workflow {
   Result<std::vector<key::Resource>> resolve(const std::vector<std::string>& texts);
   Result<Locked> name_taken(const Request& request, const Standing& standing);
   Result<Locked> renew(const Request& request, const core::Lease& lease);
-  Result<std::optional<Locked>> before_lock(const Request& request, bool may_renew,
-                                            std::vector<std::string>& warnings);
+  Result<std::optional<Locked>> before_lock(const Request& request, bool may_renew);
+  // Expired locks, with what they covered.
+  Result<std::vector<Standing>> expired_locks();
+  Result<std::vector<std::string>> overwriting(const std::string& agent,
+                                               const std::vector<std::string>& texts,
+                                               const std::vector<Standing>& expired);
+  std::string workflow_of(const core::Owner& owner, const std::string& asker) const;
   Result<std::optional<core::Lease>> older_namesake(const Locked& locked);
   Result<bool> give_way(std::vector<Locked>& replies, const std::vector<std::size_t>& places,
                         bool may_renew);

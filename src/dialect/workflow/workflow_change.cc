@@ -29,6 +29,7 @@ std::unexpected<Error> only_shown_here(const Standing& standing) {
 Result<Locked> Workflow::update(const Update& update) {
   LK_CHECK(check_lock_name(update.agent));
   const std::string name = lock_name(update.agent);
+  LK_ASSIGN(const std::vector<Standing> expired, expired_locks());
   LK_CHECK(locks_of(update.agent).scan_layouts());
   LK_ASSIGN(const Standing now, standing(name));
   if (now.error) return fail(*now.error);
@@ -71,8 +72,10 @@ Result<Locked> Workflow::update(const Update& update) {
   service::AcquireCommand asked = command(request);
   asked.replaces = {lease->id};
   service::Locks locks = locks_of(update.agent);
-  Locked reply{update.agent, now.path, {}, false, {}, {}, {}};
+  Locked reply{update.agent, now.path, {}, false, {}, {}, {}, {}};
   LK_ASSIGN(reply.result, locks.acquire(asked));
+  LK_ASSIGN(const std::vector<std::string> lines, overwriting(update.agent, texts, expired));
+  reply.result.warnings.insert(reply.result.warnings.begin(), lines.begin(), lines.end());
   return explained(std::move(reply), texts, request.task_description);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "core/mirrored.h"
 #include "host/file_ops.h"
 #include "realm/identity.h"
 
@@ -275,6 +276,35 @@ Result<std::optional<key::Resource>> WorkflowLayout::resource(const std::string&
 
 // --- writing -------------------------------------------------------------------------------------
 
+// Of `workflow run`: what an agent of it was started with, not what it takes on the way.
+bool WorkflowLayout::is_of_run(const core::Lease& lease) const {
+  const auto run = entry().options.find(kRunOption);
+  if (run == entry().options.end() || !lease.parent.empty()) return false;
+  const std::string above = run->second + "/";
+  const std::string& session = lease.owner.session;
+  return session.starts_with(above) && session.find('/', above.size()) == std::string::npos;
+}
+
+// Is it empty, or past its end?
+bool WorkflowLayout::is_free(const std::string& name) const {
+  const auto locks = folder();
+  if (!locks) return false;
+  if (!*locks) return true;
+  const auto there = try_entry(**locks, name);
+  return there && (!*there || (*there)->lock.expired(now_ms()));
+}
+
+// The protocol's own name where it is free; where the lease is shown already, the name it has.
+std::string WorkflowLayout::artefact_for(const core::Lease& lease) const {
+  const std::string here = core::mirror_place(id(), "");
+  for (const std::string& place : lease.mirrored_at) {
+    if (place.starts_with(here)) return place.substr(here.size());
+  }
+  const std::string name = lock_name(lease.owner.agent);
+  const bool plain = is_of_run(lease) && check_lock_name(lease.owner.agent) && is_free(name);
+  return artefact_of(plain ? name : mirror_name(lease));
+}
+
 layout::Artefacts WorkflowLayout::artefacts(const core::Lease& lease) const {
   layout::Artefacts artefacts;
   const LockFile lock = lock_file_of(lease, &artefacts.unmirrored);
@@ -283,7 +313,7 @@ layout::Artefacts WorkflowLayout::artefacts(const core::Lease& lease) const {
   } else if (!lock.files.empty() || !lock.directories.empty()) {
     // If OUTPUT is gone, the workflow is over: it is not created again for others' leases.
     if (::access(entry().root.c_str(), F_OK) == 0) {
-      artefacts.names = {artefact_of(mirror_name(lease))};
+      artefacts.names = {artefact_for(lease)};
       return artefacts;
     }
     for (const std::vector<std::string>* const hidden : {&lock.files, &lock.directories}) {
@@ -484,9 +514,9 @@ Result<void> WorkflowLayout::clear_prepared(const Folder& folder, const std::str
 
 Result<std::unique_ptr<layout::Layout>> make_layout(const layout::LayoutEntry& entry,
                                                     const layout::LayoutContext& context) {
-  if (!entry.options.empty()) {
-    return fail(Code::kInvalidInput,
-                "a workflow layout has no option " + quote(entry.options.begin()->first),
+  for (const auto& [name, value] : entry.options) {
+    if (name == kRunOption) continue;
+    return fail(Code::kInvalidInput, "a workflow layout has no option " + quote(name),
                 "it takes only kind and root");
   }
   return std::make_unique<WorkflowLayout>(entry, context);

@@ -23,6 +23,8 @@ namespace lockkeeper::dialect::workflow {
 
 inline constexpr const char* kKind = "workflow";
 inline constexpr const char* kLocksFolder = "locks";
+// The session of the `workflow run` whose OUTPUT it is: its agents' leases are {agent}.lock.
+inline constexpr const char* kRunOption = "run";
 // A younger file that cannot be read may be half written: it is read again for a while.
 inline constexpr std::int64_t kFreshMs = 2'000;
 inline constexpr int kHalfWrittenMs = 200;
@@ -85,6 +87,9 @@ class WorkflowLayout final : public layout::Layout {
                                     const Entry& entry, std::vector<std::string>& notes);
   Result<std::optional<key::Resource>> resource(const std::string& text, bool is_folder,
                                                 std::vector<std::string>& notes);
+  bool is_of_run(const core::Lease& lease) const;
+  bool is_free(const std::string& name) const;
+  std::string artefact_for(const core::Lease& lease) const;
   Result<bool> is_replaceable(const Folder& folder, const std::string& name,
                               const std::vector<std::string>& identities,
                               const std::string& as_name, bool expired_too) const;

@@ -468,5 +468,25 @@ TEST_F(WorkflowFolder, ItHasNoOptions) {
   EXPECT_EQ(make_layout(entry_, context).error().code, Code::kInvalidInput);
 }
 
+// The protocol's name, for what `workflow run` starts its agents with.
+TEST_F(WorkflowFolder, D5_TheAgentsOfARunHaveTheProtocolsNames) {
+  entry_.options["run"] = "run-7";
+  core::Lease of_run = lease("front", {"src/a.ts"});
+  of_run.terms.layout = of_run.terms.artefact = "";
+  of_run.owner.session = "run-7/front.1";
+  EXPECT_THAT(layout().artefacts(of_run).names, ElementsAre("locks/front.lock"));
+  core::Lease inside = of_run;  // what the agent takes on the way
+  inside.parent = of_run.id;
+  EXPECT_THAT(layout().artefacts(inside).names, ElementsAre(HasSubstr("front.lk-")));
+  core::Lease other = of_run;
+  other.owner.session = "run-8/front.1";
+  EXPECT_THAT(layout().artefacts(other).names, ElementsAre(HasSubstr("front.lk-")));
+  // Another tool has that name. Where the lease is shown, it stays.
+  write("front.lock", foreign_text("front", "\"docs/x\""));
+  EXPECT_THAT(layout().artefacts(of_run).names, ElementsAre(HasSubstr("front.lk-")));
+  of_run.mirrored_at = {entry_.id() + std::string(1, '\0') + "locks/front.lock"};
+  EXPECT_THAT(layout().artefacts(of_run).names, ElementsAre("locks/front.lock"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::dialect::workflow
