@@ -22,7 +22,7 @@ struct CheckOptions {
 struct CheckResult {
   bool free = false;                // nothing that other owners hold is in the way
   bool mine = false;                // leases of this owner cover all of it, in a sufficient mode
-  bool fence_current = false;       // a lease with the fence of the options covers all of it now
+  bool fence_current = false;       // a lease of yours with that fence covers all of it now
   std::vector<Conflict> conflicts;  // what is in the way; empty if free
 };
 

@@ -2,11 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "core/audit.h"
 #include "core/rebuild.h"
+#include "dialect/unjoined.h"
 #include "kv/lmdb/doctor.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "layout/check.h"
+#include "layout/leftovers.h"
 #include "layout/make_store.h"
 #include "wiring/embedded_store.h"
 
@@ -22,17 +25,20 @@ class NoProber final : public core::Prober {
   core::Alive probe(const core::Attachment&) const override { return core::Alive::kUnknown; }
 };
 
+using cli::Repair;
+
 class Doctor {
  public:
   explicit Doctor(cli::VerbContext& context) : context_(context), out_(context.out()) {}
 
-  int examine(bool repair) {
+  int examine(Repair how) {
     const auto realm = look_at_realm();
     if (!realm) return finish();
     look_at_settings(*realm);
     look_at_identity();
-    check_store(*realm, repair);
+    check_store(*realm, how);
     if (!first_) look_at_layouts();
+    look_for_other_tools(*realm);
     return finish();
   }
 
@@ -80,22 +86,37 @@ class Doctor {
   }
 
   void look_at_identity() {
-    auto open = context_.open(std::vector<std::string>{});
-    if (!open) return bad("identity", open.error());
-    const realm::Identity& who = (*open)->identity;
-    const std::string session = who.session.empty() ? "no session" : "session " + who.session;
-    good("identity", who.agent + ", " + session + " (" + who.source + ")");
+    const auto found = context_.identity(false);
+    if (!found) return bad("identity", found.error());
+    const realm::Identity& who = *found;
+    const std::string session =
+        who.session.empty() ? "no session" : "session " + who.session + " from " + who.session_from;
+    good("identity", who.agent + " from " + who.agent_from + ", " + session);
   }
 
-  void check_store(const realm::Realm& realm, bool repair) {
+  void check_store(const realm::Realm& realm, Repair how) {
     const auto state = realm::check_store(realm);
     if (!state) return bad("store", state.error());
-    if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, repair)) return;
+    if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, how != Repair::kNo)) return;
     auto options = wiring::embedded_options(context_.runtime(), {realm, durability_, false});
     if (!options) return bad("store", options.error());
-    if (repair && !repair_store(*options)) return;
+    if (how != Repair::kNo && !repair_store(*options, how)) return;
     look_at_files(*options);
     if (!first_) look_at_rows(*options);
+  }
+
+  // Whatever looks at it finds nothing.
+  bool is_sound(const kv::LmdbOptions& options) const {
+    const auto report = kv::inspect(options);
+    if (!report || !report->exists || !report->healthy) return false;
+    const auto problems = audit(options);
+    return problems && problems->empty();
+  }
+
+  Result<std::vector<std::string>> audit(const kv::LmdbOptions& options) const {
+    LK_ASSIGN(const std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(options));
+    LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kRead));
+    return core::audit(*txn, table_context(store->epoch()));
   }
 
   // There is no folder: was there ever a store? False: there is nothing to check.
@@ -137,14 +158,8 @@ class Doctor {
   }
 
   void look_at_rows(const kv::LmdbOptions& options) {
-    auto store = kv::LmdbStore::open(options);
-    if (!store) {
-      if (store.error().code != Code::kNotFound) bad("table", store.error());
-      return;
-    }
-    auto txn = (*store)->begin(kv::Access::kRead);
-    if (!txn) return bad("table", txn.error());
-    auto problems = core::audit(**txn, table_context(**store));
+    const auto problems = audit(options);
+    if (!problems && problems.error().code == Code::kNotFound) return;
     if (!problems) return bad("table", problems.error());
     if (problems->empty()) return good("table", "every row agrees with the others");
     for (const std::string& problem : *problems) {
@@ -159,6 +174,7 @@ class Doctor {
     if (!open) return bad("layouts", open.error());
     const auto found = layout::check_layouts((*open)->site.table());
     if (!found) return bad("layouts", found.error());
+    look_for_left_artefacts((*open)->site.table());
     if (!*found) return;
     for (const layout::LayoutDisagreement& one : **found) {
       bad("layouts", {Code::kStoreCorrupt, one.message,
@@ -168,47 +184,74 @@ class Doctor {
       good("layouts", "the lock files that show our leases agree with the table");
   }
 
-  core::Context table_context(const kv::Store& store) const {
+  void look_for_left_artefacts(layout::LockTable& table) {
+    const auto left = layout::find_left_artefacts(table);
+    if (!left) return bad("layouts", left.error());
+    for (const layout::LeftArtefact& one : *left) {
+      bad("layouts",
+          {Code::kStoreCorrupt,
+           quote(one.path) + " was left by lease " + one.lease.text() + " of " +
+               quote(one.owner.agent) + ", which has ended: it blocks everybody",
+           one.certain ? "run: lockkeeper layout list; it removes the file"
+                       : "if no other tool made it: lockkeeper break --foreign --reason leftover " +
+                             shell_quote(one.path)});
+    }
+  }
+
+  // Not a problem of this realm, but whoever wonders why a lock did not count looks here.
+  void look_for_other_tools(const realm::Realm& realm) {
+    const service::Runtime& runtime = context_.runtime();
+    const auto settings = realm::load_settings(realm, runtime.env);
+    if (!settings) return;
+    for (const auto& one :
+         dialect::find_unjoined({realm, *settings, runtime.env, *runtime.clock})) {
+      good("other tools", dialect::unjoined_text(one));
+    }
+  }
+
+  core::Context table_context(const kv::Epoch& epoch) const {
     static const NoProber kProber;
     core::Context table;
     table.now = context_.runtime().clock->now();
-    table.epoch = store.epoch();
+    table.epoch = epoch;
     table.prober = &kProber;
     return table;
   }
 
-  bool repair_store(const kv::LmdbOptions& options) {
+  // In one step: nobody sees the new store before its leases are in the new epoch.
+  bool repair_store(kv::LmdbOptions options, Repair how) {
+    if (how == Repair::kIfNeeded && is_sound(options)) {
+      good("repair", "nothing to repair; to rebuild a sound store all the same, add --force");
+      return true;
+    }
+    Result<core::RebuildReport> rebuilt = core::RebuildReport();
+    options.on_repair = [&](kv::Txn& txn, const kv::Epoch& epoch) -> Result<void> {
+      rebuilt = core::rebuild(txn, table_context(epoch));
+      if (!rebuilt) return fail(rebuilt.error());
+      return {};
+    };
     auto repaired = kv::repair(options);
     if (!repaired) {
       bad("repair", repaired.error());
       return false;
     }
-    auto rebuilt = rebuild_table(options);
-    if (!rebuilt) {
-      bad("repair", rebuilt.error());
-      return false;
-    }
     good("repair", std::to_string(repaired->kept_rows) + " rows kept, " +
                        std::to_string(repaired->damaged_rows) + " damaged, " +
-                       std::to_string(rebuilt->leases) + " leases whole, " +
+                       std::to_string(rebuilt->leases) + " leases and " +
+                       std::to_string(rebuilt->waiters) + " waiters whole, " +
                        std::to_string(rebuilt->waiters_dropped) + " waiters must ask again");
     for (const std::string& file : repaired->kept_files) good("repair", "kept aside: " + file);
     for (const std::string& lock : rebuilt->locks_lost) {
       good("repair", "no longer locked, its holder could not be read: " + lock);
     }
-    json_["repair"] = {
-        {"rows_kept", repaired->kept_rows},  {"rows_damaged", repaired->damaged_rows},
-        {"leases", rebuilt->leases},         {"waiters_dropped", rebuilt->waiters_dropped},
-        {"locks_lost", rebuilt->locks_lost}, {"kept_files", repaired->kept_files}};
+    json_["repair"] = {{"rows_kept", repaired->kept_rows},
+                       {"rows_damaged", repaired->damaged_rows},
+                       {"leases", rebuilt->leases},
+                       {"waiters", rebuilt->waiters},
+                       {"waiters_dropped", rebuilt->waiters_dropped},
+                       {"locks_lost", rebuilt->locks_lost},
+                       {"kept_files", repaired->kept_files}};
     return true;
-  }
-
-  Result<core::RebuildReport> rebuild_table(const kv::LmdbOptions& options) {
-    LK_ASSIGN(const std::unique_ptr<kv::LmdbStore> store, kv::LmdbStore::open(options));
-    LK_ASSIGN(const std::unique_ptr<kv::Txn> txn, store->begin(kv::Access::kWrite));
-    LK_ASSIGN(core::RebuildReport rebuilt, core::rebuild(*txn, table_context(*store)));
-    LK_CHECK(txn->commit());
-    return rebuilt;
   }
 
   cli::VerbContext& context_;
@@ -220,8 +263,8 @@ class Doctor {
 
 }  // namespace
 
-int doctor(cli::VerbContext& context, bool repair) {
-  return Doctor(context).examine(repair);
+int doctor(cli::VerbContext& context, cli::Repair how) {
+  return Doctor(context).examine(how);
 }
 
 }  // namespace lockkeeper::app

@@ -7,6 +7,6 @@
 namespace lockkeeper::app {
 
 // Exit status 0 if all is well, otherwise that of the first problem.
-int doctor(cli::VerbContext& context, bool repair);
+int doctor(cli::VerbContext& context, cli::Repair how);
 
 }  // namespace lockkeeper::app

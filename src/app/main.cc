@@ -1,5 +1,6 @@
 // The program: provides the clock, randomness, the environment and the streams, and wires the
 // parts.
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,11 +47,22 @@ Result<std::unique_ptr<kv::Store>> open_store(const layout::StoreRequest& reques
   return std::make_unique<FaultedStore>(std::move(store), fault);
 }
 
-std::size_t terminal_columns(int fd) {
-  constexpr std::size_t kUsual = 80;
+winsize terminal_size(int fd) {
+  constexpr unsigned short kUsualColumns = 80;
   winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
-  return size.ws_col;
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
+  if (size.ws_col == 0) size.ws_col = kUsualColumns;
+  return size;
+}
+
+// A stream that is closed at the start would become the next file that is opened, and what is said
+// would go into that file. A folder takes its place: neither read from nor written to.
+void occupy_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int opened = ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened >= 0 && opened != fd) ::close(opened);
+  }
 }
 
 }  // namespace
@@ -58,6 +70,7 @@ std::size_t terminal_columns(int fd) {
 
 int main(int argc, char** argv) {
   using namespace lockkeeper;
+  occupy_streams();
   const SystemClock clock;
   SystemRandom random;
   service::Runtime runtime;
@@ -72,15 +85,19 @@ int main(int argc, char** argv) {
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = cli::all_verbs();
+  environment.groups = cli::verb_groups();
+  environment.aliases = cli::verb_aliases();
   const std::string program = host::own_program_path();
   environment.program = program.empty() ? "lockkeeper" : program;
   environment.doctor = app::doctor;
   environment.mcp = app::serve_mcp;
+  environment.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   environment.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   environment.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   if (environment.out_is_terminal || environment.err_is_terminal) {
-    environment.columns =
-        terminal_columns(environment.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO);
+    const winsize size = terminal_size(environment.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO);
+    environment.columns = size.ws_col;
+    environment.rows = size.ws_row;
   }
   return cli::run_cli(argc, argv, environment);
 }

@@ -55,16 +55,20 @@ Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options)
   ::signal(SIGPIPE, SIG_IGN);
   const Fd ended = host::hold_end_signals();
   LK_ASSIGN(const auto open, context.open(std::vector<std::string>{}, true));
-  LK_ASSIGN(auto under, service::parent_lease_from(context.runtime().env));
+  LK_ASSIGN(auto under, service::parent_lease_from(context.runtime().env, open->site.realm()));
   LK_ASSIGN(auto caller, caller_of(context, options, open->identity));
+  LK_ASSIGN(const service::Wanted here, context.wanted({}));
   mcp::locks::LockServer server(
-      open->site, {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION});
+      open->site, {std::move(caller), std::move(under), options.dialects, LOCKKEEPER_VERSION,
+                   options.http ? std::string() : here.base.folder});
   mcp::Audience audience;
   mcp::locks::LockWatch watch(
       server.reader(), [&] { return audience.watched(); },
       [&](const std::string& uri) { audience.resource_changed(uri); });
   mcp::Catalogue catalogue = server.catalogue();
   catalogue.watch = [&](const std::string& uri) { watch.expect(uri); };
+  catalogue.arrived = [&](const std::string& visitor) { server.arrived(visitor); };
+  catalogue.gone = [&](const std::string& visitor, bool orderly) { server.gone(visitor, orderly); };
   mcp::Pool pool(kThreadsMax);
   pool.run([&] { server.begin(); });
   if (options.http) {
@@ -72,6 +76,9 @@ Result<int> serve_mcp(cli::VerbContext& context, const cli::McpOptions& options)
                                        ended.get(), context.out());
     end_soon();
     return served ? 0 : context.out().failed(served.error());
+  }
+  if (context.environment().in_is_terminal) {
+    context.out().note("an MCP client is expected on stdin; Ctrl-D ends this");
   }
   const auto session = std::make_shared<mcp::Session>(catalogue, pool);
   audience.add(session);

@@ -42,7 +42,9 @@ Result<void> serve_mcp_http(const cli::McpOptions& options, const realm::Realm& 
     file = options.token_file.value_or(realm.store_folder + "/" + kTokenName);
     LK_ASSIGN(door.token, http::read_or_make_token(file));
   }
-  mcp::Streamable endpoint(catalogue, pool, audience);
+  mcp::StreamableOptions how;
+  how.tokens_differ = door.token && door.token->contains('\n');
+  mcp::Streamable endpoint(catalogue, pool, audience, how);
   return mcp::serve_http(endpoint, std::move(door), ended, [&](const http::Address& address) {
     const std::string url = "http://" + address.text() + "/mcp";
     out.note("serving " + url +

@@ -74,6 +74,7 @@ class GuardState {
     if (!options.agent.empty()) who.agent = options.agent;
     who.env = env;
     who.terminal_session = host::terminal_session;
+    who.client_process = host::client_process;
     who.new_session = &machine_->random;
     LK_ASSIGN(const realm::Identity identity, realm::find_identity(who));
     LK_ASSIGN(service::ParentLease under, service::parent_lease_from(env));
@@ -85,7 +86,6 @@ class GuardState {
     }
     request.stale_timeout = std::to_string(request.stale_timeout_ms / 60'000);
     request.agents = options.agents;
-    request.store = realm::variable(env, "LOCKKEEPER_STORE").value_or("");
     LK_ASSIGN(guard_, dirlock::Guard::open(machine_->runtime, identity, std::move(under), request,
                                            [say = options.on_line](const dirlock::Line& line) {
                                              if (say)

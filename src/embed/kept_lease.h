@@ -46,7 +46,7 @@ struct KeptLease {
   std::stop_source stop;
 
   // Protected by the LeaseKeeper's mutex.
-  bool borrowed = false;  // taken elsewhere in the owner's name: not ours to release
+  bool borrowed = false;  // it was there already: no thread here is known to have been granted it
   Error loss;
   bool announced = false;
   std::int64_t next_renewal_ms = INT64_MAX;

@@ -43,9 +43,10 @@ LeaseKeeper::~LeaseKeeper() {
   }
 }
 
-Result<void> LeaseKeeper::start(std::weak_ptr<void> life) {
+Result<void> LeaseKeeper::start(std::weak_ptr<void> life, const core::Attachment& hold) {
   const std::lock_guard lock(mutex_);
   life_ = std::move(life);
+  hold_ = hold;
   if (!renewing_.joinable()) renewing_ = quiet_thread([this] { renew_loop(); });
   if (!watching_.joinable()) watching_ = quiet_thread([this] { watch_loop(); });
   if (renewing_.joinable() && watching_.joinable()) return {};
@@ -55,14 +56,21 @@ Result<void> LeaseKeeper::start(std::weak_ptr<void> life) {
 
 // --- entries and shares
 
+std::uint64_t LeaseKeeper::borrowed_back() {
+  const std::lock_guard lock(mutex_);
+  return borrowed_back_;
+}
+
 std::shared_ptr<KeptLease> LeaseKeeper::keep(const service::AcquireResult& granted,
-                                             const std::shared_ptr<Share>& share) {
+                                             const std::shared_ptr<Share>& share,
+                                             std::uint64_t back_before) {
   const std::lock_guard lock(mutex_);
   const core::LeaseId& id = granted.lease.id;
   const bool renewed = granted.outcome == core::Outcome::kRenewed;
   // What another thread has borrowed may have ended since, so the caller must ask the store.
+  const bool in_doubt = renewed || back_before != borrowed_back_;
   if (const auto found = entries_.find(id);
-      renewed && found != entries_.end() && found->second->borrowed) {
+      in_doubt && found != entries_.end() && found->second->borrowed) {
     return nullptr;
   }
   if (auto entry = join(granted.lease, share)) {
@@ -72,7 +80,7 @@ std::shared_ptr<KeptLease> LeaseKeeper::keep(const service::AcquireResult& grant
   // A repeated request may be granted a lease that is about to be released.
   const bool going = contains(releasing_, id) ||
                      std::ranges::any_of(pending_, [&](const Pending& p) { return p.id == id; });
-  if (renewed || going) return nullptr;
+  if (in_doubt || going) return nullptr;
   return add(granted.lease, share);
 }
 
@@ -138,11 +146,10 @@ Result<void> LeaseKeeper::drop(const std::shared_ptr<KeptLease>& entry,
   if (!entry->shares.empty()) return {};
   const auto kept = entries_.find(entry->id);
   if (kept != entries_.end() && kept->second != entry) {
-    kept->second->borrowed = false;  // another share has it again, and will release it
-    return {};
+    return {};  // another share has it again, and will give it back
   }
   if (kept != entries_.end()) entries_.erase(kept);
-  if (entry->borrowed) return {};
+  if (entry->borrowed) ++borrowed_back_;
   const std::int64_t ttl_ms = entry->ttl_ms.load();
   const std::int64_t until_ms =
       ttl_ms == kNoEnd ? INT64_MAX : entry->acknowledged_ms.load() + ttl_ms;
@@ -167,6 +174,11 @@ Result<void> LeaseKeeper::drop(const std::shared_ptr<KeptLease>& entry,
 Result<void> LeaseKeeper::release(const core::LeaseId& id) {
   service::ReleaseCommand command;
   command.lease_ids = {id.text()};
+  command.only_own_hold = true;
+  {
+    const std::lock_guard lock(mutex_);
+    command.by = hold_;
+  }
   LK_CHECK(service::Locks(locks_).release(command));
   return {};
 }

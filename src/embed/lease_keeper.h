@@ -34,21 +34,25 @@ class LeaseKeeper {
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   // Starts the threads, once; failed if the system has none left. `life` is held while on_lost
-  // runs, so that a callback may destroy the realm and all leases.
-  Result<void> start(std::weak_ptr<void> life);
+  // runs, so that a callback may destroy the realm and all leases. `hold` is what keeps the leases.
+  Result<void> start(std::weak_ptr<void> life, const core::Attachment& hold);
 
+  // How often a borrowed lease was given back; read it before the request that keep() is about.
+  std::uint64_t borrowed_back();
   // Adds `share` to the entry of the granted lease; makes one if there is none. Null: the lease was
-  // only renewed, and no entry here is known to keep it; see borrow().
+  // only renewed, and no entry here is known to keep it; or another thread may have borrowed it and
+  // given it back since. See borrow().
   std::shared_ptr<KeptLease> keep(const service::AcquireResult& granted,
-                                  const std::shared_ptr<Share>& share);
-  // As keep(), for a lease that was taken elsewhere in this owner's name: not ours to release,
-  // unless it turns out to be. Waits for a release of it that is in progress. So the lease may have
-  // ended, but from now on no thread here ends it: ask the store.
+                                  const std::shared_ptr<Share>& share, std::uint64_t back_before);
+  // As keep(), for a lease that was there already: taken elsewhere in this owner's name, or by
+  // another thread here. Waits for a release of it that is in progress. So the lease may have
+  // ended, but from now on no thread here gives it back: ask the store.
   std::shared_ptr<KeptLease> borrow(const service::AcquireResult& renewed,
                                     const std::shared_ptr<Share>& share);
 
   // Removes the share, and waits for its on_lost if that runs in another thread. The last share
-  // releases the lease. `again`: if that fails, it is tried again in the background.
+  // gives the lease back: it ends, unless other processes of the owner keep it. `again`: if that
+  // fails, it is tried again in the background.
   Result<void> drop(const std::shared_ptr<KeptLease>& entry, const std::shared_ptr<Share>& share,
                     bool again);
 
@@ -101,6 +105,8 @@ class LeaseKeeper {
   // State below is protected by mutex_.
   bool stopping_ = false;
   std::weak_ptr<void> life_;
+  core::Attachment hold_;
+  std::uint64_t borrowed_back_ = 0;
   std::map<core::LeaseId, std::shared_ptr<KeptLease>> entries_;
   std::vector<core::LeaseId> releasing_;
   std::vector<Pending> pending_;

@@ -56,18 +56,17 @@ Result<Owner::Opened> Owner::find(Machine& machine, const RealmOptions& options)
       options.path.empty() ? realm::variable(env, "LOCKKEEPER_REALM").value_or("") : options.path;
   where.env = env;
   LK_ASSIGN(opened.realm, realm::find_realm(where));
-  const std::string store =
-      options.store.empty() ? realm::variable(env, "LOCKKEEPER_STORE").value_or("") : options.store;
-  LK_CHECK(realm::choose_store(opened.realm, store, env));
+  LK_CHECK(realm::choose_store(opened.realm, options.store, env));
   LK_ASSIGN(opened.settings, realm::load_settings(opened.realm, env));
   realm::IdentityRequest who;
   if (!options.agent.empty()) who.agent = options.agent;
   if (!options.session.empty()) who.session = options.session;
   who.env = env;
   who.terminal_session = host::terminal_session;
+  who.client_process = host::client_process;
   who.new_session = &machine.random;
   LK_ASSIGN(opened.who, realm::find_identity(who));
-  LK_ASSIGN(opened.under, service::parent_lease_from(env));
+  LK_ASSIGN(opened.under, service::parent_lease_from(env, opened.realm));
   return opened;
 }
 
@@ -90,7 +89,8 @@ Result<Owner::Opened> Owner::find_in_memory(Machine& machine, const RealmOptions
   who.agent = options.agent.empty() ? "embedder" : options.agent;
   if (!options.session.empty()) who.session = options.session;
   who.env = machine.runtime.env;
-  who.terminal_session = [] { return Result<std::string>(std::string()); };
+  who.terminal_session =
+      who.client_process = [] { return Result<std::optional<std::string>>(std::nullopt); };
   who.new_session = &machine.random;
   LK_ASSIGN(opened.who, realm::find_identity(who));
   return opened;
@@ -160,7 +160,9 @@ Acquired Owner::acquire(const std::vector<std::string>& resources, const Acquire
   if (!slot) return slot.error();
   command->attachment.slot = *slot;
   // Before anything is granted: a lease must be renewed from the start.
-  if (auto started = keeper_.start(weak_from_this()); !started) return std::move(started.error());
+  if (auto started = keeper_.start(weak_from_this(), command->attachment); !started) {
+    return std::move(started.error());
+  }
 
   std::stop_source& stop = call.source();
   command->wake = site_.table().new_ticket();
@@ -188,9 +190,10 @@ Result<std::shared_ptr<KeptLease>> Owner::ask(const service::AcquireCommand& com
                                               const std::shared_ptr<Share>& share) {
   constexpr int kAttemptsMax = 64;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const std::uint64_t back_before = keeper_.borrowed_back();
     LK_ASSIGN(result, locks().acquire(command));
     if (service::outcome_status(result.outcome) != 0) return nullptr;
-    if (auto entry = keeper_.keep(result, share)) return entry;
+    if (auto entry = keeper_.keep(result, share, back_before)) return entry;
     // Renewed, and no entry here keeps it: it was taken elsewhere in this owner's name, or another
     // thread is about to keep it, or has just released it.
     auto entry = keeper_.borrow(result, share);
@@ -221,7 +224,7 @@ Result<std::vector<LeaseInfo>> Owner::renew(const std::vector<std::string>& reso
   std::vector<LeaseInfo> renewed;
   for (const core::Lease& lease : leases) {
     // What is bound to a dead process is not renewed.
-    const bool bound = lease.attachment.attached();
+    const bool bound = lease.attached();
     renewed.push_back(to_info(lease, bound ? core::Alive::kAlive : core::Alive::kUnknown));
   }
   return renewed;

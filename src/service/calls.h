@@ -30,6 +30,7 @@ struct AcquireCall {
   std::uint64_t wake = 0;  // the waker's word to sleep on; 0: a new one
   // Leases of the same owner that end in the commit that grants this one.
   std::vector<core::LeaseId> replaces;
+  bool anew = false;  // never a renewal
 };
 
 // `id` is the lease id of a kQueued result. The answer is kQueued again after `at_most_ms`, or
@@ -52,7 +53,9 @@ struct ReleaseCall {
   std::vector<key::Resource> resources;
   std::vector<core::LeaseId> leases;
   std::string task;
-  bool all = false;
+  bool all = false;            // but not the lease that the caller works under
+  core::Attachment by;         // whoever asks; others that keep the leases can find out
+  bool only_own_hold = false;  // `by` no longer keeps them; what others keep stays (rule 7)
 };
 
 struct RenewCall {
@@ -70,7 +73,8 @@ struct RenewCall {
 struct CheckCall {
   Caller caller;
   std::vector<core::Claim> claims;
-  std::uint64_t fence = 0;  // 0: none
+  std::uint64_t fence = 0;   // 0: none
+  core::LeaseId lease = {};  // whose fence that is; empty: one of the caller's own leases
 };
 
 struct BreakCall {
@@ -135,8 +139,7 @@ struct MessagesCall {
   bool unread_only = false;
   bool peek = false;  // they do not count as told
   bool mark_read = false;
-  std::vector<std::uint64_t> ids =
-      {};  // not_found if one is not there: then none is marked. Empty: all
+  std::vector<std::uint64_t> ids = {};  // empty: all; not_found: one is not there, none is marked
 };
 
 struct PurgeCall {

@@ -22,6 +22,7 @@ struct Wanted {
   realm::Base base;
   key::Syntax syntax = key::Syntax::kAuto;
   bool convert_backslash = false;
+  bool no_patterns = false;  // the protocol has none: what looks like one is a name, with a warning
   core::Mode mode = core::Mode::kExclusive;
 };
 
@@ -47,6 +48,7 @@ struct AcquireCommand {
   std::uint64_t wake = 0;
   // Own leases that end in the commit that grants this one: a scope that changes.
   std::vector<core::LeaseId> replaces;
+  bool anew = false;  // never a renewal: whoever holds exactly this gets another lease of it
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;
 };
@@ -61,7 +63,10 @@ struct ReleaseCommand {
   Wanted wanted;
   std::vector<std::string> lease_ids;
   std::string task;
-  bool all = false;
+  bool all = false;  // but not the lease that the owner works under
+  // Whoever asks, if it keeps leases itself. `only_own_hold`: others may go on keeping them.
+  core::Attachment by = {};
+  bool only_own_hold = false;
 };
 
 struct RenewCommand {
@@ -73,7 +78,8 @@ struct RenewCommand {
 
 struct CheckCommand {
   Wanted wanted;
-  std::uint64_t fence = 0;  // 0: none
+  std::uint64_t fence = 0;    // 0: none
+  std::string lease_id = {};  // whose fence that is; empty: one of the owner's leases
 };
 
 struct BreakCommand {
@@ -90,7 +96,8 @@ struct BreakCommand {
 struct ListCommand {
   std::string agent;
   std::string task;
-  Wanted under;  // at most one; what overlaps it
+  Wanted under;              // at most one; what overlaps it
+  bool scan_layouts = true;  // false: other tools' locks as they were last seen
 };
 
 struct LogCommand {

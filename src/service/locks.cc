@@ -1,11 +1,16 @@
 #include "service/locks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
 #include "core/condition.h"
 #include "host/process.h"
+#include "key/path.h"
 #include "layout/mirror.h"
+#include "realm/disk_path.h"
+#include "realm/store_url.h"
 #include "service/questions.h"
 #include "service/report.h"
 
@@ -31,20 +36,57 @@ Result<core::Attachment> attachment_of(int pid) {
   return attachment;
 }
 
-Result<std::vector<core::LeaseId>> parse_ids(const std::vector<std::string>& texts) {
+// Brackets alone are common in names of files.
+bool is_pattern_in_vain(const realm::Realm& realm, const std::string& text,
+                        const key::Resource& resource) {
+  if (text.find_first_of("*?") == std::string::npos || !resource.is_path()) return false;
+  const std::string path = realm::join_path(realm.root, key::path_body(resource.text()));
+  return ::access(path.c_str(), F_OK) != 0;
+}
+
+}  // namespace
+
+Result<std::vector<core::LeaseId>> Locks::find_ids(const std::vector<std::string>& texts) {
   std::vector<core::LeaseId> ids;
   for (const std::string& text : texts) {
-    const std::optional<core::LeaseId> id = core::LeaseId::from_text(text);
-    if (!id) {
-      return fail(Code::kNotFound, quote(text) + " is not the id of a lease",
-                  "ids are 32 hexadecimal digits; see: lockkeeper list");
-    }
-    ids.push_back(*id);
+    const std::optional<core::LeaseId> whole = core::LeaseId::from_text(text);
+    ids.push_back(whole.value_or(core::LeaseId()));
+    if (whole) continue;
+    LK_ASSIGN(ids.back(), find_id(text));
   }
   return ids;
 }
 
-}  // namespace
+Result<core::LeaseId> Locks::find_id(const std::string& part) {
+  constexpr std::size_t kLeast = 4;
+  const bool digits = part.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!digits || part.size() < kLeast) {
+    return fail(Code::kNotFound, quote(part) + " is not the id of a lease",
+                "ids are 32 hexadecimal digits, or at least 4 from the beginning or the end; "
+                "see: lockkeeper list");
+  }
+  ListCall call;
+  call.caller = caller();
+  call.with_waiters = false;
+  LK_ASSIGN(const ListReply all, ask(&Service::list, call));
+  std::vector<std::string> fitting;
+  core::LeaseId found;
+  for (const ListedLease& listed : all.leases) {
+    const std::string text = listed.lease.id.text();
+    if (!text.starts_with(part) && !text.ends_with(part)) continue;
+    fitting.push_back(text);
+    found = listed.lease.id;
+  }
+  if (fitting.size() == 1) return found;
+  if (fitting.empty()) {
+    return fail(Code::kNotFound, "no lease has an id that begins or ends with " + quote(part),
+                "see: lockkeeper list");
+  }
+  return fail(
+      Code::kInvalidInput,
+      quote(part) + " fits " + counted(fitting.size(), "lease") + ": " + shown_list(fitting, 3),
+      "write more digits");
+}
 
 Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
   Resolved resolved;
@@ -52,30 +94,67 @@ Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
   realm::Resolver resolver(site_->realm(), rules, wanted.base, site_->runtime().env,
                            {wanted.convert_backslash});
   for (const std::string& text : wanted.texts) {
-    LK_ASSIGN(key::Parsed parsed, resolver.resolve(text, wanted.syntax));
-    resolved.resources.push_back(std::move(parsed.resource));
-    for (std::string& warning : parsed.warnings) resolved.warnings.push_back(std::move(warning));
+    LK_ASSIGN(const std::vector<key::Parsed> all, resolver.resolve_all(text, wanted.syntax));
+    std::vector<key::Resource>& word = resolved.words.emplace_back();
+    for (const key::Parsed& parsed : all) word.push_back(parsed.resource);
+    const std::vector<std::string>& warnings = all.front().warnings;
+    resolved.warnings.insert(resolved.warnings.end(), warnings.begin(), warnings.end());
+    if (wanted.no_patterns && is_pattern_in_vain(site_->realm(), text, word.front())) {
+      resolved.warnings.push_back(quote(text) +
+                                  " is locked as the name of one file, because this protocol has "
+                                  "no patterns; to lock what it matches: lockkeeper acquire " +
+                                  shell_quote(text));
+    }
   }
-  resolved.resources.insert(resolved.resources.end(), wanted.resources.begin(),
-                            wanted.resources.end());
+  for (const key::Resource& resource : wanted.resources) resolved.words.push_back({resource});
   return resolved;
+}
+
+std::vector<key::Resource> Locks::Resolved::resources() const {
+  std::vector<key::Resource> all;
+  for (const auto& word : words) all.insert(all.end(), word.begin(), word.end());
+  return all;
 }
 
 std::vector<core::Claim> Locks::Resolved::claims(core::Mode mode) const {
   std::vector<core::Claim> claims;
-  for (const key::Resource& resource : resources) claims.push_back({resource, mode, 0});
+  for (const key::Resource& resource : resources()) claims.push_back({resource, mode, 0});
   return claims;
 }
 
+Result<std::vector<key::Resource>> Locks::held_of(const Resolved& resolved,
+                                                  const std::optional<core::Owner>& owner) {
+  std::vector<key::Resource> held;
+  for (const auto& word : resolved.words) {
+    const std::size_t before = held.size();
+    for (const key::Resource& resource : word) {
+      if (word.size() == 1) break;
+      ListCall call;
+      call.caller = caller();
+      call.owner = owner;
+      call.exact = {resource};
+      call.with_waiters = call.scan_layouts = false;
+      LK_ASSIGN(const ListReply found, ask(&Service::list, call));
+      if (!found.leases.empty()) held.push_back(resource);
+    }
+    if (held.size() == before) held.push_back(word.front());
+  }
+  return held;
+}
+
+Locks Locks::part(const std::string& name) const {
+  return {*site_, core::part_of(owner_, name), parent_};
+}
+
 Caller Locks::caller() const {
-  return {owner_, parent_, {.losses = false, .messages = tell_messages_, .waiting = false}, {}};
+  return {owner_, parent_, tell_, {}};
 }
 
 template <typename T, typename Call>
 Result<T> Locks::ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call) {
   LK_ASSIGN(Service* const service, site_->service());
   auto reply = (service->*method)(call);
-  failed_ = !reply;
+  untold_ = !reply;
   if (!reply) return fail(std::move(reply.error()));
   notices_.add(std::move(reply->notices));
   return std::move(reply->value);
@@ -97,6 +176,7 @@ Result<AcquireCall> Locks::call(const AcquireCommand& command,
   }
   call.wake = command.wake;
   call.replaces = command.replaces;
+  call.anew = command.anew;
   return call;
 }
 
@@ -107,7 +187,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   call.wait = command.wait_ms.value_or(0) != 0;
   LK_ASSIGN(Service* const service, site_->service());
   auto reply = service->acquire(call);
-  failed_ = !reply;
+  untold_ = !reply;
   if (!reply) return fail(std::move(reply.error()));
   LK_ASSIGN(AcquireResult result, wait(*service, command, std::move(*reply)));
   result.warnings = std::move(warnings);
@@ -136,7 +216,7 @@ Result<AcquireResult> Locks::wait(Service& service, const AcquireCommand& comman
             ? service.await({caller(), result.lease.id, std::min(kAwaitMs, left_ms)})
             : service.leave({caller(), result.lease.id,
                              interrupted ? core::Outcome::kInterrupted : core::Outcome::kTimeout});
-    failed_ = !next;
+    untold_ = !next;
     if (!next) return fail(std::move(next.error()));
     reply = std::move(*next);
     waited_ms = site_->now().mono_ms - began_ms;
@@ -154,7 +234,7 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
     LK_ASSIGN(AcquireCall call, locks.call(member.command, warnings[calls.size()]));
     calls.push_back(std::move(call));
   }
-  if (!calls.empty()) calls.front().caller.tell.messages = tell_messages_;
+  if (!calls.empty()) calls.front().caller.tell = tell_;
   LK_ASSIGN(std::vector<AcquireResult> results, ask(&Service::acquire_together, calls));
   for (std::size_t i = 0; i < results.size(); ++i) results[i].warnings = std::move(warnings[i]);
   return results;
@@ -162,9 +242,11 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
 
 Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   LK_ASSIGN(Resolved resolved, resolve(command.wanted));
-  LK_ASSIGN(std::vector<core::LeaseId> named, parse_ids(command.lease_ids));
-  ReleaseCall by_id{caller(), {}, std::move(named), command.task, command.all};
-  ReleaseCall by_name{caller(), std::move(resolved.resources), {}, {}, false};
+  LK_ASSIGN(std::vector<core::LeaseId> named, find_ids(command.lease_ids));
+  ReleaseCall by_id{caller(),    {},         std::move(named),     command.task,
+                    command.all, command.by, command.only_own_hold};
+  LK_ASSIGN(std::vector<key::Resource> held, held_of(resolved, owner_));
+  ReleaseCall by_name{caller(), std::move(held), {}, {}, false, command.by, false};
   const bool any_ids = !by_id.leases.empty() || !by_id.task.empty() || by_id.all;
   if (!any_ids && by_name.resources.empty()) return nothing_named("release");
   core::ReleaseReply total;
@@ -181,26 +263,51 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
 Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   RenewCall call;
   call.caller = caller();
-  LK_ASSIGN(Resolved resolved, resolve(command.wanted));
-  call.resources = std::move(resolved.resources);
-  LK_ASSIGN(call.leases, parse_ids(command.lease_ids));
+  LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
+  LK_ASSIGN(call.resources, held_of(resolved, owner_));
+  LK_ASSIGN(call.leases, find_ids(command.lease_ids));
   call.all = command.all;
   call.ttl_ms = command.ttl_ms;
   return ask(&Service::renew, call);
 }
 
+// All of each word must be free. What one holds of it is enough to have it.
 Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
-  if (resolved.resources.empty()) return nothing_named("check");
-  return ask(&Service::check, {caller(), resolved.claims(command.wanted.mode), command.fence});
+  if (resolved.words.empty()) return nothing_named("check");
+  const core::Mode mode = command.wanted.mode;
+  core::LeaseId lease;
+  if (!command.lease_id.empty()) {
+    LK_ASSIGN(const std::vector<core::LeaseId> named, find_ids({command.lease_id}));
+    lease = named.front();
+  }
+  LK_ASSIGN(core::CheckReply reply,
+            ask(&Service::check, {caller(), resolved.claims(mode), command.fence, lease}));
+  const auto has_several = [](const auto& word) { return word.size() > 1; };
+  if (reply.mine || std::ranges::none_of(resolved.words, has_several)) return reply;
+  reply.mine = true;
+  reply.fence_current = command.fence != 0;
+  for (const auto& word : resolved.words) {
+    bool mine = false;
+    bool current = false;
+    for (const key::Resource& resource : word) {
+      LK_ASSIGN(const core::CheckReply one,
+                ask(&Service::check, {caller(), {{resource, mode, 0}}, command.fence, lease}));
+      mine |= one.mine;
+      current |= one.fence_current;
+    }
+    reply.mine &= mine;
+    reply.fence_current &= current;
+  }
+  return reply;
 }
 
 Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command) {
   BreakCall call;
   call.caller = caller();
-  LK_ASSIGN(Resolved resolved, resolve(command.wanted));
-  call.resources = std::move(resolved.resources);
-  LK_ASSIGN(call.leases, parse_ids(command.lease_ids));
+  LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
+  LK_ASSIGN(call.resources, held_of(resolved, std::nullopt));
+  LK_ASSIGN(call.leases, find_ids(command.lease_ids));
   call.agent = command.agent;
   call.reason = command.reason;
   call.cause = command.cause;
@@ -215,9 +322,13 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   call.caller = caller();
   call.agent = command.agent;
   call.task = command.task;
-  LK_ASSIGN(Resolved resolved, resolve(command.under));
-  call.overlapping = std::move(resolved.resources);
-  return ask(&Service::list, call);
+  LK_ASSIGN(const Resolved resolved, resolve(command.under));
+  call.overlapping = resolved.resources();
+  call.scan_layouts = command.scan_layouts;
+  LK_ASSIGN(ListReply reply, ask(&Service::list, call));
+  // Over: whoever asks for it gets it, and the next change clears it away.
+  std::erase_if(reply.leases, [](const ListedLease& listed) { return listed.condition.over; });
+  return reply;
 }
 
 Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
@@ -228,7 +339,7 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   call.agent = command.agent;
   call.most = command.most;
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
-  if (!resolved.resources.empty()) call.overlapping = resolved.resources.front();
+  if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
   return ask(&Service::events, call);
 }
 
@@ -248,7 +359,7 @@ Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& h
   const std::string& typed = wanted.texts.front();
   call.paths = {typed, wanted.base.folder + "/" + typed};
   const auto resolved = resolve(wanted);
-  if (resolved && !resolved->resources.empty()) call.resource = resolved->resources.front();
+  if (resolved && !resolved->words.empty()) call.resource = resolved->words.front().front();
   LK_ASSIGN(AcquireResult result, ask(&Service::adopt, call));
   result.warnings = std::move(warnings);
   return result;
@@ -260,15 +371,14 @@ Result<void> Locks::scan_layouts() {
   return mirrored ? mirror.tick() : Result<void>();
 }
 
-Result<core::DeliveredMessages> Locks::messages() {
-  if (tell_messages_ && failed_) {
+Result<Notices> Locks::notices() {
+  if (tell_.any() && untold_) {
     LK_ASSIGN(Service* const service, site_->service());
     LK_ASSIGN(Notices now, service->notices(caller()));
     notices_.add(std::move(now));
-    failed_ = false;
+    untold_ = false;
   }
-  return core::DeliveredMessages{std::exchange(notices_.messages, {}),
-                                 std::exchange(notices_.more_messages, 0)};
+  return std::exchange(notices_, {});
 }
 
 Result<std::vector<core::LostLease>> Locks::take_lost_notices() {
@@ -304,8 +414,22 @@ Result<std::vector<core::LostLease>> Locks::resume_session(const core::Attachmen
 }
 
 Result<bool> Locks::is_current(const core::LeaseId& id, std::uint64_t fence) {
-  LK_ASSIGN(const std::optional<ListedLease> listed, find_lease(*site_, id));
+  const auto found = find_lease(*site_, id);
+  if (!found && site_->store_is_gone()) return false;
+  if (!found) return fail(found.error());
+  const std::optional<ListedLease>& listed = *found;
   return listed && listed->lease.fence() == fence && !listed->condition.over;
+}
+
+Result<ParentLease> parent_lease_from(const realm::Environment& env, const realm::Realm& realm) {
+  realm::FindRealm where;
+  where.explicit_dir = realm::variable(env, "LOCKKEEPER_REALM").value_or("");
+  where.env = env;
+  if (where.explicit_dir.empty() || realm.in_memory) return parent_lease_from(env);
+  auto of_lease = realm::find_realm(where);
+  const bool known = of_lease && realm::choose_store(*of_lease, "", env);
+  if (known && !of_lease->same_table(realm)) return ParentLease{};
+  return parent_lease_from(env);
 }
 
 Result<ParentLease> parent_lease_from(const realm::Environment& env) {

@@ -22,6 +22,10 @@ class Locks {
   Locks(Site& site, core::Owner owner, ParentLease parent = {})
       : site_(&site), owner_(std::move(owner)), parent_(std::move(parent)) {}
 
+  // The same for a part of this owner's session (core/sessions.h): what it takes is its own, and
+  // what this owner holds is not in its way.
+  Locks part(const std::string& name) const;
+
   const core::Owner& owner() const { return owner_; }
   Site& site() const { return *site_; }
 
@@ -45,10 +49,10 @@ class Locks {
   // second. Does nothing where the realm has no layouts.
   Result<void> scan_layouts();
 
-  // From now on, messages to the owner come along with the replies of its verbs. messages() gives
-  // those that came; they count as told.
-  void take_messages_along(bool wanted = true) { tell_messages_ = wanted; }
-  Result<core::DeliveredMessages> messages();
+  // From now on this comes along with the replies of the owner's verbs. notices() gives what came,
+  // and asks for it if no reply has brought it; it counts as told.
+  void tell_along(const Tell& wanted) { tell_ = wanted; }
+  Result<Notices> notices();
 
   // Leases that the owner lost and was not told of yet; they count as told now. The replies of
   // acquire carry them, too.
@@ -64,12 +68,20 @@ class Locks {
   Result<bool> is_current(const core::LeaseId& id, std::uint64_t fence);
 
  private:
+  // What each word stands for: one resource, or several that are asked for together.
   struct Resolved {
-    std::vector<key::Resource> resources;
+    std::vector<std::vector<key::Resource>> words;
     std::vector<std::string> warnings;
+    std::vector<key::Resource> resources() const;
     std::vector<core::Claim> claims(core::Mode mode) const;
   };
   Result<Resolved> resolve(const Wanted& wanted) const;
+  // Whole ids, or a part of one, at its beginning or end, that only one lease has.
+  Result<std::vector<core::LeaseId>> find_ids(const std::vector<std::string>& texts);
+  Result<core::LeaseId> find_id(const std::string& part);
+  // For each word what is held of it, by `owner` or by anybody; the first of it if nothing is.
+  Result<std::vector<key::Resource>> held_of(const Resolved& resolved,
+                                             const std::optional<core::Owner>& owner);
   Result<AcquireCall> call(const AcquireCommand& command, std::vector<std::string>& warnings) const;
   Caller caller() const;
   // The value of the reply. Its notices are kept for messages().
@@ -81,13 +93,16 @@ class Locks {
   Site* site_;
   core::Owner owner_;
   ParentLease parent_;
-  bool tell_messages_ = false;
-  bool failed_ = false;  // the last call: it may have left messages untold
+  Tell tell_;
+  bool untold_ = true;  // there may be something to tell that no reply has brought
   Notices notices_;
 };
 
 // LOCKKEEPER_LEASE and LOCKKEEPER_FENCE of the environment. invalid_input if only one is set or
 // either is not what `run` sets.
 Result<ParentLease> parent_lease_from(const realm::Environment& env);
+// The same, for work in this realm. None if the lease is one of another realm (LOCKKEEPER_REALM):
+// nothing is taken under it here.
+Result<ParentLease> parent_lease_from(const realm::Environment& env, const realm::Realm& realm);
 
 }  // namespace lockkeeper::service

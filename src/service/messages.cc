@@ -7,9 +7,13 @@
 #include "base/text.h"
 #include "realm/identity.h"
 #include "service/locks.h"
+#include "service/questions.h"
 
 namespace lockkeeper::service {
 namespace {
+
+constexpr std::size_t kTaskBytesTold = 120;
+constexpr std::size_t kEventsLookedAt = 1'000;
 
 Result<void> check_send(const SendCommand& command) {
   if (command.text.find_first_not_of(" \t\n") == std::string::npos) {
@@ -33,6 +37,12 @@ bool is_message_type(std::string_view type) {
   return std::ranges::find(kMessageTypes, type) != std::end(kMessageTypes);
 }
 
+core::Owner receiver_of(const std::string& text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string::npos || at == 0) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 // Who stands against a request of ours for it: the same question that an acquire asks.
 Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
   CheckCommand check;
@@ -51,12 +61,13 @@ Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
   const std::string what = wanted.texts.front();
   if (other_tool != nullptr) {
     return fail(Code::kNotFound,
-                what + " is held by " + owner_text(other_tool->holder.owner) +
+                shown(what) + " is held by " + owner_text(other_tool->holder.owner) +
                     " through another tool, which reads no messages",
                 "see: lockkeeper list --under " + shell_quote(what));
   }
   return fail(
-      Code::kNotFound, reply.mine ? "you hold " + what + " yourself" : "nobody holds " + what,
+      Code::kNotFound,
+      reply.mine ? "you hold " + shown(what) + " yourself" : "nobody holds " + shown(what),
       reply.mine ? "see: lockkeeper list" : "take it: lockkeeper acquire " + shell_quote(what));
 }
 
@@ -69,6 +80,44 @@ Result<std::vector<core::Message>> Messages::send(const SendCommand& command) {
   LK_ASSIGN(Service* const service, site_.service());
   LK_ASSIGN(Reply<std::vector<core::Message>> reply, service->send(call));
   return std::move(reply.value);
+}
+
+// Has anybody but the sender been seen under that name: as a holder, in the queue, in the recent
+// history, or as a sender of messages?
+Result<bool> Messages::is_known(const core::Owner& receiver) {
+  const auto meant = [&](const core::Owner& seen) {
+    return seen.agent == receiver.agent && !(seen == owner_) &&
+           (receiver.session.empty() || seen.session == receiver.session);
+  };
+  LK_ASSIGN(const ListReply held, Locks(site_, owner_).list({}));
+  const bool holds = std::ranges::any_of(
+      held.leases, [&](const ListedLease& each) { return meant(each.lease.owner); });
+  const bool waits = std::ranges::any_of(
+      held.waiters, [&](const core::Waiter& each) { return meant(each.request.owner); });
+  if (holds || waits) return true;
+  LK_ASSIGN(const std::vector<core::Event> events, last_events(site_, kEventsLookedAt));
+  const auto acted = [&](const core::Event& event) {
+    return meant(event.owner) || meant(event.by);
+  };
+  if (std::ranges::any_of(events, acted)) return true;
+  MessagesCall wrote{.caller = {receiver, {}, {}, {}}, .sent = true, .peek = true};
+  LK_ASSIGN(const std::vector<core::Message> sent, ask(wrote));
+  return std::ranges::any_of(sent, [&](const core::Message& each) { return meant(each.from); });
+}
+
+std::vector<std::string> Messages::doubts(const std::vector<core::Message>& sent) {
+  std::vector<std::string> doubts;
+  for (const core::Message& message : sent) {
+    if (message.to_everybody()) continue;
+    const auto known = is_known(message.to);
+    if (!known || *known) continue;  // cannot tell, or fine
+    const bool self = message.to.agent == owner_.agent &&
+                      (message.to.session.empty() || message.to.session == owner_.session);
+    doubts.push_back(self ? "that is your own name, and nobody else of that name has been seen"
+                          : "nobody called " + owner_text(message.to) +
+                                " has been seen here; it waits until somebody of that name comes");
+  }
+  return doubts;
 }
 
 Result<std::vector<core::Message>> Messages::ask(const MessagesCall& call) {
@@ -135,10 +184,12 @@ Json messages_json(const char* name, const std::vector<core::Message>& messages)
 
 std::string message_text(const core::Message& message, std::int64_t now_wall_ms) {
   const std::int64_t age = std::max<std::int64_t>(0, now_wall_ms - message.at_wall_ms);
-  std::string text = message.type + " from " + owner_text(message.from);
+  std::string text = shown(message.type) + " from agent " + quote(message.from.agent);
+  if (!message.from.session.empty()) text += " (session " + shown(message.from.session) + ")";
   if (message.to_everybody()) text += " to everybody";
-  if (!message.task.empty()) text += ", task " + message.task;
-  return text + " (" + format_duration(age / 1000 * 1000) + " ago): " + message.text;
+  if (!message.task.empty()) text += ", task " + shown(message.task, kTaskBytesTold);
+  return text + " (" + format_duration(age / 1000 * 1000) +
+         " ago): " + quote(message.text, kMessageBytesTold);
 }
 
 }  // namespace lockkeeper::service

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/message.h"
+#include "core/sessions.h"
 #include "service/commands.h"
 #include "service/report.h"
 #include "service/site.h"
@@ -32,14 +33,20 @@ struct ReadCommand {
   std::vector<std::string> ids;
 };
 
+// "ann@4f2a" is session 4f2a of ann; "ann@" is the agent ann, even if the name contains '@'.
+core::Owner receiver_of(const std::string& text);
+
 class Messages {
  public:
   // `site` must outlive it.
-  Messages(Site& site, core::Owner owner) : site_(site), owner_(std::move(owner)) {}
+  Messages(Site& site, const core::Owner& owner) : site_(site), owner_(core::reader_of(owner)) {}
 
   // One message for each receiver, as it was sent. invalid_input: no text, an unknown type, a name
   // that breaks a rule; not_found: nobody holds it, or another tool does, which reads no messages.
   Result<std::vector<core::Message>> send(const SendCommand& command);
+  // What the sender should know of its receivers: nobody of that name has been seen, or only the
+  // sender itself. Empty: nothing.
+  std::vector<std::string> doubts(const std::vector<core::Message>& sent);
   // Oldest first. They count as told. Creates no store.
   Result<std::vector<core::Message>> list(bool unread_only);
   Result<std::vector<core::Message>> peek_unread();  // they do not count as told
@@ -53,6 +60,7 @@ class Messages {
   Caller caller() const { return {owner_, {}, {}, {}}; }
   Result<std::vector<core::Owner>> holders(const Wanted& wanted);
   Result<std::vector<core::Message>> ask(const MessagesCall& call);
+  Result<bool> is_known(const core::Owner& receiver);
 
   Site& site_;
   const core::Owner owner_;
@@ -63,7 +71,9 @@ class Messages {
 Json message_json(const core::Message& message);
 // {name:[…]}.
 Json messages_json(const char* name, const std::vector<core::Message>& messages);
-// "request from bob (session 4f2a), task T-1 (2m ago): may I have src/a.py?"
+// request from agent "bob" (session 4f2a), task T-1 (2m ago): "may I have src/a.py?"
+// One line, the text cut to kMessageBytesTold; message_json has all of it.
+inline constexpr std::size_t kMessageBytesTold = 500;
 std::string message_text(const core::Message& message, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper::service

@@ -84,7 +84,7 @@ std::string paused_text(const Gate& gate, std::int64_t now_wall_ms) {
   const std::string_view key = gate.key;
   const std::string_view feature =
       key.substr(kPrefix.size(), key.size() - kPrefix.size() - kPurpose.size());
-  std::string text = "feature " + std::string(feature) + " is paused";
+  std::string text = "feature " + shown(feature) + " is paused";
   for (const core::Conflict& other : gate.others) {
     text += (&other == &gate.others.front() ? ": " : "; ") + holder_text(other, now_wall_ms);
   }

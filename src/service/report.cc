@@ -6,6 +6,8 @@
 #include "base/assert.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "core/sessions.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -22,6 +24,18 @@ const char* mode_name(core::Mode mode) {
 Json alive_json(core::Alive alive) {
   if (alive == core::Alive::kUnknown) return {};
   return alive == core::Alive::kAlive;
+}
+
+// \u202e; beyond the first plane as two surrogates.
+void append_json_escape(std::string& out, char32_t c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr char32_t kSecondPlane = 0x10000;
+  if (c >= kSecondPlane) {
+    append_json_escape(out, 0xD800 + ((c - kSecondPlane) >> 10U));
+    c = 0xDC00 + ((c - kSecondPlane) & 0x3FFU);
+  }
+  out += "\\u";
+  for (const unsigned shift : {12U, 8U, 4U, 0U}) out += kDigits[c >> shift & 0xFU];
 }
 
 std::string seconds(std::int64_t wall_ms) {
@@ -58,12 +72,13 @@ std::vector<const core::Conflict*> holders(const std::vector<core::Conflict>& co
   return list;
 }
 
-std::string conflicts_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_ms) {
+std::string conflicts_text(const std::vector<core::Conflict>& conflicts, const HintContext& asked) {
   const std::vector<const core::Conflict*> told = holders(conflicts);
   std::string text;
   for (std::size_t i = 0; i < told.size() && i < kConflictsTold; ++i) {
     if (i > 0) text += "; ";
-    text += told[i]->requested.resource.text() + " is " + holder_text(*told[i], now_ms);
+    text += shown(told[i]->requested.resource.text()) + " is " +
+            holder_text(*told[i], asked.now_wall_ms, asked.asker);
   }
   if (told.size() > kConflictsTold) {
     text += "; and " + std::to_string(told.size() - kConflictsTold) + " more";
@@ -84,7 +99,8 @@ std::string wait_command(const HintContext& asked, const char* how_long) {
   if (asked.resources.size() > kResourcesInHint) {
     return std::string("the same command with --wait=") + how_long;
   }
-  return command("acquire", asked.resources) + asked.flags + " --wait=" + how_long;
+  return command(asked.program.empty() ? "acquire" : "run", asked.resources) + asked.flags +
+         " --wait=" + how_long + asked.program;
 }
 
 Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
@@ -94,10 +110,10 @@ Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
     if (i > 0) text += ", ";
     text += owner_text(step.owner) + " waits for ";
     for (std::size_t j = 0; j < step.waits_for.size() && j < kConflictsTold; ++j) {
-      text += (j > 0 ? " and " : "") + step.waits_for[j];
+      text += (j > 0 ? " and " : "") + shown(step.waits_for[j]);
     }
   }
-  if (result.cycle.empty()) text += conflicts_text(result.conflicts, asked.now_wall_ms);
+  if (result.cycle.empty()) text += conflicts_text(result.conflicts, asked);
   Error error{Code::kDeadlock, std::move(text), {}};
   // The last step waits for what the asker holds.
   if (!result.cycle.empty() && !result.cycle.back().waits_for.empty()) {
@@ -105,7 +121,7 @@ Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
     if (own.size() > kResourcesInHint) own.resize(kResourcesInHint);
     error.hint =
         "release what you hold first, then ask for all of it at once: " + command("release", own) +
-        asked.flags;
+        asked.caller_flags;
   } else {
     error.hint = "release what you hold first, then ask for all of it at once";
   }
@@ -118,20 +134,13 @@ std::string dump(const Json& json) {
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string out;
   out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool c1_control =
-        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c == 0x7f) {
-      out += "\\u007f";
-    } else if (c1_control) {
-      constexpr std::string_view kDigits = "0123456789abcdef";
-      const auto low = static_cast<unsigned char>(text[++i]);
-      out += "\\u00";
-      out += kDigits[low >> 4];
-      out += kDigits[low & 0xf];
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view character = rest.substr(0, std::max<std::size_t>(1, utf8_size(rest)));
+    rest.remove_prefix(character.size());
+    if (is_hidden(utf8_value(character))) {
+      append_json_escape(out, utf8_value(character));
     } else {
-      out += text[i];
+      out += character;
     }
   }
   return out;
@@ -156,7 +165,7 @@ Json lease_json(const core::Lease& lease) {
   json["task"] = text_or_null(lease.terms.task);
   json["acquired_at"] = format_time(lease.acquired_wall_ms);
   json["expires_at"] = time_or_null(lease.expires_wall_ms);
-  json["attached"] = lease.attachment.attached();
+  json["attached"] = lease.attached();
   if (lease.foreign) json["foreign"] = foreign_json(lease);
   return json;
 }
@@ -255,6 +264,9 @@ Json release_json(const core::ReleaseReply& reply) {
   for (const auto& [key, owner] : reply.not_owner) {
     json["not_owner"].push_back({{"key", key}, {"agent", owner.agent}});
   }
+  for (const auto& [key, outer] : reply.covered) {
+    json["covered"].push_back({{"key", key}, {"by", outer}});
+  }
   return json;
 }
 
@@ -337,8 +349,19 @@ int outcome_status(core::Outcome outcome) {
   return exit_status(Code::kFailed);
 }
 
+std::string flag_to_be(const core::Owner& holder, const core::Owner& asker) {
+  if (holder.agent != asker.agent || holder.session == asker.session || asker.agent.empty() ||
+      core::is_part_of(holder, asker) || core::is_part_of(asker, holder)) {
+    return {};
+  }
+  if (holder.session.empty()) return "--agent " + shell_quote(holder.agent);
+  const bool guessed = asker.session.empty() || realm::is_derived_session(asker.session) ||
+                       realm::is_derived_session(holder.session);
+  return guessed ? "--session " + shell_quote(holder.session) : "";
+}
+
 Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext& asked) {
-  Error error{Code::kHeld, conflicts_text(conflicts, asked.now_wall_ms), {}};
+  Error error{Code::kHeld, conflicts_text(conflicts, asked), {}};
   const bool orphan = !conflicts.empty() && !conflicts.front().waiting &&
                       conflicts.front().alive == core::Alive::kDead;
   if (orphan) {
@@ -347,6 +370,14 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
     error.hint = "do not change it; to get it: " + wait_command(asked, "10m");
   } else {
     error.hint = "work on something else, or wait for it: " + wait_command(asked, "10m");
+  }
+  for (const core::Conflict& conflict : conflicts) {
+    const core::Lease& holder = conflict.holder;
+    const std::string flag = holder.foreign ? "" : flag_to_be(holder.owner, asked.asker);
+    if (flag.empty()) continue;
+    error.message += "; this may be you, in another session";
+    error.hint = "if this is you, add " + flag + "; otherwise " + error.hint;
+    break;
   }
   return error;
 }
@@ -386,41 +417,75 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
   if (!reply.not_owner.empty()) {
     const auto& [key, owner] = reply.not_owner.front();
     return Error{Code::kNotOwner,
-                 key + " is held by " + owner_text(owner) + ", who alone may release it",
-                 "to end another's lease on record: lockkeeper break " + shell_quote(key) +
-                     " --reason TEXT"};
+                 shown(key) + " is held by " + owner_text(owner) + ", who alone may release it",
+                 "leave it alone; to get it: lockkeeper acquire " + shell_quote(key) +
+                     " --wait=10m; only if its holder is stuck: lockkeeper break"};
   }
   if (!reply.released.empty() || all) return std::nullopt;
-  const std::string what = reply.not_held.empty() ? "you hold nothing that matches"
-                                                  : reply.not_held.front() + " is not held by you";
+  if (!reply.covered.empty()) {
+    const auto& [key, outer] = reply.covered.front();
+    return Error{Code::kNotFound,
+                 "you do not hold " + shown(key) + " by itself: " + shown(outer) +
+                     ", which you hold, covers it",
+                 "release that: lockkeeper release " + shell_quote(outer)};
+  }
+  const std::string what = reply.not_held.empty()
+                               ? "you hold nothing that matches"
+                               : shown(reply.not_held.front()) + " is not held by you";
   return Error{Code::kNotFound, what,
                "a release takes the key exactly as held; see: lockkeeper list"};
 }
 
 std::unexpected<Error> nothing_named(std::string_view verb) {
   return fail(Code::kUsage, std::string(verb) + " needs something to act on",
-              "name a resource, or give --lease ID or --all");
+              verb == "break" ? "name a resource, or give --lease ID or --agent NAME"
+                              : "name a resource, or give --lease ID or --all");
 }
 
 std::string owner_text(const core::Owner& owner) {
-  if (owner.session.empty()) return owner.agent;
-  return owner.agent + " (session " + owner.session + ")";
+  if (owner.session.empty()) return shown(owner.agent);
+  return shown(owner.agent) + " (session " + shown(owner.session) + ")";
 }
 
-std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms) {
+std::string kin_text(const core::Lease& holder, const core::Owner& asker) {
+  if (holder.foreign || asker.agent.empty()) return {};
+  std::optional<core::Owner> whole = asker;
+  while (whole && !core::is_part_of(holder.owner, *whole)) whole = core::nearest_whole(*whole);
+  if (!whole) return {};
+  const bool own = *whole == asker;
+  const std::string& session = holder.owner.session;
+  const std::size_t begin = whole->session.empty() ? 2 : whole->session.size() + 1;
+  const std::string name = session.substr(begin, session.find('/', begin) - begin);
+  if (!core::is_command_name(name)) {
+    const core::Owner& owner = holder.owner;
+    const std::string who = shown(owner.agent == asker.agent ? name : owner.agent);
+    return own ? "your subagent " + who : "the subagent " + who + " of your session";
+  }
+  const std::int64_t pid = holder.process().pid;
+  return (own ? "your own command" : "another command of your session") +
+         (pid != 0 ? " (pid " + std::to_string(pid) + ")" : "");
+}
+
+std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms,
+                        const core::Owner& asker) {
   const core::Lease& holder = conflict.holder;
   std::string text = conflict.waiting ? "wanted earlier by " : "held by ";
+  const std::string kin = kin_text(holder, asker);
   // Another tool's session is where its lock was seen, which is told below.
-  text += holder.foreign ? holder.owner.agent : owner_text(holder.owner);
+  if (!kin.empty()) {
+    text += kin;
+  } else {
+    text += holder.foreign ? shown(holder.owner.agent) : owner_text(holder.owner);
+  }
   text += std::string(", ") + mode_name(conflict.held.mode);
   if (conflict.held.resource != conflict.requested.resource) {
-    text += " on " + conflict.held.resource.text();
+    text += " on " + shown(conflict.held.resource.text());
   }
   // A witness that is neither of the two: only then is it news.
   const std::string& common = conflict.witness;
   const bool news =
       common != conflict.held.resource.text() && common != conflict.requested.resource.text();
-  if (!common.empty() && news) text += " (both cover " + common + ")";
+  if (!common.empty() && news) text += " (both cover " + shown(common) + ")";
   text += conflict.waiting ? ", waiting since " : ", since ";
   text += seconds(holder.acquired_wall_ms) + " (" + ago(holder.acquired_wall_ms, now_wall_ms) + ")";
   if (!conflict.waiting) text += " " + until_text(holder, now_wall_ms);
@@ -441,14 +506,43 @@ std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms) {
   return left > 0 ? "ends in " + format_duration(whole_seconds(left)) : "ended";
 }
 
-std::string lost_text(const core::LostLease& lost) {
-  std::string text = "your lease on ";
-  for (std::size_t i = 0; i < lost.resources.size() && i < kConflictsTold; ++i) {
-    text += (i > 0 ? ", " : "") + lost.resources[i];
+Json waiting_json(const core::Waiter& waiter) {
+  Json json;
+  json["agent"] = waiter.request.owner.agent;
+  json["session"] = text_or_null(waiter.request.owner.session);
+  json["resources"] = core::resource_texts(waiter.request);
+  json["waiting_since"] = format_time(waiter.request.acquired_wall_ms);
+  json["reason"] = text_or_null(waiter.request.terms.reason);
+  return json;
+}
+
+std::string waiting_text(const core::Waiter& waiter, std::int64_t now_wall_ms) {
+  const core::Lease& request = waiter.request;
+  const std::int64_t waited_ms = now_wall_ms - request.acquired_wall_ms;
+  std::string text = owner_text(request.owner) + " has waited " +
+                     format_duration(std::max<std::int64_t>(0, waited_ms / 1000 * 1000)) + " for ";
+  text += shown_list(core::resource_texts(request), kConflictsTold);
+  if (!request.terms.reason.empty()) {
+    text += ", reason " + quote(request.terms.reason, kReasonBytesTold);
   }
-  if (lost.resources.size() > kConflictsTold) text += ", …";
+  return text;
+}
+
+std::string unmirrored_text(const layout::Unmirrored& unmirrored) {
+  std::string text = "not visible to the tools of " + unmirrored.layout + ": ";
+  for (std::size_t i = 0; i < unmirrored.resources.size() && i < kConflictsTold; ++i) {
+    text += (i > 0 ? ", " : "") + unmirrored.resources[i];
+  }
+  return unmirrored.resources.size() > kConflictsTold ? text + ", …" : text;
+}
+
+std::string lost_text(const core::LostLease& lost) {
+  const bool of_a_part = lost.filed != lost.id && !lost.filed.empty();
+  std::string text =
+      of_a_part ? "the lease of " + owner_text(lost.owner) + " on " : "your lease on ";
+  text += shown_list(lost.resources, kConflictsTold);
   text += " (fence " + std::to_string(lost.fence) + ") was lost at " + seconds(lost.at_wall_ms) +
-          ": " + lost.cause;
+          ": " + shown(lost.cause);
   if (!lost.by.agent.empty()) text += " by " + owner_text(lost.by);
   if (!lost.reason.empty()) text += ", reason " + quote(lost.reason, kReasonBytesTold);
   return text;

@@ -16,14 +16,18 @@ namespace lockkeeper::service {
 
 using lockkeeper::Json;
 
-// One line. Never throws: bytes that are not UTF-8 become U+FFFD; every control character is
-// escaped, also those that JSON would allow, because some terminals obey them.
+// One line. Never throws: bytes that are not UTF-8 become U+FFFD; every hidden character
+// (base/quote.h) is escaped, also those that JSON would allow, because terminals and models act on
+// them.
 std::string dump(const Json& json);
 
 Json lease_json(const core::Lease& lease);
 Json conflict_json(const core::Conflict& conflict);
 Json foreign_json(const core::Lease& lease);  // {"kind","path"}; REQUIRES: lease.foreign
 Json lost_json(const core::LostLease& lost);
+// Who waits for what the owner holds.
+Json waiting_json(const core::Waiter& waiter);
+std::string waiting_text(const core::Waiter& waiter, std::int64_t now_wall_ms);
 Json event_json(const core::Event& event);
 Json error_json(const Error& error);  // {"code","message","hint"}; no hint: ""
 
@@ -44,9 +48,12 @@ int outcome_status(core::Outcome outcome);
 // How the request was made, so that the hint can repeat it.
 struct HintContext {
   std::vector<std::string> resources;  // as typed
-  std::string flags;                   // what else must be repeated, shell-quoted, or empty
+  std::string flags;         // what else must be repeated, each after a space, shell-quoted
+  std::string caller_flags;  // those of them that every verb takes
+  core::Owner asker = {};    // to tell what may be its own; empty: nobody in particular
   std::int64_t now_wall_ms = 0;
-  bool checked = false;  // `check`, which can only be refused as held
+  bool checked = false;      // `check`, which can only be refused as held
+  std::string program = {};  // `run`: " -- COMMAND"; empty: it was an acquire
 };
 
 // The error of a request that was not granted. REQUIRES: the outcome is a refusal.
@@ -60,17 +67,29 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all);
 // The error of a verb that was given neither a resource nor a lease.
 std::unexpected<Error> nothing_named(std::string_view verb);
 
+// One person or tool may appear under several sessions that nobody named, or under none. How to act
+// as `holder`, if that may be the asker: "--session tty-…"; empty if it is certainly not.
+std::string flag_to_be(const core::Owner& holder, const core::Owner& asker);
+
 // "frontend", "frontend (session 4f2a)".
 std::string owner_text(const core::Owner& owner);
 
+// "your own command (pid 4711)", "your subagent x", "the subagent x of your session": a holder that
+// is a part of the asker, or of what the asker is a part of. Empty: it is neither.
+std::string kin_text(const core::Lease& holder, const core::Owner& asker);
+
 // One sentence part: "held by frontend (exclusive) since … (2m ago) until … (in 58m), its process
-// is alive, reason \"…\"".
-std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms);
+// is alive, reason \"…\"". With an asker: "held by your own command (pid 4711), …".
+std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms,
+                        const core::Owner& asker = {});
 
 // "ends in 58m 3s", rounded up; "no end"; "ended" where that moment is past.
 std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms);
 
 // "your lease on src/a.py (fence 40) was broken by lead at …: \"taking over\"".
 std::string lost_text(const core::LostLease& lost);
+
+// "not visible to the tools of mkdir-1a2b3c4d: src/, docs/**".
+std::string unmirrored_text(const layout::Unmirrored& unmirrored);
 
 }  // namespace lockkeeper::service

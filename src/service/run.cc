@@ -1,21 +1,27 @@
 #include "service/run.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "base/assert.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "core/message.h"
+#include "host/descendants.h"
 #include "host/signals.h"
 #include "host/spawn.h"
 #include "service/messages.h"
 #include "service/pause.h"
+#include "service/questions.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -71,10 +77,39 @@ class SignalQueue {
   int times_asked_ = 0;
 };
 
+// A scope that is too long for a variable, as a file that is removed with this object.
+class ScopeFile {
+ public:
+  ScopeFile() = default;
+  ~ScopeFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  ScopeFile(const ScopeFile&) = delete;
+  ScopeFile& operator=(const ScopeFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  Result<void> write(const std::string& text, const realm::Environment& env) {
+    std::string path = realm::variable(env, "TMPDIR").value_or("/tmp") + "/lockkeeper-scope-XXXXXX";
+    const Fd file(::mkostemp(path.data(), O_CLOEXEC));
+    if (!file) {
+      return fail(errno_error(errno, "cannot write the list of what the command holds: " + path,
+                              Code::kFailed));
+    }
+    path_ = path;
+    if (write_all(file.get(), text)) return {};
+    return fail(errno_error(errno, "cannot write " + path, Code::kFailed));
+  }
+
+ private:
+  std::string path_;
+};
+
 // What the command gets on top of our environment.
-std::map<std::string, std::string> variables_for(const Locks& locks, const core::Lease& lease,
-                                                 const realm::Realm& realm,
-                                                 const RunCommand& command) {
+Result<std::map<std::string, std::string>> variables_for(Locks& locks, const core::Lease& lease,
+                                                         const realm::Realm& realm,
+                                                         const RunCommand& command,
+                                                         ScopeFile& scope_file) {
   std::map<std::string, std::string> ours{
       {"LOCKKEEPER_AGENT", locks.owner().agent},
       {"LOCKKEEPER_SESSION", locks.owner().session},
@@ -83,7 +118,19 @@ std::map<std::string, std::string> variables_for(const Locks& locks, const core:
     ours["LOCKKEEPER_LEASE"] = lease.id.text();
     ours["LOCKKEEPER_FENCE"] = std::to_string(lease.fence());
     ours["LOCKKEEPER_REALM"] = realm.root;
-    ours["LOCKKEEPER_SCOPE"] = scope_text(lease, realm);
+    if (!realm.store_url.empty()) ours["LOCKKEEPER_STORE"] = realm.store_url;
+    const std::string scope = scope_text(lease, realm);
+    // The kernel takes 128 KiB for one variable, and some for all of them.
+    constexpr std::size_t kScopeBytesMax = std::size_t{32} << 10;
+    if (scope.size() > kScopeBytesMax && command.stage == nullptr) {
+      LK_CHECK(scope_file.write(scope, locks.site().runtime().env));
+      ours["LOCKKEEPER_SCOPE"] =
+          cut_utf8(scope, kScopeBytesMax) + "\n… the whole text is in " + scope_file.path() + "\n";
+    } else {
+      ours["LOCKKEEPER_SCOPE"] = scope;
+    }
+    // Empty counts as not set: one that an outer run has set is not about this lock.
+    ours["LOCKKEEPER_SCOPE_FILE"] = scope_file.path();
   }
   if (!command.feature.empty()) ours["LOCKKEEPER_FEATURE"] = command.feature;
   if (command.stage != nullptr) {
@@ -105,8 +152,8 @@ Result<host::Started> start(const RunCommand& command, std::map<std::string, std
   program.folder = command.folder;
   program.variables = std::move(variables);
   program.held = &signals.held();
-  // Without a slot the lock does not outlive its holder, and the command is told of that.
-  if (slot == nullptr) program.dies_with_us = SIGTERM;
+  // Nobody renews the lock without us: the command is told.
+  program.dies_with_us = SIGTERM;
   if (command.stage != nullptr) {
     program.group = host::Program::Group::kSession;
     program.in = host::kNothing;
@@ -116,22 +163,33 @@ Result<host::Started> start(const RunCommand& command, std::map<std::string, std
   return host::start(program);
 }
 
-Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease) {
+Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease,
+                                     const core::Attachment& by) {
   ReleaseCommand command;
   command.lease_ids = {lease.id.text()};
+  command.by = by;
+  command.only_own_hold = true;
   return locks.release(command);
 }
 
 // The command's life: renewals, signals, loss.
 class Watch {
  public:
-  Watch(Locks& locks, const RunCommand& command, RunResult& result,
+  // `caller`: who asked for the command; the lease belongs to `locks`.
+  Watch(Locks& caller, Locks& locks, const RunCommand& command, RunResult& result,
         const std::function<void(const RunEvent&)>& report, const Hold* hold)
-      : locks_(locks), command_(command), result_(result), report_(report), hold_(hold) {
+      : caller_(caller),
+        locks_(locks),
+        command_(command),
+        result_(result),
+        report_(report),
+        hold_(hold) {
     const core::Lease& lease = result_.acquired.lease;
     acknowledged_ = now();
     next_renewal_ = lease.terms.ttl_ms == kNoEnd ? INT64_MAX : now() + lease.terms.ttl_ms / 3;
     if (command_.stage != nullptr) watched_ = command_.stage->watched;
+    // What came before was told before.
+    for (const core::Message& message : unread()) last_message_ = message.id;
   }
 
   // Waits while the feature is paused, or until the lease is lost or a signal came. What cannot be
@@ -139,7 +197,7 @@ class Watch {
   void pass_gate(SignalQueue& signals) {
     if (command_.feature.empty()) return;
     for (bool told = false, troubled = false;; keep()) {
-      const auto gate = look_at_gate(locks_, command_.feature);
+      const auto gate = look_at_gate(caller_, command_.feature);
       if (gate && gate->open()) {
         if (told) report_({RunEvent::What::kResumed, result_.acquired, 0, 0, gate->key});
         return;
@@ -193,7 +251,7 @@ class Watch {
       renew(lease);
     } else {
       const auto current = locks_.is_current(lease.id, lease.fence());
-      if (current && !*current) lose("the lease is no longer current");
+      if (current && !*current) lose(why_it_ended(lease));
     }
     // Without an acknowledgement for two thirds of the length it must be taken as lost (I7).
     const bool silent =
@@ -253,14 +311,17 @@ class Watch {
       report_({RunEvent::What::kRenewTrouble, result_.acquired, 0, 0, trouble_});
     }
     // Shown here, and told by the next command.
-    const auto messages = Messages(locks_.site(), locks_.owner()).peek_unread();
-    if (!messages) return;
-    for (const core::Message& message : *messages) {
+    for (const core::Message& message : unread()) {
       if (message.id <= last_message_) continue;
       last_message_ = message.id;
       report_({RunEvent::What::kMessage, result_.acquired, 0, 0,
-               message.from.agent + ": " + message.text});
+               shown(message.from.agent) + ": " + quote(message.text, kMessageBytesTold)});
     }
+  }
+
+  std::vector<core::Message> unread() const {
+    auto messages = Messages(caller_.site(), caller_.owner()).peek_unread();
+    return messages ? std::move(*messages) : std::vector<core::Message>();
   }
 
   void renew(const core::Lease& lease) {
@@ -282,12 +343,23 @@ class Watch {
              "renewing failed: " + renewed.error().message});
   }
 
+  // Who ended it, and what for.
+  std::string why_it_ended(const core::Lease& lease) const {
+    const Site& site = locks_.site();
+    if (site.store_is_gone()) return "the lock table of " + quote(site.realm().root) + " is gone";
+    const LeaseAndFence asked{lease.id, lease.fence()};
+    const auto ended = how_they_ended(locks_.site(), {&asked, 1});
+    const bool known = ended && ended->front();
+    return known ? *ended->front() : "the lease is no longer current";
+  }
+
   void lose(const std::string& why) {
     result_.lost = true;
     next_renewal_ = INT64_MAX;
     report_({RunEvent::What::kLost, result_.acquired, 0, 0, why});
   }
 
+  Locks& caller_;
   Locks& locks_;
   const RunCommand& command_;
   RunResult& result_;
@@ -310,7 +382,8 @@ std::string scope_text(const core::Lease& lease, const realm::Realm& realm) {
   std::string text = "You hold these locks in " + realm.root + ":\n";
   for (const core::Claim& claim : lease.claims) {
     const bool shared = claim.mode == core::Mode::kShared;
-    text += "- " + claim.resource.text() + (shared ? " (shared: read, do not change)" : "") + "\n";
+    text += "- " + shown(claim.resource.text()) + (shared ? " (shared: read, do not change)" : "") +
+            "\n";
   }
   text +=
       "Change nothing else there without a lock. Before you change another file, run:\n"
@@ -343,11 +416,11 @@ Result<bool> may_ask(Locks& locks, const RunCommand& command, AcquireCommand& ac
 }
 
 // The command's whole life under the lease that is there. Fails if no process could be made for it.
-Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot* slot,
-                  SignalQueue& signals, RunResult& result,
+Result<void> live(Locks& caller, Locks& locks, const RunCommand& command,
+                  const host::LiveSlot* slot, SignalQueue& signals, RunResult& result,
                   const std::function<void(const RunEvent&)>& report, const Hold* hold) {
   const core::Lease& lease = result.acquired.lease;
-  Watch watch(locks, command, result, report, hold);
+  Watch watch(caller, locks, command, result, report, hold);
   watch.pass_gate(signals);
   if (result.signal != 0 || result.lost) return {};
   const Stage* const stage = command.stage;
@@ -360,18 +433,29 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
     if (!wanted && !result.lost) result.acquired.outcome = core::Outcome::kInterrupted;
     if (!wanted || result.lost) return {};
   }
-  auto variables = variables_for(locks, lease, locks.site().realm(), command);
+  // Children that we inherited through exec are not the command's.
+  const std::vector<pid_t> not_ours = host::children_besides({});
+  const bool alone = stage == nullptr && !command.leave_running;
+  if (alone) host::adopt_orphans();
+  ScopeFile scope_file;
+  LK_ASSIGN(auto variables, variables_for(locks, lease, locks.site().realm(), command, scope_file));
   LK_ASSIGN(const host::Started child, start(command, std::move(variables), slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
+    const std::string why = child.exec_errno == E2BIG
+                                ? "its arguments and the environment are too long together"
+                                : std::strerror(child.exec_errno);
     report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
-            command.argv.front() + ": " + std::strerror(child.exec_errno)});
+            command.argv.front() + ": " + why});
     return {};
   }
   result.started = true;
   report({RunEvent::What::kStarted, result.acquired, child.pid, 0, ""});
   watch.until_gone(child.pid, signals);
   result.pid = child.pid;
+  if (alone && !(result.lost && command.keep_going)) {
+    result.ended_after = host::end_children(command.kill_grace_ms, not_ours, [&] { watch.keep(); });
+  }
   if (stage != nullptr && stage->gone) stage->gone(result, keep);
   if ((!result.lost || command.keep_going) && result.signal == 0) watch.pass_gate(signals);
   return {};
@@ -379,13 +463,14 @@ Result<void> live(Locks& locks, const RunCommand& command, const host::LiveSlot*
 
 }  // namespace
 
-Result<RunResult> run(Locks& locks, const RunCommand& command,
+Result<RunResult> run(Locks& caller, const RunCommand& command,
                       const std::function<void(const RunEvent&)>& report) {
   LOCKKEEPER_ASSERT(!command.argv.empty());
   RunResult result;
   AcquireCommand acquire = command.acquire;
-  LK_ASSIGN(const bool may, may_ask(locks, command, acquire, result));
+  LK_ASSIGN(const bool may, may_ask(caller, command, acquire, result));
   if (!may) return result;
+  Locks locks = command.part.empty() ? caller : caller.part(command.part);
   LK_ASSIGN(const host::LiveSlot slot, locks.site().table().take_slot());
   acquire.attachment.slot = slot.offset();
   LK_ASSIGN(result.acquired, locks.acquire(acquire));
@@ -393,17 +478,18 @@ Result<RunResult> run(Locks& locks, const RunCommand& command,
   if (!granted && result.acquired.outcome != core::Outcome::kRenewed) return result;
   const core::Lease& lease = result.acquired.lease;
   if (command.given_up && command.given_up()) {
-    if (granted) static_cast<void>(give_back(locks, lease));  // else it ends with this process
+    static_cast<void>(give_back(locks, lease, acquire.attachment));
     result.acquired.outcome = core::Outcome::kInterrupted;
     return result;
   }
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
   SignalQueue signals;  // to the end: a signal must not keep the lease from being freed
-  auto lived = live(locks, command, &slot, signals, result, report, nullptr);
-  // A lease that was there before the command is not ours to give back.
-  if (granted && !result.lost) {
-    const auto released = give_back(locks, lease);
-    if (!released && released.error().code == Code::kLost) result.lost = true;
+  auto lived = live(caller, locks, command, &slot, signals, result, report, nullptr);
+  if (!result.lost) {
+    const auto released = give_back(locks, lease, acquire.attachment);
+    const bool ended_before =
+        !released && (released.error().code == Code::kLost || locks.site().store_is_gone());
+    if (ended_before) result.lost = true;
   }
   if (!lived) return fail(std::move(lived.error()));
   if (result.started) {
@@ -424,7 +510,7 @@ Result<std::optional<RunResult>> run_holding(Locks& locks, const RunCommand& com
   report({RunEvent::What::kGranted, result.acquired, 0, 0, ""});
   Result<void> lived;
   if (signals.asked_to_end() == 0) {
-    lived = live(locks, command, nullptr, signals, result, report, &hold);
+    lived = live(locks, locks, command, nullptr, signals, result, report, &hold);
   }
   hold.give_back();
   result.signal = signals.asked_to_end();

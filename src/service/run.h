@@ -1,9 +1,10 @@
 // Runs a command under a lock: acquires, starts, renews, and releases when the command has ended.
 //
-// The lease is bound to a live slot that the command inherits, so it lasts until this process and
-// the command have both ended. If this process is killed, the command keeps its lock until the ttl
-// is over, because nobody renews it. If the lease is lost, the command gets SIGTERM, and SIGKILL
-// after a grace, unless `keep_going` is set.
+// The lease lasts as long as anything that the command has started. At its end, what it leaves
+// running is asked to end, and killed after a grace; then the lease is given back. If the lease is
+// lost the same happens to all of it, unless `keep_going` is set. If this process itself is killed,
+// the command gets SIGTERM. The command inherits the lease's live slot, so whatever is left of it
+// keeps the lock, until the ttl is over: nobody renews it then.
 #pragma once
 
 #include <functional>
@@ -39,9 +40,15 @@ struct Stage {
 };
 
 struct RunCommand {
-  AcquireCommand acquire;         // attachment is set here
+  AcquireCommand acquire;  // attachment is set here
+  // The command is a part of the caller's session with this name: what the caller holds is not in
+  // its way, and two commands exclude each other. Empty: it acts as the caller.
+  std::string part;
   std::vector<std::string> argv;  // REQUIRES: not empty
   bool keep_going = false;
+  // What the command leaves running is ended before the lease is given back, because it could still
+  // change what is locked. True: it is left alone, and the lease is given back all the same.
+  bool leave_running = false;
   std::int64_t kill_grace_ms = 10'000;
   // The feature whose pause is respected (service/pause.h); empty: none. The gate must be open
   // three times: before anything is acquired (waiting as acquire.wait_ms says, or without end),
@@ -90,8 +97,9 @@ struct RunResult {
   int pid = 0;        // of the command, once it has ended
   bool lost = false;  // the lease ended before the command did
   bool timed_out = false;
-  int exit_status = 0;   // of the command, as the shell has it
-  bool at_gate = false;  // refused by the gate: `acquired` names whoever paused the feature
+  std::size_t ended_after = 0;  // processes that the command had left running
+  int exit_status = 0;          // of the command, as the shell has it
+  bool at_gate = false;         // refused by the gate: `acquired` names whoever paused the feature
   // That ended a wait at the gate with the lease in hand; of run_holding and on a stage: any that
   // asked this process to end. 0: none.
   int signal = 0;

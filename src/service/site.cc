@@ -16,4 +16,10 @@ Result<Service*> Site::service() {
   return service_.get();
 }
 
+bool Site::store_is_gone() const {
+  if (realm().in_memory) return false;
+  const auto store = realm::check_store(realm());
+  return store && *store == realm::StoreState::kAbsent;
+}
+
 }  // namespace lockkeeper::service

@@ -25,6 +25,8 @@ class Site {
   // Opened by the first call.
   Result<Service*> service();
   layout::LockTable& table() { return table_; }
+  // Deleted while we used it: the next caller starts a table that knows none of our leases.
+  bool store_is_gone() const;
 
  private:
   const Runtime& runtime_;

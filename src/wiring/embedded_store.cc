@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/reboot.h"
+#include "core/schema.h"
 #include "dialect/kinds.h"
 #include "host/process.h"
 #include "kv/lmdb/lmdb_store.h"
@@ -21,7 +22,8 @@ Result<kv::LmdbOptions> embedded_options(const layout::Runtime& runtime,
                                                                          : kv::Durability::kFull;
   options.epoch_copy = realm.epoch_copy;
   options.clock = runtime.clock;
-  options.schema_version = kSchemaVersion;
+  options.schema_version = core::kSchemaVersion;
+  options.migrate = core::migrate;
   options.folder_mode = realm.folder_mode;
   options.file_mode = realm.file_mode;
   options.uid = realm.owner_uid;

@@ -8,9 +8,6 @@
 
 namespace lockkeeper::wiring {
 
-// The schema of the rows in src/core. A store written by a newer program is refused.
-inline constexpr std::uint32_t kSchemaVersion = 1;
-
 Result<kv::LmdbOptions> embedded_options(const layout::Runtime& runtime,
                                          const layout::StoreRequest& request);
 

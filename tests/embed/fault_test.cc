@@ -33,7 +33,8 @@ TEST_F(Fault, F15_I7_I10_AStoreDeletedUnderTheHolder) {
   std::filesystem::remove_all(stage_.path("gone"));
   const auto current = lease.check();
   ASSERT_FALSE(current);
-  EXPECT_THAT(current.error().code, AnyOf(Code::kStoreCorrupt, Code::kStoreUnavailable));
+  EXPECT_THAT(current.error().code,
+              AnyOf(Code::kStoreCorrupt, Code::kStoreUnavailable, Code::kLost));
   expect_lost(lease, told);
   for (const Realm& asking : {realm(), realm()}) {
     const Acquired failed = asking.acquire({"b"});

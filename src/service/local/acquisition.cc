@@ -125,6 +125,7 @@ Result<void> Acquisition::decide() {
     wanted.insert(wanted.end(), part.request.claims.begin(), part.request.claims.end());
   }
   LK_CHECK(mirror_.scan(wanted, true));
+  LK_CHECK(mirror_.bring_in());
   if (together()) LK_CHECK(clear_the_way());
   for (int tries = 0;; ++tries) {
     LK_CHECK(decide_once());
@@ -195,6 +196,7 @@ Result<bool> Acquisition::conflicts_changed() {
   }
   LK_ASSIGN(const bool changed, mirror_.verify(conflicts));
   if (!changed) return false;
+  LK_CHECK(mirror_.bring_in());
   LK_CHECK(table_.write([&](core::Table& table) { return mirror_.apply(table); }));
   LK_CHECK(mirror_.show_missing_again());
   return true;
@@ -260,23 +262,25 @@ Result<void> Acquisition::take_back(const AcquireResult& result, const core::For
   return {};
 }
 
-Result<AcquireResult> Acquisition::take_over(const Write& write, const core::KnownForeign& foreign,
-                                             const std::string& identity) {
+Result<AcquireResult> Acquisition::take_over(const Write& write,
+                                             const std::vector<Foreign>& artefacts) {
   LK_CHECK(mirror_.open_to_write());
   Part& part = parts_.front();
+  const core::KnownForeign& named = artefacts.front().known;
   const core::EndedBy adopted{"ended", "adopted", part.request.terms.reason, part.request.owner};
   core::AcquireReply reply;
   const auto version = write(
       [&](core::Table& table) -> Result<bool> {
         LK_CHECK(mirror_.discard_unrecorded(table.state()));
-        LK_CHECK(core::end_foreign(table, foreign, adopted));
+        for (const Foreign& each : artefacts) {
+          LK_CHECK(core::end_foreign(table, each.known, adopted));
+        }
         // Its source was read before; if it stays another's after all, it must be read again.
-        LK_CHECK(core::put_layout_stamps(table.state(), foreign.layout, ""));
+        LK_CHECK(core::put_layout_stamps(table.state(), named.layout, ""));
         LK_ASSIGN(reply, table.acquire(part.request));
         if (reply.again) return too_much_to_clear();
         if (!is_grant(reply.outcome)) {
-          return fail(Code::kHeld,
-                      "others hold some of what " + quote(foreign.artefact) + " covers",
+          return fail(Code::kHeld, "others hold some of what " + quote(named.artefact) + " covers",
                       "see: lockkeeper list");
         }
         LK_CHECK(mirror_.record(table, reply.lease.id));
@@ -288,13 +292,29 @@ Result<AcquireResult> Acquisition::take_over(const Write& write, const core::Kno
     return fail(version.error());
   }
   reply.stamp(*version);
-  mirror_.may_replace(foreign.layout, foreign.artefact, identity);
+  for (const Foreign& each : artefacts) {
+    mirror_.may_replace(each.known.layout, each.known.artefact, each.identity);
+  }
   part.result.outcome = core::Outcome::kGranted;
   part.result.lease = std::move(reply.lease);
   LK_ASSIGN(const bool stands, publish(part.result));
-  if (stands) return std::move(part.result);
-  return fail(Code::kHeld, quote(foreign.artefact) + " changed hands while it was adopted",
-              "try again");
+  if (!stands) {
+    return fail(Code::kHeld, quote(named.artefact) + " changed hands while it was adopted",
+                "try again");
+  }
+  remove_taken_over(artefacts);
+  return std::move(part.result);
+}
+
+// What the new lease did not replace. Left there, it would be the former holder's lock again.
+void Acquisition::remove_taken_over(const std::vector<Foreign>& artefacts) {
+  for (const Foreign& each : artefacts) {
+    layout::Layout* const layout = mirror_.find(each.known.layout);
+    if (layout == nullptr) continue;
+    const layout::Artefacts shown = layout->artefacts(parts_.front().result.lease);
+    const bool replaced = std::ranges::find(shown.names, each.known.artefact) != shown.names.end();
+    if (!replaced) static_cast<void>(layout->remove(each.known.artefact, each.identity));
+  }
 }
 
 }  // namespace lockkeeper::service::local

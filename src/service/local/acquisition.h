@@ -48,10 +48,13 @@ class Acquisition {
   AcquireResult last_look() const;  // what the queue said last
   // Goes on with a request that another process, or an earlier life of this one, has queued.
   Result<Results> resume(core::AcquireReply queued);
-  // Takes over another tool's lock, whose artefact has this identity: its lease ends in the commit
+  // Takes over another tool's lock, which all these artefacts show: their leases end in the commit
   // that grants the one part. held: somebody else holds some of it, or it changed hands.
-  Result<AcquireResult> take_over(const Write& write, const core::KnownForeign& foreign,
-                                  const std::string& identity);
+  struct Foreign {
+    core::KnownForeign known;
+    std::string identity;  // of the artefact, as it is now
+  };
+  Result<AcquireResult> take_over(const Write& write, const std::vector<Foreign>& artefacts);
 
  private:
   bool together() const { return parts_.size() > 1; }
@@ -66,6 +69,7 @@ class Acquisition {
   Result<bool> conflicts_changed();
   Result<bool> publish_all();
   Result<bool> publish(AcquireResult& result);
+  void remove_taken_over(const std::vector<Foreign>& artefacts);
   Result<void> take_back(const AcquireResult& result, const core::ForeignLock& first);
 
   layout::LockTable& table_;

@@ -27,7 +27,7 @@ Result<std::vector<core::Waiter>> waiting_for(core::Table& table, const core::Ow
   if (held.empty()) return found;
   LK_ASSIGN(const core::WaiterPage page, core::waiter_page(table.state(), {}));
   for (const core::Waiter& waiter : page.waiters) {
-    if (waiter.request.owner == owner) continue;
+    if (waiter.request.owner == owner || core::is_part_of(waiter.request.owner, owner)) continue;
     LK_ASSIGN(const bool waits, waits_for(waiter, held));
     if (waits) found.push_back(waiter);
     if (found.size() == kWaitingTold) break;
@@ -41,6 +41,10 @@ Result<Notices> Change::collect(core::Table& table) const {
   Notices found;
   if (caller_.tell.losses) {
     LK_ASSIGN(found.lost, table.take_lost_notices(caller_.owner));
+    // What a command took inside its own lock ends with that, as it should.
+    std::erase_if(found.lost, [&](const core::LostLease& lost) {
+      return lost.owner != caller_.owner && lost.cause == "parent_ended";
+    });
   }
   if (caller_.tell.messages) {
     LK_ASSIGN(core::DeliveredMessages messages, core::take_untold(table.state(), caller_.owner));

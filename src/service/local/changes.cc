@@ -46,15 +46,36 @@ Result<key::Resource> as_held(core::Table& table, const core::Owner& owner,
   return resource;
 }
 
+std::unexpected<Error> no_lease(const core::LeaseId& id) {
+  return fail(Code::kNotFound, "there is no lease " + id.text(), "see: lockkeeper list");
+}
+
+std::unexpected<Error> holds_none(const core::Owner& owner, const key::Resource& resource) {
+  return fail(Code::kNotFound, shown(owner.agent) + " holds no lease on " + shown(resource.text()),
+              "see: lockkeeper list --agent " + shell_quote(owner.agent));
+}
+
 Result<void> expect_lease(core::Table& table, const core::LeaseId& id) {
   LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
   if (lease != nullptr) return {};
   LK_ASSIGN(const std::optional<core::LostLease> lost, table.lost(id));
+  if (lost && lost->cause == "released") {
+    return fail(Code::kNotFound, "lease " + id.text() + " was released before",
+                "nothing is left to release");
+  }
   if (lost) {
     return fail(Code::kLost, "lease " + id.text() + " was lost before (" + lost->cause + ")",
                 "nothing is left to release");
   }
-  return fail(Code::kNotFound, "there is no lease " + id.text(), "see: lockkeeper list");
+  return no_lease(id);
+}
+
+// Where there is no store, and none is made for this.
+Result<core::ReleaseReply> nothing_to_release(const ReleaseCall& call) {
+  if (!call.leases.empty()) return no_lease(call.leases.front());
+  core::ReleaseReply reply;
+  for (const key::Resource& resource : call.resources) reply.not_held.push_back(resource.text());
+  return reply;
 }
 
 Result<std::vector<core::LeaseId>> own_holders(core::Table& table, const core::Owner& owner,
@@ -115,7 +136,10 @@ Result<std::vector<core::LeaseId>> leases_to_release(core::Table& table, const R
   if (!call.all && call.task.empty()) return ids;
   LK_ASSIGN(const std::vector<core::Lease> own, table.state().held_by(call.caller.owner));
   for (const core::Lease& lease : own) {
-    if (call.all || lease.terms.task == call.task) ids.push_back(lease.id);
+    const bool host = lease.id == call.caller.parent.lease;
+    if ((call.all && !host) || (!call.task.empty() && lease.terms.task == call.task)) {
+      ids.push_back(lease.id);
+    }
   }
   return ids;
 }
@@ -131,8 +155,7 @@ Result<std::vector<core::LeaseId>> own_leases_on(core::Table& table, const core:
       return fail(Code::kLost, lost_text(one), "stop changing it and ask for it again");
     }
   }
-  return fail(Code::kNotFound, owner.agent + " holds no lease on " + resource.text(),
-              "see: lockkeeper list --agent " + shell_quote(owner.agent));
+  return holds_none(owner, resource);
 }
 
 Result<std::vector<core::LeaseId>> leases_to_renew(core::Table& table, const RenewCall& call) {
@@ -197,6 +220,11 @@ class Total {
 
 }  // namespace
 
+// Giving back and keeping make no store: an empty folder stays empty.
+Result<bool> LocalService::has_store() {
+  return table_.read([](core::Table&) { return Result<void>(); });
+}
+
 Result<Reply<core::ReleaseReply>> LocalService::release(const ReleaseCall& call) {
   Change change(table_, call.caller, wire::digest(call, clock()));
   return answer(call.caller, change, release(call, change));
@@ -206,6 +234,8 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
   const bool by_id = !call.leases.empty() || !call.task.empty() || call.all;
   if (call.resources.empty() == !by_id) return nothing_named("release");
   const core::Owner& owner = call.caller.owner;
+  LK_ASSIGN(const bool there, has_store());
+  if (!there) return nothing_to_release(call);
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   Total<core::ReleaseReply> total(change, clock());
@@ -215,7 +245,7 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
       LK_ASSIGN(key::Resource held, as_held(table, owner, call.resources[i]));
       rest.push_back(std::move(held));
     }
-    LK_ASSIGN(now, table.release(owner, rest));
+    LK_ASSIGN(now, table.release(owner, rest, call.by));
     if (mirrored) LK_CHECK(mirror.trim(table, owner));
     return now.again;
   };
@@ -224,13 +254,14 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
       if (total.so_far().size() == 0) LK_CHECK(expect_lease(table, id));
     }
     LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_release(table, call));
-    LK_ASSIGN(now, table.release_leases(owner, ids));
+    LK_ASSIGN(now, call.only_own_hold ? table.give_back(owner, ids, call.by)
+                                      : table.release_leases(owner, ids, call.by));
     return now.again;
   };
   LK_ASSIGN(core::ReleaseReply released, by_id ? total.write(leases) : total.write(named));
   if (mirrored && !by_id) static_cast<void>(mirror.refresh_all(owner));
   // It is released. What shows it to other tools is removed now, or by the next call (I9).
-  if (mirrored) static_cast<void>(mirror.clean());
+  if (mirrored || mirror.have_appeared()) static_cast<void>(mirror.clean());
   return released;
 }
 
@@ -248,6 +279,10 @@ Result<std::vector<core::Lease>> LocalService::renew(const RenewCall& call, Chan
     LK_ASSIGN(ttl_ms, realm::lease_ttl(table_.settings(), call.ttl_ms));
   }
   std::vector<core::Lease> renewed;
+  LK_ASSIGN(const bool there, has_store());
+  if (!there && !call.leases.empty()) return no_lease(call.leases.front());
+  if (!there && !call.resources.empty()) return holds_none(call.caller.owner, call.resources[0]);
+  if (!there) return renewed;
   const auto work = [&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_renew(table, call));
     LK_ASSIGN(renewed, table.renew(call.caller.owner, ids, ttl_ms, {}));
@@ -363,15 +398,42 @@ Result<std::vector<core::Lease>> LocalService::break_foreign(
   return broken;
 }
 
+// A lease whose processes are dead is not due yet: it ends when somebody looks.
+Result<void> LocalService::end_dead(Change& change) {
+  ListCall everything;
+  everything.with_waiters = everything.scan_layouts = false;
+  LK_ASSIGN(const Reply<ListReply> all, list(everything));
+  std::vector<core::LeaseId> dead;
+  for (const ListedLease& each : all.value.leases) {
+    if (each.condition.over || each.condition.newly_orphaned) dead.push_back(each.lease.id);
+  }
+  if (dead.empty()) return {};
+  std::size_t done = 0;
+  std::size_t next = 0;  // `done`, once this commit has succeeded
+  const auto end = [&](core::Table& table) -> Result<bool> {
+    for (next = done; next < dead.size() && table.settler().room_left(); ++next) {
+      LK_CHECK(table.settler().reap(dead[next]));
+    }
+    LK_CHECK(table.settler().settle());
+    return next < dead.size();
+  };
+  LK_CHECK(change.write(end, {[&] { done = next; }, {}, false}));
+  return {};
+}
+
 Result<Reply<Done>> LocalService::purge(const PurgeCall& call) {
   Change change(table_, call.caller);
-  LK_ASSIGN(const bool there, table_.read([](core::Table&) -> Result<void> { return {}; }));
+  LK_ASSIGN(const bool there, has_store());
   if (!there) return Reply<Done>{};
+  LK_CHECK(end_dead(change));
   LK_CHECK(change.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(const bool again, table.maintain(kPurgedAtOnce));
     if (!call.history) return again;
     LK_ASSIGN(const bool more, core::forget_history(table.state(), kPurgedAtOnce));
-    return again || more;
+    if (again || more) return true;
+    LK_CHECK(table.state().append(
+        core::Event::unseen(call.caller.owner, {}, {"purged", "history", {}, {}})));
+    return false;
   }));
   return Reply<Done>{{}, deliver(call.caller, change)};
 }

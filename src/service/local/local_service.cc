@@ -38,6 +38,30 @@ const core::Lease* find_foreign(const ListReply& all, const AdoptCall& call) {
   return nullptr;
 }
 
+// Its artefacts, the named one first: a tool may show one lock twice.
+std::vector<const core::Lease*> shown_with(const ListReply& all, const core::Lease& named) {
+  std::vector<const core::Lease*> found{&named};
+  for (const ListedLease& listed : all.leases) {
+    const core::Lease& lease = listed.lease;
+    const bool same = lease.foreign && lease.id != named.id &&
+                      lease.terms.layout == named.terms.layout &&
+                      lease.owner.agent == named.owner.agent && lease.claims == named.claims;
+    if (same) found.push_back(&lease);
+  }
+  return found;
+}
+
+// A name that can be read as several paths is adopted as one of them: that which the caller named,
+// or the most usual.
+std::vector<core::Claim> claims_to_adopt(const core::Lease& adopted, const layout::Sighting& there,
+                                         const AdoptCall& call) {
+  if (!there.readings) return adopted.claims;
+  for (const core::Claim& claim : adopted.claims) {
+    if (call.resource && claim.resource == *call.resource) return {claim};
+  }
+  return {there.lock.claims.front()};
+}
+
 }  // namespace
 
 std::unique_ptr<Service> make_service(layout::LockTable& table) {
@@ -65,6 +89,7 @@ Result<core::AcquireRequest> LocalService::request(const AcquireCall& call) cons
   LK_ASSIGN(request.terms.ttl_ms, realm::lease_ttl(table_.settings(), call.ttl_ms));
   request.terms.request_id = call.caller.request_id;
   request.attachment = call.attachment;
+  request.anew = call.anew;
   request.under = call.caller.parent.lease;
   request.under_fence = call.caller.parent.fence;
   return request;
@@ -150,7 +175,7 @@ Result<std::unique_ptr<Acquisition>> LocalService::take_waiting(const core::Leas
   request.attachment = waiter->request.then;
   request.under = waiter->request.parent;
   request.wait = true;
-  request.waiting_process = waiter->request.attachment;
+  request.waiting_process = waiter->request.holds.front();
   request.wake = waiter->wake;
   core::AcquireReply queued;
   queued.outcome = core::Outcome::kQueued;
@@ -243,30 +268,38 @@ Result<AcquireResult> LocalService::adopt_lock(const AdoptCall& call, Change& ch
     return fail(Code::kNotFound, "no other tool's lock is at " + quote(name),
                 "name its artefact or what it holds; see: lockkeeper list");
   }
+  layout::Mirror mirror(table_);
+  LK_CHECK(mirror.open_to_write());
+  layout::Layout* const layout = mirror.find(adopted->terms.layout);
+  if (layout == nullptr) {
+    return fail(Code::kNotFound,
+                "the layout of " + quote(core::foreign_path(*adopted)) + " was removed",
+                "see: lockkeeper layout list");
+  }
+  std::vector<Acquisition::Foreign> artefacts;
   AcquireCall wanted;
+  for (const core::Lease* const one : shown_with(all.value, *adopted)) {
+    const std::string name = core::foreign_artefact(*one);
+    LK_ASSIGN(const layout::ScanResult seen, layout->scan_source(layout::source_of(name)));
+    const layout::Sighting* const there = seen.find(name);
+    if (there == nullptr && one == adopted) {
+      return fail(Code::kNotFound, quote(core::foreign_path(*adopted)) + " is not there any more",
+                  "ask for it: lockkeeper acquire");
+    }
+    if (there == nullptr) continue;
+    artefacts.push_back({{layout->id(), name, one->id, 0}, there->identity});
+    if (one == adopted) wanted.claims = claims_to_adopt(*adopted, *there, call);
+  }
   wanted.caller = call.caller;
-  wanted.claims = adopted->claims;
   wanted.terms = call.terms;
   wanted.ttl_ms = call.ttl_ms;
   wanted.attachment = call.attachment;
   LK_ASSIGN(core::AcquireRequest request, this->request(wanted));
-  layout::Mirror mirror(table_);
-  LK_CHECK(mirror.open_to_write());
-  layout::Layout* const layout = mirror.find(adopted->terms.layout);
-  const std::string name = core::foreign_artefact(*adopted);
-  LK_ASSIGN(const layout::ScanResult seen, layout->scan_source(layout::source_of(name)));
-  const auto there = std::ranges::find(
-      seen.sightings, name, [](const layout::Sighting& one) { return one.lock.artefact; });
-  if (there == seen.sightings.end()) {
-    return fail(Code::kNotFound, quote(core::foreign_path(*adopted)) + " is not there any more",
-                "ask for it: lockkeeper acquire");
-  }
   request.terms.layout = layout->id();
-  request.terms.artefact = name;
+  request.terms.artefact = core::foreign_artefact(*adopted);
   if (request.terms.reason.empty()) request.terms.reason = adopted->terms.reason;
   if (request.terms.task.empty()) request.terms.task = adopted->terms.task;
-  return Acquisition(table_, {{std::move(request), {}}})
-      .take_over(change.writer(), {layout->id(), name, adopted->id, 0}, there->identity);
+  return Acquisition(table_, {{std::move(request), {}}}).take_over(change.writer(), artefacts);
 }
 
 }  // namespace lockkeeper::service::local

@@ -69,6 +69,7 @@ class LocalService final : public Service {
   Result<Reply<AcquireResult>> handed_over(const Caller& caller, const core::LeaseId& id,
                                            Change& change);
   Result<AcquireResult> adopt_lock(const AdoptCall& call, Change& change);
+  Result<bool> has_store();
   Result<core::ReleaseReply> release(const ReleaseCall& call, Change& change);
   Result<std::vector<core::Lease>> renew(const RenewCall& call, Change& change);
   Result<std::vector<core::Lease>> break_leases(const BreakCall& call, Change& change);
@@ -81,6 +82,8 @@ class LocalService final : public Service {
   Result<std::vector<core::Message>> send(const SendCall& call, Change& change);
   Result<std::vector<core::Message>> messages(const MessagesCall& call, Change& change);
   Result<void> scan_layouts();
+  void note_deaths(const std::vector<core::LeaseId>& ids);
+  Result<void> end_dead(Change& change);
 
   layout::LockTable& table_;
 

@@ -106,6 +106,33 @@ TEST_P(ServiceTest, I1_GrantedHeldReleasedGranted) {
   held(bob_, {"src/a.py"});
 }
 
+// A process leaves no time of death: whoever looks first starts the grace.
+TEST_P(ServiceTest, M7_LookingStartsTheGrace) {
+  for (const bool list : {false, true}) {
+    AcquireCall call = wants(ann_, {"src/a.py"});
+    call.terms.orphan_grace_ms = 30'000;
+    {
+      const auto slot = site_->table().take_slot();
+      ASSERT_TRUE(slot) << slot.error().message;
+      call.attachment.slot = slot->offset();
+      ASSERT_EQ(acquire(call).outcome, core::Outcome::kGranted);
+    }
+    if (list) {
+      ASSERT_TRUE(service().list({}));
+    } else {
+      CheckCall check;
+      check.caller.owner = bob_;
+      check.claims = claims({"src/a.py"});
+      const auto seen = service().check(check);
+      ASSERT_TRUE(seen) << seen.error().message;
+      EXPECT_FALSE(seen->value.free);
+    }
+    realm_.clock.ahead_ms += 30'001;
+    held(bob_, {"src/a.py"});
+    released(bob_, "src/a.py");
+  }
+}
+
 TEST_P(ServiceTest, AcquireTogetherIsAllOrNothing) {
   held(bob_, {"b"});
   auto reply = service().acquire_together({wants(ann_, {"a"}), wants(ann_, {"b"})});

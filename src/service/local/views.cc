@@ -107,6 +107,16 @@ Result<void> LocalService::scan_layouts() {
   return mirrored ? mirror.tick() : Result<void>();
 }
 
+// A process leaves no time of death, so the grace counts from the first sight of it. Best effort:
+// looking works where nothing can be written.
+void LocalService::note_deaths(const std::vector<core::LeaseId>& ids) {
+  if (ids.empty()) return;
+  static_cast<void>(table_.write([&](core::Table& table) -> Result<bool> {
+    LK_CHECK(table.note_deaths(ids));
+    return false;
+  }));
+}
+
 Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
   core::AcquireRequest request;
   request.owner = call.caller.owner;
@@ -120,7 +130,7 @@ Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
   for (bool verified = false;; verified = true) {
     reply = {};
     LK_ASSIGN(const bool there, table_.read([&](core::Table& table) -> Result<void> {
-      LK_ASSIGN(reply, table.check(request, call.fence));
+      LK_ASSIGN(reply, table.check(request, call.fence, call.lease));
       return mirrored ? mirror.overlay(&table, request, reply) : Result<void>();
     }));
     if (!there) reply.free = true;
@@ -129,6 +139,13 @@ Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
     LK_ASSIGN(const bool changed, mirror.verify(reply.conflicts));
     if (!changed) break;
   }
+  std::vector<core::LeaseId> dead;
+  for (const core::Conflict& conflict : reply.conflicts) {
+    const bool seen_first =
+        conflict.alive == core::Alive::kDead && conflict.holder.orphaned_mono_ms == 0;
+    if (seen_first && !conflict.waiting) dead.push_back(conflict.holder.id);
+  }
+  note_deaths(dead);
   return with_notices(call.caller, std::move(reply));
 }
 
@@ -155,7 +172,10 @@ Result<Reply<ListReply>> LocalService::list(const ListCall& call) {
       LK_ASSIGN(core::WaiterPage page, core::waiter_page(table.state(), from));
       for (core::Waiter& waiter : page.waiters) {
         LK_ASSIGN(const bool wanted, matches(call, waiter.request));
-        if (wanted) reply.waiters.push_back(std::move(waiter));
+        if (!wanted) continue;
+        // Whoever died in the queue stays there until somebody meets it, but waits no more.
+        LK_ASSIGN(const core::Condition now, core::condition(table.state(), waiter));
+        if (!now.over) reply.waiters.push_back(std::move(waiter));
       }
       from = page.next;
       return {};
@@ -164,6 +184,11 @@ Result<Reply<ListReply>> LocalService::list(const ListCall& call) {
     if (from.empty()) break;
   }
   reply.moved = pages > 2;
+  std::vector<core::LeaseId> dead;
+  for (const auto& listed : reply.leases) {
+    if (listed.condition.newly_orphaned) dead.push_back(listed.lease.id);
+  }
+  note_deaths(dead);
   return with_notices(call.caller, std::move(reply));
 }
 

@@ -156,7 +156,7 @@ std::int64_t Waiting::sleep_ms(std::int64_t now) const {
   std::int64_t sleep = kLookAgainMs;
   for (const core::Conflict& conflict : plan_.blockers) {
     const core::Lease& holder = conflict.holder;
-    if (holder.attachment.attached()) sleep = std::min(sleep, plan_.probe_ms);
+    if (holder.attached()) sleep = std::min(sleep, plan_.probe_ms);
     // What is due by an earlier boot's clock is carried over by whoever sweeps.
     const bool this_boot = holder.epoch == reply_.lease.epoch;
     if (conflict.waiting || holder.due_mono_ms == kNoEnd || !this_boot) continue;
@@ -168,8 +168,7 @@ std::int64_t Waiting::sleep_ms(std::int64_t now) const {
 
 bool Waiting::any_dead() const {
   return std::ranges::any_of(plan_.blockers, [&](const core::Conflict& conflict) {
-    const core::Attachment& attachment = conflict.holder.attachment;
-    return attachment.attached() && table_.probe(attachment) == core::Alive::kDead;
+    return table_.alive(conflict.holder) == core::Alive::kDead;
   });
 }
 

@@ -103,6 +103,7 @@ class Reader {
   template <typename T>
   bool read(const Json& json, std::vector<T>& values) {
     if (!json.is_array()) return false;
+    values.clear();
     for (const Json& one : json) {
       if (!read(one, values.emplace_back())) return false;
     }

@@ -26,6 +26,7 @@ void fields(Archive& archive, AcquireCall& call) {
   archive("attachment", call.attachment);
   archive("wake", call.wake);
   archive("replaces", call.replaces);
+  archive("anew", call.anew);
 }
 
 template <class Archive>
@@ -49,6 +50,8 @@ void fields(Archive& archive, ReleaseCall& call) {
   archive("leases", call.leases);
   archive("task", call.task);
   archive("all", call.all);
+  archive("by", call.by);
+  archive("only_own_hold", call.only_own_hold);
 }
 
 template <class Archive>
@@ -67,6 +70,7 @@ void fields(Archive& archive, CheckCall& call) {
   archive("caller", call.caller);
   archive("resources", call.claims);
   archive("fence", call.fence);
+  archive("lease", call.lease);
 }
 
 template <class Archive>
@@ -169,6 +173,7 @@ void fields(Archive& archive, core::ReleaseReply& reply) {
   archive("released", reply.released);
   archive("not_held", reply.not_held);
   archive("not_owner", reply.not_owner);
+  archive("covered", reply.covered);
 }
 
 template <class Archive>

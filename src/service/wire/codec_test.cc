@@ -34,7 +34,7 @@ core::Lease some_lease() {
   lease.acquired_wall_ms = 1'700'000'000'000 - 1'000;
   lease.expires_wall_ms = 1'700'000'000'000 + 59'000;
   lease.created = 41;
-  lease.attachment.pid = 12;
+  lease.holds.front().pid = 12;
   return lease;
 }
 
@@ -60,7 +60,7 @@ TEST(Codec, ALeaseKeepsWhatDoorsUse) {
   EXPECT_EQ(back.acquired_wall_ms, lease.acquired_wall_ms);
   EXPECT_EQ(back.expires_wall_ms, lease.expires_wall_ms);
   EXPECT_EQ(back.deadline_mono_ms, 5'000 + 59'000);
-  EXPECT_TRUE(back.attachment.attached());
+  EXPECT_TRUE(back.attached());
   EXPECT_FALSE(back.foreign);
 }
 
@@ -94,6 +94,7 @@ TEST(Codec, ACallKeepsEveryField) {
   call.wait = true;
   call.attachment.slot = 9;
   call.replaces = {some_lease().id};
+  call.anew = true;
   const AcquireCall back = through(call);
   EXPECT_EQ(back.caller.owner, call.caller.owner);
   EXPECT_EQ(back.caller.parent.lease, call.caller.parent.lease);
@@ -108,6 +109,7 @@ TEST(Codec, ACallKeepsEveryField) {
   EXPECT_TRUE(back.wait);
   EXPECT_EQ(back.attachment, call.attachment);
   EXPECT_EQ(back.replaces, call.replaces);
+  EXPECT_TRUE(back.anew);
   EXPECT_EQ(through(AcquireCall{}).ttl_ms, std::nullopt);
 }
 

@@ -141,7 +141,7 @@ Json put(Writer& writer, core::Lease& lease) {
   const bool ends = lease.expires_wall_ms != kNoEnd;
   json["remaining_ms"] = ends ? Json(lease.expires_wall_ms - writer.now().wall_ms) : Json();
   json["terms"] = writer.write(lease.terms);
-  json["attachment"] = writer.write(lease.attachment);
+  json["holds"] = writer.write(lease.holds);
   json["parent"] = writer.write(lease.parent);
   json["overtook"] = lease.overtook;
   json["orphaned"] = lease.orphaned_mono_ms != 0;
@@ -164,7 +164,7 @@ bool take(Reader& reader, core::Lease& lease) {
     lease.expires_wall_ms = reader.now().wall_ms + *remaining_ms;
     lease.deadline_mono_ms = reader.now().mono_ms + *remaining_ms;
   }
-  reader("attachment", lease.attachment);
+  reader("holds", lease.holds);
   reader("parent", lease.parent);
   reader("overtook", lease.overtook);
   bool orphaned = false;
@@ -200,6 +200,7 @@ bool take(Reader& reader, core::Conflict& conflict) {
 
 Json put(Writer& writer, core::LostLease& lost) {
   Json json = lost_json(lost);
+  json["filed"] = writer.write(lost.filed);
   json["owner"] = writer.write(lost.owner);
   json["by"] = writer.write(lost.by);
   return json;
@@ -208,6 +209,7 @@ Json put(Writer& writer, core::LostLease& lost) {
 bool take(Reader& reader, core::LostLease& lost) {
   if (!reader.json().is_object()) return false;
   reader("id", lost.id);
+  reader("filed", lost.filed);
   reader("fence", lost.fence);
   reader("resources", lost.resources);
   reader("cause", lost.cause);
@@ -286,6 +288,17 @@ bool take(Reader& reader, std::pair<std::string, core::Owner>& owned) {
   reader("key", owned.first);
   reader("agent", owned.second.agent);
   reader("session", owned.second.session);
+  return true;
+}
+
+Json put(Writer& /*writer*/, std::pair<std::string, std::string>& covered) {
+  return {{"key", covered.first}, {"by", covered.second}};
+}
+
+bool take(Reader& reader, std::pair<std::string, std::string>& covered) {
+  if (!reader.json().is_object()) return false;
+  reader("key", covered.first);
+  reader("by", covered.second);
   return true;
 }
 

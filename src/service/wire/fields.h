@@ -37,6 +37,8 @@ Json put(Writer& writer, core::Waiter& waiter);
 bool take(Reader& reader, core::Waiter& waiter);
 Json put(Writer& writer, std::pair<std::string, core::Owner>& owned);
 bool take(Reader& reader, std::pair<std::string, core::Owner>& owned);
+Json put(Writer& writer, std::pair<std::string, std::string>& covered);
+bool take(Reader& reader, std::pair<std::string, std::string>& covered);
 Json put(Writer& writer, Error& error);
 bool take(Reader& reader, Error& error);
 
