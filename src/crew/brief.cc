@@ -1,5 +1,6 @@
 #include "crew/brief.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
@@ -44,6 +45,10 @@ const Placeholder* placeholder_at(std::string_view text) {
   return nullptr;
 }
 
+bool starts_comment(std::string_view line, std::size_t at) {
+  return line[at] == '#' && (at == 0 || std::string_view(" \t\n;&|()").contains(line[at - 1]));
+}
+
 std::string shell_line(std::string_view line) {
   std::string result;
   Quotes quotes = Quotes::kNone;
@@ -55,6 +60,12 @@ std::string shell_line(std::string_view line) {
     if (const Placeholder* const placeholder = placeholder_at(line.substr(i))) {
       result += variable_in(quotes, placeholder->variable);
       i += std::string_view(placeholder->name).size() + 1;
+      continue;
+    }
+    if (quotes == Quotes::kNone && starts_comment(line, i)) {
+      const std::size_t end = std::min(line.find('\n', i), line.size());
+      result += line.substr(i, end - i);  // a quote in it opens nothing
+      i = end - 1;
       continue;
     }
     quotes = after(quotes, line[i]);
@@ -121,8 +132,8 @@ std::string scope_text(const plan::Job& job, const std::string& realm_root,
   add_list(text, "You may read, as needed:", job.reads);
   if (!neighbours.empty()) text += "Other agents hold these; do not change them:\n";
   for (const Neighbour& neighbour : neighbours) {
-    text += "- " + neighbour.agent + ": " + list_of(neighbour.resources, kListed);
-    text += neighbour.what.empty() ? "\n" : " (" + neighbour.what + ")\n";
+    text += "- " + shown(neighbour.agent) + ": " + shown_list(neighbour.resources, kListed);
+    text += neighbour.what.empty() ? "\n" : " (" + quote(neighbour.what) + ")\n";
   }
   text +=
       "Do not change anything else without a lock. If you need another file, run:\n"
@@ -132,11 +143,11 @@ std::string scope_text(const plan::Job& job, const std::string& realm_root,
   return text;
 }
 
-std::vector<std::string> filled_command(const std::vector<std::string>& command,
+std::vector<std::string> filled_command(const plan::Command& command,
                                         const std::map<std::string, std::string>& values) {
-  if (command.size() == 1) return {"/bin/sh", "-c", shell_line(command.front())};
+  if (command.shell) return {"/bin/sh", "-c", shell_line(command.words.front())};
   std::vector<std::string> words;
-  for (const std::string& word : command) words.push_back(filled_word(word, values));
+  for (const std::string& word : command.words) words.push_back(filled_word(word, values));
   return words;
 }
 

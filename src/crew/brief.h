@@ -33,10 +33,10 @@ struct Placeholder {
 };
 const std::vector<Placeholder>& placeholders();
 
-// The command with its placeholders filled in. A single word is a shell line: there a placeholder
-// becomes its variable, quoted to fit its surroundings, so that no text of a plan is read as a
-// command. Other braces stay.
-std::vector<std::string> filled_command(const std::vector<std::string>& command,
+// The command with its placeholders filled in. In a line for the shell a placeholder becomes its
+// variable, quoted to fit its surroundings, so that no text of a plan is read as a command. Other
+// braces stay.
+std::vector<std::string> filled_command(const plan::Command& command,
                                         const std::map<std::string, std::string>& values);
 
 // The longest environment variable or argument. A longer text is cut and ends in a line that says

@@ -24,7 +24,7 @@ key::Resource resource(const std::string& text) {
 
 // Runs the line in a shell: the arguments of its last command.
 Words arguments_of(const std::string& line, const std::map<std::string, std::string>& values) {
-  const Words command = filled_command({line}, values);
+  const Words command = filled_command({{line}, true}, values);
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   const pid_t pid = ::fork();
@@ -75,13 +75,23 @@ TEST(FilledCommand, HostileValuesStayWords) {
   }
 }
 
+TEST(FilledCommand, C10_AListOfOneWordIsNotALineForTheShell) {
+  EXPECT_THAT(filled_command({{"tool; {agent}"}, false}, {{"agent", "a"}}), ElementsAre("tool; a"));
+}
+
+TEST(FilledCommand, C1_AQuoteInACommentOpensNothing) {
+  EXPECT_THAT(arguments_of("true # don't {scope}\nprintf '%s\\0' {scope}#'{scope}'",
+                           {{"scope", "$(echo no)"}}),
+              ElementsAre("$(echo no)#$(echo no)"));
+}
+
 TEST(FilledCommand, BracesThatAreNoBlankStay) {
-  EXPECT_EQ(filled_command({"echo {} {x} {scope ${A} {scopes}"}, {}).back(),
+  EXPECT_EQ(filled_command({{"echo {} {x} {scope ${A} {scopes}"}, true}, {}).back(),
             "echo {} {x} {scope ${A} {scopes}");
 }
 
 TEST(FilledCommand, ManyWordsAreFilledAsTheyAre) {
-  EXPECT_THAT(filled_command({"tool", "{agent}={attempt}", "$x {task}", "{", "{agent"},
+  EXPECT_THAT(filled_command({{"tool", "{agent}={attempt}", "$x {task}", "{", "{agent"}, false},
                              {{"agent", "{task} 'a'"}, {"attempt", "2"}}),
               ElementsAre("tool", "{task} 'a'=2", "$x {task}", "{", "{agent"))
       << "a value is not filled again; a placeholder without a value stays";
@@ -100,7 +110,7 @@ TEST(ScopeText, SaysWhatMayBeChangedAndWhoHoldsTheRest) {
   for (const char* const part :
        {"You are api,", "/repo", "Your task: mend it\n", "hold the locks on:\n- src/api/\n",
         "may change:\n- src/api/\n- docs/**\n", "not change, even there:\n- src/api/secret\n",
-        "read, as needed:\n- README.md\n", "- ann: lib/, x (because)\n", "- bob: y\n"}) {
+        "read, as needed:\n- README.md\n", "- ann: lib/, x (\"because\")\n", "- bob: y\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(scope_text({}, "/repo", {}), HasSubstr("You may not change any file."));

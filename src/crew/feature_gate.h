@@ -18,14 +18,14 @@ class FeatureGate {
     bool trouble = false;  // it cannot be read, and counts as shut
     std::string why;       // the same text until something changes
   };
-  State read();
+  State read() const;
 
-  // Empty: none, or a name that cannot be part of a key and so cannot be paused.
+  // Empty: none.
   const std::string& feature() const { return feature_; }
 
  private:
   service::Locks& locks_;
-  std::string feature_;
+  const std::string feature_;
 };
 
 }  // namespace lockkeeper::crew

@@ -76,7 +76,7 @@ class Foreman::Impl {
     const bool fresh = record_.agents.empty();
     record_.agents = records_for(plan_, std::move(record_.agents));
     for (AgentRecord& agent : record_.agents) workers_.emplace_back(agent, *agents_);
-    LK_CHECK(lock_files_.show(locks_.site(), run_.output));
+    LK_CHECK(lock_files_.show(locks_.site(), run_.output, run_.state.head.session));
     if (!fresh) {
       LK_CHECK(resume());
     }
@@ -90,7 +90,8 @@ class Foreman::Impl {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       AgentRecord& agent = record_.agents[i];
       ledger_.end_wait(agent);
-      if (has_open_attempt(agent)) {
+      const bool open = has_open_attempt(agent);
+      if (open) {
         LK_ASSIGN(const bool found, workers_[i].find_again(now()));
         if (found) {
           agent.standing = Standing::kRunning;
@@ -98,6 +99,9 @@ class Foreman::Impl {
           note_start(i);
           continue;
         }
+      }
+      forget_lost_lease(i);
+      if (open) {
         supervisor_gone(i);
         // A failure that is only found now is not forgiven yet.
         if (agent.standing != Standing::kStopped) continue;
@@ -134,7 +138,7 @@ class Foreman::Impl {
     Orders orders = orders_of(job);
     orders.session = dispatcher_->session_of(i);
     orders.feature = dispatcher_->feature();
-    if (job.command.empty()) orders.argv = options_.command;
+    if (job.command.empty()) orders.command = options_.command;
     orders.environment["LOCKKEEPER_OUTPUT"] = run_.output.path();
     orders.folder = options_.folder;
     orders.grace_ms = options_.grace_ms;
@@ -279,7 +283,19 @@ class Foreman::Impl {
       attempt.why = ended.error().message;
     }
     if (attempt.ended_ms == 0) attempt.ended_ms = now();
+    if (attempt.ending == Ending::kLost || attempt.ending == Ending::kDied) forget_lost_lease(i);
     judge(i);
+  }
+
+  // If the store was lost, the lease's lock files would be taken for another tool's.
+  void forget_lost_lease(std::size_t i) {
+    const AgentRecord& agent = record_.agents[i];
+    if (agent.attempts.empty()) return;
+    const auto folder = attempt_folder(*agents_, agent.id, agent.attempts.back().number);
+    if (!folder || !*folder) return;
+    if (auto done = crew::forget_lost(locks_.site(), **folder); !done) {
+      ledger_.problem("lock files of " + agent.id + " may be left: " + done.error().message);
+    }
   }
 
   // --- judging ------------------------------------------------------------------------------
@@ -294,6 +310,7 @@ class Foreman::Impl {
       agent.standing = Standing::kDone;
     } else if (attempt.ending == Ending::kStopped) {
       agent.standing = Standing::kStopped;
+      agent.why = attempt.why;
     } else {
       agent.standing =
           may_try_again(agent, plan_.jobs[i].retries) ? Standing::kPending : Standing::kFailed;

@@ -29,7 +29,7 @@ namespace lockkeeper::crew {
 struct ForemanOptions {
   std::size_t jobs = 0;                 // 0: no limit
   std::vector<std::string> supervisor;  // program and arguments; the attempt's folder is added
-  std::vector<std::string> command;     // for agents without one
+  plan::Command command;                // for agents without one
   bool strict_scope = false;            // a change outside the scope fails the attempt
   bool detect_changes = true;
   std::int64_t grace_ms = 10'000;           // between asking and killing

@@ -25,7 +25,7 @@ std::string text_for_service(const key::Resource& resource) {
 }
 
 std::string task_key(const std::string& id) {
-  std::string key = "task:";
+  std::string key = id.starts_with('.') ? "task:_" : "task:";  // "." and ".." are not ids
   for (const char c : id) key += is_name_character(c) ? c : '_';
   return key;
 }
@@ -88,7 +88,7 @@ Orders orders_of(const plan::Job& job) {
   orders.ttl_ms = job.ttl_ms;
   orders.reason = reason_of(job);
   orders.task = job.task;
-  orders.argv = job.command;
+  orders.command = job.command;
   orders.environment = {{"LOCKKEEPER_DESCRIPTION", cut_text(job.description, "the plan")},
                         {"LOCKKEEPER_TASK", job.task}};
   orders.timeout_ms = job.timeout_ms;

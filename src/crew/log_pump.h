@@ -3,12 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "crew/run_files.h"
 
 namespace lockkeeper::crew {
+
+// At most so many of the last lines that the attempt's command printed, each as a terminal shows it
+// after '\r'. Reads a few thousand bytes. Empty: there is nothing, or it cannot be read.
+std::vector<std::string> log_tail(const Folder& attempt, std::size_t lines);
 
 class LogPump {
  public:

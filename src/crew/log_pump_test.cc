@@ -36,6 +36,23 @@ TEST_F(LogPumpTest, KeepsWhatIsPrintedUntilNobodyCan) {
   EXPECT_FALSE(pump.cut());
 }
 
+TEST_F(LogPumpTest, C7_TheTailIsTheLastWholeLines) {
+  const auto tail = [&](const std::string& text, std::size_t lines) {
+    EXPECT_TRUE(folder_.write("log", text));
+    return log_tail(folder_, lines);
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(log_tail(folder_, 3), Lines());
+  EXPECT_EQ(tail("", 3), Lines());
+  EXPECT_EQ(tail("\n\n", 3), Lines());
+  EXPECT_EQ(tail("one", 3), Lines{"one"});
+  EXPECT_EQ(tail("one\ntwo\n\nfour\r\n", 3), (Lines{"two", "", "four"}));
+  EXPECT_EQ(tail("10%\r50%\r90%\r\nend\n", 3), (Lines{"90%", "end"}));
+  EXPECT_EQ(tail(std::string(100'000, 'x') + "\nlast\n", 3), Lines{"last"});
+  EXPECT_EQ(tail(std::string(100'000, 'x'), 3).size(), 1U);
+  EXPECT_EQ(tail("one\ntwo\n", 1), Lines{"two"});
+}
+
 TEST_F(LogPumpTest, TheLimitIsExactAndTheRestIsCounted) {
   LogPump pump = *LogPump::open(folder_, 5);
   print(pump, "12345");

@@ -65,7 +65,8 @@ std::string orders_text(const Orders& orders) {
             {"reason", orders.reason},
             {"task", orders.task},
             {"feature", orders.feature},
-            {"argv", each(orders.argv, bytes_as_text)},
+            {"argv", each(orders.command.words, bytes_as_text)},
+            {"shell", orders.command.shell},
             {"folder", bytes_as_text(orders.folder)},
             {"timeout_ms", orders.timeout_ms},
             {"grace_ms", orders.grace_ms},
@@ -91,7 +92,8 @@ Result<Orders> orders_from(const std::string& text) {
     orders.reason = json.at("reason").get<std::string>();
     orders.task = json.at("task").get<std::string>();
     orders.feature = json.at("feature").get<std::string>();
-    orders.argv = each(json.at("argv").get<std::vector<std::string>>(), text_as_bytes);
+    orders.command = {each(json.at("argv").get<std::vector<std::string>>(), text_as_bytes),
+                      json.at("shell").get<bool>()};
     orders.folder = text_as_bytes(json.at("folder").get<std::string>());
     orders.timeout_ms = whole_number<std::int64_t>(json.at("timeout_ms"));
     orders.grace_ms = whole_number<std::int64_t>(json.at("grace_ms"));
@@ -101,7 +103,7 @@ Result<Orders> orders_from(const std::string& text) {
     for (const auto& [name, value] : json.at("environment").items()) {
       orders.environment[name] = text_as_bytes(value.get<std::string>());
     }
-    if (orders.argv.empty() || orders.locks.empty()) {
+    if (orders.command.empty() || orders.locks.empty()) {
       return fail(Code::kInvalidInput, "the orders have no command or no lock");
     }
     return orders;

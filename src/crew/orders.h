@@ -13,12 +13,14 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "plan/model.h"
 
 namespace lockkeeper::crew {
 
 // In an attempt's folder, OUTPUT/agents/AGENT/NUMBER/.
 inline constexpr const char* kOrdersName = "orders.json";
 inline constexpr const char* kAliveName = "alive";         // locked while the supervisor lives
+inline constexpr const char* kLeaseName = "lease";         // its lease, as it was granted
 inline constexpr const char* kStartedName = "started";     // written before the command starts
 inline constexpr const char* kResultName = "result.json";  // written after it has ended
 inline constexpr const char* kLogName = "log";             // what the command printed
@@ -33,7 +35,7 @@ struct Orders {
   std::string reason;
   std::string task;
   std::string feature;  // its pause stops the agent; empty: none
-  std::vector<std::string> argv;
+  plan::Command command;
   std::map<std::string, std::string> environment;
   std::string folder;  // where the command runs
   std::int64_t timeout_ms = 0;

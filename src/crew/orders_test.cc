@@ -19,7 +19,7 @@ Orders some_orders() {
   orders.reason = "because \"it\"";
   orders.task = "T-1";
   orders.feature = "shop";
-  orders.argv = {"sh", "-c", "echo \xff\xfe\n\t\x01"};
+  orders.command = {{"sh", "-c", "echo \xff\xfe\n\t\x01"}, false};
   orders.environment = {{"A", "\x80\xff"}, {"B", ""}};
   orders.folder = "/r\xff";
   orders.timeout_ms = 5;
@@ -34,7 +34,7 @@ TEST(Orders, ThereAndBack) {
   const Orders orders = some_orders();
   const auto read = orders_from(orders_text(orders));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->argv, orders.argv);
+  EXPECT_EQ(read->command, orders.command);
   EXPECT_EQ(read->environment, orders.environment);
   EXPECT_EQ(read->folder, orders.folder);
   EXPECT_EQ(read->leave_out, orders.leave_out);
@@ -50,11 +50,11 @@ TEST(Orders, AnyBytes) {
     Orders orders = some_orders();
     std::string word;
     for (std::size_t n = random() % 40; n > 0; --n) word += static_cast<char>(random());
-    orders.argv = {word, ""};
+    orders.command = {{word, ""}, false};
     orders.environment["W"] = word;
     const auto read = orders_from(orders_text(orders));
     ASSERT_TRUE(read) << read.error().message;
-    ASSERT_EQ(read->argv, orders.argv);
+    ASSERT_EQ(read->command, orders.command);
     ASSERT_EQ(read->environment, orders.environment);
   }
 }

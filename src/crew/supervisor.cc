@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "crew/brief.h"
 #include "crew/changes/changes.h"
+#include "crew/lock_files.h"
 #include "crew/log_pump.h"
 #include "crew/record/record_json.h"
 #include "host/descendants.h"
@@ -26,13 +27,12 @@ constexpr std::size_t kScopeBytesMax = 16 << 20;
 // Who holds the lock; without ages, which would change the text each time.
 std::string holder_of(const core::Conflict& conflict) {
   const core::Owner& owner = conflict.holder.owner;
-  std::string text = conflict.held.resource.text() + " is held by " +
-                     (owner.agent.empty() ? "somebody" : owner.agent);
-  if (conflict.waiting) {
-    text = owner.agent + " is ahead in the queue for " + conflict.held.resource.text();
-  }
-  return conflict.holder.terms.reason.empty() ? text
-                                              : text + " (" + conflict.holder.terms.reason + ")";
+  const std::string resource = shown(conflict.held.resource.text());
+  const std::string agent = owner.agent.empty() ? "somebody" : shown(owner.agent);
+  const std::string& reason = conflict.holder.terms.reason;
+  return (conflict.waiting ? agent + " is ahead in the queue for " + resource
+                           : resource + " is held by " + agent) +
+         (reason.empty() ? "" : " (" + quote(reason) + ")");
 }
 
 // What an exit status means beyond its number; empty: nothing.
@@ -82,7 +82,7 @@ class Supervisor {
     command_.acquire.terms.task = orders_.task;
     command_.acquire.on_wait = [this](const service::WaitProgress& wait) { return waiting(wait); };
     command_.given_up = [this] { return signals_.signal() != 0; };
-    command_.argv = orders_.argv;
+    command_.argv = orders_.command.words;
     command_.kill_grace_ms = orders_.grace_ms;
     command_.feature = orders_.feature;
     command_.folder = orders_.folder;
@@ -154,7 +154,7 @@ class Supervisor {
       if (value != stage_.environment.end()) values[placeholder.name] = value->second;
     }
     values["agent"] = orders_.agent;
-    command_.argv = filled_command(orders_.argv, values);
+    command_.argv = filled_command(orders_.command, values);
     return {};
   }
 
@@ -174,6 +174,8 @@ class Supervisor {
       case What::kGranted:
         attempt_.lease = event.acquired.lease.id.text();
         attempt_.fence = event.acquired.lease.fence();
+        // Without it only a run that loses its store waits for its own files.
+        static_cast<void>(note_lease(folder_, event.acquired.lease));
         return;
       case What::kStarted:
         log_->close_writer();
@@ -218,6 +220,8 @@ class Supervisor {
   void judge(const service::RunResult& result) {
     attempt_.why = status_text(result.exit_status);
     if (result.signal != 0) {
+      // Many programs end with 0 whenever they are asked to: it does not say that the work is done.
+      if (result.exit_status == 0) attempt_.why = "it ended with 0, but may be unfinished";
       attempt_.ending = Ending::kStopped;
     } else if (result.timed_out) {
       attempt_.ending = Ending::kTimedOut;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "crew/log_pump.h"
 #include "crew/record/record_json.h"
 #include "crew/record/whole_number.h"
 #include "host/file_ops.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kResultBytesMax = 256U << 20;
 constexpr std::size_t kMarkBytesMax = 4096;
-constexpr off_t kTailBytes = 4096;
 constexpr int kSilentEndsMax = 3;
 static_assert(kChannelFd == 3);  // as host::Program::third
 
@@ -30,12 +30,6 @@ Result<pid_t> start_supervisor(std::vector<std::string> words, int channel, int 
   supervisor.out = supervisor.err = log;
   supervisor.third = channel;
   return host::start_program(supervisor);
-}
-
-std::string last_line_of(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  const std::size_t start = text.find_last_of("\n\r");
-  return start == std::string::npos ? text : text.substr(start + 1);
 }
 
 }  // namespace
@@ -183,17 +177,9 @@ Result<std::optional<Attempt>> Worker::finish() {
 }
 
 std::string Worker::last_line() const {
-  if (!attempt_) return "";
-  // An agent may have put anything in its place; it must not block the foreman.
-  const Fd fd(
-      ::open(attempt_->path_of(kLogName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
-  std::string text(static_cast<std::size_t>(std::min<off_t>(status.st_size, kTailBytes)), '\0');
-  const ssize_t n =
-      ::pread(fd.get(), text.data(), text.size(), std::max<off_t>(0, status.st_size - kTailBytes));
-  text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
-  return last_line_of(std::move(text));
+  const std::vector<std::string> lines =
+      attempt_ ? log_tail(*attempt_, 1) : std::vector<std::string>();
+  return lines.empty() ? "" : lines.back();
 }
 
 }  // namespace lockkeeper::crew

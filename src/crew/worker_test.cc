@@ -20,7 +20,7 @@ class WorkerTest : public testing::Test {
     orders.agent = "a";
     orders.session = "s/a";
     orders.locks = {"x"};
-    orders.argv = {"true"};
+    orders.command = {{"true"}, false};
     return orders;
   }
   std::string file(const std::string& name) const { return temporary_.file("a/" + name); }

@@ -30,11 +30,21 @@ std::vector<key::Resource> denied_to_both(const Job& one, const Job& other) {
   return all;
 }
 
-std::string command_line(const std::vector<std::string>& command) {
-  if (command.size() == 1) return command.front();
+std::string command_line(const Command& command) {
+  if (command.shell) return command.words.front();
   std::string line;
-  for (const std::string& word : command) line += (line.empty() ? "" : " ") + shell_quote(word);
+  for (const std::string& word : command.words) {
+    line += (line.empty() ? "" : " ") + shell_quote(word);
+  }
   return line;
+}
+
+// The second after the first has succeeded. Each is a program of its own: its `exit`, `cd` and
+// comments end with it. Joined by &&, the first would lose its `set -e`, and a failure its effect.
+Command in_turn(const Command& first, const Command& second) {
+  return {{"(\n" + command_line(first) + "\n)\nstatus=$?\n[ $status -eq 0 ] || exit $status\n(\n" +
+           command_line(second) + "\n)"},
+          true};
 }
 
 }  // namespace
@@ -97,7 +107,7 @@ Job merged(const Job& into, const Job& from) {
   if (job.command.empty()) {
     job.command = from.command;
   } else if (!from.command.empty()) {
-    job.command = {command_line(job.command) + " && " + command_line(from.command)};
+    job.command = in_turn(job.command, from.command);
   }
   job.priority = std::min(into.priority, from.priority);
   job.minutes = into.minutes + from.minutes;

@@ -12,6 +12,7 @@
 #include "plan/finding.h"
 #include "plan/graph.h"
 #include "plan/model.h"
+#include "plan/resolutions.h"
 
 namespace lockkeeper::plan {
 
@@ -55,9 +56,10 @@ struct PackageMeaning {
 std::vector<PackageMeaning> check_names(const WorkPackages& plan, const key::Rules& rules,
                                         Findings& findings);
 
-// Rules lock-overlap and scope-overlap, for packages of which neither waits for the other.
+// Rules lock-overlap and scope-overlap, for packages of which neither waits for the other. In a
+// scopes file overlaps are warnings: its agents lock all that they may change, so they take turns.
 void check_overlaps(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
-                    const Closure& closure, Findings& findings);
+                    const Closure& closure, const Children& children, Findings& findings);
 
 // The package that integrates the others' work. It is meant to come last, so an overlap with it is
 // only a warning that a dependency is missing.

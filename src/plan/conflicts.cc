@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "plan/denied.h"
+#include "plan/witness.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -12,14 +13,19 @@ bool locks(const Job& job, const key::Resource& resource) {
   return std::ranges::find(job.locks, resource) != job.locks.end();
 }
 
-// Something that both may write and neither is denied. A lock counts even where it is denied.
-std::optional<std::string> left(const Job& a, const Job& b, const Shared& shared) {
-  std::vector<key::Resource> denied;
-  if (!a.denies.empty() && !locks(a, shared.a)) denied = a.denies;
+// What one of them may not write. A lock counts even where it is denied.
+std::vector<key::Resource> denied(const Job& a, const Job& b, const Shared& shared) {
+  std::vector<key::Resource> all;
+  if (!a.denies.empty() && !locks(a, shared.a)) all = a.denies;
   if (!b.denies.empty() && !locks(b, shared.b)) {
-    denied.insert(denied.end(), b.denies.begin(), b.denies.end());
+    all.insert(all.end(), b.denies.begin(), b.denies.end());
   }
-  return left_of(shared.a, shared.b, shared.witness, denied);
+  return all;
+}
+
+// Something that both may write and neither is denied.
+std::optional<std::string> left(const Job& a, const Job& b, const Shared& shared) {
+  return left_of(shared.a, shared.b, shared.witness, denied(a, b, shared));
 }
 
 class Finder {
@@ -145,6 +151,19 @@ Graph needs_of(const Plan& plan) {
 Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs,
                                      ConflictOptions options) {
   return Finder(plan, needs).run(options);
+}
+
+void name_existing(const Plan& plan, const Children& children, ConflictGraph& graph) {
+  WitnessFinder witnesses(children);
+  for (Conflict& conflict : graph.listed) {
+    for (Shared& shared : conflict.shared) {
+      Witness found = witnesses.find(shared.a, shared.b, shared.witness,
+                                     denied(plan.jobs[conflict.a], plan.jobs[conflict.b], shared));
+      shared.witness = std::move(found.name);
+      shared.made_up = found.made_up;
+      shared.witness_exists = found.exists;
+    }
+  }
 }
 
 Result<std::optional<Shared>> meeting_of(const Job& a, const Job& b, ConflictOptions options) {

@@ -12,6 +12,7 @@
 #include "plan/graph.h"
 #include "plan/overlaps.h"
 #include "plan/plan_file.h"
+#include "plan/resolutions.h"
 #include "plan/schedule.h"
 
 namespace lockkeeper::plan {
@@ -25,7 +26,9 @@ enum class Cause { kLocks, kScopes };
 struct Shared {
   key::Resource a;  // of the job with the smaller number
   key::Resource b;
-  std::string witness;  // a name that both cover
+  std::string witness;                      // a name that both cover
+  bool made_up = false;                     // the witness is only an example
+  std::optional<bool> witness_exists = {};  // on disk; nullopt: cannot be told
 };
 
 struct Conflict {
@@ -51,6 +54,9 @@ Graph needs_of(const Plan& plan);
 
 // limit_exceeded beyond kConflictPairs, and for pathological patterns.
 Result<ConflictGraph> find_conflicts(const Plan& plan, const Graph& needs, ConflictOptions options);
+
+// Replaces witnesses that are made up by names that are on disk, where there are any.
+void name_existing(const Plan& plan, const Children& children, ConflictGraph& graph);
 
 // The first thing that two jobs share, whatever their order: find_conflicts for one pair. What one
 // of them is denied is not shared.

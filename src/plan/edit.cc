@@ -197,14 +197,12 @@ class Editor {
     if (!text.empty()) set(map, key, scalar(Kind::kText, text));
   }
 
-  static void set_command(yaml::Node& node, const std::vector<std::string>& command) {
+  static void set_command(yaml::Node& node, const Command& command) {
+    if (command.shell) return set_text(node, "command", command.words.front());
     if (command.empty()) return;
-    yaml::Node value = scalar(Kind::kText, command.front());
-    if (command.size() > 1) {
-      value = yaml::Node();
-      value.kind = Kind::kList;
-      for (const std::string& word : command) value.list.push_back(scalar(Kind::kText, word));
-    }
+    yaml::Node value;
+    value.kind = Kind::kList;
+    for (const std::string& word : command.words) value.list.push_back(scalar(Kind::kText, word));
     set(node, "command", std::move(value));
   }
 

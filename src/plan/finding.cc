@@ -17,18 +17,18 @@ std::string shown_name(std::string_view name) {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
-      {"document", "the file is plain YAML or JSON"},
-      {"schema", "it has the structure of work packages or scopes"},
-      {"duplicate-id", "each package has its own name"},
-      {"depends-on", "packages depend only on packages in the plan"},
-      {"cycle", "no package waits for itself, directly or not"},
-      {"lock-file", "each file lock is a canonical path"},
-      {"lock-key", "each logical key is known and canonical"},
-      {"purpose", "feature keys have a known purpose"},
-      {"contract", "contract keys name a listed contract"},
-      {"scope", "a package locks only what it may write"},
-      {"lock-overlap", "packages that may run at the same time lock different things"},
-      {"scope-overlap", "packages that may run at the same time write different things"},
+      {"document", "the file is not plain YAML or JSON"},
+      {"schema", "something is missing, unknown or of the wrong kind"},
+      {"duplicate-id", "two packages have the same name"},
+      {"depends-on", "a package depends on one that is not in the plan"},
+      {"cycle", "packages wait for each other and can never start"},
+      {"lock-file", "a file lock is not a canonical path"},
+      {"lock-key", "a logical key is unknown or not canonical"},
+      {"purpose", "a feature key has an unusual purpose"},
+      {"contract", "a contract key names no listed contract"},
+      {"scope", "a package locks what it may not write"},
+      {"lock-overlap", "packages that may run at the same time lock the same things"},
+      {"scope-overlap", "packages that may run at the same time may write the same things"},
   };
   return kRules;
 }

@@ -71,7 +71,9 @@ Json finding_json(const Finding& finding) {
   json["package"] = text_or_null(finding.package);
   json["message"] = finding.message;
   json["hint"] = text_or_null(finding.hint);
-  if (!finding.witness.empty()) json["witness"] = finding.witness;
+  if (finding.witness.empty()) return json;
+  json["witness"] = finding.witness;
+  json["witness_exists"] = finding.witness_exists ? Json(*finding.witness_exists) : Json();
   return json;
 }
 

@@ -15,7 +15,8 @@ struct FileReport {
   Validated result;
 };
 
-// {"rule","severity","line","column","package","message","hint"}, and "witness" for an overlap.
+// {"rule","severity","line","column","package","message","hint"}, and for an overlap "witness" and
+// "witness_exists".
 Json finding_json(const Finding& finding);
 // {"file","kind","valid","packages","locks","keys","errors","warnings","findings":[…]}
 Json findings_json(const FileReport& report);

@@ -14,7 +14,7 @@ FileReport report_of(const std::string& file, const std::string& text) {
 }
 
 std::string broken() {
-  return plan_text({{.id = "wp-a", .keys = "['api:get /v1', 'feature:F:docs']"}});
+  return plan_text({{.id = "wp-a", .keys = "['api:get /v1', 'feature:F:paus']"}});
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ TEST(FindingsReport, Json) {
 
 TEST(FindingsReport, WarningsAloneAreValid) {
   const Json json =
-      findings_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:docs']"}})));
+      findings_json(report_of("p", plan_text({{.id = "wp-a", .keys = "['feature:F:paus']"}})));
   EXPECT_EQ(json["valid"], true);
   EXPECT_EQ(json["warnings"], 1);
 }

@@ -2,6 +2,9 @@
 
 #include <optional>
 
+#include "base/text.h"
+#include "key/resource.h"
+
 namespace lockkeeper::plan {
 namespace {
 
@@ -30,15 +33,6 @@ const yaml::Node* map_at(const yaml::Node& map, std::string_view key) {
   return node != nullptr && node->is_map() ? node : nullptr;
 }
 
-std::vector<std::string> command_at(const yaml::Node& node) {
-  const yaml::Node* const command = node.find("command");
-  std::vector<std::string> words;
-  if (command == nullptr) return words;
-  if (command->is_text()) return {command->text};
-  for (const yaml::Node& word : command->list) words.push_back(word.text);
-  return words;
-}
-
 Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
   Package package;
   package.place = node.place;
@@ -65,11 +59,38 @@ Package read_package(const yaml::Node& node, const yaml::Node* defaults) {
   number(locks, "ttl_minutes", "lock_ttl_minutes", package.ttl_minutes);
   number(&node, "timeout_minutes", "timeout_minutes", package.timeout_minutes);
   number(&node, "retry_budget", "retry_budget", package.retry_budget);
-  package.command = command_at(node);
+  if (const yaml::Node* const command = node.find("command")) {
+    package.command = read_command(*command);
+  }
   return package;
 }
 
 }  // namespace
+
+Command read_command(const yaml::Node& node) {
+  if (node.is_text()) return {{node.text}, true};
+  Command command;
+  for (const yaml::Node& word : node.list) command.words.push_back(word.text);
+  return command;
+}
+
+std::vector<Finding> check_agent(const Name& id, const Command& command, const NameRule& rule) {
+  std::vector<Finding> findings;
+  const auto add = [&](std::string message, std::string hint) {
+    findings.push_back(
+        {"schema", Severity::kError, id.place, id.text, std::move(message), std::move(hint), {}});
+  };
+  if (rule && !id.text.empty()) {
+    if (auto fine = rule(id.text); !fine) add(fine.error().message, fine.error().hint);
+  }
+  const bool blank =
+      !command.empty() && command.words.front().find_first_not_of(" \t\n") == std::string::npos;
+  if (blank) {
+    add("the command of " + shown_name(id.text) + " is empty: it would do nothing and succeed",
+        "write another command, or remove the field");
+  }
+  return findings;
+}
 
 const yaml::Node* package_id(const yaml::Node& package) {
   const yaml::Node* found = nullptr;
@@ -81,9 +102,32 @@ const yaml::Node* package_id(const yaml::Node& package) {
   return found;
 }
 
+const yaml::Node* feature_id(const yaml::Node& root) {
+  const yaml::Node* const feature = root.find("feature");
+  if (feature == nullptr || feature->kind == yaml::Node::Kind::kNull) return nullptr;
+  const yaml::Node* const id = feature->is_map() ? feature->find("id") : nullptr;
+  return id == nullptr ? feature : id;
+}
+
+std::optional<Finding> check_feature(const yaml::Node& root) {
+  const yaml::Node* const id = feature_id(root);
+  if (id == nullptr) return std::nullopt;
+  Finding finding{"schema", Severity::kError, id->place, {}, {}, "write feature: ID", {}};
+  if (!id->is_text()) {
+    finding.message = "the feature's id is not a string, so the plan cannot be paused";
+    return finding;
+  }
+  const auto parsed = key::parse("feature:" + id->text + ":pause", {});
+  if (parsed) return std::nullopt;
+  finding.message =
+      "the feature " + quote(id->text) + " cannot be paused: " + parsed.error().message;
+  finding.hint = parsed.error().hint;
+  return finding;
+}
+
 WorkPackages read_work_packages(const yaml::Node& root) {
   WorkPackages plan;
-  if (const auto* const feature = map_at(root, "feature")) plan.feature = text_at(*feature, "id");
+  if (const yaml::Node* const id = feature_id(root)) plan.feature = id->is_text() ? id->text : "";
   if (const yaml::Node* const contracts = map_at(root, "contracts")) {
     const yaml::Node* const openapi = map_at(*contracts, "openapi");
     plan.contracts = names_at(openapi, "files");

@@ -58,7 +58,7 @@ TEST(Model, APackageWithEverything) {
   EXPECT_EQ(package.ttl_minutes, 90);
   EXPECT_EQ(package.timeout_minutes, 30);
   EXPECT_EQ(package.retry_budget, 3);
-  EXPECT_THAT(package.command, ElementsAre("make", "all"));
+  EXPECT_EQ(package.command, (Command{{"make", "all"}, false}));
 }
 
 TEST(Model, DefaultsAreThoseOfTheFileAndThenOurs) {
@@ -85,7 +85,7 @@ TEST(Model, OlderNamesAreRead) {
   EXPECT_EQ(plan.packages[0].id.text, "a");
   EXPECT_THAT(plan.packages[0].depends_on, ElementsAre(named("b")));
   EXPECT_EQ(plan.packages[1].id.text, "b");
-  EXPECT_THAT(plan.packages[1].command, ElementsAre("make"));
+  EXPECT_EQ(plan.packages[1].command, (Command{{"make"}, true}));
 }
 
 TEST(Model, WhatHasTheWrongShapeIsLeftOut) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "plan/checks.h"
+#include "plan/key_warnings.h"
 #include "plan/place_index.h"
 
 namespace lockkeeper::plan {
@@ -159,7 +160,7 @@ class NameChecks {
     if (!parsed) return {&name, std::nullopt};
     const std::string& text = parsed->resource.text();
     const bool feature = text.starts_with(kFeature);
-    for (const std::string& each : parsed->warnings) {
+    for (const std::string& each : key_warnings(*parsed, rules_)) {
       warning(
           feature ? "purpose" : "lock-key", package, name, each,
           feature ? "if it is correct, add it to keys.feature_purposes in lockkeeper.toml" : "");

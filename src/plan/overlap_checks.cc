@@ -6,6 +6,7 @@
 #include "plan/denied.h"
 #include "plan/overlaps.h"
 #include "plan/validate.h"
+#include "plan/witness.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -16,8 +17,12 @@ constexpr std::size_t kCountedMost = 1'000'000;  // more are not even counted
 class OverlapChecks {
  public:
   OverlapChecks(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
-                const Closure& closure, Findings& findings)
-      : plan_(plan), meanings_(meanings), closure_(closure), findings_(findings) {}
+                const Closure& closure, const Children& children, Findings& findings)
+      : plan_(plan),
+        meanings_(meanings),
+        closure_(closure),
+        witnesses_(children),
+        findings_(findings) {}
 
   void run() {
     std::vector<Want> locks, writes;
@@ -66,7 +71,7 @@ class OverlapChecks {
     });
     if (beyond > 0) {
       const std::string more = beyond == kCountedMost ? "at least " : "";
-      findings_.add(rule, Severity::kError, {}, nullptr,
+      findings_.add(rule, plan_.scopes ? Severity::kWarning : Severity::kError, {}, nullptr,
                     "and " + more + counted(beyond, "more overlap"));
     }
     if (!done) {
@@ -77,17 +82,25 @@ class OverlapChecks {
   // Something that both may write and neither is denied. lock-overlap compares two locks.
   std::optional<std::string> left(const Overlap& overlap) const {
     if (sources_[overlap.a->index].lock && sources_[overlap.b->index].lock) return std::nullopt;
-    std::vector<key::Resource> denied;
+    return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied(overlap));
+  }
+
+  // What one of the two may not write.
+  std::vector<key::Resource> denied(const Overlap& overlap) const {
+    std::vector<key::Resource> all;
     for (const Want* const each : {overlap.a, overlap.b}) {
       if (sources_[each->index].lock) continue;  // a lock counts even where it is denied
       for (const Meaning& deny : meanings_[each->package].denied) {
-        if (deny.resource) denied.push_back(*deny.resource);
+        if (deny.resource) all.push_back(*deny.resource);
       }
     }
-    return left_of(overlap.a->resource, overlap.b->resource, overlap.witness, denied);
+    return all;
   }
 
-  void report(const char* rule, const Overlap& overlap, const std::string& witness) {
+  void report(const char* rule, const Overlap& overlap, const std::string& common) {
+    const Witness witness =
+        witnesses_.find(overlap.a->resource, overlap.b->resource, common, denied(overlap));
+    const std::string shared = witness.made_up ? "what both cover" : quote(witness.name);
     const Package& a = plan_.packages[overlap.a->package];
     const Package& b = plan_.packages[overlap.b->package];
     const Source& mine = sources_[overlap.a->index];
@@ -97,23 +110,29 @@ class OverlapChecks {
     };
     const bool integration = a.id.text == kIntegration || b.id.text == kIntegration;
     const std::string first = a.id.text == kIntegration ? b.id.text : a.id.text;
-    std::string hint =
-        "make one depend on the other, or give " + quote(witness) + " to only one of them";
-    if (integration) {
+    std::string hint = "make one depend on the other, or give " + shared + " to only one of them";
+    if (plan_.scopes) {
+      hint = "let one come after the other, or give " + shared + " to only one of them";
+    } else if (integration) {
       hint = "make " + std::string(kIntegration) + " depend on " + shown_name(first);
     }
-    Finding& finding = findings_.add(
-        rule, integration ? Severity::kWarning : Severity::kError, mine.name->place, &a,
-        shown_name(a.id.text) + does(mine) + " and " + shown_name(b.id.text) + does(other) +
-            " (line " + std::to_string(other.name->place.line) +
-            "); they may run at the same time, and both include " + quote(witness),
-        std::move(hint));
-    finding.witness = witness;
+    const bool warning = integration || plan_.scopes;
+    Finding& finding =
+        findings_.add(rule, warning ? Severity::kWarning : Severity::kError, mine.name->place, &a,
+                      shown_name(a.id.text) + does(mine) + " and " + shown_name(b.id.text) +
+                          does(other) + " (line " + std::to_string(other.name->place.line) + "); " +
+                          (plan_.scopes ? "they will take turns, because"
+                                        : "they may run at the same time, and") +
+                          " both include" + included_text(witness),
+                      std::move(hint));
+    finding.witness = witness.name;
+    finding.witness_exists = witness.exists;
   }
 
   const WorkPackages& plan_;
   const std::vector<PackageMeaning>& meanings_;
   const Closure& closure_;
+  WitnessFinder witnesses_;
   Findings& findings_;
   std::vector<Source> sources_;
 };
@@ -121,8 +140,8 @@ class OverlapChecks {
 }  // namespace
 
 void check_overlaps(const WorkPackages& plan, const std::vector<PackageMeaning>& meanings,
-                    const Closure& closure, Findings& findings) {
-  OverlapChecks(plan, meanings, closure, findings).run();
+                    const Closure& closure, const Children& children, Findings& findings) {
+  OverlapChecks(plan, meanings, closure, children, findings).run();
 }
 
 }  // namespace lockkeeper::plan

@@ -10,12 +10,12 @@ namespace lockkeeper::plan {
 namespace {
 
 // A resource that many packages name is compared once for all of them.
-class Search {
+class OverlapSearch {
  public:
   using Apart = std::function<bool(std::uint32_t, std::uint32_t)>;
   using Found = std::function<bool(const Overlap&)>;
 
-  Search(const std::vector<Want>& wants, const Apart& apart, const Found& found)
+  OverlapSearch(const std::vector<Want>& wants, const Apart& apart, const Found& found)
       : apart_(apart), found_(found) {
     std::unordered_map<std::string, std::size_t> known;
     for (const Want& want : wants) {
@@ -108,7 +108,7 @@ class Search {
 Result<void> find_overlaps(const std::vector<Want>& wants,
                            const std::function<bool(std::uint32_t, std::uint32_t)>& apart,
                            const std::function<bool(const Overlap&)>& found) {
-  return Search(wants, apart, found).run();
+  return OverlapSearch(wants, apart, found).run();
 }
 
 }  // namespace lockkeeper::plan

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "plan/dependencies.h"
+#include "plan/key_warnings.h"
+#include "plan/schema.h"
 #include "plan/scopes.h"
 
 namespace lockkeeper::plan {
@@ -20,6 +22,14 @@ class Loader {
     result_.plan.form = Form::kWorkPackages;
     const WorkPackages file = read_work_packages(root);
     result_.plan.feature = file.feature;
+    if (auto finding = check_feature(root)) {
+      finding->severity = loose();
+      result_.findings.push_back(std::move(*finding));
+    }
+    for (Finding& finding : unknown_keys(root)) {
+      finding.severity = Severity::kWarning;
+      result_.findings.push_back(std::move(finding));
+    }
     if (file.packages.empty()) {
       add("schema", Severity::kError, root.place, "the plan has no packages",
           "list them under packages:");
@@ -34,6 +44,7 @@ class Loader {
 
   void scopes(const yaml::Node& root) {
     result_.plan.form = Form::kScopes;
+    if (const yaml::Node* const feature = feature_id(root)) result_.plan.feature = feature->text;
     for (const ScopeEntry& entry : read_scopes(root, result_.findings)) {
       package_ = entry.agent.text;
       job(entry);
@@ -101,7 +112,10 @@ class Loader {
     });
   }
 
-  static void finish(Job& job) {
+  void finish(Job& job) {
+    for (Finding& each : check_agent({job.id, job.place}, job.command, options_.agent_name)) {
+      result_.findings.push_back(std::move(each));
+    }
     for (const key::Resource& lock : job.locks) {
       if (lock.is_path()) job.writes.push_back(lock);
     }
@@ -130,7 +144,7 @@ class Loader {
     }
     auto parsed = key::parse(name.text, options_.keys);
     if (parsed) {
-      for (const std::string& warning : parsed->warnings) {
+      for (const std::string& warning : key_warnings(*parsed, options_.keys)) {
         add("purpose", Severity::kWarning, name.place, warning,
             "if it is correct, add it to keys.feature_purposes in lockkeeper.toml");
       }

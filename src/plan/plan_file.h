@@ -11,6 +11,7 @@
 
 #include "key/resource.h"
 #include "plan/finding.h"
+#include "plan/model.h"
 
 namespace lockkeeper::plan {
 
@@ -29,7 +30,7 @@ struct Job {
   std::vector<key::Resource> writes;  // what it may change, including its locks
   std::vector<key::Resource> denies;  // exceptions to `writes`
   std::vector<key::Resource> reads;   // what it may read
-  std::vector<std::string> command;   // a single word is a shell line; may be empty
+  Command command;                    // may be empty
   std::int64_t priority = 5;          // 1 is the highest
   std::int64_t minutes = 60;          // the estimate
   std::int64_t timeout_ms = 0;        // when it is stopped; 0: never
@@ -45,6 +46,7 @@ struct Plan {
 };
 
 struct LoadOptions {
+  NameRule agent_name;
   key::Rules keys;  // the realm's prefixes and purposes
   // For planning: an invalid key, or one with an unknown prefix, is a warning and stands only for
   // itself. Otherwise it is an error, because it cannot be locked.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "plan/validate.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -70,7 +71,7 @@ packages:
   EXPECT_THAT(names(api.writes), ElementsAre("src/**", "tests/", "src/a.py"));
   EXPECT_THAT(names(api.denies), ElementsAre("src/secret/"));
   EXPECT_THAT(names(api.reads), ElementsAre("**"));
-  EXPECT_THAT(api.command, ElementsAre("make", "api"));
+  EXPECT_EQ(api.command, (Command{{"make", "api"}, false}));
   EXPECT_EQ(api.priority, 2);
   EXPECT_EQ(api.minutes, 30);
   EXPECT_EQ(api.ttl_ms, 90 * 60'000);
@@ -100,7 +101,7 @@ TEST(PlanFile, ScopesBecomeJobs) {
   EXPECT_EQ(back.description, "do it");
   EXPECT_EQ(back.reason, "do it");
   EXPECT_THAT(back.needs, ElementsAre(1));
-  EXPECT_THAT(back.command, ElementsAre("make"));
+  EXPECT_EQ(back.command, (Command{{"make"}, true}));
   EXPECT_EQ(back.ttl_ms, kNoEnd);
   EXPECT_EQ(back.minutes, 12);
   EXPECT_EQ(back.retries, 2);
@@ -118,6 +119,80 @@ TEST(PlanFile, WhatIsNoPlanIsSaid) {
   EXPECT_THAT(told(load("packages: []")), ElementsAre(HasSubstr("no packages")));
   EXPECT_THAT(told(load("agents: []")), ElementsAre(HasSubstr("list no agents")));
   EXPECT_FALSE(load("agents: []").usable());
+}
+
+TEST(PlanFile, C8_BothKindsOfPlanHaveAFeature) {
+  for (const char* const text : {"feature: F-1\nagents: [{agent: a, files: [x]}]",
+                                 "feature: F-1\npackages: [{package_id: a}]",
+                                 "feature: {id: F-1}\nagents: {a: {files: [x]}}",
+                                 "feature: {id: F-1}\npackages: [{package_id: a}]"}) {
+    const Loaded loaded = load(text);
+    EXPECT_TRUE(loaded.usable()) << text;
+    EXPECT_EQ(loaded.plan.feature, "F-1") << text;
+  }
+  EXPECT_EQ(load("feature:\nagents: [{agent: a, files: [x]}]").plan.feature, "");
+}
+
+TEST(PlanFile, C8_AFeatureThatNobodyCouldPauseIsRefused) {
+  for (const char* const plan :
+       {"agents: [{agent: a, files: [x]}]", "packages: [{package_id: a}]"}) {
+    for (const char* const feature : {"feature: a/b\n", "feature: 7\n", "feature: [F]\n",
+                                      "feature: ''\n", "feature: {name: F}\n"}) {
+      const Loaded loaded = load(std::string(feature) + plan);
+      EXPECT_FALSE(loaded.usable()) << feature << plan;
+      EXPECT_THAT(told(loaded), testing::Contains(HasSubstr("cannot be paused"))) << feature;
+    }
+  }
+}
+
+TEST(PlanFile, C8_UnknownKeysAreNamedInBothKindsOfPlan) {
+  const Loaded scopes = load("featre: F-1\nagents: [{agent: a, files: [x]}]");
+  EXPECT_THAT(told(scopes),
+              ElementsAre(HasSubstr("\"featre\" beside the agents is unknown; did you "
+                                    "mean \"feature\"?")));
+  EXPECT_FALSE(scopes.usable());
+  EXPECT_THAT(told(load("agents: [{agent: a}]\nscopes: [{agent: b}]")),
+              ElementsAre(HasSubstr("both \"agents\" and \"scopes\"")));
+  const Loaded packages = load(
+      "agents: []\nfeatures: F-1\npackages:\n- {package_id: a, prority: 1, locks: {file: [x]}}");
+  EXPECT_TRUE(packages.usable());
+  EXPECT_THAT(told(packages),
+              ElementsAre(HasSubstr("warning 1: the file has the unknown key \"agents\""),
+                          HasSubstr("warning 2: the file has the unknown key \"features\""),
+                          HasSubstr("warning 4: a has the unknown key \"prority\""),
+                          HasSubstr("warning 4: a.locks has the unknown key \"file\"")));
+}
+
+TEST(PlanFile, C10_AListOfOneWordIsNotALineForTheShell) {
+  for (const char* const text : {"agents: [{agent: a, command: [make]}, {agent: b, command: make}]",
+                                 "packages: [{package_id: a, command: [make]},"
+                                 " {package_id: b, command: make}]"}) {
+    const Loaded loaded = load(text);
+    EXPECT_EQ(loaded.plan.jobs[0].command, (Command{{"make"}, false}));
+    EXPECT_EQ(loaded.plan.jobs[1].command, (Command{{"make"}, true}));
+  }
+}
+
+TEST(PlanFile, C10_AgentsThatCouldNeverStartAreRefused) {
+  LoadOptions options;
+  options.agent_name = [](std::string_view name) -> Result<void> {
+    if (name == "bad") return fail(Code::kInvalidInput, "a bad name", "take another");
+    return {};
+  };
+  ValidateOptions same;
+  same.agent_name = options.agent_name;
+  for (const char* const text :
+       {"agents: [{agent: bad, files: [x]}]", "agents: [{agent: a, command: ''}]",
+        "agents: [{agent: a, command: [' ', x]}]", "packages: [{package_id: bad}]",
+        "packages: [{package_id: a, command: ['', x]}]"}) {
+    EXPECT_FALSE(load_plan(text, options).usable()) << text;
+    EXPECT_THAT(
+        validate(text, same).findings,
+        testing::Contains(testing::Field(
+            &Finding::message, testing::AnyOf("a bad name", HasSubstr("the command of a")))))
+        << text;
+  }
+  EXPECT_TRUE(load_plan("agents: [{agent: a, command: []}]", options).usable());
 }
 
 TEST(PlanFile, IdsAndDependenciesAreChecked) {

@@ -182,7 +182,10 @@ class Proposer {
         job.writes, [&](const key::Resource& write) { return key::covered_by_any(write, denies); });
   }
 
+  // Not if only one has a command: the other gets one when the plan is run, and that would be lost.
   Result<void> merge(const Conflict& conflict, const Resolution& resolution) {
+    const bool first = plan_.jobs[conflict.a].command.empty();
+    if (first != plan_.jobs[conflict.b].command.empty()) return {};
     Proposal proposal;
     proposal.resolution = resolution;
     proposal.change.merge = Change::Merge{conflict.a, conflict.b};

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/random.h"
 #include "plan/proposals_testing.h"
@@ -142,6 +144,51 @@ TEST(Proposals, EveryOneCanBeAppliedToScopes) {
     {"agent": "three", "files": ["w"], "after": ["one", "two"]}
   ]})",
                    true);
+}
+
+// The exit status of the merged command, in a shell.
+int merged_status(const Command& first, const Command& second) {
+  Job a, b;
+  a.command = first;
+  b.command = second;
+  const Command both = merged(a, b).command;
+  EXPECT_TRUE(both.shell);
+  const int status = std::system(both.words.front().c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Proposals, C1_AMergedJobIsDoneOnlyIfBothAre) {
+  const auto line = [](const char* text) { return Command{{text}, true}; };
+  const Command good = line("true");
+  EXPECT_EQ(merged_status(good, good), 0);
+  // Each of these fails alone, so it fails with another.
+  for (const char* const text :
+       {"exit 3", "true; exit 3", "exit 3 || true; exit 3", "false; (exit 3)",
+        "set -e; (exit 3); true", "cd /; exit 3", "exit 3 # that's all", "sleep 0 & exit 3"}) {
+    EXPECT_EQ(merged_status(line(text), good), 3) << text;
+    EXPECT_EQ(merged_status(good, line(text)), 3) << text;
+    EXPECT_EQ(merged_status(line(text), line("exit 4")), 3) << text;
+    EXPECT_EQ(merged_status(line("true || exit 5"), line(text)), 3) << text;
+    EXPECT_EQ(merged_status(line("sleep 0 &"), line(text)), 3) << text;
+    EXPECT_EQ(merged_status(line("exit 0"), line(text)), 3) << "the second runs, too: " << text;
+  }
+  const Command words{{"sh", "-c", "exit 3; # 'it'"}, false};
+  EXPECT_EQ(merged_status(words, good), 3);
+  EXPECT_EQ(merged_status(Command{{"true"}, false}, words), 3);
+  EXPECT_EQ(merged_status(Command{{"/none/at all"}, false}, good), 127);
+}
+
+TEST(Proposals, C1_JobsOfWhichOnlyOneHasACommandAreNotMerged) {
+  const auto merges = [](const char* first, const char* second) {
+    const Made all = made(std::string("agents:\n- {agent: a, files: [x, y]") + first +
+                          "}\n- {agent: b, files: [x, z]" + second + "}\n");
+    return std::ranges::any_of(all.proposals.list,
+                               [](const Proposal& each) { return each.change.merge.has_value(); });
+  };
+  EXPECT_TRUE(merges("", ""));
+  EXPECT_TRUE(merges(", command: one", ", command: [two]"));
+  EXPECT_FALSE(merges(", command: one", ""));
+  EXPECT_FALSE(merges("", ", command: two"));
 }
 
 std::string random_names(SeededRandom& random, bool globs) {

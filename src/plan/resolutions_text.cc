@@ -1,8 +1,8 @@
 // Resolutions as text and as JSON.
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/quote.h"
 #include "plan/resolutions.h"
 #include "plan/scopes.h"
 
@@ -11,24 +11,28 @@ namespace {
 
 using Kind = Resolution::Kind;
 
-// "a, b and c", each by `text_of`.
+// "a, b and c", each by `one_text`.
 template <class Value, class TextOf>
-std::string listed(const std::vector<Value>& list, const TextOf& text_of) {
+std::string listed(const std::vector<Value>& list, const TextOf& one_text) {
   constexpr std::size_t kShown = 6;  // the JSON has all of them
   std::string text;
   for (std::size_t i = 0; i < list.size() && i < kShown; ++i) {
     const bool last = i > 0 && i + 1 == list.size();
     text += i == 0 ? "" : last ? " and " : ", ";
-    text += std::invoke(text_of, list[i]);
+    text += one_text(list[i]);
   }
   if (list.size() > kShown) text += " and " + std::to_string(list.size() - kShown) + " more";
   return text;
 }
 
+std::string text_of(const key::Resource& resource) {
+  return shown(resource.text());
+}
+
 // "src/a.py and src/b.py for backend".
 std::string part_text(const Resolution::Part& part) {
-  const std::string text = listed(part.resources, &key::Resource::text);
-  return (text.empty() ? "nothing" : text) + " for " + part.agent;
+  const std::string text = listed(part.resources, text_of);
+  return (text.empty() ? "nothing" : text) + " for " + shown(part.agent);
 }
 
 // "file", "directory", "glob" or "key".
@@ -47,20 +51,20 @@ void add_resources(Json& to, const std::vector<key::Resource>& resources) {
 }
 
 std::string sequential_text(const Resolution& resolution) {
-  return "Run " + resolution.order.front().run + " after " +
-         listed(resolution.order, &Resolution::Order::after) +
+  return "Run " + shown(resolution.order.front().run) + " after " +
+         listed(resolution.order, [](const Resolution::Order& each) { return shown(each.after); }) +
          (resolution.order.size() > 1 ? " complete" : " completes");
 }
 
 std::string reassign_text(const Resolution& resolution) {
   return "Assign " + listed(resolution.moves, [](const Resolution::Move& move) {
-           return move.resource.text() + " to " + move.to + " only";
+           return text_of(move.resource) + " to " + shown(move.to) + " only";
          });
 }
 
 std::string except_text(const Resolution& resolution) {
   return "Leave " + listed(resolution.excepts, [](const Resolution::Except& each) {
-           return each.without.text() + " out of " + each.agent + "'s " + each.of.text();
+           return text_of(each.without) + " out of " + shown(each.agent) + "'s " + text_of(each.of);
          });
 }
 
@@ -71,20 +75,22 @@ std::string split_text(const Resolution& resolution) {
   const key::Resource* folder = nullptr;
   for (const Resolution::Part& part : resolution.parts) {
     const bool first = folder == nullptr || part.of != *folder;
-    if (first) text += std::string(text.empty() ? "Divide " : "; divide ") + part.of.text() + ": ";
+    if (first)
+      text += std::string(text.empty() ? "Divide " : "; divide ") + text_of(part.of) + ": ";
     if (!first) text += ", ";
     text += part_text(part);
     folder = &part.of;
   }
   for (const Resolution::Move& move : resolution.moves) {
-    text += "; take " + move.resource.text() + " from " + move.from;
+    text += "; take " + text_of(move.resource) + " from " + shown(move.from);
   }
   return text;
 }
 
 std::string merge_text(const Resolution& resolution) {
-  return "Merge the tasks of " + listed(resolution.merged, std::identity()) + " into one, for " +
-         resolution.merged.front();
+  return "Merge the tasks of " +
+         listed(resolution.merged, [](const std::string& name) { return shown(name); }) +
+         " into one, for " + shown(resolution.merged.front());
 }
 
 Json edits_json(const Resolution& resolution) {

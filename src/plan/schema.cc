@@ -75,7 +75,8 @@ std::string other_name(const std::string& key) {
 
 class StructureCheck {
  public:
-  explicit StructureCheck(const json& schema) : root_(schema) {}
+  explicit StructureCheck(const json& schema, bool keys_only = false)
+      : root_(schema), keys_only_(keys_only) {}
 
   std::vector<Finding> run(const yaml::Node& node) {
     check(root_, node);
@@ -104,6 +105,10 @@ class StructureCheck {
 
   void add(yaml::Place place, const std::string& what, std::string hint = {}) {
     ++broken_;
+    if (!keys_only_) report(place, what, std::move(hint));
+  }
+
+  void report(yaml::Place place, const std::string& what, std::string hint) {
     if (quiet_ > 0 || findings_.size() >= kStructureFindingsMax) return;
     Finding& finding = findings_.emplace_back();
     finding.rule = "schema";
@@ -137,7 +142,7 @@ class StructureCheck {
     if (const auto values = schema.find("enum"); values != schema.end()) check_enum(*values, node);
     if (node.is_map()) check_map(schema, node);
     if (node.is_list()) check_list(schema, node);
-    if (node.is_text()) check_text(schema, node);
+    if (node.is_text() && !keys_only_) check_text(schema, node);
     if (node.kind == NodeKind::kNumber) check_number(schema, node);
   }
 
@@ -202,7 +207,8 @@ class StructureCheck {
     if (!properties.contains(meant)) meant = nearest(entry.key, names).value_or("");
     std::string hint = meant.empty() ? "" : "did you mean " + meant + "?";
     if (entry.key == "<<") hint = "merge keys are not supported: write out the values";
-    add(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
+    ++broken_;
+    report(entry.place, "has the unknown key " + quote(entry.key, 60), hint);
   }
 
   void check_list(const json& schema, const yaml::Node& node) {
@@ -273,6 +279,7 @@ class StructureCheck {
   }
 
   const json& root_;
+  const bool keys_only_;
   std::vector<Step> path_;
   std::string package_;  // of the path
   std::vector<Finding> findings_;
@@ -281,6 +288,11 @@ class StructureCheck {
   std::size_t quiet_ = 0;
 };
 
+const json& schema_json() {
+  static const json* const kSchema = new json(json::parse(work_packages_schema()));
+  return *kSchema;
+}
+
 }  // namespace
 
 std::vector<Finding> check_structure(const yaml::Node& root, const json& schema) {
@@ -288,8 +300,11 @@ std::vector<Finding> check_structure(const yaml::Node& root, const json& schema)
 }
 
 std::vector<Finding> check_structure(const yaml::Node& root) {
-  static const json* const kSchema = new json(json::parse(work_packages_schema()));
-  return check_structure(root, *kSchema);
+  return check_structure(root, schema_json());
+}
+
+std::vector<Finding> unknown_keys(const yaml::Node& root) {
+  return StructureCheck(schema_json(), true).run(root);
 }
 
 }  // namespace lockkeeper::plan

@@ -18,11 +18,15 @@ namespace lockkeeper::plan {
 
 // The schema's text, as shipped.
 std::string_view work_packages_schema();
+// A valid file with comments, to start from.
+std::string_view work_packages_example();
 
 // One finding of rule `schema` for each wrong value; all that an object lacks is one finding. At
 // most kStructureFindingsMax.
 std::vector<Finding> check_structure(const yaml::Node& root);
-// The same by any schema that uses only these keywords.
+// Only the unknown keys among them.
+std::vector<Finding> unknown_keys(const yaml::Node& root);
+// All of them, by any schema that uses only these keywords.
 std::vector<Finding> check_structure(const yaml::Node& root, const nlohmann::json& schema);
 
 inline constexpr std::size_t kStructureFindingsMax = 1'000;

@@ -1,6 +1,8 @@
 #include "plan/scopes.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -12,12 +14,57 @@ namespace {
 constexpr std::string_view kFields[] = {
     "agent", "files",   "directories", "globs",   "keys",    "task",    "task_description",
     "after", "command", "ttl",         "minutes", "timeout", "retries", "priority"};
+// What work packages and other tools call these fields.
+struct OtherName {
+  std::string_view theirs, ours;
+};
+constexpr OtherName kOtherNames[] = {{"depends_on", "after"},
+                                     {"dependencies", "after"},
+                                     {"depends", "after"},
+                                     {"needs", "after"},
+                                     {"requires", "after"},
+                                     {"name", "agent"},
+                                     {"id", "agent"},
+                                     {"package_id", "agent"},
+                                     {"agent_id", "agent"},
+                                     {"description", "task_description"},
+                                     {"title", "task_description"},
+                                     {"prompt", "task_description"},
+                                     {"folders", "directories"},
+                                     {"dirs", "directories"},
+                                     {"paths", "files"},
+                                     {"write_allow", "globs"},
+                                     {"patterns", "globs"},
+                                     {"locks", "keys"},
+                                     {"run", "command"},
+                                     {"cmd", "command"},
+                                     {"timeout_minutes", "timeout"},
+                                     {"retry_budget", "retries"},
+                                     {"ttl_minutes", "ttl"},
+                                     {"estimate", "minutes"},
+                                     {"task_id", "task"},
+                                     {"packages", "agents"},
+                                     {"feature_id", "feature"},
+                                     {"schema_version", "version"}};
+constexpr std::string_view kTopFields[] = {"agents", "scopes", "feature", "version"};
 constexpr const char* kHint =
     "write {\"agents\":[{\"agent\":\"NAME\",\"files\":[…],\"directories\":[…]}]}";
 
 class Reader {
  public:
   explicit Reader(std::vector<Finding>& findings) : findings_(findings) {}
+
+  // What stands beside the agents; `list` is one of the root's entries.
+  void top_level(const yaml::Node& root, const yaml::Node& list) {
+    for (const yaml::Node::Entry& each : root.entries) {
+      if (each.key == "scopes" && &each.value != &list) {
+        wrong(each.place, "the plan has both \"agents\" and \"scopes\"", "list all under agents");
+      } else if (std::ranges::find(kTopFields, each.key) == std::end(kTopFields)) {
+        unknown(each, quote(each.key) + " beside the agents", kTopFields);
+      }
+    }
+    if (auto finding = check_feature(root)) findings_.push_back(std::move(*finding));
+  }
 
   void agents(const yaml::Node& list) {
     const std::size_t count = list.is_list() ? list.list.size() : list.entries.size();
@@ -51,32 +98,40 @@ class Reader {
     if (!node.is_map()) return wrong(node.place, which + " of the scopes is not an object");
     ScopeEntry entry;
     entry.agent = name;
+    const bool usable = read_name(node, which, entry.agent);
+    agent_ = entry.agent.text;
+    const std::string who = agent_.empty() ? which : quote(agent_);
+    for (const yaml::Node::Entry& each : node.entries) {
+      field(entry, each, who + ": " + quote(each.key));
+    }
+    if (usable) entries.push_back(std::move(entry));
+  }
+
+  // False: the agent has no name of its own.
+  bool read_name(const yaml::Node& node, const std::string& which, Name& name) {
+    const std::size_t before = findings_.size();
     if (const yaml::Node* const named = node.find("agent")) {
       const auto text = text_of(*named, which + ": \"agent\"");
-      if (!text) return;
-      if (!name.text.empty() && name.text != *text) {
-        return wrong(named->place,
-                     "the scope of " + quote(name.text) + " names another agent, " + quote(*text));
+      if (text && !name.text.empty() && name.text != *text) {
+        wrong(named->place,
+              "the scope of " + quote(name.text) + " names another agent, " + quote(*text));
       }
-      entry.agent = {*text, named->place};
+      name = {text.value_or(""), named->place};
     }
-    if (entry.agent.text.empty()) {
-      return wrong(node.place, which + " of the scopes has no \"agent\"");
+    if (findings_.size() > before) return false;
+    if (name.text.empty()) {
+      wrong(node.place, which + " of the scopes has no \"agent\"");
+      return false;
     }
-    agent_ = entry.agent.text;
-    const auto [first, fresh] = known_.emplace(agent_, entry.agent.place.line);
-    if (!fresh) {
-      wrong(entry.agent.place,
-            "the agent " + quote(agent_) + " is listed twice, first in line " +
-                std::to_string(first->second),
-            "give each agent its own name");
-      findings_.back().rule = "duplicate-id";
-      return;
-    }
-    for (const yaml::Node::Entry& each : node.entries) {
-      field(entry, each, quote(agent_) + ": " + quote(each.key));
-    }
-    entries.push_back(std::move(entry));
+    const auto [first, fresh] = known_.emplace(name.text, name.place.line);
+    if (fresh) return true;
+    wrong(name.place,
+          "the agent " + quote(name.text) + " is listed twice, first in line " +
+              std::to_string(first->second),
+          "give each agent its own name");
+    findings_.back().rule = "duplicate-id";
+    findings_.back().package = name.text;
+    return false;
   }
 
   std::optional<std::string> text_of(const yaml::Node& node, const std::string& what) {
@@ -127,6 +182,8 @@ class Reader {
   void field(ScopeEntry& entry, const yaml::Node::Entry& given, const std::string& what) {
     const std::string& name = given.key;
     const yaml::Node& value = given.value;
+    const bool known = std::ranges::find(kFields, name) != std::end(kFields);
+    if (!known) return unknown(given, what, kFields);
     if (value.kind == yaml::Node::Kind::kNull || name == "agent") return;
     if (name == "files") {
       entry.files = list_of(value, what, false);
@@ -139,7 +196,8 @@ class Reader {
     } else if (name == "after") {
       entry.after = list_of(value, what, true);
     } else if (name == "command") {
-      entry.command = texts_of(list_of(value, what, true));
+      list_of(value, what, true);  // for its findings
+      entry.command = read_command(value);
     } else if (name == "task") {
       entry.task = text_of(value, what).value_or("");
     } else if (name == "task_description") {
@@ -154,11 +212,17 @@ class Reader {
       entry.retries = number_of(value, what, 0, 100);
     } else if (name == "priority") {
       entry.priority = number_of(value, what, 1, 10);
-    } else {
-      const auto meant = nearest(name, kFields);
-      wrong(given.place,
-            what + " is unknown" + (meant ? "; did you mean " + quote(*meant) + "?" : ""));
     }
+  }
+
+  void unknown(const yaml::Node::Entry& given, const std::string& what,
+               std::span<const std::string_view> known) {
+    const auto other = std::ranges::find(kOtherNames, given.key, &OtherName::theirs);
+    const bool listed =
+        other != std::end(kOtherNames) && std::ranges::find(known, other->ours) != known.end();
+    const auto meant = listed ? std::string(other->ours) : nearest(given.key, known);
+    wrong(given.place,
+          what + " is unknown" + (meant ? "; did you mean " + quote(*meant) + "?" : ""));
   }
 
   std::vector<Finding>& findings_;
@@ -205,6 +269,7 @@ std::vector<ScopeEntry> read_scopes(const yaml::Node& root, std::vector<Finding>
     return {};
   }
   Reader reader(findings);
+  reader.top_level(root, *agents);
   reader.agents(*agents);
   return std::move(reader.entries);
 }
@@ -221,7 +286,9 @@ Result<std::vector<ScopeEntry>> parse_scopes(std::string_view text) {
   std::vector<Finding> findings;
   std::vector<ScopeEntry> entries = read_scopes(*document, findings);
   if (findings.empty()) return entries;
-  return fail(Code::kInvalidInput, findings.front().message, findings.front().hint);
+  std::vector<std::string> messages;
+  for (const Finding& each : findings) messages.push_back(each.message);
+  return fail(Code::kInvalidInput, join(messages, "\n"), findings.front().hint);
 }
 
 Result<std::vector<ScopeEntry>> read_scopes_file(const std::string& path) {

@@ -36,9 +36,9 @@ struct ScopeEntry {
   std::vector<Name> globs;
   std::vector<Name> keys;
   std::string task_description;
-  std::string task;                        // an id
-  std::vector<Name> after;                 // agents that must have completed
-  std::vector<std::string> command;        // a single word is a shell line
+  std::string task;         // an id
+  std::vector<Name> after;  // agents that must have completed
+  Command command;
   std::optional<std::int64_t> ttl_ms;      // kNoEnd for "none"
   std::optional<std::int64_t> minutes;     // the estimate, at least 1
   std::optional<std::int64_t> timeout_ms;  // when it is stopped
@@ -60,7 +60,7 @@ const yaml::Node* scope_agents(const yaml::Node& root, std::string& why);
 // type, an agent listed twice, no agent.
 std::vector<ScopeEntry> read_scopes(const yaml::Node& root, std::vector<Finding>& findings);
 
-// invalid_input with the first finding.
+// invalid_input with every finding, one to a line.
 Result<std::vector<ScopeEntry>> parse_scopes(std::string_view text);
 // `-` is not special. The message of invalid_input begins with the file's name.
 Result<std::vector<ScopeEntry>> read_scopes_file(const std::string& path);

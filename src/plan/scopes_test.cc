@@ -37,10 +37,10 @@ TEST(Scopes, AllFieldsAreRead) {
   EXPECT_EQ(a.task_description, "do it");
   EXPECT_EQ(a.task, "T-1");
   EXPECT_THAT(texts_of(a.after), ElementsAre("b"));
-  EXPECT_THAT(a.command, ElementsAre("make"));
+  EXPECT_EQ(a.command, (Command{{"make"}, true}));
   EXPECT_EQ(a.ttl_ms, 5'400'000);
   EXPECT_EQ((*scopes)[1].ttl_ms, kNoEnd);
-  EXPECT_THAT((*scopes)[1].command, ElementsAre("make", "-j"));
+  EXPECT_EQ((*scopes)[1].command, (Command{{"make", "-j"}, false}));
   EXPECT_EQ(a.minutes, std::nullopt);
   EXPECT_EQ((*scopes)[1].minutes, std::nullopt);
   EXPECT_EQ((*scopes)[1].timeout_ms, 90'000);
@@ -109,6 +109,35 @@ TEST(Scopes, EveryMistakeIsFoundWithItsPlace) {
   EXPECT_EQ(findings[0].place.column, 14U);
   EXPECT_EQ(findings[1].package, "b");
   EXPECT_EQ(findings[2].place.line, 3U);
+}
+
+TEST(Scopes, C5_FieldsOfOtherToolsAreRecognised) {
+  for (const auto& [theirs, ours] : {std::pair("depends_on", "after"),
+                                     {"dependencies", "after"},
+                                     {"description", "task_description"},
+                                     {"name", "agent"},
+                                     {"folders", "directories"},
+                                     {"retry_budget", "retries"}}) {
+    EXPECT_EQ(why_not("[{\"agent\":\"a\",\"" + std::string(theirs) + "\":[\"x\"]}]"),
+              "\"a\": \"" + std::string(theirs) + "\" is unknown; did you mean \"" + ours + "\"?");
+  }
+  EXPECT_THAT(why_not("[{\"name\":\"a\",\"files\":[\"x\"]}]"), HasSubstr("has no \"agent\""));
+  EXPECT_THAT(why_not("[{\"name\":\"a\"}]"),
+              HasSubstr("\"name\" is unknown; did you mean \"agent\""));
+}
+
+TEST(Scopes, C5_TheFirstMistakeHidesNoOther) {
+  EXPECT_EQ(
+      why_not("- {agent: a, fils: [x], depends_on: [b], ttl: soon}\n- {agent: b, priorty: null}\n"
+              "- {agent: [7], priorty: 1}\n- {agent: a, flies: [z]}"),
+      "\"a\": \"fils\" is unknown; did you mean \"files\"?\n"
+      "\"a\": \"depends_on\" is unknown; did you mean \"after\"?\n"
+      "\"a\": \"ttl\": duration \"soon\": is not a whole number with a unit\n"
+      "\"b\": \"priorty\" is unknown; did you mean \"priority\"?\n"
+      "agent 3: \"agent\" is not a string\n"
+      "agent 3: \"priorty\" is unknown; did you mean \"priority\"?\n"
+      "the agent \"a\" is listed twice, first in line 1\n"
+      "\"a\": \"flies\" is unknown; did you mean \"files\"?");
 }
 
 TEST(Scopes, AFileIsNamedInItsErrors) {

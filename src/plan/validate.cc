@@ -62,11 +62,12 @@ WorkPackages packages_of(const std::vector<ScopeEntry>& entries) {
 void read_plan(const yaml::Node& document, Validated& result, Findings& findings) {
   const auto has = [&](const char* key) { return document.find(key) != nullptr; };
   std::string why;
-  if (document.is_map() && (has("packages") || has("schema_version") || has("feature"))) {
-    result.findings = check_structure(document);
-    result.plan = read_work_packages(document);
-  } else if (scope_agents(document, why) != nullptr) {
+  if (!has("packages") && scope_agents(document, why) != nullptr) {
     result.plan = packages_of(read_scopes(document, result.findings));
+  } else if (has("packages") || has("schema_version") || has("feature")) {
+    result.findings = check_structure(document);
+    if (auto finding = check_feature(document)) result.findings.push_back(std::move(*finding));
+    result.plan = read_work_packages(document);
   } else {
     findings.add("schema", Severity::kError, document.place, nullptr,
                  document.kind == yaml::Node::Kind::kNull
@@ -126,9 +127,14 @@ Validated validate(std::string_view text, const ValidateOptions& options) {
     result.keys += package.keys.size();
   }
   if (result.packages > kPackagesMax) return result;  // the schema says so
+  for (const Package& package : result.plan.packages) {
+    for (Finding& each : check_agent(package.id, package.command, options.agent_name)) {
+      findings.add("schema", each.severity, each.place, &package, each.message, each.hint);
+    }
+  }
   const Graph graph = check_dependencies(result.plan, findings);
   const auto meanings = check_names(result.plan, options.keys, findings);
-  check_overlaps(result.plan, meanings, Closure(graph), findings);
+  check_overlaps(result.plan, meanings, Closure(graph), options.children, findings);
   findings.count_the_rest();
   sort_findings(result.findings);
   return result;

@@ -10,12 +10,15 @@
 #include "key/resource.h"
 #include "plan/finding.h"
 #include "plan/model.h"
+#include "plan/resolutions.h"
 
 namespace lockkeeper::plan {
 
 struct ValidateOptions {
+  NameRule agent_name;
   key::Rules keys;      // the realm's prefixes and purposes
   bool strict = false;  // warnings are errors
+  Children children;    // what is on disk, for the names in overlaps; empty: it is not known
 };
 
 struct Validated {

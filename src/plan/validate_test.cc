@@ -68,6 +68,22 @@ TEST(Validate, WhatIsNoPlanIsSaid) {
   EXPECT_THAT(findings_of("7", "schema"), ElementsAre(says("neither work packages nor scopes")));
 }
 
+TEST(Validate, C8_AFeatureBesideAgentsDoesNotMakeWorkPackages) {
+  const std::string agents = "agents: [{agent: a, files: [x]}]\n";
+  for (const char* const feature : {"", "feature: F-1\n", "feature: {id: F-1}\n", "version: 1\n"}) {
+    const Validated result = validate(feature + agents, {});
+    EXPECT_TRUE(result.plan.scopes) << feature;
+    EXPECT_THAT(result.findings, testing::IsEmpty()) << feature;
+  }
+  // The same words mean the same beside any others.
+  EXPECT_THAT(findings_of("x: 1\n" + agents, "schema"),
+              ElementsAre(says("\"x\" beside the agents")));
+  EXPECT_THAT(findings_of("feature: F\nx: 1\n" + agents, "schema"),
+              ElementsAre(says("\"x\" beside the agents")));
+  EXPECT_THAT(findings_of("feature: a/b\n" + agents, "schema"),
+              ElementsAre(says("cannot be paused")));
+}
+
 TEST(Validate, OneNameForTwoPackages) {
   EXPECT_THAT(
       findings_of(plan_text({{.id = "wp-a"}, {.id = "wp-b"}, {.id = "wp-a"}}), "duplicate-id"),
@@ -154,8 +170,8 @@ TEST(Validate, AMissingPurposeIsNotCorrectedToPause) {
 }
 
 TEST(Validate, UnknownPurposesAreWarningsAndErrorsWhenStrict) {
-  EXPECT_THAT(of_key("feature:F-1:docs", "purpose"), ElementsAre(is(Severity::kWarning)));
-  EXPECT_THAT(of_key("feature:F-1:docs", "purpose", "[]", true), ElementsAre(is(Severity::kError)));
+  EXPECT_THAT(of_key("feature:F-1:paus", "purpose"), ElementsAre(is(Severity::kWarning)));
+  EXPECT_THAT(of_key("feature:F-1:paus", "purpose", "[]", true), ElementsAre(is(Severity::kError)));
   EXPECT_THAT(of_key("feature:F-1:pause", "purpose"),
               ElementsAre(says("stops every other package")));
   EXPECT_THAT(of_key("api:FETCH /x", "purpose"), IsEmpty());
@@ -164,6 +180,24 @@ TEST(Validate, UnknownPurposesAreWarningsAndErrorsWhenStrict) {
   EXPECT_THAT(
       validate(plan_text({{.id = "wp-a", .keys = "['feature:F-1:docs']"}}), options).findings,
       IsEmpty());
+}
+
+TEST(Validate, C6_APurposeIsFreeUnlessItLooksLikeAMistake) {
+  const auto purpose = [](const std::string& key, const key::Rules& rules) {
+    ValidateOptions options;
+    options.keys = rules;
+    const std::string text = plan_text({{.id = "wp-a", .keys = "['feature:F-1:" + key + "']"}});
+    return validate(text, options).count(Severity::kWarning);
+  };
+  for (const char* const free : {"integration", "docs", "tests", "wiring", "x"}) {
+    EXPECT_EQ(purpose(free, {}), 0U) << free;
+  }
+  EXPECT_EQ(purpose("pasue", {}), 1U) << "it would stop nobody";
+  EXPECT_EQ(purpose("pause", {}), 1U) << "it would stop everybody else";
+  key::Rules configured;
+  configured.feature_purposes = {"pause", "docs"};
+  EXPECT_EQ(purpose("docs", configured), 0U);
+  EXPECT_EQ(purpose("integration", configured), 1U);
 }
 
 TEST(Validate, ContractKeysNameAListedContract) {
@@ -333,6 +367,18 @@ TEST(Validate, ScopesFilesAreCheckedToo) {
   EXPECT_THAT(findings_of(text, "depends-on"), ElementsAre(says("api depends on \"nobody\"")));
   EXPECT_THAT(findings_of(text, "schema"), ElementsAre(says("extra")));
   EXPECT_THAT(findings_of(text, "lock-overlap"), ElementsAre(witness("src/ui/a.ts")));
+}
+
+TEST(Validate, C2_AgentsThatOverlapTakeTurnsWhichIsAWarning) {
+  const std::string text =
+      "agents:\n- {agent: a, directories: [src]}\n- {agent: b, globs: ['src/*.c']}\n";
+  EXPECT_THAT(findings_of(text, "lock-overlap"),
+              ElementsAre(AllOf(is(Severity::kWarning), says("they will take turns"))));
+  EXPECT_THAT(findings_of(text, "lock-overlap", true), ElementsAre(is(Severity::kError)));
+  std::string many = "agents:\n";
+  for (int i = 0; i < 30; ++i) many += "- {agent: a" + std::to_string(i) + ", files: [x]}\n";
+  EXPECT_EQ(validate(many, {}).count(Severity::kError), 0U);
+  EXPECT_EQ(validate(many, {}).count(Severity::kWarning), kOverlapsListed + 1);
 }
 
 TEST(Validate, TenThousandPackages) {

@@ -151,5 +151,32 @@ TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
   EXPECT_THAT(ran(), ElementsAre("begun"));
 }
 
+// Its lock files are left, and the table knows nothing about them.
+TEST_F(CrewCrash, C9_AfterALostStoreARunDoesNotWaitForItself) {
+  write_plan({{"a", {"x"}, "touch m1; " + until("m2") + "; " + says("a", "x"), {}, {"retries: 1"}},
+              {"b", {"x"}, says("b", "x")}});
+  {
+    auto process = start();
+    ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+    const std::string mark = read_text(out() + "/agents/a/1/started");
+    process.signal(SIGKILL);
+    process.wait();
+    ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
+  }
+  ASSERT_FALSE(std::filesystem::is_empty(out() + "/locks"));
+  std::filesystem::remove_all(stage_.store());
+  stage_.expect(0, "", {"doctor", "--repair"});
+  // Another tool's file of the same folder still counts.
+  write_text(out() + "/locks/other.lock",
+             R"({"agent":"other","locked_at":"2026-01-01T00:00:00Z","files":["y"],)"
+             R"("expires_at":"2099-01-01T00:00:00Z"})");
+  write_text(stage_.repo() + "/m2", "");
+  auto again = start({"--resume"});
+  ASSERT_TRUE(eventually([&] { return ran().size() == 2; })) << again.out() << again.err();
+  EXPECT_EQ(again.wait(), 0) << again.err();
+  EXPECT_THAT(ran(), ElementsAre("a", "b"));
+  EXPECT_TRUE(exists(out() + "/locks/other.lock"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage

@@ -238,6 +238,68 @@ TEST_F(CrewEdge, ASecondSignalKillsWhoWasFoundAgain) {
   expect_nothing_left();
 }
 
+// What a terminal shows after these bytes: lines, without colours.
+std::vector<std::string> screen_of(const std::string& bytes) {
+  std::vector<std::string> lines(1);
+  std::size_t row = 0;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == '\n') {
+      if (++row == lines.size()) lines.emplace_back();
+    } else if (bytes[i] == '\r') {
+      column = 0;
+    } else if (bytes[i] == '\x1b') {
+      const std::size_t end = bytes.find_first_of("AJKmhl", i);
+      if (end == std::string::npos) break;
+      if (bytes[end] == 'A') row -= std::min<std::size_t>(row, std::stoul(bytes.substr(i + 2)));
+      if (bytes[end] == 'J') {
+        lines.resize(row + 1);
+        lines[row].resize(std::min(column, lines[row].size()));
+      }
+      i = end;
+    } else {
+      lines[row].resize(std::max(lines[row].size(), column + 1), ' ');
+      lines[row][column++] = bytes[i];
+    }
+  }
+  return lines;
+}
+
+TEST_F(CrewEdge, C7_EnterInTheLiveViewLeavesNoStaleLines) {
+  write_plan({{"a", {"x"}, until("m")}});
+  const std::string typescript = stage_.path("typescript");
+  Launch launch = stage_.command(
+      {"sh", "-c", "exec script -qefc \"$0 workflow run $1 --output $2\" \"$3\" >/dev/null",
+       Stage::program(), plan(), out(), typescript});
+  launch.terminal = true;
+  launch.env["TERM"] = "xterm";
+  launch.env["NO_COLOR"] = "1";
+  Process process(std::move(launch));
+  const auto pictures = [&] {
+    const std::string text = read_text(typescript);
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find("0/1 done, 1 running", at)) != std::string::npos;
+         ++at) {
+      ++count;
+    }
+    return count;
+  };
+  for (int i = 0; i < 4; ++i) {
+    const std::size_t before = pictures();
+    ASSERT_TRUE(eventually([&] { return pictures() > before; })) << read_text(typescript);
+    process.type(i % 2 == 0 ? "\r" : "word\r\r");
+  }
+  const std::size_t before = pictures();
+  ASSERT_TRUE(eventually([&] { return pictures() > before + 1; }));
+  write_text(stage_.repo() + "/m", "");
+  EXPECT_EQ(process.wait(), 0);
+  const std::vector<std::string> screen = screen_of(read_text(typescript));
+  for (const std::string& line : screen) {
+    EXPECT_THAT(line, testing::Not(HasSubstr("done, 1 running")));
+  }
+  EXPECT_THAT(screen, testing::Contains(HasSubstr("started"))) << "what was above stays";
+}
+
 TEST_F(CrewEdge, APauseIsToldOnce) {
   write_text(plan(),
              "schema_version: 1\nfeature: {id: shop}\npackages:\n"
@@ -249,7 +311,7 @@ TEST_F(CrewEdge, APauseIsToldOnce) {
   pause_ms(2'500);
   stage_.expect(0, "boss", {"resume", "shop"});
   EXPECT_EQ(process.wait(), 0) << process.err();
-  EXPECT_THAT(process.out(), HasSubstr("feature shop is paused by boss (enough)"));
+  EXPECT_THAT(process.out(), HasSubstr("feature shop is paused by boss (\"enough\")"));
   EXPECT_EQ(agent("a")["waits"].size(), 1U) << agent("a").dump(1);
 }
 

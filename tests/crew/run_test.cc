@@ -56,7 +56,7 @@ TEST_F(CrewRun, AnAgentSeesItsScope) {
        {"LOCKKEEPER_AGENT=a\n", "LOCKKEEPER_LEASE=", "LOCKKEEPER_FENCE=", "LOCKKEEPER_TASK=T-7\n",
         "LOCKKEEPER_DESCRIPTION=mend \"it\"; rm -rf /nothing\n",
         "LOCKKEEPER_REALM=", "LOCKKEEPER_SCOPE=You are a", "You may change:\n- x\n- lib/\n",
-        "- ann: theirs (because)", "a 1\n"}) {
+        "- ann: theirs (\"because\")", "a 1\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   stage_.expect(0, "ann", {"release", "--all"});
@@ -75,6 +75,29 @@ TEST_F(CrewRun, ManyWordsAreNoShellLine) {
              " '$HOME', \"{scope_file}\", '{unknown}']\n");
   EXPECT_EQ(run().status, 0);
   EXPECT_EQ(log("a"), "a.$HOME." + out() + "/agents/a/1/scope.txt.{unknown}.");
+}
+
+TEST_F(CrewRun, C10_AListOfOneWordIsStartedWithoutAShell) {
+  write_text(stage_.repo() + "/a;tool", "#!/bin/sh\necho started\n");
+  std::filesystem::permissions(stage_.repo() + "/a;tool", std::filesystem::perms::owner_all);
+  write_text(plan(), "agents: [{agent: a, files: [x], command: ['./a;tool']}]");
+  EXPECT_EQ(run().status, 0) << log("a");
+  EXPECT_EQ(log("a"), "started\n");
+}
+
+TEST_F(CrewRun, C10_AnAgentThatCouldNeverHoldALockIsRefusedAtOnce) {
+  const std::string long_name(300, 'x');
+  for (const std::string& name : {std::string("a\nb"), std::string(" a"), long_name}) {
+    write_plan({{name, {"x"}, "echo never >> \"$RAN\""}, {"b", {"y"}, "echo never >> \"$RAN\""}});
+    const Answer answer = run();
+    EXPECT_EQ(answer.status, 65) << answer.all();
+    EXPECT_EQ(stage_.as("", {"validate", plan()}).status, 65);
+    EXPECT_EQ(stage_.as("", {"plan", plan()}).status, 65);
+    EXPECT_FALSE(exists(out())) << "nothing was begun";
+  }
+  write_plan({{"..", {}, "echo up >> \"$RAN\""}, {".", {}, "echo here >> \"$RAN\""}});
+  EXPECT_EQ(run().status, 0) << "an agent without locks holds a key made from its name";
+  EXPECT_THAT(ran(), ElementsAre("here", "up"));
 }
 
 TEST_F(CrewRun, OneCommandForAll) {
@@ -120,6 +143,25 @@ TEST_F(CrewRun, AFailureIsTriedAgainThenSkipsWhatNeedsIt) {
   EXPECT_EQ(agent("free")["standing"], "done");
   EXPECT_THAT(ran(), IsEmpty());
   expect_nothing_left();
+}
+
+TEST_F(CrewRun, C7_TheSummaryShowsTheEndOfAFailedLog) {
+  write_plan({{"good", {"x"}, "echo fine"},
+              {"bad", {"y"}, "seq 1 20; printf 'no \\033[31mserver\\n'; exit 4"},
+              {"mute", {"z"}, "exit 5"}});
+  const Answer answer = run();
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.out, HasSubstr("the end of bad's log:\n  │ 12\n  │ 13\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  │ 20\n  │ no \\x1b[31mserver\n"));
+  EXPECT_THAT(answer.out, Not(HasSubstr("  │ 11\n")));
+  EXPECT_THAT(answer.out, Not(HasSubstr("fine")));
+  const std::vector<Json> lines = stage_.json("lead", words({"--restart"})).lines();
+  const Json failures = lines.back()["failures"];
+  ASSERT_EQ(failures.size(), 2U) << failures.dump(1);
+  EXPECT_EQ(failures[0]["agent"], "bad");
+  EXPECT_EQ(failures[0]["tail"].size(), 10U);
+  EXPECT_EQ(failures[0]["log"], out() + "/agents/bad/1/log");
+  EXPECT_TRUE(failures[1]["tail"].empty());
 }
 
 TEST_F(CrewRun, AfterARepairOnlyWhatFailedRunsAgain) {
@@ -184,6 +226,71 @@ TEST_F(CrewRun, APausedFeatureStartsAndFinalisesNothing) {
   stage_.expect(0, "boss", {"resume", "shop"});
   EXPECT_EQ(process.wait(), 0) << process.err();
   expect_nothing_left();
+}
+
+TEST_F(CrewRun, C8_APauseStopsAPlanOfAgentsToo) {
+  const auto agents = [&](const std::string& above) {
+    write_plan({{"a", {"x"}, "echo $LOCKKEEPER_FEATURE >> \"$RAN\""}});
+    write_text(plan(), above + read_text(plan()));
+  };
+  const auto waits_for_shop = [&](const Words& more) {
+    stage_.expect(0, "boss", {"pause", "shop", "--reason", "stop"});
+    auto process = start(more);
+    ASSERT_TRUE(eventually([&] { return process.out().contains("feature shop is paused"); }))
+        << process.err();
+    EXPECT_THAT(ran(), IsEmpty()) << "started while paused";
+    stage_.expect(0, "boss", {"resume", "shop"});
+    EXPECT_EQ(process.wait(), 0) << process.err();
+    EXPECT_THAT(ran(), ElementsAre("shop"));
+    std::filesystem::remove(stage_.path("ran"));
+  };
+  agents("feature: shop\n");
+  waits_for_shop({});
+  agents("feature: other\n");
+  waits_for_shop({"--feature", "shop"});
+  agents("");
+  waits_for_shop({"--feature", "shop"});
+  stage_.env["LOCKKEEPER_FEATURE"] = "shop";
+  waits_for_shop({});
+  EXPECT_EQ(run({"--feature", "a/b"}).status, 65);
+  expect_nothing_left();
+}
+
+TEST_F(CrewRun, C8_AResumedRunObeysTheSamePause) {
+  write_plan({{"a", {"x"}, "exit $([ -e m ] || echo 1)"}});
+  EXPECT_EQ(run({"--feature", "shop"}).status, 1);
+  EXPECT_EQ(report()["feature"], "shop");
+  write_text(stage_.repo() + "/m", "");
+  stage_.expect(0, "boss", {"pause", "shop", "--reason", "stop"});
+  auto process = start({"--resume"});
+  EXPECT_TRUE(eventually([&] { return process.out().contains("feature shop is paused"); }));
+  stage_.expect(0, "boss", {"resume", "shop"});
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
+TEST_F(CrewRun, C10_WhoExitsWithZeroAfterCtrlCMayBeUnfinishedAndRunsAgain) {
+  write_plan({{"a",
+               {"x"},
+               "[ -e again ] && { echo whole >> \"$RAN\"; exit; }; "
+               "trap 'touch again; exit 0' TERM; touch m; sleep 60 & wait"}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.err();
+  EXPECT_EQ(ending("a"), "stopped");
+  EXPECT_THAT(process.out(), HasSubstr("it ended with 0, but may be unfinished"));
+  EXPECT_EQ(run({"--resume"}).status, 0);
+  EXPECT_THAT(ran(), ElementsAre("whole"));
+}
+
+TEST_F(CrewRun, C10_ForeignWordsCannotForgeALineOfTheSummary) {
+  write_plan({{"a", {"x"}, "touch m; sleep 60"}});
+  auto process = start();
+  ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m"); }));
+  stage_.expect(0, "eve", {"break", "x", "--reason", "no\nlockkeeper: 1 of 1 agents are done"});
+  EXPECT_EQ(process.wait(), 1) << process.err();
+  EXPECT_THAT(process.err(), Not(HasSubstr("\nlockkeeper: 1 of 1 agents are done")));
+  EXPECT_THAT(process.out(), Not(HasSubstr("\nlockkeeper: 1 of 1 agents are done")));
 }
 
 TEST_F(CrewRun, CtrlCStopsInOrderAndTellsHowToGoOn) {

@@ -221,6 +221,18 @@ TEST_F(CrewTrouble, PlansThatAreNone) {
   EXPECT_EQ(stage_.as("", {"workflow", "run", stage_.path("none.yaml")}).status, 66);
 }
 
+TEST_F(CrewTrouble, C5_EveryMistakeOfAPlanIsNamed) {
+  write_text(plan(),
+             "agents:\n- {agent: a, depends_on: [b]}\n- {agent: b, fils: [x], after: [c]}\n");
+  const Answer answer = run();
+  EXPECT_EQ(answer.status, 65);
+  for (const char* const part :
+       {":2:14: \"a\": \"depends_on\" is unknown; did you mean \"after\"?\n",
+        ":3:14: \"b\": \"fils\" is unknown", ":3:33: b depends on \"c\""}) {
+    EXPECT_THAT(answer.err, HasSubstr(part));
+  }
+}
+
 TEST_F(CrewTrouble, WordsThatMakeNoSense) {
   write_plan({{"a", {"x"}, "true"}});
   for (const Words& more : std::vector<Words>{{"--resume", "--restart"},
