@@ -18,8 +18,9 @@
 namespace lockkeeper::http {
 
 struct Door {
-  Address address;                   // where the server listens
-  std::optional<std::string> token;  // nullopt: everybody is accepted
+  Address address;  // where the server listens
+  // What clients must send, or several such, one a line. nullopt: everybody is accepted.
+  std::optional<std::string> token = {};
 };
 
 struct Refusal {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kTokenMin = 16;
 constexpr std::size_t kTokenMax = 512;
+constexpr std::size_t kTokensMax = 64;
 constexpr int kRandomWords = 4;
 
 std::string fresh_token() {
@@ -46,17 +48,24 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
 }
 
 Result<std::string> read_token(int fd, const std::string& path) {
-  std::string text(kTokenMax + 2, '\0');
+  std::string text(kTokensMax * (kTokenMax + 1) + 1, '\0');
   const ssize_t n = ::read(fd, text.data(), text.size());
   if (n < 0) return fail(errno_error(errno, path, Code::kFailed));
   text.resize(static_cast<std::size_t>(n));
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
-  const bool visible = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
-  if (visible && text.size() >= kTokenMin && text.size() <= kTokenMax) return text;
+  if (text.ends_with('\n') || text.starts_with('\n')) text.clear();  // no empty lines
+  const std::vector<std::string> tokens = words_in(text, "\n");
+  const auto is_good = [](const std::string& token) {
+    return token.size() >= kTokenMin && token.size() <= kTokenMax &&
+           std::ranges::all_of(token, [](char c) { return c > ' ' && c < '\x7f'; });
+  };
+  const bool good = !tokens.empty() && tokens.size() <= kTokensMax && join(tokens, "\n") == text &&
+                    std::ranges::all_of(tokens, is_good);
+  if (good) return text;
   return fail(Code::kInvalidInput,
               "the token file " + quote(path) +
-                  " does not hold one line of 16 to 512 visible ASCII characters",
+                  " does not hold lines of 16 to 512 visible ASCII characters, at most 64",
               "remove it: the next start makes a new one");
 }
 

@@ -54,6 +54,15 @@ TEST_F(Token, is_made_once_and_then_read) {
   EXPECT_EQ(files, 2U);
 }
 
+TEST_F(Token, M4_EachClientMayHaveItsOwn) {
+  const std::string first(20, 'a'), second(20, 'b');
+  const auto both = read_or_make_token(write(first + "\n" + second + "\n"));
+  ASSERT_TRUE(both);
+  EXPECT_EQ(*both, first + "\n" + second);
+  refused(write(first + "\n\n" + second), Code::kInvalidInput, first);
+  refused(write(first + "\nshort"), Code::kInvalidInput, first);
+}
+
 TEST_F(Token, servers_that_start_at_once_agree) {
   constexpr int kServers = 8;
   std::vector<std::string> tokens(kServers);

@@ -87,6 +87,10 @@ struct Catalogue {
   // A client is about to watch this resource: changes from now on must reach the Audience. Called
   // before the client's subscription is confirmed; from any thread.
   std::function<void(const std::string& uri)> watch;
+  // An HTTP client is there, for the first time or again; and it is gone, `orderly` if it said so.
+  // Called from a thread of the pool.
+  std::function<void(const std::string& visitor)> arrived;
+  std::function<void(const std::string& visitor, bool orderly)> gone;
   bool lists_change = false;  // tools, resources and prompts may come and go
   bool logs = false;          // handlers use Call::log
 

@@ -29,12 +29,19 @@ inline constexpr const char* kMetaLogLevel = "io.modelcontextprotocol/logLevel";
 inline constexpr const char* kMetaServer = "io.modelcontextprotocol/serverInfo";
 inline constexpr const char* kMetaSubscription = "io.modelcontextprotocol/subscriptionId";
 
+// Which of an HTTP server's clients it is.
+struct Visitor {
+  std::string name;         // the same in all its requests; empty: a connection of its own (stdio)
+  bool told_apart = false;  // no two clients have the same name
+};
+
 // The client of one request (modern) or of a session (legacy).
 struct Client {
   Era era = Era::kLegacy;
   std::string revision{kLegacyRevisions[0]};
   Json capabilities = Json::object();
   Json info = Json::object();
+  Visitor visitor;
 
   bool at_least(std::string_view since) const { return revision >= since; }
   bool can(const std::string& capability) const { return capabilities.contains(capability); }

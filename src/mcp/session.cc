@@ -129,6 +129,7 @@ std::optional<RpcError> Session::client_of(const Incoming& request, Client& clie
   client = modern_client();
   client.capabilities = *capabilities;
   if (meta.contains(kMetaClient)) client.info = meta[kMetaClient];
+  client.visitor = visitor_;
   return std::nullopt;
 }
 
@@ -257,6 +258,7 @@ void Session::initialize(const Incoming& message, const std::shared_ptr<Outlet>&
                   *outlet);
   }
   Client client;
+  client.visitor = visitor_;
   const std::string asked = message.params["protocolVersion"].get<std::string>();
   if (is_legacy_revision(asked)) client.revision = asked;
   // Both may be missing, but must be valid if present.

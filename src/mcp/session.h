@@ -25,7 +25,8 @@ namespace lockkeeper::mcp {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   // All must outlive it and its calls. Sessions are held by shared_ptr.
-  Session(const Catalogue& catalogue, Pool& pool) : catalogue_(catalogue), pool_(pool) {}
+  Session(const Catalogue& catalogue, Pool& pool, Visitor visitor = {})
+      : catalogue_(catalogue), pool_(pool), visitor_(std::move(visitor)) {}
   ~Session() { close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -87,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Catalogue& catalogue_;
   Pool& pool_;
+  const Visitor visitor_;
   mutable std::mutex mutex_;  // protects all below
   bool closed_ = false;
   std::optional<Client> legacy_;  // once initialize was answered

@@ -69,7 +69,7 @@ TEST_F(HttpTest, the_token_disturbs_neither_doctor_nor_purge) {
     alice.tool("lock_release", Json::object());
   }
   EXPECT_EQ(stage_.as("", {"doctor"}).status, 0);
-  EXPECT_EQ(stage_.as("", {"purge", "--store"}).status, 0);
+  EXPECT_EQ(stage_.as("", {"purge", "--store", "--yes"}).status, 0);
   EXPECT_FALSE(stage::exists(stage_.store() + "/http-token"));
 }
 
@@ -287,6 +287,49 @@ TEST_F(HttpTest, sessions_by_the_book) {
   EXPECT_EQ(stream.chunk(), "");
   EXPECT_EQ(ask("POST", peer.headers()), 404);
   EXPECT_EQ(ask("GET", peer.headers()), 404);
+}
+
+// --- who holds what ------------------------------------------------------------------------------
+
+TEST_F(HttpTest, M4_two_clients_of_one_name_are_two_owners) {
+  HttpServer server(stage_);
+  HttpPeer first(server, "2025-11-25", "claude");
+  HttpPeer second(server, "2025-11-25", "claude");
+  EXPECT_THAT(first.tool("lock_acquire", {{"resources", {"a"}}}).dump(), HasSubstr("Locked a"));
+  EXPECT_THAT(second.tool("lock_acquire", {{"resources", {"a"}}}).dump(), HasSubstr("Not locked"));
+  second.tool("lock_release", Json::object());
+  EXPECT_EQ(stage_.list()["leases"].size(), 1U);
+}
+
+TEST_F(HttpTest, M4_a_client_that_is_gone_keeps_its_lock_for_the_grace_only) {
+  stage_.file("lockkeeper.toml", "[lease]\norphan_grace = \"1s\"\n");
+  HttpServer server(stage_);
+  HttpPeer old_era(server, "2025-11-25", "amy");
+  HttpPeer new_era(server, kModern, "bob");
+  old_era.tool("lock_acquire", {{"resources", {"a"}}});
+  new_era.tool("lock_acquire", {{"resources", {"b"}}});
+  TestClient stream(server.port());
+  stream.send(http_request(server, "GET", old_era.headers()));
+  EXPECT_EQ(stream.head().status, 200);
+  const auto listening =
+      new_era.start("subscriptions/listen", {{"notifications", Json::object()}}, 77);
+  EXPECT_THAT(listening->take("\n\n"), HasSubstr("acknowledged"));
+  EXPECT_EQ(stage_.as("carl", {"acquire", "a"}).status, 75);
+  EXPECT_EQ(stage_.as("carl", {"acquire", "b"}).status, 75);
+  stream.close();
+  listening->close();
+  EXPECT_TRUE(stage::eventually([&] { return stage_.as("carl", {"acquire", "a"}).status == 0; }));
+  EXPECT_TRUE(stage::eventually([&] { return stage_.as("carl", {"acquire", "b"}).status == 0; }));
+}
+
+TEST_F(HttpTest, M4_a_session_that_is_deleted_frees_its_locks) {
+  HttpServer server(stage_);
+  HttpPeer peer(server, "2025-06-18", "amy");
+  peer.tool("lock_acquire", {{"resources", {"a"}}});
+  TestClient client(server.port());
+  client.send(http_request(server, "DELETE", peer.headers()));
+  EXPECT_EQ(client.head().status, 204);
+  EXPECT_TRUE(stage::eventually([&] { return stage_.list()["leases"].empty(); }));
 }
 
 TEST_F(HttpTest, another_path_is_not_found) {

@@ -43,7 +43,7 @@ class ManyWaits : public ::testing::Test {
 };
 
 TEST_F(ManyWaits, KeepNobodyFromWorking) {
-  Client client(stage_, {.agent = "holder", .session = "s"});
+  Client client(stage_, {.agent = "main", .session = "s"});
   queue_up(client);
   client.expect_alive();
   client.tool("lock_status", Json::object());
@@ -54,7 +54,7 @@ TEST_F(ManyWaits, KeepNobodyFromWorking) {
 }
 
 TEST_F(ManyWaits, AreNoReasonToStay) {
-  Client client(stage_, {.agent = "holder", .session = "s"});
+  Client client(stage_, {.agent = "main", .session = "s"});
   queue_up(client);
   client.close_stdin();
   EXPECT_EQ(client.finish(), 0);

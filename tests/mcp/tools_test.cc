@@ -64,11 +64,11 @@ TEST_P(ToolsTest, I1_two_agents_of_one_connection_exclude_each_other) {
   const Json held = client.call_tool("lock_acquire", on("src/a.py", "bob"));
   EXPECT_EQ(outcome(held), "Not locked");
   EXPECT_FALSE(held.value("isError", false));
-  EXPECT_THAT(words(held), HasSubstr("held by amy (session s1)"));
+  EXPECT_THAT(words(held), HasSubstr("amy holds src/a.py ("));
   EXPECT_EQ(outcome(client.call_tool("lock_acquire", on("src/a.py"))), "Not locked");
   const Json lease = stage_.list()["leases"][0];
   EXPECT_EQ(lease["agent"], "amy");
-  EXPECT_EQ(lease["session"], "s1");
+  EXPECT_EQ(lease["session"], "s1/amy");
   EXPECT_EQ(lease["attached"], true);
 }
 
@@ -81,7 +81,7 @@ TEST_P(ToolsTest, I1_two_processes_and_the_command_line_exclude_each_other) {
   EXPECT_EQ(stage_.as("carl", {"acquire", "a"}).status, 75);
   first.call_tool("lock_release", Json::object());
   EXPECT_EQ(stage_.as("carl", {"acquire", "a"}).status, 0);
-  EXPECT_THAT(words(second.call_tool("lock_status", on("a"))), HasSubstr("held by carl"));
+  EXPECT_THAT(words(second.call_tool("lock_status", on("a"))), HasSubstr("carl holds a"));
 }
 
 TEST_P(ToolsTest, a_wait_keeps_nobody_waiting_and_is_told_of) {
@@ -101,7 +101,7 @@ TEST_P(ToolsTest, after_its_time_it_is_queued_and_keeps_its_place) {
   client.call_tool("lock_acquire", on("a", "amy"));
   const Json patient = with(on("a", "bob"), "wait_s", 1);
   const std::string queued = words(client.call_tool("lock_acquire", patient));
-  EXPECT_THAT(queued, HasSubstr("Queued at position 1: a is held by amy"));
+  EXPECT_THAT(queued, HasSubstr("Queued at position 1: amy holds a ("));
   EXPECT_THAT(queued, HasSubstr("Next: call lock_acquire again"));
   const int later = client.start_tool("lock_acquire", with(on("a", "carl"), "wait_s", 45));
   EXPECT_TRUE(stage_.queue_grows_to(2));
@@ -160,8 +160,9 @@ TEST_P(ToolsTest, another_session_does_not_have_them) {
   }
   Client other(stage_, claude("s2"));
   const std::string held = words(other.call_tool("lock_acquire", on("a")));
-  EXPECT_THAT(held, HasSubstr("process gone"));
-  EXPECT_THAT(words(other.call_tool("lock_release", on("a"))), HasSubstr("held by claude-code"));
+  EXPECT_THAT(held, HasSubstr("its process is gone"));
+  EXPECT_THAT(words(other.call_tool("lock_release", on("a"))),
+              HasSubstr("claude-code (another session) holds a"));
 }
 
 TEST_P(ToolsTest, resources_tell_of_their_changes) {

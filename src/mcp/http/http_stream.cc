@@ -189,8 +189,9 @@ bool HttpStream::is_over() const {
 std::chrono::milliseconds HttpStream::unattended() const {
   const std::lock_guard lock(mutex_);
   if (reply_) return std::chrono::milliseconds(0);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
-                                                               left_);
+  // Rounded up, because zero means that somebody listens.
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - left_ +
+                                                      std::chrono::nanoseconds(1));
 }
 
 }  // namespace lockkeeper::mcp

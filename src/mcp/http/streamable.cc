@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "mcp/http/http_headers.h"
 
@@ -19,6 +20,12 @@ std::string new_session_id() {
   std::string bytes;
   for (int i = 0; i < kWords; ++i) append_be64(bytes, random.next());
   return to_hex(bytes);
+}
+
+// Says nothing about the secret that it is made of.
+std::string visitor_name(const std::string& secret) {
+  constexpr std::size_t kDigits = 16;
+  return "http-" + sha256_hex(secret).substr(0, kDigits);
 }
 
 void refuse(const std::shared_ptr<http::Reply>& reply, int status, const Json& id,
@@ -131,7 +138,9 @@ void Streamable::modern(const http::Request& request, const Incoming& message, c
       return refuse(reply, 400, message.id, *wrong);
     }
   }
-  const auto session = std::make_shared<Session>(catalogue_, pool_);
+  const Visitor visitor = visitor_of(request, message);
+  const auto session = std::make_shared<Session>(catalogue_, pool_, visitor);
+  seen(visitor.name);
   HttpStream::Kind kind;
   kind.ids = {message.id};
   kind.modern = true;
@@ -141,7 +150,8 @@ void Streamable::modern(const http::Request& request, const Incoming& message, c
     audience_.add(session);
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    listening_.push_back({session, stream});
+    listening_.push_back({visitor.name, session, stream});
+    present_[visitor.name].streamed = true;
   }
   reply->on_gone([this, listens, weak = std::weak_ptr(session)] {
     const auto left = weak.lock();
@@ -157,8 +167,10 @@ void Streamable::modern(const http::Request& request, const Incoming& message, c
 // --- legacy --------------------------------------------------------------------------------------
 
 void Streamable::initialize(const Incoming& message, const Reply& reply) {
+  const std::string id = new_session_id();
   const auto visit = std::make_shared<Visit>();
-  visit->session = std::make_shared<Session>(catalogue_, pool_);
+  visit->visitor = visitor_name(id);
+  visit->session = std::make_shared<Session>(catalogue_, pool_, Visitor{visit->visitor, true});
   visit->used = Clock::now();
   audience_.add(visit->session);
   const auto heard = std::make_shared<Heard>();
@@ -166,7 +178,6 @@ void Streamable::initialize(const Incoming& message, const Reply& reply) {
   const auto result = heard->message().find("result");
   if (result == heard->message().end()) return answer_json(*reply, 200, heard->message());
   visit->revision = result->value("protocolVersion", "");
-  const std::string id = new_session_id();
   std::shared_ptr<Visit> removed;
   {
     const std::lock_guard lock(mutex_);
@@ -180,6 +191,7 @@ void Streamable::initialize(const Incoming& message, const Reply& reply) {
     visits_[id] = visit;
   }
   if (removed) end(*removed);
+  seen(visit->visitor);
   answer_json(*reply, 200, heard->message(), {{kSessionHeader, id}});
 }
 
@@ -202,13 +214,16 @@ std::shared_ptr<Streamable::Visit> Streamable::visit_of(const http::Request& req
     refuse_session(reply, 400, id, "the revision " + quote(*revision) + " has no sessions");
     return nullptr;
   }
+  std::shared_ptr<Visit> visit;
   {
     const std::lock_guard lock(mutex_);
     const auto found = visits_.find(*name);
-    if (found != visits_.end()) {
-      found->second->used = Clock::now();
-      return found->second;
-    }
+    if (found != visits_.end()) visit = found->second;
+    if (visit) visit->used = Clock::now();
+  }
+  if (visit) {
+    seen(visit->visitor);
+    return visit;
   }
   refuse_session(reply, 404, id, "there is no such session, or it has ended: initialize again");
   return nullptr;
@@ -267,7 +282,10 @@ void Streamable::get(const http::Request& request, const Reply& reply) {
     if (const auto left = weak.lock()) left->lost(which);
   });
   stream->resume(reply, seen ? std::optional(seen->number) : std::nullopt);
-  if (listens) visit->session->set_listener(stream);
+  if (!listens) return;
+  visit->session->set_listener(stream);
+  const std::lock_guard lock(mutex_);
+  present_[visit->visitor].streamed = true;
 }
 
 std::shared_ptr<HttpStream> Streamable::listener_of(Visit& visit) {
@@ -288,9 +306,64 @@ void Streamable::remove(const http::Request& request, const Reply& reply) {
   {
     const std::lock_guard lock(mutex_);
     visits_.erase(*request.header(kSessionHeader));
+    present_.erase(visit->visitor);
   }
   end(*visit);
+  left(visit->visitor, true);
   reply->whole(204, {}, "");
+}
+
+// --- who is there --------------------------------------------------------------------------------
+
+// A modern client has no session. Its token tells it apart from others, if theirs differ.
+Visitor Streamable::visitor_of(const http::Request& request, const Incoming& message) const {
+  const std::string* const token = request.header("Authorization");
+  const Json& meta = meta_of(message.params);
+  const auto info = meta.find(kMetaClient);
+  const bool named = info != meta.end() && info->is_object();
+  const std::string client = named ? line_of(info->value("name", Json())) : std::string();
+  return {visitor_name((token == nullptr ? "" : *token) + "\n" + client), options_.tokens_differ};
+}
+
+void Streamable::seen(const std::string& visitor) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [found, added] = present_.try_emplace(visitor);
+    found->second = {Clock::now(), false};
+    first = added;
+  }
+  if (first && catalogue_.arrived) {
+    pool_.run([this, visitor] { catalogue_.arrived(visitor); });
+  }
+}
+
+void Streamable::left(const std::string& visitor, bool orderly) {
+  if (!catalogue_.gone) return;
+  const auto tell = [this, visitor, orderly] { catalogue_.gone(visitor, orderly); };
+  if (!pool_.run(tell)) tell();
+}
+
+// Those that are no longer there. REQUIRES: the lock is held.
+std::vector<std::string> Streamable::take_gone(Clock::time_point now) {
+  for (const auto& [id, visit] : visits_) {
+    const bool listens = visit->listener && visit->listener->unattended().count() == 0;
+    const auto found = present_.find(visit->visitor);
+    if (listens && found != present_.end()) found->second = {now, true};
+  }
+  for (const Listening& each : listening_) {
+    const auto found = present_.find(each.visitor);
+    if (found != present_.end()) found->second = {now, true};
+  }
+  std::vector<std::string> gone;
+  std::erase_if(present_, [&](const auto& entry) {
+    const Presence& presence = entry.second;
+    const auto patience = presence.streamed ? Clock::duration::zero() : options_.visitor_idle;
+    const bool left = now - presence.seen > patience;
+    if (left) gone.push_back(entry.first);
+    return left;
+  });
+  return gone;
 }
 
 // --- timeouts ------------------------------------------------------------------------------------
@@ -299,6 +372,7 @@ void Streamable::sweep() {
   const auto now = Clock::now();
   std::vector<std::shared_ptr<Visit>> visits;
   std::vector<std::shared_ptr<Visit>> ended;
+  std::vector<std::string> gone;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, visit] : visits_) {
@@ -310,8 +384,10 @@ void Streamable::sweep() {
       return std::ranges::find(ended, each.second) != ended.end();
     });
     std::erase_if(listening_, [](const Listening& each) { return each.stream->is_over(); });
+    gone = take_gone(now);
   }
   for (const auto& each : ended) end(*each);
+  for (const std::string& visitor : gone) left(visitor, false);
   // Finished streams go too: nobody has reconnected to them.
   for (const auto& visit : visits) {
     for (const auto& stream : visit->shelf->take_unattended(options_.resume_within)) {

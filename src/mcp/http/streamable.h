@@ -1,6 +1,7 @@
 // MCP's Streamable HTTP, both eras at one path.
 //
-//   modern  every POST is a separate exchange; closing its stream cancels it
+//   modern  every POST is a separate exchange; closing its stream cancels it. A client is known by
+//           its token and its name; a `subscriptions/listen` stream shows that it is there
 //   legacy  `initialize` opens a session, which later requests name in a header; GET opens its
 //           stream for notifications; DELETE ends it
 //
@@ -33,6 +34,10 @@ struct StreamableOptions {
   std::chrono::milliseconds session_idle = std::chrono::hours(24);
   // How long a legacy client may take to reconnect for an answer.
   std::chrono::milliseconds resume_within = std::chrono::seconds(30);
+  // How long a client that has no stream open counts as there after its last request. One that had
+  // a stream is gone when that closes.
+  std::chrono::milliseconds visitor_idle = std::chrono::minutes(15);
+  bool tokens_differ = false;  // each client has a token of its own
 };
 
 class Streamable {
@@ -57,6 +62,7 @@ class Streamable {
   using Reply = std::shared_ptr<http::Reply>;
   // A legacy session.
   struct Visit {
+    std::string visitor;
     std::shared_ptr<Session> session;
     std::string revision;
     Clock::time_point used;
@@ -64,6 +70,7 @@ class Streamable {
     std::shared_ptr<StreamShelf> shelf = std::make_shared<StreamShelf>();
   };
   struct Listening {  // modern
+    std::string visitor;
     std::shared_ptr<Session> session;
     std::shared_ptr<HttpStream> stream;
   };
@@ -79,6 +86,10 @@ class Streamable {
   std::shared_ptr<Visit> visit_of(const http::Request& request, const Json& id, const Reply& reply);
   std::shared_ptr<HttpStream> listener_of(Visit& visit);
   static void end(const Visit& visit);
+  Visitor visitor_of(const http::Request& request, const Incoming& message) const;
+  void seen(const std::string& visitor);
+  void left(const std::string& visitor, bool orderly);
+  std::vector<std::string> take_gone(Clock::time_point now);
 
   const Catalogue& catalogue_;
   Pool& pool_;
@@ -87,6 +98,11 @@ class Streamable {
   std::mutex mutex_;  // protects all below, including the visits' contents
   std::map<std::string, std::shared_ptr<Visit>> visits_;
   std::vector<Listening> listening_;
+  struct Presence {
+    Clock::time_point seen;
+    bool streamed = false;  // since its last request
+  };
+  std::map<std::string, Presence> present_;  // by the visitor's name
   bool closed_ = false;
 };
 

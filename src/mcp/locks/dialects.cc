@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/text.h"
 #include "dialect/coordinator/coordinator.h"
 #include "host/listener.h"
 #include "mcp/locks/arguments.h"
+#include "realm/realm.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp::locks {
@@ -17,11 +19,18 @@ namespace coordmcp = dialect::coordmcp;
 
 constexpr std::array<const char*, 2> kDialects = {"coordmcp", "coordinator"};
 constexpr std::int64_t kWaitMostMs = 45'000;  // as lock_acquire
+constexpr std::int64_t kCleanEveryMs = 600'000;
+constexpr std::chrono::seconds kLookEvery(1);
 
 // Their clients read the text as JSON.
 Answer json_answer(const Json& json) {
   const Json structured = json.is_array() ? Json{{"result", json}} : json;
   return tool_answer(service::dump(json), structured);
+}
+
+std::string project_in(const Json& arguments) {
+  return coordmcp::project_of(text_argument(arguments, "project_id"),
+                              text_argument(arguments, "project_name"));
 }
 
 Answer json_answer(const Error& error) {
@@ -40,7 +49,13 @@ Result<void> check_dialects(const std::vector<std::string>& names) {
 }
 
 std::vector<Tool> Dialects::tools(const std::string& dialect) {
-  if (dialect == "coordmcp") return coordmcp_tools();
+  if (dialect == "coordmcp") {
+    if (!cleaning_.joinable()) {
+      cleaning_ =
+          std::jthread([this](const std::stop_token& stop) { clean_from_time_to_time(stop); });
+    }
+    return coordmcp_tools();
+  }
   if (dialect == "coordinator") return coordinator_tools();
   return {};
 }
@@ -53,6 +68,23 @@ Tool Dialects::with(Tool tool, Method method) {
 }
 
 // --- CoordMCP: the call names the agent --------------------------------------------------------
+
+// An error is for whoever calls a tool.
+void Dialects::clean_from_time_to_time(const std::stop_token& stop) {
+  const Clock& clock = *site_.runtime().clock;
+  std::mutex alone;
+  std::unique_lock lock(alone);
+  std::int64_t next_ms = clock.now().mono_ms;
+  while (!stop.stop_requested()) {
+    if (clock.now().mono_ms >= next_ms) {
+      next_ms = clock.now().mono_ms + kCleanEveryMs;
+      if (auto config = coordmcp::read_config(site_.runtime().env)) {
+        static_cast<void>(coordmcp::Calls(site_, std::move(*config)).cleanup_all());
+      }
+    }
+    stopping_.wait_for(lock, stop, kLookEvery, [] { return false; });
+  }
+}
 
 Answer Dialects::coordmcp(const std::function<Result<Reply>(coordmcp::Calls&)>& action) const {
   auto config = coordmcp::read_config(site_.runtime().env);
@@ -103,13 +135,14 @@ Answer Dialects::unlock_files(Call& /*call*/, const Json& arguments) {
 
 Answer Dialects::get_locked_files(Call& /*call*/, const Json& arguments) {
   return coordmcp([&](coordmcp::Calls& calls) {
-    return calls.get_locked_files(text_argument(arguments, "project_id"));
+    return in_workspace(arguments, [&] { return calls.get_locked_files(project_in(arguments)); });
   });
 }
 
 Answer Dialects::cleanup_stale_locks(Call& /*call*/, const Json& arguments) {
   return coordmcp([&](coordmcp::Calls& calls) {
-    return calls.cleanup_stale_locks(text_argument(arguments, "project_id"));
+    return in_workspace(arguments,
+                        [&] { return calls.cleanup_stale_locks(project_in(arguments)); });
   });
 }
 
@@ -128,28 +161,65 @@ Answer Dialects::send_message(Call& /*call*/, const Json& arguments) {
 Answer Dialects::get_messages(Call& /*call*/, const Json& arguments) {
   coordmcp::GetMessages get;
   get.agent_id = text_argument(arguments, "agent_id");
-  get.project_id = text_argument(arguments, "project_id");
+  get.project_id = project_in(arguments);
   get.unread_only = arguments.value("unread_only", Json(false)) == true;
   get.limit = static_cast<int>(
       std::clamp<std::int64_t>(number_argument(arguments, "limit", 50), -1, INT32_MAX));
-  return coordmcp([&](coordmcp::Calls& calls) { return calls.get_messages(get); });
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return in_workspace(arguments, [&] { return calls.get_messages(get); });
+  });
+}
+
+Answer Dialects::get_free_files(Call& /*call*/, const Json& arguments) {
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return calls.get_free_files({text_argument(arguments, "agent_id"),
+                                 text_argument(arguments, "project_id"),
+                                 text_arguments(arguments, "files")});
+  });
+}
+
+Answer Dialects::mark_message_read(Call& /*call*/, const Json& arguments) {
+  return coordmcp([&](coordmcp::Calls& calls) {
+    return calls.mark_message_read(text_argument(arguments, "agent_id"),
+                                   text_argument(arguments, "message_id"));
+  });
+}
+
+// A server knows one repository. What is locked elsewhere it cannot tell.
+Result<Dialects::Reply> Dialects::in_workspace(const Json& arguments,
+                                               const std::function<Result<Reply>()>& ask) const {
+  const std::string path = text_argument(arguments, "workspace_path");
+  if (!path.empty()) {
+    const auto there = realm::realm_of(path, site_.runtime().env);
+    if (!there || there->store_folder != site_.realm().store_folder) {
+      return fail(Code::kInvalidInput,
+                  "workspace_path " + quote(path) + " is not in this server's repository " +
+                      quote(site_.realm().root),
+                  "leave it out, or ask a server that was started there");
+    }
+  }
+  return ask();
 }
 
 // --- the coordinator: the agent is the server's, or the call names it ---------------------------
 
 // Arguments and Lockkeeper's own variables first, then the original's variables.
 Result<service::Locks> Dialects::coordinator_locks(const Call& call, const Json& arguments) const {
-  const Caller& caller = ownership_.caller();
+  Caller caller = ownership_.caller();
   const realm::Environment& env = site_.runtime().env;
-  std::string agent = text_argument(arguments, "agent_id");
-  std::string session = text_argument(arguments, "session_id");
-  if (agent.empty() && !caller.agent_given) {
-    agent = realm::variable(env, "AGENT_ID").value_or("");
+  const auto agent = realm::variable(env, "AGENT_ID");
+  if (agent && !caller.agent_given) {
+    caller.who.agent = *agent;
+    caller.agent_given = caller.agent_known = true;
   }
-  if (session.empty() && !caller.session_given) {
-    session = realm::variable(env, "SESSION_ID").value_or("");
+  const auto session = realm::variable(env, "SESSION_ID");
+  if (session && !caller.session_given) {
+    caller.who.session = *session;
+    caller.session_given = caller.session_known = true;
   }
-  LK_ASSIGN(core::Owner owner, ownership_.of(call, agent, session));
+  LK_ASSIGN(core::Owner owner, Ownership(std::move(caller))
+                                   .named(call, text_argument(arguments, "agent_id"),
+                                          text_argument(arguments, "session_id")));
   return service::Locks(site_, std::move(owner), under_);
 }
 

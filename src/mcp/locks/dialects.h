@@ -7,9 +7,12 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "dialect/coordinator/ports.h"
@@ -28,7 +31,8 @@ class Dialects {
   Dialects(service::Site& table, const Ownership& ownership, service::ParentLease under)
       : site_(table), ownership_(ownership), under_(std::move(under)) {}
 
-  // In listing order; empty for an unknown name. They use this object.
+  // In listing order; empty for an unknown name. They use this object. With CoordMCP's, its expired
+  // locks are removed now and from time to time, as its server does.
   std::vector<Tool> tools(const std::string& dialect);
 
  private:
@@ -43,6 +47,8 @@ class Dialects {
   Answer cleanup_stale_locks(Call& call, const Json& arguments);
   Answer send_message(Call& call, const Json& arguments);
   Answer get_messages(Call& call, const Json& arguments);
+  Answer mark_message_read(Call& call, const Json& arguments);
+  Answer get_free_files(Call& call, const Json& arguments);
   Answer acquire_lock(Call& call, const Json& arguments);
   Answer release_lock(Call& call, const Json& arguments);
   Answer check_locks(Call& call, const Json& arguments);
@@ -51,6 +57,9 @@ class Dialects {
   Answer ports_status(Call& call, const Json& arguments);
 
   using Reply = dialect::coordmcp::Reply;
+  Result<Reply> in_workspace(const Json& arguments,
+                             const std::function<Result<Reply>()>& ask) const;
+  void clean_from_time_to_time(const std::stop_token& stop);
   Answer coordmcp(const std::function<Result<Reply>(dialect::coordmcp::Calls&)>& action) const;
   Result<service::Locks> coordinator_locks(const Call& call, const Json& arguments) const;
   std::string agent_type(const Json& arguments) const;
@@ -61,6 +70,8 @@ class Dialects {
   const service::ParentLease under_;
   std::mutex mutex_;                        // protects what is below
   std::unique_ptr<service::Site> machine_;  // for ports; opened on first use
+  std::condition_variable_any stopping_;
+  std::jthread cleaning_;  // last: it uses the rest
 };
 
 }  // namespace lockkeeper::mcp::locks

@@ -60,16 +60,21 @@ std::vector<Tool> Dialects::coordmcp_tools() {
   return {
       with(tool("lock_files",
                 "Lock files before changing them: all or none. A conflict names the holders.", lock,
-                {"agent_id", "project_id", "files", "reason"}, hints(false, false, true)),
+                {"agent_id", "project_id", "files", "reason"}, hints(false, true)),
            &Dialects::lock_files),
       with(tool("unlock_files", "Unlock files as soon as the work on them is done.", files,
-                {"agent_id", "project_id", "files"}, hints(false, true, true)),
+                {"agent_id", "project_id", "files"}, hints(false, true)),
            &Dialects::unlock_files),
       with(tool("get_locked_files", "Which files are locked, and by whom. Call it before you plan.",
-                project_and({{"project_id", text()}}), {"project_id"}, hints(true, false, true)),
+                project_and({{"project_id", maybe("string", nullptr)}}), Json::array(),
+                hints(true, true)),
            &Dialects::get_locked_files),
+      with(tool("get_free_files", "Which of these files are free, and who holds the others.", files,
+                {"agent_id", "project_id", "files"}, hints(true, true)),
+           &Dialects::get_free_files),
       with(tool("cleanup_stale_locks", "Remove expired locks.",
-                project_and({{"project_id", text()}}), {"project_id"}, hints(false, true, true)),
+                project_and({{"project_id", maybe("string", nullptr)}}), Json::array(),
+                hints(false, true)),
            &Dialects::cleanup_stale_locks),
       with(
           tool("send_message", "Send a message to an agent, or to all: \"broadcast\".",
@@ -79,16 +84,19 @@ std::vector<Tool> Dialects::coordmcp_tools() {
                 {"content", text()},
                 {"message_type", maybe("string", "update", "request update alert question review")},
                 {"related_task_id", maybe("string", nullptr)}},
-               {"from_agent_id", "to_agent_id", "project_id", "content"},
-               hints(false, false, false)),
+               {"from_agent_id", "to_agent_id", "project_id", "content"}, hints(false, false)),
           &Dialects::send_message),
       with(tool("get_messages", "Messages to an agent, newest first.",
                 project_and({{"agent_id", text()},
                              {"project_id", maybe("string", nullptr)},
                              {"unread_only", maybe("boolean", false)},
                              {"limit", maybe("integer", 50)}}),
-                {"agent_id"}, hints(true, false, true)),
-           &Dialects::get_messages)};
+                {"agent_id"}, hints(true, true)),
+           &Dialects::get_messages),
+      with(tool("mark_message_read", "Mark a message as read.",
+                {{"agent_id", text()}, {"message_id", text()}}, {"agent_id", "message_id"},
+                hints(false, true)),
+           &Dialects::mark_message_read)};
 }
 
 std::vector<Tool> Dialects::coordinator_tools() {
@@ -102,23 +110,23 @@ std::vector<Tool> Dialects::coordinator_tools() {
       "check_locks", "The locks on these paths, or all locks.",
       caller_and(
           {{"file_paths", {{"type", {"array", "null"}}, {"items", text()}, {"default", nullptr}}}}),
-      Json::array(), hints(true, false, true));
+      Json::array(), hints(true, true));
   check.output_schema = {{"type", "object"}, {"properties", {{"result", {{"type", "array"}}}}}};
   return {with(tool("acquire_lock", "Lock a file or a key before changing it.", lock, {"file_path"},
-                    hints(false, false, true)),
+                    hints(false, true)),
                &Dialects::acquire_lock),
           with(tool("release_lock", "Release a lock that you hold.",
-                    caller_and({{"file_path", text()}}), {"file_path"}, hints(false, true, true)),
+                    caller_and({{"file_path", text()}}), {"file_path"}, hints(false, true)),
                &Dialects::release_lock),
           with(std::move(check), &Dialects::check_locks),
           with(tool("allocate_ports", "Four ports for the services of a session.",
-                    {{"session_id", text()}}, {"session_id"}, hints(false, false, true)),
+                    {{"session_id", text()}}, {"session_id"}, hints(false, true)),
                &Dialects::allocate_ports),
           with(tool("release_ports", "Release a session's ports.", {{"session_id", text()}},
-                    {"session_id"}, hints(false, true, true)),
+                    {"session_id"}, hints(false, true)),
                &Dialects::release_ports),
           with(tool("ports_status", "Which session has which ports.", Json::object(), Json::array(),
-                    hints(true, false, true)),
+                    hints(true, true)),
                &Dialects::ports_status)};
 }
 

@@ -1,6 +1,7 @@
 // The tools of other protocols: their arguments, their results.
 #include "mcp/locks/dialects.h"
 
+#include "base/fd.h"
 #include "mcp/locks/test_server.h"
 
 namespace lockkeeper::mcp::locks {
@@ -92,6 +93,56 @@ TEST_F(DialectsTest, CoordMcpMessages) {
   EXPECT_EQ(say("get_messages", {{"agent_id", "B"}, {"limit", -5}})["success"], false);
 }
 
+TEST_F(DialectsTest, D4_AProjectsNameAWorkspaceOrNothingIsEnoughToList) {
+  say("lock_files", lock("A", "src/auth.py"));
+  for (const Json& arguments :
+       {Json::object(), Json{{"project_name", "My App"}}, Json{{"project_id", nullptr}},
+        Json{{"workspace_path", world.files.at("repo")}}}) {
+    EXPECT_EQ(say("get_locked_files", arguments)["total_locked"], 1) << arguments;
+    EXPECT_EQ(say("cleanup_stale_locks", arguments)["success"], true) << arguments;
+  }
+  const Json elsewhere = say("get_locked_files", {{"workspace_path", "/nowhere"}});
+  EXPECT_EQ(elsewhere["success"], false) << "it cannot tell";
+  EXPECT_NE(elsewhere["error"].get<std::string>().find("/nowhere"), std::string::npos);
+}
+
+TEST_F(DialectsTest, D4_FreeFilesAndReadMessagesOverMcp) {
+  say("lock_files", lock("A", "a"));
+  const Json free =
+      say("get_free_files", {{"agent_id", "B"}, {"project_id", "p1"}, {"files", {"a", "b"}}});
+  EXPECT_EQ(free["free_files"], Json({"b"}));
+  EXPECT_EQ(free["conflicts"][0]["locked_by"], "A");
+  const Json sent = say(
+      "send_message",
+      {{"from_agent_id", "A"}, {"to_agent_id", "B"}, {"project_id", "p1"}, {"content", "done"}});
+  const Json read =
+      say("mark_message_read", {{"agent_id", "B"}, {"message_id", sent["message_id"]}});
+  EXPECT_EQ(read["success"], true) << read;
+  EXPECT_EQ(say("get_messages", {{"agent_id", "B"}})["unread_count"], 0);
+  EXPECT_EQ(say("mark_message_read",
+                {{"agent_id", "C"}, {"message_id", sent["message_id"]}})["error_type"],
+            "MessageNotFound");
+}
+
+// On start, and every ten minutes.
+TEST_F(DialectsTest, D2_TheServerRemovesExpiredLocks) {
+  say("lock_files", lock("A", "a"));  // registers the layout
+  const std::string name = "coordmcp/agents/old/locked_files.json";
+  const auto put = [&] {
+    world.files.write(name, R"({"locks":{"x":{"file_path":"x","locked_by":"old",)"
+                            R"("locked_at":"2020-01-01T00:00:00"}}})");
+  };
+  const auto gone = [&] {
+    return read_file(world.files.at(name)).value_or("").find("old\"") == std::string::npos;
+  };
+  put();
+  open();  // another server
+  EXPECT_TRUE(soon(gone)) << "when it starts";
+  put();
+  advance(601'000);
+  EXPECT_TRUE(soon(gone)) << "from time to time";
+}
+
 TEST_F(DialectsTest, CoordMcpRefusesByItsOwnWords) {
   Json bad = lock("A", "../../etc/passwd");
   EXPECT_EQ(say("lock_files", bad)["error_type"], "ValidationError");
@@ -122,6 +173,7 @@ TEST_F(DialectsTest, TheCoordinatorsLocks) {
   ASSERT_EQ(locks.size(), 1);
   EXPECT_EQ(locks[0]["locked_by"], "main");
   EXPECT_EQ(say("check_locks", {{"file_paths", nullptr}}).size(), 1);
+  EXPECT_EQ(say("check_locks", {{"file_paths", Json::array()}}).size(), 1) << "D10";
   EXPECT_EQ(say("release_lock", {{"file_path", "src/a.py"}, {"agent_id", "bob"}})["reason"],
             "lock_not_found_or_not_owner");
   EXPECT_EQ(say("release_lock", {{"file_path", "src/a.py"}})["action"], "released");

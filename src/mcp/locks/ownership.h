@@ -1,9 +1,10 @@
-// The owner in whose name a call acts. It is never tied to the connection, which the subagents of
-// one client share. It comes from the call's `agent` and `session`, then from the client's
-// environment, then from the call's `_meta`, where some clients put it.
+// The owner in whose name a call acts. It comes from the client's environment, from the session
+// that an HTTP client has with the server, or from the call's `_meta`, where some clients put it.
+// No argument of a tool can name the session of somebody else.
 //
-// A subagent that passes its own name as `agent`, without a session, is a separate owner in its
-// client's session: it excludes the other agents there, and the same name in another session.
+// All subagents of one client share its connection. A subagent that passes its own name as `agent`
+// is a part of its client's session (core/sessions.h): what the client holds is not in its way, and
+// it excludes the other subagents and the client's own later requests.
 //
 // Thread safety: all methods may be called from any thread.
 #pragma once
@@ -23,8 +24,8 @@ struct Caller {
   bool agent_known = false;    // or by a coding agent's environment; otherwise it is the user
   bool session_given = false;  // by --session or LOCKKEEPER_SESSION
   bool session_known = false;  // or by a coding agent's environment; otherwise made for this run
-  // HTTP clients did not start us, so our environment says nothing about them. A caller must name
-  // itself, unless an agent was given.
+  // HTTP clients did not start us, so our environment says nothing about them. A caller that cannot
+  // be told apart from others must name itself, unless an agent was given.
   bool strangers = false;
 };
 
@@ -34,14 +35,27 @@ class Ownership {
 
   const Caller& caller() const { return caller_; }
 
-  // invalid_input: a name breaks a rule, or the caller is unknown.
-  Result<core::Owner> of(const Call& call, const std::string& agent,
-                         const std::string& session) const;
+  // The client, or its subagent of this name. invalid_input: the name breaks a rule, or the caller
+  // is unknown.
+  Result<core::Owner> of(const Call& call, const std::string& subagent) const;
+  // For protocols in which a call names its agent and session: any agent, but only the caller's own
+  // session or a part of it; empty: the caller's. invalid_input as above.
+  Result<core::Owner> named(const Call& call, const std::string& agent,
+                            const std::string& session) const;
+  // False: its session was made for this run, so no later server speaks for it.
+  bool can_come_back(const core::Owner& owner) const;
   // For reading: an unknown caller sees what anybody sees.
   core::Owner reader() const { return {caller_.who.agent, caller_.who.session}; }
 
  private:
+  // The client itself, without the names that its subagents give. Its agent may be empty: unknown.
+  core::Owner client_of(const Call& call) const;
+
   const Caller caller_;
 };
+
+// The name that a client gives itself, as an agent's name: letters, digits, '.', '_', '-'. Empty:
+// it gives none.
+std::string client_name(const Client& client);
 
 }  // namespace lockkeeper::mcp::locks

@@ -1,6 +1,7 @@
 #include "mcp/locks/prompts.h"
 
 #include "base/parse.h"
+#include "base/quote.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/tool_text.h"
 #include "service/report.h"
@@ -78,16 +79,16 @@ Result<std::string> files_now(service::Locks& locks, const std::vector<std::stri
     const auto reply = locks.list(command);
     if (!reply && reply.error().code != Code::kInvalidResource) return fail(reply.error());
     if (!reply) {
-      text += "- " + file + ": " + reply.error().message + "\n";
+      text += "- " + shown(file) + ": " + reply.error().message + "\n";
       continue;
     }
     bool free = true;
     for (const service::ListedLease& each : reply->leases) {
       if (each.condition.over) continue;
-      text += "- " + file + " is locked: " + lease_text(each, now_of(locks)) + "\n";
+      text += "- " + shown(file) + " is locked: " + lease_text(each, now_of(locks)) + "\n";
       free = false;
     }
-    if (free) text += "- " + file + " is free\n";
+    if (free) text += "- " + shown(file) + " is free\n";
   }
   return text;
 }
@@ -96,7 +97,7 @@ Answer how_to(service::Locks locks, const std::string& description, const Json& 
   const std::string agent = text_argument(arguments, "agent");
   const auto held = held_now(locks, agent);
   if (!held) return trouble_answer(held.error());
-  const std::string whose = agent.empty() ? "now" : "by " + agent + " now";
+  const std::string whose = agent.empty() ? "now" : "by " + shown(agent) + " now";
   return prompt(description, kHow + (held->empty() ? "Nothing is held " + whose + ".\n"
                                                    : "Held " + whose + ":\n" + *held));
 }

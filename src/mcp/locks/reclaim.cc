@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "core/sessions.h"
+
 namespace lockkeeper::mcp::locks {
 namespace {
 
@@ -20,31 +22,35 @@ bool Reclaim::looked_lately(const core::Owner& owner) {
   return false;
 }
 
-void Reclaim::for_owner(const core::Owner& owner) {
-  if (owner.session.empty() || looked_lately(owner)) return;
+void Reclaim::take_back(const core::Owner& owner, const Slot& slot) {
   service::Locks locks(site_, owner);
   const auto any = locks.has_orphans();
   if (!any || !*any) return;
-  const auto slot = site_.table().own_slot();
-  if (slot) static_cast<void>(locks.reclaim(*slot));
+  const auto here = slot();
+  if (here) static_cast<void>(locks.reclaim(*here));
 }
 
-void Reclaim::for_session(const std::string& session) {
+void Reclaim::for_owner(const core::Owner& owner, const Slot& slot) {
+  if (!owner.session.empty() && !looked_lately(owner)) take_back(owner, slot);
+}
+
+void Reclaim::for_session(const std::string& session, const Slot& slot) {
   if (session.empty()) return;
-  service::Locks locks(site_, {"lockkeeper", session});
+  const core::Owner whole{"lockkeeper", session};
+  service::Locks locks(site_, whole);
   const auto reply = locks.list({});
   if (!reply) return;
-  std::set<std::string> agents;
+  std::set<std::pair<std::string, std::string>> owners;
   for (const service::ListedLease& each : reply->leases) {
-    if (!each.lease.foreign && each.lease.owner.session == session) {
-      agents.insert(each.lease.owner.agent);
-    }
+    const core::Owner& owner = each.lease.owner;
+    const bool ours = owner.session == session || core::is_part_of(owner, whole);
+    if (!each.lease.foreign && ours) owners.insert({owner.agent, owner.session});
   }
-  for (const std::string& agent : agents) for_owner({agent, session});
+  for (const auto& [agent, of] : owners) take_back({agent, of}, slot);
 }
 
-Result<std::vector<core::LostLease>> Reclaim::settle(const core::Owner& owner) {
-  LK_ASSIGN(const core::Attachment slot, site_.table().own_slot());
+Result<std::vector<core::LostLease>> Reclaim::settle(const core::Owner& owner,
+                                                     const core::Attachment& slot) {
   return service::Locks(site_, owner).resume_session(slot);
 }
 

@@ -4,6 +4,7 @@
 // Thread safety: all methods may be called from any thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -19,17 +20,23 @@ class Reclaim {
   // `table` must outlive it.
   explicit Reclaim(service::Site& table) : site_(table) {}
 
-  // Takes back what this owner's earlier processes held; checks at most every few seconds. Best
-  // effort: what fails now is tried again at the next call, or reported as lost.
-  void for_owner(const core::Owner& owner);
-  // The same for all owners of a session, at the start of a server.
-  void for_session(const std::string& session);
+  // Where to bind leases; asked for only if there is something to bind.
+  using Slot = std::function<Result<core::Attachment>()>;
+
+  // Binds what this owner's earlier processes held to the slot; checks at most every few seconds.
+  // Best effort: what fails now is tried again at the next call, or reported as lost.
+  void for_owner(const core::Owner& owner, const Slot& slot);
+  // The same at once for all owners of a session and of its parts, when a server starts or a client
+  // is back.
+  void for_session(const std::string& session, const Slot& slot);
 
   // At once: ends what is due, takes back, and returns what the owner lost and was not told yet.
-  Result<std::vector<core::LostLease>> settle(const core::Owner& owner);
+  Result<std::vector<core::LostLease>> settle(const core::Owner& owner,
+                                              const core::Attachment& slot);
 
  private:
   bool looked_lately(const core::Owner& owner);
+  void take_back(const core::Owner& owner, const Slot& slot);
 
   service::Site& site_;
   std::mutex mutex_;  // protects what is below

@@ -26,6 +26,11 @@ class ReclaimTest : public LockServerTest {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0);
   }
+  // In a session of his own.
+  std::string bob_asks(const std::string& resource) {
+    TestServer bob(world, {named_caller("bob", "B"), {}, {}, "0"});
+    return bob.outcome({{"resources", {resource}}});
+  }
   std::string status_for(const std::string& agent, const char* what) {
     const Json told = tools->told("lock_status", {{"resources", {"a"}}, {"agent", agent}});
     return told[what].empty() ? "" : told[what][0].get<std::string>();
@@ -34,10 +39,10 @@ class ReclaimTest : public LockServerTest {
 
 TEST_F(ReclaimTest, TheSameSessionHasItsLocksBack) {
   server_that_dies({{"resources", {"a"}}});
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "held") << "the grace lasts";
+  EXPECT_EQ(bob_asks("a"), "held") << "the grace lasts";
   EXPECT_EQ(tools->told("lock_status", {{"resources", {"a"}}})["mine"], Json({"a"}));
   advance(kGraceMs + 10'000);
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "held") << "it is bound to this process now";
+  EXPECT_EQ(bob_asks("a"), "held") << "it is bound to this process now";
   const Json renewed = tools->told("lock_renew", Json::object());
   EXPECT_EQ(renewed["renewed"].size(), 1) << renewed;
   EXPECT_EQ(tools->told("lock_release", Json::object())["released"], Json({"a"}));
@@ -54,10 +59,10 @@ TEST_F(ReclaimTest, TheStartOfAServerTakesBackWhatAllAgentsOfItsSessionHeld) {
   server_that_dies({{"resources", {"a"}}, {"agent", "sub"}});
   server_that_dies({{"resources", {"b"}}});
   tools->server.begin();
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "held");
+  EXPECT_EQ(bob_asks("a"), "held");
   advance(kGraceMs + 10'000);
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "held");
-  EXPECT_EQ(tools->outcome_for("bob", "b"), "held");
+  EXPECT_EQ(bob_asks("a"), "held");
+  EXPECT_EQ(bob_asks("b"), "held");
   EXPECT_EQ(status_for("sub", "mine"), "a");
 }
 
@@ -71,12 +76,61 @@ TEST_F(ReclaimTest, AnotherSessionDoesNotTakeIt) {
 
 TEST_F(ReclaimTest, AfterTheGraceItIsLostAndThatIsTold) {
   server_that_dies({{"resources", {"a"}}});
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "held");  // records that its process is gone
+  EXPECT_EQ(bob_asks("a"), "held");  // records that its process is gone
   advance(kGraceMs + 10'000);
   const Json told = tools->told("lock_renew", Json::object());
   EXPECT_EQ(told["renewed"].size(), 0) << told;
   ASSERT_EQ(told["lost"].size(), 1) << told;
-  EXPECT_EQ(tools->outcome_for("bob", "a"), "granted");
+  EXPECT_EQ(bob_asks("a"), "granted");
+}
+
+// An HTTP client: its leases live as long as it is there.
+TEST_F(ReclaimTest, M4_AClientThatIsGoneKeepsItsLocksForTheGraceOnly) {
+  Client client;
+  client.visitor = {"http-1", true};
+  client.info = {{"name", "claude"}};
+  Caller caller = named_caller();
+  caller.strangers = true;
+  caller.session_known = false;
+  TestServer http(world, {caller, {}, {}, "0"});
+  const auto call = [&] {
+    return std::make_shared<Call>(client, "tools/call", Json::object(), std::make_shared<Kept>());
+  };
+  ASSERT_EQ(http.outcome({{"resources", {"a"}}}, call()), "granted");
+  http.server.gone("http-1", false);
+  EXPECT_EQ(bob_asks("a"), "held") << "the grace has begun, though the server lives";
+  http.server.arrived("http-1");
+  advance(kGraceMs + 10'000);
+  EXPECT_EQ(bob_asks("a"), "held") << "it was back in time";
+  http.server.gone("http-1", false);
+  EXPECT_EQ(bob_asks("a"), "held");
+  advance(kGraceMs + 10'000);
+  EXPECT_EQ(bob_asks("a"), "granted");
+  const Json told = http.told("lock_status", Json::object(), call());
+  EXPECT_EQ(told["lost"].size(), 1) << told;
+}
+
+TEST_F(ReclaimTest, M4_AClientThatSaysGoodbyeFreesItsLocksAtOnce) {
+  Client client;
+  client.visitor = {"http-1", true};
+  client.info = {{"name", "claude"}};
+  Caller caller = named_caller();
+  caller.strangers = true;
+  caller.session_known = false;
+  TestServer http(world, {caller, {}, {}, "0"});
+  const auto call = [&] {
+    return std::make_shared<Call>(client, "tools/call", Json::object(), std::make_shared<Kept>());
+  };
+  ASSERT_EQ(http.outcome({{"resources", {"a"}}}, call()), "granted");
+  ASSERT_EQ(http.outcome({{"resources", {"b"}}, {"agent", "sub"}}, call()), "granted");
+  client.visitor.name = "http-2";
+  ASSERT_EQ(http.outcome({{"resources", {"c"}}}, call()), "granted");
+  EXPECT_EQ(http.outcome({{"resources", {"a"}}}, call()), "held")
+      << "the same name, another client";
+  http.server.gone("http-1", true);
+  EXPECT_EQ(bob_asks("a"), "granted");
+  EXPECT_EQ(bob_asks("b"), "granted");
+  EXPECT_EQ(bob_asks("c"), "held");
 }
 
 }  // namespace

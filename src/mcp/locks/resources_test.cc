@@ -140,7 +140,7 @@ TEST_F(ResourcesTest, PromptsHoldWhatIsHeldNow) {
   const std::string plan =
       prompt("plan_my_edits", {{"task", "rename x"}, {"files", "src/a.py, docs/b.md"}});
   for (const char* const part : {"Task: rename x", "src/a.py is locked: src/: held by bob",
-                                 "moving", "process alive", "docs/b.md is free", "lock_status"}) {
+                                 "(\"moving\", 1h left)", "docs/b.md is free", "lock_status"}) {
     EXPECT_NE(plan.find(part), std::string::npos) << part << " in " << plan;
   }
   EXPECT_NE(prompt("plan_my_edits", {{"task", "x"}}).find("Locked now:\n- src/: held by bob"),

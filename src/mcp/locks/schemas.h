@@ -14,7 +14,7 @@ Tool status_tool();
 Tool message_tool();
 
 // A tool's annotations.
-Json hints(bool read_only, bool destructive, bool idempotent);
+Json hints(bool read_only, bool idempotent);
 
 // What a client tells its model at the beginning of a session.
 const char* lock_instructions();

@@ -1,5 +1,7 @@
 #include "mcp/locks/server.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -9,33 +11,23 @@
 #include "mcp/locks/prompts.h"
 #include "mcp/locks/resources.h"
 #include "mcp/locks/schemas.h"
-#include "service/messages.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr const char* kAgain =
-    ". Your place is kept for 90 s. Next: call lock_acquire again with the same resources and "
-    "wait_s: 45";
-
 bool is_grant(const service::AcquireResult& result) {
   return service::outcome_status(result.outcome) == 0;
 }
 
-ToolText queued(const WaitingRoom::Waited& waited, std::int64_t now_wall_ms) {
-  ToolText out;
-  out.message = "Queued";
-  out.json["outcome"] = "queued";
-  if (waited.position > 0) {
-    out.message += " at position " + std::to_string(waited.position);
-    out.json["position"] = waited.position;
-  }
-  put_conflicts(out.json, waited.conflicts);
-  if (!waited.conflicts.empty()) out.message += ": " + blocked_text(waited.conflicts, now_wall_ms);
-  out.message += kAgain;
-  put_lost(out, waited.result.lost);
-  return out;
+// Ordinary paths below a root: not absolute, no key, not said to be at the root ("./a").
+bool is_plain_relative(const std::string& text) {
+  return !text.empty() && text.front() != '/' && !text.starts_with("./") &&
+         text.find_first_of(std::string("*?[]{}:\0", 8)) == std::string::npos;
+}
+
+bool is_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
 }
 
 }  // namespace
@@ -44,6 +36,7 @@ LockServer::LockServer(service::Site& table, LockServerOptions options)
     : site_(table),
       options_(std::move(options)),
       ownership_(options_.caller),
+      visitors_(table),
       waiting_(table),
       reclaim_(table),
       dialects_(table, ownership_, options_.under) {}
@@ -85,7 +78,27 @@ Catalogue LockServer::catalogue() {
 }
 
 void LockServer::begin() {
-  if (ownership_.caller().session_known) reclaim_.for_session(ownership_.caller().who.session);
+  if (!ownership_.caller().session_known) return;
+  reclaim_.for_session(ownership_.caller().who.session, [this] { return visitors_.slot_of(""); });
+}
+
+void LockServer::arrived(const std::string& visitor) {
+  reclaim_.for_session(visitor, [&] { return visitors_.slot_of(visitor); });
+}
+
+void LockServer::gone(const std::string& visitor, bool orderly) {
+  const auto held = orderly ? reader().list({}) : Result<service::ListReply>();
+  const core::Attachment slot = visitors_.leave(visitor);
+  if (!slot.attached() || !held) return;
+  for (const service::ListedLease& each : held->leases) {
+    if (std::ranges::find(each.lease.holds, slot) == each.lease.holds.end()) continue;
+    service::ReleaseCommand release;
+    release.lease_ids = {each.lease.id.text()};
+    release.by = slot;
+    release.only_own_hold = true;
+    // If the store is unavailable, they end after their grace.
+    static_cast<void>(locks_of(each.lease.owner).release(release));
+  }
 }
 
 service::Locks LockServer::locks_of(const core::Owner& owner) const {
@@ -93,32 +106,49 @@ service::Locks LockServer::locks_of(const core::Owner& owner) const {
 }
 
 Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
-  auto owner =
-      ownership_.of(call, text_argument(arguments, "agent"), text_argument(arguments, "session"));
+  auto owner = ownership_.of(call, text_argument(arguments, "agent"));
   // Reading needs no name.
-  const bool looks =
-      tell == &LockServer::status && !arguments.contains("agent") && !arguments.contains("session");
-  if (!owner && looks) owner = ownership_.reader();
+  const bool looks = tell == &LockServer::status && !owner && !arguments.contains("agent");
+  if (looks) owner = ownership_.reader();
   if (!owner) return trouble(owner.error()).answer();
-  reclaim_.for_owner(*owner);
-  auto told = (this->*tell)(*owner, call, arguments);
+  Asker asker{*owner, {}, locks_of(*owner)};
+  const auto slot_here = [&] { return visitors_.slot_of(call.client().visitor.name); };
+  reclaim_.for_owner(*owner, slot_here);
+  if (tell != &LockServer::status && tell != &LockServer::message) {  // looking creates nothing
+    const auto slot = slot_here();
+    if (!slot) return trouble(slot.error()).answer();
+    asker.slot = *slot;
+  }
+  const bool waits = tell == &LockServer::acquire && number_argument(arguments, "wait_s", 0) > 0;
+  const bool tells = !looks && !waits;  // a waiting call is told at its end
+  asker.locks.tell_along({.losses = tells, .messages = tells, .waiting = tells});
+  auto told = (this->*tell)(asker, call, arguments);
   ToolText out = told ? std::move(*told) : trouble(told.error());
-  if (tell != &LockServer::message && !out.has_messages) add_messages(*owner, out);
+  if (!looks) {
+    add_grants(*owner, out);
+    add_notices(asker, waits, out);
+  }
   return std::move(out).answer();
 }
 
-// Adds the caller's new messages to the answer, once. Best effort.
-void LockServer::add_messages(const core::Owner& owner, ToolText& out) {
-  const auto told = service::Messages(site_, owner).take_untold();
-  if (told) append_messages(out, *told, now_wall_ms());
+// What the owner has got in the background, because it had queued for it.
+void LockServer::add_grants(const core::Owner& owner, ToolText& out) {
+  for (const core::Lease& lease : waiting_.take_grants(owner)) {
+    out.message =
+        "Locked meanwhile, as you had queued for it: " + shown_list(core::resource_texts(lease)) +
+        ", " + service::end_text(lease, now_wall_ms()) + ". " + out.message;
+    out.json["granted"].push_back(service::lease_json(lease));
+  }
 }
 
-// The same, with messages that `locks` has read in its own transaction.
-void LockServer::add_messages(service::Locks& locks, ToolText& out) {
-  const auto told = locks.messages();
-  if (!told) return;
-  append_messages(out, *told, now_wall_ms());
-  out.has_messages = true;
+// What the owner must be told: losses, who waits for it, messages. Best effort.
+void LockServer::add_notices(Asker& asker, bool waited, ToolText& out) {
+  if (waited) {
+    asker.locks = locks_of(asker.owner);
+    asker.locks.tell_along({.losses = true, .messages = true, .waiting = true});
+  }
+  auto notices = asker.locks.notices();
+  if (notices) append_notices(out, std::move(*notices), now_wall_ms());
 }
 
 // The canonical keys, sorted, each once.
@@ -127,23 +157,46 @@ Result<std::vector<std::string>> LockServer::canonical(const service::Wanted& wa
                            site_.runtime().env);
   std::vector<std::string> keys;
   for (const std::string& text : wanted.texts) {
-    LK_ASSIGN(const key::Parsed parsed, resolver.resolve(text, wanted.syntax));
-    keys.push_back(parsed.resource.text());
+    LK_ASSIGN(const std::vector<key::Parsed> all, resolver.resolve_all(text, wanted.syntax));
+    for (const key::Parsed& parsed : all) keys.push_back(parsed.resource.text());
   }
   std::ranges::sort(keys);
   keys.erase(std::ranges::unique(keys).begin(), keys.end());
   return keys;
 }
 
-Result<WaitRequest> LockServer::request_of(const core::Owner& owner, const Json& arguments) {
-  WaitRequest request{owner, options_.under, {}, {}};
+// A name that is in the client's working folder and not at the root was meant there. Warnings where
+// both exist.
+Result<std::vector<std::string>> LockServer::check_places(const service::Wanted& wanted) const {
+  std::vector<std::string> warnings;
+  const std::string root = site_.realm().root + "/";
+  if (!options_.folder.starts_with(root)) return warnings;
+  const std::string folder = options_.folder.substr(root.size()) + "/";
+  for (const std::string& text : wanted.texts) {
+    if (!is_plain_relative(text) || !is_there(root + folder + text)) continue;
+    const std::string there = shown(folder + text);
+    if (!is_there(root + text)) {
+      return fail(Code::kInvalidInput,
+                  quote(text) + " is not at the repository's root, but " + there + " exists",
+                  "paths are from the root: use " + there + ", or " + shown("./" + text) +
+                      " for a new file at the root");
+    }
+    warnings.push_back(shown(text) + " is the one at the repository's root; " + there +
+                       " is another file");
+  }
+  return warnings;
+}
+
+WaitRequest LockServer::request_of(const Asker& asker, const Json& arguments) const {
+  WaitRequest request{asker.owner, options_.under, {}, {}};
   service::AcquireCommand& command = request.command;
   command.wanted.texts = text_arguments(arguments, "resources");
   if (text_argument(arguments, "mode") == "shared") command.wanted.mode = core::Mode::kShared;
   command.terms.reason = text_argument(arguments, "reason");
-  LK_ASSIGN(command.ttl_ms, ttl_of(arguments));
-  LK_ASSIGN(command.attachment, site_.table().own_slot());
-  command.terms.orphan_grace_ms = site_.settings().orphan_grace_ms.value;
+  command.attachment = asker.slot;
+  if (ownership_.can_come_back(asker.owner)) {
+    command.terms.orphan_grace_ms = site_.settings().orphan_grace_ms.value;
+  }
   return request;
 }
 
@@ -175,71 +228,108 @@ Result<WaitingRoom::Waited> LockServer::ask(service::Locks& locks, WaitRequest& 
   }
 }
 
-ToolText LockServer::refused(const service::AcquireResult& result) const {
+ToolText LockServer::queued(const core::Owner& owner, const WaitingRoom::Waited& waited) const {
   ToolText out;
-  out.json = service::acquire_json(result);
-  put_conflicts(out.json, result.conflicts);
-  out.message = lost_sentences(result.lost);
-  if (result.outcome == core::Outcome::kDeadlock) {
-    out.message += deadlock_text(result, now_wall_ms()) +
-                   ". Next: lock_release what you hold, then ask for all of it in one "
-                   "lock_acquire";
-  } else if (result.outcome == core::Outcome::kInterrupted) {
-    out.message += "Left the queue; nothing is locked. Next: lock_acquire if you want it";
-  } else {
-    out.message +=
-        "Not locked: " + blocked_text(result.conflicts, now_wall_ms()) +
-        ". Next: call lock_acquire again with wait_s: 45 to queue for it, and do not change "
-        "it before you hold it";
+  out.message = "Queued";
+  out.json["outcome"] = "queued";
+  if (waited.position > 0) {
+    out.message += " at position " + std::to_string(waited.position);
+    out.json["position"] = waited.position;
   }
+  put_conflicts(out.json, waited.conflicts);
+  if (!waited.conflicts.empty()) {
+    out.message += ": " + holders_text(waited.conflicts, owner, now_wall_ms());
+  }
+  out.message += ". Your place is kept for 90 s";
+  out.next = "call lock_acquire again with the same resources and wait_s: 45";
+  out.lost = waited.result.lost;
+  return out;
+}
+
+ToolText LockServer::refused(const WaitRequest& request,
+                             const service::AcquireResult& result) const {
+  ToolText out;
+  out.json["outcome"] = service::outcome_name(result.outcome);
+  out.lost = result.lost;
+  if (result.outcome == core::Outcome::kInterrupted) {
+    out.message = "Left the queue; nothing is locked";
+    out.next = "lock_acquire if you want it";
+    return out;
+  }
+  put_conflicts(out.json, result.conflicts);
+  if (result.outcome == core::Outcome::kDeadlock) {
+    out.json["cycle"] = service::acquire_json(result)["cycle"];
+    out.message = deadlock_text(result, request.owner, now_wall_ms());
+    out.next = "lock_release what you hold, then ask for all of it in one lock_acquire";
+    return out;
+  }
+  const std::size_t wanted = request.command.wanted.texts.size();
+  out.message = "Not locked";
+  if (wanted > 1) out.message += " (none of the " + std::to_string(wanted) + ")";
+  out.message += ". " + holders_text(result.conflicts, request.owner, now_wall_ms());
+  auto free = canonical(request.command.wanted);
+  if (free) {
+    std::erase_if(*free, [&](const std::string& key) {
+      return std::ranges::any_of(result.conflicts, [&](const core::Conflict& conflict) {
+        return conflict.requested.resource.text() == key;
+      });
+    });
+    out.json["free"] = *free;
+    if (!free->empty()) out.message += ". Free: " + shown_list(*free);
+  }
+  out.next =
+      "call lock_acquire again for all of it with wait_s: 45 to queue, or do other work; change "
+      "nothing before you hold it";
   return out;
 }
 
 ToolText LockServer::granted(const service::AcquireResult& result) const {
   ToolText out;
-  out.json = service::acquire_json(result);
+  out.lost = result.lost;
+  service::AcquireResult told = result;
+  told.lost.clear();  // told first, with all losses
+  out.json = service::acquire_json(told);
   const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
-  out.message = lost_sentences(result.lost) + (renewed ? "You hold " : "Locked ") +
-                list_of(core::resource_texts(result.lease)) + (shared ? " (shared)" : "") + ", " +
-                service::end_text(result.lease, now_wall_ms()) + ", lease " +
-                result.lease.id.text() + ", fence " + std::to_string(result.lease.fence());
+  out.message = (renewed ? "You hold " : "Locked ") +
+                shown_list(core::resource_texts(result.lease)) + (shared ? " (shared)" : "") +
+                ", " + service::end_text(result.lease, now_wall_ms());
   for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
   for (const layout::Unmirrored& one : result.unmirrored) {
-    out.message += ". Not visible to other tools: " + list_of(one.resources);
+    out.message += ". Not visible to other tools: " + shown_list(one.resources);
   }
-  out.message += shared ? ". Next: read, then call lock_release"
-                        : ". Next: make your changes, then call lock_release";
+  out.next = shared ? "read, then call lock_release" : "make your changes, then call lock_release";
   return out;
 }
 
-ToolText LockServer::acquired(service::Locks& locks, WaitRequest& request, std::int64_t wait_ms,
+ToolText LockServer::acquired(Asker& asker, WaitRequest& request, std::int64_t wait_ms,
                               Call& call) {
-  const auto waited = ask(locks, request, wait_ms, call);
+  const auto warnings = check_places(request.command.wanted);
+  if (!warnings) return trouble(warnings.error());
+  auto waited = ask(asker.locks, request, wait_ms, call);
   if (!waited) return trouble(waited.error());
-  if (waited->queued) return queued(*waited, now_wall_ms());
-  const service::AcquireResult& result = waited->result;
-  if (!is_grant(result)) return refused(result);
+  if (waited->queued) return queued(asker.owner, *waited);
+  service::AcquireResult& result = waited->result;
+  if (!is_grant(result)) return refused(request, result);
   if (call.cancelled() && !result.existed_before) {  // nobody gets the answer
     service::ReleaseCommand release;
     release.lease_ids = {result.lease.id.text()};
-    const auto released = locks_of(request.owner).release(release);
+    release.by = request.command.attachment;
+    release.only_own_hold = true;
     service::AcquireResult left;
     left.outcome = core::Outcome::kInterrupted;
-    if (released) return refused(left);
+    if (locks_of(asker.owner).release(release)) return refused(request, left);
   }
+  result.warnings.insert(result.warnings.end(), warnings->begin(), warnings->end());
   return granted(result);
 }
 
-Result<ToolText> LockServer::acquire(const core::Owner& owner, Call& call, const Json& arguments) {
-  LK_ASSIGN(WaitRequest request, request_of(owner, arguments));
+Result<ToolText> LockServer::acquire(Asker& asker, Call& call, const Json& arguments) {
+  WaitRequest request = request_of(asker, arguments);
+  LK_ASSIGN(request.command.ttl_ms, ttl_of(arguments));
   const std::int64_t wait_ms =
       std::min(number_argument(arguments, "wait_s", 0) * 1000, kWaitMostMs);
-  service::Locks locks = locks_of(owner);
-  locks.take_messages_along(wait_ms == 0);  // a waiting call gets them at its end
-  ToolText out = acquired(locks, request, wait_ms, call);
-  if (wait_ms == 0) add_messages(locks, out);
-  return out;
+  return acquired(asker, request, wait_ms, call);
 }
 
 }  // namespace lockkeeper::mcp::locks

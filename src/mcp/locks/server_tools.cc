@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/encoding.h"
+#include "core/sessions.h"
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/server.h"
 #include "service/messages.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kLeasesShown = 50;
 constexpr std::size_t kKeysShown = 50;
+constexpr std::size_t kSubagentsNames = 5;
 
 std::vector<std::string> names_of(const core::ReleaseReply& reply) {
   std::vector<std::string> keys;
@@ -21,114 +23,146 @@ std::vector<std::string> names_of(const core::ReleaseReply& reply) {
 }
 
 void add_line(std::string& text, const char* what, const std::vector<std::string>& keys) {
-  if (!keys.empty()) text += what + list_of(keys, kKeysShown) + "\n";
+  if (!keys.empty()) text += what + shown_list(keys, kKeysShown) + "\n";
 }
 
 // Without the position, which its own call reports.
 std::string waiter_text(const core::Waiter& waiter) {
-  return list_of(core::resource_texts(waiter.request)) + ": waited for by " +
-         service::owner_text(waiter.request.owner) + " since " +
-         format_time(waiter.request.acquired_wall_ms);
+  return shown_list(core::resource_texts(waiter.request)) + ": waited for by " +
+         shown(waiter.request.owner.agent);
 }
 
 }  // namespace
 
-Result<ToolText> LockServer::release(const core::Owner& owner, Call& /*call*/,
-                                     const Json& arguments) {
+Result<ToolText> LockServer::release(Asker& asker, Call& /*call*/, const Json& arguments) {
   service::ReleaseCommand command;
   command.wanted.texts = text_arguments(arguments, "resources");
   const std::string lease = text_argument(arguments, "lease");
   if (!lease.empty()) command.lease_ids = {lease};
-  command.all = command.wanted.texts.empty() && lease.empty();
-  std::vector<std::string> left;
-  if (waiting_.knows(owner) && lease.empty()) {
-    LK_ASSIGN(const std::vector<std::string> keys, canonical(command.wanted));
-    left = waiting_.leave(owner, keys);
+  command.all = !arguments.contains("resources") && !arguments.contains("lease");
+  if (!command.all && command.wanted.texts.empty() && lease.empty()) {
+    return fail(Code::kInvalidInput, "nothing was named to release",
+                "name resources or a lease, or omit both to release all you hold");
   }
-  service::Locks locks = locks_of(owner);
-  locks.take_messages_along();
-  LK_ASSIGN(core::ReleaseReply reply, locks.release(command));
+  command.by = asker.slot;
+  std::vector<std::string> left;
+  if (waiting_.knows(asker.owner) && lease.empty()) {
+    LK_ASSIGN(const std::vector<std::string> keys, canonical(command.wanted));
+    left = waiting_.leave(asker.owner, keys);
+  }
+  LK_ASSIGN(core::ReleaseReply reply, asker.locks.release(command));
   std::erase_if(reply.not_held,
                 [&](const std::string& key) { return std::ranges::find(left, key) != left.end(); });
-  ToolText out;
-  out.json = service::release_json(reply);
-  if (!left.empty()) out.json["left_queue"] = left;
-  std::string& text = out.message;
-  if (!reply.released.empty()) text += "Released " + list_of(reply.released) + ". ";
-  if (!left.empty()) text += "Left the queue for " + list_of(left) + ". ";
-  if (!reply.not_held.empty()) {
-    const auto lost = reclaim_.settle(owner);
-    if (lost) put_lost(out, *lost);
-    text += "You do not hold " + list_of(reply.not_held) +
-            " (a release takes the key exactly as held). Next: call lock_status";
-  } else if (!reply.not_owner.empty()) {
-    service::CheckCommand check;
-    check.wanted.texts = names_of(reply);
-    const auto others = locks.check(check);
-    text += others && !others->conflicts.empty()
-                ? blocked_text(others->conflicts, now_wall_ms())
-                : list_of(check.wanted.texts) + " is held by another agent";
-    text += ". Only its holder can release it. Next: ask with lock_message";
-  } else if (reply.released.empty() && left.empty()) {
-    text += "You hold nothing. Next: lock_acquire before you change anything";
-  } else {
-    text += "Next: lock_acquire again before you change any of it";
-  }
-  add_messages(locks, out);
+  ToolText out = released(asker, reply, left);
+  if (command.all) out.message += held_by_subagents(asker);
   return out;
 }
 
-Result<ToolText> LockServer::renew(const core::Owner& owner, Call& /*call*/,
-                                   const Json& arguments) {
+ToolText LockServer::released(Asker& asker, const core::ReleaseReply& reply,
+                              const std::vector<std::string>& left) {
+  ToolText out;
+  out.json = service::release_json(reply);
+  if (!left.empty()) out.json["left_queue"] = left;
+  std::vector<std::string> sentences;
+  if (!reply.released.empty()) sentences.push_back("Released " + shown_list(reply.released));
+  if (!left.empty()) sentences.push_back("Left the queue for " + shown_list(left));
+  out.next = "lock_acquire again before you change any of it";
+  if (!reply.not_owner.empty()) {
+    service::CheckCommand check;
+    check.wanted.texts = names_of(reply);
+    const auto others = locks_of(asker.owner).check(check);
+    const bool known = others && !others->conflicts.empty();
+    sentences.push_back(known ? holders_text(others->conflicts, asker.owner, now_wall_ms())
+                              : shown_list(check.wanted.texts) + " is held by another agent");
+    sentences.emplace_back("Only its holder can release it");
+    out.next = "ask with lock_message";
+  }
+  if (!reply.not_held.empty()) {
+    if (auto lost = reclaim_.settle(asker.owner, asker.slot)) out.lost = std::move(*lost);
+    sentences.push_back("You do not hold " + shown_list(reply.not_held));
+    for (const auto& [key, outer] : reply.covered) {
+      sentences.push_back("You hold " + shown(outer) + ", which covers " + shown(key));
+    }
+    out.next = reply.covered.empty() ? "call lock_status to see what is held"
+                                     : "lock_release " + shown(reply.covered.front().second);
+  }
+  if (sentences.empty()) {
+    sentences.emplace_back("You hold nothing");
+    out.next = "lock_acquire before you change anything";
+  }
+  out.message = join(sentences, ". ");
+  return out;
+}
+
+// Parts of a session keep what they took when the session releases its own.
+std::string LockServer::held_by_subagents(Asker& asker) {
+  const auto reply = locks_of(asker.owner).list({});
+  if (!reply) return {};
+  std::string text;
+  for (const service::ListedLease& each : reply->leases) {
+    const bool theirs = !each.lease.foreign && !each.condition.over &&
+                        core::is_part_of(each.lease.owner, asker.owner);
+    if (!theirs) continue;
+    text += ". Your subagent " + shown(each.lease.owner.agent) + " still holds " +
+            shown_list(core::resource_texts(each.lease), kSubagentsNames);
+  }
+  return text;
+}
+
+Result<ToolText> LockServer::renew(Asker& asker, Call& /*call*/, const Json& arguments) {
   service::RenewCommand command;
   LK_ASSIGN(command.ttl_ms, ttl_of(arguments));
   const std::string lease = text_argument(arguments, "lease");
   if (!lease.empty()) command.lease_ids = {lease};
   command.all = lease.empty();
-  LK_ASSIGN(const std::vector<core::LostLease> lost, reclaim_.settle(owner));
-  const auto renewed = locks_of(owner).renew(command);
+  LK_ASSIGN(std::vector<core::LostLease> lost, reclaim_.settle(asker.owner, asker.slot));
+  const auto renewed = asker.locks.renew(command);
   ToolText out;
   if (!renewed) out = trouble(renewed.error());
-  waiting_.mark_known(owner);
-  put_lost(out, lost);
+  out.lost = std::move(lost);
   if (!renewed) return out;
+  add_grants(asker.owner, out);
+  if (command.all) waiting_.mark_known(asker.owner);  // all of them are named below
   Json leases = service::leases_json("renewed", *renewed);
   out.json["renewed"] = std::move(leases["renewed"]);
+  std::vector<std::string> sentences;
   for (const core::Lease& each : *renewed) {
-    out.message += "Renewed " + list_of(core::resource_texts(each)) + ", " +
-                   service::end_text(each, now_wall_ms()) + ". ";
+    sentences.push_back("Renewed " + shown_list(core::resource_texts(each)) + ", " +
+                        service::end_text(each, now_wall_ms()));
   }
-  if (renewed->empty()) {
-    out.message += "You hold nothing. Next: lock_acquire before you change anything";
-  } else {
-    out.message += "Next: continue, then call lock_release";
-  }
+  if (renewed->empty()) sentences.emplace_back("You hold nothing");
+  out.message += join(sentences, ". ");
+  out.next = renewed->empty() ? "lock_acquire before you change anything"
+                              : "continue, then call lock_release";
   return out;
 }
 
-Result<ToolText> LockServer::status(const core::Owner& owner, Call& /*call*/,
-                                    const Json& arguments) {
+Result<ToolText> LockServer::status(Asker& asker, Call& /*call*/, const Json& arguments) {
   service::Wanted wanted;
   wanted.texts = text_arguments(arguments, "resources");
   if (text_argument(arguments, "mode") == "shared") wanted.mode = core::Mode::kShared;
-  auto out = wanted.texts.empty() ? everything(owner) : each_of(owner, wanted);
-  if (out) waiting_.mark_known(owner);
+  auto out = wanted.texts.empty() ? everything(asker) : each_of(asker, wanted);
+  if (!out) return out;
+  add_grants(asker.owner, *out);
+  if (wanted.texts.empty()) waiting_.mark_known(asker.owner);  // all of them were named
   return out;
 }
 
 // The caller's own leases come first.
-Result<ToolText> LockServer::everything(const core::Owner& owner) {
-  LK_ASSIGN(service::ListReply reply, locks_of(owner).list({}));
+Result<ToolText> LockServer::everything(Asker& asker) {
+  LK_ASSIGN(service::ListReply reply, asker.locks.list({}));
+  const auto is_mine = [&](const service::ListedLease& each) {
+    return each.lease.held_by(asker.owner);
+  };
   std::erase_if(reply.leases, [](const service::ListedLease& each) { return each.condition.over; });
-  std::ranges::stable_partition(
-      reply.leases, [&](const service::ListedLease& each) { return each.lease.held_by(owner); });
+  std::ranges::stable_partition(reply.leases, is_mine);
   ToolText out;
   std::string& text = out.message;
   const std::size_t leases = reply.leases.size();
   const std::size_t waiters = reply.waiters.size();
   for (std::size_t i = 0; i < leases && i < kLeasesShown; ++i) {
-    const bool mine = reply.leases[i].lease.held_by(owner);
-    text += (mine ? "Yours: " : "") + lease_text(reply.leases[i], now_wall_ms()) + "\n";
+    text += (is_mine(reply.leases[i]) ? "Yours: " : "") +
+            lease_text(reply.leases[i], now_wall_ms()) + "\n";
   }
   for (std::size_t i = 0; i < waiters && i < kLeasesShown; ++i) {
     text += waiter_text(reply.waiters[i]) + "\n";
@@ -143,79 +177,86 @@ Result<ToolText> LockServer::everything(const core::Owner& owner) {
             std::to_string(waiters) + " waiting requests.\n";
     out.json["total"] = {{"leases", leases}, {"waiters", waiters}};
   }
-  text += "Next: call lock_status with the resources that you want";
+  out.next = "call lock_status with the resources that you want";
   return out;
 }
 
 // Checks each resource separately.
-Result<ToolText> LockServer::each_of(const core::Owner& owner, const service::Wanted& wanted) {
-  service::Locks locks = locks_of(owner);
+Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted) {
   std::vector<std::string> free, mine, held;
   std::vector<core::Conflict> conflicts;
   LK_CHECK(canonical(wanted));
+  LK_CHECK(check_places(wanted));
   for (const std::string& resource : wanted.texts) {
     service::CheckCommand command;
     command.wanted = wanted;
     command.wanted.texts = {resource};
-    LK_ASSIGN(core::CheckReply reply, locks.check(command));
+    LK_ASSIGN(core::CheckReply reply, asker.locks.check(command));
     (!reply.free ? held : reply.mine ? mine : free).push_back(resource);
     for (core::Conflict& each : reply.conflicts) conflicts.push_back(std::move(each));
   }
   ToolText out;
   add_line(out.message, "Free: ", free);
   add_line(out.message, "Yours: ", mine);
-  // The lines below name each holder once, not each held resource.
-  if (held.size() > 1) add_line(out.message, "Held: ", held);
-  if (!held.empty()) out.message += blocked_text(conflicts, now_wall_ms()) + "\n";
-  if (!free.empty()) {
-    out.message += "Next: lock_acquire what is free, in one call";
-  } else if (!held.empty()) {
-    out.message += "Next: lock_acquire it with wait_s: 45 to queue for it";
+  if (!held.empty()) {
+    out.message += "Held: " + holders_text(conflicts, asker.owner, now_wall_ms()) + "\n";
+  }
+  // Taking what is free and waiting for the rest would be a recipe for deadlock.
+  if (!held.empty()) {
+    out.next =
+        "lock_acquire all that you need in one call, with wait_s: 45 to queue until all of "
+        "it is free, or plan without what is held";
+  } else if (!free.empty()) {
+    out.next = "lock_acquire all that you will change, in one call";
   } else {
-    out.message += "Next: make your changes, then call lock_release";
+    out.next = "make your changes, then call lock_release";
   }
   out.json = {{"free", free}, {"mine", mine}, {"held", held}};
   put_conflicts(out.json, conflicts);
   return out;
 }
 
-Result<ToolText> LockServer::message(const core::Owner& owner, Call& /*call*/,
-                                     const Json& arguments) {
+Result<ToolText> LockServer::message(Asker& asker, Call& /*call*/, const Json& arguments) {
   const bool sends =
       arguments.contains("text") || arguments.contains("to") || arguments.contains("holding");
-  return sends ? send(owner, arguments) : read(owner);
+  return sends ? send(asker, arguments) : read(asker);
 }
 
-Result<ToolText> LockServer::read(const core::Owner& owner) {
-  LK_ASSIGN(const std::vector<core::Message> unread, service::Messages(site_, owner).read({}));
+Result<ToolText> LockServer::read(Asker& asker) {
+  LK_ASSIGN(const std::vector<core::Message> unread,
+            service::Messages(site_, asker.owner).read({}));
   ToolText out;
   out.json = service::messages_json("messages", unread);
   for (const core::Message& each : unread) {
-    out.message += service::message_text(each, now_wall_ms()) + "\n";
+    out.message += message_line(each, now_wall_ms()) + "\n";
   }
-  out.message += unread.empty() ? "No new messages. Next: continue"
-                                : "Next: answer with lock_message, or lock_release what is asked "
-                                  "for";
+  if (unread.empty()) out.message = "No new messages";
+  out.next = unread.empty() ? "continue" : "answer with lock_message if that helps your own task";
   return out;
 }
 
-Result<ToolText> LockServer::send(const core::Owner& owner, const Json& arguments) {
+Result<ToolText> LockServer::send(Asker& asker, const Json& arguments) {
   service::SendCommand command;
   command.text = text_argument(arguments, "text");
-  command.to.agent = text_argument(arguments, "to");
+  command.to = service::receiver_of(text_argument(arguments, "to"));
   const std::string held = text_argument(arguments, "holding");
   if (!held.empty()) command.to_holders_of.texts = {held};
   if (command.to.agent.empty() && held.empty()) {
     return fail(Code::kInvalidInput, "the message has no receiver",
                 "give to (an agent) or holding (a resource)");
   }
-  LK_ASSIGN(const std::vector<core::Message> sent, service::Messages(site_, owner).send(command));
+  service::Messages messages(site_, asker.owner);
+  LK_ASSIGN(const std::vector<core::Message> sent, messages.send(command));
   ToolText out;
   out.json = service::messages_json("messages", sent);
   std::vector<std::string> whom;
-  for (const core::Message& each : sent) whom.push_back(service::owner_text(each.to));
-  out.message = "Sent to " + list_of(whom) +
-                ", shown at its next call. Next: work on something else meanwhile";
+  for (const core::Message& each : sent) whom.push_back(shown(each.to.agent));
+  out.message = "Sent to " + join(whom, ", ") + ", shown at its next call";
+  for (const std::string& warning : messages.doubts(sent)) {
+    out.json["warnings"].push_back(warning);
+    out.message += ". Warning: " + warning;
+  }
+  out.next = "work on something else meanwhile";
   return out;
 }
 

@@ -18,7 +18,9 @@ namespace lockkeeper::mcp::locks {
 
 inline Caller named_caller(const std::string& agent = "main", const std::string& session = "S") {
   Caller caller;
-  caller.who = {agent, session, false, "test"};
+  caller.who.agent = agent;
+  caller.who.session = session;
+  caller.who.agent_from = "test";
   caller.agent_known = caller.session_known = true;
   return caller;
 }

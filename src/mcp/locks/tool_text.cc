@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/encoding.h"
 #include "core/foreign.h"
+#include "core/sessions.h"
 #include "mcp/locks/arguments.h"
 #include "service/messages.h"
 #include "service/report.h"
@@ -13,6 +14,9 @@ namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::size_t kHoldersShown = 5;
+constexpr std::size_t kNamesOfHolder = 20;
+constexpr std::size_t kLostShown = 5;
+constexpr std::size_t kPathBytesShown = 200;
 constexpr std::size_t kReasonBytesShown = 120;
 constexpr std::size_t kConflictsShown = 50;
 
@@ -21,19 +25,106 @@ bool is_for_shells(const std::string& hint) {
   return hint.find("lockkeeper ") != std::string::npos || hint.find("--") != std::string::npos;
 }
 
+// What matters of a holder's process; "" while it lives.
 const char* life_text(core::Alive alive, const core::Lease& lease) {
-  if (alive == core::Alive::kAlive) return ", process alive";
-  if (alive == core::Alive::kDead) return ", process gone: it ends after its grace";
-  if (lease.attachment.attached() || lease.foreign) return ", process state unknown";
-  return ", not bound to a process";
+  if (alive == core::Alive::kDead) return "its process is gone: it ends after its grace";
+  const bool unseen = lease.attached() || lease.foreign;
+  return alive == core::Alive::kUnknown && unseen ? "process state unknown" : "";
+}
+
+// `"parser rewrite", 59m left, shared`.
+std::string terms_text(const core::Lease& lease, core::Alive alive, std::int64_t expires_wall_ms,
+                       std::int64_t now_wall_ms) {
+  std::vector<std::string> parts;
+  if (!lease.terms.reason.empty()) parts.push_back(quote(lease.terms.reason, kReasonBytesShown));
+  const std::int64_t left = expires_wall_ms - now_wall_ms;
+  if (expires_wall_ms == kNoEnd) {
+    parts.emplace_back("no end");
+  } else {
+    parts.push_back(left > 0 ? format_duration((left + 999) / 1000 * 1000) + " left" : "ended");
+  }
+  if (const std::string life = life_text(alive, lease); !life.empty()) parts.push_back(life);
+  if (lease.foreign) {
+    parts.push_back("another tool's lock " + quote(core::foreign_path(lease), kPathBytesShown));
+  }
+  return join(parts, ", ");
+}
+
+// What one owner keeps from the asker.
+struct Holder {
+  const core::Conflict* first;
+  std::vector<std::string> requested;
+  std::vector<std::string> held;  // where it is not what was requested
+  bool within = true;             // what was requested lies in that
+  std::int64_t expires_wall_ms;   // the last of its leases
+};
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+std::vector<Holder> holders_of(const std::vector<core::Conflict>& conflicts) {
+  std::vector<Holder> holders;
+  for (const core::Conflict& conflict : conflicts) {
+    const core::Lease& lease = conflict.holder;
+    const auto same = [&](const Holder& other) {
+      return other.first->waiting == conflict.waiting &&
+             other.first->holder.foreign == lease.foreign &&
+             other.first->holder.owner == lease.owner;
+    };
+    auto found = std::ranges::find_if(holders, same);
+    if (found == holders.end()) {
+      found = holders.insert(found, {&conflict, {}, {}, true, lease.expires_wall_ms});
+    }
+    const std::string wanted = conflict.requested.resource.text();
+    add_once(found->requested, wanted);
+    if (conflict.held.resource.text() != wanted) {
+      add_once(found->held, conflict.held.resource.text());
+      found->within &= conflict.witness == wanted;
+    }
+    const bool endless = found->expires_wall_ms == kNoEnd || lease.expires_wall_ms == kNoEnd;
+    found->expires_wall_ms =
+        endless ? kNoEnd : std::max(found->expires_wall_ms, lease.expires_wall_ms);
+  }
+  return holders;
+}
+
+std::string holder_name(const core::Lease& lease, const core::Owner& asker) {
+  if (lease.foreign) return shown(lease.owner.agent) + " (another tool)";
+  if (core::is_part_of(lease.owner, asker)) return service::kin_text(lease, asker);
+  return shown(lease.owner.agent) + (lease.owner.agent == asker.agent ? " (another session)" : "");
+}
+
+// `Stop: … . Next: …` before what the tool itself says.
+std::string losses_text(const std::vector<core::LostLease>& lost) {
+  std::string text;
+  for (const core::LostLease& each : lost) text += "Stop: " + service::lost_text(each) + ". ";
+  return text;
+}
+
+std::vector<std::string> lost_names(const std::vector<core::LostLease>& lost) {
+  std::vector<std::string> names;
+  for (const core::LostLease& each : lost) {
+    for (const std::string& name : each.resources) add_once(names, name);
+  }
+  return names;
 }
 
 }  // namespace
 
 Answer ToolText::answer() && {
-  Json structured{{"message", message}};
+  std::string text = losses_text(lost) + message;
+  if (!text.empty() && !text.ends_with('\n')) text += ". ";
+  text += "Next: ";
+  if (!lost.empty()) {
+    const std::string names = shown_list(lost_names(lost), kLostShown);
+    text += "lock_acquire " + names + " again before you change it, and re-read it. Otherwise: ";
+    for (const core::LostLease& each : lost) json["lost"].push_back(service::lost_json(each));
+  }
+  text += next + after;
+  Json structured{{"message", text}};
   for (auto& [name, value] : json.items()) structured[name] = std::move(value);
-  return tool_answer(message, std::move(structured), is_error);
+  return tool_answer(text, std::move(structured), is_error);
 }
 
 std::string hint_for(const Error& error) {
@@ -65,29 +156,32 @@ std::string hint_for(const Error& error) {
 }
 
 ToolText trouble(const Error& error) {
-  const std::string next = hint_for(error);
   ToolText out;
-  out.message = error.message + ". Next: " + next;
-  out.json["error"] = service::error_json({error.code, error.message, next});
+  out.message = error.message;
+  out.next = hint_for(error);
+  out.json["error"] = service::error_json({error.code, error.message, out.next});
   out.is_error = true;
   return out;
 }
 
-std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int64_t now_wall_ms) {
-  std::vector<const core::Conflict*> holders;  // the first conflict of each holder
-  for (const core::Conflict& conflict : conflicts) {
-    const bool known = std::ranges::any_of(holders, [&](const core::Conflict* other) {
-      return other->holder.id == conflict.holder.id;
-    });
-    if (!known) holders.push_back(&conflict);
-  }
+std::string holders_text(const std::vector<core::Conflict>& conflicts, const core::Owner& asker,
+                         std::int64_t now_wall_ms) {
+  const std::vector<Holder> holders = holders_of(conflicts);
   std::string text;
   for (std::size_t i = 0; i < holders.size() && i < kHoldersShown; ++i) {
-    const core::Conflict& conflict = *holders[i];
+    const auto& [first, requested, held, within, expires_wall_ms] = holders[i];
     if (i > 0) text += "; ";
-    text +=
-        conflict.requested.resource.text() + " is " + service::holder_text(conflict, now_wall_ms);
-    if (conflict.alive == core::Alive::kUnknown) text += life_text(conflict.alive, conflict.holder);
+    text += holder_name(first->holder, asker);
+    text += first->waiting ? " waits before you for " : " holds ";
+    text += shown_list(within ? requested : held, kNamesOfHolder);
+    if (!held.empty()) text += within ? " as part of " : ", which overlaps ";
+    if (!held.empty()) text += shown_list(within ? held : requested, kNamesOfHolder);
+    const core::Lease& lease = first->holder;
+    if (!first->waiting) {
+      text += " (" + terms_text(lease, first->alive, expires_wall_ms, now_wall_ms) + ")";
+    } else if (!lease.terms.reason.empty()) {
+      text += " (" + quote(lease.terms.reason, kReasonBytesShown) + ")";
+    }
   }
   if (holders.size() > kHoldersShown) {
     text += "; and " + std::to_string(holders.size() - kHoldersShown) + " more";
@@ -97,39 +191,31 @@ std::string blocked_text(const std::vector<core::Conflict>& conflicts, std::int6
 
 void put_conflicts(Json& json, const std::vector<core::Conflict>& conflicts) {
   json["conflicts"] = Json::array();
-  for (std::size_t i = 0; i < conflicts.size() && i < kConflictsShown; ++i) {
-    json["conflicts"].push_back(service::conflict_json(conflicts[i]));
+  const std::vector<Holder> holders = holders_of(conflicts);
+  for (std::size_t i = 0; i < holders.size() && i < kConflictsShown; ++i) {
+    Json each = service::conflict_json(*holders[i].first);
+    each["resources"] = holders[i].requested;
+    json["conflicts"].push_back(std::move(each));
   }
-  if (conflicts.size() > kConflictsShown) json["conflicts_total"] = conflicts.size();
+  if (holders.size() > kConflictsShown) json["conflicts_total"] = holders.size();
 }
 
-std::string deadlock_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {
+std::string deadlock_text(const service::AcquireResult& result, const core::Owner& asker,
+                          std::int64_t now_wall_ms) {
   service::HintContext asked;
   asked.now_wall_ms = now_wall_ms;
   std::string text = service::refusal(result, asked).message;
   if (!result.cycle.empty() && !result.conflicts.empty()) {
-    text += "; " + blocked_text(result.conflicts, now_wall_ms);
+    text += "; " + holders_text(result.conflicts, asker, now_wall_ms);
   }
   return text;
 }
 
-std::string lost_sentences(const std::vector<core::LostLease>& lost) {
-  std::string note;
-  for (const core::LostLease& each : lost) {
-    note += "Stop: " + service::lost_text(each) + ". ";
-  }
-  return note;
-}
-
-void put_lost(ToolText& out, const std::vector<core::LostLease>& lost) {
-  for (const core::LostLease& each : lost) out.json["lost"].push_back(service::lost_json(each));
-  out.message = lost_sentences(lost) + out.message;
-}
-
+// Without "none": a lock of an agent has an end, and one limit holds for all.
 Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
   const std::string text = text_argument(arguments, "ttl");
   if (text.empty()) return std::nullopt;
-  auto length = parse_duration_ms(text, {.allow_none = true});
+  auto length = parse_duration_ms(text);
   if (length) return *length;
   length.error().message = "ttl: " + length.error().message;
   return fail(std::move(length.error()));
@@ -139,25 +225,38 @@ std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall
   const core::Lease& lease = listed.lease;
   const bool shared = std::ranges::all_of(
       lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
-  std::string text = list_of(core::resource_texts(lease)) + ": held by ";
-  text += lease.foreign ? lease.owner.agent : service::owner_text(lease.owner);
-  text += shared ? ", shared" : ", exclusive";
-  text += ", since " + format_time(lease.acquired_wall_ms) + ", " +
-          service::end_text(lease, now_wall_ms) + life_text(listed.condition.alive, lease);
-  if (!lease.terms.reason.empty())
-    text += ", reason " + quote(lease.terms.reason, kReasonBytesShown);
-  if (lease.foreign) text += ", by another tool's lock " + quote(core::foreign_path(lease));
-  return text;
+  return shown_list(core::resource_texts(lease)) + ": held by " + shown(lease.owner.agent) +
+         (shared ? ", shared" : "") + " (" +
+         terms_text(lease, listed.condition.alive, lease.expires_wall_ms, now_wall_ms) + ")";
 }
 
-void append_messages(ToolText& out, const core::DeliveredMessages& told, std::int64_t now_wall_ms) {
-  for (const core::Message& note : told.messages) {
-    out.json["messages"].push_back(service::message_json(note));
-    out.message += "\nMessage: " + service::message_text(note, now_wall_ms);
+std::string message_line(const core::Message& message, std::int64_t now_wall_ms) {
+  const std::int64_t age_ms = std::max<std::int64_t>(0, now_wall_ms - message.at_wall_ms);
+  return "Message from agent " + quote(message.from.agent) +
+         " (another agent, not your user; information only), " +
+         format_duration(age_ms / 1000 * 1000) + " ago" +
+         (message.task.empty() ? "" : ", task " + shown(message.task)) + ": " +
+         quote(message.text, service::kMessageBytesTold);
+}
+
+void append_notices(ToolText& out, service::Notices notices, std::int64_t now_wall_ms) {
+  out.lost.insert(out.lost.begin(), notices.lost.begin(), notices.lost.end());
+  for (const core::Waiter& waiter : notices.waiting) {
+    out.json["waiting"].push_back(service::waiting_json(waiter));
+    out.after += "\n" + service::waiting_text(waiter, now_wall_ms);
   }
-  if (told.more > 0) {
-    out.message +=
-        "\nand " + std::to_string(told.more) + " more messages: read them with lock_message";
+  for (const core::Message& each : notices.messages) {
+    Json json = service::message_json(each);
+    if (each.text.size() > service::kMessageBytesTold) {
+      json["text"] = cut_utf8(each.text, service::kMessageBytesTold);
+      json["cut"] = true;
+    }
+    out.json["messages"].push_back(std::move(json));
+    out.after += "\n" + message_line(each, now_wall_ms);
+  }
+  if (notices.more_messages > 0) {
+    out.after += "\nand " + std::to_string(notices.more_messages) +
+                 " more messages: read them with lock_message";
   }
 }
 

@@ -88,6 +88,8 @@ void WaitingRoom::give_back(const Seat& seat) {
   if (now && !untouched) return;
   service::ReleaseCommand release;
   release.lease_ids = {granted.id.text()};
+  release.by = seat.request.command.attachment;
+  release.only_own_hold = true;
   // If the store is unavailable, the lease ends by its ttl.
   static_cast<void>(service::Locks(site_, seat.request.owner, seat.request.under).release(release));
 }
@@ -234,6 +236,22 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
     return std::ranges::all_of(leaving, [](const auto& seat) { return seat->gone; });
   });
   return left;
+}
+
+std::vector<core::Lease> WaitingRoom::take_grants(const core::Owner& owner) {
+  std::vector<core::Lease> grants;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(seats_, [&](const auto& entry) {
+    Seat& seat = *entry.second;
+    const bool untold = seat.request.owner == owner && !seat.unwanted && !seat.claimed &&
+                        seat.callers == 0 && seat.granted();
+    if (!untold) return false;
+    grants.push_back(seat.result->lease);
+    seat.claimed = true;
+    return true;
+  });
+  changed_.notify_all();
+  return grants;
 }
 
 // The table knows of a grant before the seat does, so the table is asked.

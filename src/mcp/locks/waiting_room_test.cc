@@ -71,7 +71,7 @@ TEST_F(WaitingRoomTest, AfterItsTimeItIsQueuedAndKeepsItsPlace) {
   EXPECT_EQ(told["conflicts"][0]["agent"], "bob");
   const std::string message = told["message"];
   for (const char* const part :
-       {"Queued at position 1: a is held by bob", "process alive", "kept for 90 s",
+       {"Queued at position 1: bob holds a (", "kept for 90 s",
         "Next: call lock_acquire again with the same resources and wait_s: 45"}) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
   }
@@ -119,6 +119,35 @@ TEST_F(WaitingRoomTest, WhatItsOwnerWasToldOfIsItsOwn) {
     advance(kKeepPlaceMs + 2'000);
     std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
     EXPECT_EQ(holder(), "amy");
+    tools->told("lock_release", {{"agent", "amy"}});
+  }
+}
+
+TEST_F(WaitingRoomTest, M11_EveryToolTellsOfAGrantInTheBackground) {
+  const std::pair<const char*, Json> calls[] = {
+      {"lock_acquire", {{"resources", {"other"}}, {"agent", "amy"}}},
+      {"lock_release", {{"resources", {"other"}}, {"agent", "amy"}}},
+      {"lock_status", {{"resources", {"other"}}, {"agent", "amy"}}},
+      {"lock_renew", {{"agent", "amy"}}},
+      {"lock_message", {{"agent", "amy"}}},
+  };
+  for (const auto& [tool, arguments] : calls) {
+    SCOPED_TRACE(tool);
+    tools->outcome_for("bob", "a");
+    queue();
+    ASSERT_TRUE(amy_is_granted());
+    Json told;
+    ASSERT_TRUE(soon([&] {  // the grant is known to the table before it is to the server
+      told = tools->told(tool, arguments);
+      return told.contains("granted") || told.contains("renewed");
+    }));
+    const std::string message = told["message"];
+    const char* const meanwhile = "Locked meanwhile, as you had queued for it: a, ";
+    EXPECT_TRUE(message.find(meanwhile) != std::string::npos ||
+                message.find("Renewed a, ") != std::string::npos)
+        << message;
+    advance(kKeepPlaceMs + 2'000);
+    EXPECT_EQ(holder(), "amy") << "its owner knows of it";
     tools->told("lock_release", {{"agent", "amy"}});
   }
 }
