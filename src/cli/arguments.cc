@@ -59,8 +59,9 @@ void Arguments::flag(const std::string& name, bool& target, const std::string& h
 }
 
 void Arguments::value(const std::string& name, std::optional<std::string>& target,
-                      const std::string& placeholder, const std::string& help) {
-  declare({.name = name, .value = placeholder, .help = help}, &target);
+                      const std::string& placeholder, const std::string& help,
+                      const std::string& brief) {
+  declare({.name = name, .brief = brief, .value = placeholder, .help = help}, &target);
 }
 
 void Arguments::required_value(const std::string& name, std::string& target,
@@ -132,6 +133,15 @@ void Arguments::store(std::size_t index, std::string value) {
   }
 }
 
+namespace {
+
+// The word after `--wait` may be a resource: only what can be nothing but a duration belongs to it.
+bool is_optional_value(const Arguments::Declared& declared, const std::string& word) {
+  return declared.value == "DURATION" && parse_duration_ms(word).has_value();
+}
+
+}  // namespace
+
 Result<void> Arguments::take_long(const std::vector<std::string>& words, std::size_t& at) {
   const std::string_view word = words[at];
   const std::size_t equals = word.find('=');
@@ -144,16 +154,36 @@ Result<void> Arguments::take_long(const std::vector<std::string>& words, std::si
       return fail(Code::kUsage, declared.name + " takes no value", "write it as " + declared.name);
     }
     store(*index, std::string(word.substr(equals + 1)));
-  } else if (declared.value.empty() || declared.value_optional) {
+  } else if (declared.value.empty()) {
     store(*index, "");
+  } else if (declared.value_optional) {
+    const bool given = at + 1 < words.size() && is_optional_value(declared, words[at + 1]);
+    store(*index, given ? words[++at] : "");
   } else {
-    if (at + 1 == words.size()) {
-      return fail(Code::kUsage, declared.name + " needs a value",
-                  "write it as " + declared.name + " " + declared.value);
-    }
-    store(*index, words[++at]);
+    return take_next(*index, words, at);
   }
   return {};
+}
+
+Result<void> Arguments::take_next(std::size_t index, const std::vector<std::string>& words,
+                                  std::size_t& at) {
+  if (at + 1 == words.size()) {
+    const Declared& declared = declared_[index];
+    return fail(Code::kUsage, declared.name + " needs a value",
+                "write it as " + declared.name + " " + declared.value);
+  }
+  store(index, words[++at]);
+  return {};
+}
+
+// `run src/ ls -la`: the command was meant.
+std::optional<std::string> Arguments::missing_dashes(const std::vector<std::string>& words,
+                                                     std::size_t at) const {
+  const bool takes_command = std::ranges::any_of(declared_, &Declared::is_command);
+  if (!takes_command || std::ranges::find(words, "--") != words.end() || at == 0) {
+    return std::nullopt;
+  }
+  return "put -- before the command, as in: lockkeeper run src/a.py -- make test";
 }
 
 Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::size_t& at) {
@@ -163,10 +193,19 @@ Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::s
     if (!index) {
       Error error{Code::kUsage, "unknown flag " + quote(cluster), std::string(kHelpHint)};
       if (std::ranges::any_of(declared_, &Declared::is_word))
-        error.hint = "a name that begins with '-' is written ./" + cluster;
+        error.hint = missing_dashes(words, at).value_or(
+            "a name that begins with '-' is written ./" + cluster);
       return fail(std::move(error));
     }
-    store(*index, "");  // no short flag takes a value
+    if (declared_[*index].value.empty()) {
+      store(*index, "");
+      continue;
+    }
+    if (i + 1 < cluster.size()) {
+      store(*index, cluster.substr(i + 1));
+      return {};
+    }
+    return take_next(*index, words, at);
   }
   return {};
 }
@@ -175,7 +214,9 @@ Result<void> Arguments::take_word(const std::string& word, std::size_t& slot) {
   while (slot < declared_.size() && !declared_[slot].is_word()) ++slot;
   if (slot == declared_.size()) {
     return fail(Code::kUsage, "unexpected argument " + quote(word),
-                find("--file") ? "name files with --file" : std::string(kHelpHint));
+                find("--file")    ? "name files with --file"
+                : find("--under") ? "name a place with --under " + shell_quote(word)
+                                  : std::string(kHelpHint));
   }
   store(slot, word);
   if (!declared_[slot].many) ++slot;

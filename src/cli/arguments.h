@@ -1,9 +1,10 @@
 // The arguments of one verb: declared once, then parsed, shown by --help and offered by completion.
 //
-// `--name VALUE`, `--name=VALUE`, `-n VALUE`, short flags in a cluster (`-qh`), `--` ends the
-// flags. An optional value (`--wait[=DURATION]`) is taken only after `=`, never from the next word,
-// which is a resource. If a single value is repeated, the last one counts. Not CLI11, because that
-// rewrites words such as `[slug]`, `{}` and `++`: docs/decisions/arguments.md.
+// `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, short flags in a cluster (`-qh`), `--`
+// ends the flags. An optional value (`--wait[=DURATION]`) is taken after `=`, or from the next word
+// if that is a duration: a file of that name is written ./10m. If a single value is repeated, the
+// last one counts. Not CLI11, because that rewrites words such as `[slug]`, `{}` and `++`:
+// docs/decisions/arguments.md.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,18 @@ namespace lockkeeper::cli {
 
 class Arguments {
  public:
-  enum class Complete { kNothing, kFiles, kFolders, kAgents, kWords };
+  // kAgents to kLayouts: what the table knows now. kHeld is the caller's, kTaken is anybody's.
+  enum class Complete {
+    kNothing,
+    kFiles,
+    kFolders,
+    kAgents,
+    kHeld,
+    kTaken,
+    kLeases,
+    kLayouts,
+    kWords
+  };
 
   // One declared argument, for help and completion.
   struct Declared {
@@ -45,7 +57,8 @@ class Arguments {
   void flag(const std::string& name, bool& target, const std::string& help,
             const std::string& brief = {});
   void value(const std::string& name, std::optional<std::string>& target,
-             const std::string& placeholder, const std::string& help);
+             const std::string& placeholder, const std::string& help,
+             const std::string& brief = {});
   void required_value(const std::string& name, std::string& target, const std::string& placeholder,
                       const std::string& help);
   void values(const std::string& name, std::vector<std::string>& target,
@@ -91,6 +104,9 @@ class Arguments {
   void declare(Declared declared, Target target);
   Result<void> take_long(const std::vector<std::string>& words, std::size_t& at);
   Result<void> take_brief(const std::vector<std::string>& words, std::size_t& at);
+  std::optional<std::string> missing_dashes(const std::vector<std::string>& words,
+                                            std::size_t at) const;
+  Result<void> take_next(std::size_t index, const std::vector<std::string>& words, std::size_t& at);
   Result<void> take_word(const std::string& word, std::size_t& slot);
   Result<void> check_given() const;
   void store(std::size_t index, std::string value);

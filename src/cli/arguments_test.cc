@@ -35,13 +35,28 @@ TEST(Arguments, flags_values_and_words_in_any_order) {
   EXPECT_EQ(s.words, (Words{"a", "b"}));
 }
 
+TEST(Arguments, B13_a_short_flag_may_take_a_value) {
+  std::optional<std::string> lines;
+  Sample s;
+  s.arguments.value("--lines", lines, "N", "how many", "-n");
+  ASSERT_TRUE(s.arguments.parse({"-n", "5", "a"}));
+  EXPECT_EQ(lines, "5");
+  EXPECT_EQ(s.words, (Words{"a"}));
+  ASSERT_TRUE(s.arguments.parse({"-qn7"}));
+  EXPECT_EQ(lines, "7");
+  EXPECT_TRUE(s.quiet);
+  const auto missing = s.arguments.parse({"-n"});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message, "--lines needs a value");
+}
+
 TEST(Arguments, the_last_of_a_repeated_value_counts) {
   Sample s;
   ASSERT_TRUE(s.arguments.parse({"--mode", "exclusive", "--mode=shared"}));
   EXPECT_EQ(s.mode, "shared");
 }
 
-TEST(Arguments, an_optional_value_never_takes_the_next_word) {
+TEST(Arguments, B1_a_duration_after_wait_belongs_to_it_and_a_resource_does_not) {
   Sample s;
   ASSERT_TRUE(s.arguments.parse({"--wait", "src/a.py"}));
   EXPECT_EQ(s.wait, "");

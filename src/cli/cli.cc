@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/manual.h"
@@ -26,16 +27,21 @@ const Verb* find_verb(std::span<const Verb> verbs, std::string_view name) {
   return found == verbs.end() ? nullptr : &*found;
 }
 
-// In two columns.
-std::string list(std::span<const Verb> verbs) {
+std::size_t name_column(std::span<const Verb> verbs) {
   std::size_t column = 0;
   for (const Verb& verb : verbs) column = std::max(column, verb.name.size() + 2);
+  return column;
+}
+
+// One line of a list in two columns; a hidden verb has none.
+std::string verb_line(const Verb& verb, std::size_t column) {
+  if (verb.summary.empty()) return {};
+  return "  " + padded(std::string(verb.name), column) + std::string(verb.summary) + "\n";
+}
+
+std::string list(std::span<const Verb> verbs) {
   std::string text;
-  for (const Verb& verb : verbs) {
-    if (verb.summary.empty()) continue;
-    text += "  " + std::string(verb.name) + std::string(column - verb.name.size(), ' ') +
-            std::string(verb.summary) + "\n";
-  }
+  for (const Verb& verb : verbs) text += verb_line(verb, name_column(verbs));
   return text;
 }
 
@@ -45,13 +51,22 @@ std::string overview(const CliEnvironment& environment) {
       "\n"
       "  lockkeeper acquire src/auth/ --reason \"JWT refresh\"   take a folder\n"
       "  lockkeeper acquire src/a.py --wait=10m                queue for a file\n"
-      "  lockkeeper run src/a.py -- make test                  hold it while a command runs\n"
+      "  lockkeeper run src/a.py -- make test                  hold it for a command\n"
       "  lockkeeper list --tree                                who holds what\n"
-      "  lockkeeper release --all                              give everything back\n"
-      "\n"
-      "Verbs:\n";
-  text += list(environment.verbs);
-  return text + "\nlockkeeper VERB --help shows examples and options. Short name: lk.\n";
+      "  lockkeeper release --all                              give everything back\n";
+  const std::size_t column = name_column(environment.verbs);
+  for (const VerbGroup& group : environment.groups) {
+    text += "\n" + std::string(group.title) + ":\n";
+    for (const std::string& name : words_in(group.verbs, " ")) {
+      if (const Verb* const verb = find_verb(environment.verbs, name))
+        text += verb_line(*verb, column);
+    }
+  }
+  text += "\nlockkeeper VERB --help shows examples and options. Short name: lk.\nAlso: ";
+  for (const VerbAlias& alias : environment.aliases) {
+    text += std::string(alias.name) + " (" + std::string(alias.verb) + "), ";
+  }
+  return text + "version\n";
 }
 
 bool has(std::span<const std::string> words, std::string_view word) {
@@ -73,12 +88,18 @@ Output plain_output(const CliEnvironment& environment, bool json) {
 // No verb was given: --version, --help, or the overview.
 int without_verb(const std::vector<std::string>& words, const CliEnvironment& environment) {
   Output out = plain_output(environment, has(words, "--json"));
-  if (has(words, "--version")) {
+  CommonOptions common;
+  bool version = false;
+  Arguments arguments;
+  declare_common(arguments, common);
+  arguments.flag("--version", version, "", "-V");
+  if (const auto parsed = arguments.parse(words); !parsed) return out.failed(parsed.error());
+  if (version) {
     out.object({{"name", "lockkeeper"}, {"version", kVersion}});
     out.text("lockkeeper " + std::string(kVersion));
     return 0;
   }
-  if (has(words, "--help") || has(words, "-h")) {
+  if (common.help) {
     std::fputs(overview(environment).c_str(), environment.out);
     return 0;
   }
@@ -166,16 +187,26 @@ int print_manual(const std::vector<std::string>& words, const CliEnvironment& en
   return 0;
 }
 
+// Of the verb that this may be another name for.
+std::string real_name(const CliEnvironment& environment, const std::string& name) {
+  const auto alias = std::ranges::find(environment.aliases, name, &VerbAlias::name);
+  return alias == environment.aliases.end() ? name : std::string(alias->verb);
+}
+
 int run_words(std::vector<std::string> words, const CliEnvironment& environment) {
   const std::size_t at = first_word(words, common_values());
   if (at == words.size()) return without_verb(words, environment);
-  std::string name = words[at];
+  std::string name = real_name(environment, words[at]);
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  if (name == "version") {
+    words.emplace_back("--version");
+    return without_verb(words, environment);
+  }
   if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
     // `help VERB [SUBCOMMAND]`
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
-    name = words.front();
+    name = real_name(environment, words.front());
     words.front() = "--help";
   }
   const Verb* const verb = find_verb(environment.verbs, name);
@@ -191,7 +222,10 @@ int run_cli(int argc, const char* const* argv, const CliEnvironment& environment
   const int status = run_words(std::move(words), environment);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
-  std::fputs("lockkeeper: cannot write to stdout\n", environment.err);
+  std::fputs(
+      "lockkeeper: cannot write to stdout; what was asked for is done\n"
+      "  hint: see: lockkeeper list\n",
+      environment.err);
   return exit_status(Code::kFailed);
 }
 

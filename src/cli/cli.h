@@ -22,21 +22,28 @@ struct McpOptions {
   std::vector<std::string> dialects;
 };
 
+// What `doctor` does about damage.
+enum class Repair { kNo, kIfNeeded, kAnyway };
+
 struct CliEnvironment {
   const service::Runtime* runtime = nullptr;  // must outlive the call
   std::span<const Verb> verbs;
+  std::span<const VerbGroup> groups;  // every verb is in one of them
+  std::span<const VerbAlias> aliases;
   std::string cwd;      // absolute; empty: find out when needed
   std::string program;  // of this process, for verbs that start it again
   std::FILE* in = stdin;
   std::FILE* out = stdout;
   std::FILE* err = stderr;
+  bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::size_t columns = 80;  // of the terminal
+  std::size_t rows = 0;      // of the terminal; 0: unknown, so nothing is shown page by page
 
   // Checks the realm's store, and repairs it on request. main provides it, because it needs the
   // store's backend, which this room must not know.
-  std::function<int(VerbContext&, bool repair)> doctor;
+  std::function<int(VerbContext&, Repair)> doctor;
   // Serves MCP until its client is gone.
   std::function<Result<int>(VerbContext&, const McpOptions&)> mcp;
 };

@@ -20,6 +20,32 @@ std::string below(const std::string& line, const VerbShape& subcommand) {
   return line + (line.empty() ? "" : " ") + subcommand.name;
 }
 
+// What follows `lockkeeper completion`, to ask for what the table knows now; empty: nothing does.
+std::string question(Complete complete) {
+  switch (complete) {
+    case Complete::kAgents:
+      return "agents";
+    case Complete::kHeld:
+      return "held";
+    case Complete::kTaken:
+      return "taken";
+    case Complete::kLeases:
+      return "leases";
+    case Complete::kLayouts:
+      return "layouts";
+    default:
+      return {};
+  }
+}
+
+// The command under its name and its other names, with `between` them.
+std::string all_names(const VerbShape& shape, const std::string& before,
+                      const std::string& between) {
+  std::string text = before + shape.name;
+  for (const std::string& alias : shape.aliases) text += between + before + alias;
+  return text;
+}
+
 std::string names_of(const std::vector<VerbShape>& verbs) {
   std::vector<std::string> names;
   for (const VerbShape& verb : verbs) names.push_back(verb.name);
@@ -34,23 +60,21 @@ std::string bash_reply(const Declared& declared) {
       return "compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\"))";
     case Complete::kFolders:
       return "compopt -o filenames; COMPREPLY=($(compgen -d -- \"$cur\"))";
-    case Complete::kAgents:
-      return "COMPREPLY=($(compgen -W \"$(lockkeeper completion agents 2>/dev/null)\" "
-             "-- \"$cur\"))";
     case Complete::kWords:
       return "COMPREPLY=($(compgen -W '" + join(declared.words, " ") + "' -- \"$cur\"))";
     case Complete::kNothing:
       return "COMPREPLY=()";
+    default:
+      return "_lockkeeper_ask " + question(declared.complete);
   }
-  return "COMPREPLY=()";
 }
 
 // How a line continues after a verb, and after its subcommands.
 std::string bash_steps(const VerbShape& shape, const std::string& line) {
   std::string text;
   for (const VerbShape& each : shape.subcommands) {
-    text += "          '" + line + "/" + each.name + "') line='" + below(line, each) +
-            "' values='" + join(each.value_flags(), " ") + "' ;;\n";
+    text += "          " + all_names(each, "'" + line + "/", "'|") + "') line='" +
+            below(line, each) + "' values='" + join(each.value_flags(), " ") + "' ;;\n";
     text += bash_steps(each, below(line, each));
   }
   return text;
@@ -78,11 +102,12 @@ std::string bash_cases(const VerbShape& shape, const std::string& line) {
     flags += (flags.empty() ? "" : " ") + declared.name;
     if (declared.value_optional) flags += " " + declared.name + "=";
     if (!declared.takes_next()) continue;
-    values += "        " + declared.name + ") " + bash_reply(declared) + "; return ;;\n";
+    values += "        " + declared.name + (declared.brief.empty() ? "" : "|" + declared.brief) +
+              ") " + bash_reply(declared) + "; return ;;\n";
   }
   std::string text = "    '" + line + "')\n";
   if (!values.empty()) text += "      case $prev in\n" + values + "      esac\n";
-  text += "      if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '" + flags +
+  text += "      if [[ $whole == -* ]]; then COMPREPLY=($(compgen -W '" + flags +
           "' -- \"$cur\")); return; fi\n";
   if (const std::string words = bash_words(shape); !words.empty()) {
     text += "      case $place in\n" + words + "      esac\n";
@@ -114,14 +139,13 @@ std::string zsh_action(const Declared& declared) {
       return "_files";
     case Complete::kFolders:
       return "_files -/";
-    case Complete::kAgents:
-      return "_lockkeeper_agents";
     case Complete::kWords:
       return "(" + join(declared.words, " ") + ")";
     case Complete::kNothing:
       return " ";
+    default:
+      return "_lockkeeper_ask " + question(declared.complete);
   }
-  return " ";
 }
 
 std::string zsh_flag(const Declared& declared) {
@@ -133,11 +157,13 @@ std::string zsh_flag(const Declared& declared) {
     if (!declared.brief.empty()) text += " '" + declared.brief + help + "'";
     return text;
   }
-  return text + (declared.value_optional ? "=-" + help + ":" : "=" + help) + value + "'";
+  text += (declared.value_optional ? "=-" + help + ":" : "=" + help) + value + "'";
+  if (!declared.brief.empty()) text += " '" + declared.brief + "+" + help + value + "'";
+  return text;
 }
 
 std::string zsh_leaf(const VerbShape& verb) {
-  std::string text = "      " + verb.name + ")\n";
+  std::string text = "      " + all_names(verb, "", "|") + ")\n";
   if (verb.takes_command()) text += "        _lockkeeper_command && return\n";
   text += "        _arguments -s";
   int place = 0;
@@ -190,10 +216,11 @@ std::string zsh_function(const VerbShape& shape, const std::string& name) {
 }
 
 constexpr std::string_view kZshFunctions =
-    "_lockkeeper_agents() {\n"
-    "  local -a agents\n"
-    "  agents=(${(f)\"$(lockkeeper completion agents 2>/dev/null)\"})\n"
-    "  compadd -a agents\n"
+    "# What the table knows now: agents, held resources, leases, layouts.\n"
+    "_lockkeeper_ask() {\n"
+    "  local -a offers\n"
+    "  offers=(${(f)\"$(lockkeeper completion ${@[-1]} 2>/dev/null)\"})\n"
+    "  compadd -a offers\n"
     "}\n"
     "# What follows `--` is completed as a command line of its own.\n"
     "_lockkeeper_command() {\n"
@@ -222,14 +249,13 @@ std::string fish_action(const Declared& declared) {
       return " -F";
     case Complete::kFolders:
       return " -x -a '(__fish_complete_directories)'";
-    case Complete::kAgents:
-      return " -x -a '(lockkeeper completion agents 2>/dev/null)'";
     case Complete::kWords:
       return " -x -a " + fish_quote(join(declared.words, " "));
     case Complete::kNothing:
       return " -x";
+    default:
+      return " -x -a '(lockkeeper completion " + question(declared.complete) + " 2>/dev/null)'";
   }
-  return " -x";
 }
 
 std::string fish_flag(const Declared& declared) {
@@ -242,8 +268,9 @@ std::string fish_flag(const Declared& declared) {
 std::string fish_steps(const VerbShape& shape, const std::string& line) {
   std::string text;
   for (const VerbShape& each : shape.subcommands) {
-    text += "          case '" + line + "/" + each.name + "'\n            set line '" +
-            below(line, each) + "'\n            set values " + join(each.value_flags(), " ") + "\n";
+    text += "          case " + all_names(each, "'" + line + "/", "' ") +
+            "'\n            set line '" + below(line, each) + "'\n            set values " +
+            join(each.value_flags(), " ") + "\n";
     text += fish_steps(each, below(line, each));
   }
   return text;
@@ -318,18 +345,87 @@ std::string fish_functions(const VerbShape& program) {
 
 }  // namespace
 
+namespace {
+
+// The lines, as in "run|workflow run", after which a command may follow `--`.
+std::string command_lines(const VerbShape& shape, const std::string& line) {
+  std::string text = shape.takes_command() && shape.subcommands.empty() ? "'" + line + "'" : "";
+  for (const VerbShape& each : shape.subcommands) {
+    const std::string more = command_lines(each, below(line, each));
+    if (!text.empty() && !more.empty()) text += "|";
+    text += more;
+  }
+  return text;
+}
+
+// bash splits words at ':' and '=', and replaces only what follows the last of them.
+constexpr std::string_view kBashFunctions =
+    "# What the table knows now: agents, held resources, leases, layouts.\n"
+    "_lockkeeper_ask() {\n"
+    "  local offer\n"
+    "  while IFS= read -r offer; do\n"
+    "    if [[ $offer == \"$cur\"* ]]; then COMPREPLY+=(\"$(printf %q \"$offer\")\"); fi\n"
+    "  done < <(lockkeeper completion \"$1\" 2>/dev/null)\n"
+    "}\n"
+    "# The words as typed, into `words`: put together again where no blank is between them.\n"
+    "_lockkeeper_words() {\n"
+    "  local rest=$COMP_LINE i\n"
+    "  for ((i = 0; i <= COMP_CWORD; i++)); do\n"
+    "    if ((i > 0)) && [[ -n $COMP_LINE && -n ${COMP_WORDS[i]} && $rest != [[:blank:]]* ]]; "
+    "then\n"
+    "      words[${#words[@]}-1]+=${COMP_WORDS[i]}\n"
+    "    else\n"
+    "      words+=(\"${COMP_WORDS[i]}\")\n"
+    "    fi\n"
+    "    rest=${rest#*\"${COMP_WORDS[i]}\"}\n"
+    "  done\n"
+    "}\n"
+    "# What follows `--` is completed as a command line of its own; $1: the place of its first "
+    "word.\n"
+    "_lockkeeper_command() {\n"
+    "  if declare -F _command_offset >/dev/null; then\n"
+    "    _command_offset \"$1\"\n"
+    "  elif ((COMP_CWORD == $1)); then\n"
+    "    COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+    "  else\n"
+    "    compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    "  fi\n"
+    "}\n"
+    "_lockkeeper() {\n"
+    "  local words=() cur prev whole\n"
+    "  _lockkeeper_words\n"
+    "  cur=${words[${#words[@]}-1]} prev=${words[${#words[@]}-2]} whole=$cur\n"
+    "  if [[ $cur == --*=* ]]; then prev=${cur%%=*} cur=${cur#*=}; fi\n"
+    "  COMPREPLY=()\n"
+    "  _lockkeeper_offer\n"
+    "  # bash keeps what is before the last ':' or '=' of the word.\n"
+    "  local kept=${cur%\"${cur##*[:=]}\"}\n"
+    "  if [[ -n $kept && -n $COMP_LINE ]]; then COMPREPLY=(\"${COMPREPLY[@]#\"$kept\"}\"); fi\n"
+    "}\n";
+
+}  // namespace
+
 std::string bash_completion(const VerbShape& program) {
-  return "# bash completion for lockkeeper; made by: lockkeeper completion bash\n"
-         "_lockkeeper() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+  return "# bash completion for lockkeeper; made by: lockkeeper completion bash\n" +
+         std::string(kBashFunctions) +
+         "_lockkeeper_offer() {\n"
          "  local line= place=0 values='" +
          join(program.value_flags(), " ") +
-         "' word i\n"
-         "  COMPREPLY=()\n"
-         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    word=${COMP_WORDS[i]}\n"
+         "' word i j\n"
+         "  for ((i = 1; i < ${#words[@]} - 1; i++)); do\n"
+         "    word=${words[i]}\n"
          "    case $word in\n"
-         "      --) compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+         "      --)\n"
+         "        case $line in\n"
+         "          " +
+         command_lines(program, "") +
+         ")\n"
+         "            for ((j = 1; j < COMP_CWORD; j++)); do\n"
+         "              if [[ ${COMP_WORDS[j]} == -- ]]; then break; fi\n"
+         "            done\n"
+         "            _lockkeeper_command $((j + 1)); return ;;\n"
+         "        esac\n"
+         "        ;;\n"
          "      -*) if [[ \" $values \" == *\" $word \"* ]]; then ((i++)); fi ;;\n"
          "      *)\n"
          "        case \"$line/$word\" in\n" +

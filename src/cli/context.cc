@@ -7,6 +7,7 @@
 #include <climits>
 
 #include "base/parse.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "cli/verb.h"
 #include "host/process.h"
@@ -47,25 +48,24 @@ OutputOptions VerbContext::output_options() const {
   return options;
 }
 
-void VerbContext::declare_common() {
-  arguments_.begin_common();
-  // `list`, `log` and `break` have their own --agent: whose leases to act on.
-  if (!arguments_.find("--agent")) {
-    arguments_.value("--agent", common_.agent, "NAME",
-                     "your name (default: LOCKKEEPER_AGENT, …, $USER)");
-    arguments_.offer(Arguments::Complete::kAgents);
+void declare_common(Arguments& arguments, CommonOptions& common) {
+  arguments.begin_common();
+  if (!arguments.find("--agent")) {
+    arguments.value("--agent", common.agent, "NAME",
+                    "your name (default: LOCKKEEPER_AGENT, …, $USER)");
+    arguments.offer(Arguments::Complete::kAgents);
   }
-  arguments_.value("--session", common_.session, "ID", "distinguishes runs of one agent");
-  arguments_.value("--realm", common_.realm, "DIR", "the repository to use");
-  arguments_.offer(Arguments::Complete::kFolders);
-  arguments_.value("--store", common_.store, "URL", "lmdb: or lmdb:/folder");
-  arguments_.flag("--json", common_.json, "JSON on stdout, one object per line, errors included");
-  arguments_.flag("--quiet", common_.quiet, "print errors only", "-q");
-  arguments_.flag("--help", common_.help, "show this help", "-h");
+  arguments.value("--session", common.session, "ID", "distinguishes runs of one agent");
+  arguments.value("--realm", common.realm, "DIR", "the repository to use");
+  arguments.offer(Arguments::Complete::kFolders);
+  arguments.value("--store", common.store, "URL", "lmdb: or lmdb:/folder");
+  arguments.flag("--json", common.json, "JSON on stdout, one object per line, errors included");
+  arguments.flag("--quiet", common.quiet, "print errors only", "-q");
+  arguments.flag("--help", common.help, "show this help", "-h");
 }
 
 std::optional<int> VerbContext::parse() {
-  declare_common();
+  declare_common(arguments_, common_);
   if (describing_) return 0;
   const auto parsed = arguments_.parse(words_);
   output_ = Output(output_options());
@@ -99,8 +99,8 @@ int VerbContext::refuse_usage(std::string_view message) {
 Result<realm::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {
   const realm::Environment& env = runtime().env;
   realm::FindRealm request;
-  request.explicit_dir =
-      common_.realm ? *common_.realm : realm::variable(env, "LOCKKEEPER_REALM").value_or("");
+  request.explicit_dir = common_.realm.value_or("");
+  request.inherited_dir = realm::variable(env, "LOCKKEEPER_REALM").value_or("");
   if (common_.realm && common_.realm->empty()) {
     return fail(Code::kInvalidInput, "--realm is empty", "name a folder: --realm DIR");
   }
@@ -108,14 +108,12 @@ Result<realm::Realm> VerbContext::realm(const std::vector<std::string>& resource
   request.cwd = environment_.cwd;
   request.env = env;
   LK_ASSIGN(realm::Realm realm, realm::find_realm(request));
-  const std::string url =
-      common_.store ? *common_.store : realm::variable(env, "LOCKKEEPER_STORE").value_or("");
-  LK_CHECK(realm::choose_store(realm, url, env));
+  LK_CHECK(realm::choose_store(realm, common_.store.value_or(""), env));
   return realm;
 }
 
 Result<std::unique_ptr<OpenLocks>> VerbContext::open(const std::vector<std::string>& resources,
-                                                     bool new_session) const {
+                                                     bool new_session) {
   LK_ASSIGN(realm::Realm realm, this->realm(resources));
   return open(std::move(realm), new_session);
 }
@@ -126,14 +124,47 @@ Result<realm::Identity> VerbContext::identity(bool new_session) const {
   request.session = common_.session;
   request.env = runtime().env;
   request.terminal_session = host::terminal_session;
+  request.client_process = host::client_process;
   if (new_session) request.new_session = runtime().random;
   return realm::find_identity(request);
 }
 
-Result<std::unique_ptr<OpenLocks>> VerbContext::open(realm::Realm realm, bool new_session) const {
+namespace {
+
+// A kind of layout that nobody knows is a mistake in its file, like any other.
+Result<void> check_layout_kinds(const layout::LayoutKinds& kinds, realm::Settings& settings,
+                                std::vector<Error>* mistakes) {
+  for (auto each = settings.layouts.begin(); each != settings.layouts.end();) {
+    if (kinds.contains(each->kind)) {
+      ++each;
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, make] : kinds) names.push_back(name);
+    const Error mistake{Code::kInvalidConfig,
+                        each->origin.text() + ": layout has the unknown kind " + quote(each->kind),
+                        "the kinds are " + join(names, ", ")};
+    if (mistakes == nullptr) return fail(mistake);
+    mistakes->push_back(mistake);
+    settings.partial = true;
+    each = settings.layouts.erase(each);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenLocks>> VerbContext::open(realm::Realm realm, bool new_session) {
   LK_ASSIGN(const realm::Identity who, identity(new_session));
-  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime().env));
-  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime().env));
+  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime().env, realm));
+  std::vector<Error> mistakes;
+  LK_ASSIGN(realm::Settings settings,
+            realm::load_settings(realm, runtime().env, allow_bad_settings_ ? &mistakes : nullptr));
+  LK_CHECK(check_layout_kinds(runtime().layout_kinds, settings,
+                              allow_bad_settings_ ? &mistakes : nullptr));
+  for (const Error& mistake : mistakes) {
+    output_.warning(mistake.message + "; not used until it is corrected");
+  }
   return std::make_unique<OpenLocks>(runtime(), std::move(realm), std::move(settings), who,
                                      std::move(under));
 }

@@ -34,6 +34,10 @@ struct CommonOptions {
   bool help = false;
 };
 
+// Declares them. `list`, `log` and `break` have declared an --agent of their own: whose leases to
+// act on.
+void declare_common(Arguments& arguments, CommonOptions& common);
+
 // A realm's table, and its locks in one owner's name.
 struct OpenLocks {
   OpenLocks(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
@@ -82,9 +86,11 @@ class VerbContext {
   // The locks of that realm in the caller's name. Does not open the store yet. `new_session`: see
   // realm::IdentityRequest (for `run`).
   Result<std::unique_ptr<OpenLocks>> open(const std::vector<std::string>& resources,
-                                          bool new_session = false) const;
+                                          bool new_session = false);
   // The same for a known realm.
-  Result<std::unique_ptr<OpenLocks>> open(realm::Realm realm, bool new_session = false) const;
+  Result<std::unique_ptr<OpenLocks>> open(realm::Realm realm, bool new_session = false);
+  // For verbs that only look or give back: a mistake in a settings file is a warning.
+  void allow_bad_settings() { allow_bad_settings_ = true; }
 
   // The caller; for a verb that finds its realm in its own way.
   Result<realm::Identity> identity(bool new_session) const;
@@ -97,12 +103,12 @@ class VerbContext {
 
  private:
   OutputOptions output_options() const;
-  void declare_common();
 
   const CliEnvironment& environment_;
   const Verb& verb_;
   const std::string name_;  // "acquire", "task acquire"
   const bool describing_;
+  bool allow_bad_settings_ = false;
   const std::vector<std::string> words_;
   CommonOptions common_;
   Arguments arguments_;

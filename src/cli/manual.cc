@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "key/unicode.h"
 
 namespace lockkeeper::cli {
@@ -115,7 +116,11 @@ constexpr std::string_view kFiles =
     ".TP\n\\fBLOCKKEEPER_REALM\\fR, \\fBLOCKKEEPER_STORE\\fR\nwhich locks, and where they are "
     "kept\n"
     ".TP\n\\fBLOCKKEEPER_LEASE\\fR, \\fBLOCKKEEPER_FENCE\\fR\n"
-    "the lease that \\fBrun\\fR holds for its command\n";
+    "the lease that \\fBrun\\fR holds for its command\n"
+    ".TP\n\\fBLOCKKEEPER_SCOPE\\fR, \\fBLOCKKEEPER_SCOPE_FILE\\fR\n"
+    "what that lease covers, as a text for an agent; the file only where the text is long\n"
+    ".TP\n\\fBLOCKKEEPER_PAGER\\fR, \\fBPAGER\\fR\nshows what does not fit on the screen; empty: "
+    "nothing does\n";
 
 }  // namespace
 
@@ -153,6 +158,7 @@ std::string manual_overview(const VerbShape& program, std::string_view version) 
   std::string pages;
   for (const VerbShape& verb : program.subcommands) {
     text += ".TP\n" + bold("lockkeeper-" + verb.name) + "(1)\n" + roff_text(verb.summary) + ".\n";
+    if (!verb.aliases.empty()) text += "Other names: " + bold(join(verb.aliases, ", ")) + ".\n";
     pages += ",\n" + bold("lockkeeper-" + verb.name) + "(1)";
   }
   text += exit_statuses() + std::string(kFiles);

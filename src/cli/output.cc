@@ -4,7 +4,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
 #include "base/char_width.h"
 #include "base/text.h"
 #include "key/unicode.h"
@@ -36,26 +35,6 @@ void write(std::FILE* file, std::string_view text) {
 }
 
 }  // namespace
-
-std::string printable(std::string_view text, bool lines) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t size = character_size(text);
-    const std::string_view character = text.substr(0, size);
-    const auto lead = static_cast<unsigned char>(character.front());
-    const bool newline = lines && lead == '\n';
-    const bool c1_control =
-        size == 2 && lead == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
-    const bool control = lead < 0x20 || lead == 0x7f || c1_control;
-    if (newline || (!control && is_valid_utf8(character))) {
-      out += character;
-    } else {
-      for (const char c : character) out += "\\x" + to_hex(std::string_view(&c, 1));
-    }
-    text.remove_prefix(size);
-  }
-  return out;
-}
 
 std::size_t width(std::string_view text) {
   std::size_t columns = 0;
@@ -173,6 +152,7 @@ int Output::failed(const Error& error) {
 
 int Output::failed(const Error& error, service::Json reply) {
   const bool expected = error.code == Code::kHeld || error.code == Code::kTimeout;
+  std::fflush(options_.out);  // in a common pipe the reason comes last
   if (options_.json) {
     reply["error"] = service::error_json(error);
     object(reply);
@@ -180,7 +160,7 @@ int Output::failed(const Error& error, service::Json reply) {
     message("lockkeeper: ", error.message);
     // Never broken: the command in it is there to be copied.
     if (!options_.quiet && !error.hint.empty()) {
-      write(options_.err, "  hint: " + printable(error.hint, true) + "\n");
+      write(options_.err, "  hint: " + printable(error.hint) + "\n");
     }
   }
   return exit_status(error.code);

@@ -1,7 +1,7 @@
 // Where a verb prints: data on stdout, messages on stderr, one JSON object per line with --json.
 //
-// Every line passes through here, so control characters in foreign text (names, reasons, paths)
-// always reach a terminal escaped.
+// Every line passes through here, so hidden characters in foreign text (names, reasons, paths)
+// always reach a terminal escaped. What another agent wrote is quoted besides (base/quote.h).
 #pragma once
 
 #include <cstdio>
@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "service/report.h"
 
 namespace lockkeeper::cli {
 
-// Control characters and bytes that are not UTF-8 as \xNN; '\n' stays if `lines`.
-std::string printable(std::string_view text, bool lines = false);
+// Hidden characters and bytes that are not UTF-8 escaped; '\n' stays if `lines`.
+inline std::string printable(std::string_view text, bool lines = false) {
+  return escaped(text, lines);
+}
 
 // How many columns the text takes at a terminal: two for a wide character, none for an accent.
 std::size_t width(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/quote.h"
 #include "service/report.h"
 
 namespace lockkeeper::cli {
@@ -10,12 +11,12 @@ std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wa
   std::string text = "waiting";
   if (wait.waited_ms >= 1000) text += " " + format_duration(wait.waited_ms / 1000 * 1000);
   if (wait.conflicts.empty()) return text;
-  auto shown = std::ranges::find(wait.conflicts, false, &core::Conflict::waiting);
-  if (shown == wait.conflicts.end()) shown = wait.conflicts.begin();
-  text += " for " + shown->requested.resource.text();
-  text += shown->waiting ? ": behind " : ": held by ";
-  text += shown->holder.owner.agent;
-  if (!shown->waiting) text += ", " + service::end_text(shown->holder, now_wall_ms);
+  auto told = std::ranges::find(wait.conflicts, false, &core::Conflict::waiting);
+  if (told == wait.conflicts.end()) told = wait.conflicts.begin();
+  text += " for " + shown(told->requested.resource.text());
+  text += told->waiting ? ": behind " : ": held by ";
+  text += shown(told->holder.owner.agent);
+  if (!told->waiting) text += ", " + service::end_text(told->holder, now_wall_ms);
   if (wait.position > 0) text += ", position " + std::to_string(wait.position);
   return text;
 }

@@ -46,7 +46,9 @@ bool VerbShape::takes_command() const {
 std::vector<std::string> VerbShape::value_flags() const {
   std::vector<std::string> names;
   for (const Declared& declared : arguments) {
-    if (declared.takes_next()) names.push_back(declared.name);
+    if (!declared.takes_next()) continue;
+    names.push_back(declared.name);
+    if (!declared.brief.empty()) names.push_back(declared.brief);
   }
   return names;
 }
@@ -68,8 +70,11 @@ VerbShape program_shape(const CliEnvironment& environment) {
   for (const Verb& verb : environment.verbs) {
     shape.subcommands.push_back(verb_shape(environment, verb));
     add_flags(shape, shape.subcommands.back(), true);
+    for (const VerbAlias& alias : environment.aliases) {
+      if (alias.verb == verb.name) shape.subcommands.back().aliases.emplace_back(alias.name);
+    }
   }
-  shape.arguments.push_back({.name = "--version", .help = "print the version"});
+  shape.arguments.push_back({.name = "--version", .brief = "-V", .help = "print the version"});
   return shape;
 }
 

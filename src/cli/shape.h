@@ -18,6 +18,7 @@ struct VerbShape {
   // For a verb with subcommands: all their flags, which may precede the subcommand.
   std::vector<Arguments::Declared> arguments{};
   std::vector<VerbShape> subcommands{};
+  std::vector<std::string> aliases{};  // other names that it answers to
 
   bool takes_command() const;
   // Flags whose value is the next word.

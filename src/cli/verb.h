@@ -34,4 +34,16 @@ struct Verb {
   std::string_view hint;  // for an unknown subcommand
 };
 
+// Verbs that the overview shows together.
+struct VerbGroup {
+  std::string_view title;
+  std::string_view verbs;  // their names, a blank between them
+};
+
+// Another name for a verb, which is understood but not listed.
+struct VerbAlias {
+  std::string_view name;
+  std::string_view verb;
+};
+
 }  // namespace lockkeeper::cli

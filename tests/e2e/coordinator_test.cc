@@ -178,9 +178,9 @@ TEST_F(CoordinatorRace, NobodyAdoptsPastThePolicy) {
   stage_.expect(0, "bob", {"adopt", "src/a.py"});
 }
 
-TEST_F(CoordinatorRace, WithoutNamesEachTerminalSessionIsItsOwn) {
+TEST_F(CoordinatorRace, WithoutNamesATerminalIsItsOwnSession) {
   Launch first = stage_.launch("", words({"acquire", "a"}));
-  first.own_session = true;
+  first.terminal = true;
   EXPECT_EQ(stage_.finish(std::move(first)).status, 0);
   Launch second = stage_.launch("", words({"acquire", "a"}));
   second.own_session = true;

@@ -60,9 +60,20 @@ class Doctor : public testing::Test {
   std::uint64_t fence_ = 0;
 };
 
-TEST_F(Doctor, AHealthyStoreIsCalledHealthyAndARepairKeepsEverything) {
+TEST_F(Doctor, A16_AHealthyStoreIsLeftAloneAndARepairAnywayKeepsEverything) {
   EXPECT_EQ(stage_.expect(0, "", {"doctor"}).json()["healthy"], true);
+  const auto is_copy = [](const auto& entry) {
+    return entry.path().string().find(".bad-") != std::string::npos;
+  };
+  const auto copies = [&] {
+    const std::filesystem::directory_iterator all(stage_.store());
+    return std::count_if(begin(all), end(all), is_copy);
+  };
   stage_.expect(0, "", {"doctor", "--repair"});
+  EXPECT_EQ(copies(), 0);
+  for (int i = 0; i < 5; ++i) stage_.expect(0, "", {"doctor", "--repair", "--force"});
+  EXPECT_LE(copies(), 3);
+  stage_.expect(64, "", {"doctor", "--force"});
   EXPECT_EQ(stage_.list()["leases"].size(), 40U);
   stage_.expect(75, "bob", {"acquire", "src/file7"});
   EXPECT_GT(stage_.expect(0, "bob", {"acquire", "elsewhere"}).fence(), fence_) << "I3";

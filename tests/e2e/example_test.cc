@@ -38,5 +38,43 @@ TEST(Example, SevenAgentsOneRepository) {
   EXPECT_TRUE(left.json()["leases"].empty()) << left.out;
 }
 
+TEST(Example, C2_TheExamplesAreValid) {
+  Stage stage;
+  for (const char* const name : {"workflow/plan.yaml", "agents/plan.yaml"}) {
+    stage.expect(0, "", {"validate", kExamples + name});
+    stage.expect(0, "", {"plan", kExamples + name});
+  }
+}
+
+TEST(Example, C4_ThePlanOfTheReadmeIsValid) {
+  Stage stage;
+  const std::string readme = text_of(LOCKKEEPER_SOURCE_DIR "/README.md");
+  const std::size_t begin = readme.find("```yaml\nagents:") + 8;
+  ASSERT_LT(begin, readme.size());
+  write_text(stage.path("plan.yaml"), readme.substr(begin, readme.find("```", begin) - begin));
+  stage.expect(0, "", {"validate", "--strict", stage.path("plan.yaml")});
+}
+
+TEST(Example, C4_WorkPackagesToStartFrom) {
+  Stage stage;
+  const Answer printed = stage.as("", {"plan", "--example"});
+  EXPECT_EQ(printed.status, 0);
+  EXPECT_EQ(printed.out, text_of(kExamples + "work-packages/work-packages.yaml"));
+  EXPECT_EQ(stage.expect(0, "", {"plan", "--example"}).json()["example"], printed.out);
+  EXPECT_EQ(stage.as("", {"plan", "--example", "x"}).status, 64);
+  EXPECT_THAT(text_of(LOCKKEEPER_SOURCE_DIR "/docs/concepts/work-packages.md"),
+              HasSubstr("```yaml\n" + printed.out + "```\n"));
+  const std::string file = stage.path("work-packages.yaml");
+  write_text(file, printed.out);
+  const Answer valid = stage.as("", {"validate", "--strict", file});
+  EXPECT_EQ(valid.status, 0) << valid.all();
+  const Json plan = stage.expect(0, "", {"plan", file}).json();
+  EXPECT_EQ(plan["rounds"].size(), 2U);
+  EXPECT_EQ(plan["conflict_pairs"], 0);
+  const Answer run =
+      stage.as("", {"workflow", "run", file, "--output", stage.path("out"), "--", "true"});
+  EXPECT_EQ(run.status, 0) << run.all();
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage

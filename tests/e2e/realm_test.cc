@@ -43,6 +43,92 @@ class Where : public testing::Test {
   Stage stage_;
 };
 
+// What a word covers does not depend on what is on the disk.
+TEST_F(Where, A3_I1_TheSameWordsBeforeAndAfterTheFileExists) {
+  const std::string page = "app/[id]/page.tsx";
+  stage_.expect(0, "ann", {"acquire", page});
+  stage_.file(page);
+  stage_.expect(75, "bob", {"acquire", page});
+  stage_.expect(75, "bob", {"acquire", "--literal", page});
+  stage_.expect(75, "bob", {"check", "app/d/page.tsx"});
+  stage_.expect(0, "ann", {"check", "--held", page});
+  stage_.expect(0, "ann", {"renew", page});
+  stage_.expect(0, "ann", {"release", page});
+  stage_.expect(0, "bob", {"acquire", page});
+  std::filesystem::remove_all(stage_.repo() + "/app");
+  stage_.expect(75, "ann", {"acquire", page});
+  stage_.expect(0, "bob", {"release", page});
+  EXPECT_EQ(stage_.list()["leases"].size(), 0U);
+}
+
+TEST_F(Where, A3_I1_TheSameWordsBeforeAndAfterASymlink) {
+  stage_.file("real/b.c");
+  stage_.expect(0, "ann", {"acquire", "link/a.c"});
+  std::filesystem::create_symlink("real", stage_.repo() + "/link");
+  stage_.expect(75, "bob", {"acquire", "link/a.c"});
+  stage_.expect(0, "ann", {"release", "link/a.c"});
+  stage_.expect(0, "bob", {"acquire", "link/a.c"});
+  stage_.expect(75, "ann", {"acquire", "real/a.c"});
+}
+
+TEST_F(Where, A4_InsideARunThePathsOwnRepositoryDecides) {
+  const std::string other = stage_.path("other");
+  stage_.git(".", {"init", "-q", "other"});
+  stage_.env["LK"] = Stage::program();
+  ASSERT_EQ(status_in(other, "bob", {"acquire", "src/a.c"}), 0);
+  const auto inside = [&](const std::string& script) {
+    const Answer answer = in(stage_.repo(), "ann", {"run", "src/", "--", "sh", "-c", script});
+    SCOPED_TRACE(answer.all());
+    return answer.status;
+  };
+  EXPECT_EQ(inside("cd " + other + " && \"$LK\" check src/a.c"), 75);
+  EXPECT_EQ(inside("cd " + other + " && \"$LK\" run src/a.c -- true"), 75);
+  EXPECT_EQ(inside("\"$LK\" check " + other + "/src/a.c"), 75);
+  EXPECT_EQ(inside("cd " + other + " && \"$LK\" run src/b.c -- true"), 0);
+  EXPECT_EQ(inside("\"$LK\" acquire --realm " + other + " src/b.c"), 0) << "not: has ended";
+  EXPECT_EQ(inside("cd src 2>/dev/null; \"$LK\" acquire ./x.c"), 0);
+}
+
+TEST_F(Where, A4_ACommandInheritsTheStoreOfItsOwnRealmAlone) {
+  const std::string other = stage_.path("other");
+  stage_.git(".", {"init", "-q", "other"});
+  stage_.env["LK"] = Stage::program();
+  ASSERT_EQ(status_in(other, "bob", {"acquire", "src/a.c"}), 0);
+  const std::string store = "lmdb:" + stage_.path("store");
+  const auto inside = [&](const std::string& script) {
+    const Answer answer =
+        in(stage_.repo(), "ann", {"run", "--store", store, "src/", "--", "sh", "-c", script});
+    SCOPED_TRACE(answer.all());
+    return answer.status;
+  };
+  EXPECT_EQ(inside("\"$LK\" check --held src/"), 0) << "the store was named by a flag";
+  EXPECT_EQ(inside("cd " + other + " && \"$LK\" check src/a.c"), 75);
+}
+
+// Whoever clones a repository must not write elsewhere because its author says so.
+TEST_F(Where, A8_ALayoutOfTheRepositorysFileStaysInside) {
+  const std::string outside = stage_.path("outside");
+  std::filesystem::create_directories(outside);
+  stage_.file("lockkeeper.toml", "[[layout]]\nkind = \"mkdir\"\nroot = \"" + outside + "\"\n");
+  const Answer refused = stage_.as("ann", {"acquire", "src/a.c"});
+  EXPECT_EQ(refused.status, 78) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("outside the repository"));
+  EXPECT_TRUE(std::filesystem::is_empty(outside));
+  std::filesystem::create_symlink(outside, stage_.repo() + "/link");
+  stage_.file("lockkeeper.toml", "[[layout]]\nkind = \"mkdir\"\nroot = \"link\"\n");
+  EXPECT_EQ(stage_.as("ann", {"acquire", "src/a.c"}).status, 78) << "through a symlink";
+  EXPECT_TRUE(std::filesystem::is_empty(outside));
+}
+
+TEST_F(Where, B8_GivingBackWhereNothingIsHeldCreatesNothing) {
+  const std::string plain = stage_.path("plain");
+  std::filesystem::create_directories(plain);
+  EXPECT_EQ(status_in(plain, "ann", {"release", "--all"}), 0);
+  EXPECT_EQ(status_in(plain, "ann", {"renew", "--all"}), 0);
+  EXPECT_EQ(status_in(plain, "ann", {"message", "list"}), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(plain));
+}
+
 TEST_F(Where, WorktreesShareTheirLocks) {
   stage_.git("repo", {"commit", "-q", "--allow-empty", "-m", "first"});
   stage_.git("repo", {"worktree", "add", "-q", "../tree"});
@@ -123,7 +209,7 @@ TEST_F(Where, GitVariablesAreIgnored) {
 TEST_F(Where, TwoTerminalsOfOneUserExcludeEachOther) {
   const auto terminal = [&](const Words& words) {
     Launch launch = stage_.launch("", words);
-    launch.own_session = true;
+    launch.terminal = true;
     return stage_.finish(std::move(launch));
   };
   EXPECT_EQ(terminal({"acquire", "a"}).status, 0);
@@ -132,7 +218,7 @@ TEST_F(Where, TwoTerminalsOfOneUserExcludeEachOther) {
   Launch script = stage_.command(
       {"sh", "-c", "\"$LK\" acquire b -q && \"$LK\" acquire b -q && \"$LK\" release b -q"});
   script.env["LK"] = Stage::program();
-  script.own_session = true;
+  script.terminal = true;
   EXPECT_EQ(stage_.finish(std::move(script)).status, 0);
 }
 

@@ -27,7 +27,7 @@ TEST_F(Inside, TheEnvironmentTellsTheCommandWhatItHolds) {
       "\"$LK\" check a/ --fence \"$LOCKKEEPER_FENCE\" >/dev/null && echo current; "
       "\"$LK\" list --json; printf '%s\\n' \"$LOCKKEEPER_SCOPE\"");
   ASSERT_EQ(answer.status, 0) << answer.all();
-  EXPECT_THAT(answer.out, HasSubstr("ann|" + stage_.repo() + "|s-"));
+  EXPECT_THAT(answer.out, HasSubstr("ann|" + stage_.repo() + "|-/run-"));
   EXPECT_THAT(answer.out, HasSubstr("current\n"));
   EXPECT_THAT(answer.out, HasSubstr("- a/\n"));
   const Answer ids = under("\"$LK\" list --json >list; printf %s \"$LOCKKEEPER_LEASE\"");

@@ -153,7 +153,8 @@ TEST_F(Run, IgnoredChildSignalDoesNotHangIt) {
 }
 
 TEST_F(Run, Rule7_KilledWithNineItsCommandKeepsTheLeaseUntilItToIsGone) {
-  const std::string script = "echo $$ >ready; while [ ! -e stop ]; do sleep 0.02; done";
+  const std::string script =
+      "trap '' TERM; echo $$ >ready; while [ ! -e stop ]; do sleep 0.02; done";
   Process run = stage_.start("ann", {"run", "a", "--", "sh", "-c", script});
   ASSERT_TRUE(appears("ready"));
   run.signal(SIGKILL);

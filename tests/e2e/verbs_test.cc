@@ -44,6 +44,93 @@ TEST_F(Verbs, ListSelectsByAgentTaskAndPlace) {
   EXPECT_THAT(tree, HasSubstr("bob"));
 }
 
+// A grant that nobody hears of would stay for its whole ttl.
+TEST_F(Verbs, A7_AGrantThatCannotBeToldIsGivenBack) {
+  for (const char* where : {">/dev/full", ">&-"}) {
+    for (const char* json : {"", "--json"}) {
+      const Answer answer = stage_.finish(stage_.command(
+          {"sh", "-c",
+           std::string(Stage::program()) + " acquire a " + json + " --agent ann " + where}));
+      EXPECT_NE(answer.status, 0) << where << json;
+      EXPECT_EQ(stage_.list()["leases"].size(), 0U) << where << json;
+    }
+  }
+}
+
+TEST_F(Verbs, B2_EveryVerbTellsTheLoserFirst) {
+  stage_.env["LOCKKEEPER_SESSION"] = "s1";
+  const std::vector<Words> verbs = {
+      {"check", "b"},       {"check", "--held", "a"}, {"renew", "--all"}, {"list"},
+      {"release", "--all"}, {"acquire", "b"},         {"message", "list"}};
+  for (const Words& verb : verbs) {
+    SCOPED_TRACE(verb.front());
+    stage_.expect(0, "ann", {"acquire", "a"});
+    stage_.expect(0, "boss", {"break", "a", "--reason", "urgent"});
+    const Answer told = stage_.as("ann", verb);
+    EXPECT_THAT(told.err, HasSubstr("a"));
+    EXPECT_THAT(told.err, HasSubstr("boss")) << told.all();
+    EXPECT_THAT(told.err, HasSubstr("urgent")) << told.all();
+    if (verb.front() == "renew") {
+      EXPECT_EQ(told.status, 79);
+    }
+    const Answer again = stage_.as("ann", verb);
+    EXPECT_THAT(again.err, testing::Not(HasSubstr("urgent"))) << "told once";
+    stage_.as("ann", {"release", "--all"});
+  }
+}
+
+TEST_F(Verbs, B3_TheHolderHearsWhoWaits) {
+  stage_.env["LOCKKEEPER_SESSION"] = "s1";
+  stage_.expect(0, "ann", {"acquire", "a"});
+  Process waiter = stage_.start("bob", {"acquire", "a", "--wait=60s", "--reason", "parser"});
+  ASSERT_TRUE(stage_.queue_grows_to(1));
+  for (const Words& verb : std::vector<Words>{{"check", "b"}, {"list"}, {"renew", "--all"}}) {
+    const Answer told = stage_.as("ann", verb);
+    EXPECT_THAT(told.err, HasSubstr("bob")) << told.all();
+    EXPECT_THAT(told.err, HasSubstr("has waited")) << told.all();
+    EXPECT_THAT(told.err, HasSubstr("parser")) << told.all();
+  }
+  stage_.expect(0, "ann", {"release", "a"});
+  EXPECT_EQ(waiter.wait(), 0);
+}
+
+TEST_F(Verbs, B9_ReleasingAPartNamesWhatCoversIt) {
+  stage_.env["LOCKKEEPER_SESSION"] = "s1";
+  stage_.expect(0, "ann", {"acquire", "src/core/"});
+  const Answer refused = stage_.as("ann", {"release", "src/core/table.h"});
+  EXPECT_EQ(refused.status, 66) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("src/core/, which you hold, covers it"));
+  EXPECT_THAT(refused.err, HasSubstr("lockkeeper release src/core/"));
+}
+
+TEST_F(Verbs, C10_ABadLockFileHidesNoOtherLock) {
+  stage_.expect(0, "ann", {"acquire", "src/a"});
+  stage_.expect(0, "", {"layout", "add", "workflow", stage_.repo() + "/out"});
+  stage_.file("out/locks/bad.lock", "nonsense");
+  const Json listed = stage_.expect(69, "", {"list"}).json();
+  ASSERT_EQ(listed["leases"].size(), 1U) << listed.dump(1);
+  EXPECT_EQ(listed["leases"][0]["agent"], "ann");
+  EXPECT_THAT(listed["error"]["message"].get<std::string>(), HasSubstr("bad.lock"));
+  const Answer text = stage_.as("", {"list"});
+  EXPECT_EQ(text.status, 69) << "what cannot be read may be a lock";
+  EXPECT_THAT(text.out, HasSubstr("src/a"));
+  EXPECT_THAT(text.err, HasSubstr("lockkeeper layout ignore"));
+  EXPECT_EQ(stage_.expect(69, "", {"list", "--all-realms"}).json()["leases"].size(), 1U);
+  stage_.expect(69, "bob", {"check", "src/b"});
+  stage_.expect(0, "ann", {"release", "src/a"});
+}
+
+TEST_F(Verbs, C10_PurgeEndsLeasesOfDeadProcesses) {
+  Process holder(stage_.command({"sleep", "600"}));
+  stage_.expect(0, "ann", {"acquire", "a", "--attach", std::to_string(holder.pid())});
+  stage_.expect(0, "", {"purge"});
+  EXPECT_THAT(events(), testing::ElementsAre("granted")) << "a living process keeps its lease";
+  holder.signal(SIGKILL);
+  holder.wait();
+  stage_.expect(0, "", {"purge"});
+  EXPECT_THAT(events(), testing::ElementsAre("granted", "ended"));
+}
+
 TEST_F(Verbs, I11_LogSaysWhatHappenedInOrder) {
   stage_.expect(0, "ann", {"acquire", "a"});
   stage_.expect(0, "ann", {"release", "a"});
@@ -137,10 +224,11 @@ TEST_F(Verbs, Rule4_AskingAgainForExactlyOneOwnLeaseRenewsIt) {
 TEST_F(Verbs, I4_AnOldFenceIsRefusedWhoeverHoldsItNow) {
   const Answer first = stage_.expect(0, "ann", {"acquire", "a"});
   const std::string old = std::to_string(first.fence());
-  stage_.expect(0, "tool", {"check", "a", "--fence", old});
-  stage_.expect(79, "tool", {"check", "b", "--fence", old});
+  const std::string id = first.lease();
+  stage_.expect(0, "tool", {"check", "a", "--fence", old, "--lease", id});
+  stage_.expect(79, "tool", {"check", "b", "--fence", old, "--lease", id});
   stage_.expect(0, "ann", {"release", "a"});
-  stage_.expect(79, "tool", {"check", "a", "--fence", old});
+  stage_.expect(79, "tool", {"check", "a", "--fence", old, "--lease", id});
   stage_.expect(0, "ann", {"acquire", "a"});
   stage_.expect(79, "ann", {"check", "a", "--fence", old});
 }

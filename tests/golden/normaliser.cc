@@ -31,14 +31,30 @@ std::string Normaliser::name_all(const std::string& text, const char* pattern,
   return result;
 }
 
+// `list` shows the end of an id.
+std::string Normaliser::name_short_ids(std::string text) const {
+  constexpr std::size_t kShown = 6;
+  for (const auto& [key, name] : known_) {
+    const bool id = name.starts_with("ID") && key.size() == 2 + 32;
+    if (!id) continue;
+    text =
+        std::regex_replace(text, std::regex("\\b" + key.substr(key.size() - kShown) + "\\b"), name);
+  }
+  return text;
+}
+
 std::string Normaliser::operator()(std::string text) {
   replace_all(text, home_, "HERE");
   text =
       std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)"), "TIME");
   text = name_all(text, R"(\b([0-9a-f]{32})\b)", "ID");
+  text = name_short_ids(std::move(text));
   text = std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d{6})?)"),
                             "LOCAL$1TIME");
-  text = std::regex_replace(text, std::regex(R"(tty-[0-9a-f]{16})"), "TERMINAL");
+  text = std::regex_replace(text, std::regex(R"((tty|proc)-[0-9a-f]{16})"), "DERIVED");
+  // The id of a layout depends on where its folder is.
+  text = std::regex_replace(
+      text, std::regex(R"(\b(mkdir|workflow|dirlock|coordmcp)-[0-9a-f]{8}\b)"), "$1-LAYOUT");
   text = name_all(text, R"(\b(1[0-9a-f]{15})\b)", "MESSAGE");
   text = name_all(text, R"(\b([0-9]{15,16})\b)", "FENCE");
   text = name_all(text, R"#("seq":([0-9]+))#", "SEQ");
@@ -47,6 +63,7 @@ std::string Normaliser::operator()(std::string text) {
   text = std::regex_replace(text, std::regex("\\(in " + span + "\\)"), "(in SPAN)");
   text = std::regex_replace(text, std::regex("after " + span + " in"), "after SPAN in");
   text = std::regex_replace(text, std::regex("ends in " + span), "ends in SPAN");
+  text = std::regex_replace(text, std::regex("has waited " + span), "has waited SPAN");
   return text;
 }
 

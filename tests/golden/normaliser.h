@@ -17,6 +17,7 @@ class Normaliser {
 
  private:
   std::string name_all(const std::string& text, const char* pattern, const std::string& name);
+  std::string name_short_ids(std::string text) const;
 
   std::string home_;
   std::map<std::string, std::string> known_;

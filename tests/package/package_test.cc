@@ -85,7 +85,7 @@ TEST_F(Package, HasTheProgramTheLibraryPagesAndCompletions) {
       std::string verb = line.substr(2, line.find(' ', 2) - 2);
       EXPECT_TRUE(exists(prefix("/share/man/man1/lockkeeper-" + verb + ".1"))) << verb;
     }
-    if (line == "Verbs:") listing = true;
+    if (line.ends_with(':') && !line.starts_with(' ')) listing = true;  // a group of verbs
   }
   EXPECT_GE(verbs, 13U);
 }
@@ -149,6 +149,21 @@ TEST_F(Package, TheExampleIsBuiltByHandWithPkgConfig) {
            "/examples/embed/counter.cc -o " + program +
            " $(pkg-config --cflags --libs lockkeeper)"});
   expect_counts(program);
+}
+
+// What ./dev installs for the demo: nothing that only the tests need.
+TEST_F(Package, B19_TheProgramIsConfiguredWithoutWhatTheTestsNeed) {
+  const std::string script = read_text(kSource + "/dev");
+  const std::size_t begin = script.find("program_packages=(");
+  const std::string packages = script.substr(begin, script.find("\n)", begin) - begin);
+  for (const char* const name : {"gtest", "gmock", "rapidcheck", "valijson", "zsh", "fish", "jq"}) {
+    EXPECT_THAT(packages, testing::Not(HasSubstr(name)));
+  }
+  EXPECT_THAT(script, testing::Not(HasSubstr("install libvalijson")));
+  run({LOCKKEEPER_CMAKE, "-S", kSource, "-B", stage_.path("alone"), "-DLOCKKEEPER_BUILD_TESTS=OFF",
+       "-DLOCKKEEPER_BUILD_BENCH=OFF", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON",
+       "-Ddep_valijson_INCLUDE=dep_valijson_INCLUDE-NOTFOUND",
+       "-Drapidcheck_LIBRARY=rapidcheck_LIBRARY-NOTFOUND"});
 }
 
 TEST_F(Package, ThePageOfTheSettingsNamesEveryKey) {

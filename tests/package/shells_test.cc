@@ -76,9 +76,63 @@ class Shells : public testing::Test {
     return text.substr(0, text.find('\n'));
   }
 
+  // What bash puts into the line, if the words are split as bash splits them.
+  std::string bash(const std::string& words, const std::string& line) {
+    const std::string script = "source " + shell_quote(kPrinted + "/lockkeeper.bash") +
+                               "; COMP_WORDS=(" + words + "); COMP_LINE=" + shell_quote(line) +
+                               "; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; "
+                               "_lockkeeper; echo \"${COMPREPLY[*]}\"";
+    const Answer answer = stage_.finish(stage_.command({"bash", "-c", script}));
+    EXPECT_EQ(answer.err, "") << line;
+    return answer.out.substr(0, answer.out.find('\n'));
+  }
+
+  // Takes what the tests below offer again.
+  void hold_some() {
+    stage_.env["LOCKKEEPER_AGENT"] = "ann";
+    stage_.expect(0, "ann", {"acquire", "some_file", "db:migration-slot", "with blank"});
+    stage_.expect(0, "", {"layout", "add", "mkdir", "locks"});
+  }
+
   Stage stage_;
   int asked_ = 0;
 };
+
+TEST_F(Shells, B15_BashOffersWhatIsHeldAgentsAndLayouts) {
+  hold_some();
+  EXPECT_EQ(bash("lockkeeper release so", "lockkeeper release so"), "some_file");
+  EXPECT_EQ(bash("lockkeeper unlock wi", "lockkeeper unlock wi"), "with\\ blank");
+  EXPECT_EQ(bash("lockkeeper release db : mig", "lockkeeper release db:mig"), "migration-slot");
+  EXPECT_EQ(bash("lockkeeper renew ''", "lockkeeper renew "),
+            "db:migration-slot some_file with\\ blank");
+  EXPECT_EQ(bash("lockkeeper break hel", "lockkeeper break hel"), "held");
+  EXPECT_EQ(bash("lockkeeper message send ba", "lockkeeper message send ba"), "backend");
+  EXPECT_EQ(bash("lockkeeper layout remove mk", "lockkeeper layout remove mk").substr(0, 6),
+            "mkdir-");
+  EXPECT_EQ(bash("lockkeeper list --agent = b", "lockkeeper list --agent=b"), "backend");
+}
+
+TEST_F(Shells, B15_ZshOffersWhatIsHeldAgentsAndLayouts) {
+  if (!has("zsh")) GTEST_SKIP() << "no zsh";
+  hold_some();
+  EXPECT_EQ(zsh("lockkeeper release so"), "<lockkeeper release some_file >");
+  EXPECT_EQ(zsh("lockkeeper unlock db"), "<lockkeeper unlock db:migration-slot >");
+  EXPECT_EQ(zsh("lockkeeper break hel"), "<lockkeeper break held >");
+  EXPECT_EQ(zsh("lockkeeper message send ba"), "<lockkeeper message send backend >");
+  EXPECT_EQ(zsh("lockkeeper layout remove mk").substr(0, 32), "<lockkeeper layout remove mkdir-");
+  EXPECT_EQ(zsh("lockkeeper log -n 5 --fol"), "<lockkeeper log -n 5 --follow >");
+}
+
+TEST_F(Shells, B15_FishOffersWhatIsHeldAgentsAndLayouts) {
+  if (!has("fish")) GTEST_SKIP() << "no fish";
+  hold_some();
+  EXPECT_EQ(fish("lockkeeper release so"), "some_file\n");
+  EXPECT_EQ(fish("lockkeeper unlock wi"), "with blank\n");
+  EXPECT_EQ(fish("lockkeeper break hel"), "held\n");
+  EXPECT_EQ(fish("lockkeeper message send ba"), "backend\n");
+  EXPECT_THAT(fish("lockkeeper layout remove mk"), HasSubstr("mkdir-"));
+  EXPECT_THAT(fish("lockkeeper log -n 5 --fol"), HasSubstr("--follow"));
+}
 
 TEST_F(Shells, FishOffersVerbsFlagsValuesFilesAndAgents) {
   if (!has("fish")) GTEST_SKIP() << "no fish";

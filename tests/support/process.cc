@@ -84,6 +84,7 @@ Process::Process(Launch launch) : out_(launch.out), err_(launch.err) {
     char name[128];
     EXPECT_TRUE(master_ && ::grantpt(master_.get()) == 0 && ::unlockpt(master_.get()) == 0 &&
                 ::ptsname_r(master_.get(), name, sizeof name) == 0);
+    ::fcntl(master_.get(), F_SETFL, O_NONBLOCK);
     terminal = name;
   }
   std::vector<std::string> variables;
@@ -103,6 +104,7 @@ Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       status_(other.status_),
       master_(std::move(other.master_)),
+      shown_(std::move(other.shown_)),
       out_(std::move(other.out_)),
       err_(std::move(other.err_)) {}
 
@@ -154,7 +156,12 @@ void Process::type(const std::string& text) const {
 }
 
 std::string Process::out() const {
-  return read_text(out_);
+  if (!master_) return read_text(out_);
+  char buffer[4096];
+  for (ssize_t n = 0; (n = ::read(master_.get(), buffer, sizeof buffer)) > 0;) {
+    shown_.append(buffer, static_cast<std::size_t>(n));
+  }
+  return shown_;
 }
 
 std::string Process::err() const {

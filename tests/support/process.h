@@ -69,6 +69,7 @@ class Process {
   // What is typed at its terminal. REQUIRES: Launch::terminal.
   void type(const std::string& text) const;
 
+  // At a terminal, out() is everything that was shown there.
   std::string out() const;
   std::string err() const;
 
@@ -78,6 +79,7 @@ class Process {
   pid_t pid_ = -1;
   int status_ = -1;  // once it has ended
   Fd master_;
+  mutable std::string shown_;  // at the terminal, so far
   std::string out_;
   std::string err_;
 };

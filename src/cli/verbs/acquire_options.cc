@@ -105,10 +105,19 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
 service::HintContext asked(const VerbContext& context, const AcquireOptions& options) {
   service::HintContext asked;
   asked.resources = options.resources;
-  if (options.mode) asked.flags += " --mode " + *options.mode;
+  const auto add = [&](const char* name, const std::optional<std::string>& value) {
+    if (value) asked.flags += std::string(" ") + name + " " + shell_quote(*value);
+  };
+  add("--mode", options.mode);
+  add("--ttl", options.ttl);
+  add("--reason", options.reason);
+  add("--task", options.task);
+  add("--request-id", options.request_id);
+  add("--attach", options.attach);
   if (options.literal) asked.flags += " --literal";
   if (options.glob) asked.flags += " --glob";
-  asked.flags += context.repeated_flags();
+  asked.caller_flags = context.repeated_flags();
+  asked.flags += asked.caller_flags;
   asked.now_wall_ms = context.now_wall_ms();
   return asked;
 }

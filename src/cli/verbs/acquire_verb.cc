@@ -4,9 +4,10 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/untold_messages.h"
+#include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 #include "core/encoding.h"
+#include "host/process.h"
 #include "host/signals.h"
 
 namespace lockkeeper::cli {
@@ -16,17 +17,34 @@ std::string granted_text(const service::AcquireResult& result, std::int64_t now_
   constexpr std::size_t kShown = 3;
   const core::Lease& lease = result.lease;
   std::string text = service::outcome_name(result.outcome);
-  text += " " + list_of(core::resource_texts(lease), kShown) + " to " + lease.owner.agent;
+  text += " " + shown_list(core::resource_texts(lease), kShown) + " to " + shown(lease.owner.agent);
   text += ", " + service::end_text(lease, now_wall_ms);
   if (result.waited_ms > 0) text += ", after " + format_duration(result.waited_ms);
   return text + "\nlease " + lease.id.text() + "\nfence " + std::to_string(lease.fence());
 }
 
-// The user gave up while the grant was on its way, so nobody would ever release it.
+// Nobody would ever release it: the user gave up while the grant was on its way, or cannot be told.
 void give_back(service::Locks& locks, const core::Lease& lease) {
   service::ReleaseCommand command;
   command.lease_ids = {lease.id.text()};
+  command.by = lease.then;
+  command.only_own_hold = true;
   static_cast<void>(locks.release(command));  // on failure it expires
+}
+
+// The answer could not be written. Whoever has a request id can ask again; for anybody else, a
+// grant that nobody hears of would stay for its whole ttl.
+int untold(Output& out, service::Locks& locks, const AcquireOptions& options,
+           const service::AcquireResult& result) {
+  if (options.request_id) {
+    out.note("cannot write to stdout; ask again with the same --request-id");
+    return exit_status(Code::kUnknown);
+  }
+  const bool ours = result.outcome == core::Outcome::kGranted && !result.existed_before;
+  if (ours) give_back(locks, result.lease);
+  out.note(ours ? "cannot write to stdout; the lock was given back"
+                : "cannot write to stdout; you held it already, and still do");
+  return exit_status(Code::kFailed);
 }
 
 Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
@@ -48,6 +66,25 @@ Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
   return result;
 }
 
+// Without a session everybody of that name is one owner. Tells if somebody else seems to have it.
+void warn_of_namesake(const VerbContext& context, const AcquireOptions& options,
+                      const core::Owner& owner, service::AcquireResult& result) {
+  if (result.outcome != core::Outcome::kRenewed || !owner.session.empty()) return;
+  const core::Lease& lease = result.lease;
+  const std::int64_t age_ms = context.now_wall_ms() - lease.acquired_wall_ms;
+  constexpr std::int64_t kClockSlackMs = 1'000;
+  const auto client_age_ms = host::client_age_ms();
+  // Whoever runs our commands was not there yet when it was taken.
+  const bool older = client_age_ms && age_ms > *client_age_ms + kClockSlackMs;
+  const bool other_reason = options.reason && *options.reason != lease.terms.reason;
+  if (!older && !other_reason) return;
+  result.warnings.push_back(
+      owner.agent + " had taken this " + format_duration(age_ms / 1000 * 1000) + " ago" +
+      (lease.terms.reason.empty() ? "" : " (" + quote(lease.terms.reason) + ")") +
+      (other_reason ? ", and that reason stays" : "") +
+      "; if that was not you, give each of you a --session");
+}
+
 }  // namespace
 
 Result<int> acquire_verb(VerbContext& context) {
@@ -58,19 +95,25 @@ Result<int> acquire_verb(VerbContext& context) {
   LK_CHECK(read_resources(context, options));
   LK_ASSIGN(auto command, acquire_command(context, options));
   LK_ASSIGN(auto open, context.open(options.resources));
-  expect_messages(context, *open);
+  expect_notices(context, *open);
+  tell_other_tools(context, *open);
   int signal_status = 0;
-  LK_ASSIGN(const auto result, ask(context, open->locks, std::move(command), signal_status));
+  LK_ASSIGN(auto result, ask(context, open->locks, std::move(command), signal_status));
+  warn_of_namesake(context, options, open->locks.owner(), result);
   for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
   for (const std::string& warning : result.warnings) out.warning(warning);
   service::Json json = service::acquire_json(result);
-  tell_messages(context, *open, json);
+  tell_notices(context, *open, json);
   if (service::outcome_status(result.outcome) == 0) {
     out.object(json);
     out.text(granted_text(result, context.now_wall_ms()));
-    return 0;
+    for (const auto& hidden : result.unmirrored) out.note(service::unmirrored_text(hidden));
+    if (out.flush()) return 0;
+    return untold(out, open->locks, options, result);
   }
-  out.failed(service::refusal(result, asked(context, options)), json);
+  service::HintContext hint = asked(context, options);
+  hint.asker = open->locks.owner();
+  out.failed(service::refusal(result, hint), json);
   return signal_status != 0 ? signal_status : service::outcome_status(result.outcome);
 }
 

@@ -31,9 +31,10 @@ Result<int> adopt_verb(VerbContext& context) {
   LK_ASSIGN(const auto adopted, open->locks.adopt(wanted, how));
   out.object(service::acquire_json(adopted));
   for (const core::Claim& claim : adopted.lease.claims) {
-    out.text("adopted " + claim.resource.text() + ", fence " +
+    out.text("adopted " + shown(claim.resource.text()) + ", fence " +
              std::to_string(adopted.lease.fence()));
   }
+  for (const auto& hidden : adopted.unmirrored) out.note(service::unmirrored_text(hidden));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // `break`: ends another owner's lease, with a reason, on record.
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
@@ -12,8 +13,10 @@ Result<int> break_verb(VerbContext& context) {
   bool literal = false;
   Arguments& arguments = context.arguments();
   arguments.words("RESOURCE…", resources, "end the leases on these, each exactly as held");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--lease", command.lease_ids, "ID", "end this lease; may be repeated");
+  arguments.offer(Arguments::Complete::kTaken);
+  arguments.values("--lease", command.lease_ids, "ID",
+                   "end this lease, by id or a part of it that list shows;\nmay be repeated");
+  arguments.offer(Arguments::Complete::kLeases);
   arguments.value("--agent", agent, "NAME",
                   "end all leases of this agent; with RESOURCE or\n--lease: your own name");
   arguments.offer(Arguments::Complete::kAgents);
@@ -37,7 +40,8 @@ Result<int> break_verb(VerbContext& context) {
   out.object(service::leases_json("broken", broken));
   for (const core::Lease& lease : broken) {
     for (const core::Claim& claim : lease.claims) {
-      out.text("broke " + claim.resource.text() + ", held by " + service::owner_text(lease.owner));
+      out.text("broke " + shown(claim.resource.text()) + ", held by " +
+               service::owner_text(lease.owner));
     }
   }
   return 0;

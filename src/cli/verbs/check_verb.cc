@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/verbs/untold_messages.h"
+#include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
@@ -10,19 +10,34 @@ namespace {
 
 constexpr std::uint64_t kFenceMax = (std::uint64_t{1} << 53) - 1;
 
+// Those of them that are not the caller's own.
+Result<std::vector<std::string>> not_held(service::Locks& locks, service::CheckCommand command,
+                                          const std::vector<std::string>& resources) {
+  std::vector<std::string> missing;
+  for (const std::string& resource : resources) {
+    command.wanted.texts = {resource};
+    LK_ASSIGN(const auto one, locks.check(command));
+    if (!one.mine) missing.push_back(resource);
+  }
+  return missing.empty() ? resources : missing;  // it may have changed meanwhile
+}
+
 }  // namespace
 
 Result<int> check_verb(VerbContext& context) {
   service::CheckCommand command;
   std::vector<std::string> resources;
-  std::optional<std::string> mode, fence;
+  std::optional<std::string> mode, fence, lease;
   bool held = false, literal = false, glob = false;
   Arguments& arguments = context.arguments();
   arguments.words("RESOURCE…", resources, "what to check");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.value("--mode", mode, "MODE", "exclusive (default) or shared");
   arguments.offer({"exclusive", "shared"});
-  arguments.value("--fence", fence, "N", "is the lease with this fence live and on RESOURCE?");
+  arguments.value("--fence", fence, "N",
+                  "is your lease with this fence live and on RESOURCE, in\nany mode or in --mode?");
+  arguments.value("--lease", lease, "ID", "with --fence: not yours, but that lease");
+  arguments.offer(Arguments::Complete::kLeases);
   arguments.flag("--held", held, "succeed only if you hold it");
   arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
   arguments.flag("--glob", glob, "a pattern, even if a file has that name");
@@ -32,32 +47,46 @@ Result<int> check_verb(VerbContext& context) {
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
   if (glob) command.wanted.syntax = key::Syntax::kGlob;
   LK_ASSIGN(command.wanted.mode, parse_mode(mode));
+  if (lease && !fence) {
+    return fail(Code::kUsage, "--lease needs --fence", "add --fence N, or omit --lease");
+  }
   if (fence) {
     LK_ASSIGN(command.fence, parse_number(*fence, "--fence", kFenceMax));
+    command.lease_id = lease.value_or("");
+    // Whatever the mode of the lease is, unless it matters.
+    if (!mode) command.wanted.mode = core::Mode::kShared;
   }
+  if (held) context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(resources));
-  expect_messages(context, *open);
+  expect_notices(context, *open);
   LK_ASSIGN(const auto reply, open->locks.check(command));
   service::Json json = service::check_json(reply);
-  tell_messages(context, *open, json);
+  tell_notices(context, *open, json);
   if (fence && !reply.fence_current) {
     return out.failed(
-        {Code::kLost, "no live lease with fence " + *fence + " covers " + list_of(resources, 1),
+        {Code::kLost,
+         (lease ? "no live lease " + shown(*lease) + " with fence "
+                : shown(open->locks.owner().agent) + " has no live lease that has fence ") +
+             *fence + (lease ? " covers " : " and covers ") + shown_list(resources, 1),
          "stop changing it and ask for it again"},
         std::move(json));
   }
   if (!fence && !reply.free && !reply.mine) {
     service::HintContext asked;
     asked.resources = resources;
-    asked.flags = (mode ? " --mode " + *mode : "") + context.repeated_flags();
+    asked.flags = std::string(mode ? " --mode " + *mode : "") + (literal ? " --literal" : "") +
+                  (glob ? " --glob" : "") + context.repeated_flags();
+    asked.asker = open->locks.owner();
     asked.now_wall_ms = context.now_wall_ms();
     asked.checked = true;
     return out.failed(service::held_error(reply.conflicts, asked), std::move(json));
   }
   if (held && !reply.mine) {
+    LK_ASSIGN(const std::vector<std::string> missing, not_held(open->locks, command, resources));
     return out.failed(
-        {Code::kNotFound, open->locks.owner().agent + " does not hold " + list_of(resources, 1),
-         "acquire it first: lockkeeper acquire " + shell_quote(resources.front()) +
+        {Code::kNotFound,
+         shown(open->locks.owner().agent) + " does not hold " + shown_list(missing, 3),
+         "acquire it first: lockkeeper acquire " + shell_quote(missing.front()) +
              context.repeated_flags()},
         std::move(json));
   }

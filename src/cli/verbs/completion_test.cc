@@ -28,8 +28,10 @@ std::string bash_offers(const std::string& words) {
   const int status = std::system(("bash -c " + shell_quote(program)).c_str());
   EXPECT_EQ(status, 0);
   std::ifstream stream(folder.file("out"));
-  std::string line;
-  std::getline(stream, line);
+  std::string line, before;
+  for (std::string word; stream >> word; before = word) {
+    if (word != before) line += (line.empty() ? "" : " ") + word;  // bash shows it once
+  }
   return line;
 }
 
@@ -52,7 +54,19 @@ TEST(Completion, bash_offers_verbs_flags_values_and_files) {
   EXPECT_EQ(bash_offers("lockkeeper acquire --mode s"), "shared");
   EXPECT_EQ(bash_offers("lockkeeper acquire some_fi"), "some_file");
   EXPECT_EQ(bash_offers("lockkeeper completion f"), "fish");
-  EXPECT_EQ(bash_offers("lockkeeper run x -- some_fi"), "some_file");
+}
+
+TEST(Completion, B15_bash_completes_a_command_after_the_dashes) {
+  EXPECT_EQ(bash_offers("lockkeeper run x -- mkfif"), "mkfifo");
+  EXPECT_EQ(bash_offers("lockkeeper run x -- cat some_fi"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper guard -- mkfif"), "mkfifo");
+  EXPECT_EQ(bash_offers("lockkeeper acquire -- some_fi"), "some_file") << "a name, not a command";
+}
+
+TEST(Completion, B15_bash_knows_other_names_short_flags_and_equals) {
+  EXPECT_EQ(bash_offers("lockkeeper lock --req"), "--request-id");
+  EXPECT_EQ(bash_offers("lockkeeper lock some_fi"), "some_file");
+  EXPECT_EQ(bash_offers("lockkeeper log -n 5 --under some_fi"), "some_file");
 }
 
 TEST(Completion, bash_knows_the_subcommands_and_what_each_takes) {

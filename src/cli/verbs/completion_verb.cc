@@ -1,23 +1,72 @@
 // `completion`: scripts for three shells, made from the verbs' declarations.
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/completion.h"
+#include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "layout/registration.h"
 
 namespace lockkeeper::cli {
 namespace {
 
-// For the scripts: all agents that hold or wait for something here. Silent on errors.
-Result<int> completion_agents(VerbContext& context) {
+using Offers = std::set<std::string>;
+
+// A resource as one would type it in the current folder.
+std::string as_typed(const std::string& folder, const std::string& root,
+                     const key::Resource& resource) {
+  if (!resource.is_path() || folder.empty() || folder == root) return resource.text();
+  const std::filesystem::path whole = std::filesystem::path(root) / resource.text();
+  return whole.lexically_normal().lexically_relative(folder).string();
+}
+
+void add_resources(VerbContext& context, OpenLocks& open, const service::ListReply& reply,
+                   bool only_own, Offers& offers) {
+  const auto here = context.wanted({});
+  const Viewer viewer{open.locks.owner(), context.now_wall_ms()};
+  for (const service::ListedLease& listed : reply.leases) {
+    if (only_own && !listed.lease.held_by(viewer.owner)) continue;
+    for (const core::Claim& claim : listed.lease.claims) {
+      offers.insert(
+          as_typed(here ? here->base.folder : "", open.site.realm().root, claim.resource));
+    }
+  }
+}
+
+void add_agents(const service::ListReply& reply, Offers& offers) {
+  for (const service::ListedLease& listed : reply.leases) offers.insert(listed.lease.owner.agent);
+  for (const core::Waiter& waiter : reply.waiters) offers.insert(waiter.request.owner.agent);
+}
+
+enum class Asked { kAgents, kHeld, kTaken, kLeases, kLayouts };
+
+// For the scripts: what they may offer now, one per line. Silent on errors.
+template <Asked asked>
+Result<int> completion_offers(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
+  context.allow_bad_settings();
   auto open = context.open(std::vector<std::string>{});
   if (!open) return 0;
-  const auto reply = (*open)->locks.list({});
-  if (!reply) return 0;
-  std::set<std::string> agents;
-  for (const service::ListedLease& listed : reply->leases) agents.insert(listed.lease.owner.agent);
-  for (const core::Waiter& waiter : reply->waiters) agents.insert(waiter.request.owner.agent);
-  for (const std::string& agent : agents) context.out().text(agent);
+  Offers offers;
+  if (asked == Asked::kLayouts) {
+    const auto reports = layout::layout_reports((*open)->site.table());
+    if (!reports) return 0;
+    for (const layout::LayoutReport& report : *reports) offers.insert(report.entry.id());
+  } else {
+    const auto reply = (*open)->locks.list({});
+    if (!reply) return 0;
+    if (asked == Asked::kAgents) add_agents(*reply, offers);
+    if (asked == Asked::kHeld || asked == Asked::kTaken) {
+      add_resources(context, **open, *reply, asked == Asked::kHeld, offers);
+    }
+    if (asked == Asked::kLeases) {
+      for (const service::ListedLease& listed : reply->leases) {
+        offers.insert(listed.lease.id.text());
+      }
+    }
+  }
+  for (const std::string& offer : offers) context.out().text(offer);
   return 0;
 }
 
@@ -25,7 +74,8 @@ template <std::string script(const VerbShape&)>
 Result<int> completion_script(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   const std::string text = script(program_shape(context.environment()));
-  std::fputs(text.c_str(), context.environment().out);
+  context.out().object({{"script", text}});
+  if (!context.out().json()) std::fputs(text.c_str(), context.environment().out);
   return 0;
 }
 
@@ -38,7 +88,11 @@ constexpr Verb kCompletionSubcommands[] = {
     {"fish", "A script for fish",
      "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
      completion_script<fish_completion>},
-    {"agents", {}, {}, completion_agents},
+    {"agents", {}, {}, completion_offers<Asked::kAgents>},
+    {"held", {}, {}, completion_offers<Asked::kHeld>},
+    {"taken", {}, {}, completion_offers<Asked::kTaken>},
+    {"leases", {}, {}, completion_offers<Asked::kLeases>},
+    {"layouts", {}, {}, completion_offers<Asked::kLayouts>},
 };
 
 }  // namespace

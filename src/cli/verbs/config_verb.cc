@@ -18,7 +18,8 @@ Result<int> config_show(VerbContext& context) {
                         {"settings", service::Json::array()}};
   std::vector<Row> rows = {header({"SETTING", "VALUE", "FROM"})};
   for (const realm::SettingRow& row : realm::settings_rows(settings)) {
-    json["settings"].push_back({{"name", row.name}, {"value", row.value}, {"from", row.origin}});
+    json["settings"].push_back(
+        {{"name", row.name}, {"value", service::Json::parse(row.json)}, {"from", row.origin}});
     rows.push_back({{row.name}, {row.value}, {row.origin, Style::kDim}});
   }
   out.object(json);

@@ -55,8 +55,6 @@ class ToolArguments {
     if (!value.is_null() && !value.is_boolean()) wrong(name, "true or false");
     return value.is_boolean() && value.get<bool>();
   }
-  // For arguments that are not needed here.
-  void pass_over(const char* name) { take(name); }
 
   // The first mistake.
   Result<void> check() const {
@@ -194,6 +192,7 @@ struct Call {
   coordmcp::Calls& calls;
   ToolArguments& arguments;
   std::optional<std::int64_t> wait_ms;
+  std::string project_name;
   int signal_status = 0;
 };
 
@@ -235,9 +234,9 @@ Result<Reply> on_files(Call& call) {
 
 template <Result<Reply> (coordmcp::Calls::*method)(const std::string&)>
 Result<Reply> on_project(Call& call) {
-  const std::string project = call.arguments.text("project_id", true);
+  const std::string id = call.arguments.text("project_id");
   LK_CHECK(call.arguments.check());
-  return (call.calls.*method)(project);
+  return (call.calls.*method)(coordmcp::project_of(id, call.project_name));
 }
 
 Result<Reply> send_message(Call& call) {
@@ -256,7 +255,8 @@ Result<Reply> send_message(Call& call) {
 
 Result<Reply> get_messages(Call& call) {
   const std::string agent = call.arguments.text("agent_id", true);
-  const std::string project = call.arguments.text("project_id");
+  const std::string project =
+      coordmcp::project_of(call.arguments.text("project_id"), call.project_name);
   const bool unread_only = call.arguments.flag("unread_only");
   const int limit = call.arguments.number("limit", 50);
   LK_CHECK(call.arguments.check());
@@ -287,8 +287,7 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options,
   service::Site table(runtime, std::move(realm), std::move(settings));
   coordmcp::Calls calls(table, std::move(config), context.common().session.value_or(""));
   ToolArguments arguments(std::move(object));
-  Call call{context, calls, arguments, wait_ms};
-  arguments.pass_over("project_name");
+  Call call{context, calls, arguments, wait_ms, arguments.text("project_name")};
   auto reply = tool(call);
   signal_status = call.signal_status;
   return reply;
@@ -326,6 +325,7 @@ constexpr Verb kCoordmcpSubcommands[] = {
      "  lockkeeper coordmcp unlock_files --agent-id A --project-id P --file src/a.py\n",
      coordmcp_tool<declare_files, on_files<&coordmcp::Calls::unlock_files>>},
     {"get_locked_files", "Which files are locked, and by whom",
+     "  lockkeeper coordmcp get_locked_files\n"
      "  lockkeeper coordmcp get_locked_files --project-id P\n",
      coordmcp_tool<declare_project, on_project<&coordmcp::Calls::get_locked_files>>},
     {"get_free_files", "Which of these files are free",

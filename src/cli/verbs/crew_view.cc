@@ -1,5 +1,6 @@
 #include "cli/verbs/crew_view.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -32,6 +33,20 @@ static_assert(std::size(kEventNames) == static_cast<std::size_t>(CrewEvent::What
 winsize terminal_size(std::FILE* out) {
   winsize size{};
   return ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 ? size : winsize{};
+}
+
+// How often Enter was pressed since the last call. The terminal echoes it, which moves the picture
+// up; nobody else reads what is typed here. In the background reading would stop us.
+std::size_t lines_typed() {
+  std::size_t lines = 0;
+  if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return lines;
+  char typed[256];
+  for (pollfd wanted{STDIN_FILENO, POLLIN, 0}; ::poll(&wanted, 1, 0) > 0;) {
+    const ssize_t count = ::read(STDIN_FILENO, typed, sizeof typed);
+    if (count <= 0) break;  // Ctrl-D, or the terminal is gone
+    lines += static_cast<std::size_t>(std::count(typed, typed + count, '\n'));
+  }
+  return lines;
 }
 
 std::string wait_text(const Wait& wait) {
@@ -220,6 +235,7 @@ void CrewView::redraw() {
 
 void CrewView::clear() {
   if (lines_ == 0) return;
+  lines_ += lines_typed();
   std::fprintf(out_.options().out, "\x1b[%zuA\r\x1b[J", lines_);
   std::fflush(out_.options().out);
   lines_ = 0;
@@ -230,6 +246,13 @@ std::string why_text(const AgentRecord& agent) {
   if (agent.standing == Standing::kStopped && agent.attempts.empty()) return "it had not started";
   if (agent.standing != Standing::kFailed || !agent.why.starts_with(kFailed)) return agent.why;
   return agent.why.substr(kFailed.size());
+}
+
+void show_tail(Output& out, const crew::AgentRecord& agent, const std::vector<std::string>& tail) {
+  if (tail.empty()) return;
+  out.line({{"the end of " + agent.id + "'s log:", Style::kDim}});
+  for (const std::string& line : tail)
+    out.line(fit({{"  │ ", Style::kDim}, {line}}, out.columns()));
 }
 
 void show_outcome(Output& out, const crew::RunRecord& record) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "cli/output.h"
 #include "crew/foreman.h"
@@ -40,6 +41,9 @@ class CrewView {
 
 // Why the agent is not done: "exit status 3". Printed after its state.
 std::string why_text(const crew::AgentRecord& agent);
+
+// The last lines that a failed agent printed.
+void show_tail(Output& out, const crew::AgentRecord& agent, const std::vector<std::string>& tail);
 
 // The table at the end: one line per agent, with what went wrong.
 void show_outcome(Output& out, const crew::RunRecord& record);

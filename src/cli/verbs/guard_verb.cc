@@ -101,8 +101,7 @@ Result<GuardRequest> request_of(const VerbContext& context, const Options& optio
     return fail(Code::kUsage, "guard uses the realm of its folder and takes no --realm",
                 "name the folder: --cwd DIR");
   }
-  const auto store = realm::variable(context.runtime().env, "LOCKKEEPER_STORE");
-  request.store = context.common().store ? *context.common().store : store.value_or("");
+  request.store = context.common().store.value_or("");
   return request;
 }
 

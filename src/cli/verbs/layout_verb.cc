@@ -154,13 +154,14 @@ Result<int> layout_ignore(VerbContext& context) {
   }
   LK_CHECK(layout::ignore_source(table, innermost->id(), path, !again));
   out.object({{again ? "regarded" : "ignored", path}, {"layout", innermost->id()}});
-  out.text(std::string(again ? "no longer ignoring " : "ignoring ") + path);
+  out.text(std::string(again ? "no longer ignoring " : "ignoring ") + shown(path));
   return 0;
 }
 
 Result<int> layout_remove(VerbContext& context) {
   std::string id;
   context.arguments().word("ID", id, "as layout list shows it");
+  context.arguments().offer(Arguments::Complete::kLayouts);
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
+#include "core/sessions.h"
 #include "service/report.h"
 
 namespace lockkeeper::cli {
@@ -42,79 +44,127 @@ Span alive_span(const service::ListedLease& listed) {
 // The agent that a waiter waits for.
 std::string blocker_text(const service::ListReply& reply, const core::Waiter& waiter) {
   for (const service::ListedLease& listed : reply.leases) {
-    if (listed.lease.id == waiter.blocker) return listed.lease.owner.agent;
+    if (listed.lease.id == waiter.blocker) return shown(listed.lease.owner.agent);
   }
   for (const core::Waiter& other : reply.waiters) {
-    if (other.request.id == waiter.blocker) return other.request.owner.agent;
+    if (other.request.id == waiter.blocker) return shown(other.request.owner.agent);
   }
   return waiter.blocker.empty() ? "-" : waiter.blocker.text();
 }
 
-std::string details(const core::Lease& lease, bool with_fence) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "  " : ", ") + part; };
-  if (with_fence && !lease.foreign) add("fence " + std::to_string(lease.fence()));
-  if (!lease.owner.session.empty()) add("session " + lease.owner.session);
-  if (!lease.terms.task.empty()) add("task " + lease.terms.task);
+std::string agent_text(const core::Lease& lease, const Viewer& viewer) {
+  return shown(lease.owner.agent) + (viewer.owns(lease) ? " (you)" : "");
+}
+
+// The end of an id says more than its beginning, which all leases of one owner share.
+std::size_t id_digits(const service::ListReply& reply) {
+  constexpr std::size_t kLeast = 6;
+  constexpr std::size_t kAll = 32;
+  for (std::size_t digits = kLeast; digits < kAll; ++digits) {
+    std::set<std::string> ends;
+    for (const service::ListedLease& listed : reply.leases) {
+      ends.insert(listed.lease.id.text().substr(kAll - digits));
+    }
+    if (ends.size() == reply.leases.size()) return digits;
+  }
+  return kAll;
+}
+
+std::string short_id(const core::Lease& lease, std::size_t digits) {
+  const std::string text = lease.id.text();
+  return text.substr(text.size() - std::min(digits, text.size()));
+}
+
+std::string details(const core::Lease& lease, std::size_t digits) {
+  std::string text = "  lease " + short_id(lease, digits);
+  const auto add = [&](const std::string& part) { text += ", " + part; };
+  // What matters most comes first: the end of the line may be cut.
   if (!lease.terms.reason.empty()) add(quote(lease.terms.reason));
+  if (!lease.terms.task.empty()) add("task " + shown(lease.terms.task));
+  if (!lease.owner.session.empty()) add("session " + shown(lease.owner.session));
+  if (!lease.foreign) add("fence " + std::to_string(lease.fence()));
   return text;
 }
 
-std::vector<Line> narrow_leases(const service::ListReply& reply, std::int64_t now,
+struct Held {
+  const service::ListedLease* listed;
+  const core::Claim* claim;
+};
+
+// Every claim of every lease, by path.
+std::vector<Held> by_path(const service::ListReply& reply) {
+  std::vector<Held> all;
+  for (const service::ListedLease& listed : reply.leases) {
+    for (const core::Claim& claim : listed.lease.claims) {
+      // A pattern and the name that it spells may read the same.
+      const bool shown_already = !all.empty() && all.back().listed == &listed &&
+                                 all.back().claim->resource.text() == claim.resource.text();
+      if (!shown_already) all.push_back({&listed, &claim});
+    }
+  }
+  std::ranges::stable_sort(all, {}, [](const Held& held) {
+    return std::pair(!held.claim->resource.is_path(), held.claim->resource.text());
+  });
+  return all;
+}
+
+std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& viewer,
                                 std::size_t columns) {
   std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SINCE", "ENDS IN", "ALIVE"})};
-  std::vector<std::string> below = {""};
-  for (const service::ListedLease& listed : reply.leases) {
-    const core::Lease& lease = listed.lease;
-    for (const core::Claim& claim : lease.claims) {
-      rows.push_back({{claim.resource.text()},
-                      {mode_text(claim.mode)},
-                      {lease.owner.agent},
-                      {rough(now - lease.acquired_wall_ms)},
-                      {ends_in(lease, now)},
-                      alive_span(listed)});
-      below.emplace_back();
-    }
-    if (!lease.claims.empty()) below.back() = details(lease, true);
+  const std::vector<Held> all = by_path(reply);
+  for (const auto& [listed, claim] : all) {
+    const core::Lease& lease = listed->lease;
+    rows.push_back({{shown(claim->resource.text())},
+                    {mode_text(claim->mode)},
+                    {agent_text(lease, viewer), viewer.owns(lease) ? Style::kBold : Style::kPlain},
+                    {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
+                    {ends_in(lease, viewer.now_wall_ms)},
+                    alive_span(*listed)});
   }
-  std::vector<Line> lines;
+  const std::size_t digits = id_digits(reply);
   std::vector<Line> table = table_lines(std::move(rows), columns);
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    lines.push_back(std::move(table[i]));
-    if (!below[i].empty()) lines.push_back({{cut(printable(below[i]), columns), Style::kDim}});
+  std::vector<Line> lines = {std::move(table.front())};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    lines.push_back(std::move(table[i + 1]));
+    if (i + 1 < all.size() && all[i + 1].listed == all[i].listed) continue;
+    const std::string below = details(all[i].listed->lease, digits);
+    lines.push_back({{cut(printable(below), columns), Style::kDim}});
   }
   return lines;
 }
 
-std::vector<Line> wide_leases(const service::ListReply& reply, std::int64_t now) {
-  std::vector<Row> rows = {header(
-      {"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS IN", "ALIVE", "FENCE", "REASON"})};
-  for (const service::ListedLease& listed : reply.leases) {
-    const core::Lease& lease = listed.lease;
-    for (const core::Claim& claim : lease.claims) {
-      rows.push_back({{claim.resource.text()},
-                      {mode_text(claim.mode)},
-                      {lease.owner.agent},
-                      {lease.owner.session.empty() ? "-" : lease.owner.session},
-                      {rough(now - lease.acquired_wall_ms)},
-                      {ends_in(lease, now)},
-                      alive_span(listed),
-                      {lease.foreign ? "-" : std::to_string(lease.fence())},
-                      {lease.terms.reason.empty() ? "-" : lease.terms.reason}});
-    }
+// A pipe gets all of it.
+constexpr std::size_t kUncut = SIZE_MAX;
+
+std::vector<Line> wide_leases(const service::ListReply& reply, const Viewer& viewer) {
+  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS IN",
+                                   "ALIVE", "LEASE", "FENCE", "REASON"})};
+  const std::size_t digits = id_digits(reply);
+  for (const auto& [listed, claim] : by_path(reply)) {
+    const core::Lease& lease = listed->lease;
+    rows.push_back({{shown(claim->resource.text(), kUncut)},
+                    {mode_text(claim->mode)},
+                    {agent_text(lease, viewer)},
+                    {lease.owner.session.empty() ? "-" : shown(lease.owner.session)},
+                    {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
+                    {ends_in(lease, viewer.now_wall_ms)},
+                    alive_span(*listed),
+                    {short_id(lease, digits)},
+                    {lease.foreign ? "-" : std::to_string(lease.fence())},
+                    {lease.terms.reason.empty() ? "-" : quote(lease.terms.reason, kUncut)}});
   }
   return table_lines(std::move(rows), 0);
 }
 
-std::vector<Line> waiter_lines(const service::ListReply& reply, std::int64_t now,
+std::vector<Line> waiter_lines(const service::ListReply& reply, const Viewer& viewer,
                                std::size_t columns) {
   std::vector<Row> rows = {header({"WAITING FOR", "MODE", "AGENT", "SINCE", "BEHIND"})};
   for (const core::Waiter& waiter : reply.waiters) {
     for (const core::Claim& claim : waiter.request.claims) {
-      rows.push_back({{claim.resource.text()},
+      rows.push_back({{shown(claim.resource.text())},
                       {mode_text(claim.mode)},
-                      {waiter.request.owner.agent},
-                      {rough(now - waiter.request.acquired_wall_ms)},
+                      {agent_text(waiter.request, viewer)},
+                      {rough(viewer.now_wall_ms - waiter.request.acquired_wall_ms)},
                       {blocker_text(reply, waiter)}});
     }
   }
@@ -128,11 +178,11 @@ struct Node {
   std::vector<Line> holders;
 };
 
-Line holder_line(const core::Lease& lease, core::Mode mode, std::int64_t now) {
+Line holder_line(const core::Lease& lease, core::Mode mode, const Viewer& viewer) {
   std::string text = mode_text(mode);
-  text += ", " + service::end_text(lease, now);
+  text += ", " + service::end_text(lease, viewer.now_wall_ms);
   if (!lease.terms.reason.empty()) text += ", " + quote(lease.terms.reason, 40);
-  return {{lease.owner.agent, Style::kBold}, {" " + text, Style::kDim}};
+  return {{agent_text(lease, viewer), Style::kBold}, {" " + text, Style::kDim}};
 }
 
 // A resource's path in the tree: folders by name, the pattern part of a glob as one leaf.
@@ -167,7 +217,7 @@ void draw(const Node& node, const std::string& indent, std::vector<Line>& lines)
   std::size_t left = node.below.size();
   for (const auto& [name, child] : node.below) {
     const bool last = --left == 0;
-    Line line = {{indent + (last ? "└── " : "├── ")}, {name}};
+    Line line = {{indent + (last ? "└── " : "├── ")}, {shown(name)}};
     const std::string deeper = indent + (last ? "    " : "│   ");
     const std::string pad(3, ' ');
     for (std::size_t i = 0; i < child.holders.size(); ++i) {
@@ -177,7 +227,7 @@ void draw(const Node& node, const std::string& indent, std::vector<Line>& lines)
       } else {
         lines.push_back(std::move(line));
         const bool more = !child.below.empty();
-        line = {{deeper + (more ? "│" : " ") + std::string(width(name) + 2, ' ')}};
+        line = {{deeper + (more ? "│" : " ") + std::string(width(shown(name)) + 2, ' ')}};
       }
       line.insert(line.end(), holder.begin(), holder.end());
     }
@@ -225,24 +275,27 @@ std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns) {
   return lines;
 }
 
-std::vector<Line> list_lines(const service::ListReply& reply, std::int64_t now_wall_ms,
+bool Viewer::owns(const core::Lease& lease) const {
+  return lease.held_by(owner) || (!lease.foreign && core::is_part_of(lease.owner, owner));
+}
+
+std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& viewer,
                              std::size_t columns) {
   std::vector<Line> lines;
   if (!reply.leases.empty()) {
-    lines =
-        columns > 0 ? narrow_leases(reply, now_wall_ms, columns) : wide_leases(reply, now_wall_ms);
+    lines = columns > 0 ? narrow_leases(reply, viewer, columns) : wide_leases(reply, viewer);
   }
   if (reply.waiters.empty()) return lines;
   if (!lines.empty()) lines.push_back({});
-  for (Line& line : waiter_lines(reply, now_wall_ms, columns)) lines.push_back(std::move(line));
+  for (Line& line : waiter_lines(reply, viewer, columns)) lines.push_back(std::move(line));
   return lines;
 }
 
-std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_wall_ms) {
+std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer) {
   Node root;
   for (const service::ListedLease& listed : reply.leases) {
     for (const core::Claim& claim : listed.lease.claims) {
-      Line line = holder_line(listed.lease, claim.mode, now_wall_ms);
+      Line line = holder_line(listed.lease, claim.mode, viewer);
       if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
       place(root, claim.resource).holders.push_back(std::move(line));
     }
@@ -250,7 +303,7 @@ std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_w
   for (const core::Waiter& waiter : reply.waiters) {
     for (const core::Claim& claim : waiter.request.claims) {
       place(root, claim.resource)
-          .holders.push_back({{waiter.request.owner.agent, Style::kYellow},
+          .holders.push_back({{agent_text(waiter.request, viewer), Style::kYellow},
                               {std::string(" waits (") + mode_text(claim.mode) + ") behind " +
                                    blocker_text(reply, waiter),
                                Style::kDim}});

@@ -10,14 +10,22 @@
 
 namespace lockkeeper::cli {
 
-// At a terminal (`columns` > 0) the lines fit: one row per resource, then a line with fence,
-// session and reason. Otherwise everything in one row, aligned.
-std::vector<Line> list_lines(const service::ListReply& reply, std::int64_t now_wall_ms,
+struct Viewer {
+  core::Owner owner;
+  std::int64_t now_wall_ms = 0;
+
+  // Is it the viewer's own, or that of a command or subagent of its session?
+  bool owns(const core::Lease& lease) const;
+};
+
+// In the order of the resources. At a terminal (`columns` > 0) the lines fit: one row per resource,
+// then a line with id, fence, session and reason. Otherwise everything in one row, aligned.
+std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& viewer,
                              std::size_t columns);
 
 // Folders and files below the root, globs under their literal folder, logical keys by namespace,
 // each with its holders and waiters.
-std::vector<Line> tree_lines(const service::ListReply& reply, std::int64_t now_wall_ms);
+std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer);
 
 using Row = std::vector<Span>;
 // The names of a table's columns, as its first row.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/verbs/testing.h"
+#include "core/sessions.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -16,6 +17,10 @@ std::string plain(const std::vector<Line>& lines) {
     text += one + "\n";
   }
   return text;
+}
+
+Viewer viewer(const std::string& agent = "nobody") {
+  return {{agent, ""}, kTestNow};
 }
 
 service::ListReply sample() {
@@ -42,7 +47,7 @@ TEST(ListView, at_a_terminal_every_line_fits) {
   reply.leases[0].lease.owner.agent = std::string(100, 'n');
   reply.leases[0].lease.terms.reason = std::string(300, 'r');
   reply.leases[1].lease.claims[0].resource = resource("docs/" + std::string(200, 'x') + "/*.md");
-  for (const Line& line : list_lines(reply, kTestNow, 80)) {
+  for (const Line& line : list_lines(reply, viewer(), 80)) {
     std::size_t columns = 0;
     for (const Span& span : line) columns += width(span.text);
     EXPECT_LE(columns, 80U);
@@ -50,14 +55,15 @@ TEST(ListView, at_a_terminal_every_line_fits) {
 }
 
 TEST(ListView, terminal_shows_all_that_matters) {
-  EXPECT_EQ(plain(list_lines(sample(), kTestNow, 80)),
-            "RESOURCE           MODE       AGENT          SINCE  ENDS IN  ALIVE\n"
-            "src/a.py           exclusive  backend        2m     1h       yes\n"
-            "src/auth/          exclusive  backend        2m     1h       yes\n"
-            "  fence 40, \"JWT\"\n"
-            "docs/**/*.md       shared     documentation  2m     no end   -\n"
-            "api:GET /v1/users  shared     documentation  2m     no end   -\n"
-            "  fence 40, session s1\n"
+  EXPECT_EQ(plain(list_lines(sample(), viewer(), 80)),
+            "RESOURCE             MODE       AGENT          SINCE  ENDS IN  ALIVE\n"
+            "docs/**/*.md         shared     documentation  2m     no end   -\n"
+            "  lease 01010d, session s1, fence 40\n"
+            "src/a.py             exclusive  backend        2m     1h       yes\n"
+            "src/auth/            exclusive  backend        2m     1h       yes\n"
+            "  lease 010107, \"JWT\", fence 40\n"
+            "\"api:GET /v1/users\"  shared     documentation  2m     no end   -\n"
+            "  lease 01010d, session s1, fence 40\n"
             "\n"
             "WAITING FOR  MODE       AGENT  SINCE  BEHIND\n"
             "src/         exclusive  fe     2m     backend\n");
@@ -66,13 +72,39 @@ TEST(ListView, terminal_shows_all_that_matters) {
 TEST(ListView, pipe_has_one_row_per_resource_and_nothing_is_cut) {
   service::ListReply reply = sample();
   reply.leases[0].lease.terms.reason = std::string(300, 'r');
-  const std::string text = plain(list_lines(reply, kTestNow, 0));
+  const std::string text = plain(list_lines(reply, viewer(), 0));
   EXPECT_NE(text.find(std::string(300, 'r')), std::string::npos);
   EXPECT_NE(text.find("SESSION"), std::string::npos);
 }
 
+TEST(ListView, B6_what_is_ones_own_is_marked) {
+  service::ListReply reply = sample();
+  core::Lease part = lease_of("backend", {"zoo"});
+  part.owner = core::part_of({"backend", ""}, "run-1");
+  reply.leases.push_back({part, {}});
+  for (const std::size_t columns : {std::size_t{80}, std::size_t{0}}) {
+    const std::string text = plain(list_lines(reply, viewer("backend"), columns));
+    std::size_t marks = 0;
+    for (std::size_t at = 0; (at = text.find("backend (you)", at)) != std::string::npos; ++at) {
+      ++marks;
+    }
+    EXPECT_EQ(marks, 3U) << "two resources, and one that a command of its own holds\n" << text;
+    EXPECT_EQ(text.find("documentation (you)"), std::string::npos);
+  }
+  EXPECT_NE(plain(tree_lines(reply, viewer("fe"))).find("fe (you) waits"), std::string::npos);
+}
+
+TEST(ListView, B13_ids_are_as_short_as_they_can_be_told_apart) {
+  service::ListReply reply = sample();
+  reply.leases[0].lease.id.bytes = std::string("aaaaaaaaaaaa\1\2\3\4", 16);
+  reply.leases[1].lease.id.bytes = std::string("aaaaaaaaaaaa\2\2\3\4", 16);
+  const std::string text = plain(list_lines(reply, viewer(), 80));
+  EXPECT_NE(text.find("lease 1020304,"), std::string::npos) << text;
+  EXPECT_NE(text.find("lease 2020304,"), std::string::npos) << text;
+}
+
 TEST(ListView, tree_draws_folders_globs_and_namespaces) {
-  EXPECT_EQ(plain(tree_lines(sample(), kTestNow)),
+  EXPECT_EQ(plain(tree_lines(sample(), viewer())),
             "./\n"
             "├── docs/\n"
             "│   └── **/*.md   documentation shared, no end\n"
@@ -80,14 +112,14 @@ TEST(ListView, tree_draws_folders_globs_and_namespaces) {
             "    ├── a.py   backend exclusive, ends in 1h, \"JWT\"\n"
             "    └── auth/   backend exclusive, ends in 1h, \"JWT\"\n"
             "api:\n"
-            "└── GET /v1/users   documentation shared, no end\n");
+            "└── \"GET /v1/users\"   documentation shared, no end\n");
 }
 
 TEST(ListView, the_root_itself_and_several_holders_of_one_thing) {
   service::ListReply reply;
   reply.leases.push_back({lease_of("one", {"./", "a/b"}, core::Mode::kShared), {}});
   reply.leases.push_back({lease_of("second", {"a/b"}, core::Mode::kShared), {}});
-  EXPECT_EQ(plain(tree_lines(reply, kTestNow)),
+  EXPECT_EQ(plain(tree_lines(reply, viewer())),
             "./   one shared, ends in 1h\n"
             "└── a/\n"
             "    └── b   one shared, ends in 1h\n"
@@ -97,7 +129,7 @@ TEST(ListView, the_root_itself_and_several_holders_of_one_thing) {
 TEST(ListView, what_others_wrote_cannot_break_the_table) {
   service::ListReply reply = sample();
   reply.leases[0].lease.owner.agent = "evil\x1b[2J\nname";
-  for (const Line& line : list_lines(reply, kTestNow, 80)) {
+  for (const Line& line : list_lines(reply, viewer(), 80)) {
     for (const Span& span : line) EXPECT_EQ(span.text.find('\n'), std::string::npos);
   }
 }

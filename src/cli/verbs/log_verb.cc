@@ -3,6 +3,8 @@
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "cli/pager.h"
+#include "cli/verbs/log_view.h"
 #include "cli/verbs/verbs.h"
 #include "host/signals.h"
 
@@ -32,22 +34,6 @@ Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
   }
   command.since_wall_ms = *moment;
   return {};
-}
-
-Line event_line(const core::Event& event, std::size_t columns) {
-  std::string time = format_time(event.at_wall_ms);  // 2026-01-17T15:30:00.000Z
-  time = columns > 0 ? time.substr(11, 8) : time;
-  std::string rest = list_of(event.resources, 3);
-  if (!event.cause.empty() && event.cause != event.what) rest += " (" + event.cause + ")";
-  if (!event.by.agent.empty()) rest += " by " + event.by.agent;
-  if (!event.reason.empty()) rest += " " + quote(event.reason);
-  constexpr std::size_t kEventColumns = 10;
-  constexpr std::size_t kAgentColumns = 12;
-  const std::string what = padded(printable(event.what), kEventColumns);
-  const std::string agent = padded(printable(event.owner.agent), kAgentColumns);
-  const std::size_t before = time.size() + width(what) + width(agent) + 6;
-  if (columns > before) rest = cut(printable(rest), columns - before);
-  return {{time + "  ", Style::kDim}, {what + "  "}, {agent + "  ", Style::kBold}, {rest}};
 }
 
 void show(Output& out, const core::Event& event) {
@@ -93,7 +79,7 @@ Result<int> follow(VerbContext& context, service::Locks& locks, service::LogComm
 }  // namespace
 
 Result<int> log_verb(VerbContext& context) {
-  std::optional<std::string> since, agent, under;
+  std::optional<std::string> since, agent, under, lines;
   bool following = false;
   Arguments& arguments = context.arguments();
   arguments.value(
@@ -103,7 +89,8 @@ Result<int> log_verb(VerbContext& context) {
   arguments.offer(Arguments::Complete::kAgents);
   arguments.value("--under", under, "PATH", "only what overlaps this path, glob or key");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.flag("--follow", following, "keep printing new events until interrupted");
+  arguments.value("--lines", lines, "N", "only the last N events", "-n");
+  arguments.flag("--follow", following, "keep printing new events until interrupted", "-f");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::LogCommand command;
@@ -112,10 +99,25 @@ Result<int> log_verb(VerbContext& context) {
   std::vector<std::string> places;
   if (under) places.push_back(*under);
   LK_ASSIGN(command.under, context.wanted(places));
+  context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(places));
+  constexpr std::uint64_t kLinesMax = 1'000'000;
+  std::uint64_t most = kLinesMax;
+  if (lines) {
+    LK_ASSIGN(most, parse_number(*lines, "--lines", kLinesMax));
+  }
+  LK_ASSIGN(auto events, open->locks.log(command));
+  if (events.size() > most) {
+    events.erase(events.begin(), events.end() - static_cast<std::ptrdiff_t>(most));
+    command.since_seq = events.front().seq - 1;
+  }
   if (following) return follow(context, open->locks, std::move(command));
-  LK_ASSIGN(const auto events, open->locks.log(command));
-  for (const core::Event& event : events) show(out, event);
+  std::vector<Line> shown;
+  for (const core::Event& event : events) {
+    out.object(service::event_json(event));
+    if (!out.json()) shown.push_back(event_line(event, out.columns()));
+  }
+  show_lines(context.environment(), out, shown);
   return 0;
 }
 

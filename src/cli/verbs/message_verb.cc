@@ -2,18 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 #include "service/messages.h"
 
 namespace lockkeeper::cli {
 namespace {
-
-// "ann@4f2a" is session 4f2a of ann; "ann@" is the agent ann, even if the name contains '@'.
-core::Owner receiver(const std::string& text) {
-  const std::size_t at = text.rfind('@');
-  if (at == std::string::npos || at == 0) return {text, {}};
-  return {text.substr(0, at), text.substr(at + 1)};
-}
 
 std::string receiver_text(const core::Message& message) {
   return message.to_everybody() ? "everybody" : service::owner_text(message.to);
@@ -28,7 +22,7 @@ Result<int> message_send(VerbContext& context) {
                   "the receiver, unless --holder or --all names it;\nthen the message");
   arguments.offer(Arguments::Complete::kAgents);
   arguments.value("--holder", holder, "RESOURCE", "to whoever holds it");
-  arguments.offer(Arguments::Complete::kFiles);
+  arguments.offer(Arguments::Complete::kTaken);
   arguments.flag("--all", all, "to everybody");
   arguments.value("--type", type, "TYPE", "update (default), request, alert, question or\nreview");
   arguments.offer({"update", "request", "alert", "question", "review"});
@@ -44,14 +38,20 @@ Result<int> message_send(VerbContext& context) {
     LK_ASSIGN(command.to_holders_of, context.wanted(resources));
   } else if (!all) {
     if (text.empty()) return context.refuse_usage("needs a receiver: AGENT, --holder or --all");
-    command.to = receiver(text.front());
+    command.to = service::receiver_of(text.front());
     if (command.to.agent.empty()) return context.refuse_usage("needs a receiver with a name");
     text.erase(text.begin());
   }
   for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
   LK_ASSIGN(auto open, context.open(resources));
-  LK_ASSIGN(const auto sent, service::Messages(open->site, open->locks.owner()).send(command));
-  out.object(service::messages_json("sent", sent));
+  service::Messages messages(open->site, open->locks.owner());
+  LK_ASSIGN(const auto sent, messages.send(command));
+  service::Json json = service::messages_json("sent", sent);
+  for (const std::string& doubt : messages.doubts(sent)) {
+    json["warnings"].push_back(doubt);
+    out.warning(doubt);
+  }
+  out.object(json);
   for (const core::Message& message : sent) {
     out.text("sent " + message.id_text() + " to " + receiver_text(message));
   }
@@ -67,7 +67,9 @@ Result<int> message_list(VerbContext& context) {
   LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   service::Messages messages(open->site, open->locks.owner());
   LK_ASSIGN(const auto found, sent ? messages.sent() : messages.list(!all));
-  out.object(service::messages_json("messages", found));
+  service::Json json = service::messages_json("messages", found);
+  tell_losses(context, *open, json);
+  out.object(json);
   for (const core::Message& message : found) {
     std::string line = message.id_text() + "  ";
     if (sent) line += "to " + receiver_text(message) + (message.read ? " (read), " : ", ");
@@ -76,8 +78,8 @@ Result<int> message_list(VerbContext& context) {
   }
   if (found.empty()) {
     out.text(sent  ? "no sent messages"
-             : all ? "no messages for " + open->locks.owner().agent
-                   : "no unread messages for " + open->locks.owner().agent);
+             : all ? "no messages for " + shown(open->locks.owner().agent)
+                   : "no unread messages for " + shown(open->locks.owner().agent));
   }
   return 0;
 }
@@ -92,11 +94,13 @@ Result<int> message_read(VerbContext& context) {
   if (all && !command.ids.empty()) return context.refuse_usage("takes ids or --all, not both");
   LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
   LK_ASSIGN(const auto messages, service::Messages(open->site, open->locks.owner()).read(command));
-  out.object(service::messages_json("read", messages));
+  service::Json json = service::messages_json("read", messages);
+  tell_losses(context, *open, json);
+  out.object(json);
   for (const core::Message& message : messages) {
     out.text(service::message_text(message, context.now_wall_ms()));
   }
-  if (messages.empty()) out.text("no unread messages for " + open->locks.owner().agent);
+  if (messages.empty()) out.text("no unread messages for " + shown(open->locks.owner().agent));
   return 0;
 }
 

@@ -47,7 +47,7 @@ Result<int> print_resumed(VerbContext& context, service::Locks& locks, const std
   json["key"] = key;
   json["resumed"] = gate.open();
   out.object(json);
-  out.text(gate.open() ? "resumed: " + key : "ended your pause of " + key);
+  out.text(gate.open() ? "resumed: " + shown(key) : "ended your pause of " + shown(key));
   if (!gate.open()) out.note(service::paused_text(gate, context.now_wall_ms()));
   return 0;
 }
@@ -91,11 +91,14 @@ Result<int> pause_verb(VerbContext& context) {
   if (service::outcome_status(result.outcome) == 0) {
     const std::string key = result.lease.claims.front().resource.text();
     out.object(json);
-    out.text("paused: " + key + " is held by " + service::owner_text(result.lease.owner) + ", " +
-             service::end_text(result.lease, context.now_wall_ms()));
+    out.text("paused: " + shown(key) + " is held by " + service::owner_text(result.lease.owner) +
+             ", " + service::end_text(result.lease, context.now_wall_ms()));
     return 0;
   }
-  Error error = service::refusal(result, {command.wanted.texts, "", context.now_wall_ms()});
+  service::HintContext asked;
+  asked.resources = command.wanted.texts;
+  asked.now_wall_ms = context.now_wall_ms();
+  Error error = service::refusal(result, asked);
   error.hint =
       "it is already paused; wait until it is resumed: " + gate_command(context, feature, "");
   return out.failed(error, std::move(json));

@@ -1,5 +1,6 @@
 // `plan`: a plan's conflicts, its rounds and timeline, and what to change.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "plan/drawings.h"
 #include "plan/edit.h"
 #include "plan/findings_report.h"
+#include "plan/schema.h"
 #include "realm/children.h"
 
 namespace lockkeeper::cli {
@@ -28,6 +30,7 @@ struct Options {
   bool locks_only = false;
   bool mermaid = false;
   bool in_place = false;
+  bool example = false;
 };
 
 void declare(Arguments& arguments, Options& options) {
@@ -45,6 +48,7 @@ void declare(Arguments& arguments, Options& options) {
   arguments.value("--output", options.output, "NEW", "write the changed plan to this file");
   arguments.offer(Arguments::Complete::kFiles);
   arguments.flag("--in-place", options.in_place, "change FILE itself");
+  arguments.flag("--example", options.example, "print work packages to start from; takes no FILE");
 }
 
 std::optional<Error> check(const Options& options) {
@@ -66,6 +70,7 @@ plan::Loaded load(const std::string& text, const PlanRules& rules) {
   plan::LoadOptions options;
   options.opaque_keys = true;
   options.keys = rules.keys;
+  options.agent_name = check_planned_name;
   return plan::load_plan(text, options);
 }
 
@@ -81,6 +86,7 @@ plan::ProposeOptions propose_options(const PlanRules& rules,
 
 Result<void> think(Planned& planned, const PlanRules& rules) {
   LK_ASSIGN(planned.analysis, plan::analyse(planned.loaded.plan, planned.options));
+  plan::name_existing(planned.loaded.plan, names_on_disk(rules), planned.analysis.conflicts);
   LK_ASSIGN(planned.worth, plan::is_locking_worth_it(planned.loaded.plan, planned.analysis));
   LK_ASSIGN(planned.proposals, plan::propose(planned.loaded.plan, planned.analysis,
                                              propose_options(rules, planned.options)));
@@ -94,15 +100,33 @@ void print_raw(Output& out, const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), out.options().out);
 }
 
+// A file is replaced as a whole, which would ignore its mode and part it from its other names.
+Result<void> check_replaceable(const std::string& path, const struct stat& known) {
+  constexpr mode_t kWritable = S_IWUSR | S_IWGRP | S_IWOTH;
+  if (!S_ISREG(known.st_mode)) {
+    return fail(Code::kInvalidInput, quote(path) + " is not a file", "name a file");
+  }
+  const bool writable = (known.st_mode & kWritable) != 0 && ::access(path.c_str(), W_OK) == 0;
+  if (!writable) {
+    return fail(Code::kInvalidInput, quote(path) + " is read-only",
+                "make it writable, or write another file: --output NEW");
+  }
+  if (known.st_nlink > 1) {
+    return fail(Code::kInvalidInput,
+                quote(path) + " has " + std::to_string(known.st_nlink) +
+                    " names (hard links); the others would keep the old text",
+                "write another file: --output NEW");
+  }
+  return {};
+}
+
 Result<void> write_file(const std::string& path, std::string_view content) {
   struct stat known{};
   const bool there = ::stat(path.c_str(), &known) == 0;
   char physical[PATH_MAX];
   // Writes through a symlink, which stays.
   const std::string target = ::realpath(path.c_str(), physical) != nullptr ? physical : path;
-  if (there && !S_ISREG(known.st_mode)) {
-    return fail(Code::kInvalidInput, quote(path) + " is not a file", "name a file");
-  }
+  if (there) LK_CHECK(check_replaceable(path, known));
   if (auto written = replace_file_durably(target, content); !written) {
     const std::string& why = written.error().message;  // includes the temporary file's name
     return fail(Code::kFailed,
@@ -229,7 +253,7 @@ Result<int> show_applied(Output& out, const Options& options, const Planned& pla
     }
     LK_CHECK(write_file(*target, applied.written.text));
   }
-  const std::string words = plan::resolution_text(applied.proposal->resolution);
+  const std::string words = printable(plan::resolution_text(applied.proposal->resolution));
   Json json = {{"file", planned.file}, {"applied", applied.proposal->number}};
   json["resolution"] = plan::resolution_name(applied.proposal->resolution.kind);
   json["summary"] = words;
@@ -267,12 +291,14 @@ Result<int> show(Output& out, const Options& options, const Planned& planned) {
   out.object(plan_json(planned));
   if (out.json()) return 0;
   for (const Line& line : plan_lines(planned, out.columns())) out.line(line);
-  const auto& findings = planned.loaded.findings;
-  if (!findings.empty()) {
-    out.note(std::to_string(findings.size()) +
-             (findings.size() == 1 ? " name was" : " names were") +
-             " taken as written; see: lockkeeper validate " + shell_quote(planned.file));
-  }
+  return 0;
+}
+
+int show_example(VerbContext& context, const Options& options) {
+  if (!options.files.empty()) return context.refuse_usage("--example takes no file");
+  const std::string text(plan::work_packages_example());
+  context.out().object({{"example", text}});
+  if (!context.out().json()) print_raw(context.out(), text);
   return 0;
 }
 
@@ -281,8 +307,10 @@ Result<int> show(Output& out, const Options& options, const Planned& planned) {
 Result<int> plan_verb(VerbContext& context) {
   Options options;
   declare(context.arguments(), options);
-  if (const auto status = context.parse_some(options.files, "a file")) return *status;
+  if (const auto status = context.parse()) return *status;
   Output& out = context.out();
+  if (options.example) return show_example(context, options);
+  if (options.files.empty()) return context.refuse_usage("needs a file");
   if (const auto error = check(options)) return out.failed(*error);
   Planned planned;
   planned.file = options.files.front();
@@ -294,6 +322,8 @@ Result<int> plan_verb(VerbContext& context) {
   LK_ASSIGN(const auto text, read_plan_text(planned.file));
   planned.loaded = load(text, rules);
   if (!planned.loaded.usable()) return unusable(out, options, planned);
+  tell_unknown_keys(out, planned.file, planned.loaded.findings);
+  planned.errors = tell_refusals(out, planned.file, text, rules.keys);
   LK_CHECK(think(planned, rules));
   if (!options.apply) return show(out, options, planned);
   LK_ASSIGN(const auto applied, apply(options, planned, text, rules));

@@ -34,7 +34,7 @@ std::vector<std::string> ids(const plan::Plan& plan, const std::vector<std::size
 void wrapped(std::vector<Line>& lines, const std::string& mark, const std::string& text,
              std::size_t columns, Style style = Style::kPlain) {
   const std::size_t room = columns > mark.size() + 20 ? columns - mark.size() : 0;
-  std::string rest = wrap(text, room);
+  std::string rest = wrap(printable(text), room);  // a name cannot begin a line of its own
   std::string before = mark;
   for (std::size_t end = 0; end != std::string::npos;) {
     end = rest.find('\n');
@@ -213,7 +213,8 @@ class View {
     const plan::Conflict& each = analysis_.conflicts.listed[index];
     const plan::Shared& first = each.shared.front();
     const bool locks = each.cause == plan::Cause::kLocks;
-    std::string what = first.witness;
+    std::string what = first.made_up ? "for example " + first.witness : first.witness;
+    if (first.made_up && first.witness_exists == false) what += ", which does not exist yet";
     if (first.a.text() != first.b.text()) {
       what += " (" + first.a.text() + " × " + first.b.text() + ")";
     }
@@ -315,7 +316,10 @@ Json conflicts_json(const Planned& planned) {
     json["overlaps"] = Json::array();
     for (const plan::Shared& each : conflict.shared) {
       json["overlaps"].push_back(
-          {{"first", each.a.text()}, {"second", each.b.text()}, {"witness", each.witness}});
+          {{"first", each.a.text()},
+           {"second", each.b.text()},
+           {"witness", each.witness},
+           {"witness_exists", each.witness_exists ? Json(*each.witness_exists) : Json()}});
     }
     json["resolutions"] = Json::array();
     for (const Proposal& proposal : planned.proposals.list) {
@@ -391,6 +395,8 @@ Json plan_json(const Planned& planned) {
                                     {"shares", text_or_null(each.witness)}});
   }
   json["locking"] = worth_json(planned.worth);
+  json["valid"] = planned.errors == 0;
+  json["errors"] = planned.errors;
   json["findings"] = Json::array();
   for (const plan::Finding& finding : planned.loaded.findings) {
     json["findings"].push_back(plan::finding_json(finding));

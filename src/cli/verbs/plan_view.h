@@ -15,6 +15,7 @@ namespace lockkeeper::cli {
 struct Planned {
   std::string file;  // as named
   plan::Loaded loaded;
+  std::size_t errors = 0;  // that `validate` finds and planning can do without
   plan::AnalysisOptions options;
   plan::Analysis analysis;
   plan::Worth worth;

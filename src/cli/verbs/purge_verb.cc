@@ -1,4 +1,6 @@
 // `purge`: maintenance by hand: ends expired leases, deletes old history, removes the store.
+#include <array>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -27,21 +29,47 @@ Result<int> remove_whole_store(VerbContext& context, OpenLocks& open, bool force
   return 0;
 }
 
+// The history is the only record of what happened: deleting it, alone or with the store, is never
+// an accident.
+Result<void> confirm(VerbContext& context, const std::string& option, const std::string& what) {
+  const CliEnvironment& environment = context.environment();
+  const Error refused{Code::kUsage, option + " deletes the record of everything that happened",
+                      "to delete it without being asked: lockkeeper purge " + option + " --yes" +
+                          context.repeated_flags()};
+  const bool can_ask = environment.in_is_terminal && environment.err_is_terminal;
+  if (!can_ask || context.out().json() || context.out().quiet()) return fail(refused);
+  context.out().flush();
+  std::fprintf(environment.err, "Delete %s? [y/N] ", printable(what).c_str());
+  std::fflush(environment.err);
+  std::array<char, 16> answer{};
+  const bool read = std::fgets(answer.data(), answer.size(), environment.in) != nullptr;
+  const std::string_view said(answer.data());
+  if (read && (said == "y\n" || said == "yes\n")) return {};
+  return fail(Code::kFailed, "nothing was deleted", "");
+}
+
 }  // namespace
 
 Result<int> purge_verb(VerbContext& context) {
-  bool history = false, store = false, force = false;
+  bool history = false, store = false, force = false, yes = false;
   Arguments& arguments = context.arguments();
   arguments.flag("--history", history, "delete all history, not only what is beyond retention");
   arguments.flag("--store", store, "remove the store itself; refused while something is held");
-  arguments.flag("--force", force, "with --store: remove it even if something is held");
+  arguments.flag("--force", force, "with --store: even if something is held; does not ask");
+  arguments.flag("--yes", yes, "with --history or --store: do not ask");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (force && !store) {
     return fail(Code::kUsage, "--force needs --store", "add --store, or omit --force");
   }
   LK_ASSIGN(auto open, context.open(std::vector<std::string>{}));
-  if (store) return remove_whole_store(context, *open, force);
+  const realm::Realm& realm = open->site.realm();
+  if (store) {
+    const std::string what = "the store " + realm.store_folder + " with its history";
+    if (!yes && !force) LK_CHECK(confirm(context, "--store", what));
+    return remove_whole_store(context, *open, force);
+  }
+  if (history && !yes) LK_CHECK(confirm(context, "--history", "all history of " + realm.root));
   LK_CHECK(open->locks.purge(history));
   service::Json what = service::Json::array({"ended", "expired_history"});
   if (history) what = service::Json::array({"ended", "history"});

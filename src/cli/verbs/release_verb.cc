@@ -1,7 +1,9 @@
 // `release` and `renew`.
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "cli/verbs/untold_messages.h"
+#include "base/text.h"
+#include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
 
 namespace lockkeeper::cli {
@@ -16,9 +18,30 @@ std::string released_text(const core::ReleaseReply& reply) {
 }
 
 void tell_rest(Output& out, const core::ReleaseReply& reply) {
-  for (const std::string& key : reply.not_held) out.note(key + " was not held by you");
+  for (const std::string& key : reply.not_held) out.note(shown(key) + " was not held by you");
   for (const auto& [key, owner] : reply.not_owner) {
-    out.note(key + " is held by " + service::owner_text(owner));
+    out.note(shown(key) + " is held by " + service::owner_text(owner));
+  }
+}
+
+// What was not released because another session holds it may be the caller's own.
+void tell_other_sessions(VerbContext& context, OpenLocks& open, const core::ReleaseReply& reply,
+                         bool all) {
+  const core::Owner& asker = open.locks.owner();
+  std::set<std::string> flags;
+  for (const auto& [key, owner] : reply.not_owner) flags.insert(service::flag_to_be(owner, asker));
+  if (all && reply.released.empty()) {
+    service::ListCommand command;
+    command.agent = asker.agent;
+    const auto listed = open.locks.list(command);
+    for (const auto& one : listed ? listed->leases : std::vector<service::ListedLease>()) {
+      if (!one.lease.foreign) flags.insert(service::flag_to_be(one.lease.owner, asker));
+    }
+  }
+  flags.erase("");
+  for (const std::string& flag : flags) {
+    context.out().note(asker.agent + " holds locks in another session; this may be you: add " +
+                       flag);
   }
 }
 
@@ -31,8 +54,10 @@ Result<int> release_verb(VerbContext& context) {
   bool literal = false;
   Arguments& arguments = context.arguments();
   arguments.words("RESOURCE…", resources, "what to release, each exactly as it was acquired");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--lease", command.lease_ids, "ID", "a whole lease; may be repeated");
+  arguments.offer(Arguments::Complete::kHeld);
+  arguments.values("--lease", command.lease_ids, "ID",
+                   "a whole lease, by id or a part of it that list shows;\nmay be repeated");
+  arguments.offer(Arguments::Complete::kLeases);
   arguments.value("--task", task, "ID", "all your leases of that task");
   arguments.flag("--all", command.all, "all your leases");
   arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
@@ -41,21 +66,15 @@ Result<int> release_verb(VerbContext& context) {
   command.task = task.value_or("");
   LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
+  context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(resources));
-  expect_messages(context, *open);
+  expect_notices(context, *open);
   LK_ASSIGN(const auto reply, open->locks.release(command));
   service::Json json = service::release_json(reply);
-  tell_messages(context, *open, json);
-  // The lease may have been taken away; then its owner must be told.
-  if (!reply.not_held.empty()) {
-    const auto losses = open->locks.take_lost_notices();
-    for (const core::LostLease& lost : losses.value_or(std::vector<core::LostLease>())) {
-      out.warning(service::lost_text(lost));
-      json["lost"].push_back(service::lost_json(lost));
-    }
-  }
+  tell_notices(context, *open, json);
   const std::optional<Error> error = service::release_error(reply, command.all);
   if (!error || !reply.released.empty()) out.text(released_text(reply));
+  tell_other_sessions(context, *open, reply, command.all);
   if (error) return out.failed(*error, std::move(json));
   tell_rest(out, reply);
   out.object(json);
@@ -68,8 +87,10 @@ Result<int> renew_verb(VerbContext& context) {
   std::optional<std::string> ttl;
   Arguments& arguments = context.arguments();
   arguments.words("RESOURCE…", resources, "renew the leases on these");
-  arguments.offer(Arguments::Complete::kFiles);
-  arguments.values("--lease", command.lease_ids, "ID", "a lease; may be repeated");
+  arguments.offer(Arguments::Complete::kHeld);
+  arguments.values("--lease", command.lease_ids, "ID",
+                   "a lease, by id or a part of it that list shows; may\nbe repeated");
+  arguments.offer(Arguments::Complete::kLeases);
   arguments.flag("--all", command.all, "all your leases");
   arguments.value("--ttl", ttl, "DURATION",
                   "from now on; never shortens (default: each\nlease's own ttl)");
@@ -80,19 +101,19 @@ Result<int> renew_verb(VerbContext& context) {
   }
   LK_ASSIGN(command.wanted, context.wanted(resources));
   LK_ASSIGN(auto open, context.open(resources));
-  expect_messages(context, *open);
+  expect_notices(context, *open);
   LK_ASSIGN(const auto renewed, open->locks.renew(command));
   service::Json json = service::leases_json("renewed", renewed);
-  tell_messages(context, *open, json);
+  const bool lost = tell_notices(context, *open, json);
   out.object(json);
   for (const core::Lease& lease : renewed) {
     for (const core::Claim& claim : lease.claims) {
-      out.text("renewed " + claim.resource.text() + ", " +
+      out.text("renewed " + shown(claim.resource.text()) + ", " +
                service::end_text(lease, context.now_wall_ms()));
     }
   }
-  if (renewed.empty()) out.text("nothing to renew");
-  return 0;
+  if (renewed.empty()) out.text(lost ? "nothing is left to renew" : "nothing to renew");
+  return lost ? exit_status(Code::kLost) : 0;
 }
 
 }  // namespace lockkeeper::cli

@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/bytes.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
-#include "cli/verbs/untold_messages.h"
+#include "cli/verbs/feature_option.h"
+#include "cli/verbs/notices.h"
 #include "host/signals.h"
 #include "service/pause.h"
 #include "service/run.h"
@@ -82,24 +84,16 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
   return std::optional<int>(fd);
 }
 
-// --feature, or LOCKKEEPER_FEATURE. An invalid name is refused before anything is done.
-Result<std::string> feature_of(const VerbContext& context, const std::optional<std::string>& flag) {
-  const auto& env = context.runtime().env;
-  std::string feature = flag ? *flag : realm::variable(env, "LOCKKEEPER_FEATURE").value_or("");
-  if (!flag && feature.empty()) return feature;
-  if (auto parsed = key::parse(service::pause_key(feature), {}); !parsed) {
-    return fail(Code::kInvalidInput,
-                std::string(flag ? "--feature" : "LOCKKEEPER_FEATURE") + " " + quote(feature, 60) +
-                    ": " + parsed.error().message,
-                parsed.error().hint);
-  }
-  return feature;
-}
-
 // Not granted, or stopped by the gate.
 Error refusal_of(const VerbContext& context, const service::RunResult& result,
-                 const AcquireOptions& options, const std::string& feature) {
-  Error error = service::refusal(result.acquired, asked(context, options));
+                 const AcquireOptions& options, const service::RunCommand& command,
+                 const core::Owner& asker) {
+  service::HintContext hint = asked(context, options);
+  hint.asker = asker;
+  hint.program = " --";
+  for (const std::string& word : command.argv) hint.program += " " + shell_quote(word);
+  const std::string& feature = command.feature;
+  Error error = service::refusal(result.acquired, hint);
   if (!result.at_gate || result.acquired.conflicts.empty()) return error;
   service::Gate gate{service::pause_key(feature), result.acquired.conflicts, false};
   const std::string text = service::paused_text(gate, context.now_wall_ms());
@@ -113,16 +107,20 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
   return error;
 }
 
-// Messages from before the command; later ones are shown to the command's own calls.
-void tell_earlier_messages(VerbContext& context, OpenLocks& open, const StatusReport& report) {
-  service::Json messages;
-  tell_messages(context, open, messages);
-  if (!messages.empty()) report.write(messages);
-  open.locks.take_messages_along(false);
+// What there was to tell before the command; what comes later is told to the command's own calls.
+void tell_earlier(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+  service::Json told;
+  tell_notices(context, open, told);
+  if (!told.empty()) report.write(told);
+  open.locks.tell_along({});
 }
 
 // The end of a run whose lease was granted.
 int status_of(Output& out, const service::RunResult& result, bool keep_going) {
+  if (result.ended_after > 0) {
+    out.note("ended what the command had left running: " + std::to_string(result.ended_after) +
+             (result.ended_after == 1 ? " process" : " processes"));
+  }
   if (result.lost && (!keep_going || !result.started)) return exit_status(Code::kLost);
   if (result.signal == 0) return result.exit_status;
   out.note(result.started ? "interrupted while paused; the command had ended with status " +
@@ -138,6 +136,9 @@ void tell_run(Output& out, const RunEvent& event) {
     case RunEvent::What::kGranted:
       for (const auto& lost : event.acquired.lost) out.warning(service::lost_text(lost));
       for (const std::string& warning : event.acquired.warnings) out.warning(warning);
+      for (const auto& hidden : event.acquired.unmirrored) {
+        out.note(service::unmirrored_text(hidden));
+      }
       break;
     case RunEvent::What::kRenewTrouble:
       out.warning(event.message);
@@ -168,6 +169,8 @@ Result<int> run_verb(VerbContext& context) {
   context.arguments().command(command.argv, "what to run while the lock is held");
   context.arguments().flag("--keep-going", command.keep_going,
                            "keep the command running if the lock is lost");
+  context.arguments().flag("--leave-running", command.leave_running,
+                           "do not end what the command leaves running");
   context.arguments().value("--status-fd", status_fd, "N",
                             "write run's own events as JSON lines to this descriptor");
   context.arguments().value("--feature", feature, "ID",
@@ -182,8 +185,10 @@ Result<int> run_verb(VerbContext& context) {
   LK_ASSIGN(const auto fd, status_descriptor(status_fd));
   LK_CHECK(read_resources(context, options));
   LK_ASSIGN(command.acquire, acquire_command(context, options));
-  LK_ASSIGN(command.feature, feature_of(context, feature));
-  LK_ASSIGN(auto open, context.open(options.resources, true));
+  LK_ASSIGN(command.feature, feature_to_obey(context, feature));
+  LK_ASSIGN(auto open, context.open(options.resources));
+  tell_other_tools(context, *open);
+  command.part = core::command_name(static_cast<std::uint32_t>(context.runtime().random->next()));
 
   const StatusReport report(fd);
   std::optional<host::SignalWatch> signals;
@@ -203,11 +208,11 @@ Result<int> run_verb(VerbContext& context) {
     signals.reset();
     return signal_status != 0;
   };
-  expect_messages(context, *open);
+  expect_notices(context, *open);
   const auto watch = [&](const RunEvent& event) {
     tell_run(out, event);
     report.event(event);
-    if (event.what == RunEvent::What::kGranted) tell_earlier_messages(context, *open, report);
+    if (event.what == RunEvent::What::kGranted) tell_earlier(context, *open, report);
   };
   const auto result = service::run(open->locks, command, watch);
   progress.reset();
@@ -215,9 +220,9 @@ Result<int> run_verb(VerbContext& context) {
   const core::Outcome outcome = result->acquired.outcome;
   if (service::outcome_status(outcome) != 0) {
     service::Json json = service::acquire_json(result->acquired);
-    tell_messages(context, *open, json);
+    tell_notices(context, *open, json);
     report.write(json);
-    out.failed(refusal_of(context, *result, options, command.feature), json);
+    out.failed(refusal_of(context, *result, options, command, open->locks.owner()), json);
     return signal_status != 0 ? signal_status : service::outcome_status(outcome);
   }
   return status_of(out, *result, command.keep_going);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
+#include "base/parse.h"
 #include "cli/shape.h"
 #include "cli/verbs/testing.h"
 
@@ -46,6 +48,52 @@ TEST(Verbs, each_has_examples_a_summary_and_help_within_80_columns) {
       expect_help({name, below}, "lockkeeper " + name + " " + below + " [OPTIONS]");
     }
   }
+}
+
+TEST(Verbs, B14_the_overview_shows_every_verb_once_in_a_group_within_80_columns) {
+  std::multiset<std::string> grouped;
+  for (const VerbGroup& group : verb_groups()) {
+    for (const std::string& name : words_in(group.verbs, " ")) grouped.insert(name);
+  }
+  std::multiset<std::string> all;
+  for (const Verb& verb : all_verbs()) all.emplace(verb.name);
+  EXPECT_EQ(grouped, all);
+  const std::string overview = said({"--help"});
+  for (const std::string& name : all) EXPECT_THAT(overview, HasSubstr("\n  " + name + "  "));
+  for (const VerbGroup& group : verb_groups()) {
+    EXPECT_THAT(overview, HasSubstr("\n" + std::string(group.title) + ":\n"));
+  }
+  for (const std::string& line : words_in(overview, "\n")) EXPECT_LE(width(line), 80U) << line;
+}
+
+TEST(Verbs, B14_the_usual_names_of_other_tools_are_understood) {
+  for (const VerbAlias& alias : verb_aliases()) {
+    const std::string name(alias.name), verb(alias.verb);
+    EXPECT_EQ(said({name, "--help"}), said({verb, "--help"}));
+    EXPECT_EQ(said({"help", name}), said({verb, "--help"}));
+    EXPECT_THAT(said({"--help"}), HasSubstr(name + " (" + verb + ")"));
+  }
+  EXPECT_EQ(said({"unlock", "-h"}), said({"release", "-h"}));
+  EXPECT_EQ(said({"version"}), said({"--version"}));
+  EXPECT_EQ(said({"-V"}), said({"--version"}));
+  EXPECT_EQ(said({"version", "--json"}), said({"--version", "--json"}));
+  EXPECT_THAT(said({"log", "--help"}), HasSubstr("\n  -f, --follow "));
+}
+
+TEST(Verbs, B14_an_unknown_flag_without_a_verb_is_named_with_the_nearest) {
+  const Answer got = answer({"--hlep"});
+  EXPECT_EQ(got.status, kUsageStatus);
+  EXPECT_EQ(got.err, "lockkeeper: unknown flag \"--hlep\"\n  hint: did you mean --help?\n");
+  EXPECT_EQ(answer({"-x"}).err,
+            "lockkeeper: unknown flag \"-x\"\n  hint: see: lockkeeper --help\n");
+  EXPECT_THAT(answer({"--json", "--vresion"}).out, HasSubstr("did you mean --version?"));
+  EXPECT_THAT(answer({"--agent", "ann"}).err, HasSubstr("no verb was given"));
+}
+
+TEST(Verbs, B14_a_place_after_status_is_answered_with_under) {
+  EXPECT_EQ(answer({"status", "src/"}).err,
+            "lockkeeper: list: unexpected argument \"src/\"\n"
+            "  hint: name a place with --under src/\n");
 }
 
 TEST(Subcommands, help_is_had_in_every_order) {

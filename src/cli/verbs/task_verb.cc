@@ -72,8 +72,10 @@ Result<int> busy(VerbContext& context, const TaskOptions& options,
   json["released"] = reply.released;
   report(context, options, reply, json);
   out.text("BUSY");
-  for (const std::string& key : reply.released) out.note("released " + key);
-  Error error = service::held_error(reply.conflicts, {{}, {}, context.now_wall_ms(), false});
+  for (const std::string& key : reply.released) out.note("released " + shown(key));
+  service::HintContext asked;
+  asked.now_wall_ms = context.now_wall_ms();
+  Error error = service::held_error(reply.conflicts, asked);
   error.hint = "continue with another task; to see who holds what: lockkeeper task list" +
                context.repeated_flags();
   return out.failed(error, std::move(json));
@@ -151,7 +153,7 @@ Result<int> task_release(VerbContext& context) {
   LK_ASSIGN(const auto opened, open_tasks(context, root));
   LK_ASSIGN(const auto reply, opened.tasks->release(task));
   out.object(service::release_json(reply));
-  for (const std::string& key : reply.released) out.text("released " + key);
+  for (const std::string& key : reply.released) out.text("released " + shown(key));
   return 0;
 }
 
@@ -181,7 +183,7 @@ Result<int> task_list(VerbContext& context) {
   for (const dialect::mkdir::TaskLock& lock : locks) {
     json["locks"].push_back(lock_json(lock));
     rows.push_back({{lock.name},
-                    {lock.owner.agent},
+                    {shown(lock.owner.agent)},
                     {lock.task.empty() ? "-" : lock.task},
                     {dialect::mkdir::local_time(lock.since_wall_ms)},
                     {lock.foreign  ? "another tool"
@@ -219,10 +221,11 @@ Result<int> task_sweep(VerbContext& context) {
   json["released"] = reply.released;
   json["kept"] = reply.kept;
   out.object(json);
-  for (const std::string& key : reply.released) out.text("released " + key);
+  for (const std::string& key : reply.released) out.text("released " + shown(key));
   for (const core::Lease& lease : reply.broken) {
     for (const core::Claim& claim : lease.claims) {
-      out.text("broke " + claim.resource.text() + ", held by " + service::owner_text(lease.owner));
+      out.text("broke " + shown(claim.resource.text()) + ", held by " +
+               service::owner_text(lease.owner));
     }
   }
   if (reply.released.empty() && reply.broken.empty()) out.text("nothing to free");

@@ -21,6 +21,8 @@ inline Answer answer(const std::vector<std::string>& words) {
   CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = all_verbs();
+  environment.groups = verb_groups();
+  environment.aliases = verb_aliases();
   environment.out = out.get();
   environment.err = err.get();
   std::vector<const char*> arguments = {"lockkeeper"};

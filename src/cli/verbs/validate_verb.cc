@@ -20,7 +20,7 @@ using plan::Severity;
 // Wrapped to the terminal, every line indented.
 void show_text(Output& out, const std::string& text, std::size_t indent) {
   const std::size_t columns = out.columns() > indent + 20 ? out.columns() - indent : 0;
-  std::string lines = wrap(text, columns);
+  std::string lines = wrap(printable(text), columns);
   const std::string blank(indent, ' ');
   for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += indent + 1) {
     lines.insert(at + 1, blank);
@@ -129,7 +129,9 @@ Result<int> validate_verb(VerbContext& context) {
   LK_ASSIGN(PlanRules rules, plan_rules(context));
   plan::ValidateOptions options;
   options.strict = strict;  // only this makes key warnings errors
+  options.children = names_on_disk(rules);
   options.keys = std::move(rules.keys);
+  options.agent_name = check_planned_name;
   const Checked checked = check_files(out, files, options);
   const int status = checked.valid ? 0 : exit_status(Code::kInvalidInput);
   if (sarif) {

@@ -31,10 +31,15 @@ constexpr Verb kVerbs[] = {
      check_verb},
     {"list", "Who holds what, and who waits",
      "  lockkeeper list\n"
+     "  lockkeeper list --mine\n"
      "  lockkeeper list --tree\n"
      "  lockkeeper list --under src/auth/ --json\n"
      "  lockkeeper list --all-realms\n",
      list_verb},
+    {"whoami", "Who you are here, and why",
+     "  lockkeeper whoami\n"
+     "  lockkeeper whoami --json\n",
+     whoami_verb},
     {"run", "Hold resources while a command runs",
      "  lockkeeper run src/auth/ -- claude -p \"fix the login\"\n"
      "  lockkeeper run --wait db:migration-slot -- make migrate\n"
@@ -52,7 +57,7 @@ constexpr Verb kVerbs[] = {
      break_verb},
     {"log", "What happened: grants, releases, expiries, breaks",
      "  lockkeeper log --since 10m\n"
-     "  lockkeeper log --under src/auth/ --follow\n"
+     "  lockkeeper log -f --under src/auth/\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
@@ -76,17 +81,16 @@ constexpr Verb kVerbs[] = {
     {"ports", "Four ports for a session's services", ports_subcommands},
     {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
      coordinator_subcommands},
-    {"task", "Task and file locks as folders, for scripts that take them by mkdir",
-     task_subcommands},
+    {"task", "Task and file locks as folders, as scripts take them by mkdir", task_subcommands},
     {"coordmcp", "CoordMCP's tools, over the same locks", coordmcp_subcommands},
-    {"workflow", "Run a plan's agents side by side, or handle a workflow's lock files",
-     workflow_subcommands},
+    {"workflow", "Run a plan's agents side by side; a workflow's lock files", workflow_subcommands},
     {"validate", "What is wrong with a plan, before anyone starts on it",
      "  lockkeeper validate work-packages.yaml\n"
      "  lockkeeper validate --strict plans/*.yaml\n"
      "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
      validate_verb},
     {"plan", "Conflicts, rounds and timeline of a plan, and what to change",
+     "  lockkeeper plan --example > work-packages.yaml\n"
      "  lockkeeper plan work-packages.yaml\n"
      "  lockkeeper plan scopes.yaml --jobs 4        four agents at most\n"
      "  lockkeeper plan plan.yaml --graph graph.svg --timeline time.svg\n"
@@ -107,18 +111,43 @@ constexpr Verb kVerbs[] = {
      doctor_verb},
     {"purge", "End expired leases, delete old history",
      "  lockkeeper purge\n"
-     "  lockkeeper purge --history    delete all history\n"
-     "  lockkeeper purge --store      remove the store, if nothing is held\n",
+     "  lockkeeper purge --history    delete all history, after asking\n"
+     "  lockkeeper purge --store      remove the store, if nothing is held; asks first\n",
      purge_verb},
     {"completion", "Tab completion for your shell", completion_subcommands},
     {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n",
      demo::demo_verb},
 };
 
+constexpr VerbGroup kGroups[] = {
+    {"Everyday", "acquire release renew check list whoami run log break"},
+    {"Plans", "validate plan workflow"},
+    {"Agents", "mcp message pause resume gate"},
+    {"Other tools", "layout adopt guard coordinator ports coordmcp task"},
+    {"Upkeep", "config doctor purge completion demo"},
+};
+
+// The words that people of git, Docker and flock try first. (cmake/Install.cmake reads the verbs
+// above line by line.)
+constexpr VerbAlias kAliases[] = {
+    VerbAlias{"lock", "acquire"},
+    VerbAlias{"unlock", "release"},
+    VerbAlias{"ls", "list"},
+    VerbAlias{"status", "list"},
+};
+
 }  // namespace
 
 std::span<const Verb> all_verbs() {
   return kVerbs;
+}
+
+std::span<const VerbGroup> verb_groups() {
+  return kGroups;
+}
+
+std::span<const VerbAlias> verb_aliases() {
+  return kAliases;
 }
 
 }  // namespace lockkeeper::cli

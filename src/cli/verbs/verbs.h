@@ -9,6 +9,8 @@
 namespace lockkeeper::cli {
 
 std::span<const Verb> all_verbs();
+std::span<const VerbGroup> verb_groups();
+std::span<const VerbAlias> verb_aliases();
 
 Result<int> acquire_verb(VerbContext& context);
 Result<int> adopt_verb(VerbContext& context);
@@ -27,6 +29,7 @@ Result<int> release_verb(VerbContext& context);
 Result<int> renew_verb(VerbContext& context);
 Result<int> resume_verb(VerbContext& context);
 Result<int> validate_verb(VerbContext& context);
+Result<int> whoami_verb(VerbContext& context);
 
 std::span<const Verb> completion_subcommands();
 std::span<const Verb> config_subcommands();

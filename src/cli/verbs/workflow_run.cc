@@ -13,6 +13,10 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/verbs/crew_view.h"
+#include "cli/verbs/feature_option.h"
+#include "cli/verbs/plan_input.h"
+#include "cli/verbs/plan_view.h"
+#include "crew/log_pump.h"
 #include "crew/report/report.h"
 #include "crew/report/report_parts.h"
 #include "crew/supervisor.h"
@@ -35,6 +39,7 @@ struct WorkflowRunOptions {
   std::string file;
   std::optional<std::string> output;
   std::optional<std::string> jobs;
+  std::optional<std::string> feature;
   std::optional<std::string> grace;
   std::vector<std::string> command;
   bool resume = false;
@@ -49,6 +54,8 @@ void declare(Arguments& arguments, WorkflowRunOptions& options) {
   arguments.value("--output", options.output, "DIR", "where logs, state and the report go");
   arguments.offer(Arguments::Complete::kFolders);
   arguments.value("--jobs", options.jobs, "N", "at most this many agents at once");
+  arguments.value("--feature", options.feature, "ID",
+                  "obey this feature's pause (default: the plan's, or\nLOCKKEEPER_FEATURE)");
   arguments.flag("--resume", options.resume, "continue after Ctrl-C, a crash or a failure");
   arguments.flag("--restart", options.restart, "start over; earlier results are kept in earlier/");
   arguments.flag("--strict-scope", options.strict_scope,
@@ -74,26 +81,34 @@ std::string file_stem(const std::string& path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+// All errors, one to a line.
 Error unusable(const std::string& file, const std::vector<plan::Finding>& findings) {
-  const auto first = std::ranges::find(findings, plan::Severity::kError, &plan::Finding::severity);
-  const auto errors =
-      std::ranges::count(findings, plan::Severity::kError, &plan::Finding::severity);
-  std::string where = file;
-  if (first->place.line != 0) where += ":" + std::to_string(first->place.line);
-  std::string message = where + ": " + first->message;
-  if (errors > 1) message += " (and " + std::to_string(errors - 1) + " more)";
+  constexpr std::size_t kTold = 20;
+  std::vector<std::string> lines;
+  for (const plan::Finding& each : findings) {
+    if (each.severity != plan::Severity::kError) continue;
+    lines.push_back(printable(place_of(file, each) + ": " + each.message));
+  }
+  const std::size_t errors = lines.size();
+  lines.resize(std::min(errors, kTold));
+  std::string message = join(lines, "\n");
+  if (errors > kTold) message += "\nand " + counted(errors - kTold, "more error");
   return {Code::kInvalidInput, message, "see: lockkeeper validate " + shell_quote(file)};
 }
 
-Result<plan::Plan> load(const OpenLocks& open, const std::string& file, const std::string& text) {
+Result<plan::Plan> load(Output& out, const OpenLocks& open, const std::string& file,
+                        const std::string& text) {
   plan::LoadOptions options;
   options.keys = open.site.settings().key_rules(open.site.realm());
+  options.agent_name = check_planned_name;
   plan::Loaded loaded = plan::load_plan(text, options);
   if (!loaded.usable()) return fail(unusable(file, loaded.findings));
   if (loaded.plan.jobs.empty()) {
     return fail(Code::kInvalidInput, file + " has no agents to run",
                 "see: lockkeeper validate " + shell_quote(file));
   }
+  tell_unknown_keys(out, file, loaded.findings);
+  tell_refusals(out, file, text, options.keys);
   return std::move(loaded.plan);
 }
 
@@ -165,12 +180,14 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
     if (text.error().code == Code::kNotFound) text.error().hint = "name a file that exists";
     return fail(std::move(text.error()));
   }
-  LK_ASSIGN(run.plan, load(*run.open, options.file, *text));
+  LK_ASSIGN(run.plan, load(context.out(), *run.open, options.file, *text));
   LK_CHECK(check_commands(run.plan, options));
   run.digest = sha256_hex(*text);
   const realm::Realm& realm = run.open->site.realm();
+  LK_ASSIGN(std::string feature, feature_to_obey(context, options.feature));
   LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
-  run.foreman.command = options.command;
+  if (options.feature || run.plan.feature.empty()) run.plan.feature = std::move(feature);
+  run.foreman.command = {options.command, options.command.size() == 1};
   run.foreman.strict_scope = options.strict_scope;
   run.foreman.detect_changes = !options.no_scope_check;
   run.foreman.folder = realm.root;
@@ -202,11 +219,20 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
   std::string text = "lockkeeper workflow run " + shell_quote(options.file) + " --resume";
   if (options.output) text += " --output " + shell_quote(*options.output);
   if (options.jobs) text += " --jobs " + shell_quote(*options.jobs);
+  if (options.feature) text += " --feature " + shell_quote(*options.feature);
   if (options.strict_scope) text += " --strict-scope";
   text += context.repeated_flags();
   if (!options.command.empty()) text += " --";
   for (const std::string& word : options.command) text += " " + shell_quote(word);
   return text;
+}
+
+// Without --jobs or --feature, a resumed run keeps its earlier value.
+void keep_earlier(const WorkflowRunOptions& options, crew::RunRecord& record, Prepared& now) {
+  if (!options.jobs) now.foreman.jobs = record.jobs;
+  if (!options.feature && !record.feature.empty()) now.plan.feature = record.feature;
+  record.jobs = now.foreman.jobs;
+  record.feature = now.plan.feature;
 }
 
 // Writes the three report files; an error there does not fail the run.
@@ -219,6 +245,27 @@ Result<void> write_reports(const Folder& output, const crew::RunRecord& record) 
 std::string last_log(const Folder& output, const crew::AgentRecord& agent) {
   return output.path_of(std::string(crew::kAgentsName) + "/" + crew::file_name_for(agent.id) + "/" +
                         std::to_string(agent.attempts.back().number) + "/" + crew::kLogName);
+}
+
+// The ends of the logs of the first agents that failed: for people here, for programs as
+// [{"agent","log","tail":[…]}].
+service::Json show_tails(Output& out, const Folder& output, const crew::RunRecord& record) {
+  constexpr std::size_t kAgents = 3;
+  constexpr std::size_t kLines = 10;
+  service::Json all = service::Json::array();
+  const auto agents = output.existing(crew::kAgentsName);
+  if (!agents || !*agents) return all;
+  for (const crew::AgentRecord& agent : record.agents) {
+    if (agent.standing != Standing::kFailed || agent.attempts.empty()) continue;
+    if (all.size() == kAgents) break;
+    const auto folder = crew::attempt_folder(**agents, agent.id, agent.attempts.back().number);
+    if (!folder || !*folder) continue;
+    const std::vector<std::string> tail = crew::log_tail(**folder, kLines);
+    show_tail(out, agent, tail);
+    service::Json& json = all.emplace_back();
+    json = {{"agent", agent.id}, {"log", last_log(output, agent)}, {"tail", tail}};
+  }
+  return all;
 }
 
 std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
@@ -236,8 +283,10 @@ std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output
   }
   const auto first =
       std::ranges::find(record.agents, Standing::kFailed, &crew::AgentRecord::standing);
-  std::string text = std::to_string(failed) + " of " + all + " agents failed: " + first->id;
-  if (!first->why.empty()) text += " (" + why_text(*first) + ")";
+  // On one line: others chose these words, and could forge a line of ours.
+  std::string text =
+      std::to_string(failed) + " of " + all + " agents failed: " + printable(first->id);
+  if (!first->why.empty()) text += " (" + printable(why_text(*first)) + ")";
   if (failed > 1) text += ", …";
   if (skipped > 0) text += "; " + std::to_string(skipped) + " skipped";
   return Error{Code::kFailed, text,
@@ -253,6 +302,7 @@ Result<int> ended(VerbContext& context, const WorkflowRunOptions& options, const
   const auto written = write_reports(run.output, record);
   show_outcome(out, record);
   service::Json json = crew::report_json(record);
+  json["failures"] = show_tails(out, run.output, record);
   json["event"] = "report";
   json["output"] = run.output.path();
   if (written) {
@@ -300,12 +350,7 @@ Result<int> workflow_run(VerbContext& context) {
                                                       : crew::Beginning::kFresh;
   LK_ASSIGN(auto run,
             crew::open_run(prepared.output, beginning, new_run(context, prepared, options)));
-  // Without --jobs, a resumed run keeps its earlier value.
-  if (options.jobs) {
-    run.state.record.jobs = prepared.foreman.jobs;
-  } else {
-    prepared.foreman.jobs = run.state.record.jobs;
-  }
+  keep_earlier(options, run.state.record, prepared);
   const std::string title =
       prepared.plan.feature.empty() ? file_stem(options.file) : prepared.plan.feature;
   CrewView view(out, *context.runtime().clock, title);

@@ -87,7 +87,7 @@ struct Session {
   std::string output;  // as typed, for hints
 };
 
-Result<Session> start(const VerbContext& context, const std::string& output, bool make) {
+Result<Session> start(VerbContext& context, const std::string& output, bool make) {
   Session session;
   session.output = output;
   LK_ASSIGN(const std::string path, absolute(context, output));
@@ -95,7 +95,8 @@ Result<Session> start(const VerbContext& context, const std::string& output, boo
   LK_ASSIGN(std::string folder, output_folder(path, make));
   if (folder.empty()) folder = path;  // there are no locks then
   LK_ASSIGN(session.open, context.open(std::move(realm)));
-  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(context.runtime().env));
+  LK_ASSIGN(service::ParentLease under,
+            service::parent_lease_from(context.runtime().env, session.open->site.realm()));
   LK_ASSIGN(session.flow, workflow::Workflow::open(session.open->site, std::move(folder),
                                                    session.open->locks.owner(), std::move(under)));
   return session;
@@ -164,7 +165,7 @@ Error refusal(const VerbContext& context, const workflow::Locked& locked,
   }
   const core::Conflict& conflict = locked.result.conflicts.front();
   const std::string name = workflow::lock_name(locked.agent);
-  error.message = name + " is live: " + service::holder_text(conflict, asked.now_wall_ms);
+  error.message = shown(name) + " is live: " + service::holder_text(conflict, asked.now_wall_ms);
   const std::string words =
       " --output " + shell_quote(output) + " --agent " + shell_quote(locked.agent);
   error.hint = conflict.holder.foreign ? "end it on record: lockkeeper workflow unlock" + words
@@ -180,6 +181,7 @@ Result<int> print_locked(VerbContext& context, const std::vector<workflow::Locke
   for (const workflow::Locked& reply : replies) {
     for (const core::LostLease& lost : reply.result.lost) out.warning(service::lost_text(lost));
     for (const std::string& warning : reply.result.warnings) out.warning(warning);
+    for (const auto& hidden : reply.result.unmirrored) out.note(service::unmirrored_text(hidden));
     if (service::outcome_status(reply.result.outcome) == 0) continue;
     const bool explained = !reply.result.conflicts.empty();
     if (refused == nullptr || (refused->result.conflicts.empty() && explained)) refused = &reply;

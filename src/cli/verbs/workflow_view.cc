@@ -19,7 +19,7 @@ using service::Json;
 constexpr std::size_t kNamesShown = 4;  // resources named in one line
 
 std::string holder_of(const dialect::workflow::Standing& standing) {
-  if (!standing.lease) return "another tool";
+  if (!standing.lease) return standing.ours ? "lockkeeper, ended" : "another tool";
   return standing.through ? "workflow" : "shown";
 }
 
@@ -30,7 +30,7 @@ std::string state_of(const dialect::workflow::Standing& standing) {
   return dialect::workflow::iso_seconds(standing.file->expires_at_ms);
 }
 
-// Each agent with those of its resources that overlap, in order of appearance.
+// Each lock with those of its resources that overlap, in order of appearance.
 std::vector<std::pair<std::string, std::vector<std::string>>> clashing(const Locked& locked) {
   std::vector<std::pair<std::string, std::vector<std::string>>> list;
   const auto add_once = [](std::vector<std::string>& to, const std::string& text) {
@@ -38,13 +38,14 @@ std::vector<std::pair<std::string, std::vector<std::string>>> clashing(const Loc
   };
   std::vector<std::string> ours;
   for (std::size_t i = 0; i < locked.overlaps.size(); ++i) {
-    const std::string& agent = locked.held_by[i];
-    auto found = std::ranges::find(list, agent, &decltype(list)::value_type::first);
-    if (found == list.end()) found = list.insert(list.end(), {agent, {}});
+    const std::string& where = locked.held_in[i];
+    const std::string file = (where.empty() ? "" : where + "/") + locked.held_by[i] + ".lock";
+    auto found = std::ranges::find(list, file, &decltype(list)::value_type::first);
+    if (found == list.end()) found = list.insert(list.end(), {file, {}});
     add_once(found->second, locked.overlaps[i].theirs.text());
     add_once(ours, locked.overlaps[i].ours.text());
   }
-  list.emplace_back(locked.agent, std::move(ours));
+  list.emplace_back(locked.agent + ".lock", std::move(ours));
   return list;
 }
 
@@ -67,6 +68,7 @@ Json locked_json(const Locked& locked) {
                                  {"ours", overlap.ours.text()},
                                  {"theirs", overlap.theirs.text()},
                                  {"witness", overlap.witness}});
+    if (!locked.held_in[i].empty()) reply["overlaps"].back()["workflow"] = locked.held_in[i];
   }
   reply["resolutions"] = Json::array();
   for (const auto& resolution : locked.resolutions) {
@@ -78,16 +80,16 @@ Json locked_json(const Locked& locked) {
 std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   const core::Lease& lease = locked.result.lease;
   const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
-  return (renewed ? "renewed " : "locked ") + list_of(core::resource_texts(lease), kNamesShown) +
-         " for " + locked.agent + ", " + service::end_text(lease, now_wall_ms) + "\nfile " +
+  return (renewed ? "renewed " : "locked ") + shown_list(core::resource_texts(lease), kNamesShown) +
+         " for " + shown(locked.agent) + ", " + service::end_text(lease, now_wall_ms) + "\nfile " +
          locked.path + "\nfence " + std::to_string(lease.fence());
 }
 
 std::string conflict_text(const Locked& locked) {
   if (locked.resolutions.empty()) return {};
   std::string text;
-  for (const auto& [agent, resources] : clashing(locked)) {
-    text += agent + ".lock: " + service::dump(Json(resources)) + "\n";
+  for (const auto& [lock, resources] : clashing(locked)) {
+    text += shown(lock) + ": " + service::dump(Json(resources)) + "\n";
   }
   text.insert(text.size() - 1, "  # CONFLICT!");
   text += "\nResolution options:";
@@ -105,7 +107,7 @@ Json status_json(const Status& status, const std::string& output) {
     Json lock;
     lock["agent"] = each.file ? Json(each.file->agent) : Json();
     lock["file"] = each.path;
-    lock["ours"] = each.lease.has_value();
+    lock["ours"] = each.ours;
     lock["lease"] = each.lease ? Json(each.lease->text()) : Json();
     if (each.file) {
       const auto& file = *each.file;
@@ -140,17 +142,19 @@ std::vector<Line> status_lines(const Status& status, std::size_t columns) {
     }
     const Style style = !each.file ? Style::kRed : each.expired ? Style::kDim : Style::kPlain;
     rows.push_back(
-        {{each.name, style},
-         {scope.empty() ? "-" : list_of(scope, kNamesShown), style},
+        {{shown(each.name), style},
+         {scope.empty() ? "-" : shown_list(scope, kNamesShown), style},
          {state_of(each), style},
          {holder_of(each), Style::kDim},
-         {each.file && !each.file->task_description.empty() ? each.file->task_description : "-",
+         {each.file && !each.file->task_description.empty() ? quote(each.file->task_description)
+                                                            : "-",
           Style::kDim}});
   }
   std::vector<Line> lines = table_lines(std::move(rows), columns);
   for (const auto& each : status.overlaps) {
     lines.push_back(
-        {{each.a + " and " + each.b + " overlap at " + each.overlap.witness, Style::kYellow}});
+        {{shown(each.a) + " and " + shown(each.b) + " overlap at " + shown(each.overlap.witness),
+          Style::kYellow}});
   }
   return lines;
 }
@@ -166,7 +170,7 @@ std::string unlocked_text(const dialect::workflow::Unlocked& unlocked) {
   const char* const how = unlocked.how == HowEnded::kReleased ? "unlocked "
                           : unlocked.how == HowEnded::kBroken ? "broke the lock of "
                                                               : "removed the expired lock of ";
-  return how + unlocked.agent;
+  return how + shown(unlocked.agent);
 }
 
 }  // namespace lockkeeper::cli

@@ -1,0 +1,65 @@
+#include "cli/verbs/log_view.h"
+
+#include <array>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// For people, where this process is: "2026-01-17 16:30:00".
+std::string local_time(std::int64_t wall_ms) {
+  const auto seconds = static_cast<std::time_t>(wall_ms / 1000);
+  std::tm local{};
+  std::array<char, 40> text{};
+  if (::localtime_r(&seconds, &local) == nullptr) return format_time(wall_ms);
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local);
+  return {text.data(), size};
+}
+
+// Green: somebody has it. Red: it ended against its holder's will. Yellow: somebody waits, or was
+// refused.
+Style event_style(std::string_view what) {
+  struct Known {
+    std::string_view what;
+    Style style;
+  };
+  constexpr Known kKnown[] = {
+      {"granted", Style::kGreen}, {"adopted", Style::kGreen},  {"broken", Style::kRed},
+      {"expired", Style::kRed},   {"ended", Style::kRed},      {"orphaned", Style::kRed},
+      {"queued", Style::kYellow}, {"refused", Style::kYellow}, {"withdrawn", Style::kYellow},
+      {"purged", Style::kRed},
+  };
+  for (const Known& known : kKnown) {
+    if (known.what == what) return known.style;
+  }
+  return Style::kPlain;
+}
+
+}  // namespace
+
+Line event_line(const core::Event& event, std::size_t columns) {
+  const std::string time =
+      columns > 0 ? local_time(event.at_wall_ms) : format_time(event.at_wall_ms);
+  std::string rest = shown_list(event.resources, 3);
+  if (!event.cause.empty() && event.cause != event.what) {
+    rest += (rest.empty() ? "(" : " (") + shown(event.cause) + ")";
+  }
+  if (!event.by.agent.empty()) rest += " by " + shown(event.by.agent);
+  const std::size_t limit = columns > 0 ? columns : SIZE_MAX;  // a pipe gets all of it
+  if (!event.reason.empty()) rest += " " + quote(event.reason, limit);
+  constexpr std::size_t kEventColumns = 10;
+  constexpr std::size_t kAgentColumns = 12;
+  const std::string what = padded(printable(event.what), kEventColumns);
+  const std::string agent = padded(shown(event.owner.agent), kAgentColumns);
+  const std::size_t before = time.size() + width(what) + width(agent) + 6;
+  if (columns > before) rest = cut(printable(rest), columns - before);
+  return {{time + "  ", Style::kDim},
+          {what + "  ", event_style(event.what)},
+          {agent + "  ", Style::kBold},
+          {rest}};
+}
+
+}  // namespace lockkeeper::cli

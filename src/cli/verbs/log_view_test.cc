@@ -1,0 +1,55 @@
+#include "cli/verbs/log_view.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "cli/verbs/testing.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+core::Event sample_event(const std::string& what) {
+  core::Event event;
+  event.what = what;
+  event.at_wall_ms = kTestNow;
+  event.owner.agent = "backend";
+  event.resources = {"src/a.py"};
+  event.reason = std::string(200, 'r');
+  return event;
+}
+
+std::string event_text(const Line& line) {
+  std::string text;
+  for (const Span& span : line) text += span.text;
+  return text;
+}
+
+TEST(LogView, B13_local_time_with_its_date_at_a_terminal_and_utc_in_a_pipe) {
+  ::setenv("TZ", "XYZ-5", 1);  // five hours east of Greenwich
+  ::tzset();
+  EXPECT_TRUE(event_text(event_line(sample_event("granted"), 80))
+                  .starts_with("2026-01-17 20:30:00  granted     backend       src/a.py"));
+  EXPECT_TRUE(event_text(event_line(sample_event("granted"), 0))
+                  .starts_with("2026-01-17T15:30:00.000Z  granted     backend       src/a.py"));
+  ::unsetenv("TZ");
+  ::tzset();
+}
+
+TEST(LogView, B13_a_line_fits_the_terminal_and_is_whole_in_a_pipe) {
+  EXPECT_EQ(width(event_text(event_line(sample_event("granted"), 80))), 80U);
+  EXPECT_NE(event_text(event_line(sample_event("granted"), 0)).find(std::string(200, 'r')),
+            std::string::npos);
+}
+
+TEST(LogView, B13_events_have_colours) {
+  EXPECT_EQ(event_line(sample_event("granted"), 80)[1].style, Style::kGreen);
+  EXPECT_EQ(event_line(sample_event("expired"), 80)[1].style, Style::kRed);
+  EXPECT_EQ(event_line(sample_event("broken"), 80)[1].style, Style::kRed);
+  EXPECT_EQ(event_line(sample_event("queued"), 80)[1].style, Style::kYellow);
+  EXPECT_EQ(event_line(sample_event("released"), 80)[1].style, Style::kPlain);
+}
+
+}  // namespace
+}  // namespace lockkeeper::cli
