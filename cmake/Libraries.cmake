@@ -24,7 +24,7 @@ lockkeeper_archive(dep_nettle nettle/sha2.h libnettle.a nettle)
 lockkeeper_archive(dep_yaml yaml.h libyaml.a yaml)
 
 function(lockkeeper_headers target header)
-  find_path(${target}_INCLUDE ${header} REQUIRED)
+  find_path(${target}_INCLUDE ${header} HINTS ${ARGN} REQUIRED)
   add_library(${target} INTERFACE)
   target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
 endfunction()
@@ -34,7 +34,11 @@ lockkeeper_headers(dep_fmt fmt/format.h)
 target_compile_definitions(dep_fmt INTERFACE FMT_HEADER_ONLY)
 lockkeeper_headers(dep_xxhash xxhash.h)
 lockkeeper_headers(dep_toml toml++/toml.h)
-lockkeeper_headers(dep_valijson valijson/schema.hpp)
+# Only tests use it; ./dev puts it into build/.
+if(LOCKKEEPER_BUILD_TESTS OR LOCKKEEPER_FUZZ)
+  lockkeeper_headers(dep_valijson valijson/schema.hpp
+    ${PROJECT_SOURCE_DIR}/build/valijson/usr/include)
+endif()
 # Asio and Beast, headers alone. Concepts of the library are not wanted, and its separate compilation
 # would only move the cost.
 lockkeeper_headers(dep_boost boost/beast/http.hpp)

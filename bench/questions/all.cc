@@ -18,6 +18,7 @@ const std::vector<Question>& all_questions() {
       {"handoff", "release to the next waiter running, in another process", ask_handoff},
       {"kill", "kill -9 of the holder to the next waiter running", ask_kill},
       {"queue", "many waiters on one path: time for each handoff", ask_queue},
+      {"parts", "a check while many parts of one session wait", ask_parts},
       {"memory", "memory of lockkeeper check with very many leases held", ask_memory},
       {"plans", "lockkeeper validate of a plan with very many packages", ask_plans},
       {"mcp", "acquire + release as two calls of an MCP server", ask_mcp},

@@ -18,6 +18,7 @@ void ask_two_processes(const Setup& setup, Answer& answer);
 void ask_handoff(const Setup& setup, Answer& answer);
 void ask_kill(const Setup& setup, Answer& answer);
 void ask_queue(const Setup& setup, Answer& answer);
+void ask_parts(const Setup& setup, Answer& answer);
 void ask_memory(const Setup& setup, Answer& answer);
 void ask_mcp(const Setup& setup, Answer& answer);
 void ask_mcp_load(const Setup& setup, Answer& answer);

@@ -1,18 +1,13 @@
 // A long queue on one path, handed from one to the next until it is empty. Once with every waiter a
 // process that sleeps, as in life; once with the table alone, without anybody to wake.
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <expected>
-#include <thread>
 
 #include "base/assert.h"
-#include "bench/child.h"
 #include "bench/crew.h"
 #include "bench/must.h"
 #include "bench/questions/questions.h"
@@ -24,8 +19,6 @@ namespace {
 constexpr int kMost = 4'000;  // words of the wake board
 constexpr int kSteps = 3;     // a hundredth, a tenth, all
 constexpr double kFlat = 1.25;
-constexpr double kPatienceSeconds = 60;
-constexpr auto kLookAgain = std::chrono::milliseconds(20);
 
 struct Scene {
   std::atomic<int> granted{0};
@@ -41,44 +34,7 @@ void wait_and_hand_on(const std::string& folder, Scene& scene, int number) {
   free_it(locks);
 }
 
-// The children, killed and waited for with this object.
-class Waiting {
- public:
-  Waiting(const std::string& folder, Scene& scene, int count) {
-    for (int i = 0; i < count; ++i) {
-      pids_.push_back(fork_child([&] { wait_and_hand_on(folder, scene, i); }));
-    }
-  }
-  ~Waiting() {
-    for (const pid_t pid : pids_) ::kill(pid, SIGKILL);
-    for (const pid_t pid : pids_) join(pid);
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
-  // One that gave up says why on stderr.
-  bool any_failed() const {
-    return std::ranges::any_of(pids_, [](pid_t pid) {
-      siginfo_t info{};
-      ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
-      return info.si_pid == pid && info.si_status != 0;
-    });
-  }
-
- private:
-  std::vector<pid_t> pids_;
-};
-
 using Measured = std::expected<Samples, std::string>;
-
-bool in_time(const Waiting& waiting, const std::function<bool()>& ready) {
-  const auto began = std::chrono::steady_clock::now();
-  while (!ready()) {
-    if (micros_since(began) > kPatienceSeconds * 1e6 || waiting.any_failed()) return false;
-    std::this_thread::sleep_for(kLookAgain);
-  }
-  return true;
-}
 
 // The time between one grant and the next.
 Measured with_processes(const Setup& setup, int waiters) {
@@ -87,13 +43,13 @@ Measured with_processes(const Setup& setup, int waiters) {
   Place place(folder, Kept::kProcess);
   service::Locks locks(place.site(), {"holder", ""});
   take_it(locks);
-  const Waiting waiting(folder, scene, waiters);
-  if (!in_time(waiting, [&] { return waiters_of(locks) == static_cast<std::size_t>(waiters); })) {
+  const Waiting waiting(waiters, [&](int i) { wait_and_hand_on(folder, scene, i); });
+  if (!waiting.all_queued(locks)) {
     return std::unexpected("they did not all come to stand in the queue");
   }
   std::int64_t before = now_ns();
   free_it(locks);
-  if (!in_time(waiting, [&] { return scene.granted == waiters; })) {
+  if (!waiting.in_time([&] { return scene.granted == waiters; })) {
     return std::unexpected("they did not all get it");
   }
   Samples samples;

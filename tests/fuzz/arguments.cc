@@ -100,7 +100,7 @@ void run(Input input) {
   environment.in = kNothing;
   environment.out = out.get();
   environment.err = err.get();
-  environment.doctor = [](cli::VerbContext&, bool) { return 0; };
+  environment.doctor = [](cli::VerbContext&, cli::Repair) { return 0; };
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   check_status(cli::run_cli(static_cast<int>(argv.size()), argv.data(), environment));

@@ -52,12 +52,12 @@ void check_journal(std::string_view text) {
 void check_orders(std::string_view text) {
   const auto orders = crew::orders_from(std::string(text));
   if (!orders) return require_readable(orders.error());
-  require(!orders->argv.empty() && !orders->locks.empty(), "nobody runs unlocked");
+  require(!orders->command.empty() && !orders->locks.empty(), "nobody runs unlocked");
   const std::string written = crew::orders_text(*orders);
   const auto again = crew::orders_from(written);
   require(again.has_value(), "what was written is refused: " + written);
   require(crew::orders_text(*again) == written, "what was written is read as something else");
-  require(again->argv == orders->argv && again->environment == orders->environment,
+  require(again->command == orders->command && again->environment == orders->environment,
           "words were lost");
 }
 

@@ -30,7 +30,8 @@ class World {
     std::filesystem::remove_all(scratch() + "/state");
     site_.emplace(runtime_, realm(), realm::Settings{});
     mcp::locks::LockServerOptions options;
-    options.caller.who = {"main", "s", false, "fuzz"};
+    options.caller.who.agent = "main";
+    options.caller.who.session = "s";
     options.caller.agent_known = options.caller.session_known = true;
     options.dialects = {"coordinator", "coordmcp"};
     options.version = "1";

@@ -14,7 +14,15 @@ void run(Input input) {
     require(
         scopes.error().code == Code::kInvalidInput || scopes.error().code == Code::kLimitExceeded,
         "refused with another code");
-    return require_readable(scopes.error());
+    // One mistake a line.
+    Error each = scopes.error();
+    std::string_view rest = scopes.error().message;
+    for (;;) {
+      each.message = rest.substr(0, rest.find('\n'));
+      require_readable(each);
+      if (each.message.size() == rest.size()) return;
+      rest.remove_prefix(each.message.size() + 1);
+    }
   }
   require(!scopes->empty(), "nobody");
   require(scopes->size() <= plan::kScopesAgentsMax, "more agents than the limit");
