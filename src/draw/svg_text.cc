@@ -33,10 +33,6 @@ bool allowed_in_xml(char32_t c) {
   return c != 0xFFFE && c != 0xFFFF;
 }
 
-bool steers_direction(char32_t c) {
-  return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F;
-}
-
 // In em.
 double advance(char32_t c) {
   constexpr std::string_view kNarrow = "ijl.,;:!|'()[]ft-/ r";
@@ -73,7 +69,7 @@ std::string picture_line(std::string_view text) {
     const char32_t c = take(text);
     if (c == '\n' || c == '\t' || c == '\r' || c == 0x2028 || c == 0x2029) {
       out += ' ';
-    } else if (key::is_control(c) || steers_direction(c) || !allowed_in_xml(c)) {
+    } else if (is_hidden(c) || !allowed_in_xml(c)) {
       key::append_utf8(out, kReplacement);
     } else {
       key::append_utf8(out, c);
