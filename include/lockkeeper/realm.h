@@ -40,7 +40,8 @@ class Owner;
 
 // An empty value is taken from the environment, as on the command line.
 struct RealmOptions {
-  // Any folder of the repository. Default: LOCKKEEPER_REALM, or the current folder.
+  // Any folder of the repository. Default: LOCKKEEPER_REALM, or the current folder. Where `run` has
+  // set the variable, the current folder goes first if it lies in a realm.
   std::string path = {};
   // "lmdb:" is the realm's own store, "lmdb:/folder" one elsewhere. Default: LOCKKEEPER_STORE, or
   // the realm's own.

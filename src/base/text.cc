@@ -119,11 +119,6 @@ std::string join(std::span<const std::string> words, std::string_view between) {
   return text;
 }
 
-std::string list_of(std::span<const std::string> words, std::size_t most) {
-  if (words.size() <= most) return join(words, ", ");
-  return join(words.first(most), ", ") + " and " + std::to_string(words.size() - most) + " more";
-}
-
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
   std::string text = std::to_string(count) + " ";
   if (count == 1) return text.append(one);

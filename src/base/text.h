@@ -48,8 +48,6 @@ std::string lowered(std::string_view text);
 
 // "a, b, c" with ", " between.
 std::string join(std::span<const std::string> words, std::string_view between);
-// "a, b and 3 more", if only two should be named.
-std::string list_of(std::span<const std::string> words, std::size_t most = 20);
 // "1 agent", "2 agents"; `many` if the plural is not formed with "s".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
 

@@ -64,12 +64,10 @@ TEST(Nearest, keeps_silent_where_nothing_is_alike) {
   EXPECT_EQ(nearest("b", kLetter), std::nullopt);
 }
 
-TEST(Text, joins_lists_and_counts) {
+TEST(Text, JoinsAndCounts) {
   const std::vector<std::string> words = {"a", "", "c"};
   EXPECT_EQ(join({}, ", "), "");
   EXPECT_EQ(join(words, "/"), "a//c");
-  EXPECT_EQ(list_of(words, 3), "a, , c");
-  EXPECT_EQ(list_of(words, 1), "a and 2 more");
   EXPECT_EQ(counted(0, "agent"), "0 agents");
   EXPECT_EQ(counted(1, "process", "processes"), "1 process");
   EXPECT_EQ(counted(2, "process", "processes"), "2 processes");

@@ -96,6 +96,11 @@ AcquireReply ask_again() {
   return reply;
 }
 
+// What is in the way of an owner that holds the place itself: its part or its child works there.
+bool is_of_a_part(const Conflict& conflict) {
+  return !conflict.waiting && !conflict.holder.foreign;
+}
+
 std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
   std::set<LeaseId> ids;
   for (const Conflict& conflict : conflicts) {
@@ -325,14 +330,25 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
     LK_ASSIGN(std::vector<Lease> renewed,
               renew(request.owner, {id}, request.terms.ttl_ms, request.attachment));
-    if (id != request.under) LK_CHECK(add_hold(request, renewed.front()));
+    Lease& lease = renewed.front();
+    if (id != request.under) LK_CHECK(add_hold(request, lease));
+    const Lease before = lease;
+    const bool other_reason =
+        !request.terms.reason.empty() && request.terms.reason != before.terms.reason;
+    if (other_reason) {
+      lease.terms.reason = request.terms.reason;
+      LK_CHECK(state_.change_lease(before, lease));
+    }
     LK_CHECK(remember_request(request, id));
     if (!request.terms.request_id.empty()) {
       // The end is recorded under the first request's id, so this one checks for itself.
       const std::string key = request_key(request.owner, request.terms.request_id);
       LK_CHECK(state_.file_due(remembered_until(context_), Due::kRequest, key.substr(1)));
     }
-    return answer(Outcome::kRenewed, std::move(renewed.front()));
+    AcquireReply reply = answer(Outcome::kRenewed, std::move(lease));
+    if (other_reason) reply.reason_before = before.terms.reason;
+    std::ranges::copy_if(findings.conflicts, std::back_inserter(reply.conflicts), is_of_a_part);
+    return reply;
   }
   return std::nullopt;
 }

@@ -8,16 +8,13 @@
 namespace lockkeeper::core {
 namespace {
 
-const Owner kAnn{"ann", "s"};
-constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
-
 class Rule12Answers : public OnBothFlavours {
  protected:
   Result<void> keep(const Answer& answer) {
-    return realm_.run([&](Table& table) { return keep_answer(table.state(), kAnn, answer); });
+    return realm_.run([&](Table& table) { return keep_answer(table.state(), kAnnInS1, answer); });
   }
   Result<std::optional<Answer>> find(const std::string& id, std::uint64_t arguments,
-                                     const Owner& owner = kAnn) {
+                                     const Owner& owner = kAnnInS1) {
     std::optional<Answer> found;
     const auto done = realm_.run([&](Table& table) -> Result<void> {
       LK_ASSIGN(found, find_answer(table.state(), owner, id, arguments));

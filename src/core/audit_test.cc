@@ -15,15 +15,11 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Owner kAnn{"ann", "S"};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-
 class Audit : public testing::Test {
  protected:
   Audit() {
     realm_.auditing = false;
-    AcquireRequest request = realm_.ask(kAnn, {x("src/"), s("docs/a")});
+    AcquireRequest request = realm_.ask(kAnnInS1, {x("src/"), s("docs/a")});
     request.terms.request_id = "r1";
     held_ = realm_.granted(request);
     AcquireRequest inner = realm_.ask(kBob, {x("src/a")});
@@ -120,9 +116,9 @@ TEST_F(Audit, AHandoffToComeExcusesABlockerThatIsGone) {
 TEST_F(Audit, ACounterThatIsOff) {
   RecordWriter five;
   five.number(5);
-  put(counter_key(kAnn), five.take());
+  put(counter_key(kAnnInS1), five.take());
   expect("says 5 claims, its leases and waiters have 2");
-  erase(counter_key(kAnn));
+  erase(counter_key(kAnnInS1));
   expect("has no counter");
 }
 

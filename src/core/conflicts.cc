@@ -111,10 +111,14 @@ class Search {
     return covered;
   }
 
-  // Only for a request that works under no lease: it can have one host.
+  // Only for a request that works under no lease. It can have one host: of those that lie in one
+  // another the innermost, because what that lies in is on the request's side too.
   Result<void> look_for_host(const Lease& lease) {
-    if (!findings_.host.empty() || !request_.parent.empty() || lease.foreign || !is_new()) {
-      return {};
+    if (!request_.parent.empty() || lease.foreign || !is_new()) return {};
+    const LeaseId& known = findings_.host;
+    if (!known.empty()) {
+      LK_ASSIGN(const Side above, side_of(state_, lease));
+      if (!above.parents.contains(known)) return {};
     }
     LK_ASSIGN(const bool let_in, works_under(state_, request_.owner, lease.id));
     if (let_in) findings_.host = lease.id;

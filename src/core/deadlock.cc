@@ -12,6 +12,17 @@ OwnerKey key_of(const Owner& owner) {
   return {owner.agent, owner.session};
 }
 
+// Of all its owners, each once.
+std::vector<std::string> all_wholes(const Side& side) {
+  std::vector<std::string> all;
+  for (const Owner& owner : side.owners) {
+    for (std::string& whole : wholes_of(owner)) {
+      if (std::ranges::find(all, whole) == all.end()) all.push_back(std::move(whole));
+    }
+  }
+  return all;
+}
+
 // Searches owners breadth first, so that it finds a shortest cycle.
 class Walk {
  public:
@@ -41,9 +52,7 @@ class Walk {
   // whoever one of these is a part of.
   Result<void> find_goal() {
     LK_ASSIGN(goal_, side_of(state_, request_));
-    for (const Owner& owner : goal_.owners) {
-      for (std::string& whole : wholes_of(owner)) wholes_.push_back(std::move(whole));
-    }
+    wholes_ = all_wholes(goal_);
     return {};
   }
 
@@ -179,14 +188,8 @@ bool must_look_for_cycles(const Lease& waiting) {
 }
 
 Result<std::vector<std::string>> wholes_behind(State& state, const Lease& request) {
-  std::vector<std::string> all;
   LK_ASSIGN(const Side side, side_of(state, request));
-  for (const Owner& owner : side.owners) {
-    for (std::string& whole : wholes_of(owner)) {
-      if (std::ranges::find(all, whole) == all.end()) all.push_back(std::move(whole));
-    }
-  }
-  return all;
+  return all_wholes(side);
 }
 
 Result<std::vector<LeaseId>> waits_through(State& state, const Owner& owner) {

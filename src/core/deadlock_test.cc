@@ -10,11 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-const Owner kDan{"dan", ""};
-
 class Rule06 : public OnBothFlavours {
  protected:
   // "bob(a) ann(b)": who waits, for what.

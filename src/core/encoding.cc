@@ -1,5 +1,8 @@
 #include "core/encoding.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/bytes.h"
 
 namespace lockkeeper::core {
@@ -11,6 +14,11 @@ constexpr std::uint64_t kFormat = 1;
 constexpr std::uint64_t kLayoutFormat = 2;
 constexpr std::uint64_t kSharedFormat = 3;
 constexpr std::uint64_t kSharedLayoutFormat = 4;
+
+std::uint64_t format_of(bool plain, bool shared) {
+  if (shared) return plain ? kSharedFormat : kSharedLayoutFormat;
+  return plain ? kFormat : kLayoutFormat;
+}
 
 std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::kStoreCorrupt, "a " + std::string(what) + " in the store cannot be read",
@@ -155,11 +163,7 @@ std::string encode_lease(const Lease& lease) {
                      lease.terms.agent_type.empty();
   const bool shared = lease.holds.size() > 1;
   RecordWriter out;
-  if (shared) {
-    out.number(plain ? kSharedFormat : kSharedLayoutFormat);
-  } else {
-    out.number(plain ? kFormat : kLayoutFormat);
-  }
+  out.number(format_of(plain, shared));
   write_lease(out, lease);
   if (shared) write_further_holds(out, lease);
   if (plain) return out.take();
@@ -193,11 +197,7 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 std::string encode_waiter(const Waiter& waiter) {
   const bool plain = waiter.request.terms.layout.empty() && waiter.request.terms.agent_type.empty();
   RecordWriter out;
-  if (waiter.wholes.empty()) {
-    out.number(plain ? kFormat : kLayoutFormat);
-  } else {
-    out.number(plain ? kSharedFormat : kSharedLayoutFormat);
-  }
+  out.number(format_of(plain, !waiter.wholes.empty()));
   write_lease(out, waiter.request);
   if (!waiter.wholes.empty()) write_texts(out, waiter.wholes);
   if (!plain) {
@@ -315,14 +315,17 @@ Result<LostLease> decode_lost(const LeaseId& id, std::string_view value) {
   return lost;
 }
 
+std::vector<Claim> readable_claims(const Lease& lease) {
+  std::vector<Claim> claims;
+  std::ranges::unique_copy(
+      lease.claims, std::back_inserter(claims),  // sorted by text
+      {}, [](const Claim& claim) -> const std::string& { return claim.resource.text(); });
+  return claims;
+}
+
 std::vector<std::string> resource_texts(const Lease& lease) {
   std::vector<std::string> texts;
-  texts.reserve(lease.claims.size());
-  for (const Claim& claim : lease.claims) {
-    // A pattern and the name that it spells may read the same; they are neighbours.
-    const std::string text = claim.resource.text();
-    if (texts.empty() || texts.back() != text) texts.push_back(text);
-  }
+  for (const Claim& claim : readable_claims(lease)) texts.push_back(claim.resource.text());
   return texts;
 }
 

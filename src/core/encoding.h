@@ -90,7 +90,9 @@ struct Event {
   // Of the program itself.
   static Event of_program(std::string what, std::string cause);
 };
-// The resources that a lease claims, as people read them.
+// What a lease claims, as people read it: a pattern and the name that it spells may read the same,
+// and then count once.
+std::vector<Claim> readable_claims(const Lease& lease);
 std::vector<std::string> resource_texts(const Lease& lease);
 std::string encode_event(const Event& event);
 Result<Event> decode_event(const kv::Appended& row);

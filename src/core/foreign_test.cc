@@ -16,9 +16,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-
 class ForeignLocks : public OnBothFlavours {
  protected:
   ForeignLock lock(const std::string& name, std::vector<Claim> claims) const {

@@ -10,11 +10,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-const Owner kDan{"dan", ""};
-
 class Rule01 : public OnBothFlavours {};
 class Rule02 : public OnBothFlavours {};
 class Rule03 : public OnBothFlavours {};
@@ -369,6 +364,33 @@ TEST_P(Rule04, D3WhoAsksAnewGetsALeaseOfItsOwnTermsForTheSame) {
   EXPECT_EQ(second.terms.reason, "another");
   EXPECT_EQ(realm_.leases().size(), 2U);
   EXPECT_EQ(realm_.outcome(realm_.ask(kBob, {x("a")})), Outcome::kHeld);
+}
+
+TEST_P(Rule04, AReasonGivenWithARenewalReplacesTheOldOne) {
+  AcquireRequest request = realm_.ask(kAnn, {x("a")});
+  request.terms.reason = "one";
+  const Lease first = realm_.granted(request);
+  request.terms.reason = "";
+  EXPECT_EQ(realm_.acquire(request)->lease.terms.reason, "one") << "none was given";
+  request.terms.reason = "two";
+  const auto again = realm_.acquire(request);
+  ASSERT_EQ(again->outcome, Outcome::kRenewed);
+  EXPECT_EQ(again->lease.id, first.id);
+  EXPECT_EQ(again->reason_before, "one");
+  ASSERT_EQ(realm_.leases().size(), 1U);
+  EXPECT_EQ(realm_.leases().front().terms.reason, "two");
+  EXPECT_EQ(realm_.acquire(request)->reason_before, "") << "nothing was replaced";
+}
+
+TEST_P(Rule04, AReleaseSaysWhatHadEndedBefore) {
+  AcquireRequest longer = realm_.ask(kAnn, {x("c")});
+  longer.terms.ttl_ms = 120'000;
+  realm_.granted(longer);
+  realm_.granted(kAnn, {x("a"), x("b")});
+  realm_.pass(60'001);
+  const auto late = realm_.release(kAnn, {"a", "c"});
+  EXPECT_THAT(late->released, ElementsAre("a", "c"));
+  EXPECT_THAT(late->ended_before, ElementsAre(testing::Pair("a", "expired")));
 }
 
 TEST_P(Rule04, I6RenewalNeverShortens) {

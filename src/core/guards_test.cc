@@ -7,9 +7,8 @@
 namespace lockkeeper::core {
 namespace {
 
-const Owner kAnn{"ann", "s1"};
-const Owner kBob{"bob", "s1"};
-const Owner kCat{"cat", "s1"};
+const Owner kBobInS1{"bob", "s1"};
+const Owner kCatInS1{"cat", "s1"};
 
 class Guards : public OnBothFlavours {
  protected:
@@ -50,11 +49,11 @@ LOCKKEEPER_ON_BOTH_FLAVOURS(Guards);
 
 TEST_P(Guards, L8AFolderWithManyLeasesBelowItIsHeldHoweverManyThereAre) {
   const std::vector<Lease> below = many_below("src/", 150);
-  const auto refused = realm_.acquire(Realm::ask(kAnn, {x("src/")}));
+  const auto refused = realm_.acquire(Realm::ask(kAnnInS1, {x("src/")}));
   ASSERT_TRUE(refused.has_value()) << refused.error().message;
   EXPECT_EQ(refused->outcome, Outcome::kHeld);
   EXPECT_EQ(refused->conflicts.size(), 150U);
-  const Lease waiter = realm_.queued(kAnn, {x("src/")});
+  const Lease waiter = realm_.queued(kAnnInS1, {x("src/")});
   const auto still = realm_.poll(waiter.id);
   ASSERT_TRUE(still.has_value()) << still.error().message;
   EXPECT_EQ(still->conflicts.size(), 150U);
@@ -66,19 +65,19 @@ TEST_P(Guards, L8AFolderWithManyLeasesBelowItIsHeldHoweverManyThereAre) {
 
 // The same for one that holds something, so that somebody may be waiting for it.
 TEST_P(Guards, L8AHolderMayWaitForAFolderWithSomeLeasesBelowIt) {
-  realm_.granted(kAnn, {x("docs/")});
+  realm_.granted(kAnnInS1, {x("docs/")});
   many_below("src/", 8);
-  realm_.queued(kAnn, {x("src/")});
+  realm_.queued(kAnnInS1, {x("src/")});
 }
 
 TEST_P(Guards, L8ALongQueueForOnePathIsServedInItsOrder) {
   realm_.auditing = false;
-  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a")});
   std::vector<Lease> waiting;
   for (int i = 0; i < 150; ++i) {
     waiting.push_back(realm_.queued({"agent" + std::to_string(i), "s"}, {x("a")}));
   }
-  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, held.id));
   for (const Lease& waiter : waiting) {
     const auto reply = realm_.poll(waiter.id);
     ASSERT_TRUE(reply.has_value()) << reply.error().message;
@@ -104,16 +103,16 @@ TEST_P(Guards, L8WhatManyHoldCanBeGivenBack) {
 
 // What has expired is cleared away in as many commits as it takes, and then the request is decided.
 TEST_P(Guards, L8MuchThatIsOverInOnesWay) {
-  for (int i = 0; i < 60; ++i) realm_.granted(kAnn, {x("src/f" + std::to_string(i))});
+  for (int i = 0; i < 60; ++i) realm_.granted(kAnnInS1, {x("src/f" + std::to_string(i))});
   realm_.pass(60'001);
-  realm_.granted(kAnn, {x("src/")});
+  realm_.granted(kAnnInS1, {x("src/")});
 }
 
 TEST_P(Guards, L8MuchThatIsOverOfAnAgentAtItsLimit) {
   realm_.limits.claims_per_agent = 60;
-  for (int i = 0; i < 60; ++i) realm_.granted(kAnn, {x("src/f" + std::to_string(i))});
+  for (int i = 0; i < 60; ++i) realm_.granted(kAnnInS1, {x("src/f" + std::to_string(i))});
   realm_.pass(60'001);
-  AcquireRequest request = Realm::ask(kAnn, {});
+  AcquireRequest request = Realm::ask(kAnnInS1, {});
   for (int i = 0; i < 20; ++i) request.claims.push_back(x("d" + std::to_string(i)));
   realm_.granted(request);
 }
@@ -124,20 +123,20 @@ TEST_P(Guards, I1AGrantDependsOnAllThatWasLookedAt) {
   for (const Claim& claim : meanwhile) {
     SCOPED_TRACE(claim.resource.text());
     Lease taken;
-    EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
-                   [&] { taken = realm_.granted(kBob, {claim}); }),
+    EXPECT_EQ(race(Realm::ask(kAnnInS1, {x("src/a")}), Outcome::kGranted,
+                   [&] { taken = realm_.granted(kBobInS1, {claim}); }),
               kv::Fate::kConflict);
-    ASSERT_TRUE(realm_.release(kBob, taken.id));
+    ASSERT_TRUE(realm_.release(kBobInS1, taken.id));
   }
-  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
-                 [&] { realm_.granted(kBob, {x("src/b")}); }),
+  EXPECT_EQ(race(Realm::ask(kAnnInS1, {x("src/a")}), Outcome::kGranted,
+                 [&] { realm_.granted(kBobInS1, {x("src/b")}); }),
             kv::Fate::kCommitted);
 }
 
 // A part of s is let into what s works in, as long as s does.
 TEST_P(Guards, I1BeingLetInDependsOnWhoLetsUsIn) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  const Lease host = realm_.granted(kBob, {x("src/")});
+  const Lease host = realm_.granted(kBobInS1, {x("src/")});
   AcquireRequest inside = Realm::ask({"ann", "s"}, {x("src/a")});
   inside.under = host.id;
   inside.under_fence = host.fence();
@@ -149,69 +148,69 @@ TEST_P(Guards, I1BeingLetInDependsOnWhoLetsUsIn) {
 
 TEST_P(Guards, L4AGrantDependsOnWhoHasBegunToWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  realm_.granted(kBob, {x("src/b")});
-  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/a")}), Outcome::kGranted,
-                 [&] { realm_.queued(kCat, {x("src/")}); }),
+  realm_.granted(kBobInS1, {x("src/b")});
+  EXPECT_EQ(race(Realm::ask(kAnnInS1, {x("src/a")}), Outcome::kGranted,
+                 [&] { realm_.queued(kCatInS1, {x("src/")}); }),
             kv::Fate::kConflict);
 }
 
 TEST_P(Guards, I9ARefusalDependsOnNothing) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  const Lease held = realm_.granted(kBob, {x("src/b")});
-  EXPECT_EQ(race(Realm::ask(kAnn, {x("src/")}), Outcome::kHeld,
+  const Lease held = realm_.granted(kBobInS1, {x("src/b")});
+  EXPECT_EQ(race(Realm::ask(kAnnInS1, {x("src/")}), Outcome::kHeld,
                  [&] {
-                   ASSERT_TRUE(realm_.release(kBob, held.id));
-                   realm_.granted(kCat, {x("src/c")});
+                   ASSERT_TRUE(realm_.release(kBobInS1, held.id));
+                   realm_.granted(kCatInS1, {x("src/c")});
                  }),
             kv::Fate::kCommitted);
 }
 
 TEST_P(Guards, L4AQueuedRequestDependsOnWhatItIsFiledUnder) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  const Lease held = realm_.granted(kBob, {x("src/b")});
-  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
-                 [&] { ASSERT_TRUE(realm_.release(kBob, held.id)); }),
+  const Lease held = realm_.granted(kBobInS1, {x("src/b")});
+  EXPECT_EQ(race(realm_.wait(kAnnInS1, {x("src/")}), Outcome::kQueued,
+                 [&] { ASSERT_TRUE(realm_.release(kBobInS1, held.id)); }),
             kv::Fate::kConflict);
-  realm_.granted(kBob, {x("src/b")});
-  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
-                 [&] { realm_.granted(kCat, {x("src/c")}); }),
+  realm_.granted(kBobInS1, {x("src/b")});
+  EXPECT_EQ(race(realm_.wait(kAnnInS1, {x("src/")}), Outcome::kQueued,
+                 [&] { realm_.granted(kCatInS1, {x("src/c")}); }),
             kv::Fate::kCommitted);
 }
 
 // Filed under the lease, because the one that came in between was not seen: it is served first.
 TEST_P(Guards, L4WhoCameInBetweenUnseenIsNotPassed) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  const Lease held = realm_.granted(kBob, {x("a")});
+  const Lease held = realm_.granted(kBobInS1, {x("a")});
   Lease between;
-  const AcquireRequest request = realm_.wait(kAnn, {x("a"), x("b")});
+  const AcquireRequest request = realm_.wait(kAnnInS1, {x("a"), x("b")});
   EXPECT_EQ(
-      race(request, Outcome::kQueued, [&] { between = realm_.queued(kCat, {x("a"), x("b")}); }),
+      race(request, Outcome::kQueued, [&] { between = realm_.queued(kCatInS1, {x("a"), x("b")}); }),
       kv::Fate::kCommitted);
-  ASSERT_TRUE(realm_.release(kBob, held.id));
+  ASSERT_TRUE(realm_.release(kBobInS1, held.id));
   ASSERT_EQ(realm_.leases().size(), 1U);
   EXPECT_EQ(realm_.leases().front().id, between.id);
 }
 
 TEST_P(Guards, L5TwoThatCloseACycleTogetherDoNotBothWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  realm_.granted(kAnn, {x("a")});
-  realm_.granted(kBob, {x("b")});
-  EXPECT_EQ(
-      race(realm_.wait(kAnn, {x("b")}), Outcome::kQueued, [&] { realm_.queued(kBob, {x("a")}); }),
-      kv::Fate::kConflict);
-  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("b")})), Outcome::kDeadlock);
+  realm_.granted(kAnnInS1, {x("a")});
+  realm_.granted(kBobInS1, {x("b")});
+  EXPECT_EQ(race(realm_.wait(kAnnInS1, {x("b")}), Outcome::kQueued,
+                 [&] { realm_.queued(kBobInS1, {x("a")}); }),
+            kv::Fate::kConflict);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnnInS1, {x("b")})), Outcome::kDeadlock);
 }
 
 // Its own conflicts are the first edge of a cycle, too.
 TEST_P(Guards, L5AHoldersOwnSearchIsPartOfTheCycle) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
-  realm_.granted(kAnn, {x("a")});
-  realm_.granted(kBob, {x("src/b")});
-  realm_.queued(kCat, {x("a")});
-  EXPECT_EQ(race(realm_.wait(kAnn, {x("src/")}), Outcome::kQueued,
-                 [&] { realm_.granted(kCat, {x("src/c")}); }),
+  realm_.granted(kAnnInS1, {x("a")});
+  realm_.granted(kBobInS1, {x("src/b")});
+  realm_.queued(kCatInS1, {x("a")});
+  EXPECT_EQ(race(realm_.wait(kAnnInS1, {x("src/")}), Outcome::kQueued,
+                 [&] { realm_.granted(kCatInS1, {x("src/c")}); }),
             kv::Fate::kConflict);
-  EXPECT_EQ(realm_.outcome(realm_.wait(kAnn, {x("src/")})), Outcome::kDeadlock);
+  EXPECT_EQ(realm_.outcome(realm_.wait(kAnnInS1, {x("src/")})), Outcome::kDeadlock);
 }
 
 // --- the quota -----------------------------------------------------------------------------------

@@ -12,11 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
-
 class Rule13 : public OnBothFlavours {};
 LOCKKEEPER_ON_BOTH_FLAVOURS(Rule13);
 

@@ -1,7 +1,9 @@
 // Who keeps a lease, and whether it still lives (rule 7).
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace lockkeeper::core {
@@ -14,7 +16,7 @@ struct Attachment {
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   bool attached() const { return slot != 0 || pid != 0; }
-  friend bool operator==(const Attachment&, const Attachment&) = default;
+  friend auto operator<=>(const Attachment&, const Attachment&) = default;
 };
 
 enum class Alive { kAlive, kDead, kUnknown };
@@ -25,6 +27,22 @@ class Prober {
  public:
   virtual ~Prober() = default;
   virtual Alive probe(const Attachment&) const = 0;
+};
+
+// Within one transaction a process is either alive or dead, just as there is one time. If it dies
+// meanwhile, the answer is that of the first look.
+class OneLook final : public Prober {
+ public:
+  explicit OneLook(const Prober& prober) : prober_(prober) {}
+  Alive probe(const Attachment& attachment) const override {
+    const auto seen = seen_.find(attachment);
+    if (seen != seen_.end()) return seen->second;
+    return seen_.emplace(attachment, prober_.probe(attachment)).first->second;
+  }
+
+ private:
+  const Prober& prober_;
+  mutable std::map<Attachment, Alive> seen_;
 };
 
 // Those of a lease: never empty, each once.

@@ -12,13 +12,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Owner kAnn{"ann", "s1"};
 const Owner kRun{"ann", "s1/run-1"};
-const Owner kBob{"bob", ""};
 
 class Holds : public OnBothFlavours {
  protected:
-  static AcquireRequest by(std::uint64_t slot, const Owner& owner = kAnn) {
+  static AcquireRequest by(std::uint64_t slot, const Owner& owner = kAnnInS1) {
     AcquireRequest request = Realm::ask(owner, {x("a")});
     request.attachment = process(slot);
     request.terms.ttl_ms = 3'600'000;
@@ -26,12 +24,12 @@ class Holds : public OnBothFlavours {
   }
   std::vector<std::string> let_go(const LeaseId& id, std::uint64_t slot) {
     const auto reply =
-        realm_.run([&](Table& table) { return table.give_back(kAnn, {id}, process(slot)); });
+        realm_.run([&](Table& table) { return table.give_back(kAnnInS1, {id}, process(slot)); });
     EXPECT_TRUE(reply.has_value());
     return reply ? reply->released : std::vector<std::string>();
   }
   Result<ReleaseReply> release(const LeaseId& id, const Attachment& asker) {
-    return realm_.run([&](Table& table) { return table.release_leases(kAnn, {id}, asker); });
+    return realm_.run([&](Table& table) { return table.release_leases(kAnnInS1, {id}, asker); });
   }
   Outcome stranger() { return realm_.outcome(Realm::ask(kBob, {x("a")})); }
 };
@@ -51,7 +49,7 @@ TEST_P(Rule07Holds, A1_I1_ASecondProcessKeepsTheLeaseWhenTheFirstEnds) {
 // What works under a lease ends with it: it would keep it for nobody.
 TEST_P(Rule07Holds, A2_AskingFromInsideAddsNoHold) {
   const Lease lease = realm_.granted(by(7));
-  AcquireRequest inside = Realm::ask(kAnn, {x("a")});
+  AcquireRequest inside = Realm::ask(kAnnInS1, {x("a")});
   inside.under = lease.id;
   inside.under_fence = lease.fence();
   inside.terms.request_id = "r";
@@ -115,8 +113,8 @@ TEST_P(Rule07Holds, I7_AnExplicitReleaseEndsItAndTheOthersFindOut) {
   ASSERT_TRUE(realm_.acquire(by(8)));
   ASSERT_TRUE(release(lease.id, process(8)));
   EXPECT_EQ(stranger(), Outcome::kGranted);
-  EXPECT_THAT(realm_.notices(kAnn), IsEmpty()) << "its owner wanted it";
-  const auto late = realm_.renew(kAnn, lease.id);
+  EXPECT_THAT(realm_.notices(kAnnInS1), IsEmpty()) << "its owner wanted it";
+  const auto late = realm_.renew(kAnnInS1, lease.id);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Code::kLost);
 }
@@ -124,15 +122,15 @@ TEST_P(Rule07Holds, I7_AnExplicitReleaseEndsItAndTheOthersFindOut) {
 TEST_P(Rule07Holds, ALeaseThatOneAloneKeepsIsForgottenWhenThatOneReleasesIt) {
   const Lease lease = realm_.granted(by(7));
   ASSERT_TRUE(release(lease.id, process(7)));
-  EXPECT_EQ(realm_.renew(kAnn, lease.id).error().code, Code::kNotFound);
+  EXPECT_EQ(realm_.renew(kAnnInS1, lease.id).error().code, Code::kNotFound);
 }
 
 TEST_P(Rule07Holds, Rule9_ADetachedHoldSurvivesAReboot) {
   const Lease lease = realm_.granted(by(7));
-  ASSERT_TRUE(realm_.acquire(Realm::ask(kAnn, {x("a")})));
+  ASSERT_TRUE(realm_.acquire(Realm::ask(kAnnInS1, {x("a")})));
   realm_.reboot();
   EXPECT_EQ(stranger(), Outcome::kHeld);
-  ASSERT_TRUE(realm_.renew(kAnn, lease.id));
+  ASSERT_TRUE(realm_.renew(kAnnInS1, lease.id));
   EXPECT_THAT(realm_.lease(lease.id).holds, ElementsAre(Attachment{}));
 }
 
@@ -141,6 +139,8 @@ TEST_P(Rule07Holds, Rule9_ADetachedHoldSurvivesAReboot) {
 TEST(Sessions, OnePartAtATime) {
   EXPECT_EQ(part_of({"ann", "s"}, "x").session, "s/x");
   EXPECT_EQ(part_of({"ann", ""}, "x").session, "-/x");
+  EXPECT_EQ(part_name({"sub", "s/x/y"}, {"ann", "s"}), "x");
+  EXPECT_EQ(part_name({"ann", "-/x"}, {"ann", ""}), "x");
   EXPECT_TRUE(is_part_of(part_of({"ann", ""}, "x"), {"ann", ""}));
   EXPECT_FALSE(is_part_of(part_of({"ann", ""}, "x"), {"bob", ""}));
   EXPECT_FALSE(is_part_of({"ann", "s"}, {"ann", ""}));
@@ -180,11 +180,11 @@ TEST_P(Rule07Holds, A1_I1_ACommandDoesNotEnterWhatAnotherAgentOfThatSessionHolds
 TEST_P(Rule07Holds, I7_WhatAPartLosesIsToldToItsSession) {
   const Lease lease = realm_.granted(by(7, kRun));
   ASSERT_TRUE(realm_.break_lease({.by = kBob, .reason = "in the way"}, lease.id));
-  const std::vector<LostLease> told = realm_.notices(kAnn);
+  const std::vector<LostLease> told = realm_.notices(kAnnInS1);
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told.front().id, lease.id);
   EXPECT_EQ(told.front().owner, kRun);
-  EXPECT_THAT(realm_.notices(kAnn), IsEmpty());
+  EXPECT_THAT(realm_.notices(kAnnInS1), IsEmpty());
   EXPECT_THAT(realm_.notices(kRun), SizeIs(1));
 }
 

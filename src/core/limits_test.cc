@@ -8,10 +8,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-
 class Rule14 : public OnBothFlavours {
  protected:
   static std::vector<Claim> files(int count) {

@@ -14,11 +14,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Owner kAnn{"ann", ""};
 const Owner kAnnOne{"ann", "one"};
 const Owner kAnnTwo{"ann", "two"};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
 const Owner kAll{};
 
 class Messages : public OnBothFlavours {

@@ -13,9 +13,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-
 class ShownLeases : public OnBothFlavours {
  protected:
   // These artefacts mirror the lease from now on.

@@ -9,10 +9,6 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 
-const Owner kAnn{"ann", ""};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-const Owner kDan{"dan", ""};
 const Owner kEve{"eve", ""};
 
 class Rule05 : public OnBothFlavours {

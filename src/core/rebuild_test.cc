@@ -13,9 +13,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Owner kAnn{"ann", "S"};
-const Owner kBob{"bob", ""};
-
 class Rebuild : public testing::Test {
  protected:
   Rebuild() { realm_.auditing = false; }
@@ -48,7 +45,7 @@ class Rebuild : public testing::Test {
 };
 
 TEST_F(Rebuild, I5LeasesKeepTheirFencesWhateverElseIsGone) {
-  AcquireRequest request = realm_.ask(kAnn, {x("src/"), s("docs/a")});
+  AcquireRequest request = realm_.ask(kAnnInS1, {x("src/"), s("docs/a")});
   request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
   realm_.queued(kBob, {x("docs/")});
@@ -61,7 +58,7 @@ TEST_F(Rebuild, I5LeasesKeepTheirFencesWhateverElseIsGone) {
 }
 
 TEST_F(Rebuild, A16_L4_WaitersKeepTheirPlaces) {
-  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a")});
   const Lease first = realm_.queued(kBob, {x("a"), x("b")});
   const Lease second = realm_.queued(Owner{"cat", "T/x"}, {x("a")});
   for (const char kind : std::string("bfgcv")) erase_all(kind);
@@ -69,13 +66,13 @@ TEST_F(Rebuild, A16_L4_WaitersKeepTheirPlaces) {
   EXPECT_EQ(done.waiters, 2U);
   EXPECT_EQ(done.waiters_dropped, 0U);
   EXPECT_EQ(realm_.poll(second.id)->position, 2U);
-  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, held.id));
   EXPECT_TRUE(realm_.holds(first.id));
   EXPECT_TRUE(realm_.waits(second.id));
 }
 
 TEST_F(Rebuild, AWaiterWhoseBlockerIsGoneIsEvaluatedByTheNextCommit) {
-  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a")});
   const Lease waiting = realm_.queued(kBob, {x("a")});
   {
     auto txn = realm_.store().begin(kv::Access::kWrite);
@@ -87,7 +84,7 @@ TEST_F(Rebuild, AWaiterWhoseBlockerIsGoneIsEvaluatedByTheNextCommit) {
 }
 
 TEST_F(Rebuild, AWaiterWhoseRowsAreNotWholeMustAskAgain) {
-  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kAnnInS1, {x("a")});
   const Lease waiting = realm_.queued(kBob, {x("a")});
   erase_all('X');
   EXPECT_EQ(rebuilt().waiters_dropped, 1U);
@@ -97,7 +94,7 @@ TEST_F(Rebuild, AWaiterWhoseRowsAreNotWholeMustAskAgain) {
 }
 
 TEST_F(Rebuild, I10ALeaseThatCannotBeReadIsNamedByWhatItHeld) {
-  const Lease held = realm_.granted(kAnn, {x("a"), x("b")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a"), x("b")});
   realm_.granted(kBob, {x("c")});
   auto txn = realm_.store().begin(kv::Access::kWrite);
   ASSERT_TRUE((*txn)->put(lease_key(held.id), "garbage"));
@@ -110,10 +107,10 @@ TEST_F(Rebuild, I10ALeaseThatCannotBeReadIsNamedByWhatItHeld) {
 }
 
 TEST_F(Rebuild, RememberedRequestsAreStillForgottenInTime) {
-  AcquireRequest request = realm_.ask(kAnn, {x("a")});
+  AcquireRequest request = realm_.ask(kAnnInS1, {x("a")});
   request.terms.request_id = "r1";
   const Lease held = realm_.granted(request);
-  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, held.id));
   erase_all('f');
   rebuilt();
   // Once to find that its lease has ended, once to forget it.
@@ -125,7 +122,7 @@ TEST_F(Rebuild, RememberedRequestsAreStillForgottenInTime) {
 }
 
 TEST_F(Rebuild, WhoLivesIsCarriedIntoTheNewEpochAndTheDeadAreNot) {
-  AcquireRequest living = realm_.ask(kAnn, {x("a")});
+  AcquireRequest living = realm_.ask(kAnnInS1, {x("a")});
   living.attachment = process(7);
   const Lease alive = realm_.granted(living);
   AcquireRequest dying = realm_.ask(kBob, {x("b")});
@@ -141,7 +138,7 @@ TEST_F(Rebuild, WhoLivesIsCarriedIntoTheNewEpochAndTheDeadAreNot) {
 
 TEST(Reboot, I5F11EveryLeaseOfTheFormerStoreEndsOnRecord) {
   Realm former{kv::Flavour::kPessimistic};
-  const Lease held = former.granted(kAnn, {x("a")});
+  const Lease held = former.granted(kAnnInS1, {x("a")});
   former.granted(kBob, {x("b/"), s("c")});
   Realm realm{kv::Flavour::kPessimistic};
   {
@@ -154,7 +151,7 @@ TEST(Reboot, I5F11EveryLeaseOfTheFormerStoreEndsOnRecord) {
   EXPECT_THAT(realm.leases(), IsEmpty());
   EXPECT_THAT(realm.story(), SizeIs(2));
   EXPECT_EQ(realm.events().front().cause, "reboot");
-  const std::vector<LostLease> told = realm.notices(kAnn);
+  const std::vector<LostLease> told = realm.notices(kAnnInS1);
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told.front().fence, held.fence());
   EXPECT_EQ(told.front().cause, "reboot");

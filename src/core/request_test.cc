@@ -6,10 +6,6 @@
 namespace lockkeeper::core {
 namespace {
 
-const Owner kAnn{"ann", "s"};
-const Owner kBob{"bob", ""};
-constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
-
 class Rule12 : public OnBothFlavours {
  protected:
   AcquireRequest named(AcquireRequest request, std::string id) {
@@ -25,7 +21,7 @@ class Rule12 : public OnBothFlavours {
 LOCKKEEPER_ON_BOTH_FLAVOURS(Rule12);
 
 TEST_P(Rule12, I8AReplayHasTheAnswerAndTheEffectOfOne) {
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   const Lease first = realm_.granted(request);
   realm_.pass(1'000);
   const auto before = realm_.rows();
@@ -40,34 +36,34 @@ TEST_P(Rule12, I8AReplayHasTheAnswerAndTheEffectOfOne) {
 }
 
 TEST_P(Rule12, I8AReplayOfARenewalSaysRenewed) {
-  const Lease lease = realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
-  ASSERT_EQ(realm_.outcome(named(realm_.ask(kAnn, {x("a")}), "r2")), Outcome::kRenewed);
+  const Lease lease = realm_.granted(named(realm_.ask(kAnnInS1, {x("a")}), "r1"));
+  ASSERT_EQ(realm_.outcome(named(realm_.ask(kAnnInS1, {x("a")}), "r2")), Outcome::kRenewed);
   realm_.pass(1'000);
   const auto before = realm_.rows();
-  const auto again = realm_.acquire(named(realm_.ask(kAnn, {x("a")}), "r2"));
+  const auto again = realm_.acquire(named(realm_.ask(kAnnInS1, {x("a")}), "r2"));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->outcome, Outcome::kRenewed);
   EXPECT_TRUE(again->replayed);
   EXPECT_EQ(again->lease.fence(), lease.fence());
   EXPECT_EQ(realm_.rows(), before);
-  EXPECT_EQ(realm_.outcome(named(realm_.ask(kAnn, {x("a")}), "r1")), Outcome::kGranted);
+  EXPECT_EQ(realm_.outcome(named(realm_.ask(kAnnInS1, {x("a")}), "r1")), Outcome::kGranted);
 }
 
 TEST_P(Rule12, TheScopeIsTheOwner) {
-  realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
+  realm_.granted(named(realm_.ask(kAnnInS1, {x("a")}), "r1"));
   EXPECT_EQ(realm_.outcome(named(realm_.ask(kBob, {x("a")}), "r1")), Outcome::kHeld);
   EXPECT_EQ(realm_.outcome(named(realm_.ask({"ann", "t"}, {x("b")}), "r1")), Outcome::kGranted);
 }
 
 TEST_P(Rule12, OtherArgumentsUnderTheSameIdAreAnError) {
-  realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r1"));
-  AcquireRequest length = named(realm_.ask(kAnn, {x("a")}), "r1");
+  realm_.granted(named(realm_.ask(kAnnInS1, {x("a")}), "r1"));
+  AcquireRequest length = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   length.terms.ttl_ms = 1;
-  AcquireRequest task = named(realm_.ask(kAnn, {x("a")}), "r1");
+  AcquireRequest task = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   task.terms.task = "T";
   for (const AcquireRequest& other :
-       {named(realm_.ask(kAnn, {x("b")}), "r1"), named(realm_.ask(kAnn, {s("a")}), "r1"),
-        named(realm_.ask(kAnn, {x("a"), x("b")}), "r1"), length, task}) {
+       {named(realm_.ask(kAnnInS1, {x("b")}), "r1"), named(realm_.ask(kAnnInS1, {s("a")}), "r1"),
+        named(realm_.ask(kAnnInS1, {x("a"), x("b")}), "r1"), length, task}) {
     const auto reply = realm_.acquire(other);
     ASSERT_FALSE(reply.has_value());
     EXPECT_EQ(reply.error().code, Code::kInvalidInput);
@@ -75,8 +71,8 @@ TEST_P(Rule12, OtherArgumentsUnderTheSameIdAreAnError) {
 }
 
 TEST_P(Rule12, TheOrderOfResourcesAndDuplicatesAreNoOtherArguments) {
-  const Lease first = realm_.granted(named(realm_.ask(kAnn, {x("a"), x("b")}), "r1"));
-  const auto again = realm_.acquire(named(realm_.ask(kAnn, {x("b"), x("a"), x("b")}), "r1"));
+  const Lease first = realm_.granted(named(realm_.ask(kAnnInS1, {x("a"), x("b")}), "r1"));
+  const auto again = realm_.acquire(named(realm_.ask(kAnnInS1, {x("b"), x("a"), x("b")}), "r1"));
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->lease.id, first.id);
 }
@@ -84,29 +80,29 @@ TEST_P(Rule12, TheOrderOfResourcesAndDuplicatesAreNoOtherArguments) {
 TEST_P(Rule12, AFileAndAPatternOfTheSameTextAreOtherArguments) {
   const Claim file{resource("app/[ab]", key::Syntax::kLiteral), Mode::kExclusive};
   const Claim glob{resource("app/[ab]", key::Syntax::kGlob), Mode::kExclusive};
-  realm_.granted(named(realm_.ask(kAnn, {file}), "r1"));
-  const auto reply = realm_.acquire(named(realm_.ask(kAnn, {glob}), "r1"));
+  realm_.granted(named(realm_.ask(kAnnInS1, {file}), "r1"));
+  const auto reply = realm_.acquire(named(realm_.ask(kAnnInS1, {glob}), "r1"));
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().code, Code::kInvalidInput);
 }
 
 TEST_P(Rule12, I8AfterItsEndAReplaySaysLostAndNeverGrantsAnew) {
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   const Lease first = realm_.granted(request);
-  ASSERT_TRUE(realm_.release(kAnn, first.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, first.id));
   EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
   EXPECT_TRUE(realm_.leases().empty());
 }
 
 TEST_P(Rule12, I8AnExpiredButUnsweptLeaseIsLostToo) {
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   realm_.granted(request);
   realm_.pass(60'001);
   EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
 }
 
 TEST_P(Rule12, ItIsKeptForTheLeasePlusADayAndThenForgotten) {
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   realm_.granted(request);
   realm_.pass(60'001);
   realm_.maintain();
@@ -120,9 +116,9 @@ TEST_P(Rule12, ItIsKeptForTheLeasePlusADayAndThenForgotten) {
 }
 
 TEST_P(Rule12, ADayIsCountedAgainAfterAReboot) {
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   realm_.granted(request);
-  ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+  ASSERT_TRUE(realm_.release(kAnnInS1, {"a"}));
   realm_.reboot();
   realm_.maintain();
   realm_.pass(kDayMs);
@@ -135,7 +131,7 @@ TEST_P(Rule12, ADayIsCountedAgainAfterAReboot) {
 
 TEST_P(Rule12, RefusalsAreNotRemembered) {
   realm_.granted(kBob, {x("a")});
-  const AcquireRequest request = named(realm_.ask(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.ask(kAnnInS1, {x("a")}), "r1");
   EXPECT_EQ(realm_.outcome(request), Outcome::kHeld);
   EXPECT_EQ(remembered(), 0U);
   ASSERT_TRUE(realm_.release(kBob, {"a"}));
@@ -144,17 +140,17 @@ TEST_P(Rule12, RefusalsAreNotRemembered) {
 
 TEST_P(Rule12, ACancelledWaitIsNotRemembered) {
   realm_.granted(kBob, {x("a")});
-  const Lease waiting = realm_.queued(named(realm_.wait(kAnn, {x("a")}), "r1"));
+  const Lease waiting = realm_.queued(named(realm_.wait(kAnnInS1, {x("a")}), "r1"));
   ASSERT_TRUE(realm_.cancel(waiting.id));
   EXPECT_EQ(remembered(), 0U);
 }
 
 TEST_P(Rule12, AQueuedRequestAskedAgainByANewProcessKeepsItsPlace) {
   realm_.granted(kBob, {x("a")});
-  const AcquireRequest first = named(realm_.wait(kAnn, {x("a")}), "r1");
+  const AcquireRequest first = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   const Lease waiting = realm_.queued(first);
   const Lease behind = realm_.queued({"cat", ""}, {x("a")});
-  AcquireRequest second = named(realm_.wait(kAnn, {x("a")}), "r1");
+  AcquireRequest second = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   const auto reply = realm_.acquire(second);
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->outcome, Outcome::kQueued);
@@ -170,10 +166,10 @@ TEST_P(Rule12, AQueuedRequestAskedAgainByANewProcessKeepsItsPlace) {
 
 TEST_P(Rule12, TheLeaseOfAResumedWaitIsBoundToTheNewProcess) {
   realm_.granted(kBob, {x("a")});
-  AcquireRequest first = named(realm_.wait(kAnn, {x("a")}), "r1");
+  AcquireRequest first = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   first.attachment = first.waiting_process;
   const Lease waiting = realm_.queued(first);
-  AcquireRequest second = named(realm_.wait(kAnn, {x("a")}), "r1");
+  AcquireRequest second = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   second.attachment = second.waiting_process;
   ASSERT_EQ(realm_.outcome(second), Outcome::kQueued);
   realm_.kill(first.waiting_process.slot);
@@ -185,11 +181,11 @@ TEST_P(Rule12, TheLeaseOfAResumedWaitIsBoundToTheNewProcess) {
 
 TEST_P(Rule12, AHandoffConfirmedByAReplayIsBoundToTheNewProcess) {
   realm_.granted(kBob, {x("a")});
-  AcquireRequest first = named(realm_.wait(kAnn, {x("a")}), "r1");
+  AcquireRequest first = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   first.attachment = first.waiting_process;
   const Lease waiting = realm_.queued(first);
   ASSERT_TRUE(realm_.release(kBob, {"a"}));
-  AcquireRequest second = named(realm_.wait(kAnn, {x("a")}), "r1");
+  AcquireRequest second = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   second.attachment = second.waiting_process;
   realm_.kill(first.waiting_process.slot);
   ASSERT_EQ(realm_.outcome(second), Outcome::kGranted);
@@ -199,7 +195,7 @@ TEST_P(Rule12, AHandoffConfirmedByAReplayIsBoundToTheNewProcess) {
 
 TEST_P(Rule12, AReplayWithoutWaitLeavesTheQueue) {
   realm_.granted(kBob, {x("a")});
-  const AcquireRequest request = named(realm_.wait(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   const Lease waiting = realm_.queued(request);
   AcquireRequest impatient = request;
   impatient.wait = false;
@@ -209,7 +205,7 @@ TEST_P(Rule12, AReplayWithoutWaitLeavesTheQueue) {
 
 TEST_P(Rule12, AReplayConfirmsTheHandoff) {
   realm_.granted(kBob, {x("a")});
-  const AcquireRequest request = named(realm_.wait(kAnn, {x("a")}), "r1");
+  const AcquireRequest request = named(realm_.wait(kAnnInS1, {x("a")}), "r1");
   const Lease waiting = realm_.queued(request);
   ASSERT_TRUE(realm_.release(kBob, {"a"}));
   EXPECT_EQ(realm_.outcome(request), Outcome::kGranted);
@@ -219,20 +215,20 @@ TEST_P(Rule12, AReplayConfirmsTheHandoff) {
 }
 
 TEST_P(Rule12, L8TheIdOfARenewalIsForgottenToo) {
-  const Lease lease = realm_.granted(named(realm_.ask(kAnn, {x("a")}), "r0"));
+  const Lease lease = realm_.granted(named(realm_.ask(kAnnInS1, {x("a")}), "r0"));
   for (int i = 1; i <= 5; ++i) {
-    EXPECT_EQ(realm_.outcome(named(realm_.ask(kAnn, {x("a")}), "r" + std::to_string(i))),
+    EXPECT_EQ(realm_.outcome(named(realm_.ask(kAnnInS1, {x("a")}), "r" + std::to_string(i))),
               Outcome::kRenewed);
   }
   // While the lease lives they all are known.
-  const auto replay = realm_.acquire(named(realm_.ask(kAnn, {x("a")}), "r3"));
+  const auto replay = realm_.acquire(named(realm_.ask(kAnnInS1, {x("a")}), "r3"));
   ASSERT_TRUE(replay.has_value());
   EXPECT_TRUE(replay->replayed);
   EXPECT_EQ(replay->lease.id, lease.id);
   EXPECT_EQ(remembered(), 6U);
   realm_.pass(60'001);
   realm_.maintain();
-  EXPECT_EQ(realm_.acquire(named(realm_.ask(kAnn, {x("a")}), "r3")).error().code, Code::kLost);
+  EXPECT_EQ(realm_.acquire(named(realm_.ask(kAnnInS1, {x("a")}), "r3")).error().code, Code::kLost);
   for (int day = 0; day < 3; ++day) {
     realm_.pass(kDayMs + 1);
     realm_.maintain();
@@ -241,7 +237,7 @@ TEST_P(Rule12, L8TheIdOfARenewalIsForgottenToo) {
 }
 
 TEST_P(Rule12, L8TheIdOfARenewalIsKnownAsLongAsItsLease) {
-  AcquireRequest request = realm_.ask(kAnn, {x("a")});
+  AcquireRequest request = realm_.ask(kAnnInS1, {x("a")});
   request.terms.ttl_ms = 10 * kDayMs;
   realm_.granted(request);
   ASSERT_EQ(realm_.outcome(named(request, "r1")), Outcome::kRenewed);

@@ -42,6 +42,7 @@ struct AcquireReply {
   std::vector<Conflict> conflicts;  // held, queued, deadlock
   std::vector<CycleStep> cycle;     // deadlock
   std::size_t position = 0;         // queued: how many requests stand before it, plus one
+  std::string reason_before;        // renewed: the reason that the request's own has replaced
   bool replayed = false;            // a request with this id came before
   bool existed_before = false;      // and its lease was granted and confirmed
   bool again = false;               // not decided yet: commit what was ended, then ask again
@@ -50,6 +51,8 @@ struct AcquireReply {
 
 struct ReleaseReply {
   std::vector<std::string> released;
+  // Of those: what was over already, and why. Nobody has taken it since, or it would be gone.
+  std::vector<std::pair<std::string, std::string>> ended_before;
   std::vector<std::string> not_held;
   std::vector<std::pair<std::string, Owner>> not_owner;
   // Of what is not held: the owner's own claim that covers it. It is released by that name.

@@ -24,6 +24,11 @@ Owner part_of(const Owner& whole, const std::string& name) {
   return {whole.agent, session + "/" + name};
 }
 
+std::string part_name(const Owner& owner, const Owner& whole) {
+  const std::size_t begin = part_of(whole, "").session.size();
+  return owner.session.substr(begin, owner.session.find('/', begin) - begin);
+}
+
 std::string command_name(std::uint32_t number) {
   std::string bytes;
   append_be32(bytes, number);

@@ -18,6 +18,8 @@ inline constexpr std::size_t kSessionDepthMax = 8;
 
 // The part of this owner's session with this name.
 Owner part_of(const Owner& whole, const std::string& name);
+// The name of the part that `owner` is, or is in. REQUIRES: is_part_of(owner, whole)
+std::string part_name(const Owner& owner, const Owner& whole);
 
 // A command that is run under a lock is a part, too, with a name like "run-9a1c03e2".
 std::string command_name(std::uint32_t number);

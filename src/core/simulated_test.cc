@@ -7,17 +7,11 @@
 namespace lockkeeper::core {
 namespace {
 
-const Owner kAnn{"ann", "S"};
-const Owner kSub{"sub", "S/x"};
-const Owner kBob{"bob", ""};
-const Owner kCat{"cat", ""};
-const Owner kDan{"dan", ""};
-
 class Simulated : public OnBothFlavours {};
 LOCKKEEPER_ON_BOTH_FLAVOURS(Simulated);
 
 TEST_P(Simulated, Rule03AConflictWithAHandoffOfTheSameCommitHasItsFence) {
-  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kAnnInS1, {x("a")});
   const Lease next = realm_.queued(kBob, {x("a")});
   realm_.pass(60'001);
   // This very request ends ann's lease, which hands over to bob.
@@ -30,7 +24,7 @@ TEST_P(Simulated, Rule03AConflictWithAHandoffOfTheSameCommitHasItsFence) {
 
 TEST_P(Simulated, L4AWaiterPassedForWhatOneHeldIsNotPassedWhenThatIsGone) {
   // Once with each of the two first in the order of ids, in which a handoff looks at them.
-  for (const auto& [passer, passed] : {std::pair(kAnn, kCat), std::pair(kCat, kAnn)}) {
+  for (const auto& [passer, passed] : {std::pair(kAnnInS1, kCat), std::pair(kCat, kAnnInS1)}) {
     const Lease held = realm_.granted(passer, {s("a")});
     const Lease blocker = realm_.granted(kBob, {x("b")});
     const Lease earlier = realm_.queued(passed, {x("a"), x("b")});  // waits for the passer, too
@@ -46,7 +40,7 @@ TEST_P(Simulated, L4AWaiterPassedForWhatOneHeldIsNotPassedWhenThatIsGone) {
 
 TEST_P(Simulated, L8ALimitOfOneWaitersPatternStopsNobodyElse) {
   realm_.limits.rows_per_glob = 3;
-  const Lease first = realm_.granted(kAnn, {x("src/a")});
+  const Lease first = realm_.granted(kAnnInS1, {x("src/a")});
   const Lease waiting = realm_.queued(kBob, {x("src/*")});
   for (const char* text : {"src/x/1", "src/x/2", "src/x/3", "src/x/4"}) {
     realm_.granted(kCat, {x(text)});
@@ -57,26 +51,26 @@ TEST_P(Simulated, L8ALimitOfOneWaitersPatternStopsNobodyElse) {
   const auto other = realm_.acquire(realm_.ask(kDan, {x("src/a")}));
   ASSERT_TRUE(other);
   EXPECT_EQ(other->outcome, Outcome::kHeld);
-  ASSERT_TRUE(realm_.release(kAnn, first.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, first.id));
   EXPECT_TRUE(realm_.holds(waiting.id));
 }
 
 TEST_P(Simulated, Rule11ASubagentIsInsideWhatItsSessionsLeaseIsInside) {
   const Lease outer = realm_.granted(kBob, {x("src/")});
-  AcquireRequest inner = realm_.ask(kAnn, {x("src/lib/")});
+  AcquireRequest inner = realm_.ask(kAnnInS1, {x("src/lib/")});
   inner.under = outer.id;
   inner.under_fence = outer.fence();
   const Lease parent = realm_.granted(inner);
   EXPECT_TRUE(realm_.check(realm_.ask(kSub, {x("src/lib/a")}))->free);
   const Lease child = realm_.granted(kSub, {x("src/lib/a")});
   EXPECT_EQ(realm_.lease(child.id).parent, outer.id);
-  ASSERT_TRUE(realm_.release(kAnn, parent.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, parent.id));
   EXPECT_TRUE(realm_.holds(child.id));
 }
 
 TEST_P(Simulated, Rule05AWaiterWhoseWayIsClearedByItsOwnPollIsGranted) {
   const Lease dead = realm_.granted(kBob, {x("a")});
-  realm_.queued(kAnn, {x("a")});
+  realm_.queued(kAnnInS1, {x("a")});
   const Lease sub = realm_.queued(kSub, {x("a")});
   realm_.pass(60'001);
   // The poll ends bob's lease; ann has it then, and ann's subagent works inside that.
@@ -85,7 +79,7 @@ TEST_P(Simulated, Rule05AWaiterWhoseWayIsClearedByItsOwnPollIsGranted) {
 }
 
 TEST_P(Simulated, Rule12ARequestAskedAgainAfterARebootWaitsAsALivingOne) {
-  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});
   request.terms.request_id = "r";
   const Lease waiting = realm_.queued(request);
@@ -94,16 +88,16 @@ TEST_P(Simulated, Rule12ARequestAskedAgainAfterARebootWaitsAsALivingOne) {
   ASSERT_EQ(realm_.outcome(request), Outcome::kQueued);
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("a")})), Outcome::kHeld);  // reaps the dead
   ASSERT_TRUE(realm_.waits(waiting.id));
-  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, held.id));
   EXPECT_TRUE(realm_.holds(waiting.id));
 }
 
 TEST_P(Simulated, I9ARenewalOfAHandoffToADeadProcessIsLost) {
-  const Lease held = realm_.granted(kAnn, {x("a")});
+  const Lease held = realm_.granted(kAnnInS1, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});
   request.attachment = process(88);
   const Lease waiting = realm_.queued(request);
-  ASSERT_TRUE(realm_.release(kAnn, held.id));
+  ASSERT_TRUE(realm_.release(kAnnInS1, held.id));
   realm_.kill(88);  // the command that was to hold it, before anybody confirmed
   const auto renewed = realm_.renew(kBob, waiting.id);
   ASSERT_FALSE(renewed);
@@ -115,7 +109,7 @@ TEST_P(Simulated, L8AReleaseSucceedsWhereItsWaitersHaveTooMuchToLookAtForOneComm
   // The first may be looked at and leaves too little for the second, whichever is looked at first.
   for (const auto& [in_src, in_lib] : {std::pair(5, 39), std::pair(39, 5), std::pair(20, 20)}) {
     const int rows = std::max(in_src, in_lib);
-    const Lease first = realm_.granted(kAnn, {x("src/0"), x("lib/0")});
+    const Lease first = realm_.granted(kAnnInS1, {x("src/0"), x("lib/0")});
     const Lease bob = realm_.queued(kBob, {x("src/")});
     const Lease cat = realm_.queued(kCat, {x("lib/")});
     std::vector<Lease> others;
@@ -123,12 +117,12 @@ TEST_P(Simulated, L8AReleaseSucceedsWhereItsWaitersHaveTooMuchToLookAtForOneComm
       // Ann passes both, who wait for her; on a store with a budget until that is used up.
       for (const std::string folder : {"src/", "lib/"}) {
         if (i > (folder == "src/" ? in_src : in_lib)) continue;
-        const auto more = realm_.acquire(realm_.ask(kAnn, {x(folder + std::to_string(i))}));
+        const auto more = realm_.acquire(realm_.ask(kAnnInS1, {x(folder + std::to_string(i))}));
         if (more) others.push_back(more->lease);
       }
     }
-    EXPECT_TRUE(realm_.release(kAnn, first.id)) << rows;
-    for (const Lease& lease : others) EXPECT_TRUE(realm_.release(kAnn, lease.id)) << rows;
+    EXPECT_TRUE(realm_.release(kAnnInS1, first.id)) << rows;
+    for (const Lease& lease : others) EXPECT_TRUE(realm_.release(kAnnInS1, lease.id)) << rows;
     realm_.maintain();
     EXPECT_TRUE(realm_.holds(bob.id)) << rows;
     EXPECT_TRUE(realm_.holds(cat.id)) << rows;
@@ -147,11 +141,11 @@ TEST_P(Simulated, I11AReleaseOfManyPartsIsSpreadOverCommits) {
     resources.push_back(claims.back().resource);
   }
   claims.push_back(x("rest"));
-  realm_.granted(kAnn, claims);
+  realm_.granted(kAnnInS1, claims);
   const std::uint64_t before = realm_.store().version();
   std::size_t released = 0;
   ASSERT_TRUE(realm_.run([&](Table& table) {
-    auto reply = table.release(kAnn, resources);
+    auto reply = table.release(kAnnInS1, resources);
     if (reply) released += reply->released.size();
     return reply;
   }));
@@ -174,7 +168,7 @@ class Fickle final : public Prober {
 
 TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
   for (const bool presented : {true, false}) {
-    AcquireRequest outer = realm_.ask(kAnn, {x("src/")});
+    AcquireRequest outer = realm_.ask(kAnnInS1, {x("src/")});
     outer.attachment = process(99);
     const Lease parent = realm_.granted(outer);
     AcquireRequest inner = realm_.wait(kSub, {x("src/a")});
@@ -194,16 +188,16 @@ TEST_P(Simulated, Rule11NobodyBecomesTheChildOfALeaseThatEndsInTheSameCommit) {
       EXPECT_EQ(reply.has_value(), !presented) << probes;
       EXPECT_TRUE(!reply || reply->lease.parent.empty()) << probes;
     }
-    ASSERT_TRUE(realm_.release(kAnn, parent.id));
+    ASSERT_TRUE(realm_.release(kAnnInS1, parent.id));
   }
 }
 
 TEST_P(Simulated, Rule09AHandoffThatWasNotConfirmedBeforeAReboot) {
-  realm_.granted(kAnn, {x("a")});
+  realm_.granted(kAnnInS1, {x("a")});
   AcquireRequest request = realm_.wait(kBob, {x("a")});  // a detached lease, once confirmed
   request.terms.request_id = "r1";
   const Lease waiting = realm_.queued(request);
-  ASSERT_TRUE(realm_.release(kAnn, {"a"}));
+  ASSERT_TRUE(realm_.release(kAnnInS1, {"a"}));
   ASSERT_TRUE(realm_.holds(waiting.id));
   realm_.reboot();
   EXPECT_EQ(realm_.acquire(request).error().code, Code::kLost);
@@ -214,7 +208,7 @@ TEST_P(Simulated, Rule09AHandoffThatWasNotConfirmedBeforeAReboot) {
 // Where durability is `process`: the store is set aside at a reboot.
 TEST_P(Simulated, I7_F11WhatEndedWithTheStoreOfBeforeIsToldAlsoAfterItsFirstUpkeep) {
   if (optimistic()) GTEST_SKIP() << "no store of that flavour is set aside";
-  const Lease lease = realm_.granted(kAnn, {x("a")});
+  const Lease lease = realm_.granted(kAnnInS1, {x("a")});
   Realm next(GetParam());
   {
     auto former = realm_.store().begin(kv::Access::kRead);
@@ -226,7 +220,7 @@ TEST_P(Simulated, I7_F11WhatEndedWithTheStoreOfBeforeIsToldAlsoAfterItsFirstUpke
   }
   next.pass(1'000);
   next.maintain();
-  const std::vector<LostLease> told = next.notices(kAnn);
+  const std::vector<LostLease> told = next.notices(kAnnInS1);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told.front().id, lease.id);
   EXPECT_EQ(told.front().cause, "reboot");

@@ -27,7 +27,11 @@ namespace lockkeeper::core {
 class Table {
  public:
   Table(kv::Txn& txn, const Context& context)
-      : context_(context), state_(txn, context_), settler_(state_) {}
+      : prober_(*context.prober), context_(context), state_(txn, context_), settler_(state_) {
+    context_.prober = &prober_;
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
 
   // Rules 1 to 4, 6, 11, 12. Errors: limit_exceeded; lost (the lease of this request id has ended,
   // or the lease to work under is not current); invalid_input (other arguments under this id).
@@ -103,6 +107,7 @@ class Table {
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
 
+  const OneLook prober_;
   Context context_;  // its ticket grows with each grant: one transaction may make several
   State state_;
   Settler settler_;

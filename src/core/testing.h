@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/owners_testing.h"
 #include "core/table.h"
 #include "kv/memory/memory_store.h"
 

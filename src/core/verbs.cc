@@ -76,6 +76,14 @@ Result<std::optional<std::string>> covered_by_own(State& state, const Owner& own
   return outer;
 }
 
+// Why it is over; empty: it is not. Only told, so nothing is guarded.
+Result<std::string> why_over(State& state, const Lease& lease) {
+  const State::Mark before = state.mark();
+  LK_ASSIGN(const Condition now, condition(state, lease));
+  state.forget_reads(before);
+  return now.over ? now.cause : "";
+}
+
 }  // namespace
 
 Result<std::vector<LeaseId>> Table::holders_of(const key::Resource& resource) {
@@ -119,6 +127,8 @@ Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::R
     LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
     state_.forget_reads(before);
     bool mine = false;
+    bool live = false;
+    std::string ended;
     std::optional<Owner> other;
     for (const LeaseId& id : holders) {
       const State::Mark unread = state_.mark();
@@ -126,11 +136,13 @@ Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::R
       if (held == nullptr) continue;
       const Lease lease = *held;
       if (!lease.held_by(owner)) {
-        LK_ASSIGN(const Condition now, condition(state_, lease));
-        if (!now.over) other = lease.owner;
+        LK_ASSIGN(const std::string over, why_over(state_, lease));
+        if (over.empty()) other = lease.owner;
         state_.forget_reads(unread);
         continue;
       }
+      LK_ASSIGN(ended, why_over(state_, lease));
+      live |= ended.empty();
       mine = true;
       if (lease.claims.size() == 1) {
         LK_CHECK(release_one(lease, by));
@@ -149,6 +161,7 @@ Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::R
     }
     if (mine) {
       reply.released.push_back(resource.text());
+      if (!live) reply.ended_before.emplace_back(resource.text(), ended);
     } else if (other) {
       reply.not_owner.emplace_back(resource.text(), *other);
     } else {
@@ -173,8 +186,13 @@ Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector
       reply.again = true;
       break;
     }
-    for (std::string& text : resource_texts(*held)) reply.released.push_back(std::move(text));
-    LK_CHECK(release_one(*held, by));
+    const Lease lease = *held;
+    LK_ASSIGN(const std::string ended, why_over(state_, lease));
+    for (const std::string& text : resource_texts(lease)) {
+      reply.released.push_back(text);
+      if (!ended.empty()) reply.ended_before.emplace_back(text, ended);
+    }
+    LK_CHECK(release_one(lease, by));
   }
   LK_CHECK(settler_.settle());
   return reply;

@@ -181,7 +181,8 @@ std::unexpected<Error> unknown_prefix(std::string_view text, std::string_view pr
   return fail(Code::kOperationNotPermitted,
               in_quotes(text) + ": unknown prefix '" + std::string(prefix) + ":'; known are " +
                   known + "; a file of that name is written " + in_quotes("./" + std::string(text)),
-              "use a known prefix, or add '" + std::string(prefix) + "' to the realm's config");
+              "use a known prefix, or add '" + std::string(prefix) +
+                  "' to keys.prefixes in lockkeeper.toml");
 }
 
 Result<Resource> parse_known(std::string_view prefix, std::string_view rest, const Rules& rules,

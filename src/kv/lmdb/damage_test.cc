@@ -52,7 +52,7 @@ TEST_F(DamageTest, F15_I10_DeletedFolderInALivingRepositoryIsLostState) {
 }
 
 // Two at once need two seats at the gate. The second one's is opened by a name that is gone.
-TEST_F(DamageTest, F15_I10_DeletedWhileAnotherReadsIsLostStateNotANewStore) {
+TEST_F(DamageTest, A14_F15_I10_DeletedWhileAnotherReadsIsLostStateNotANewStore) {
   make();
   auto store = open_store(place_.options());
   const auto first = must(store->begin(Access::kRead));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,32 @@
 
 namespace lockkeeper::kv {
 namespace {
+
+// One transaction in a data file that nobody else has open. It is on disk afterwards. Without a
+// record, the versions begin at 1.
+Result<void> write_alone(const std::string& path, off_t data_bytes,
+                         const internal::EpochRecord* record,
+                         const std::function<Result<void>(internal::LmdbTxn&)>& work) {
+  const std::uint64_t map_bytes =
+      std::max(std::uint64_t{1} << 30, 4 * static_cast<std::uint64_t>(data_bytes));
+  auto env = internal::Env::open(path, {.sync = true, .map_bytes = map_bytes});
+  if (!env) return fail(std::move(env.error()));
+  MDB_txn* txn = nullptr;
+  if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
+    return fail((*env)->error(code, "begin"));
+  }
+  internal::LmdbTxn rows({.hooks = internal::private_hooks(),
+                          .env = env->get(),
+                          .txn = txn,
+                          .access = Access::kWrite,
+                          .version = record ? mdb_txn_id(txn) + record->version_base : 1,
+                          .epoch = record ? record->epoch() : Epoch{}});
+  if (auto ok = work(rows); !ok) return ok;
+  auto done = rows.commit();
+  if (!done) return fail(std::move(done.error()));
+  if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
+  return {};
+}
 
 using internal::EpochRecord;
 using internal::Gate;
@@ -177,25 +204,9 @@ Result<void> Repair::carry_over(const std::string& path, const EpochRecord& reco
   if (!place_.options.on_repair) return {};
   struct stat st{};
   if (::stat(path.c_str(), &st) != 0) return fail(errno_error(errno, path));
-  const std::uint64_t map_bytes =
-      std::max(std::uint64_t{1} << 30, 4 * static_cast<std::uint64_t>(st.st_size));
-  auto env = internal::Env::open(path, {.sync = true, .map_bytes = map_bytes});
-  if (!env) return fail(std::move(env.error()));
-  MDB_txn* txn = nullptr;
-  if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
-    return fail((*env)->error(code, "begin"));
-  }
-  internal::LmdbTxn rows({.hooks = internal::private_hooks(),
-                          .env = env->get(),
-                          .txn = txn,
-                          .access = Access::kWrite,
-                          .version = mdb_txn_id(txn) + record.version_base,
-                          .epoch = record.epoch()});
-  if (auto ok = place_.options.on_repair(rows, record.epoch()); !ok) return ok;
-  auto done = rows.commit();
-  if (!done) return fail(std::move(done.error()));
-  if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
-  return {};
+  return write_alone(path, st.st_size, &record, [&](internal::LmdbTxn& rows) {
+    return place_.options.on_repair(rows, record.epoch());
+  });
 }
 
 EpochRecord Repair::next(const EpochRecord* last) const {
@@ -264,25 +275,11 @@ Result<void> Repair::salvage_into(const std::string& path) {
   const Fd old(::open(place_.data_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat st{};
   if (old && ::fstat(old.get(), &st) != 0) return fail(errno_error(errno, place_.data_path));
-  const std::uint64_t map_bytes =
-      std::max(std::uint64_t{1} << 30, 4 * static_cast<std::uint64_t>(st.st_size));
-  auto env = internal::Env::open(path, {.sync = true, .map_bytes = map_bytes});
-  if (!env) return fail(std::move(env.error()));
-  MDB_txn* txn = nullptr;
-  if (const int code = mdb_txn_begin((*env)->get(), nullptr, 0, &txn); code != 0) {
-    return fail((*env)->error(code, "begin"));
-  }
-  internal::LmdbTxn rows({.hooks = internal::private_hooks(),
-                          .env = env->get(),
-                          .txn = txn,
-                          .access = Access::kWrite,
-                          .version = 1});
-  if (auto ok = rebuild(rows, old ? old.get() : -1); !ok) return ok;
-  rows.found(ledger_);
-  auto done = rows.commit();
-  if (!done) return fail(std::move(done.error()));
-  if (::fsync((*env)->fd()) != 0) return fail(errno_error(errno, path));
-  return {};
+  return write_alone(path, st.st_size, nullptr, [&](internal::LmdbTxn& rows) -> Result<void> {
+    if (auto ok = rebuild(rows, old ? old.get() : -1); !ok) return ok;
+    rows.found(ledger_);
+    return {};
+  });
 }
 
 Result<void> Repair::rebuild(internal::LmdbTxn& txn, int fd) {
