@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "core/audit.h"
+#include "core/browse.h"
 #include "core/rebuild.h"
 #include "dialect/unjoined.h"
 #include "kv/lmdb/doctor.h"
@@ -11,6 +12,7 @@
 #include "layout/check.h"
 #include "layout/leftovers.h"
 #include "layout/make_store.h"
+#include "layout/registry.h"
 #include "wiring/embedded_store.h"
 
 namespace lockkeeper::app {
@@ -37,6 +39,7 @@ class Doctor {
     look_at_settings(*realm);
     look_at_identity();
     check_store(*realm, how);
+    if (!first_) look_at_leases();
     if (!first_) look_at_layouts();
     look_for_other_tools(*realm);
     return finish();
@@ -79,7 +82,7 @@ class Doctor {
   }
 
   void look_at_settings(const realm::Realm& realm) {
-    auto settings = realm::load_settings(realm, context_.runtime().env);
+    auto settings = layout::load_settings(context_.runtime(), realm);
     if (!settings) return bad("settings", settings.error());
     durability_ = settings->durability.value;
     good("settings", settings->files.empty() ? "defaults, no file" : settings->files.front());
@@ -153,7 +156,8 @@ class Doctor {
     if (!report->healthy) return;
     good("store", std::to_string(report->rows) + " rows in " +
                       std::to_string(report->file_bytes / 1024) + " KiB, epoch " +
-                      std::to_string(report->epoch_id) + ", durability " +
+                      std::to_string(report->epoch_id) +
+                      " (the next begins with a boot, restore or repair), durability " +
                       (report->durability == kv::Durability::kFull ? "full" : "process"));
   }
 
@@ -167,11 +171,49 @@ class Doctor {
     }
   }
 
+  // A lease keeps the name that it was given. If the rules write that name differently now, whoever
+  // asks for it does not meet the lease.
+  void look_at_leases() {
+    auto open = context_.open(std::vector<std::string>{});
+    if (!open) return bad("leases", open.error());
+    const key::Rules rules = (*open)->site.key_rules();
+    std::string from;
+    do {
+      const auto read = (*open)->site.table().read([&](core::Table& table) -> Result<void> {
+        LK_ASSIGN(const core::LeasePage page, core::lease_page(table.state(), from));
+        for (const core::Lease& lease : page.leases) look_at_names(lease, rules);
+        from = page.next;
+        return {};
+      });
+      if (!read) return bad("leases", read.error());
+    } while (!from.empty());
+  }
+
+  void look_at_names(const core::Lease& lease, const key::Rules& rules) {
+    for (const core::Claim& claim : lease.claims) {
+      const key::Resource& held = claim.resource;
+      const auto now = key::parse(held.text(), rules,
+                                  held.is_glob() ? key::Syntax::kGlob : key::Syntax::kLiteral);
+      if (!held.is_path() || !now || now->resource.text() == held.text()) continue;
+      bad("leases", {Code::kInvalidConfig,
+                     shown(held.text()) + ", held by " + service::owner_text(lease.owner) +
+                         ", is now called " + shown(now->resource.text()) +
+                         ": the lease does not exclude whoever asks for that",
+                     "core.ignorecase was changed meanwhile; its owner releases it (lockkeeper "
+                     "release --lease " +
+                         lease.id.text() + ") and asks for it again"});
+    }
+  }
+
   // A lock file that shows our lease must have the identity in the table; otherwise we would take
   // it for another tool's.
   void look_at_layouts() {
     auto open = context_.open(std::vector<std::string>{});
     if (!open) return bad("layouts", open.error());
+    const auto unreadable = layout::unreadable_layouts((*open)->site.table());
+    if (!unreadable) return bad("layouts", unreadable.error());
+    for (const Error& error : *unreadable) bad("layouts", error);
+    if (!unreadable->empty()) return;
     const auto found = layout::check_layouts((*open)->site.table());
     if (!found) return bad("layouts", found.error());
     look_for_left_artefacts((*open)->site.table());
@@ -201,7 +243,7 @@ class Doctor {
   // Not a problem of this realm, but whoever wonders why a lock did not count looks here.
   void look_for_other_tools(const realm::Realm& realm) {
     const service::Runtime& runtime = context_.runtime();
-    const auto settings = realm::load_settings(realm, runtime.env);
+    const auto settings = layout::load_settings(runtime, realm);
     if (!settings) return;
     for (const auto& one :
          dialect::find_unjoined({realm, *settings, runtime.env, *runtime.clock})) {

@@ -1,6 +1,7 @@
 // The program: provides the clock, randomness, the environment and the streams, and wires the
 // parts.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,12 +66,22 @@ void occupy_streams() {
   }
 }
 
+// A file that would exceed `ulimit -f` is an error, as a full disk is, and does not end us. The
+// signal has a handler, because a program that we start must not inherit that it is ignored.
+void survive_the_file_size_limit() {
+  struct sigaction now{};
+  if (::sigaction(SIGXFSZ, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
+  now.sa_handler = [](int) {};
+  ::sigaction(SIGXFSZ, &now, nullptr);
+}
+
 }  // namespace
 }  // namespace lockkeeper
 
 int main(int argc, char** argv) {
   using namespace lockkeeper;
   occupy_streams();
+  survive_the_file_size_limit();
   const SystemClock clock;
   SystemRandom random;
   service::Runtime runtime;

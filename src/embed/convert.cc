@@ -1,6 +1,7 @@
 #include "embed/convert.h"
 
 #include "base/assert.h"
+#include "core/encoding.h"
 #include "service/report.h"
 
 namespace lockkeeper::embed {
@@ -90,7 +91,7 @@ Refusal::Why to_why(core::Outcome outcome) {
 
 std::vector<Claim> to_claims(const core::Lease& lease) {
   std::vector<Claim> claims;
-  for (const core::Claim& claim : lease.claims) {
+  for (const core::Claim& claim : core::readable_claims(lease)) {
     claims.push_back({claim.resource.text(), to_mode(claim.mode)});
   }
   return claims;
@@ -187,7 +188,7 @@ LeaseInfo to_info(const core::Lease& lease, core::Alive alive) {
 Listing to_listing(const service::ListReply& reply) {
   Listing listing;
   for (const auto& [lease, condition] : reply.leases) {
-    if (!condition.over) listing.leases.push_back(to_info(lease, condition.alive));
+    listing.leases.push_back(to_info(lease, condition.alive));
   }
   for (const core::Waiter& waiter : reply.waiters) listing.waiters.push_back(to_waiter(waiter));
   return listing;

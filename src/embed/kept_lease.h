@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "core/encoding.h"
 #include "core/types.h"
 
 namespace lockkeeper::embed {
@@ -22,9 +23,11 @@ struct Share {
 
 struct KeptLease {
   explicit KeptLease(const core::Lease& lease)
-      : id(lease.id), id_text(lease.id.text()), fence(lease.fence()), ttl_ms(lease.terms.ttl_ms) {
-    for (const core::Claim& claim : lease.claims) resources.push_back(claim.resource.text());
-  }
+      : id(lease.id),
+        id_text(lease.id.text()),
+        resources(core::resource_texts(lease)),
+        fence(lease.fence()),
+        ttl_ms(lease.terms.ttl_ms) {}
 
   // From this moment on it counts as lost: two thirds of its ttl without an acknowledged renewal.
   std::int64_t silent_at_ms() const {
@@ -35,8 +38,8 @@ struct KeptLease {
   // Constant after it was made.
   const core::LeaseId id;
   const std::string id_text;
+  const std::vector<std::string> resources;
   const std::uint64_t fence;
-  std::vector<std::string> resources;
 
   // Written under the LeaseKeeper's mutex, read by any thread.
   std::atomic<std::int64_t> ttl_ms;               // kNoEnd: never ends by time

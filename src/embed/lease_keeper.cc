@@ -172,14 +172,12 @@ Result<void> LeaseKeeper::drop(const std::shared_ptr<KeptLease>& entry,
 }
 
 Result<void> LeaseKeeper::release(const core::LeaseId& id) {
-  service::ReleaseCommand command;
-  command.lease_ids = {id.text()};
-  command.only_own_hold = true;
+  core::Attachment by;
   {
     const std::lock_guard lock(mutex_);
-    command.by = hold_;
+    by = hold_;
   }
-  LK_CHECK(service::Locks(locks_).release(command));
+  LK_CHECK(service::Locks(locks_).give_back(id, by));
   return {};
 }
 

@@ -5,6 +5,8 @@
 #include "embed/convert.h"
 #include "embed/slots.h"
 #include "host/process.h"
+#include "layout/registry.h"
+#include "realm/realm_request.h"
 #include "realm/store_url.h"
 #include "service/report.h"
 #include "wiring/embedded_store.h"
@@ -51,13 +53,9 @@ std::unique_ptr<Owner::Machine> Owner::make_machine() {
 Result<Owner::Opened> Owner::find(Machine& machine, const RealmOptions& options) {
   const realm::Environment& env = machine.runtime.env;
   Opened opened;
-  realm::FindRealm where;
-  where.explicit_dir =
-      options.path.empty() ? realm::variable(env, "LOCKKEEPER_REALM").value_or("") : options.path;
-  where.env = env;
-  LK_ASSIGN(opened.realm, realm::find_realm(where));
+  LK_ASSIGN(opened.realm, realm::find_realm(realm::realm_request(options.path, env)));
   LK_CHECK(realm::choose_store(opened.realm, options.store, env));
-  LK_ASSIGN(opened.settings, realm::load_settings(opened.realm, env));
+  LK_ASSIGN(opened.settings, layout::load_settings(machine.runtime, opened.realm));
   realm::IdentityRequest who;
   if (!options.agent.empty()) who.agent = options.agent;
   if (!options.session.empty()) who.session = options.session;

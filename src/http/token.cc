@@ -42,7 +42,9 @@ Result<void> check_owner(const std::string& path, const struct stat& info) {
     return refused(path, "belongs to another user", "name one of your own: --token-file FILE");
   }
   if ((info.st_mode & 077) != 0) {
-    return refused(path, "can be read or written by others", "chmod 600 " + name);
+    return refused(path, "can be read or written by others",
+                   "if it holds nothing but tokens: chmod 600 " + name +
+                       "; otherwise name another one: --token-file FILE");
   }
   return {};
 }

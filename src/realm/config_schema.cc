@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "realm/identity.h"
 
@@ -100,6 +101,19 @@ std::unexpected<Error> Schema::bad(const toml::node& node, std::string_view key,
   return fail(config_error(origin(node), key, shown(node), expected));
 }
 
+// A key that people expect here, or of another section, or written without its section
+// ("default = …").
+std::string elsewhere(const std::string& name, std::string_view section) {
+  std::string found;
+  for (const Field& field : kFields) {
+    const std::size_t dot = field.name.find('.');
+    const bool here = section.empty() || field.name.substr(0, dot) == section;
+    if (here && contains(words_in(field.tried, " "), name)) return std::string(field.name);
+    if (found.empty() && field.name.substr(dot + 1) == name) found = field.name;
+  }
+  return found;
+}
+
 Result<void> Schema::unknown(const toml::key& key, std::string_view section) const {
   std::vector<std::string_view> known;
   std::string name(key.str());
@@ -117,16 +131,11 @@ Result<void> Schema::unknown(const toml::key& key, std::string_view section) con
     }
   }
   const std::string prefix = section.empty() ? "" : std::string(section) + ".";
-  auto guess = nearest(name, known);
   std::string hint = "known here:";
   for (const std::string_view word : known) hint += " " + prefix + std::string(word);
-  // A key of another section, or written without its section ("default = …").
-  for (const Field& field : kFields) {
-    if (!guess && field.name.substr(field.name.find('.') + 1) == name) {
-      hint = "did you mean " + std::string(field.name) + "?";
-    }
-  }
-  if (guess) hint = "did you mean " + prefix + *guess + "?";
+  const auto guess = nearest(name, known);
+  const std::string better = guess ? prefix + *guess : elsewhere(name, section);
+  if (!better.empty()) hint = "did you mean " + better + "?";
   return fail(Code::kInvalidConfig,
               origin(key.source()).text() + ": unknown key " + quote(prefix + name, 60), hint);
 }

@@ -60,16 +60,20 @@ struct DurabilityField {
 struct Field {
   std::string_view name;
   std::variant<DurationField, NumberField, FlagField, WordsField, DurabilityField> kind;
+  std::string_view tried = {};  // what people write instead
 };
 
 // In the order of `config show`.
 inline constexpr Field kFields[] = {
     {"lease.default",
-     DurationField{&Settings::lease_default_ms, kLeaseMsMin, kLongestDurationMs, true}},
+     DurationField{&Settings::lease_default_ms, kLeaseMsMin, kLongestDurationMs, true},
+     "ttl default_ttl ttl_default duration"},
     {"lease.longest",
-     DurationField{&Settings::lease_longest_ms, kLeaseMsMin, kLongestDurationMs, true}},
+     DurationField{&Settings::lease_longest_ms, kLeaseMsMin, kLongestDurationMs, true},
+     "max max_ttl ttl_max maximum longest_ttl"},
     {"lease.endless", FlagField{&Settings::lease_endless}},
-    {"lease.orphan_grace", DurationField{&Settings::orphan_grace_ms, 0, kOrphanGraceMsMax, false}},
+    {"lease.orphan_grace", DurationField{&Settings::orphan_grace_ms, 0, kOrphanGraceMsMax, false},
+     "grace"},
     {"limits.resources_per_agent",
      NumberField{&Settings::resources_per_agent, 1, kResourcesPerAgentMax}},
     {"limits.resources_per_request",

@@ -180,6 +180,11 @@ TEST_F(Config, unknown_keys_come_with_the_nearest_known_one) {
   EXPECT_EQ(hint_of("[lease]\ndefualt = \"1h\"\n"), "did you mean lease.default?");
   EXPECT_EQ(hint_of("[[protect]]\npath = [\"a\"]\n"), "did you mean protect.paths?");
   EXPECT_EQ(hint_of("durability = \"full\"\n"), "did you mean store.durability?");
+  for (const char* const text : {"[lease]\nttl = \"5m\"\n", "ttl = \"5m\"\n"}) {
+    EXPECT_EQ(hint_of(text), "did you mean lease.default?") << "not ports.ttl";
+  }
+  EXPECT_EQ(hint_of("[lease]\nmax = \"5m\"\n"), "did you mean lease.longest?");
+  EXPECT_EQ(hint_of("[lease]\ndurability = \"full\"\n"), "did you mean store.durability?");
   EXPECT_TRUE(hint_of("[zzzzzzzz]\n").starts_with("known here: lease"));
   EXPECT_TRUE(hint_of("[events]\nzzzzzz = 1\n").starts_with("known here: events.kept"));
 }
@@ -346,7 +351,7 @@ TEST_F(Config, the_default_fits_the_longest) {
   EXPECT_EQ(loaded().lease_default_ms.value, 3'600'000);
 }
 
-TEST_F(Config, lease_ttls_are_checked) {
+TEST_F(Config, M12_lease_ttls_are_checked) {
   Settings settings = loaded();
   EXPECT_EQ(lease_ttl(settings, std::nullopt).value(), 3'600'000);
   EXPECT_EQ(lease_ttl(settings, 5'000).value(), 5'000);

@@ -99,10 +99,10 @@ Error not_listed(const std::vector<const PolicyRule*>& lists, std::string_view a
     if (reason.empty()) reason = rule->reason;
   }
   std::string message = quote(resource.text()) + " is not something that " + quote(agent) +
-                        " may lock (policy, " + list_of(places, kToldMax) + ")";
+                        " may lock (policy, " + shown_list(places, kToldMax) + ")";
   return {Code::kOperationNotPermitted, with_reason(std::move(message), reason),
           texts.empty() ? "it may lock nothing; ask the owner of that rule"
-                        : "it may lock: " + list_of(texts, kToldMax)};
+                        : "it may lock: " + shown_list(texts, kToldMax)};
 }
 
 std::string toml_patterns(const std::vector<PolicyPattern>& patterns) {

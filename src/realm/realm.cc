@@ -11,6 +11,7 @@
 #include "key/resource.h"
 #include "realm/disk_path.h"
 #include "realm/git_folder.h"
+#include "realm/realm_request.h"
 #include "realm/user.h"
 
 namespace lockkeeper::realm {
@@ -169,20 +170,31 @@ bool Realm::contains(std::string_view path) const {
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
+FindRealm realm_request(std::string explicit_dir, const Environment& env) {
+  FindRealm request;
+  request.explicit_dir = std::move(explicit_dir);
+  request.env = env;
+  if (!request.explicit_dir.empty()) return request;
+  std::string& meant =
+      variable(env, "LOCKKEEPER_LEASE") ? request.inherited_dir : request.explicit_dir;
+  meant = variable(env, "LOCKKEEPER_REALM").value_or("");
+  return request;
+}
+
 Result<Realm> find_realm(const FindRealm& request) {
   const bool inherits = request.explicit_dir.empty() && !request.inherited_dir.empty();
   const std::string& named = inherits ? request.inherited_dir : request.explicit_dir;
-  std::string start = "/";
+  const auto here = current_folder(request.cwd);
   // With an absolute folder it does not matter that the current one is gone.
-  if (auto here = current_folder(request.cwd)) {
-    start = std::move(*here);
-  } else if (!named.starts_with('/')) {
-    return fail(std::move(here.error()));
-  }
-  // What a command was started in does not decide what a path in another repository means.
+  if (!here && !named.starts_with('/')) return fail(here.error());
+  const std::string start = here.value_or("/");
+  // What a command was started in does not decide what is meant in another repository.
   if (request.explicit_dir.empty()) {
-    if (const auto place = named_place(request, start)) {
-      LK_ASSIGN(std::optional<Realm> found, nearest_realm(*place, request.env));
+    std::vector<std::string> places;
+    if (auto place = named_place(request, start)) places.push_back(std::move(*place));
+    if (here) places.push_back(start);
+    for (const std::string& place : places) {
+      LK_ASSIGN(std::optional<Realm> found, nearest_realm(place, request.env));
       if (found) return std::move(*found);
     }
   }

@@ -60,15 +60,15 @@ struct Realm {
 
 struct FindRealm {
   std::string explicit_dir;            // --realm; empty: find it
-  std::string inherited_dir;           // LOCKKEEPER_REALM: unless a path leads to another one
+  std::string inherited_dir;           // for a path or a current folder that lies in no realm
   std::vector<std::string> resources;  // as typed; the first one that is a path decides
   std::string cwd;                     // absolute; empty: the process's own
   Environment env;                     // for HOME and XDG_STATE_HOME; REQUIRES: callable
 };
 
 // The realm for a command. The search goes upwards from an explicit folder as from a current one. A
-// named path need not exist. If it is not in a repository and not below a `.lockkeeper/`, the
-// current folder decides (and the resolver then refuses the path). Creates nothing.
+// named path need not exist. If it is in no repository and not below a `.lockkeeper/`, the current
+// folder decides, then the inherited one (the resolver then refuses the path). Creates nothing.
 // Errors: invalid_input (no such explicit folder, current folder gone), store_unavailable (a broken
 // .git file or repository), invalid_config (a bad value in git's config).
 Result<Realm> find_realm(const FindRealm& request);

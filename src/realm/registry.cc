@@ -27,6 +27,10 @@ bool is_gone(const std::string& folder) {
   return ::lstat(folder.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+bool is_below(std::string_view path, std::string_view folder) {
+  return folder == "/" || (path.starts_with(folder) && path.substr(folder.size()).starts_with('/'));
+}
+
 // Read from the disk again, because modes and owner may have changed. The worktree may be gone, but
 // the repository, which has the store, still be there.
 Realm find_again(const std::string& root, const std::string& store, const Environment& env) {
@@ -53,7 +57,7 @@ Result<void> remember_realm(const Realm& realm, const Environment& env) {
                               realm.root + '\0' + realm.store_folder);
 }
 
-std::vector<Realm> known_realms(const Environment& env) {
+std::vector<Realm> known_realms(const Environment& env, std::string_view below) {
   std::vector<Realm> realms;
   const auto folder = registry_folder(env);
   if (!folder) return realms;
@@ -65,13 +69,15 @@ std::vector<Realm> known_realms(const Environment& env) {
     if (!content) continue;
     const std::size_t split = content->find('\0');
     if (split == std::string::npos || !content->starts_with('/')) continue;
+    const std::string root = content->substr(0, split);
+    if (!below.empty() && (root == below || !is_below(root, below))) continue;
     const std::string store = content->substr(split + 1);
     if (!store.starts_with('/') || store_digest(store) != entry->d_name) continue;
     if (is_gone(store)) {
       ::unlink(path.c_str());
       continue;
     }
-    realms.push_back(find_again(content->substr(0, split), store, env));
+    realms.push_back(find_again(root, store, env));
   }
   std::ranges::sort(realms, {}, &Realm::root);
   return realms;

@@ -3,6 +3,7 @@
 // loses no lock, and a realm that is not listed works just as well.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -16,7 +17,8 @@ namespace lockkeeper::realm {
 Result<void> remember_realm(const Realm& realm, const Environment& env);
 
 // The remembered realms whose store is still there, sorted by root; forgets the others. Skips
-// entries that cannot be read or were not written by us.
-std::vector<Realm> known_realms(const Environment& env);
+// entries that cannot be read or were not written by us. `below`: only those whose root lies below
+// this folder.
+std::vector<Realm> known_realms(const Environment& env, std::string_view below = {});
 
 }  // namespace lockkeeper::realm

@@ -11,6 +11,11 @@
 namespace lockkeeper::realm {
 namespace {
 
+// Such as /etc: nobody's project.
+bool is_system_folder(const std::string& folder) {
+  return folder.rfind('/') == 0;
+}
+
 constexpr std::string_view kEscapable = "*?[]{},!^-\\";
 
 // A backslash that does not escape a pattern character comes from another system.
@@ -73,25 +78,20 @@ Patterns patterns_for(key::Syntax syntax) {
   return syntax == key::Syntax::kLiteral ? Patterns::kNone : Patterns::kAlways;
 }
 
-// The name that a pattern spells if its characters are taken as they are.
-std::string spelled(std::string_view pattern) {
-  std::string name;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool escapes = pattern[i] == '\\' && i + 1 < pattern.size() &&
-                         kEscapable.find(pattern[i + 1]) != std::string_view::npos;
-    name += escapes ? pattern[++i] : pattern[i];
-  }
-  return name;
-}
+struct Spelled {
+  std::string name;      // what the text spells if its characters are taken as they are
+  bool pattern = false;  // some of them, not escaped, make it a pattern
+};
 
-bool has_pattern_signs(std::string_view text) {
+Spelled spelled(std::string_view text) {
+  Spelled result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escapes = text[i] == '\\' && i + 1 < text.size() &&
-                         kEscapable.find(text[i + 1]) != std::string_view::npos;
-    if (!escapes && std::string_view("*?[{").find(text[i]) != std::string_view::npos) return true;
+    const bool escapes = text[i] == '\\' && i + 1 < text.size() && kEscapable.contains(text[i + 1]);
     if (escapes) ++i;
+    result.name += text[i];
+    result.pattern |= !escapes && std::string_view("*?[{").contains(text[i]);
   }
-  return false;
+  return result;
 }
 
 // Without "." and double slashes; nullopt if it has "..", which goes up from where a symlink led.
@@ -124,18 +124,17 @@ Result<std::vector<key::Parsed>> Resolver::resolve_all(std::string_view text, ke
   std::vector<key::Parsed> all;
   LK_ASSIGN(key::Parsed first, resolve(text, syntax));
   const bool path = first.resource.is_path();
-  // A pattern of one name, as in "[q]", is not a glob any more.
-  const bool pattern = path && has_pattern_signs(text);
   all.push_back(std::move(first));
-  if (pattern && syntax == key::Syntax::kAuto) {
-    LK_ASSIGN(key::Parsed plain, resolve(spelled(text), key::Syntax::kLiteral));
+  // The text decides: a pattern of one name, as in "[q]", is not a glob any more.
+  const Spelled typed = spelled(text);
+  if (path && typed.pattern && syntax == key::Syntax::kAuto) {
+    LK_ASSIGN(key::Parsed plain, resolve(typed.name, key::Syntax::kLiteral));
     const bool covered = key::covers(all.front().resource, plain.resource);
     if (!covered) all.push_back(std::move(plain));
   }
   if (!path || realm_.in_memory) return all;
-  std::string typed(text);
-  if (options_.convert_backslash) typed = with_slashes(typed);
-  LK_ASSIGN(std::optional<key::Parsed> as_is, as_typed(typed, syntax));
+  LK_ASSIGN(std::optional<key::Parsed> as_is,
+            as_typed(options_.convert_backslash ? with_slashes(text) : std::string(text), syntax));
   if (as_is) all.push_back(std::move(*as_is));
   return all;
 }
@@ -242,9 +241,8 @@ Result<std::string> Resolver::base_folder() {
     const auto other = realm_of(folder, env_);
     return other && other->same_table(realm_);
   };
-  if (!base_.realm_named || realm_.contains(folder) || in_another_worktree()) {
-    base_folder_ = folder;
-  }
+  from_outside_ = base_.realm_named && !realm_.contains(folder) && !in_another_worktree();
+  if (!from_outside_) base_folder_ = folder;
   return base_folder_;
 }
 
@@ -291,14 +289,19 @@ Error Resolver::outside(const DiskPath& place, std::string_view typed) const {
   if (!place.link.empty()) {
     how += ": the symlink " + quote(place.link) + " leads to " + quote(place.path) + ", which";
   }
-  std::string hint = "name a path below it, or the folder that it is in: --realm " +
-                     shell_quote(place.existing_folder);
+  std::string hint =
+      "name a path below it, or the folder that it is in: --realm " +
+      (is_system_folder(place.existing_folder) ? "DIR" : shell_quote(place.existing_folder));
   // "/src/a.py", where there is no /src: the slash stands for the realm's root.
   if (typed.starts_with('/') && place.existing_folder == "/" && !hidden_in(typed)) {
     hint = "paths that begin with / are the machine's; in this realm it is " +
            shell_quote(realm_.root + std::string(typed));
   }
-  return Error{Code::kInvalidResource, how + " is outside the realm's root " + realm_.root, hint};
+  std::string message = how + " is outside the realm's root " + realm_.root;
+  if (from_outside_ && !typed.starts_with('/')) {
+    message += ", where relative paths begin: the current folder is not in this realm";
+  }
+  return Error{Code::kInvalidResource, message, hint};
 }
 
 }  // namespace lockkeeper::realm

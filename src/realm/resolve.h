@@ -91,6 +91,7 @@ class Resolver {
   Environment env_;
   ResolveOptions options_;
   std::string base_folder_;                       // physical; empty until first needed
+  bool from_outside_ = false;                     // relative paths begin at the root instead
   std::unordered_map<std::string, bool> splits_;  // folders below the root: a realm of their own?
 };
 

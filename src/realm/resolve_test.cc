@@ -1,5 +1,6 @@
 #include "realm/resolve.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -67,7 +68,10 @@ TEST_F(Resolve, arguments_are_relative_to_the_current_folder_files_to_the_root) 
   repo.folder("away");
   Base named = cwd("away");
   named.realm_named = true;
-  EXPECT_EQ(text(resolver(named), "src/a.py"), "src/a.py");             // --realm from elsewhere
+  EXPECT_EQ(text(resolver(named), "src/a.py"), "src/a.py");  // --realm from elsewhere
+  EXPECT_THAT(refusal(resolver(named), "../x").message,
+              testing::HasSubstr(repo.at("r") + ", where relative paths begin"));
+  EXPECT_THAT(refusal(resolver(), "../x").message, testing::EndsWith("root " + repo.at("r")));
   EXPECT_EQ(text(resolver(cwd("away")), "../r/src/a.py"), "src/a.py");  // found from the path
   EXPECT_EQ(refusal(resolver(cwd("gone")), "a").code, Code::kInvalidInput);
 }

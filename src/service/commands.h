@@ -63,10 +63,8 @@ struct ReleaseCommand {
   Wanted wanted;
   std::vector<std::string> lease_ids;
   std::string task;
-  bool all = false;  // but not the lease that the owner works under
-  // Whoever asks, if it keeps leases itself. `only_own_hold`: others may go on keeping them.
-  core::Attachment by = {};
-  bool only_own_hold = false;
+  bool all = false;          // but not the lease that the owner works under
+  core::Attachment by = {};  // whoever asks, if it keeps leases itself
 };
 
 struct RenewCommand {
@@ -105,7 +103,6 @@ struct LogCommand {
   std::int64_t since_wall_ms = 0;
   std::string agent;
   Wanted under;
-  std::size_t most = SIZE_MAX;
 };
 
 }  // namespace lockkeeper::service

@@ -44,20 +44,40 @@ bool is_pattern_in_vain(const realm::Realm& realm, const std::string& text,
   return ::access(path.c_str(), F_OK) != 0;
 }
 
+// What was named is held under another name, or is not what --expired and --dead ask for.
+void explain_missed_break(Site& site, const BreakCall& call, Error& error) {
+  const auto near = overlapping_claims(site, call.resources);
+  if (!near || near->empty()) return;
+  const OverlappingClaim& held = near->front();
+  const std::string name = shown(held.claim.resource.text());
+  const std::string holder = owner_text(held.lease.owner);
+  for (const key::Resource& asked : call.resources) {
+    if (asked == held.claim.resource) {
+      const char* const spared = call.foreign        ? " is not another tool's"
+                                 : call.only_expired ? " has not expired"
+                                                     : " is not that of a dead process";
+      error.message = "nothing was broken: the lease of " + holder + " on " + name + spared;
+      error.hint = "wait for it: lockkeeper acquire " + shell_quote(asked.text()) + " --wait=10m";
+      return;
+    }
+  }
+  error.message = "nothing was broken: " + holder + " holds " + name + ", which only overlaps it";
+  error.hint = "break that: lockkeeper break " + shell_quote(held.claim.resource.text()) +
+               " --reason " + shell_quote(call.reason);
+}
+
 }  // namespace
 
 Result<std::vector<core::LeaseId>> Locks::find_ids(const std::vector<std::string>& texts) {
   std::vector<core::LeaseId> ids;
   for (const std::string& text : texts) {
-    const std::optional<core::LeaseId> whole = core::LeaseId::from_text(text);
-    ids.push_back(whole.value_or(core::LeaseId()));
-    if (whole) continue;
-    LK_ASSIGN(ids.back(), find_id(text));
+    LK_ASSIGN(ids.emplace_back(), find_id(text));
   }
   return ids;
 }
 
 Result<core::LeaseId> Locks::find_id(const std::string& part) {
+  if (const auto whole = core::LeaseId::from_text(part)) return *whole;
   constexpr std::size_t kLeast = 4;
   const bool digits = part.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!digits || part.size() < kLeast) {
@@ -103,7 +123,7 @@ Result<Locks::Resolved> Locks::resolve(const Wanted& wanted) const {
       resolved.warnings.push_back(quote(text) +
                                   " is locked as the name of one file, because this protocol has "
                                   "no patterns; to lock what it matches: lockkeeper acquire " +
-                                  shell_quote(text));
+                                  shell_name(text));
     }
   }
   for (const key::Resource& resource : wanted.resources) resolved.words.push_back({resource});
@@ -191,10 +211,23 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   if (!reply) return fail(std::move(reply.error()));
   LK_ASSIGN(AcquireResult result, wait(*service, command, std::move(*reply)));
   result.warnings = std::move(warnings);
+  if (result.outcome == core::Outcome::kRenewed) {
+    std::ranges::move(part_warnings(result), std::back_inserter(result.warnings));
+  }
   if (command.wait_ms && result.outcome == core::Outcome::kHeld) {
     result.outcome = core::Outcome::kTimeout;
   }
+  note_grant(command, result);
   return result;
+}
+
+// What it replaces, its owner had before.
+void Locks::note_grant(const AcquireCommand& command, const AcquireResult& result) const {
+  const bool news = result.outcome == core::Outcome::kGranted && !result.existed_before &&
+                    command.replaces.empty() && command.terms.request_id.empty();
+  const Runtime& runtime = site_->runtime();
+  if (!news || !runtime.on_grant) return;
+  runtime.on_grant({site_->realm(), result.lease.owner, result.lease.id, result.lease.then});
 }
 
 // While the request is in the queue.
@@ -236,15 +269,17 @@ Result<std::vector<AcquireResult>> Locks::acquire_together(const std::vector<Mem
   }
   if (!calls.empty()) calls.front().caller.tell = tell_;
   LK_ASSIGN(std::vector<AcquireResult> results, ask(&Service::acquire_together, calls));
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].warnings = std::move(warnings[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].warnings = std::move(warnings[i]);
+    note_grant(members[i].command, results[i]);
+  }
   return results;
 }
 
 Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   LK_ASSIGN(Resolved resolved, resolve(command.wanted));
   LK_ASSIGN(std::vector<core::LeaseId> named, find_ids(command.lease_ids));
-  ReleaseCall by_id{caller(),    {},         std::move(named),     command.task,
-                    command.all, command.by, command.only_own_hold};
+  ReleaseCall by_id{caller(), {}, std::move(named), command.task, command.all, command.by, false};
   LK_ASSIGN(std::vector<key::Resource> held, held_of(resolved, owner_));
   ReleaseCall by_name{caller(), std::move(held), {}, {}, false, command.by, false};
   const bool any_ids = !by_id.leases.empty() || !by_id.task.empty() || by_id.all;
@@ -260,6 +295,10 @@ Result<core::ReleaseReply> Locks::release(const ReleaseCommand& command) {
   return total;
 }
 
+Result<core::ReleaseReply> Locks::give_back(const core::LeaseId& id, const core::Attachment& by) {
+  return ask(&Service::release, {caller(), {}, {id}, {}, false, by, true});
+}
+
 Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   RenewCall call;
   call.caller = caller();
@@ -271,21 +310,20 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   return ask(&Service::renew, call);
 }
 
-// All of each word must be free. What one holds of it is enough to have it.
+// All of each word must be free, as for an acquire. What one holds of it is then enough to have it.
 Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
   if (resolved.words.empty()) return nothing_named("check");
   const core::Mode mode = command.wanted.mode;
   core::LeaseId lease;
   if (!command.lease_id.empty()) {
-    LK_ASSIGN(const std::vector<core::LeaseId> named, find_ids({command.lease_id}));
-    lease = named.front();
+    LK_ASSIGN(lease, find_id(command.lease_id));
   }
   LK_ASSIGN(core::CheckReply reply,
             ask(&Service::check, {caller(), resolved.claims(mode), command.fence, lease}));
   const auto has_several = [](const auto& word) { return word.size() > 1; };
   if (reply.mine || std::ranges::none_of(resolved.words, has_several)) return reply;
-  reply.mine = true;
+  reply.mine = reply.free;
   reply.fence_current = command.fence != 0;
   for (const auto& word : resolved.words) {
     bool mine = false;
@@ -314,7 +352,10 @@ Result<std::vector<core::Lease>> Locks::break_leases(const BreakCommand& command
   call.only_expired = command.only_expired;
   call.only_dead = command.only_dead;
   call.foreign = command.foreign;
-  return ask(&Service::break_leases, call);
+  auto broken = ask(&Service::break_leases, call);
+  const bool missed = !broken && broken.error().code == Code::kNotFound;
+  if (missed) explain_missed_break(*site_, call, broken.error());
+  return broken;
 }
 
 Result<ListReply> Locks::list(const ListCommand& command) {
@@ -326,7 +367,6 @@ Result<ListReply> Locks::list(const ListCommand& command) {
   call.overlapping = resolved.resources();
   call.scan_layouts = command.scan_layouts;
   LK_ASSIGN(ListReply reply, ask(&Service::list, call));
-  // Over: whoever asks for it gets it, and the next change clears it away.
   std::erase_if(reply.leases, [](const ListedLease& listed) { return listed.condition.over; });
   return reply;
 }
@@ -337,7 +377,6 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   call.since_seq = command.since_seq;
   call.since_wall_ms = command.since_wall_ms;
   call.agent = command.agent;
-  call.most = command.most;
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
   return ask(&Service::events, call);
@@ -346,6 +385,14 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
 Result<void> Locks::purge(bool history) {
   LK_CHECK(ask(&Service::purge, {caller(), history}));
   return {};
+}
+
+Result<Remarks> Locks::remarks(const Wanted& wanted, bool names) const {
+  LK_ASSIGN(const Resolved resolved, resolve(wanted));
+  Remarks remarks;
+  if (names) add_unmatched(remarks, site_->realm(), wanted, resolved.words);
+  add_nested(remarks, *site_, owner_, wanted.mode, resolved.resources());
+  return remarks;
 }
 
 Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& how) {

@@ -12,6 +12,7 @@
 
 #include "realm/identity.h"
 #include "service/commands.h"
+#include "service/remarks.h"
 #include "service/site.h"
 
 namespace lockkeeper::service {
@@ -34,13 +35,20 @@ class Locks {
   // and says kHeld without conflicts. Nobody waits. One result for each member, in their order.
   Result<std::vector<AcquireResult>> acquire_together(const std::vector<Member>& members);
   Result<core::ReleaseReply> release(const ReleaseCommand& command);
+  // `by` no longer keeps the lease. It ends, unless others keep it (rule 7).
+  Result<core::ReleaseReply> give_back(const core::LeaseId& id, const core::Attachment& by);
   Result<std::vector<core::Lease>> renew(const RenewCommand& command);
   Result<core::CheckReply> check(const CheckCommand& command);
   Result<std::vector<core::Lease>> break_leases(const BreakCommand& command);
+  // Without leases that are over: whoever asks for what they held gets it.
   Result<ListReply> list(const ListCommand& command);
   Result<std::vector<core::Event>> log(const LogCommand& command);
   // Ends what is over, forgets what is old; `history` forgets all events.
   Result<void> purge(bool history);
+
+  // Reads the disk and, where repositories lie inside each other, their tables. `names`: looks for
+  // names that nothing has yet, too.
+  Result<Remarks> remarks(const Wanted& wanted, bool names = true) const;
 
   // Makes another tool's lock ours: its artefact's path, or a resource that it holds. Its claims
   // become a lease of this owner, taken through the same layout.
@@ -89,6 +97,7 @@ class Locks {
   Result<T> ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call);
   Result<AcquireResult> wait(Service& service, const AcquireCommand& command,
                              Reply<AcquireResult> queued);
+  void note_grant(const AcquireCommand& command, const AcquireResult& result) const;
 
   Site* site_;
   core::Owner owner_;

@@ -8,6 +8,7 @@
 #include "realm/identity.h"
 #include "service/locks.h"
 #include "service/questions.h"
+#include "service/report.h"
 
 namespace lockkeeper::service {
 namespace {
@@ -63,12 +64,12 @@ Result<std::vector<core::Owner>> Messages::holders(const Wanted& wanted) {
     return fail(Code::kNotFound,
                 shown(what) + " is held by " + owner_text(other_tool->holder.owner) +
                     " through another tool, which reads no messages",
-                "see: lockkeeper list --under " + shell_quote(what));
+                "see: lockkeeper list --under " + shell_name(what));
   }
   return fail(
       Code::kNotFound,
       reply.mine ? "you hold " + shown(what) + " yourself" : "nobody holds " + shown(what),
-      reply.mine ? "see: lockkeeper list" : "take it: lockkeeper acquire " + shell_quote(what));
+      reply.mine ? "see: lockkeeper list" : "take it: lockkeeper acquire " + shell_name(what));
 }
 
 Result<std::vector<core::Message>> Messages::send(const SendCommand& command) {

@@ -14,6 +14,7 @@ void Notices::add(Notices later) {
 
 void add(core::ReleaseReply& to, const core::ReleaseReply& more) {
   std::ranges::copy(more.released, std::back_inserter(to.released));
+  std::ranges::copy(more.ended_before, std::back_inserter(to.ended_before));
   std::ranges::copy(more.not_held, std::back_inserter(to.not_held));
   std::ranges::copy(more.not_owner, std::back_inserter(to.not_owner));
   std::ranges::copy(more.covered, std::back_inserter(to.covered));

@@ -40,6 +40,7 @@ struct AcquireResult {
   std::vector<core::Conflict> conflicts;
   std::vector<core::CycleStep> cycle;
   std::size_t position = 0;
+  std::string reason_before;  // renewed: the reason that this request's has replaced
   std::vector<layout::Unmirrored> unmirrored;
   // Filled in by Locks.
   std::int64_t waited_ms = 0;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "core/encoding.h"
 #include "core/sessions.h"
 #include "realm/identity.h"
 
@@ -16,6 +17,7 @@ constexpr std::size_t kConflictsTold = 3;    // in a message; JSON has them all
 constexpr std::size_t kResourcesInHint = 5;  // a longer command is not repeated
 constexpr std::size_t kPathBytesTold = 400;
 constexpr std::size_t kReasonBytesTold = 120;
+constexpr std::string_view kUnknownAgent = "unknown";  // of a mkdir lock without an owner file
 
 const char* mode_name(core::Mode mode) {
   return mode == core::Mode::kShared ? "shared" : "exclusive";
@@ -90,7 +92,7 @@ std::string command(std::string_view verb, const std::vector<std::string>& resou
   std::string text = "lockkeeper " + std::string(verb);
   for (const std::string& resource : resources) {
     // A word with a NUL never reaches a table, and no shell could repeat it.
-    if (resource.find('\0') == std::string::npos) text += " " + shell_quote(resource);
+    if (resource.find('\0') == std::string::npos) text += " " + shell_name(resource);
   }
   return text;
 }
@@ -152,7 +154,7 @@ Json foreign_json(const core::Lease& lease) {
 
 Json lease_json(const core::Lease& lease) {
   Json resources = Json::array();
-  for (const core::Claim& claim : lease.claims) {
+  for (const core::Claim& claim : core::readable_claims(lease)) {
     resources.push_back({{"key", claim.resource.text()}, {"mode", mode_name(claim.mode)}});
   }
   Json json;
@@ -228,7 +230,8 @@ Json acquire_json(const AcquireResult& result) {
   json["outcome"] = outcome_name(result.outcome);
   if (outcome_status(result.outcome) == 0) {
     json["lease"] = lease_json(result.lease);
-  } else {
+  }
+  if (outcome_status(result.outcome) != 0 || !result.conflicts.empty()) {
     json["conflicts"] = Json::array();
     for (const core::Conflict& conflict : result.conflicts) {
       json["conflicts"].push_back(conflict_json(conflict));
@@ -263,6 +266,9 @@ Json release_json(const core::ReleaseReply& reply) {
   json["not_owner"] = Json::array();
   for (const auto& [key, owner] : reply.not_owner) {
     json["not_owner"].push_back({{"key", key}, {"agent", owner.agent}});
+  }
+  for (const auto& [key, cause] : reply.ended_before) {
+    json["ended_before"].push_back({{"key", key}, {"cause", cause}});
   }
   for (const auto& [key, outer] : reply.covered) {
     json["covered"].push_back({{"key", key}, {"by", outer}});
@@ -373,6 +379,13 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
   }
   for (const core::Conflict& conflict : conflicts) {
     const core::Lease& holder = conflict.holder;
+    if (holder.foreign && holder.owner.agent == kUnknownAgent) {
+      error.hint +=
+          "; nobody says who made that lock: if it was left behind, lockkeeper break "
+          "--foreign --reason TEXT " +
+          shell_name(core::foreign_path(holder));
+      break;
+    }
     const std::string flag = holder.foreign ? "" : flag_to_be(holder.owner, asked.asker);
     if (flag.empty()) continue;
     error.message += "; this may be you, in another session";
@@ -413,12 +426,29 @@ Error refusal(const AcquireResult& result, const HintContext& asked) {
   LOCKKEEPER_ASSERT(!"a grant is no refusal");
 }
 
-std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
+std::vector<std::string> part_warnings(const AcquireResult& renewed) {
+  std::vector<std::string> warnings;
+  for (const core::Conflict* conflict : holders(renewed.conflicts)) {
+    const std::string kin = kin_text(conflict->holder, renewed.lease.owner);
+    warnings.push_back(shown(conflict->held.resource.text()) + " is held by " +
+                       (kin.empty() ? owner_text(conflict->holder.owner) : kin) +
+                       ", which works inside your lease; do not change it meanwhile");
+  }
+  return warnings;
+}
+
+std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
+                                   const core::Owner& asker) {
   if (!reply.not_owner.empty()) {
     const auto& [key, owner] = reply.not_owner.front();
+    core::Lease held;
+    held.owner = owner;
+    const std::string kin = kin_text(held, asker);
     return Error{Code::kNotOwner,
-                 shown(key) + " is held by " + owner_text(owner) + ", who alone may release it",
-                 "leave it alone; to get it: lockkeeper acquire " + shell_quote(key) +
+                 shown(key) + " is held by " +
+                     (kin.empty() ? owner_text(owner) + ", who" : kin + ", which") +
+                     " alone may release it",
+                 "leave it alone; to get it: lockkeeper acquire " + shell_name(key) +
                      " --wait=10m; only if its holder is stuck: lockkeeper break"};
   }
   if (!reply.released.empty() || all) return std::nullopt;
@@ -427,13 +457,17 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all) {
     return Error{Code::kNotFound,
                  "you do not hold " + shown(key) + " by itself: " + shown(outer) +
                      ", which you hold, covers it",
-                 "release that: lockkeeper release " + shell_quote(outer)};
+                 "release that: lockkeeper release " + shell_name(outer)};
   }
   const std::string what = reply.not_held.empty()
                                ? "you hold nothing that matches"
                                : shown(reply.not_held.front()) + " is not held by you";
   return Error{Code::kNotFound, what,
                "a release takes the key exactly as held; see: lockkeeper list"};
+}
+
+std::string shell_name(std::string_view name) {
+  return shell_quote((name.starts_with('-') ? "./" : "") + std::string(name));
 }
 
 std::unexpected<Error> nothing_named(std::string_view verb) {
@@ -453,9 +487,7 @@ std::string kin_text(const core::Lease& holder, const core::Owner& asker) {
   while (whole && !core::is_part_of(holder.owner, *whole)) whole = core::nearest_whole(*whole);
   if (!whole) return {};
   const bool own = *whole == asker;
-  const std::string& session = holder.owner.session;
-  const std::size_t begin = whole->session.empty() ? 2 : whole->session.size() + 1;
-  const std::string name = session.substr(begin, session.find('/', begin) - begin);
+  const std::string name = core::part_name(holder.owner, *whole);
   if (!core::is_command_name(name)) {
     const core::Owner& owner = holder.owner;
     const std::string who = shown(owner.agent == asker.agent ? name : owner.agent);
@@ -528,12 +560,15 @@ std::string waiting_text(const core::Waiter& waiter, std::int64_t now_wall_ms) {
   return text;
 }
 
+std::string ended_before_text(const std::string& key, const std::string& cause) {
+  return "your lease on " + shown(key) + " had already ended (" + cause +
+         "); nobody has taken it since";
+}
+
 std::string unmirrored_text(const layout::Unmirrored& unmirrored) {
-  std::string text = "not visible to the tools of " + unmirrored.layout + ": ";
-  for (std::size_t i = 0; i < unmirrored.resources.size() && i < kConflictsTold; ++i) {
-    text += (i > 0 ? ", " : "") + unmirrored.resources[i];
-  }
-  return unmirrored.resources.size() > kConflictsTold ? text + ", …" : text;
+  return "not visible to the tools of " + unmirrored.layout + ": " +
+         shown_list(unmirrored.resources, kConflictsTold) +
+         "; if nobody uses them: lockkeeper layout remove " + unmirrored.layout;
 }
 
 std::string lost_text(const core::LostLease& lost) {

@@ -62,7 +62,14 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
 
 // The error of a release that gave back nothing, or met what is another's; kFailed never. nullopt:
 // it was all right. `all`: --all, for which nothing to release is fine.
-std::optional<Error> release_error(const core::ReleaseReply& reply, bool all);
+std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
+                                   const core::Owner& asker = {});
+
+// What the owner of a renewed lease must know: "y is held by your subagent x, …".
+std::vector<std::string> part_warnings(const AcquireResult& renewed);
+
+// The name of a file or key as a command takes it: "./-x", because "-x" would be a flag.
+std::string shell_name(std::string_view name);
 
 // The error of a verb that was given neither a resource nor a lease.
 std::unexpected<Error> nothing_named(std::string_view verb);
@@ -89,7 +96,10 @@ std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms);
 // "your lease on src/a.py (fence 40) was broken by lead at …: \"taking over\"".
 std::string lost_text(const core::LostLease& lost);
 
-// "not visible to the tools of mkdir-1a2b3c4d: src/, docs/**".
+// Of what was released too late.
+std::string ended_before_text(const std::string& key, const std::string& cause);
+
+// "not visible to the tools of mkdir-1a2b3c4d: src/, docs/**; if nobody uses them: …".
 std::string unmirrored_text(const layout::Unmirrored& unmirrored);
 
 }  // namespace lockkeeper::service

@@ -63,6 +63,15 @@ TEST(Report, a_lease_has_the_fields_of_the_contract_in_order) {
   EXPECT_EQ(json["attached"], true);
 }
 
+TEST(Report, APatternAndTheNameThatItSpellsAreOneEntry) {
+  core::Lease both = lease("backend", "app/[ab]");
+  const auto name = key::parse("app/[ab]", {}, key::Syntax::kLiteral);
+  ASSERT_TRUE(name);
+  ASSERT_NE(name->resource, both.claims.front().resource);
+  both.claims.push_back({name->resource, core::Mode::kExclusive, 1});
+  EXPECT_EQ(lease_json(both)["resources"].dump(), R"([{"key":"app/[ab]","mode":"exclusive"}])");
+}
+
 TEST(Report, a_conflict_with_a_lease_and_with_a_waiter) {
   core::Conflict with = conflict("src/a.py", lease("frontend", "src/"));
   with.alive = core::Alive::kAlive;
@@ -238,6 +247,11 @@ TEST(Report, a_long_request_is_not_repeated_in_the_hint) {
   EXPECT_NE(error.hint.find("the same command with --wait=10m"), std::string::npos);
 }
 
+TEST(Report, a_name_is_written_so_that_a_command_takes_it) {
+  EXPECT_EQ(shell_name("a b"), "'a b'");
+  EXPECT_EQ(shell_name("-x"), "./-x");
+}
+
 TEST(Report, release_has_the_code_of_the_contract) {
   core::ReleaseReply reply;
   EXPECT_FALSE(release_error(reply, true));
@@ -246,8 +260,12 @@ TEST(Report, release_has_the_code_of_the_contract) {
   EXPECT_EQ(release_error(reply, false)->message, "src/b.py is not held by you");
   reply.released = {"src/a.py"};
   EXPECT_FALSE(release_error(reply, false));
+  EXPECT_FALSE(release_json(reply).contains("ended_before"));
   reply.not_owner.push_back({"docs/", {"writer", "s"}});
   EXPECT_EQ(release_error(reply, true)->code, Code::kNotOwner);
+  reply.ended_before.emplace_back("src/a.py", "expired");
+  EXPECT_EQ(release_json(reply)["ended_before"][0]["cause"], "expired");
+  reply.ended_before.clear();
   EXPECT_EQ(dump(release_json(reply)), R"({"released":["src/a.py"],"not_held":["src/b.py"],)"
                                        R"("not_owner":[{"key":"docs/","agent":"writer"}]})");
 }

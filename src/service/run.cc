@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "core/encoding.h"
 #include "core/message.h"
 #include "host/descendants.h"
 #include "host/signals.h"
@@ -161,15 +162,6 @@ Result<host::Started> start(const RunCommand& command, std::map<std::string, std
     program.dies_with_us = SIGKILL;
   }
   return host::start(program);
-}
-
-Result<core::ReleaseReply> give_back(Locks& locks, const core::Lease& lease,
-                                     const core::Attachment& by) {
-  ReleaseCommand command;
-  command.lease_ids = {lease.id.text()};
-  command.by = by;
-  command.only_own_hold = true;
-  return locks.release(command);
 }
 
 // The command's life: renewals, signals, loss.
@@ -380,7 +372,7 @@ class Watch {
 
 std::string scope_text(const core::Lease& lease, const realm::Realm& realm) {
   std::string text = "You hold these locks in " + realm.root + ":\n";
-  for (const core::Claim& claim : lease.claims) {
+  for (const core::Claim& claim : core::readable_claims(lease)) {
     const bool shared = claim.mode == core::Mode::kShared;
     text += "- " + shown(claim.resource.text()) + (shared ? " (shared: read, do not change)" : "") +
             "\n";
@@ -478,7 +470,7 @@ Result<RunResult> run(Locks& caller, const RunCommand& command,
   if (!granted && result.acquired.outcome != core::Outcome::kRenewed) return result;
   const core::Lease& lease = result.acquired.lease;
   if (command.given_up && command.given_up()) {
-    static_cast<void>(give_back(locks, lease, acquire.attachment));
+    static_cast<void>(locks.give_back(lease.id, acquire.attachment));
     result.acquired.outcome = core::Outcome::kInterrupted;
     return result;
   }
@@ -486,7 +478,7 @@ Result<RunResult> run(Locks& caller, const RunCommand& command,
   SignalQueue signals;  // to the end: a signal must not keep the lease from being freed
   auto lived = live(caller, locks, command, &slot, signals, result, report, nullptr);
   if (!result.lost) {
-    const auto released = give_back(locks, lease, acquire.attachment);
+    const auto released = locks.give_back(lease.id, acquire.attachment);
     const bool ended_before =
         !released && (released.error().code == Code::kLost || locks.site().store_is_gone());
     if (ended_before) result.lost = true;

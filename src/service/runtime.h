@@ -11,8 +11,19 @@
 
 namespace lockkeeper::service {
 
+// A lease that its caller did not have before.
+struct Granted {
+  realm::Realm realm;
+  core::Owner owner;
+  core::LeaseId lease;
+  core::Attachment hold;
+};
+
 struct Runtime : layout::Runtime {
   std::function<std::unique_ptr<Service>(layout::LockTable&)> make_service;
+  // Called after each grant, from any thread, except for one with a request id: whoever has that
+  // can ask again. May be empty.
+  std::function<void(const Granted&)> on_grant = {};
 };
 
 }  // namespace lockkeeper::service

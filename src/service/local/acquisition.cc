@@ -30,6 +30,7 @@ void take(AcquireResult& result, core::AcquireReply reply) {
   result.conflicts = std::move(reply.conflicts);
   result.cycle = std::move(reply.cycle);
   result.position = reply.position;
+  result.reason_before = std::move(reply.reason_before);
 }
 
 std::unexpected<Error> too_much_to_clear() {
@@ -129,8 +130,9 @@ Result<void> Acquisition::decide() {
   if (together()) LK_CHECK(clear_the_way());
   for (int tries = 0;; ++tries) {
     LK_CHECK(decide_once());
-    const bool refused = std::ranges::any_of(
-        replies_, [](const core::AcquireReply& reply) { return !reply.conflicts.empty(); });
+    const bool refused = std::ranges::any_of(replies_, [](const core::AcquireReply& reply) {
+      return !is_grant(reply.outcome) && !reply.conflicts.empty();
+    });
     if (!mirror_.any() || !refused || tries == kVerifiedTriesMax) break;
     const auto changed = conflicts_changed();
     // Whoever waits looks for itself, and knows how to leave.

@@ -8,6 +8,7 @@
 #include "core/history.h"
 #include "layout/mirror.h"
 #include "service/local/local_service.h"
+#include "service/local/spelling.h"
 #include "service/report.h"
 #include "service/wire/codec.h"
 
@@ -15,36 +16,6 @@ namespace lockkeeper::service::local {
 namespace {
 
 constexpr std::size_t kPurgedAtOnce = 1'000;
-
-// `foo` was locked before it was a folder, or the other way round: the same path to whoever
-// releases it.
-std::optional<key::Resource> other_spelling(const key::Resource& resource) {
-  if (resource.kind() == key::Kind::kFile) {
-    auto folder = key::restore(resource.text() + "/", key::Kind::kFolder);
-    if (folder) return *folder;
-  }
-  if (resource.kind() == key::Kind::kFolder && resource.text() != "./") {
-    auto file =
-        key::restore(resource.text().substr(0, resource.text().size() - 1), key::Kind::kFile);
-    if (file) return *file;
-  }
-  return std::nullopt;
-}
-
-// The spelling under which the owner holds it, else as it was named.
-Result<key::Resource> as_held(core::Table& table, const core::Owner& owner,
-                              const key::Resource& resource) {
-  const std::optional<key::Resource> other = other_spelling(resource);
-  if (!other) return resource;
-  LK_ASSIGN(const std::vector<core::LeaseId> exact, table.holders_of(resource));
-  if (!exact.empty()) return resource;
-  LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(*other));
-  for (const core::LeaseId& id : ids) {
-    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-    if (lease != nullptr && lease->owner == owner) return *other;
-  }
-  return resource;
-}
 
 std::unexpected<Error> no_lease(const core::LeaseId& id) {
   return fail(Code::kNotFound, "there is no lease " + id.text(), "see: lockkeeper list");
@@ -76,21 +47,6 @@ Result<core::ReleaseReply> nothing_to_release(const ReleaseCall& call) {
   core::ReleaseReply reply;
   for (const key::Resource& resource : call.resources) reply.not_held.push_back(resource.text());
   return reply;
-}
-
-Result<std::vector<core::LeaseId>> own_holders(core::Table& table, const core::Owner& owner,
-                                               const key::Resource& resource) {
-  std::vector<core::LeaseId> own;
-  for (const std::optional<key::Resource>& spelling :
-       {std::optional<key::Resource>(resource), other_spelling(resource)}) {
-    if (!spelling) continue;
-    LK_ASSIGN(const std::vector<core::LeaseId> ids, table.holders_of(*spelling));
-    for (const core::LeaseId& id : ids) {
-      LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
-      if (lease != nullptr && lease->owner == owner) own.push_back(id);
-    }
-  }
-  return own;
 }
 
 // Takes the ids of other tools' locks out of the list.
@@ -155,6 +111,15 @@ Result<std::vector<core::LeaseId>> own_leases_on(core::Table& table, const core:
       return fail(Code::kLost, lost_text(one), "stop changing it and ask for it again");
     }
   }
+  LK_ASSIGN(const std::vector<core::LeaseId> others, table.holders_of(resource));
+  for (const core::LeaseId& id : others) {
+    LK_ASSIGN(const core::Lease* lease, table.state().lease(id));
+    const std::string kin = lease == nullptr ? "" : kin_text(*lease, owner);
+    if (kin.empty()) continue;
+    return fail(Code::kNotOwner,
+                shown(resource.text()) + " is held by " + kin + ", which alone may renew it",
+                "leave it alone; see: lockkeeper list --mine");
+  }
   return holds_none(owner, resource);
 }
 
@@ -188,12 +153,14 @@ class Total {
   Total(Change& change, const Clock& clock) : change_(change), clock_(clock) {}
 
   const Answer& so_far() const { return so_far_; }
+  // What a call means is decided in its first commit: what the later ones find under the same name
+  // may be somebody else's, handed over by the first.
+  bool is_first() const { return first_; }
   // `step` puts what one commit does into its second argument; true: there is more.
   Result<Answer> write(const std::function<Result<bool>(core::Table&, Answer&)>& step) {
     Answer now;
-    bool first = true;
     const auto work = [&](core::Table& table) -> Result<bool> {
-      if (first && change_.has_earlier()) {
+      if (first_ && change_.has_earlier()) {
         LK_ASSIGN(so_far_, change_.earlier<Answer>());
       }
       now = {};
@@ -201,7 +168,7 @@ class Total {
     };
     const auto committed = [&] {
       add(so_far_, now);
-      first = false;
+      first_ = false;
     };
     const auto with_now = [&] {
       Answer sum = so_far_;
@@ -216,6 +183,7 @@ class Total {
   Change& change_;
   const Clock& clock_;
   Answer so_far_;
+  bool first_ = true;
 };
 
 }  // namespace
@@ -239,21 +207,27 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   Total<core::ReleaseReply> total(change, clock());
+  LK_ASSIGN(const std::vector<key::Resource> asked, table_.get([&](core::Table& table) {
+    return with_other_spellings(table, owner, call.resources);
+  }));
   const auto named = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
     std::vector<key::Resource> rest;
-    for (std::size_t i = total.so_far().size(); i < call.resources.size(); ++i) {
-      LK_ASSIGN(key::Resource held, as_held(table, owner, call.resources[i]));
+    for (std::size_t i = total.so_far().size(); i < asked.size(); ++i) {
+      LK_ASSIGN(key::Resource held, as_held(table, asked[i]));
       rest.push_back(std::move(held));
     }
     LK_ASSIGN(now, table.release(owner, rest, call.by));
     if (mirrored) LK_CHECK(mirror.trim(table, owner));
     return now.again;
   };
+  std::vector<core::LeaseId> ids;
   const auto leases = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
     for (const core::LeaseId& id : call.leases) {
       if (total.so_far().size() == 0) LK_CHECK(expect_lease(table, id));
     }
-    LK_ASSIGN(const std::vector<core::LeaseId> ids, leases_to_release(table, call));
+    if (total.is_first()) {
+      LK_ASSIGN(ids, leases_to_release(table, call));
+    }
     LK_ASSIGN(now, call.only_own_hold ? table.give_back(owner, ids, call.by)
                                       : table.release_leases(owner, ids, call.by));
     return now.again;
@@ -349,15 +323,18 @@ Result<std::vector<core::Lease>> LocalService::break_ours(const BreakCall& call,
   bool others = false;  // of other tools
   const core::BreakRequest how{call.caller.owner, call.reason, call.only_expired, call.only_dead,
                                call.cause};
+  Total<std::vector<core::Lease>> total(change, clock());
+  std::vector<core::LeaseId> ids;
   const auto work = [&](core::Table& table, std::vector<core::Lease>& now) -> Result<bool> {
-    LK_ASSIGN(std::vector<core::LeaseId> ids, leases_to_break(table, call, named));
-    LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
-    others = !foreign.empty();
+    if (total.is_first()) {
+      LK_ASSIGN(ids, leases_to_break(table, call, named));
+      LK_ASSIGN(const std::vector<core::LeaseId> foreign, take_foreign(table, ids));
+      others = !foreign.empty();
+    }
     LK_ASSIGN(now, table.break_leases(how, ids));
     // Ids that are gone are passed over, so asking again with the same list goes on where it was.
     return !now.empty() && now.size() < ids.size();
   };
-  Total<std::vector<core::Lease>> total(change, clock());
   LK_ASSIGN(std::vector<core::Lease> broken, total.write(work));
   if (broken.empty() && others) {
     return fail(Code::kOperationNotPermitted, "that lock is another tool's: nothing was broken",

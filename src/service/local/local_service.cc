@@ -266,7 +266,7 @@ Result<AcquireResult> LocalService::adopt_lock(const AdoptCall& call, Change& ch
   if (adopted == nullptr) {
     const std::string name = call.paths.empty() ? call.resource->text() : call.paths.front();
     return fail(Code::kNotFound, "no other tool's lock is at " + quote(name),
-                "name its artefact or what it holds; see: lockkeeper list");
+                "name its lock file, or what it holds; see: lockkeeper list");
   }
   layout::Mirror mirror(table_);
   LK_CHECK(mirror.open_to_write());

@@ -252,6 +252,25 @@ TEST_P(ServiceTest, I8_ARepeatedRenewalBreakAndMessageGiveTheSameAnswer) {
   EXPECT_EQ(service().messages(all)->value.size(), 1U);
 }
 
+// The child ends with its parent, so that the call looks again for what is left of its leases.
+TEST_P(ServiceTest, ABreakByNameLeavesTheWaiterThatItMadeRoomFor) {
+  const core::Lease parent = held(ann_, {"a"});
+  AcquireCall inside = wants({"ann", "inner"}, {"a"});
+  inside.caller.parent = {parent.id, parent.fence()};
+  ASSERT_EQ(acquire(inside).outcome, core::Outcome::kGranted);
+  const AcquireResult waiter = queued(bob_, "a");
+  BreakCall gone;
+  gone.caller.owner = {"carl", "3"};
+  gone.resources = resources({"a"});
+  gone.reason = "stuck";
+
+  const auto broken = service().break_leases(gone);
+
+  ASSERT_TRUE(broken) << broken.error().message;
+  for (const core::Lease& lease : broken->value) EXPECT_EQ(lease.owner.agent, "ann");
+  EXPECT_EQ(await(bob_, waiter.lease.id, 0).outcome, core::Outcome::kGranted);
+}
+
 TEST_P(ServiceTest, MessagesMarkedReadStayTheAnswerOfTheCallThatMarkedThem) {
   for (int i = 0; i < 25; ++i) {
     SendCall send;

@@ -6,6 +6,7 @@
 #include "core/history.h"
 #include "layout/mirror.h"
 #include "service/local/local_service.h"
+#include "service/local/spelling.h"
 
 namespace lockkeeper::service::local {
 namespace {
@@ -131,6 +132,7 @@ Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
     reply = {};
     LK_ASSIGN(const bool there, table_.read([&](core::Table& table) -> Result<void> {
       LK_ASSIGN(reply, table.check(request, call.fence, call.lease));
+      LK_CHECK(check_other_spellings(table, request, call.fence, call.lease, reply));
       return mirrored ? mirror.overlay(&table, request, reply) : Result<void>();
     }));
     if (!there) reply.free = true;

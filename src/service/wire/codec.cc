@@ -165,12 +165,14 @@ void fields(Archive& archive, AcquireResult& result) {
   archive("conflicts", result.conflicts);
   archive("cycle", result.cycle);
   archive("position", result.position);
+  archive("reason_before", result.reason_before);
   archive("unmirrored", result.unmirrored);
 }
 
 template <class Archive>
 void fields(Archive& archive, core::ReleaseReply& reply) {
   archive("released", reply.released);
+  archive("ended_before", reply.ended_before);
   archive("not_held", reply.not_held);
   archive("not_owner", reply.not_owner);
   archive("covered", reply.covered);

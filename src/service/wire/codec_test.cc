@@ -126,6 +126,7 @@ TEST(Codec, ARefusalNamesItsHolder) {
   result.conflicts = {conflict};
   result.cycle = {{{"ann", "s"}, {"src/a.py"}}};
   result.position = 3;
+  result.reason_before = "JWT";
   const AcquireResult back = through(result);
   EXPECT_EQ(back.outcome, core::Outcome::kDeadlock);
   ASSERT_EQ(back.conflicts.size(), 1U);
@@ -136,6 +137,7 @@ TEST(Codec, ARefusalNamesItsHolder) {
   EXPECT_EQ(back.conflicts[0].holder.id, conflict.holder.id);
   EXPECT_EQ(back.cycle[0].owner.agent, "ann");
   EXPECT_EQ(back.position, 3U);
+  EXPECT_EQ(back.reason_before, "JWT");
 }
 
 TEST(Codec, AnErrorKeepsItsCodeMessageAndHint) {

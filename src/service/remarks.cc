@@ -1,0 +1,160 @@
+#include "service/remarks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/sessions.h"
+#include "key/path.h"
+#include "layout/registry.h"
+#include "realm/children.h"
+#include "realm/disk_path.h"
+#include "realm/registry.h"
+#include "service/questions.h"
+#include "service/report.h"
+
+namespace lockkeeper::service {
+namespace {
+
+constexpr std::string_view kPatternSigns = "*?[]{}\\";
+
+bool is_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+std::string body_of(const key::Resource& resource) {
+  return std::string(key::path_body(resource.text()));
+}
+
+// A pattern: the folder that its first sign is in.
+std::string place_of(const key::Resource& resource) {
+  const std::string body = body_of(resource);
+  if (!resource.is_glob()) return body;
+  const std::size_t slash = body.rfind('/', body.find_first_of(kPatternSigns));
+  return slash == std::string::npos ? "" : body.substr(0, slash);
+}
+
+// "src/" for "srcc/".
+std::string nearest_on_disk(const realm::Realm& realm, const std::string& body) {
+  const std::size_t slash = body.find_last_of('/', body.size() - 2);
+  const std::string folder = slash == std::string::npos ? "" : body.substr(0, slash + 1);
+  constexpr std::size_t kLeast = 5;  // in a.py and b.py, one letter is a whole name
+  const auto names = realm::children_on_disk(realm.root)(folder);
+  if (!names || body.size() - folder.size() < kLeast) return {};
+  const std::vector<std::string_view> candidates(names->begin(), names->end());
+  const auto found = nearest(body.substr(folder.size()), candidates);
+  return found ? folder + *found : "";
+}
+
+// The resource as the realm around this one would name it; nullopt: it has no such name.
+std::optional<key::Resource> named_from(const std::string& prefix, const key::Resource& inner) {
+  if (!inner.is_path()) return std::nullopt;
+  // A sign in the prefix would have to be escaped: the whole repository is near enough.
+  const bool whole = inner.is_glob() && prefix.find_first_of(kPatternSigns) != std::string::npos;
+  const std::string body = inner.text() == "./" || whole ? "" : body_of(inner);
+  const key::Kind kind = body.empty() ? key::Kind::kFolder : inner.kind();
+  const bool colon = prefix.substr(0, prefix.find('/')).find(':') != std::string::npos;
+  auto resource = key::restore((colon ? "./" : "") + prefix + body, kind);
+  if (!resource) return std::nullopt;
+  return *resource;
+}
+
+// `inner` is a root below `outer`'s: "vendor/inner/".
+std::string way_down(const realm::Realm& outer, const realm::Realm& inner) {
+  return inner.root.substr(outer.root == "/" ? 1 : outer.root.size() + 1) + "/";
+}
+
+// What others hold of it in that realm: "vendor/ is held by ann". Empty: nothing.
+std::string held_there(const Site& site, const realm::Realm& there, const core::Owner& owner,
+                       core::Mode mode, std::span<const key::Resource> resources) {
+  const auto store = realm::check_store(there);
+  if (!store || *store != realm::StoreState::kPresent) return {};
+  std::vector<Error> mistakes;
+  auto settings = layout::load_settings(site.runtime(), there, &mistakes);
+  if (!settings) return {};
+  Site other(site.runtime(), there, std::move(*settings));
+  const auto held = overlapping_claims(other, resources);
+  if (!held) return "nobody can tell what is held there: " + held.error().message;
+  for (const OverlappingClaim& one : *held) {
+    const core::Owner& holder = one.lease.owner;
+    const bool own =
+        holder == owner || core::is_part_of(holder, owner) || core::is_part_of(owner, holder);
+    const bool shared = mode == core::Mode::kShared && one.claim.mode == core::Mode::kShared;
+    if (own || shared) continue;
+    return shown(one.claim.resource.text()) + " is held by " + owner_text(holder);
+  }
+  return {};
+}
+
+void add_outer(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
+               std::span<const key::Resource> resources) {
+  const realm::Realm& inner = site.realm();
+  const auto outer = realm::realm_of(realm::parent_path(inner.root), site.runtime().env);
+  if (!outer || outer->same_table(inner) || !outer->contains(inner.root)) return;
+  std::vector<key::Resource> there;
+  for (const key::Resource& resource : resources) {
+    if (auto named = named_from(way_down(*outer, inner), resource)) there.push_back(*named);
+  }
+  if (there.empty()) return;
+  const std::string held = held_there(site, *outer, owner, mode, there);
+  if (held.empty()) return;
+  remarks.nested.push_back(held + " in " + shown(outer->root) +
+                           ", the repository around this one; the two do not exclude each other");
+}
+
+void add_inner(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
+               std::span<const key::Resource> resources) {
+  const realm::Realm& outer = site.realm();
+  const auto wide = [](const key::Resource& one) {
+    return one.kind() == key::Kind::kFolder || one.kind() == key::Kind::kGlob;
+  };
+  if (std::ranges::none_of(resources, wide)) return;
+  for (const realm::Realm& inner : realm::known_realms(site.runtime().env, outer.root)) {
+    // An older store may lie in what is a part of this realm by now.
+    const auto now = realm::realm_of(inner.root, site.runtime().env);
+    if (inner.same_table(outer) || !now || !now->same_table(inner)) continue;
+    const auto folder = key::restore(way_down(outer, inner), key::Kind::kFolder);
+    if (!folder) continue;
+    for (const key::Resource& resource : resources) {
+      if (!wide(resource) || !key::may_overlap(resource, *folder)) continue;
+      const auto root = key::restore("./", key::Kind::kFolder);
+      const std::string held =
+          root ? held_there(site, inner, owner, mode, std::span(&*root, 1)) : "";
+      remarks.nested.push_back(
+          shown(folder->text()) + " is a repository with locks of its own, which " +
+          shown(resource.text()) + " does not cover" + (held.empty() ? "" : "; there, " + held));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wanted,
+                   std::span<const std::vector<key::Resource>> words) {
+  if (realm.in_memory || realm.machine) return;
+  for (std::size_t i = 0; i < wanted.texts.size() && i < words.size(); ++i) {
+    const std::string& text = wanted.texts[i];
+    // In another worktree it may be there although it is not in this one.
+    const std::string typed = text.starts_with('/') ? text : wanted.base.folder + "/" + text;
+    const auto matches = [&](const key::Resource& one) {
+      return !one.is_path() || is_there(realm::join_path(realm.root, place_of(one)));
+    };
+    if (is_there(typed) || std::ranges::any_of(words[i], matches)) continue;
+    remarks.unmatched.push_back(text);
+    const key::Resource& first = words[i].front();
+    if (remarks.unmatched.size() == 1 && !first.is_glob()) {
+      remarks.meant = nearest_on_disk(realm, body_of(first));
+    }
+  }
+}
+
+void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
+                std::span<const key::Resource> resources) {
+  if (site.realm().in_memory || site.realm().machine) return;
+  add_outer(remarks, site, owner, mode, resources);
+  add_inner(remarks, site, owner, mode, resources);
+}
+
+}  // namespace lockkeeper::service

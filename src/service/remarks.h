@@ -1,0 +1,30 @@
+// What people should know about a request although no rule of the table depends on it: names that
+// nothing on disk has yet, and repositories inside repositories.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "service/commands.h"
+#include "service/site.h"
+
+namespace lockkeeper::service {
+
+struct Remarks {
+  std::vector<std::string> unmatched;  // as typed: nothing has that name yet
+  std::string meant;                   // what the first of them may have been meant to be
+  std::vector<std::string> nested;     // sentences
+};
+
+// Perhaps a typing mistake. `words`: what each text of `wanted` stands for. A pattern is judged by
+// its folder alone, because to look for a match could take as long as the disk is large.
+void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wanted,
+                   std::span<const std::vector<key::Resource>> words);
+
+// Each repository has its own table. What others hold in the ones around this realm, and which ones
+// lie inside of what is asked for: there, the request excludes nobody.
+void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
+                std::span<const key::Resource> resources);
+
+}  // namespace lockkeeper::service
