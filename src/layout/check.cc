@@ -71,4 +71,15 @@ Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& 
   return all;
 }
 
+Result<std::vector<Error>> unreadable_layouts(const LockTable& table) {
+  OpenLayouts layouts(table);
+  LK_CHECK(layouts.open());
+  std::vector<Error> errors;
+  for (Layout* const layout : layouts.all()) {
+    const auto seen = layout->scan({});
+    if (!seen) errors.push_back(seen.error());
+  }
+  return errors;
+}
+
 }  // namespace lockkeeper::layout

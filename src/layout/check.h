@@ -19,4 +19,7 @@ struct LayoutDisagreement {
 // What is about to be published counts as mirrored. store_unavailable: a layout cannot be read.
 Result<std::optional<std::vector<LayoutDisagreement>>> check_layouts(LockTable& table);
 
+// Why a layout cannot be read, for each that cannot: the file's name and what to do.
+Result<std::vector<Error>> unreadable_layouts(const LockTable& table);
+
 }  // namespace lockkeeper::layout

@@ -106,15 +106,12 @@ Result<void> forget_foreign(LockTable& table, const std::string& layout) {
 // Does the table know the lease, or an artefact that looks the same?
 Result<bool> is_known(LockTable& table, const core::LeaseId& lease, const Layout& layout,
                       const std::string& artefact, const std::string& identity) {
-  bool known = false;
-  LK_CHECK(table.read([&](core::Table& rows) -> Result<void> {
+  return table.get([&](core::Table& rows) -> Result<bool> {
     LK_ASSIGN(const core::Lease* const found, rows.state().lease(lease));
     LK_ASSIGN(const auto shown, core::mirrored_as(rows.state(), layout.id(), artefact));
-    known = found != nullptr ||
-            std::ranges::find(shown, identity, &core::MirrorArtefact::identity) != shown.end();
-    return {};
-  }));
-  return known;
+    return found != nullptr ||
+           std::ranges::find(shown, identity, &core::MirrorArtefact::identity) != shown.end();
+  });
 }
 
 }  // namespace

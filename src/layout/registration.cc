@@ -36,10 +36,7 @@ void exclude_from_git(const realm::Realm& realm, const std::string& root,
 Result<void> check_kind(const LockTable& table, const std::string& wanted) {
   const LayoutKinds& kinds = table.runtime().layout_kinds;
   if (kinds.contains(wanted)) return {};
-  std::string known;
-  for (const auto& [kind, make] : kinds) known += " " + kind;
-  return fail(Code::kInvalidInput, quote(wanted) + " is not a kind of layout",
-              "the kinds are:" + known);
+  return fail(Code::kInvalidInput, quote(wanted) + " is not a kind of layout", kinds_hint(kinds));
 }
 
 // The layout with that kind and root; nullopt: there is none.

@@ -36,12 +36,24 @@ std::unexpected<Error> damaged(const std::string& path, const std::string& why) 
               "the layouts again: lockkeeper layout add");
 }
 
+// A path need not be UTF-8, but a JSON string must be.
+json text_json(const std::string& text) {
+  return is_valid_utf8(text) ? json(text) : json{{"hex", to_hex(text)}};
+}
+
+std::string text_in(const json& value) {
+  return value.is_string() ? value.get<std::string>()
+                           : from_hex(value.at("hex").get<std::string>());
+}
+
 json to_json(const LayoutEntry& entry) {
   json object = {{"kind", entry.kind},
-                 {"root", entry.root},
+                 {"root", text_json(entry.root)},
                  {"mode", layout_mode_name(entry.mode)},
-                 {"options", entry.options},
-                 {"ignored", entry.ignored}};
+                 {"options", json::object()},
+                 {"ignored", json::array()}};
+  for (const auto& [name, value] : entry.options) object["options"][name] = text_json(value);
+  for (const std::string& path : entry.ignored) object["ignored"].push_back(text_json(path));
   // A layout of the settings as it was last seen: if it disappears, its artefacts are removed.
   if (!entry.origin.file.empty()) object["settings"] = entry.origin.file;
   if (entry.pending) object["pending"] = true;
@@ -52,12 +64,15 @@ std::optional<LayoutEntry> from_json(const json& object) {
   LayoutEntry entry;
   try {
     entry.kind = object.at("kind").get<std::string>();
-    entry.root = object.at("root").get<std::string>();
+    entry.root = text_in(object.at("root"));
     const auto mode = layout_mode(object.at("mode").get<std::string>());
     if (!mode || entry.root.empty() || entry.root.front() != '/') return std::nullopt;
     entry.mode = *mode;
-    entry.options = object.value("options", entry.options);
-    entry.ignored = object.value("ignored", entry.ignored);
+    const json options = object.value("options", json::object());
+    const json ignored = object.value("ignored", json::array());
+    if (!options.is_object() || !ignored.is_array()) return std::nullopt;
+    for (const auto& [name, value] : options.items()) entry.options[name] = text_in(value);
+    for (const json& path : ignored) entry.ignored.push_back(text_in(path));
     entry.origin.file = object.value("settings", entry.origin.file);
     entry.pending = object.value("pending", false);
   } catch (const json::exception&) {
@@ -160,6 +175,16 @@ void find_more_in_settings(const std::vector<LayoutEntry>& before, Unsettled& no
   }
 }
 
+// Another tool's files would be taken for git's, or for ours.
+Result<std::string> outside_git(std::string_view typed, std::string root) {
+  for (const std::string_view inner : {std::string_view(".git"), realm::kPlainStoreName}) {
+    if ((root + "/").find("/" + std::string(inner) + "/") == std::string::npos) continue;
+    return fail(Code::kInvalidInput, quote(typed) + " lies in a " + std::string(inner) + " folder",
+                "name a folder of the worktree");
+  }
+  return root;
+}
+
 }  // namespace
 
 bool same_place(const LayoutEntry& a, const LayoutEntry& b) {
@@ -176,7 +201,8 @@ Result<std::string> physical_root(const std::string& typed) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (const auto whole = resolved(path)) {
     struct stat found{};
-    if (::stat(whole->c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return *whole;
+    const bool folder = ::stat(whole->c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+    if (folder) return outside_git(typed, *whole);
     return fail(Code::kInvalidInput, quote(typed) + " is not a folder", "name a folder");
   }
   const std::size_t slash = path.rfind('/');
@@ -187,7 +213,7 @@ Result<std::string> physical_root(const std::string& typed) {
     return fail(Code::kInvalidInput, "there is no folder " + quote(typed),
                 "make it first, or correct the path");
   }
-  return realm::join_path(*parent, name);
+  return outside_git(typed, realm::join_path(*parent, name));
 }
 
 std::uint64_t registry_stamp(const realm::Realm& realm) {
@@ -201,6 +227,32 @@ std::uint64_t registry_stamp(const realm::Realm& realm) {
     looks.signed_number(number);
   }
   return hash64(looks.take());
+}
+
+std::string kinds_hint(const LayoutKinds& kinds) {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kinds) names.push_back(name);
+  return "the kinds are " + join(names, ", ");
+}
+
+Result<realm::Settings> load_settings(const Runtime& runtime, const realm::Realm& realm,
+                                      std::vector<Error>* mistakes) {
+  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env, mistakes));
+  const LayoutKinds& kinds = runtime.layout_kinds;
+  for (auto each = settings.layouts.begin(); each != settings.layouts.end();) {
+    if (kinds.contains(each->kind)) {
+      ++each;
+      continue;
+    }
+    const Error mistake{Code::kInvalidConfig,
+                        each->origin.text() + ": layout has the unknown kind " + quote(each->kind),
+                        kinds_hint(kinds)};
+    if (mistakes == nullptr) return fail(mistake);
+    mistakes->push_back(mistake);
+    settings.partial = true;
+    each = settings.layouts.erase(each);
+  }
+  return settings;
 }
 
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,

@@ -22,6 +22,13 @@ Result<std::string> physical_root(const std::string& typed);
 // What the file of registered layouts looks like: changes when it does. 0: there is none.
 std::uint64_t registry_stamp(const realm::Realm& realm);
 
+// realm::load_settings(), and every layout in them is of a kind that `runtime` knows, otherwise
+// invalid_config. Every door loads the settings here.
+Result<realm::Settings> load_settings(const Runtime& runtime, const realm::Realm& realm,
+                                      std::vector<Error>* mistakes = nullptr);
+// "the kinds are coordmcp, mkdir"
+std::string kinds_hint(const LayoutKinds& kinds);
+
 // All layouts of the realm, including those that are off; settings first. invalid_config: the file
 // cannot be read, and locks that cannot be seen must not be taken as absent (I10).
 Result<std::vector<LayoutEntry>> load_layouts(const realm::Realm& realm,

@@ -1,5 +1,5 @@
-// `purge --store`: takes a realm's store away as if it had never been, in one step that no other
-// process can be in the middle of.
+// `purge --remove-store`: takes a realm's store away as if it had never been, in one step that no
+// other process can be in the middle of.
 #pragma once
 
 #include <vector>

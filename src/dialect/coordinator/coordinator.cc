@@ -225,7 +225,6 @@ Result<std::vector<Lock>> Coordinator::all() {
   std::vector<Lock> locks;
   LK_ASSIGN(const service::ListReply list, locks_.list({}));
   for (const service::ListedLease& listed : list.leases) {
-    if (listed.condition.over) continue;
     for (const core::Claim& claim : listed.lease.claims) {
       locks.push_back(lock_of(listed.lease, claim, locks_.owner()));
     }

@@ -89,7 +89,8 @@ Json to_envelope(const CheckResult& result) {
             {"next_steps", Json::array()}};
   const auto mine = std::ranges::find(result.locks, true, &Lock::mine);
   if (mine != result.locks.end()) {
-    json["next_steps"].push_back("lockkeeper coordinator release " + shell_quote(mine->file_path));
+    json["next_steps"].push_back("lockkeeper coordinator release " +
+                                 service::shell_name(mine->file_path));
   }
   return json;
 }

@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "dialect/coordinator/coordinator.h"
+#include "layout/registry.h"
 #include "realm/config_schema.h"
 #include "realm/identity.h"
 #include "service/locks.h"
@@ -179,9 +180,9 @@ Result<std::vector<PortAllocation>> Ports::status() {
   ours.agent = kPortsAgent;
   LK_ASSIGN(const service::ListReply reply,
             service::Locks(site_, {std::string(kPortsAgent), ""}).list(ours));
-  for (const auto& [lease, now] : reply.leases) {
-    std::optional<PortAllocation> ports = allocation_of(lease);
-    if (ports && !now.over) all.push_back(std::move(*ports));
+  for (const service::ListedLease& listed : reply.leases) {
+    std::optional<PortAllocation> ports = allocation_of(listed.lease);
+    if (ports) all.push_back(std::move(*ports));
   }
   std::ranges::sort(all, {}, &PortAllocation::first);
   return all;
@@ -189,7 +190,7 @@ Result<std::vector<PortAllocation>> Ports::status() {
 
 Result<std::unique_ptr<service::Site>> machine_site(const service::Runtime& runtime) {
   LK_ASSIGN(realm::Realm realm, realm::machine_realm(runtime.env));
-  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, realm));
   // The quota is for agents; the number of sessions with ports has its own setting.
   settings.resources_per_agent.value = realm::kResourcesPerAgentMax;
   settings.resources_per_request.value = realm::kResourcesPerRequestMax;

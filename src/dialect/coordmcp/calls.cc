@@ -53,10 +53,6 @@ bool is_asked(const core::Claim& claim, const auto& asked) {
                              [&](const auto& one) { return one.resource == claim.resource; });
 }
 
-std::unexpected<Error> no_project() {
-  return fail(Code::kInvalidInput, "project_id is missing", "give the id of the project");
-}
-
 Reply too_many(const Config& config, std::size_t count) {
   Reply reply =
       failure(Code::kLimitExceeded, "LockLimitExceeded",
@@ -91,9 +87,19 @@ Reply failure(Code code, const std::string& type, const std::string& text) {
   return {{{"success", false}, {"error", text}, {"error_type", type}}, code};
 }
 
+namespace {
+
+// No project: whatever it names.
+bool names_project(const layout::LayoutEntry& entry, const std::string& project_id) {
+  const auto named = entry.options.find("project");
+  const std::string list = named == entry.options.end() ? "" : named->second;
+  return project_id.empty() || ("," + list + ",").find("," + project_id + ",") != std::string::npos;
+}
+
+}  // namespace
+
 // Adds what the layout must know; existing options stay.
 Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) const {
-  LK_CHECK(make_folders(config_.data_dir, 0777));
   LK_ASSIGN(const realm::DiskPath place,
             realm::walk_disk("/", config_.data_dir, realm::Patterns::kNone));
   LK_ASSIGN(const std::vector<layout::LayoutEntry> all,
@@ -108,9 +114,8 @@ Result<layout::LayoutEntry> Calls::entry_for(const std::string& project_id) cons
     entry.kind = kKind;
     entry.root = place.path;
   }
+  const bool known = names_project(entry, project_id);
   std::string& projects = entry.options["project"];
-  const bool known = project_id.empty() ||
-                     ("," + projects + ",").find("," + project_id + ",") != std::string::npos;
   if (!known && !entry.origin.file.empty()) {
     return fail(Code::kInvalidConfig,
                 "the coordmcp layout in " + entry.origin.text() + " does not name the project " +
@@ -135,16 +140,29 @@ layout::LayoutContext Calls::context() const {
 }
 
 Result<Calls::Store> Calls::open(const std::string& project_id) {
+  LK_CHECK(make_folders(config_.data_dir, 0777));
+  LK_ASSIGN(Store store, look(project_id));
+  LK_CHECK(layout::use_layout(site_.table(), {store.layout->entry(), ""}));
+  store.joined = true;
+  // Without success nobody is worse off: what is expired blocks nobody.
+  if (config_.auto_cleanup) store.removed = store.coord().clean().value_or(0);
+  return store;
+}
+
+Result<Calls::Store> Calls::look(const std::string& project_id) {
   if (!project_id.empty() && !is_project_id(project_id)) {
     return fail(Code::kInvalidInput, quote(project_id) + " is not a project id",
                 "an id has letters, digits, -, _ and . (not first)");
   }
   LK_ASSIGN(const layout::LayoutEntry entry, entry_for(project_id));
-  LK_CHECK(layout::use_layout(site_.table(), {entry, ""}));
   Store store;
   LK_ASSIGN(store.layout, make_layout(entry, context()));
-  // Without success nobody is worse off: what is expired blocks nobody.
-  if (config_.auto_cleanup) store.removed = store.coord().clean().value_or(0);
+  LK_ASSIGN(const std::vector<layout::LayoutEntry> all,
+            layout::load_layouts(site_.realm(), site_.settings()));
+  store.joined = std::ranges::any_of(all, [&](const layout::LayoutEntry& one) {
+    return one.id() == entry.id() && !one.pending && names_project(one, project_id);
+  });
+  if (store.joined && config_.auto_cleanup) store.removed = store.coord().clean().value_or(0);
   return store;
 }
 
@@ -184,9 +202,7 @@ Result<std::vector<core::Lease>> Calls::own_leases(const core::Owner& owner) {
   LK_ASSIGN(service::ListReply list, locks.list(command));
   std::vector<core::Lease> own;
   for (service::ListedLease& listed : list.leases) {
-    if (listed.lease.held_by(owner) && !listed.condition.over) {
-      own.push_back(std::move(listed.lease));
-    }
+    if (listed.lease.held_by(owner)) own.push_back(std::move(listed.lease));
   }
   return own;
 }
@@ -200,7 +216,7 @@ Result<std::vector<core::Lease>> Calls::foreign_leases(const std::vector<Request
     const auto is_held = [&](const RequestedFile& one) {
       return holds(listed.lease, one.resource);
     };
-    if (!listed.lease.foreign || listed.condition.over) continue;
+    if (!listed.lease.foreign) continue;
     if (std::ranges::any_of(asked, is_held)) found.push_back(std::move(listed.lease));
   }
   return found;
@@ -470,26 +486,6 @@ Result<Reply> Calls::unlock_files(const Files& call) {
   }
   add_messages(who, reply.json);
   return reply;
-}
-
-Result<Reply> Calls::get_free_files(const Files& call) {
-  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
-  if (call.project_id.empty()) return no_project();
-  LK_ASSIGN(const Store store, open(call.project_id));
-  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
-  std::vector<core::Conflict> conflicts;
-  if (!asked.empty()) {
-    service::CheckCommand command;
-    command.wanted = wanted(store, asked);
-    LK_ASSIGN(service::Locks locks, this->locks(owner(call.agent_id)));
-    LK_ASSIGN(core::CheckReply checked, locks.check(command));
-    conflicts = std::move(checked.conflicts);
-  }
-  LK_ASSIGN(Reply found, refused(store, asked, conflicts));
-  return Reply{{{"success", true},
-                {"free_files", std::move(found.json["free_files"])},
-                {"conflicts", std::move(found.json["conflicts"])}},
-               std::nullopt};
 }
 
 }  // namespace lockkeeper::dialect::coordmcp

@@ -93,10 +93,11 @@ class Calls {
     std::string text;
     key::Resource resource;
   };
-  // The layout of this realm and project, registered on first use.
+  // The layout of this realm and project.
   struct Store {
     std::unique_ptr<layout::Layout> layout;
-    int removed = 0;  // expired entries, when it was opened
+    bool joined = false;  // it is registered: the original's locks are in the table
+    int removed = 0;      // expired entries, when it was opened
     CoordLayout& coord() const { return static_cast<CoordLayout&>(*layout); }
   };
   std::int64_t ttl_ms() const;
@@ -104,7 +105,10 @@ class Calls {
                   Json& json) const;
   Result<layout::LayoutEntry> entry_for(const std::string& project_id) const;
   layout::LayoutContext context() const;
+  // Registered on first use.
   Result<Store> open(const std::string& project_id);
+  // To be read only: registers and creates nothing.
+  Result<Store> look(const std::string& project_id);
   Result<std::vector<RequestedFile>> resolve(const Store& store,
                                              const std::vector<std::string>& files);
   service::Wanted wanted(const Store& store, const std::vector<RequestedFile>& asked) const;
@@ -122,6 +126,8 @@ class Calls {
   Result<Expected> expected(const Store& store) const;
   Result<Reply> refused(const Store& store, const std::vector<RequestedFile>& asked,
                         const std::vector<core::Conflict>& conflicts) const;
+  Result<void> add_entries(const Store& store, const std::string& agent_id,
+                           const std::vector<RequestedFile>& asked, Json& taken, Json& free) const;
   Result<Reply> not_granted(const Store& store, const std::vector<RequestedFile>& asked,
                             const service::AcquireResult& result);
   Result<core::Owner> receiver(const std::string& to);

@@ -22,6 +22,10 @@ inline Json expected_unlock(const core::Lease& lease, const Expected& expected) 
   return local_or_null(lease.expires_wall_ms);
 }
 
+inline std::unexpected<Error> no_project() {
+  return fail(Code::kInvalidInput, "project_id is missing", "give the id of the project");
+}
+
 inline void put_both(Json& json, const char* one, const char* other, const Json& value) {
   json[one] = value;
   json[other] = value;

@@ -29,10 +29,20 @@ const char* scope_of(const key::Resource& resource) {
                                       : "key";
 }
 
+// An entry of the original, as it stands in its file.
+Json entry_json(const CoordLayout::Listed& listed, const Expected& expected) {
+  const Entry& entry = listed.entry;
+  const auto done = expected.find(listed.source + "#" + entry.key);
+  const Json at = entry.locked_at ? Json(format_local({entry.locked_at->wall_s, 0}, 'T')) : Json();
+  return listed_json(listed.path, at, entry.reason,
+                     done == expected.end() ? Json() : Json(format_local(done->second, 'T')),
+                     entry.scope);
+}
+
 }  // namespace
 
 Result<Reply> Calls::get_locked_files(const std::string& project_id) {
-  LK_ASSIGN(const Store store, open(project_id));
+  LK_ASSIGN(const Store store, look(project_id));
   LK_ASSIGN(service::Locks locks, this->locks({"coordmcp", ""}));
   LK_CHECK(locks.scan_layouts());
   LK_ASSIGN(const service::ListReply list, locks.list({}));
@@ -41,7 +51,6 @@ Result<Reply> Calls::get_locked_files(const std::string& project_id) {
   std::size_t total = 0;
   for (const service::ListedLease& listed : list.leases) {
     const core::Lease& lease = listed.lease;
-    if (listed.condition.over) continue;
     const std::string agent = lease.foreign ? lease.owner.agent : holder_name(lease.owner);
     for (const core::Claim& claim : lease.claims) {
       by_agent[agent].push_back(listed_json(
@@ -50,16 +59,14 @@ Result<Reply> Calls::get_locked_files(const std::string& project_id) {
       ++total;
     }
   }
-  if (!config_.auto_cleanup) {
+  if (!config_.auto_cleanup || !store.joined) {
     LK_ASSIGN(const std::vector<CoordLayout::Listed> entries, store.coord().entries());
     for (const CoordLayout::Listed& listed : entries) {
-      if (!listed.expired || listed.path.empty()) continue;
-      const Entry& entry = listed.entry;
-      Json item = listed_json(
-          listed.path, format_local({entry.locked_at->wall_s, 0}, 'T'), entry.reason,
-          entry.expected ? Json(format_local(*entry.expected, 'T')) : Json(), entry.scope);
-      item["expired"] = true;
-      Json& items = by_agent[entry.locked_by];
+      const bool listed_above = listed.expired ? config_.auto_cleanup : store.joined;
+      if (listed_above || listed.path.empty()) continue;
+      Json item = entry_json(listed, expected);
+      if (listed.expired) item["expired"] = true;
+      Json& items = by_agent[listed.entry.locked_by];
       const bool known = std::ranges::any_of(items, [&](const Json& one) {
         return one["file"] == item["file"];  // it is in both files, or its lease is live
       });
@@ -77,6 +84,49 @@ Result<Reply> Calls::get_locked_files(const std::string& project_id) {
                 {"by_agent", std::move(by_agent)},
                 {"stale_locks_removed", store.removed}},
                std::nullopt};
+}
+
+Result<Reply> Calls::get_free_files(const Files& call) {
+  LK_CHECK(realm::check_agent_name(call.agent_id, "agent_id"));
+  if (call.project_id.empty()) return no_project();
+  LK_ASSIGN(const Store store, look(call.project_id));
+  LK_ASSIGN(const std::vector<RequestedFile> asked, resolve(store, call.files));
+  std::vector<core::Conflict> conflicts;
+  if (!asked.empty()) {
+    service::CheckCommand command;
+    command.wanted = wanted(store, asked);
+    LK_ASSIGN(service::Locks locks, this->locks(owner(call.agent_id)));
+    LK_ASSIGN(core::CheckReply checked, locks.check(command));
+    conflicts = std::move(checked.conflicts);
+  }
+  LK_ASSIGN(Reply found, refused(store, asked, conflicts));
+  Json& taken = found.json["conflicts"];
+  Json& free = found.json["free_files"];
+  if (!store.joined) LK_CHECK(add_entries(store, call.agent_id, asked, taken, free));
+  return Reply{
+      {{"success", true}, {"free_files", std::move(free)}, {"conflicts", std::move(taken)}},
+      std::nullopt};
+}
+
+// What the original has locked is only in its files.
+Result<void> Calls::add_entries(const Store& store, const std::string& agent_id,
+                                const std::vector<RequestedFile>& asked, Json& taken,
+                                Json& free) const {
+  LK_ASSIGN(const std::vector<CoordLayout::Listed> entries, store.coord().entries());
+  LK_ASSIGN(const Expected expected, this->expected(store));
+  for (const CoordLayout::Listed& listed : entries) {
+    if (listed.expired || listed.entry.locked_by == agent_id) continue;
+    for (const RequestedFile& one : asked) {
+      const auto place = std::ranges::find(free, Json(one.text));
+      if (listed.path != one.resource.text() || place == free.end()) continue;
+      free.erase(place);
+      Json item = entry_json(listed, expected);
+      put_both(item, "file", "file_path", one.text);
+      item["locked_by"] = listed.entry.locked_by;
+      taken.push_back(std::move(item));
+    }
+  }
+  return {};
 }
 
 Result<Reply> Calls::cleanup_stale_locks(const std::string& project_id) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "layout/registry.h"
 #include "service/local/test_site.h"
 
 namespace lockkeeper::dialect::coordmcp {
@@ -86,6 +87,29 @@ TEST_F(CallsTest, D1_TheOriginalsEntryTellsItsOwnExpectedUnlock) {
     EXPECT_EQ(free["conflicts"][0]["expected_unlock"], own);
     realm_.files.write("data/" + kProjectFile, R"({"locks":{}})");
   }
+}
+
+TEST_F(CallsTest, AQueryRegistersNothingAndSeesTheOriginalsLocks) {
+  const auto ask = [&] { return reply_of(calls().get_free_files({"ann", "demo", {"a.py"}})).json; };
+  const std::string data = config_.data_dir;
+  config_.data_dir = realm_.files.at("nowhere");
+  EXPECT_EQ(locked()["total_locked"], 0);
+  EXPECT_EQ(ask()["free_files"], Json({"a.py"}));
+  EXPECT_FALSE(std::filesystem::exists(config_.data_dir));
+  config_.data_dir = data;
+  original("bob", "a.py", Shape::kProject);
+  const std::string unlock_at = format_local(*last_.expected, 'T');
+  original("bob", "b.py", Shape::kAgent);
+  original("old", "c.py", Shape::kAgent, 25 * kHourMs);
+  const Json all = locked();
+  EXPECT_EQ(all["total_locked"], 2) << all;
+  EXPECT_EQ(all["by_agent"]["bob"][0]["file"], "a.py");
+  EXPECT_EQ(all["by_agent"]["bob"][0]["expected_unlock"], unlock_at);
+  EXPECT_THAT(ask()["free_files"], IsEmpty());
+  EXPECT_EQ(ask()["conflicts"][0]["locked_by"], "bob");
+  EXPECT_THAT(layout::load_layouts(site_->realm(), site_->settings()).value(), IsEmpty());
+  EXPECT_EQ(lock("ann", {"d.py"})["success"], true);
+  EXPECT_EQ(locked()["total_locked"], 3) << "now from the table";
 }
 
 TEST_F(CallsTest, D2_EveryCallCleansUpAndServersMayAtAnyTime) {

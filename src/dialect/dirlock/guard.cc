@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "layout/registration.h"
+#include "layout/registry.h"
 #include "realm/disk_path.h"
 #include "realm/store_url.h"
 #include "service/report.h"
@@ -61,7 +62,7 @@ Result<void> Guard::find_folders() {
 Result<void> Guard::open_places(const core::Owner& owner, service::ParentLease under) {
   const realm::Environment& env = runtime_.env;
   LK_ASSIGN(realm::Realm machine, realm::machine_realm(env));
-  LK_ASSIGN(realm::Settings settings, realm::load_settings(machine, env));
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime_, machine));
   machine_ = std::make_unique<Place>(runtime_, std::move(machine), std::move(settings), owner,
                                      service::ParentLease{});
   auto realm = realm::realm_of(request_.folder, env);
@@ -76,7 +77,7 @@ Result<void> Guard::open_places(const core::Owner& owner, service::ParentLease u
   }
   if (!realm) return fail(std::move(realm.error()));
   LK_CHECK(realm::choose_store(*realm, request_.store, env));
-  LK_ASSIGN(settings, realm::load_settings(*realm, env));
+  LK_ASSIGN(settings, layout::load_settings(runtime_, *realm));
   repository_ = std::make_unique<Place>(runtime_, std::move(*realm), std::move(settings), owner,
                                         std::move(under));
   return {};
@@ -162,13 +163,9 @@ Result<Guard::Step> Guard::take_in(Place& place, const std::string& resource, bo
 
 void Guard::release_all() {
   while (!leases_.empty()) {
-    service::ReleaseCommand command;
     const core::Lease& lease = leases_.back().lease;
-    command.lease_ids = {lease.id.text()};
-    command.by = lease.then;
-    command.only_own_hold = true;
     // A lease that cannot be given back ends with this process.
-    static_cast<void>(leases_.back().place->locks.release(command));
+    static_cast<void>(leases_.back().place->locks.give_back(lease.id, lease.then));
     leases_.pop_back();
   }
 }

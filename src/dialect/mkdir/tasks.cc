@@ -44,7 +44,7 @@ Error collision(const std::string& name, const std::string& wanted, const std::s
   return {Code::kInvalidResource,
           quote(wanted) + " and " + quote(other) + " have the same lock, files/" + name + ", and " +
               why,
-          "rename one of them, or use: lockkeeper acquire " + shell_quote(wanted)};
+          "rename one of them, or use: lockkeeper acquire " + service::shell_name(wanted)};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Result<std::vector<Tasks::LockRequest>> Tasks::requests(const TaskRequest& reque
       return fail(Code::kLimitExceeded,
                   quote(file) + ": its lock's name would be longer than " +
                       std::to_string(kNameBytesMax) + " bytes, or not a valid folder name",
-                  "use: lockkeeper acquire " + shell_quote(file));
+                  "use: lockkeeper acquire " + service::shell_name(file));
     }
     LockRequest one{parsed.resource, file, *artefact};
     const bool again = std::ranges::any_of(

@@ -48,7 +48,7 @@ Result<std::vector<TaskLock>> Tasks::list() {
   std::vector<std::string> ours;  // artefact and identity
   LK_ASSIGN(const service::ListReply leases, locks_.list({}));
   for (const service::ListedLease& listed : leases.leases) {
-    if (listed.lease.foreign || listed.condition.over) continue;
+    if (listed.lease.foreign) continue;
     for (const std::string& artefact : layout_.artefacts(listed.lease).names) {
       TaskLock lock = lock_of(listed.lease, artefact, layout_);
       lock.alive = listed.condition.alive;
