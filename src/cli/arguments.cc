@@ -169,8 +169,14 @@ Result<void> Arguments::take_next(std::size_t index, const std::vector<std::stri
                                   std::size_t& at) {
   if (at + 1 == words.size()) {
     const Declared& declared = declared_[index];
-    return fail(Code::kUsage, declared.name + " needs a value",
-                "write it as " + declared.name + " " + declared.value);
+    std::string hint = "write it as " + declared.name + " " + declared.value;
+    // `purge --store`: the flag that ends like it was meant.
+    const auto meant = std::ranges::find_if(declared_, [&](const Declared& other) {
+      return &other != &declared && other.value.empty() &&
+             other.name.ends_with(std::string_view(declared.name).substr(1));
+    });
+    if (meant != declared_.end()) hint += ", or did you mean " + meant->name + "?";
+    return fail(Code::kUsage, declared.name + " needs a value", std::move(hint));
   }
   store(index, words[++at]);
   return {};

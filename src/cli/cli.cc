@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "base/quote.h"
 #include "base/text.h"
 #include "cli/context.h"
+#include "cli/grants.h"
 #include "cli/manual.h"
 #include "cli/verb.h"
 
@@ -40,8 +42,9 @@ std::string verb_line(const Verb& verb, std::size_t column) {
 }
 
 std::string list(std::span<const Verb> verbs) {
+  const std::size_t column = name_column(verbs);
   std::string text;
-  for (const Verb& verb : verbs) text += verb_line(verb, name_column(verbs));
+  for (const Verb& verb : verbs) text += verb_line(verb, column);
   return text;
 }
 
@@ -187,6 +190,12 @@ int print_manual(const std::vector<std::string>& words, const CliEnvironment& en
   return 0;
 }
 
+int too_many_words(const std::string& word, bool json, const CliEnvironment& environment) {
+  return plain_output(environment, json)
+      .failed({Code::kUsage, "help: unexpected argument " + quote(word),
+               "lockkeeper help VERB [SUBCOMMAND]"});
+}
+
 // Of the verb that this may be another name for.
 std::string real_name(const CliEnvironment& environment, const std::string& name) {
   const auto alias = std::ranges::find(environment.aliases, name, &VerbAlias::name);
@@ -207,6 +216,11 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
     if (words.empty()) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = real_name(environment, words.front());
+    const Verb* const verb = find_verb(environment.verbs, name);
+    const std::size_t known = verb != nullptr && verb->run == nullptr ? 2 : 1;
+    if (verb != nullptr && words.size() > known && !words[known].starts_with('-')) {
+      return too_many_words(words[known], has(words, "--json"), environment);
+    }
     words.front() = "--help";
   }
   const Verb* const verb = find_verb(environment.verbs, name);
@@ -219,13 +233,19 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
 int run_cli(int argc, const char* const* argv, const CliEnvironment& environment) {
   std::vector<std::string> words;
   if (argc > 1) words.assign(argv + 1, argv + argc);
-  const int status = run_words(std::move(words), environment);
+  Grants grants;
+  service::Runtime runtime = *environment.runtime;
+  runtime.on_grant = [&](const service::Granted& granted) { grants.add(granted); };
+  CliEnvironment watched = environment;
+  watched.runtime = &runtime;
+  const int status = run_words(std::move(words), watched);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
-  std::fputs(
-      "lockkeeper: cannot write to stdout; what was asked for is done\n"
-      "  hint: see: lockkeeper list\n",
-      environment.err);
+  std::fputs(grants.give_back(runtime)
+                 ? "lockkeeper: cannot write to stdout; what was locked was given back\n"
+                 : "lockkeeper: cannot write to stdout; what was asked for is done\n"
+                   "  hint: see: lockkeeper list\n",
+             environment.err);
   return exit_status(Code::kFailed);
 }
 

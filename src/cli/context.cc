@@ -7,10 +7,11 @@
 #include <climits>
 
 #include "base/parse.h"
-#include "base/quote.h"
 #include "base/text.h"
 #include "cli/verb.h"
 #include "host/process.h"
+#include "layout/registry.h"
+#include "realm/realm_request.h"
 #include "realm/store_url.h"
 
 namespace lockkeeper::cli {
@@ -20,6 +21,11 @@ namespace {
 bool asks_for_json(const std::vector<std::string>& words) {
   const auto end = std::ranges::find(words, "--");
   return std::find(words.begin(), end, "--json") != end;
+}
+
+bool in_no_realm(const std::string& folder, const realm::Environment& env) {
+  const auto found = realm::realm_of(folder, env);
+  return !found && found.error().code == Code::kNotFound;
 }
 
 }  // namespace
@@ -56,7 +62,8 @@ void declare_common(Arguments& arguments, CommonOptions& common) {
     arguments.offer(Arguments::Complete::kAgents);
   }
   arguments.value("--session", common.session, "ID", "distinguishes runs of one agent");
-  arguments.value("--realm", common.realm, "DIR", "the repository to use");
+  arguments.value("--realm", common.realm, "DIR",
+                  "the repository to use; from outside it, relative\npaths begin at its root");
   arguments.offer(Arguments::Complete::kFolders);
   arguments.value("--store", common.store, "URL", "lmdb: or lmdb:/folder");
   arguments.flag("--json", common.json, "JSON on stdout, one object per line, errors included");
@@ -98,15 +105,12 @@ int VerbContext::refuse_usage(std::string_view message) {
 
 Result<realm::Realm> VerbContext::realm(const std::vector<std::string>& resources) const {
   const realm::Environment& env = runtime().env;
-  realm::FindRealm request;
-  request.explicit_dir = common_.realm.value_or("");
-  request.inherited_dir = realm::variable(env, "LOCKKEEPER_REALM").value_or("");
+  realm::FindRealm request = realm::realm_request(common_.realm.value_or(""), env);
   if (common_.realm && common_.realm->empty()) {
     return fail(Code::kInvalidInput, "--realm is empty", "name a folder: --realm DIR");
   }
   request.resources = resources;
   request.cwd = environment_.cwd;
-  request.env = env;
   LK_ASSIGN(realm::Realm realm, realm::find_realm(request));
   LK_CHECK(realm::choose_store(realm, common_.store.value_or(""), env));
   return realm;
@@ -129,39 +133,12 @@ Result<realm::Identity> VerbContext::identity(bool new_session) const {
   return realm::find_identity(request);
 }
 
-namespace {
-
-// A kind of layout that nobody knows is a mistake in its file, like any other.
-Result<void> check_layout_kinds(const layout::LayoutKinds& kinds, realm::Settings& settings,
-                                std::vector<Error>* mistakes) {
-  for (auto each = settings.layouts.begin(); each != settings.layouts.end();) {
-    if (kinds.contains(each->kind)) {
-      ++each;
-      continue;
-    }
-    std::vector<std::string> names;
-    for (const auto& [name, make] : kinds) names.push_back(name);
-    const Error mistake{Code::kInvalidConfig,
-                        each->origin.text() + ": layout has the unknown kind " + quote(each->kind),
-                        "the kinds are " + join(names, ", ")};
-    if (mistakes == nullptr) return fail(mistake);
-    mistakes->push_back(mistake);
-    settings.partial = true;
-    each = settings.layouts.erase(each);
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<OpenLocks>> VerbContext::open(realm::Realm realm, bool new_session) {
   LK_ASSIGN(const realm::Identity who, identity(new_session));
   LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime().env, realm));
   std::vector<Error> mistakes;
   LK_ASSIGN(realm::Settings settings,
-            realm::load_settings(realm, runtime().env, allow_bad_settings_ ? &mistakes : nullptr));
-  LK_CHECK(check_layout_kinds(runtime().layout_kinds, settings,
-                              allow_bad_settings_ ? &mistakes : nullptr));
+            layout::load_settings(runtime(), realm, allow_bad_settings_ ? &mistakes : nullptr));
   for (const Error& mistake : mistakes) {
     output_.warning(mistake.message + "; not used until it is corrected");
   }
@@ -174,8 +151,6 @@ Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) cons
   wanted.texts = std::move(texts);
   wanted.base.kind = realm::Base::kCwd;
   wanted.base.folder = environment_.cwd;
-  wanted.base.realm_named =
-      common_.realm || realm::variable(runtime().env, "LOCKKEEPER_REALM").has_value();
   if (wanted.base.folder.empty()) {
     char folder[PATH_MAX];
     if (::getcwd(folder, sizeof folder) == nullptr) {
@@ -184,21 +159,26 @@ Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) cons
     }
     wanted.base.folder = folder;
   }
+  const realm::Environment& env = runtime().env;
+  // Nobody sees a variable: what is typed in another repository is refused, not read as a path of
+  // the variable's.
+  wanted.base.realm_named = common_.realm || (!realm::realm_request("", env).explicit_dir.empty() &&
+                                              in_no_realm(wanted.base.folder, env));
   return wanted;
 }
 
 std::string VerbContext::repeated_flags() const {
   std::string text;
-  const auto add = [&](const char* name, const std::optional<std::string>& value) {
-    if (value && value->find('\0') == std::string::npos) {
-      text += std::string(" ") + name + " " + shell_quote(*value);
-    }
-  };
-  add("--agent", common_.agent);
-  add("--session", common_.session);
-  add("--realm", common_.realm);
-  add("--store", common_.store);
+  add_flag(text, "--agent", common_.agent);
+  add_flag(text, "--session", common_.session);
+  add_flag(text, "--realm", common_.realm);
+  add_flag(text, "--store", common_.store);
   return text;
+}
+
+void add_flag(std::string& command, const char* name, const std::optional<std::string>& value) {
+  if (!value || value->find('\0') != std::string::npos) return;
+  command += std::string(" ") + name + " " + shell_quote(*value);
 }
 
 Result<core::Mode> parse_mode(const std::optional<std::string>& text) {

@@ -115,6 +115,9 @@ class VerbContext {
   Output output_;
 };
 
+// Adds " --name VALUE" to a command for a shell, if there is a value.
+void add_flag(std::string& command, const char* name, const std::optional<std::string>& value);
+
 // "exclusive" or "shared"; otherwise invalid_input.
 Result<core::Mode> parse_mode(const std::optional<std::string>& text);
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "core/encoding.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -107,12 +108,9 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
   if (!held) return list;
   for (const service::ListedLease& each : held->leases) {
     if (list.size() == kNeighboursMax) break;
-    if (each.condition.over || each.lease.owner.session.starts_with(ours)) continue;
-    Neighbour neighbour{each.lease.owner.agent, {}, each.lease.terms.reason};
-    for (const core::Claim& claim : each.lease.claims) {
-      neighbour.resources.push_back(claim.resource.text());
-    }
-    list.push_back(std::move(neighbour));
+    if (each.lease.owner.session.starts_with(ours)) continue;
+    list.push_back(
+        {each.lease.owner.agent, core::resource_texts(each.lease), each.lease.terms.reason});
   }
   return list;
 }

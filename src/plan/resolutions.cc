@@ -74,7 +74,7 @@ class Editor {
   std::vector<Scope> scopes_;
   const key::Rules& rules_;
   const Children& children_;
-  Resources divided_;
+  Resources divided_, new_folders_;
   std::vector<Resolution::Move> taken_;  // by a split, from the asker
 };
 
@@ -146,7 +146,11 @@ Result<void> Editor::add(std::size_t owner, const std::string& text) {
 
 Result<void> Editor::add_own_folder(std::size_t owner, std::size_t against,
                                     const std::string& prefix) {
-  return add(owner, prefix + short_name(owner, against) + "/");
+  const std::size_t before = scopes_[owner].resources.size();
+  LK_CHECK(add(owner, prefix + short_name(owner, against) + "/"));
+  const Resources& now = scopes_[owner].resources;
+  if (now.size() > before) new_folders_.push_back(now.back());
+  return {};
 }
 
 // Replaces `outer` by what lies beside `inner` at each level from `outer` down.
@@ -248,6 +252,7 @@ Result<Resolution> Editor::split() {
       if (!part.resources.empty() || i == 0) resolution.parts.push_back(std::move(part));
     }
   }
+  resolution.new_folders = new_folders_;
   resolution.scopes = scopes_;
   return resolution;
 }

@@ -67,8 +67,9 @@ struct Resolution {
   std::vector<Move> moves;
   std::vector<Part> parts;
   std::vector<Except> excepts;
-  std::vector<std::string> merged;  // the agents; the first gets the merged task
-  std::vector<Scope> scopes;        // all scopes afterwards, the asker's first; merge: only one
+  std::vector<key::Resource> new_folders;  // of the parts: names that nobody has used yet
+  std::vector<std::string> merged;         // the agents; the first gets the merged task
+  std::vector<Scope> scopes;  // all scopes afterwards, the asker's first; merge: only one
 };
 
 // Sequential, reassign, split, merge, in this order, and separate if exactly one file overlaps.

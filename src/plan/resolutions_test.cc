@@ -60,14 +60,15 @@ TEST(Resolutions, GoldenTheDocumentsExample) {
                             {scope("frontend-developer", {"src/shared/Button.tsx"})});
   EXPECT_THAT(
       texts(list),
-      ElementsAre("Run backend-developer after frontend-developer completes",
-                  "Assign src/shared/Button.tsx to frontend-developer only",
-                  "Divide src/shared/: src/shared/backend/ for backend-developer, "
-                  "src/shared/Button.tsx for frontend-developer",
-                  "Merge the tasks of frontend-developer and backend-developer into one, for "
-                  "frontend-developer",
-                  "Create separate files: src/shared/Button.backend.tsx for backend-developer and "
-                  "src/shared/Button.frontend.tsx for frontend-developer"));
+      ElementsAre(
+          "Run backend-developer after frontend-developer completes",
+          "Assign src/shared/Button.tsx to frontend-developer only",
+          "Divide src/shared/: a new folder such as src/shared/backend/ for backend-developer, "
+          "src/shared/Button.tsx for frontend-developer",
+          "Merge the tasks of frontend-developer and backend-developer into one, for "
+          "frontend-developer",
+          "Create separate files: src/shared/Button.backend.tsx for backend-developer and "
+          "src/shared/Button.frontend.tsx for frontend-developer"));
 }
 
 TEST(Resolutions, GoldenAsMachinesReadThem) {
@@ -119,14 +120,17 @@ TEST(Resolutions, WhatOneNamesItselfIsItsOwnInAHalvedFolder) {
 
 TEST(Resolutions, AFolderThatIsNotThereYetIsHalvedByAgent) {
   const auto list = resolve(scope("back", {"src/"}), {scope("front", {"src/"})});
-  EXPECT_EQ(resolution_text(list[2]), "Divide src/: src/back/ for back, src/front/ for front");
+  EXPECT_EQ(resolution_text(list[2]),
+            "Divide src/: a new folder such as src/back/ for back, "
+            "a new folder such as src/front/ for front");
 }
 
 TEST(Resolutions, APatternThatGoesIsNotInTheWayOfTheParts) {
   const auto list = resolve(scope("back", {"src/common/", "src/**/*.sql", "x"}),
                             {scope("front", {"src/common/", "y"})});
   EXPECT_EQ(resolution_text(list[2]),
-            "Divide src/common/: src/common/back/ for back, src/common/front/ for front; "
+            "Divide src/common/: a new folder such as src/common/back/ for back, "
+            "a new folder such as src/common/front/ for front; "
             "take src/**/*.sql from back");
   EXPECT_EQ(json_of(list, Kind::kSplit)["edits"][0],
             Json::parse(R"({"glob":"src/**/*.sql","from":"back"})"));

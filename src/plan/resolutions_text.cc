@@ -1,4 +1,5 @@
 // Resolutions as text and as JSON.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -30,8 +31,12 @@ std::string text_of(const key::Resource& resource) {
 }
 
 // "src/a.py and src/b.py for backend".
-std::string part_text(const Resolution::Part& part) {
-  const std::string text = listed(part.resources, text_of);
+std::string part_text(const Resolution& resolution, const Resolution::Part& part) {
+  const std::string text = listed(part.resources, [&](const key::Resource& each) {
+    const auto& made = resolution.new_folders;
+    const bool is_new = std::ranges::find(made, each) != made.end();
+    return (is_new ? "a new folder such as " : "") + text_of(each);
+  });
   return (text.empty() ? "nothing" : text) + " for " + shown(part.agent);
 }
 
@@ -78,7 +83,7 @@ std::string split_text(const Resolution& resolution) {
     if (first)
       text += std::string(text.empty() ? "Divide " : "; divide ") + text_of(part.of) + ": ";
     if (!first) text += ", ";
-    text += part_text(part);
+    text += part_text(resolution, part);
     folder = &part.of;
   }
   for (const Resolution::Move& move : resolution.moves) {
@@ -141,7 +146,9 @@ std::string resolution_text(const Resolution& resolution) {
     case Kind::kMerge:
       return merge_text(resolution);
     case Kind::kSeparate:
-      return "Create separate files: " + listed(resolution.parts, part_text);
+      return "Create separate files: " + listed(resolution.parts, [&](const auto& part) {
+               return part_text(resolution, part);
+             });
   }
   return {};
 }

@@ -30,6 +30,13 @@ void add_lines(std::vector<std::string>& to, std::string_view text) {
   for (std::string& line : words_in(text, "\n")) to.push_back(std::move(line));
 }
 
+// A file is written by people: it may have comments. stdin comes from programs, and a name that
+// begins with '#' must not be left out.
+bool is_comment(const std::string& line) {
+  const std::size_t begin = line.find_first_not_of(" \t\r");
+  return begin == std::string::npos || line[begin] == '#';
+}
+
 }  // namespace
 
 void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_attach) {
@@ -48,10 +55,12 @@ void declare_acquire(Arguments& arguments, AcquireOptions& options, bool with_at
   if (with_attach) {
     arguments.value("--attach", options.attach, "PID", "release it when that process ends");
   }
-  arguments.value("--from", options.from, "FILE", "read resources from a file, one per line");
+  arguments.value(
+      "--from", options.from, "FILE",
+      "read resources from a file, one per line;\nlines that begin with # are comments");
   arguments.offer(Arguments::Complete::kFiles);
-  arguments.flag("--literal", options.literal, "take * ? [ { literally, never as a pattern");
-  arguments.flag("--glob", options.glob, "a pattern, even if a file has that name");
+  arguments.flag("--literal", options.literal, "take * ? [ { only as a name, never as a pattern");
+  arguments.flag("--glob", options.glob, "take * ? [ { only as a pattern, not also as a name");
 }
 
 Result<void> read_resources(const VerbContext& context, AcquireOptions& options) {
@@ -69,7 +78,10 @@ Result<void> read_resources(const VerbContext& context, AcquireOptions& options)
     if (!text)
       return fail(Code::kInvalidInput, "--from: " + text.error().message,
                   "name a file with one resource per line, or - for stdin");
-    add_lines(all, *text);
+    std::vector<std::string> lines;
+    add_lines(lines, *text);
+    std::erase_if(lines, is_comment);
+    all.insert(all.end(), lines.begin(), lines.end());
   }
   options.resources = std::move(all);
   if (!options.resources.empty()) return {};
@@ -105,15 +117,12 @@ Result<service::AcquireCommand> acquire_command(const VerbContext& context,
 service::HintContext asked(const VerbContext& context, const AcquireOptions& options) {
   service::HintContext asked;
   asked.resources = options.resources;
-  const auto add = [&](const char* name, const std::optional<std::string>& value) {
-    if (value) asked.flags += std::string(" ") + name + " " + shell_quote(*value);
-  };
-  add("--mode", options.mode);
-  add("--ttl", options.ttl);
-  add("--reason", options.reason);
-  add("--task", options.task);
-  add("--request-id", options.request_id);
-  add("--attach", options.attach);
+  add_flag(asked.flags, "--mode", options.mode);
+  add_flag(asked.flags, "--ttl", options.ttl);
+  add_flag(asked.flags, "--reason", options.reason);
+  add_flag(asked.flags, "--task", options.task);
+  add_flag(asked.flags, "--request-id", options.request_id);
+  add_flag(asked.flags, "--attach", options.attach);
   if (options.literal) asked.flags += " --literal";
   if (options.glob) asked.flags += " --glob";
   asked.caller_flags = context.repeated_flags();

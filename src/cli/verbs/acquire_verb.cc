@@ -25,11 +25,7 @@ std::string granted_text(const service::AcquireResult& result, std::int64_t now_
 
 // Nobody would ever release it: the user gave up while the grant was on its way, or cannot be told.
 void give_back(service::Locks& locks, const core::Lease& lease) {
-  service::ReleaseCommand command;
-  command.lease_ids = {lease.id.text()};
-  command.by = lease.then;
-  command.only_own_hold = true;
-  static_cast<void>(locks.release(command));  // on failure it expires
+  static_cast<void>(locks.give_back(lease.id, lease.then));  // on failure it expires
 }
 
 // The answer could not be written. Whoever has a request id can ask again; for anybody else, a
@@ -67,8 +63,8 @@ Result<service::AcquireResult> ask(VerbContext& context, service::Locks& locks,
 }
 
 // Without a session everybody of that name is one owner. Tells if somebody else seems to have it.
-void warn_of_namesake(const VerbContext& context, const AcquireOptions& options,
-                      const core::Owner& owner, service::AcquireResult& result) {
+void warn_of_namesake(const VerbContext& context, const core::Owner& owner,
+                      service::AcquireResult& result) {
   if (result.outcome != core::Outcome::kRenewed || !owner.session.empty()) return;
   const core::Lease& lease = result.lease;
   const std::int64_t age_ms = context.now_wall_ms() - lease.acquired_wall_ms;
@@ -76,13 +72,23 @@ void warn_of_namesake(const VerbContext& context, const AcquireOptions& options,
   const auto client_age_ms = host::client_age_ms();
   // Whoever runs our commands was not there yet when it was taken.
   const bool older = client_age_ms && age_ms > *client_age_ms + kClockSlackMs;
-  const bool other_reason = options.reason && *options.reason != lease.terms.reason;
-  if (!older && !other_reason) return;
-  result.warnings.push_back(
-      owner.agent + " had taken this " + format_duration(age_ms / 1000 * 1000) + " ago" +
-      (lease.terms.reason.empty() ? "" : " (" + quote(lease.terms.reason) + ")") +
-      (other_reason ? ", and that reason stays" : "") +
-      "; if that was not you, give each of you a --session");
+  const std::string& reason =
+      result.reason_before.empty() ? lease.terms.reason : result.reason_before;
+  if (!older && result.reason_before.empty()) return;
+  result.warnings.push_back(owner.agent + " had taken this " +
+                            format_duration(age_ms / 1000 * 1000) + " ago" +
+                            (reason.empty() ? "" : " (" + quote(reason) + ")") +
+                            "; if that was not you, give each of you a --session");
+}
+
+// Lock files of other tools name the task, so it stays what it was.
+void warn_of_task(const AcquireOptions& options, service::AcquireResult& result) {
+  if (result.outcome != core::Outcome::kRenewed || !options.task) return;
+  const std::string& task = result.lease.terms.task;
+  if (task == *options.task) return;
+  result.warnings.push_back("this was taken " +
+                            (task.empty() ? "without a task" : "for task " + quote(task)) +
+                            ", and that stays; release it first to take it for another");
 }
 
 }  // namespace
@@ -98,13 +104,16 @@ Result<int> acquire_verb(VerbContext& context) {
   expect_notices(context, *open);
   tell_other_tools(context, *open);
   int signal_status = 0;
+  const service::Wanted wanted = command.wanted;
   LK_ASSIGN(auto result, ask(context, open->locks, std::move(command), signal_status));
-  warn_of_namesake(context, options, open->locks.owner(), result);
+  warn_of_namesake(context, open->locks.owner(), result);
+  warn_of_task(options, result);
   for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
   for (const std::string& warning : result.warnings) out.warning(warning);
   service::Json json = service::acquire_json(result);
   tell_notices(context, *open, json);
   if (service::outcome_status(result.outcome) == 0) {
+    if (result.outcome == core::Outcome::kGranted) tell_remarks(context, *open, wanted, json);
     out.object(json);
     out.text(granted_text(result, context.now_wall_ms()));
     for (const auto& hidden : result.unmirrored) out.note(service::unmirrored_text(hidden));

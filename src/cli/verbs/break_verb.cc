@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/verbs.h"
+#include "core/encoding.h"
 
 namespace lockkeeper::cli {
 
@@ -39,9 +40,8 @@ Result<int> break_verb(VerbContext& context) {
   LK_ASSIGN(const auto broken, open->locks.break_leases(command));
   out.object(service::leases_json("broken", broken));
   for (const core::Lease& lease : broken) {
-    for (const core::Claim& claim : lease.claims) {
-      out.text("broke " + shown(claim.resource.text()) + ", held by " +
-               service::owner_text(lease.owner));
+    for (const std::string& text : core::resource_texts(lease)) {
+      out.text("broke " + shown(text) + ", held by " + service::owner_text(lease.owner));
     }
   }
   return 0;

@@ -10,16 +10,27 @@ namespace {
 
 constexpr std::uint64_t kFenceMax = (std::uint64_t{1} << 53) - 1;
 
-// Those of them that are not the caller's own.
-Result<std::vector<std::string>> not_held(service::Locks& locks, service::CheckCommand command,
-                                          const std::vector<std::string>& resources) {
+// Names those of them that are not the caller's own.
+Result<Error> not_held_error(VerbContext& context, service::Locks& locks,
+                             service::CheckCommand command,
+                             const std::vector<std::string>& resources) {
   std::vector<std::string> missing;
   for (const std::string& resource : resources) {
     command.wanted.texts = {resource};
     LK_ASSIGN(const auto one, locks.check(command));
     if (!one.mine) missing.push_back(resource);
   }
-  return missing.empty() ? resources : missing;  // it may have changed meanwhile
+  if (missing.empty()) missing = resources;  // it may have changed meanwhile
+  return Error{Code::kNotFound,
+               shown(locks.owner().agent) + " does not hold " + shown_list(missing, 3),
+               "acquire it first: lockkeeper acquire " + service::shell_name(missing.front()) +
+                   context.repeated_flags()};
+}
+
+// What the caller holds itself is held against it as well: by its subagent or its own command.
+bool works_inside(const core::CheckReply& reply) {
+  return std::ranges::any_of(reply.conflicts,
+                             [](const core::Conflict& each) { return !each.holder.foreign; });
 }
 
 }  // namespace
@@ -39,8 +50,8 @@ Result<int> check_verb(VerbContext& context) {
   arguments.value("--lease", lease, "ID", "with --fence: not yours, but that lease");
   arguments.offer(Arguments::Complete::kLeases);
   arguments.flag("--held", held, "succeed only if you hold it");
-  arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
-  arguments.flag("--glob", glob, "a pattern, even if a file has that name");
+  arguments.flag("--literal", literal, "take * ? [ { only as a name, never as a pattern");
+  arguments.flag("--glob", glob, "take * ? [ { only as a pattern, not also as a name");
   if (const auto status = context.parse_some(resources, "a resource")) return *status;
   Output& out = context.out();
   LK_ASSIGN(command.wanted, context.wanted(resources));
@@ -71,25 +82,22 @@ Result<int> check_verb(VerbContext& context) {
          "stop changing it and ask for it again"},
         std::move(json));
   }
-  if (!fence && !reply.free && !reply.mine) {
+  if (!fence && !reply.free && (!reply.mine || works_inside(reply))) {
     service::HintContext asked;
     asked.resources = resources;
-    asked.flags = std::string(mode ? " --mode " + *mode : "") + (literal ? " --literal" : "") +
-                  (glob ? " --glob" : "") + context.repeated_flags();
+    add_flag(asked.flags, "--mode", mode);
+    asked.flags += std::string(literal ? " --literal" : "") + (glob ? " --glob" : "");
+    asked.flags += context.repeated_flags();
     asked.asker = open->locks.owner();
     asked.now_wall_ms = context.now_wall_ms();
     asked.checked = true;
     return out.failed(service::held_error(reply.conflicts, asked), std::move(json));
   }
   if (held && !reply.mine) {
-    LK_ASSIGN(const std::vector<std::string> missing, not_held(open->locks, command, resources));
-    return out.failed(
-        {Code::kNotFound,
-         shown(open->locks.owner().agent) + " does not hold " + shown_list(missing, 3),
-         "acquire it first: lockkeeper acquire " + shell_quote(missing.front()) +
-             context.repeated_flags()},
-        std::move(json));
+    LK_ASSIGN(const Error error, not_held_error(context, open->locks, command, resources));
+    return out.failed(error, std::move(json));
   }
+  if (!reply.mine) tell_remarks(context, *open, command.wanted, json);
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");
   return 0;

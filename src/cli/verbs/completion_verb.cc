@@ -4,9 +4,8 @@
 #include <set>
 
 #include "cli/completion.h"
-#include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
-#include "layout/registration.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -21,12 +20,11 @@ std::string as_typed(const std::string& folder, const std::string& root,
   return whole.lexically_normal().lexically_relative(folder).string();
 }
 
-void add_resources(VerbContext& context, OpenLocks& open, const service::ListReply& reply,
-                   bool only_own, Offers& offers) {
+void add_resources(const VerbContext& context, const OpenLocks& open,
+                   const service::ListReply& reply, bool only_own, Offers& offers) {
   const auto here = context.wanted({});
-  const Viewer viewer{open.locks.owner(), context.now_wall_ms()};
   for (const service::ListedLease& listed : reply.leases) {
-    if (only_own && !listed.lease.held_by(viewer.owner)) continue;
+    if (only_own && !listed.lease.held_by(open.locks.owner())) continue;
     for (const core::Claim& claim : listed.lease.claims) {
       offers.insert(
           as_typed(here ? here->base.folder : "", open.site.realm().root, claim.resource));
@@ -50,11 +48,14 @@ Result<int> completion_offers(VerbContext& context) {
   if (!open) return 0;
   Offers offers;
   if (asked == Asked::kLayouts) {
-    const auto reports = layout::layout_reports((*open)->site.table());
-    if (!reports) return 0;
-    for (const layout::LayoutReport& report : *reports) offers.insert(report.entry.id());
+    const service::Site& site = (*open)->site;
+    const auto layouts = layout::load_layouts(site.realm(), site.settings());
+    if (!layouts) return 0;
+    for (const layout::LayoutEntry& entry : *layouts) offers.insert(entry.id());
   } else {
-    const auto reply = (*open)->locks.list({});
+    service::ListCommand command;
+    command.scan_layouts = false;  // a look at other tools' files may take long, and writes
+    const auto reply = (*open)->locks.list(command);
     if (!reply) return 0;
     if (asked == Asked::kAgents) add_agents(*reply, offers);
     if (asked == Asked::kHeld || asked == Asked::kTaken) {

@@ -3,6 +3,7 @@
 
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -11,7 +12,7 @@ Result<int> config_show(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   LK_ASSIGN(const auto realm, context.realm({}));
-  LK_ASSIGN(const auto settings, realm::load_settings(realm, context.runtime().env));
+  LK_ASSIGN(const auto settings, layout::load_settings(context.runtime(), realm));
   service::Json json = {{"realm", realm.root},
                         {"store", realm.store_folder},
                         {"files", settings.files},

@@ -9,6 +9,7 @@
 #include "cli/verbs/verbs.h"
 #include "dialect/coordmcp/calls.h"
 #include "host/signals.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -282,7 +283,7 @@ Result<Reply> run_tool(VerbContext& context, const CoordOptions& options,
   if (workspace.is_string()) where.push_back(workspace.get<std::string>() + "/");
   LK_ASSIGN(realm::Realm realm, context.realm(where));
   const service::Runtime& runtime = context.runtime();
-  LK_ASSIGN(realm::Settings settings, realm::load_settings(realm, runtime.env));
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, realm));
   LK_ASSIGN(coordmcp::Config config, coordmcp::read_config(runtime.env));
   service::Site table(runtime, std::move(realm), std::move(settings));
   coordmcp::Calls calls(table, std::move(config), context.common().session.value_or(""));

@@ -48,8 +48,15 @@ int refuse(Output& out, const Guard& guard) {
   return kHeldStatus;
 }
 
+// To the dirlock protocol 1 means "held", so nothing else may exit with it.
+std::unexpected<Error> cannot_be_held(Error error) {
+  if (error.code == Code::kFailed) error.code = Code::kStoreUnavailable;
+  return fail(std::move(error));
+}
+
 // The lock could not be created or read.
-int fail_to_create(Output& out, const Error& error) {
+int fail_to_create(Output& out, const Error& failed) {
+  const Error error = cannot_be_held(failed).error();
   if (out.json()) return out.failed(error);
   std::fputs((printable(dialect::dirlock::failed_line(error.message).text) + "\n").c_str(),
              out.options().err);
@@ -114,9 +121,7 @@ service::Json ended_json(const Guard& guard, const service::RunResult& result, i
           {"exit_status", status}};
 }
 
-}  // namespace
-
-Result<int> guard_verb(VerbContext& context) {
+Result<int> hold_folder(VerbContext& context) {
   Options options;
   service::RunCommand command;
   Arguments& arguments = context.arguments();
@@ -164,6 +169,14 @@ Result<int> guard_verb(VerbContext& context) {
   int status = ran.signal != 0 ? 128 + ran.signal : ran.exit_status;
   if (ran.lost) status = exit_status(Code::kLost);
   out.object(ended_json(*guard, ran, status, held_ms));
+  return status;
+}
+
+}  // namespace
+
+Result<int> guard_verb(VerbContext& context) {
+  Result<int> status = hold_folder(context);
+  if (!status) status = cannot_be_held(std::move(status.error()));
   return status;
 }
 

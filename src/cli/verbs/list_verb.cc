@@ -1,6 +1,7 @@
 // `list`: who holds what, and who waits.
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
@@ -80,6 +81,8 @@ Result<int> list_everywhere(VerbContext& context, const service::ListCommand& co
         open ? list_known((*open)->locks, command) : Result<Known>(fail(std::move(open.error())));
     if (!known || known->unread) {
       worst = known ? *known->unread : known.error();
+      // The hint of the error itself is for those who stand in that realm.
+      worst->hint = "to see what is wrong there: lockkeeper doctor --realm " + shell_quote(root);
       out.warning(root + ": " + worst->message);
       all["unreadable"].push_back({{"realm", root}, {"error", service::error_json(*worst)}});
     }
@@ -114,7 +117,8 @@ Result<int> list_verb(VerbContext& context) {
   ListOptions options;
   context.allow_bad_settings();
   Arguments& arguments = context.arguments();
-  arguments.value("--agent", options.agent, "NAME", "only this agent's leases");
+  arguments.value("--agent", options.agent, "NAME",
+                  "only this agent's leases; with --mine: your own name");
   arguments.offer(Arguments::Complete::kAgents);
   arguments.flag("--mine", options.mine, "only what you and your commands hold and wait for");
   arguments.value("--task", options.task, "ID", "only leases of this task");
@@ -125,6 +129,9 @@ Result<int> list_verb(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   service::ListCommand command;
+  if (options.mine) {
+    context.act_as(std::exchange(options.agent, std::nullopt));
+  }
   command.agent = options.agent.value_or("");
   command.task = options.task.value_or("");
   if (options.all_realms) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "core/encoding.h"
 #include "core/sessions.h"
 #include "service/report.h"
 
@@ -29,7 +30,6 @@ std::string ends_in(const core::Lease& lease, std::int64_t now) {
 }
 
 Span alive_span(const service::ListedLease& listed) {
-  if (listed.condition.over) return {listed.condition.cause, Style::kRed};
   switch (listed.condition.alive) {
     case core::Alive::kAlive:
       return {"yes", Style::kGreen};
@@ -75,35 +75,37 @@ std::string short_id(const core::Lease& lease, std::size_t digits) {
   return text.substr(text.size() - std::min(digits, text.size()));
 }
 
-std::string details(const core::Lease& lease, std::size_t digits) {
-  std::string text = "  lease " + short_id(lease, digits);
-  const auto add = [&](const std::string& part) { text += ", " + part; };
-  // What matters most comes first: the end of the line may be cut.
-  if (!lease.terms.reason.empty()) add(quote(lease.terms.reason));
+// In one line: a long reason is cut, so that the fence can be seen.
+std::string details(const core::Lease& lease, std::size_t digits, std::size_t columns) {
+  constexpr std::size_t kShortest = 20;
+  const std::string first = "  lease " + short_id(lease, digits);
+  std::string rest;
+  const auto add = [&](const std::string& part) { rest += ", " + part; };
   if (!lease.terms.task.empty()) add("task " + shown(lease.terms.task));
   if (!lease.owner.session.empty()) add("session " + shown(lease.owner.session));
   if (!lease.foreign) add("fence " + std::to_string(lease.fence()));
-  return text;
+  if (lease.terms.reason.empty()) return cut(printable(first + rest), columns);
+  const std::size_t taken = width(first) + 2 + width(rest);
+  const std::size_t room = columns > taken + kShortest ? columns - taken : kShortest;
+  const std::string reason = cut(printable(quote(lease.terms.reason)), room);
+  return cut(first + ", " + reason + printable(rest), columns);
 }
 
 struct Held {
   const service::ListedLease* listed;
-  const core::Claim* claim;
+  core::Claim claim;
 };
 
 // Every claim of every lease, by path.
 std::vector<Held> by_path(const service::ListReply& reply) {
   std::vector<Held> all;
   for (const service::ListedLease& listed : reply.leases) {
-    for (const core::Claim& claim : listed.lease.claims) {
-      // A pattern and the name that it spells may read the same.
-      const bool shown_already = !all.empty() && all.back().listed == &listed &&
-                                 all.back().claim->resource.text() == claim.resource.text();
-      if (!shown_already) all.push_back({&listed, &claim});
+    for (core::Claim& claim : core::readable_claims(listed.lease)) {
+      all.push_back({&listed, std::move(claim)});
     }
   }
   std::ranges::stable_sort(all, {}, [](const Held& held) {
-    return std::pair(!held.claim->resource.is_path(), held.claim->resource.text());
+    return std::pair(!held.claim.resource.is_path(), held.claim.resource.text());
   });
   return all;
 }
@@ -114,8 +116,8 @@ std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& v
   const std::vector<Held> all = by_path(reply);
   for (const auto& [listed, claim] : all) {
     const core::Lease& lease = listed->lease;
-    rows.push_back({{shown(claim->resource.text())},
-                    {mode_text(claim->mode)},
+    rows.push_back({{shown(claim.resource.text())},
+                    {mode_text(claim.mode)},
                     {agent_text(lease, viewer), viewer.owns(lease) ? Style::kBold : Style::kPlain},
                     {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
                     {ends_in(lease, viewer.now_wall_ms)},
@@ -127,23 +129,20 @@ std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& v
   for (std::size_t i = 0; i < all.size(); ++i) {
     lines.push_back(std::move(table[i + 1]));
     if (i + 1 < all.size() && all[i + 1].listed == all[i].listed) continue;
-    const std::string below = details(all[i].listed->lease, digits);
-    lines.push_back({{cut(printable(below), columns), Style::kDim}});
+    lines.push_back({{details(all[i].listed->lease, digits, columns), Style::kDim}});
   }
   return lines;
 }
-
-// A pipe gets all of it.
-constexpr std::size_t kUncut = SIZE_MAX;
 
 std::vector<Line> wide_leases(const service::ListReply& reply, const Viewer& viewer) {
   std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS IN",
                                    "ALIVE", "LEASE", "FENCE", "REASON"})};
   const std::size_t digits = id_digits(reply);
+  constexpr std::size_t kWhole = std::string::npos;  // a pipe gets all of it
   for (const auto& [listed, claim] : by_path(reply)) {
     const core::Lease& lease = listed->lease;
-    rows.push_back({{shown(claim->resource.text(), kUncut)},
-                    {mode_text(claim->mode)},
+    rows.push_back({{shown(claim.resource.text(), kWhole)},
+                    {mode_text(claim.mode)},
                     {agent_text(lease, viewer)},
                     {lease.owner.session.empty() ? "-" : shown(lease.owner.session)},
                     {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
@@ -151,7 +150,7 @@ std::vector<Line> wide_leases(const service::ListReply& reply, const Viewer& vie
                     alive_span(*listed),
                     {short_id(lease, digits)},
                     {lease.foreign ? "-" : std::to_string(lease.fence())},
-                    {lease.terms.reason.empty() ? "-" : quote(lease.terms.reason, kUncut)}});
+                    {lease.terms.reason.empty() ? "-" : quote(lease.terms.reason, kWhole)}});
   }
   return table_lines(std::move(rows), 0);
 }
@@ -160,7 +159,7 @@ std::vector<Line> waiter_lines(const service::ListReply& reply, const Viewer& vi
                                std::size_t columns) {
   std::vector<Row> rows = {header({"WAITING FOR", "MODE", "AGENT", "SINCE", "BEHIND"})};
   for (const core::Waiter& waiter : reply.waiters) {
-    for (const core::Claim& claim : waiter.request.claims) {
+    for (const core::Claim& claim : core::readable_claims(waiter.request)) {
       rows.push_back({{shown(claim.resource.text())},
                       {mode_text(claim.mode)},
                       {agent_text(waiter.request, viewer)},
@@ -294,14 +293,14 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
 std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer) {
   Node root;
   for (const service::ListedLease& listed : reply.leases) {
-    for (const core::Claim& claim : listed.lease.claims) {
+    for (const core::Claim& claim : core::readable_claims(listed.lease)) {
       Line line = holder_line(listed.lease, claim.mode, viewer);
       if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
       place(root, claim.resource).holders.push_back(std::move(line));
     }
   }
   for (const core::Waiter& waiter : reply.waiters) {
-    for (const core::Claim& claim : waiter.request.claims) {
+    for (const core::Claim& claim : core::readable_claims(waiter.request)) {
       place(root, claim.resource)
           .holders.push_back({{agent_text(waiter.request, viewer), Style::kYellow},
                               {std::string(" waits (") + mode_text(claim.mode) + ") behind " +

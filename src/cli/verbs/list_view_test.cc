@@ -69,6 +69,13 @@ TEST(ListView, terminal_shows_all_that_matters) {
             "src/         exclusive  fe     2m     backend\n");
 }
 
+TEST(ListView, a_long_reason_is_cut_and_the_fence_is_not) {
+  service::ListReply reply = sample();
+  reply.leases[0].lease.terms.reason = std::string(300, 'r');
+  const std::string text = plain(list_lines(reply, viewer(), 80));
+  EXPECT_NE(text.find("rrrr…, fence 40\n"), std::string::npos) << text;
+}
+
 TEST(ListView, pipe_has_one_row_per_resource_and_nothing_is_cut) {
   service::ListReply reply = sample();
   reply.leases[0].lease.terms.reason = std::string(300, 'r');

@@ -102,9 +102,11 @@ Result<int> log_verb(VerbContext& context) {
   context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(places));
   constexpr std::uint64_t kLinesMax = 1'000'000;
-  std::uint64_t most = kLinesMax;
+  std::uint64_t most = SIZE_MAX;
   if (lines) {
     LK_ASSIGN(most, parse_number(*lines, "--lines", kLinesMax));
+  } else if (following) {
+    return follow(context, open->locks, std::move(command));
   }
   LK_ASSIGN(auto events, open->locks.log(command));
   if (events.size() > most) {

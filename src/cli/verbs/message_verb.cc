@@ -42,7 +42,8 @@ Result<int> message_send(VerbContext& context) {
     if (command.to.agent.empty()) return context.refuse_usage("needs a receiver with a name");
     text.erase(text.begin());
   }
-  for (const std::string& word : text) command.text += (command.text.empty() ? "" : " ") + word;
+  command.text = join(text, " ");
+  if (command.text.empty()) return context.refuse_usage("needs a text");
   LK_ASSIGN(auto open, context.open(resources));
   service::Messages messages(open->site, open->locks.owner());
   LK_ASSIGN(const auto sent, messages.send(command));

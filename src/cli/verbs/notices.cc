@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quote.h"
+#include "base/text.h"
 #include "dialect/unjoined.h"
 #include "service/messages.h"
 
@@ -51,6 +53,22 @@ void tell_losses(VerbContext& context, OpenLocks& open, service::Json& json) {
   if (!losses)
     return context.out().warning("what was lost is not known: " + losses.error().message);
   tell(context.out(), *losses, json);
+}
+
+void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
+                  service::Json& json, bool names) {
+  const auto remarks = open.locks.remarks(wanted, names);
+  if (!remarks) return;  // the request itself has told what is wrong
+  Output& out = context.out();
+  for (const std::string& sentence : remarks->nested) {
+    json["warnings"].push_back(sentence);
+    out.warning(sentence);
+  }
+  if (remarks->unmatched.empty()) return;
+  json["unmatched"] = remarks->unmatched;
+  constexpr std::size_t kShown = 3;
+  out.note("nothing matches " + shown_list(remarks->unmatched, kShown) + " yet" +
+           (remarks->meant.empty() ? "" : "; did you mean " + shown(remarks->meant) + "?"));
 }
 
 void tell_other_tools(VerbContext& context, const OpenLocks& open) {

@@ -16,6 +16,11 @@ bool tell_notices(VerbContext& context, OpenLocks& open, service::Json& json);
 // Only what was lost, for verbs that ask for no lock: by a call of its own.
 void tell_losses(VerbContext& context, OpenLocks& open, service::Json& json);
 
+// What people should know about what they were granted, or asked: more "warnings" and, with
+// `names`, "unmatched". stderr of `run` is its command's, so a new name is not worth a line there.
+void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
+                  service::Json& json, bool names = true);
+
 // Before the first lock of a realm: which other tools' lock files there do not count yet.
 void tell_other_tools(VerbContext& context, const OpenLocks& open);
 

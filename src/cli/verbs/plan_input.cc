@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/verbs/plan_view.h"
+#include "layout/registry.h"
 #include "plan/validate.h"
 #include "realm/children.h"
 #include "realm/identity.h"
@@ -15,7 +16,7 @@ namespace lockkeeper::cli {
 Result<PlanRules> plan_rules(const VerbContext& context) {
   const auto realm = context.realm({});
   if (!realm) return PlanRules{};
-  LK_ASSIGN(const realm::Settings settings, realm::load_settings(*realm, context.runtime().env));
+  LK_ASSIGN(const realm::Settings settings, layout::load_settings(context.runtime(), *realm));
   PlanRules rules{settings.key_rules(*realm), realm->root};
   rules.keys.strict = false;
   return rules;

@@ -269,8 +269,8 @@ Result<int> show_applied(Output& out, const Options& options, const Planned& pla
     out.warning("the plan could not be edited in place: it was rewritten without its comments");
   }
   out.note((target ? "wrote " + *target + ": " : "") + words + ": " +
-           std::to_string(applied.before.rounds) + " → " + std::to_string(applied.after.rounds) +
-           " rounds, " + minutes_text(applied.before.minutes) + " → " +
+           std::to_string(applied.before.rounds) + " → " + counted(applied.after.rounds, "round") +
+           ", " + minutes_text(applied.before.minutes) + " → " +
            minutes_text(applied.after.minutes));
   return 0;
 }

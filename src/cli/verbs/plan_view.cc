@@ -126,7 +126,8 @@ class View {
   void timeline() {
     if (analysis_.slots.size() <= kRowsShown && analysis_.cost.minutes > 0) draw();
     wrapped(lines_, "",
-            "critical path: " + join(ids(plan_, analysis_.critical), " → ") + ", " +
+            "critical path (the longest chain of needs): " +
+                join(ids(plan_, analysis_.critical), " → ") + ", " +
                 minutes_text(analysis_.critical_minutes),
             columns_);
   }
@@ -246,9 +247,8 @@ class View {
     lines_.emplace_back();
     wrapped(lines_, "",
             counted(analysis_.dependencies.size(), "dependency", "dependencies") + ": " +
-                std::to_string(sharing) + " between jobs that share something and run in order, " +
-                std::to_string(analysis_.dependencies.size() - sharing) +
-                " between jobs that share nothing",
+                std::to_string(sharing) + " between jobs that share something, " +
+                std::to_string(analysis_.dependencies.size() - sharing) + " only for the order",
             columns_);
   }
 

@@ -6,6 +6,7 @@
 #include "cli/verbs/verbs.h"
 #include "dialect/coordinator/ports.h"
 #include "host/listener.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -16,7 +17,7 @@ using dialect::coordinator::Ports;
 // The range comes from the repository or the user; the allocations belong to the machine.
 Result<dialect::coordinator::PortRange> range_here(const VerbContext& context) {
   LK_ASSIGN(const realm::Realm realm, context.realm({}));
-  LK_ASSIGN(const realm::Settings settings, realm::load_settings(realm, context.runtime().env));
+  LK_ASSIGN(const realm::Settings settings, layout::load_settings(context.runtime(), realm));
   return dialect::coordinator::port_range(settings, context.runtime().env);
 }
 

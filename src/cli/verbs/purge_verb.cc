@@ -20,8 +20,10 @@ Result<int> remove_whole_store(VerbContext& context, OpenLocks& open, bool force
     return out.failed({Code::kHeld,
                        folder + " is in use: " + counted(result.held.size(), "lease") + " held, " +
                            std::to_string(result.waiters.size()) + " waiting",
-                       "see: lockkeeper list; to remove it anyway: "
-                       "lockkeeper purge --store --force"},
+                       "see: lockkeeper list" + context.repeated_flags() +
+                           "; to remove it anyway: "
+                           "lockkeeper purge --remove-store --force" +
+                           context.repeated_flags()},
                       std::move(json));
   }
   out.object(json);
@@ -54,19 +56,21 @@ Result<int> purge_verb(VerbContext& context) {
   bool history = false, store = false, force = false, yes = false;
   Arguments& arguments = context.arguments();
   arguments.flag("--history", history, "delete all history, not only what is beyond retention");
-  arguments.flag("--store", store, "remove the store itself; refused while something is held");
-  arguments.flag("--force", force, "with --store: even if something is held; does not ask");
-  arguments.flag("--yes", yes, "with --history or --store: do not ask");
+  arguments.flag("--remove-store", store,
+                 "remove the store itself; refused while something is held");
+  arguments.flag("--force", force, "with --remove-store: even if something is held, unasked");
+  arguments.flag("--yes", yes, "with --history or --remove-store: do not ask");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
   if (force && !store) {
-    return fail(Code::kUsage, "--force needs --store", "add --store, or omit --force");
+    return fail(Code::kUsage, "--force needs --remove-store",
+                "add --remove-store, or omit --force");
   }
   LK_ASSIGN(auto open, context.open(std::vector<std::string>{}));
   const realm::Realm& realm = open->site.realm();
   if (store) {
     const std::string what = "the store " + realm.store_folder + " with its history";
-    if (!yes && !force) LK_CHECK(confirm(context, "--store", what));
+    if (!yes && !force) LK_CHECK(confirm(context, "--remove-store", what));
     return remove_whole_store(context, *open, force);
   }
   if (history && !yes) LK_CHECK(confirm(context, "--history", "all history of " + realm.root));

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
+#include "core/encoding.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -12,9 +13,15 @@ namespace {
 std::string released_text(const core::ReleaseReply& reply) {
   std::string text;
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
-  for (const std::string& key : reply.released) add("released " + key);
+  for (const std::string& key : reply.released) add("released " + shown(key));
   if (reply.released.empty()) add("nothing to release");
   return text;
+}
+
+void tell_ended(Output& out, const core::ReleaseReply& reply) {
+  for (const auto& [key, cause] : reply.ended_before) {
+    out.warning(service::ended_before_text(key, cause));
+  }
 }
 
 void tell_rest(Output& out, const core::ReleaseReply& reply) {
@@ -72,8 +79,10 @@ Result<int> release_verb(VerbContext& context) {
   LK_ASSIGN(const auto reply, open->locks.release(command));
   service::Json json = service::release_json(reply);
   tell_notices(context, *open, json);
-  const std::optional<Error> error = service::release_error(reply, command.all);
+  const std::optional<Error> error =
+      service::release_error(reply, command.all, open->locks.owner());
   if (!error || !reply.released.empty()) out.text(released_text(reply));
+  tell_ended(out, reply);
   tell_other_sessions(context, *open, reply, command.all);
   if (error) return out.failed(*error, std::move(json));
   tell_rest(out, reply);
@@ -107,9 +116,8 @@ Result<int> renew_verb(VerbContext& context) {
   const bool lost = tell_notices(context, *open, json);
   out.object(json);
   for (const core::Lease& lease : renewed) {
-    for (const core::Claim& claim : lease.claims) {
-      out.text("renewed " + shown(claim.resource.text()) + ", " +
-               service::end_text(lease, context.now_wall_ms()));
+    for (const std::string& text : core::resource_texts(lease)) {
+      out.text("renewed " + shown(text) + ", " + service::end_text(lease, context.now_wall_ms()));
     }
   }
   if (renewed.empty()) out.text(lost ? "nothing is left to renew" : "nothing to renew");

@@ -108,9 +108,11 @@ Error refusal_of(const VerbContext& context, const service::RunResult& result,
 }
 
 // What there was to tell before the command; what comes later is told to the command's own calls.
-void tell_earlier(VerbContext& context, OpenLocks& open, const StatusReport& report) {
+void tell_earlier(VerbContext& context, OpenLocks& open, const service::Wanted& wanted,
+                  const StatusReport& report) {
   service::Json told;
   tell_notices(context, open, told);
+  tell_remarks(context, open, wanted, told, false);
   if (!told.empty()) report.write(told);
   open.locks.tell_along({});
 }
@@ -212,7 +214,9 @@ Result<int> run_verb(VerbContext& context) {
   const auto watch = [&](const RunEvent& event) {
     tell_run(out, event);
     report.event(event);
-    if (event.what == RunEvent::What::kGranted) tell_earlier(context, *open, report);
+    if (event.what == RunEvent::What::kGranted) {
+      tell_earlier(context, *open, command.acquire.wanted, report);
+    }
   };
   const auto result = service::run(open->locks, command, watch);
   progress.reset();

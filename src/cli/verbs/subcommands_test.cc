@@ -90,6 +90,12 @@ TEST(Verbs, B14_an_unknown_flag_without_a_verb_is_named_with_the_nearest) {
   EXPECT_THAT(answer({"--agent", "ann"}).err, HasSubstr("no verb was given"));
 }
 
+TEST(Verbs, a_flag_without_its_value_names_the_one_that_ends_like_it) {
+  EXPECT_EQ(answer({"purge", "--store"}).err,
+            "lockkeeper: purge: --store needs a value\n"
+            "  hint: write it as --store URL, or did you mean --remove-store?\n");
+}
+
 TEST(Verbs, B14_a_place_after_status_is_answered_with_under) {
   EXPECT_EQ(answer({"status", "src/"}).err,
             "lockkeeper: list: unexpected argument \"src/\"\n"
@@ -105,6 +111,17 @@ TEST(Subcommands, help_is_had_in_every_order) {
   EXPECT_EQ(said({"help", "task", "acquire"}), help);
   EXPECT_EQ(said({"task", "--root", "sweep", "acquire", "-h"}), help) << "sweep is a folder here";
   EXPECT_EQ(said({"help", "task"}), said({"task", "-h"}));
+}
+
+TEST(Subcommands, help_refuses_more_words_than_it_can_use) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"help", "acquire", "junk"}, {"help", "task", "acquire", "junk"}}) {
+    const Answer got = answer(words);
+    EXPECT_EQ(got.status, kUsageStatus);
+    EXPECT_EQ(got.err,
+              "lockkeeper: help: unexpected argument \"junk\"\n"
+              "  hint: lockkeeper help VERB [SUBCOMMAND]\n");
+  }
 }
 
 TEST(Subcommands, one_without_a_summary_is_shown_nowhere) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "core/encoding.h"
 #include "dialect/mkdir/owner.h"
 #include "dialect/mkdir/tasks.h"
 
@@ -223,9 +224,8 @@ Result<int> task_sweep(VerbContext& context) {
   out.object(json);
   for (const std::string& key : reply.released) out.text("released " + shown(key));
   for (const core::Lease& lease : reply.broken) {
-    for (const core::Claim& claim : lease.claims) {
-      out.text("broke " + shown(claim.resource.text()) + ", held by " +
-               service::owner_text(lease.owner));
+    for (const std::string& text : core::resource_texts(lease)) {
+      out.text("broke " + shown(text) + ", held by " + service::owner_text(lease.owner));
     }
   }
   if (reply.released.empty() && reply.broken.empty()) out.text("nothing to free");

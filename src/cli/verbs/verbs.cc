@@ -112,7 +112,7 @@ constexpr Verb kVerbs[] = {
     {"purge", "End expired leases, delete old history",
      "  lockkeeper purge\n"
      "  lockkeeper purge --history    delete all history, after asking\n"
-     "  lockkeeper purge --store      remove the store, if nothing is held; asks first\n",
+     "  lockkeeper purge --remove-store    if nothing is held; asks first\n",
      purge_verb},
     {"completion", "Tab completion for your shell", completion_subcommands},
     {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n",

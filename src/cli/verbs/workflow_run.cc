@@ -217,9 +217,9 @@ crew::RunState new_run(const VerbContext& context, const Prepared& run,
 
 std::string again(const VerbContext& context, const WorkflowRunOptions& options) {
   std::string text = "lockkeeper workflow run " + shell_quote(options.file) + " --resume";
-  if (options.output) text += " --output " + shell_quote(*options.output);
-  if (options.jobs) text += " --jobs " + shell_quote(*options.jobs);
-  if (options.feature) text += " --feature " + shell_quote(*options.feature);
+  add_flag(text, "--output", options.output);
+  add_flag(text, "--jobs", options.jobs);
+  add_flag(text, "--feature", options.feature);
   if (options.strict_scope) text += " --strict-scope";
   text += context.repeated_flags();
   if (!options.command.empty()) text += " --";

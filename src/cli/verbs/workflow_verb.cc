@@ -11,6 +11,7 @@
 #include "cli/verbs/verbs.h"
 #include "cli/verbs/workflow_run.h"
 #include "cli/verbs/workflow_view.h"
+#include "layout/registry.h"
 #include "plan/scopes.h"
 
 namespace lockkeeper::cli {
@@ -269,26 +270,62 @@ Result<int> workflow_unlock(VerbContext& context) {
   return 0;
 }
 
-Result<int> workflow_status(VerbContext& context) {
-  std::string output;
-  std::optional<std::string> agent;
-  declare_output(context.arguments(), output);
-  declare_unused_agent(context.arguments(), agent);
-  if (const auto parsed = context.parse()) return *parsed;
+// Prints one workflow's locks. With an unreadable lock the list is incomplete: that is the error.
+Result<std::optional<Error>> show_status(VerbContext& context, const std::string& output,
+                                         Json& json) {
   Output& out = context.out();
   LK_ASSIGN(const auto session, start(context, output, false));
   LK_ASSIGN(const auto status, session.flow->status());
-  Json json = status_json(status, output);
+  json = status_json(status, output);
   if (status.locks.empty()) {
     out.text("no locks in " + output);
   } else {
     for (const Line& line : status_lines(status, out.columns())) out.line(line);
   }
-  // With an unreadable lock the list is incomplete.
   for (const workflow::Standing& each : status.locks) {
-    if (each.error) return out.failed(*each.error, std::move(json));
+    if (each.error) return each.error;
   }
-  out.object(json);
+  return std::nullopt;
+}
+
+// Where this realm's workflows have their lock files.
+Result<std::vector<std::string>> known_outputs(VerbContext& context) {
+  LK_ASSIGN(const auto open, context.open(std::vector<std::string>{}));
+  LK_ASSIGN(const auto all, layout::load_layouts(open->site.realm(), open->site.settings()));
+  std::vector<std::string> outputs;
+  for (const layout::LayoutEntry& entry : all) {
+    if (entry.kind == workflow::kKind) outputs.push_back(entry.root);
+  }
+  return outputs;
+}
+
+Result<int> workflow_status(VerbContext& context) {
+  std::optional<std::string> output, agent;
+  context.arguments().value("--output", output, "DIR",
+                            "the workflow's output folder (default: all that this\nrealm knows)");
+  context.arguments().offer(Arguments::Complete::kFolders);
+  declare_unused_agent(context.arguments(), agent);
+  if (const auto parsed = context.parse()) return *parsed;
+  Output& out = context.out();
+  if (output) {
+    Json json;
+    LK_ASSIGN(const std::optional<Error> error, show_status(context, *output, json));
+    if (error) return out.failed(*error, std::move(json));
+    out.object(json);
+    return 0;
+  }
+  LK_ASSIGN(const std::vector<std::string> outputs, known_outputs(context));
+  Json all = {{"workflows", Json::array()}};
+  std::optional<Error> first;
+  for (const std::string& each : outputs) {
+    if (outputs.size() > 1) out.line({{each, Style::kBold}});
+    LK_ASSIGN(const std::optional<Error> error,
+              show_status(context, each, all["workflows"].emplace_back()));
+    if (!first) first = error;
+  }
+  if (first) return out.failed(*first, std::move(all));
+  if (outputs.empty()) out.text("this realm knows no workflow; to look elsewhere: --output DIR");
+  out.object(all);
   return 0;
 }
 
@@ -334,7 +371,9 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"unlock", "Release an agent's scope",
      "  lockkeeper workflow unlock --output out --agent frontend\n", workflow_unlock},
     {"status", "Which lock files there are, and who waits for what",
-     "  lockkeeper workflow status --output out\n", workflow_status},
+     "  lockkeeper workflow status                  all workflows of this realm\n"
+     "  lockkeeper workflow status --output out\n",
+     workflow_status},
     {"clean", "Unlock everything: the workflow is over",
      "  lockkeeper workflow clean --output out\n", workflow_clean},
     {"keep", {}, {}, workflow_keep},

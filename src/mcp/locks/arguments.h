@@ -1,12 +1,15 @@
 // Reads arguments of a tool call that were checked against its input schema.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "mcp/json_rpc.h"
 
 namespace lockkeeper::mcp::locks {
+
+inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60 s
 
 // "" if it is missing.
 inline std::string text_argument(const Json& arguments, const char* name) {

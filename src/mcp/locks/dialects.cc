@@ -18,7 +18,6 @@ namespace coordinator = dialect::coordinator;
 namespace coordmcp = dialect::coordmcp;
 
 constexpr std::array<const char*, 2> kDialects = {"coordmcp", "coordinator"};
-constexpr std::int64_t kWaitMostMs = 45'000;  // as lock_acquire
 constexpr std::int64_t kCleanEveryMs = 600'000;
 constexpr std::chrono::seconds kLookEvery(1);
 

@@ -6,21 +6,16 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-Json text(const char* description = nullptr) {
-  Json json{{"type", "string"}};
-  if (description != nullptr) json["description"] = description;
-  return json;
-}
-
-// Their clients also send null for what they omit.
+// Their clients also send null for what they omit; that it is the default need not be said.
 Json maybe(const char* type, Json otherwise, const char* description = nullptr) {
-  Json json{{"type", {type, "null"}}, {"default", std::move(otherwise)}};
+  Json json{{"type", {type, "null"}}};
+  if (!otherwise.is_null()) json["default"] = std::move(otherwise);
   if (description != nullptr) json["description"] = description;
   return json;
 }
 
 Json texts() {
-  return {{"type", "array"}, {"items", text()}};
+  return {{"type", "array"}, {"items", text_schema()}};
 }
 
 Tool tool(const char* name, const char* description, Json properties, Json required,
@@ -52,9 +47,9 @@ Json project_and(Json properties) {
 }  // namespace
 
 std::vector<Tool> Dialects::coordmcp_tools() {
-  const Json files{{"agent_id", text()}, {"project_id", text()}, {"files", texts()}};
+  const Json files{{"agent_id", text_schema()}, {"project_id", text_schema()}, {"files", texts()}};
   Json lock = files;
-  lock["reason"] = text();
+  lock["reason"] = text_schema();
   lock["expected_duration_minutes"] = maybe("integer", 60);
   lock["wait"] = maybe("string", nullptr, "wait in the queue, at most 45s");
   return {
@@ -78,51 +73,50 @@ std::vector<Tool> Dialects::coordmcp_tools() {
            &Dialects::cleanup_stale_locks),
       with(
           tool("send_message", "Send a message to an agent, or to all: \"broadcast\".",
-               {{"from_agent_id", text()},
-                {"to_agent_id", text()},
-                {"project_id", text()},
-                {"content", text()},
+               {{"from_agent_id", text_schema()},
+                {"to_agent_id", text_schema()},
+                {"project_id", text_schema()},
+                {"content", text_schema()},
                 {"message_type", maybe("string", "update", "request update alert question review")},
                 {"related_task_id", maybe("string", nullptr)}},
                {"from_agent_id", "to_agent_id", "project_id", "content"}, hints(false, false)),
           &Dialects::send_message),
       with(tool("get_messages", "Messages to an agent, newest first.",
-                project_and({{"agent_id", text()},
+                project_and({{"agent_id", text_schema()},
                              {"project_id", maybe("string", nullptr)},
                              {"unread_only", maybe("boolean", false)},
                              {"limit", maybe("integer", 50)}}),
                 {"agent_id"}, hints(true, true)),
            &Dialects::get_messages),
       with(tool("mark_message_read", "Mark a message as read.",
-                {{"agent_id", text()}, {"message_id", text()}}, {"agent_id", "message_id"},
-                hints(false, true)),
+                {{"agent_id", text_schema()}, {"message_id", text_schema()}},
+                {"agent_id", "message_id"}, hints(false, true)),
            &Dialects::mark_message_read)};
 }
 
 std::vector<Tool> Dialects::coordinator_tools() {
   Json lock = {
-      {"file_path", text("a path from the repository's root, or a key like api:GET /v1/x")},
+      {"file_path", text_schema("a path from the repository's root, or a key like api:GET /v1/x")},
       {"reason", maybe("string", nullptr)},
       {"ttl_minutes", maybe("integer", nullptr, "1 to 480, default 120")}};
   lock = caller_and(std::move(lock));
   lock["agent_type"] = maybe("string", nullptr);
-  Tool check = tool(
-      "check_locks", "The locks on these paths, or all locks.",
-      caller_and(
-          {{"file_paths", {{"type", {"array", "null"}}, {"items", text()}, {"default", nullptr}}}}),
-      Json::array(), hints(true, true));
+  Tool check =
+      tool("check_locks", "The locks on these paths, or all locks.",
+           caller_and({{"file_paths", {{"type", {"array", "null"}}, {"items", text_schema()}}}}),
+           Json::array(), hints(true, true));
   check.output_schema = {{"type", "object"}, {"properties", {{"result", {{"type", "array"}}}}}};
   return {with(tool("acquire_lock", "Lock a file or a key before changing it.", lock, {"file_path"},
                     hints(false, true)),
                &Dialects::acquire_lock),
           with(tool("release_lock", "Release a lock that you hold.",
-                    caller_and({{"file_path", text()}}), {"file_path"}, hints(false, true)),
+                    caller_and({{"file_path", text_schema()}}), {"file_path"}, hints(false, true)),
                &Dialects::release_lock),
           with(std::move(check), &Dialects::check_locks),
           with(tool("allocate_ports", "Four ports for the services of a session.",
-                    {{"session_id", text()}}, {"session_id"}, hints(false, true)),
+                    {{"session_id", text_schema()}}, {"session_id"}, hints(false, true)),
                &Dialects::allocate_ports),
-          with(tool("release_ports", "Release a session's ports.", {{"session_id", text()}},
+          with(tool("release_ports", "Release a session's ports.", {{"session_id", text_schema()}},
                     {"session_id"}, hints(false, true)),
                &Dialects::release_ports),
           with(tool("ports_status", "Which session has which ports.", Json::object(), Json::array(),

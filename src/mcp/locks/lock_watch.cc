@@ -10,8 +10,8 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr auto kTick = std::chrono::milliseconds(100);
-constexpr std::int64_t kLookEveryMs = 1'000;
+constexpr auto kWatchTick = std::chrono::milliseconds(100);
+constexpr std::int64_t kWatchEveryMs = 1'000;
 constexpr std::int64_t kComesWithinMs = 10'000;
 constexpr std::size_t kExpectedMax = 10'000;
 
@@ -93,14 +93,14 @@ void LockWatch::loop() {
       if (known_.empty()) {
         woken_.wait(lock, [this] { return ending_ || !known_.empty(); });
       } else {
-        woken_.wait_for(lock, kTick, [this] { return ending_; });
+        woken_.wait_for(lock, kWatchTick, [this] { return ending_; });
       }
       if (ending_) return;
     }
     if (!any_watched(uris)) continue;
     const auto now = service::newest_event(locks_.site());
     const bool moved = now && *now != newest;
-    if (!moved && steady_ms() - looked_ms < kLookEveryMs) continue;
+    if (!moved && steady_ms() - looked_ms < kWatchEveryMs) continue;
     if (now) newest = *now;
     looked_ms = steady_ms();
     look(uris);

@@ -9,7 +9,7 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::size_t kLeasesShown = 30;
+constexpr std::size_t kLeasesTold = 30;
 
 constexpr const char* kHow =
     "Several agents work in this repository at the same time; locks keep them apart.\n"
@@ -57,16 +57,13 @@ Result<std::string> held_now(service::Locks& locks, const std::string& agent) {
   command.agent = agent;
   LK_ASSIGN(const service::ListReply reply, locks.list(command));
   std::string text;
-  std::size_t told = 0, more = 0;
-  for (const service::ListedLease& each : reply.leases) {
-    if (each.condition.over) continue;
-    if (++told > kLeasesShown) {
-      ++more;
-      continue;
-    }
-    text += "- " + lease_text(each, now_of(locks)) + "\n";
+  const std::size_t all = reply.leases.size();
+  for (std::size_t i = 0; i < all && i < kLeasesTold; ++i) {
+    text += "- " + lease_text(reply.leases[i], now_of(locks)) + "\n";
   }
-  if (more > 0) text += "- and " + std::to_string(more) + " more: call lock_status\n";
+  if (all > kLeasesTold) {
+    text += "- and " + std::to_string(all - kLeasesTold) + " more: call lock_status\n";
+  }
   return text;
 }
 
@@ -84,7 +81,6 @@ Result<std::string> files_now(service::Locks& locks, const std::vector<std::stri
     }
     bool free = true;
     for (const service::ListedLease& each : reply->leases) {
-      if (each.condition.over) continue;
       text += "- " + shown(file) + " is locked: " + lease_text(each, now_of(locks)) + "\n";
       free = false;
     }

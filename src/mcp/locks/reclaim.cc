@@ -7,7 +7,7 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-constexpr std::int64_t kLookEveryMs = 5'000;
+constexpr std::int64_t kReclaimEveryMs = 5'000;
 constexpr std::size_t kOwnersRemembered = 10'000;
 
 }  // namespace
@@ -17,7 +17,7 @@ bool Reclaim::looked_lately(const core::Owner& owner) {
   const std::lock_guard lock(mutex_);
   if (looked_ms_.size() > kOwnersRemembered) looked_ms_.clear();
   const auto [found, first] = looked_ms_.try_emplace({owner.agent, owner.session}, now);
-  if (!first && now - found->second < kLookEveryMs) return true;
+  if (!first && now - found->second < kReclaimEveryMs) return true;
   found->second = now;
   return false;
 }

@@ -31,6 +31,24 @@ class ReclaimTest : public LockServerTest {
     TestServer bob(world, {named_caller("bob", "B"), {}, {}, "0"});
     return bob.outcome({{"resources", {resource}}});
   }
+  // A server of strangers over HTTP, and one of its clients.
+  struct OverHttp {
+    explicit OverHttp(service::TestSite& world) : server(world, {strangers(), {}, {}, "0"}) {
+      client.visitor = {"http-1", true};
+      client.info = {{"name", "claude"}};
+    }
+    static Caller strangers() {
+      Caller caller = named_caller();
+      caller.strangers = true;
+      caller.session_known = false;
+      return caller;
+    }
+    std::shared_ptr<Call> call() const {
+      return std::make_shared<Call>(client, "tools/call", Json::object(), std::make_shared<Kept>());
+    }
+    Client client;
+    TestServer server;
+  };
   std::string status_for(const std::string& agent, const char* what) {
     const Json told = tools->told("lock_status", {{"resources", {"a"}}, {"agent", agent}});
     return told[what].empty() ? "" : told[what][0].get<std::string>();
@@ -86,48 +104,30 @@ TEST_F(ReclaimTest, AfterTheGraceItIsLostAndThatIsTold) {
 
 // An HTTP client: its leases live as long as it is there.
 TEST_F(ReclaimTest, M4_AClientThatIsGoneKeepsItsLocksForTheGraceOnly) {
-  Client client;
-  client.visitor = {"http-1", true};
-  client.info = {{"name", "claude"}};
-  Caller caller = named_caller();
-  caller.strangers = true;
-  caller.session_known = false;
-  TestServer http(world, {caller, {}, {}, "0"});
-  const auto call = [&] {
-    return std::make_shared<Call>(client, "tools/call", Json::object(), std::make_shared<Kept>());
-  };
-  ASSERT_EQ(http.outcome({{"resources", {"a"}}}, call()), "granted");
-  http.server.gone("http-1", false);
+  OverHttp http(world);
+  ASSERT_EQ(http.server.outcome({{"resources", {"a"}}}, http.call()), "granted");
+  http.server.server.gone("http-1", false);
   EXPECT_EQ(bob_asks("a"), "held") << "the grace has begun, though the server lives";
-  http.server.arrived("http-1");
+  http.server.server.arrived("http-1");
   advance(kGraceMs + 10'000);
   EXPECT_EQ(bob_asks("a"), "held") << "it was back in time";
-  http.server.gone("http-1", false);
+  http.server.server.gone("http-1", false);
   EXPECT_EQ(bob_asks("a"), "held");
   advance(kGraceMs + 10'000);
   EXPECT_EQ(bob_asks("a"), "granted");
-  const Json told = http.told("lock_status", Json::object(), call());
+  const Json told = http.server.told("lock_status", Json::object(), http.call());
   EXPECT_EQ(told["lost"].size(), 1) << told;
 }
 
 TEST_F(ReclaimTest, M4_AClientThatSaysGoodbyeFreesItsLocksAtOnce) {
-  Client client;
-  client.visitor = {"http-1", true};
-  client.info = {{"name", "claude"}};
-  Caller caller = named_caller();
-  caller.strangers = true;
-  caller.session_known = false;
-  TestServer http(world, {caller, {}, {}, "0"});
-  const auto call = [&] {
-    return std::make_shared<Call>(client, "tools/call", Json::object(), std::make_shared<Kept>());
-  };
-  ASSERT_EQ(http.outcome({{"resources", {"a"}}}, call()), "granted");
-  ASSERT_EQ(http.outcome({{"resources", {"b"}}, {"agent", "sub"}}, call()), "granted");
-  client.visitor.name = "http-2";
-  ASSERT_EQ(http.outcome({{"resources", {"c"}}}, call()), "granted");
-  EXPECT_EQ(http.outcome({{"resources", {"a"}}}, call()), "held")
+  OverHttp http(world);
+  ASSERT_EQ(http.server.outcome({{"resources", {"a"}}}, http.call()), "granted");
+  ASSERT_EQ(http.server.outcome({{"resources", {"b"}}, {"agent", "sub"}}, http.call()), "granted");
+  http.client.visitor.name = "http-2";
+  ASSERT_EQ(http.server.outcome({{"resources", {"c"}}}, http.call()), "granted");
+  EXPECT_EQ(http.server.outcome({{"resources", {"a"}}}, http.call()), "held")
       << "the same name, another client";
-  http.server.gone("http-1", true);
+  http.server.server.gone("http-1", true);
   EXPECT_EQ(bob_asks("a"), "granted");
   EXPECT_EQ(bob_asks("b"), "granted");
   EXPECT_EQ(bob_asks("c"), "held");

@@ -75,8 +75,6 @@ Result<std::optional<Json>> lock_resource(service::Locks& locks, const std::stri
     if (under && names_nothing) return std::nullopt;
     return fail(std::move(reply.error()));
   }
-  std::erase_if(reply->leases,
-                [](const service::ListedLease& each) { return each.condition.over; });
   Json json = service::list_json(*reply);
   json.erase(uri == kWaiters ? "leases" : "waiters");
   json.erase("moved");  // watchers are notified anyway

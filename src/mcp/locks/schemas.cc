@@ -3,14 +3,6 @@
 namespace lockkeeper::mcp::locks {
 namespace {
 
-Json text() {
-  return {{"type", "string"}};
-}
-
-Json text(const char* description) {
-  return {{"type", "string"}, {"description", description}};
-}
-
 Json list_of(const char* type) {
   return {{"type", "array"}, {"items", {{"type", type}}}};
 }
@@ -28,7 +20,7 @@ Json mode() {
 // Every tool has `agent`, as its last argument.
 Json object(Json properties, Json required = Json::array()) {
   properties["agent"] =
-      text("only if you are a subagent: a unique name you choose, the same in every call");
+      text_schema("only if you are a subagent: a unique name you choose, the same in every call");
   Json json{{"type", "object"}, {"properties", std::move(properties)}};
   if (!required.empty()) json["required"] = std::move(required);
   json["additionalProperties"] = false;
@@ -46,6 +38,12 @@ Json always() {
 }
 
 }  // namespace
+
+Json text_schema(const char* description) {
+  Json json{{"type", "string"}};
+  if (description != nullptr) json["description"] = description;
+  return json;
+}
 
 // None is destructive: releasing one's own lock destroys nothing, and clients ask their user before
 // each call of a tool that is.
@@ -67,12 +65,13 @@ Tool acquire_tool() {
   resources["minItems"] = 1;
   Json wait{{"type", "integer"}, {"minimum", 0}, {"maximum", 45}};
   wait["description"] = "seconds to queue if held, 0 to 45";
-  tool.input_schema = object({{"resources", std::move(resources)},
-                              {"mode", mode()},
-                              {"reason", text("what you are doing; shown to agents you block")},
-                              {"ttl", text("30m, 2h; default 1h")},
-                              {"wait_s", std::move(wait)}},
-                             {"resources"});
+  tool.input_schema =
+      object({{"resources", std::move(resources)},
+              {"mode", mode()},
+              {"reason", text_schema("what you are doing; shown to agents you block")},
+              {"ttl", text_schema("30m, 2h; default 1h")},
+              {"wait_s", std::move(wait)}},
+             {"resources"});
   tool.output_schema = output();
   tool.annotations = hints(false, true);
   tool.meta = always();
@@ -86,7 +85,7 @@ Tool release_tool() {
   tool.description =
       "Unlock. Call it when the edits are done and before you end your turn. No arguments: all "
       "your locks.";
-  tool.input_schema = object({{"resources", texts("as acquired")}, {"lease", text()}});
+  tool.input_schema = object({{"resources", texts("as acquired")}, {"lease", text_schema()}});
   tool.output_schema = output();
   tool.annotations = hints(false, true);
   tool.meta = always();
@@ -98,7 +97,8 @@ Tool renew_tool() {
   tool.name = "lock_renew";
   tool.title = "Renew";
   tool.description = "Extend your locks; names the lost ones.";
-  tool.input_schema = object({{"lease", text("default: all you hold")}, {"ttl", text()}});
+  tool.input_schema =
+      object({{"lease", text_schema("default: all you hold")}, {"ttl", text_schema()}});
   tool.output_schema = output();
   tool.annotations = hints(false, true);
   return tool;
@@ -123,8 +123,9 @@ Tool message_tool() {
   tool.name = "lock_message";
   tool.title = "Message";
   tool.description = "Write to an agent or to whoever holds a resource. Without text: read yours.";
-  tool.input_schema =
-      object({{"to", text("agent")}, {"holding", text("resource")}, {"text", text()}});
+  tool.input_schema = object({{"to", text_schema("agent")},
+                              {"holding", text_schema("resource")},
+                              {"text", text_schema()}});
   tool.output_schema = output();
   tool.annotations = hints(false, false);
   return tool;

@@ -13,6 +13,8 @@ Tool renew_tool();
 Tool status_tool();
 Tool message_tool();
 
+Json text_schema(const char* description = nullptr);
+
 // A tool's annotations.
 Json hints(bool read_only, bool idempotent);
 

@@ -92,12 +92,8 @@ void LockServer::gone(const std::string& visitor, bool orderly) {
   if (!slot.attached() || !held) return;
   for (const service::ListedLease& each : held->leases) {
     if (std::ranges::find(each.lease.holds, slot) == each.lease.holds.end()) continue;
-    service::ReleaseCommand release;
-    release.lease_ids = {each.lease.id.text()};
-    release.by = slot;
-    release.only_own_hold = true;
     // If the store is unavailable, they end after their grace.
-    static_cast<void>(locks_of(each.lease.owner).release(release));
+    static_cast<void>(locks_of(each.lease.owner).give_back(each.lease.id, slot));
   }
 }
 
@@ -312,15 +308,17 @@ ToolText LockServer::acquired(Asker& asker, WaitRequest& request, std::int64_t w
   service::AcquireResult& result = waited->result;
   if (!is_grant(result)) return refused(request, result);
   if (call.cancelled() && !result.existed_before) {  // nobody gets the answer
-    service::ReleaseCommand release;
-    release.lease_ids = {result.lease.id.text()};
-    release.by = request.command.attachment;
-    release.only_own_hold = true;
     service::AcquireResult left;
     left.outcome = core::Outcome::kInterrupted;
-    if (locks_of(asker.owner).release(release)) return refused(request, left);
+    const auto given_back =
+        locks_of(asker.owner).give_back(result.lease.id, request.command.attachment);
+    if (given_back) return refused(request, left);
   }
   result.warnings.insert(result.warnings.end(), warnings->begin(), warnings->end());
+  const auto remarks = asker.locks.remarks(request.command.wanted, false);
+  if (remarks) {
+    result.warnings.insert(result.warnings.end(), remarks->nested.begin(), remarks->nested.end());
+  }
   return granted(result);
 }
 

@@ -22,8 +22,6 @@
 
 namespace lockkeeper::mcp::locks {
 
-inline constexpr std::int64_t kWaitMostMs = 45'000;  // clients give up after 60 s
-
 struct LockServerOptions {
   Caller caller;
   service::ParentLease under;

@@ -65,6 +65,12 @@ ToolText LockServer::released(Asker& asker, const core::ReleaseReply& reply,
   if (!left.empty()) out.json["left_queue"] = left;
   std::vector<std::string> sentences;
   if (!reply.released.empty()) sentences.push_back("Released " + shown_list(reply.released));
+  if (!reply.ended_before.empty()) {
+    const auto& [key, cause] = reply.ended_before.front();
+    std::string sentence = service::ended_before_text(key, cause);
+    sentence.front() = 'Y';
+    sentences.push_back(std::move(sentence));
+  }
   if (!left.empty()) sentences.push_back("Left the queue for " + shown_list(left));
   out.next = "lock_acquire again before you change any of it";
   if (!reply.not_owner.empty()) {
@@ -100,8 +106,7 @@ std::string LockServer::held_by_subagents(Asker& asker) {
   if (!reply) return {};
   std::string text;
   for (const service::ListedLease& each : reply->leases) {
-    const bool theirs = !each.lease.foreign && !each.condition.over &&
-                        core::is_part_of(each.lease.owner, asker.owner);
+    const bool theirs = !each.lease.foreign && core::is_part_of(each.lease.owner, asker.owner);
     if (!theirs) continue;
     text += ". Your subagent " + shown(each.lease.owner.agent) + " still holds " +
             shown_list(core::resource_texts(each.lease), kSubagentsNames);
@@ -154,7 +159,6 @@ Result<ToolText> LockServer::everything(Asker& asker) {
   const auto is_mine = [&](const service::ListedLease& each) {
     return each.lease.held_by(asker.owner);
   };
-  std::erase_if(reply.leases, [](const service::ListedLease& each) { return each.condition.over; });
   std::ranges::stable_partition(reply.leases, is_mine);
   ToolText out;
   std::string& text = out.message;

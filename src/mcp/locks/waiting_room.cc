@@ -12,7 +12,7 @@ namespace lockkeeper::mcp::locks {
 namespace {
 
 constexpr std::int64_t kTellEveryMs = 1'000;
-constexpr auto kTick = std::chrono::milliseconds(1'000);
+constexpr auto kWaitTick = std::chrono::milliseconds(1'000);
 
 std::string name_of(const WaitRequest& request) {
   const bool shared = request.command.wanted.mode == core::Mode::kShared;
@@ -86,12 +86,9 @@ void WaitingRoom::give_back(const Seat& seat) {
   const auto now = service::find_lease(site_, granted.id);
   const bool untouched = now && *now && (*now)->lease.deadline_mono_ms == granted.deadline_mono_ms;
   if (now && !untouched) return;
-  service::ReleaseCommand release;
-  release.lease_ids = {granted.id.text()};
-  release.by = seat.request.command.attachment;
-  release.only_own_hold = true;
+  service::Locks locks(site_, seat.request.owner, seat.request.under);
   // If the store is unavailable, the lease ends by its ttl.
-  static_cast<void>(service::Locks(site_, seat.request.owner, seat.request.under).release(release));
+  static_cast<void>(locks.give_back(granted.id, seat.request.command.attachment));
 }
 
 // The thread of one wait.
@@ -114,7 +111,7 @@ void WaitingRoom::sit(const std::shared_ptr<Seat>& seat) {
     if (seat->callers > 0) return true;
     return seat->granted() && !seat->unwanted && now_ms() < seat->wanted_until_ms;
   };
-  while (wanted()) changed_.wait_for(lock, kTick);
+  while (wanted()) changed_.wait_for(lock, kWaitTick);
   if (seat->granted() && !seat->claimed) {
     seat->unwanted = true;  // new calls wait until it has left
     lock.unlock();
@@ -161,7 +158,7 @@ void WaitingRoom::stay(Seat& seat, std::int64_t until_ms, std::int64_t wait_ms, 
   std::int64_t told_ms = now_ms();
   while (!seat.done && !ending_ && !call.cancelled() && now_ms() < until_ms) {
     const auto left = std::chrono::milliseconds(until_ms - now_ms());
-    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kTick, left));
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kWaitTick, left));
     const std::int64_t now = now_ms();
     if (now - told_ms < kTellEveryMs || seat.done) continue;
     told_ms = now;
