@@ -177,7 +177,8 @@ class Client {
       asked.ttl_ms = below(2) == 0 ? kNoEnd : 3'600'000;
       if (library() && below(3) == 0) asked.grace_ms = static_cast<std::int64_t>(1 + below(60));
     }
-    asked.wait = below(5) < 2;
+    // The program does not say when it is in the queue: every order of those who wait is tried.
+    asked.wait = below(5) < (library() ? 2 : 1);
     if (!held_.empty() && below(8) == 0) {
       go_under(who, asked);
     } else if (below(4) == 0) {
@@ -207,7 +208,7 @@ class Client {
 
   bool ask(const std::string& who, const Asked& asked) {
     Call done;
-    const auto wait_ms = static_cast<std::int64_t>(1 + below(library() ? 6 : 100));
+    const auto wait_ms = static_cast<std::int64_t>(1 + below(library() ? 6 : 40));
     if (!call(who, asked, done, wait_ms)) {
       // Was it granted? Whoever asks once more knows.
       return asked.under.empty() && below(3) != 0 && repeat(who, asked);

@@ -49,10 +49,11 @@ Gone Move::released(const Life& life) const {
   return how;
 }
 
-// Who asks for what an ended lease covered puts its end on record.
-void Move::look_at_ghosts(const Entry& entry) {
+// Whoever asks for what an ended lease covered puts its end on record. A waiter whose turn comes
+// asks nobody on its own side.
+void Move::look_at_ghosts(const Entry& entry, bool handed) {
   std::erase_if(s_.ghosts, [&](const Entry& old) {
-    if (!s_.model.conflict(old, entry)) return false;
+    if (!s_.model.conflict(old, entry) || (handed && s_.model.on_side(entry, old))) return false;
     remember_end(old.id, Gone::kLost);
     return true;
   });
@@ -96,7 +97,7 @@ bool Move::release_ghost(const LeaseId& id) {
   const auto old = ghost(id);
   if (old->owner != step_.entry.owner) return is("not_owner") || is("lost");
   if (asked_.only_own_hold && is("kept")) return true;
-  const bool released = is("released");
+  const bool released = is_or_unanswered("released");
   s_.ghosts.erase(old);
   remember_end(id, released ? Gone::kReleasedOrNoted : Gone::kLost);
   return released || is("lost");
@@ -149,23 +150,20 @@ bool Move::release_key() {
     others |= lease.owner != step_.entry.owner;
   }
   if (mine.empty()) {
-    if (is("released")) return release_ghosts(resource);
+    if (is_or_unanswered("released")) return release_ghosts(resource);
     if (is("not_owner") && !others) return hand_over_unseen(resource);
     return is(others ? "not_owner" : "not_held");
   }
   if (!is_or_unanswered("released")) return false;
   if (choices_.pick(2) == 1 && !release_ghosts(resource)) return false;
-  // One that lies in another of them is released before that, or ends with it.
-  std::vector<LeaseId> in_order;
-  for (const LeaseId& id : mine) {
+  // What lies in another of them ends with that, unless it is met first: exclusive ones are, and of
+  // one mode those granted first.
+  std::ranges::stable_sort(mine, {}, [&](const LeaseId& id) {
     const Entry& lease = s_.model.leases.at(id);
-    const bool inner = lease.wants.size() == 1 && std::ranges::any_of(mine, [&](const auto& other) {
-                         return s_.model.descends(lease, other);
-                       });
-    const bool first = inner && choices_.pick(2) == 0;
-    in_order.insert(first ? in_order.begin() : in_order.end(), id);
-  }
-  for (const LeaseId& id : in_order) {
+    const auto want = std::ranges::find(lease.wants, resource, &Want::resource);
+    return std::pair(want->mode != core::Mode::kExclusive, s_.model.depth(lease));
+  });
+  for (const LeaseId& id : mine) {
     if (!s_.model.leases.contains(id)) continue;
     Entry& lease = s_.model.leases.at(id);
     if (lease.wants.size() == 1) {

@@ -147,14 +147,16 @@ class LibraryDoor final : public Door {
     service::ReleaseCommand command;
     command.wanted = wanted(call.asked);
     if (!call.asked.attach.empty()) command.by = own_slot();
-    command.only_own_hold = call.asked.only_own_hold;
     if (!call.asked.lease.empty()) command.lease_ids = {call.asked.lease};
-    const auto reply = locks.release(command);
+    const bool only_own = call.asked.only_own_hold;
+    const auto reply =
+        only_own ? locks.give_back(core::LeaseId::from_text(call.asked.lease).value(), command.by)
+                 : locks.release(command);
     if (!reply) {
       call.told.word = word_of(reply.error(), call.asked);
     } else {
       call.told.word = !reply->released.empty()    ? "released"
-                       : command.only_own_hold     ? "kept"
+                       : only_own                  ? "kept"
                        : !reply->not_owner.empty() ? "not_owner"
                                                    : "not_held";
     }

@@ -11,6 +11,7 @@ using sim::Want;
 
 // Does the step make way for those who wait?
 bool hands_off(const Step& step) {
+  if (step.phase == Phase::kHear) return false;
   if (step.phase == Phase::kGet) return step.optional || step.call->told.word != "granted";
   const Verb verb = step.call->asked.verb;
   return verb == Verb::kRelease || verb == Verb::kBreak;
@@ -26,6 +27,10 @@ bool is_guest(const State& state, const Entry& asker) {
 bool asks_about(const Part& part, const State& state, const Step& step, const Entry& entry) {
   const Asked& asked = step.call->asked;
   if (!asked.lease.empty()) return entry.id == state.real(part, step.named);
+  if (step.phase == Phase::kHear) {
+    return std::ranges::any_of(
+        step.lost, [&](const LeaseId& lost) { return state.real(part, lost) == entry.id; });
+  }
   if (step.phase == Phase::kGet) {
     const std::string& word = step.call->told.word;
     return word == "deadlock" || (word == "lost" && entry.id == step.entry.id);
@@ -34,7 +39,6 @@ bool asks_about(const Part& part, const State& state, const Step& step, const En
   Entry asker = step.entry;
   asker.parent = state.real(part, step.under);
   return state.model.on_side(asker, entry) || asked.fence == entry.fence ||
-         std::ranges::find(step.lost, entry.id) != step.lost.end() ||
          std::ranges::any_of(step.entry.wants,
                              [&](const Want& want) { return has(entry, want.resource); }) ||
          state.model.conflict(entry, step.entry) || is_guest(state, asker);
@@ -63,6 +67,12 @@ std::vector<LeaseId> passing_by(const sim::Model& model, const Entry& lease) {
     if (passes) passing.push_back(id);
   }
   return passing;
+}
+
+bool passes(const sim::Model& model, const Entry& waiter) {
+  return std::ranges::any_of(model.leases, [&](const auto& lease) {
+    return std::ranges::count(passing_by(model, lease.second), waiter.id) != 0;
+  });
 }
 
 bool may_pass(const Part& part, const State& state, const Step& step, const Entry& waiter) {

@@ -10,6 +10,9 @@ bool has(const sim::Entry& entry, int resource);
 // The waiters that this lease lets pass somebody (rule 2). If it ends, they stand behind him.
 std::vector<core::LeaseId> passing_by(const sim::Model& model, const sim::Entry& lease);
 
+// Does this waiter pass somebody?
+bool passes(const sim::Model& model, const sim::Entry& waiter);
+
 // May the step pass him only as long as he waits? Once he is served, his lease is in its way, or on
 // its side.
 bool may_pass(const Part& part, const State& state, const Step& step, const sim::Entry& waiter);

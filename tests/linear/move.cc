@@ -17,6 +17,7 @@ constexpr std::int64_t kConfirmNs = 10'000 * kMs;  // rule 5 of core/README.md
 bool Move::happen() {
   if (told_.word == "failed") return true;  // refused before anything was done
   if (step_.phase == Phase::kGet) return finish(get());
+  if (step_.phase == Phase::kHear) return finish(were_lost());
   switch (asked_.verb) {
     case Verb::kAcquire:
       return finish(ask());
@@ -101,13 +102,15 @@ bool Move::serve_before(const LeaseId& waiter, const LeaseId& lender) {
   return s_.now - kSlackNs < life->second.to() && finish(true);
 }
 
-// Fences of one step count as one commit's.
+// Fences of one step count as one commit's. A waiter may have been served by the commit of a
+// request that was not answered.
 bool Move::finish(bool possible) {
   if (issued_ != 0) {
     for (auto& [id, lease] : s_.model.leases) {
       if (lease.fence != 0 || granted_.contains(id)) continue;
       Life& life = s_.lives.at(id);
-      life.fence_below = std::min(life.fence_below, issued_);
+      const bool one_commit = served_.contains(id) || step_.phase == Phase::kGet;
+      life.fence_below = std::min(life.fence_below, issued_ + (one_commit ? 1 : 0));
     }
   }
   s_.fence = std::max(s_.fence, issued_);
@@ -127,7 +130,6 @@ std::set<std::string> Move::owners_of(const std::set<Block>& blocks) const {
 // --- acquire ---
 
 bool Move::ask() {
-  if (!were_lost()) return false;
   if (const std::optional<bool> repeated = replay()) return *repeated;
   decided_ = true;
   const bool queued = step_.call->queued != kNever;
@@ -200,7 +202,8 @@ bool Move::queue(Entry waiter) {
   return true;
 }
 
-// I7: what it is told of was its own, or its part's, and ended against its will.
+// I7: what it is told of was its own, or its part's, and ended against its will. A call that waits
+// also tells of what was lost meanwhile, and the program looks once more when it has the answer.
 bool Move::were_lost() {
   std::size_t untold = 0;
   for (const LeaseId& lost : step_.lost) {
@@ -221,7 +224,7 @@ bool Move::were_lost() {
 // Whoever asks ends on record what was in his way and is over by his clock; who stood under that is
 // served, or filed under something that is not over. And he records whose processes are gone.
 void Move::meet(const Entry& entry, const std::set<Block>& blocks) {
-  look_at_ghosts(entry);
+  look_at_ghosts(entry, false);
   const bool passes = std::ranges::any_of(
       s_.model.leases, [&](const auto& lease) { return s_.model.on_side(entry, lease.second); });
   std::erase_if(s_.formers, [&](const Former& former) {
@@ -348,10 +351,10 @@ bool Move::hand_over(const LeaseId& id) {
   if (!s_.model.waiters.contains(id)) return false;  // over by now itself
   auto node = s_.model.waiters.extract(id);
   node.mapped().fence = fence;
-  look_at_ghosts(node.mapped());
+  look_at_ghosts(node.mapped(), true);
   Life& life = s_.lives.at(id);
   life.handed = true;
-  life.handed_from = life.asker->invoked;  // it may have been long ago, unseen
+  life.handed_from = life.asker->call->invoked;  // it may have been long ago, unseen
   life.handed_to = latest_;
   life.end_from = s_.now + kConfirmNs;
   granted_.insert(id);
@@ -359,16 +362,24 @@ bool Move::hand_over(const LeaseId& id) {
   return true;
 }
 
-// Rule 5: something was ended on record, so those who now fit are granted in this commit.
+// Rule 5: something was ended on record, so those who now fit are granted in this commit. Who fits
+// only because he may pass somebody (rule 2) may be filed under that one, and looks when he wakes.
 bool Move::hand_off() {
+  std::set<LeaseId> asleep;
   for (;;) {
     const Entry* first = nullptr;
     for (const auto& [id, waiter] : s_.model.waiters) {
-      if (is_late(s_, waiter) || (first != nullptr && first->created < waiter.created)) continue;
+      if (asleep.contains(id) || is_late(s_, waiter)) continue;
+      if (first != nullptr && first->created < waiter.created) continue;
       if (s_.model.blocks(waiter, waiter.created, kAlive).empty()) first = &waiter;
     }
     if (first == nullptr) return true;
-    if (!hand_over(LeaseId(first->id))) return false;
+    const LeaseId id = first->id;
+    if (passes(s_.model, *first) && choices_.pick(2) == 1) {
+      asleep.insert(id);
+    } else if (!hand_over(id)) {
+      return false;
+    }
   }
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <utility>
 
+#include "linear/choices.h"
 #include "linear/spec.h"
 
 namespace lockkeeper::linear {
@@ -16,25 +16,6 @@ class AllAlive final : public core::Prober {
   core::Alive probe(const core::Attachment&) const override { return core::Alive::kAlive; }
 };
 inline const AllAlive kAlive;
-
-// Every way through the decisions that an answer leaves open, one after the other.
-class Choices {
- public:
-  std::size_t pick(std::size_t of) {
-    if (at_ == taken_.size()) taken_.emplace_back(0, of);
-    return taken_[at_++].first;
-  }
-  bool next() {
-    for (at_ = 0; !taken_.empty(); taken_.pop_back()) {
-      if (++taken_.back().first < taken_.back().second) return true;
-    }
-    return false;
-  }
-
- private:
-  std::vector<std::pair<std::size_t, std::size_t>> taken_;
-  std::size_t at_ = 0;
-};
 
 // One step that takes effect on a copy of a state. Its methods say whether that is possible.
 class Move {
@@ -52,8 +33,12 @@ class Move {
   bool happen();
   bool decided() const { return decided_; }
   std::uint64_t issued() const { return issued_; }
-  // Whoever was served before it with this fence may have been so by its own commit.
-  void share_commit(std::uint64_t fence) { shared_ = fence; }
+  const std::set<core::LeaseId>& granted() const { return granted_; }
+  // Whoever was served before it, with this fence, may have been so by its own commit.
+  void share_commit(std::uint64_t fence, const std::set<core::LeaseId>& served) {
+    shared_ = fence;
+    served_ = served;
+  }
   // Ends it as nature does: on its own, unseen, on record only when somebody looks.
   bool end_over(const core::LeaseId& id);
   // Its processes are found dead, and its grace runs.
@@ -117,7 +102,7 @@ class Move {
   void end(const core::LeaseId& id, Gone how);
   Gone released(const Life& life) const;
   auto ghost(const core::LeaseId& id) { return std::ranges::find(s_.ghosts, id, &sim::Entry::id); }
-  void look_at_ghosts(const sim::Entry& entry);
+  void look_at_ghosts(const sim::Entry& entry, bool handed);
   bool release_lease();
   bool give_back(const core::LeaseId& id);
   bool release_ghost(const core::LeaseId& id);
@@ -145,6 +130,7 @@ class Move {
   bool decided_ = false;
   std::set<core::LeaseId> handing_over_;
   std::set<core::LeaseId> granted_;  // in this step
+  std::set<core::LeaseId> served_;   // before it, perhaps by its commit
 };
 
 }  // namespace lockkeeper::linear

@@ -75,7 +75,7 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
     if (!asked.lease.empty()) ++uses[step.named];
     for (const std::string& lost : step.call->told.lost) {
       step.lost.push_back(named(lost));
-      if (step.phase != Phase::kGet) ++uses[step.lost.back()];
+      if (step.phase == Phase::kHear) ++uses[step.lost.back()];
     }
   }
 }
@@ -150,6 +150,11 @@ void Part::add(const Call& call, const core::LeaseId& id) {
   // What was killed did nothing after its death.
   step.returned = call.answered() ? call.returned : death_of(call.process).to;
   step.optional = unknown;
+  if (!call.told.lost.empty()) {
+    Step hear = step;
+    hear.phase = Phase::kHear;
+    steps.push_back(std::move(hear));
+  }
   if (call.asked.verb != Verb::kAcquire || !call.asked.wait) {
     steps.push_back(std::move(step));
     return;
@@ -172,7 +177,7 @@ core::Owner Part::owner_of_lease(const core::LeaseId& id) const {
 
 std::size_t Part::untold(const core::Owner& owner, std::int64_t by) const {
   return static_cast<std::size_t>(std::ranges::count_if(steps, [&](const Step& step) {
-    return step.phase != Phase::kGet && step.call->asked.verb == Verb::kAcquire &&
+    return step.asks() && step.call->asked.verb == Verb::kAcquire &&
            (step.entry.owner == owner || whole_of(step.entry.owner) == owner) &&
            step.invoked <= by && step.call->untold();
   }));

@@ -14,22 +14,26 @@ void Move::remember_request(const LeaseId& lease) {
 std::optional<bool> Move::replay() {
   const auto known = s_.requests.find(step_.entry.id);
   if (known == s_.requests.end()) return std::nullopt;
-  decided_ = true;
-  const bool queued = step_.call->queued != kNever;
-  if (known->second.arguments != step_.arguments) return !queued && is("misused");
   const LeaseId id = known->second.lease;
+  const bool other_arguments = known->second.arguments != step_.arguments;
+  const bool queued = step_.call->queued != kNever;
+  decided_ = true;
   const auto sleeper = std::ranges::find(
       s_.sleepers, id, [](const Sleeper& one) -> const LeaseId& { return one.entry.id; });
   if (sleeper != s_.sleepers.end()) {
     const Sleeper found = *sleeper;
-    s_.sleepers.erase(sleeper);
-    if (choices_.pick(2) == 1) {
-      if (!awaken(found)) return false;
-    } else if (found.waited) {  // it was cleared away, and forgotten
+    const bool still_there = choices_.pick(2) == 1;
+    if (!still_there && found.waited) {  // it was cleared away, and forgotten
+      s_.sleepers.erase(sleeper);
       s_.requests.erase(known);
       return std::nullopt;
     }
+    if (!other_arguments) {
+      s_.sleepers.erase(sleeper);
+      if (still_there && !awaken(found)) return false;
+    }
   }
+  if (other_arguments) return !queued && is("misused");
   if (s_.model.leases.contains(id)) return !queued && replay_lease(id);
   if (s_.model.waiters.contains(id)) return resume(id);
   return !queued && is("lost");

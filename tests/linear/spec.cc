@@ -33,30 +33,33 @@ Ending orphaning_of(const State& state, const Step& step, const LeaseId& id, std
   const Life& life = state.lives.at(id);
   const auto lease = state.model.leases.find(id);
   if (life.grace_ms == 0 || life.orphaned || lease == state.model.leases.end()) return Ending::kNo;
-  const bool own = lease->second.owner == step.entry.owner && step.phase != Phase::kGet;
+  const bool own = lease->second.owner == step.entry.owner && step.asks();
   if (!own || life.gone().from > latest) return Ending::kNo;
   return ending_between(state, step, life.gone(), true);
 }
 
 struct Start {
   State state;
-  std::uint64_t issued = 0;  // the fence of those that had been served, perhaps by the same commit
+  // Those that had been served, perhaps by the same commit, and their fence.
+  std::set<LeaseId> served;
+  std::uint64_t issued = 0;
 };
 
 // The state as it is, and those in which somebody had been served, unseen, before this step: past
 // another, by a lease that the step ends, or where the step would pass him while he waits.
 std::vector<Start> starts_of(const Part& part, const State& before, const Step& step,
                              std::int64_t latest) {
-  std::vector<Start> starts{{before, 0}};
-  if (before.model.waiters.empty()) return starts;
+  std::vector<Start> starts{{before, {}, 0}};
+  if (before.model.waiters.empty() || step.phase == Phase::kHear) return starts;
   Choices none;
   const auto serve = [&](const auto& how) {
     for (std::size_t i = 0, known = starts.size(); i < known; ++i) {
       Start served = starts[i];
       Move move(part, served.state, step, latest, none);
-      move.share_commit(served.issued);
+      move.share_commit(served.issued, served.served);
       if (!how(move)) continue;
       served.issued = std::max(served.issued, move.issued());
+      served.served.insert(move.granted().begin(), move.granted().end());
       starts.push_back(std::move(served));
     }
   };
@@ -113,7 +116,7 @@ void apply_from(const Part& part, Start from, const Step& step, std::int64_t lat
   do {
     Next next{start, false};
     Move move(part, next.state, step, latest, choices);
-    move.share_commit(from.issued);
+    move.share_commit(from.issued, from.served);
     bool possible = true;
     for (std::size_t i = 0; i < perhaps.size() && possible; ++i) {
       if (choices.pick(2) == 1) possible = comes_true(move, perhaps[i]);

@@ -23,6 +23,7 @@ enum class Phase {
   kWhole,  // a call that takes effect once
   kAsk,    // a call that waits, first part: granted at once, refused, or in the queue
   kGet,    // second part: takes what was handed over, or leaves the queue
+  kHear,   // of a call that is told of losses: all of them have happened by now
 };
 
 // A call, or a part of one, that takes effect at one moment.
@@ -40,6 +41,7 @@ struct Step {
   core::LeaseId named;        // the lease that it names, asking or answered; empty: none
   core::LeaseId under;
   std::vector<core::LeaseId> lost;  // of told.lost
+  bool asks() const { return phase == Phase::kWhole || phase == Phase::kAsk; }
 };
 
 // Calls that have nothing to do with those of other parts: no resource of theirs overlaps, and no
