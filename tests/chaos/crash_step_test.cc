@@ -153,7 +153,7 @@ TEST_P(CrashStep, F1_I3_PurgeOfTheStore) {
   at_every_place(3, [&](int place) {
     const Answer held = stage_.expect(0, "ann", {"acquire", "a", "b/"});
     EXPECT_GT(held.fence(), fence_) << "I3";
-    const Answer first = killed_at(place, "boss", {"purge", "--store", "--force"});
+    const Answer first = killed_at(place, "boss", {"purge", "--remove-store", "--force"});
     SCOPED_TRACE(at_);
     const Json lease = only_lease();
     if (!lease.is_null()) {

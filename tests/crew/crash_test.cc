@@ -24,6 +24,16 @@ class CrewCrash : public CrewStage {
                 {"d", {"w"}, says("d", "w"), {"b"}}});
   }
 
+  // Foreman and supervisor, once the command of `a` has made m1.
+  void kill_both_at_work() {
+    auto process = start();
+    ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
+    const std::string mark = read_text(out() + "/agents/a/1/started");
+    process.signal(SIGKILL);
+    process.wait();
+    ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
+  }
+
   // Killed before or after its N-th call; false: it finished.
   bool killed_at(int place, bool after) {
     Launch launch = stage_.launch("lead", words());
@@ -137,14 +147,7 @@ TEST_F(CrewCrash, NobodyStartsForADeadForeman) {
 TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
   write_plan(
       {{"a", {"x"}, "echo begun >> \"$RAN\"; touch m1; " + until("m2"), {}, {"retries: 0"}}});
-  {
-    auto process = start();
-    ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
-    const std::string mark = read_text(out() + "/agents/a/1/started");
-    process.signal(SIGKILL);
-    process.wait();
-    ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
-  }
+  ASSERT_NO_FATAL_FAILURE(kill_both_at_work());
   write_text(stage_.repo() + "/m2", "");
   EXPECT_EQ(run({"--resume"}).status, 1);
   EXPECT_EQ(ending("a"), "died");
@@ -155,14 +158,7 @@ TEST_F(CrewCrash, BothKilledIsAFailedAttempt) {
 TEST_F(CrewCrash, C9_AfterALostStoreARunDoesNotWaitForItself) {
   write_plan({{"a", {"x"}, "touch m1; " + until("m2") + "; " + says("a", "x"), {}, {"retries: 1"}},
               {"b", {"x"}, says("b", "x")}});
-  {
-    auto process = start();
-    ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
-    const std::string mark = read_text(out() + "/agents/a/1/started");
-    process.signal(SIGKILL);
-    process.wait();
-    ::kill(Json::parse(mark)["pid"].get<pid_t>(), SIGKILL);
-  }
+  ASSERT_NO_FATAL_FAILURE(kill_both_at_work());
   ASSERT_FALSE(std::filesystem::is_empty(out() + "/locks"));
   std::filesystem::remove_all(stage_.store());
   stage_.expect(0, "", {"doctor", "--repair"});

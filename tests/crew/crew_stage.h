@@ -32,6 +32,11 @@ class CrewStage : public testing::Test {
   Answer run(const Words& more = {}) { return stage_.as("lead", words(more)); }
   Process start(const Words& more = {}) { return stage_.start("lead", words(more)); }
 
+  // Waits until the foreman has said this.
+  static bool tells(const Process& foreman, const std::string& text) {
+    return eventually([&] { return foreman.out().find(text) != std::string::npos; });
+  }
+
   // What agents wrote into the file `ran`, line by line, sorted.
   std::vector<std::string> ran() const;
   // The run's record, from OUT/report.json.

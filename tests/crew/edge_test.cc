@@ -56,7 +56,7 @@ TEST_F(CrewEdge, AStoppedForemanStartsNobodyUnlocked) {
   process.signal(SIGSTOP);
   stage_.expect(0, "ann", {"release", "x"});
   ASSERT_TRUE(eventually([&] { return stage_.list()["leases"].size() == 1; }));
-  pause_ms(2'500);
+  ASSERT_TRUE(stage_.renews("a"));
   EXPECT_EQ(stage_.as("ann", {"acquire", "x"}).status, 75) << "nobody kept it renewed";
   process.signal(SIGCONT);
   EXPECT_EQ(process.wait(), 0) << process.err();
@@ -71,7 +71,7 @@ TEST_F(CrewEdge, ALockLastsAsLongAsWhatWasLeftBehind) {
                {"ttl: 1s"}}});
   auto process = start({"--grace", "4s"});
   ASSERT_TRUE(appears("m1"));
-  pause_ms(2'500);
+  ASSERT_TRUE(stage_.renews("a"));
   const bool still = !exists(out() + "/agents/a/1/result.json");
   const Answer answer = stage_.as("ann", {"acquire", "x"});
   if (still) {
@@ -230,9 +230,9 @@ TEST_F(CrewEdge, ASecondSignalKillsWhoWasFoundAgain) {
   write_plan({{"a", {"x"}, "trap '' TERM INT; touch m1; while :; do sleep 1; done"}});
   killed_when("m1", {"--grace", "10m"});
   auto process = start({"--resume"});
-  ASSERT_TRUE(eventually([&] { return process.out().find("still working") != std::string::npos; }));
+  ASSERT_TRUE(tells(process, "still working"));
   process.signal(SIGTERM);
-  pause_ms(300);
+  ASSERT_TRUE(tells(process, "stopping"));
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 143) << process.err();
   expect_nothing_left();
@@ -307,7 +307,7 @@ TEST_F(CrewEdge, APauseIsToldOnce) {
              " scope: {write_allow: [x]}}\n");
   stage_.expect(0, "boss", {"pause", "shop", "--reason", "enough"});
   auto process = start();
-  ASSERT_TRUE(eventually([&] { return process.out().find("paused") != std::string::npos; }));
+  ASSERT_TRUE(tells(process, "paused"));
   pause_ms(2'500);
   stage_.expect(0, "boss", {"resume", "shop"});
   EXPECT_EQ(process.wait(), 0) << process.err();

@@ -213,14 +213,14 @@ TEST_F(CrewRun, APausedFeatureStartsAndFinalisesNothing) {
                  "    locks: {files: [y], keys: []}\n    scope: {write_allow: [y]}\n");
   stage_.expect(0, "boss", {"pause", "shop", "--reason", "stop"});
   auto process = start();
-  pause_ms(600);
+  ASSERT_TRUE(tells(process, "(\"stop\")")) << process.out();
   EXPECT_FALSE(exists(stage_.repo() + "/m1")) << "started while paused";
   stage_.expect(0, "boss", {"resume", "shop"});
   ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
   stage_.expect(0, "boss", {"pause", "shop", "--reason", "again"});
   write_text(stage_.repo() + "/m2", "");
   ASSERT_TRUE(eventually([&] { return exists(out() + "/agents/a/1/result.json"); }));
-  pause_ms(600);
+  ASSERT_TRUE(tells(process, "(\"again\")")) << process.out();
   EXPECT_EQ(stage_.list()["leases"].size(), 2U) << "a's lock is kept while paused";
   EXPECT_FALSE(exists(out() + "/agents/b/1/started"));
   stage_.expect(0, "boss", {"resume", "shop"});
@@ -344,7 +344,7 @@ TEST_F(CrewRun, ASecondSignalKills) {
   auto process = start();
   ASSERT_TRUE(eventually([&] { return exists(stage_.repo() + "/m1"); }));
   process.signal(SIGTERM);
-  pause_ms(300);
+  ASSERT_TRUE(tells(process, "stopping")) << process.out();
   EXPECT_TRUE(process.running());
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(20'000), 143) << process.err();

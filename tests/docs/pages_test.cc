@@ -90,6 +90,19 @@ TEST(Pages, ProseIsWrapped) {
   }
 }
 
+// A number says nothing without its durability: the two differ by more than ten times.
+TEST(Pages, B20_TheReadmesSpeedNamesBothDurabilities) {
+  std::string speed;
+  for (const Line& line : read_page("README.md").lines) speed += line.text + " ";
+  const std::size_t at = speed.find("It is fast: ");
+  ASSERT_NE(at, std::string::npos);
+  speed = speed.substr(at, speed.find("](docs/benchmarks.md)", at) - at);
+  static const std::regex kFull("[0-9]+ µs with durability `full` \\(the default");
+  static const std::regex kProcess("[0-9]+ µs with `process`");
+  EXPECT_TRUE(std::regex_search(speed, kFull)) << speed;
+  EXPECT_TRUE(std::regex_search(speed, kProcess)) << speed;
+}
+
 TEST(Pages, NothingOutsideThisRepositoryIsCited) {
   static const std::regex kOutside(
       R"([Ss]eeds? 00\d|[Dd]esign section|\bDESIGN\b|\bCONTRACT\b|\bADR-\d|/work/)");

@@ -60,6 +60,22 @@ class Doctor : public testing::Test {
   std::uint64_t fence_ = 0;
 };
 
+// The case is folded when a name is typed, so an older lease has a name that nobody types any more.
+TEST_F(Doctor, NamesLeasesThatAreOlderThanIgnorecase) {
+  stage_.expect(0, "ann", {"acquire", "Src/A.c", "docs/**/*.MD"});
+  stage_.expect(0, "", {"doctor"});
+  stage_.git("repo", {"config", "core.ignorecase", "true"});
+  const Answer told = stage_.as("", {"doctor"});
+  EXPECT_EQ(told.status, 78) << told.all();
+  EXPECT_THAT(told.out, HasSubstr("Src/A.c, held by ann, is now called src/a.c"));
+  EXPECT_THAT(told.out, HasSubstr("docs/**/*.MD, held by ann, is now called docs/**/*.md"));
+  EXPECT_THAT(told.out, HasSubstr("release --lease"));
+  stage_.expect(0, "ann", {"release", "--all"});
+  stage_.expect(0, "ann", {"acquire", "Src/A.c"});
+  stage_.expect(75, "bob", {"acquire", "src/a.c"});
+  stage_.expect(0, "", {"doctor"});
+}
+
 TEST_F(Doctor, A16_AHealthyStoreIsLeftAloneAndARepairAnywayKeepsEverything) {
   EXPECT_EQ(stage_.expect(0, "", {"doctor"}).json()["healthy"], true);
   const auto is_copy = [](const auto& entry) {

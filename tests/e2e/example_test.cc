@@ -52,7 +52,9 @@ TEST(Example, C4_ThePlanOfTheReadmeIsValid) {
   const std::size_t begin = readme.find("```yaml\nagents:") + 8;
   ASSERT_LT(begin, readme.size());
   write_text(stage.path("plan.yaml"), readme.substr(begin, readme.find("```", begin) - begin));
-  stage.expect(0, "", {"validate", "--strict", stage.path("plan.yaml")});
+  const Json checked = stage.expect(0, "", {"validate", stage.path("plan.yaml")}).json();
+  ASSERT_EQ(checked["files"][0]["findings"].size(), 1U) << checked << "the file that two share";
+  EXPECT_EQ(checked["files"][0]["findings"][0]["rule"], "lock-overlap");
 }
 
 TEST(Example, C4_WorkPackagesToStartFrom) {

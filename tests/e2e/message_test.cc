@@ -49,6 +49,28 @@ TEST(Message, AHolderIsWrittenToByWhatItHolds) {
   EXPECT_EQ(holder.json()["messages"][0]["text"], "please hurry");
 }
 
+TEST(Message, WithoutATextIsAMistakeInTheCommand) {
+  Stage stage;
+  for (const auto& words : {Words{"message", "send", "ann"}, {"message", "send", "--all"}}) {
+    const Answer refused = stage.expect(64, "bob", words);
+    EXPECT_NE(refused.out.find("needs a text"), std::string::npos) << refused.out;
+  }
+}
+
+TEST(Message, B7_ANameThatNobodyHasUsedIsAWarning) {
+  Stage stage;
+  stage.expect(0, "ann", {"acquire", "a"});
+  EXPECT_FALSE(
+      stage.expect(0, "bob", {"message", "send", "ann", "hello"}).json().contains("warnings"));
+  const Json doubted = stage.expect(0, "bob", {"message", "send", "nan", "hello"}).json();
+  ASSERT_EQ(doubted["warnings"].size(), 1U) << doubted;
+  EXPECT_NE(doubted["warnings"][0].get<std::string>().find("nobody called nan"), std::string::npos)
+      << doubted;
+  // It is kept, for whoever comes.
+  const Json kept = stage.expect(0, "nan", {"message", "list"}).json();
+  EXPECT_EQ(kept["messages"].size(), 1U);
+}
+
 TEST(Message, WhoChecksWhereThereIsNoStoreMakesNone) {
   Stage stage;
   stage.expect(0, "ann", {"check", "a"});

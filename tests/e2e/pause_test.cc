@@ -113,7 +113,7 @@ TEST_F(Paused, RunWaitsBeforeItEndsWithItsLeaseKeptRenewed) {
   write_text(file("stop"), "");
   ASSERT_TRUE(appears("done"));
   ASSERT_TRUE(reported("paused"));
-  pause_ms(3'000);  // longer than the lease
+  ASSERT_TRUE(stage_.renews("worker"));
   EXPECT_TRUE(worker.running()) << "the exit status is not reported yet";
   const Json held = stage_.expect(75, "other", {"acquire", "a"}).json();
   EXPECT_EQ(held["conflicts"][0]["agent"], "worker");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <map>
 
 #include "support/stage.h"
@@ -53,6 +54,35 @@ TEST_F(People, B6_WhoamiSaysWhoAndWhy) {
   EXPECT_TRUE(inside.json()["under"].is_string());
 }
 
+// A session was told that it holds what its subagent works on.
+TEST_F(People, ASessionIsToldWhatItsSubagentHolds) {
+  const auto as = [&](const std::string& session, Words words) {
+    words.insert(words.end(), {"--session", session});
+    return stage_.as("ann", words);
+  };
+  EXPECT_EQ(as("S", {"acquire", "y"}).status, 0);
+  EXPECT_EQ(as("S/x", {"acquire", "y"}).status, 0);
+  const Answer renewed = as("S", {"acquire", "y"});
+  EXPECT_EQ(renewed.status, 0);
+  EXPECT_THAT(renewed.err, HasSubstr("y is held by your subagent x"));
+  const Json json = as("S", {"acquire", "y", "--json"}).json();
+  EXPECT_EQ(json["outcome"], "renewed");
+  EXPECT_EQ(json["conflicts"][0]["session"], "S/x");
+  for (const Words& words : {Words{"check", "y"}, Words{"check", "--held", "y"}}) {
+    const Answer checked = as("S", words);
+    EXPECT_EQ(checked.status, 75) << checked.all();
+    EXPECT_THAT(checked.err, HasSubstr("y is held by your subagent x"));
+  }
+  EXPECT_EQ(as("S/x", {"check", "--held", "y"}).status, 0);
+  EXPECT_EQ(as("S", {"release", "y"}).status, 0);
+  const Answer released = as("S", {"release", "y"});
+  EXPECT_EQ(released.status, 77);
+  EXPECT_THAT(released.err, HasSubstr("y is held by your subagent x, which alone may release it"));
+  const Answer late = as("S", {"renew", "y"});
+  EXPECT_EQ(late.status, 77);
+  EXPECT_THAT(late.err, HasSubstr("y is held by your subagent x"));
+}
+
 TEST_F(People, B6_ListMarksAndSelectsWhatIsOnesOwn) {
   stage_.expect(0, "ann", {"acquire", "b", "a"});
   stage_.expect(0, "bob", {"acquire", "c"});
@@ -68,6 +98,9 @@ TEST_F(People, B6_ListMarksAndSelectsWhatIsOnesOwn) {
   EXPECT_LT(text.find("\na "), text.find("\nb ")) << "by path";
   EXPECT_LT(text.find("\nb "), text.find("\nc "));
   EXPECT_THAT(stage_.as("cat", {"list", "--mine"}).out, HasSubstr("you hold nothing"));
+  const Json named = stage_.expect(0, "cat", {"list", "--mine", "--agent", "bob"}).json();
+  ASSERT_EQ(named["leases"].size(), 1U) << "--agent says who asks";
+  EXPECT_EQ(named["leases"][0]["mine"], true);
 }
 
 TEST_F(People, B13_ALeaseIsNamedByAPartOfItsIdThatNoOtherHas) {
@@ -85,6 +118,50 @@ TEST_F(People, B13_ALeaseIsNamedByAPartOfItsIdThatNoOtherHas) {
   EXPECT_THAT(shown, HasSubstr(" " + second.substr(26) + " "));
   stage_.expect(0, "bob", {"break", "--lease", second.substr(26), "--reason", "x"});
   EXPECT_EQ(stage_.list()["leases"].size(), 0U);
+}
+
+TEST_F(People, AReleaseThatComesTooLateSaysSo) {
+  stage_.expect(0, "ann", {"acquire", "a", "--ttl", "10ms"});
+  ASSERT_TRUE(eventually([&] { return stage_.list()["leases"].empty(); }));
+  const Answer late = stage_.as("ann", {"release", "a"});
+  EXPECT_EQ(late.status, 0);
+  EXPECT_THAT(late.err, HasSubstr("your lease on a had already ended (expired); nobody has taken"));
+}
+
+TEST_F(People, AReasonGivenWithARenewalIsShownFromThenOn) {
+  stage_.expect(0, "ann", {"acquire", "a", "--session", "s", "--reason", "one"});
+  stage_.expect(0, "ann", {"acquire", "a", "--session", "s", "--reason", "two"});
+  EXPECT_EQ(stage_.list()["leases"][0]["reason"], "two");
+  EXPECT_EQ(stage_.as("ann", {"acquire", "b", "--reason", "one"}).status, 0);
+  EXPECT_THAT(stage_.as("ann", {"acquire", "b", "--reason", "two"}).err,
+              HasSubstr(" ago (\"one\"); if that was not you"));
+}
+
+TEST_F(People, TheStoreToRemoveCanBeNamed) {
+  const std::string other = "lmdb:" + stage_.path("other");
+  stage_.expect(0, "ann", {"acquire", "a"});
+  stage_.expect(0, "ann", {"acquire", "a", "--store", other});
+  const auto remove = [&](const char* how) {
+    return Words{"purge", "--remove-store", how, "--store", other};
+  };
+  const Answer held = stage_.expect(75, "ann", remove("--yes"));
+  EXPECT_THAT(held.json()["error"]["hint"].get<std::string>(),
+              HasSubstr("lockkeeper purge --remove-store --force --store " + other));
+  stage_.expect(0, "ann", remove("--force"));
+  EXPECT_FALSE(std::filesystem::exists(stage_.path("other/data.mdb")));
+  EXPECT_EQ(stage_.list()["leases"].size(), 1U);
+}
+
+TEST_F(People, AListOfResourcesMayHaveCommentsAndBlankLines) {
+  stage_.file("list", "# what the release needs\n\na\n  \t\n  # and\nb\n./#c\n");
+  const Json lease = stage_.expect(0, "ann", {"acquire", "--from", "list"}).json()["lease"];
+  ASSERT_EQ(lease["resources"].size(), 3U) << lease;
+  EXPECT_EQ(lease["resources"][0]["key"], "#c");
+  stage_.file("none", "# nothing\n");
+  stage_.expect(64, "ann", {"acquire", "--from", "none"});
+  EXPECT_EQ(shell("printf '#d\\n' | \"$LK\" acquire --agent ann - | grep -c '^granted #d '").out,
+            "1\n")
+      << "a name, because programs write no comments";
 }
 
 TEST_F(People, B13_LogShowsTheLastEvents) {
@@ -130,7 +207,7 @@ TEST_F(People, B4_ARenewalForAnotherReasonWarns) {
 
 TEST_F(People, B4_ARenewalFromAProcessThatIsYoungerThanTheLeaseWarns) {
   stage_.expect(0, "ann", {"acquire", "a"});
-  pause_ms(1'500);
+  stage_.pass_ms(1'500);
   stage_.env["LOCKKEEPER_AGENT"] = "ann";
   const Answer again = shell("find . -maxdepth 0 -exec \"$LK\" acquire a \\;");
   EXPECT_THAT(again.err, HasSubstr("if that was not you, give each of you a --session"));
@@ -204,6 +281,12 @@ TEST_F(People, B11_ALayoutOfSettingsWithAMistakeIsNotGivenUp) {
   stage_.file("lockkeeper.toml", "[[layout]]\nkind = \"mkdri\"\nroot = \"spec\"\n");
   EXPECT_EQ(stage_.as("ann", {"list"}).status, 0);
   EXPECT_TRUE(exists(shown)) << "it still shows what is held";
+  for (const Words& door :
+       {Words{"config", "show"}, {"doctor"}, {"coordmcp", "get_locked_files"}}) {
+    const std::string told = stage_.as("ann", door).all();  // some of it is JSON
+    EXPECT_THAT(told, HasSubstr("unknown kind")) << door.front();
+    EXPECT_THAT(told, HasSubstr("mkdri")) << door.front();
+  }
   EXPECT_EQ(stage_.as("ann", {"release", "--all"}).status, 0);
   EXPECT_FALSE(exists(shown));
 }

@@ -43,6 +43,52 @@ class Where : public testing::Test {
   Stage stage_;
 };
 
+TEST_F(Where, ANameThatNothingHasYetIsTold) {
+  stage_.file("src/main.py");
+  const auto unmatched = [](const Answer& answer) {
+    const Json json = answer.json();
+    return json.contains("unmatched") ? json["unmatched"].dump() : "none";
+  };
+  const auto asked = [&](const Words& words) {
+    Words all = {"check"};
+    all.insert(all.end(), words.begin(), words.end());
+    return unmatched(stage_.expect(0, "ann", all));
+  };
+  EXPECT_EQ(asked({"src", "./", "src/*.c", "*.c", "api:GET /v1/users", stage_.repo() + "/src"}),
+            "none");
+  EXPECT_EQ(asked({"srcc/", "src", "srcc/*.c"}), R"(["srcc/","srcc/*.c"])");
+  EXPECT_EQ(unmatched(stage_.expect(0, "ann", {"acquire", "new.py"})), R"(["new.py"])");
+  EXPECT_EQ(unmatched(stage_.expect(0, "ann", {"acquire", "new.py"})), "none") << "once";
+  const Answer text = stage_.as("ann", {"acquire", "srcc/"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.err, HasSubstr("nothing matches srcc/ yet; did you mean src/?"));
+  EXPECT_EQ(stage_.as("ann", {"acquire", "other/", "--quiet"}).err, "");
+  EXPECT_THAT(stage_.as("ann", {"acquire", "src/mian.py"}).err,
+              HasSubstr("nothing matches src/mian.py yet; did you mean src/main.py?"));
+  EXPECT_EQ(stage_.as("ann", {"run", "src/new.py", "--", "true"}).err, "") << "the command's";
+}
+
+TEST_F(Where, ARepositoryInsideAnotherDoesNotExcludeItAndBothAreTold) {
+  const std::string inner = stage_.repo() + "/vendor/inner";
+  std::filesystem::create_directories(inner + "/lib");
+  stage_.git("repo/vendor/inner", {"init", "-q"});
+  stage_.expect(0, "ann", {"acquire", "vendor/"});
+  const auto told = [](const Answer& answer) {
+    const Json json = answer.json();
+    return json.contains("warnings") ? json["warnings"][0].get<std::string>() : "nothing";
+  };
+  const std::string around =
+      "vendor/ is held by ann in " + stage_.repo() + ", the repository around";
+  EXPECT_THAT(told(in(inner, "bob", {"check", "lib", "--json"})), HasSubstr(around));
+  EXPECT_EQ(told(in(inner, "ann", {"check", "lib", "--json"})), "nothing") << "her own";
+  EXPECT_EQ(told(in(inner, "bob", {"check", "api:GET /v1/users", "--json"})), "nothing");
+  EXPECT_THAT(told(in(inner, "bob", {"acquire", "lib", "--json"})), HasSubstr(around));
+  EXPECT_EQ(told(stage_.expect(0, "cat", {"check", "src/"})), "nothing");
+  const std::string text = stage_.as("ann", {"acquire", "./"}).err;
+  EXPECT_THAT(text, HasSubstr("vendor/inner/ is a repository with locks of its own, which ./ does "
+                              "not cover; there, lib/ is held by bob"));
+}
+
 // What a word covers does not depend on what is on the disk.
 TEST_F(Where, A3_I1_TheSameWordsBeforeAndAfterTheFileExists) {
   const std::string page = "app/[id]/page.tsx";
@@ -71,6 +117,48 @@ TEST_F(Where, A3_I1_TheSameWordsBeforeAndAfterASymlink) {
   stage_.expect(75, "ann", {"acquire", "real/a.c"});
 }
 
+// Each holds one of the two names that the words have now: acquire refused them, check said "mine".
+TEST_F(Where, A3_CheckAndAcquireJudgeTheSameWordsAlikeAfterASymlink) {
+  stage_.file("real/b.c");
+  stage_.expect(0, "ann", {"acquire", "link/a.c"});
+  std::filesystem::create_symlink("real", stage_.repo() + "/link");
+  stage_.expect(0, "ann", {"check", "--held", "link/a.c"});
+  stage_.expect(0, "bob", {"acquire", "real/a.c"});
+  for (const char* agent : {"ann", "bob", "cat"}) {
+    stage_.expect(75, agent, {"acquire", "link/a.c"});
+    stage_.expect(75, agent, {"check", "link/a.c"});
+    stage_.expect(75, agent, {"check", "--held", "link/a.c"});
+  }
+  stage_.expect(0, "ann", {"renew", "link/a.c"});
+  stage_.expect(0, "bob", {"release", "real/a.c"});
+  stage_.expect(0, "ann", {"check", "--held", "link/a.c"});
+}
+
+// A word names a file until there is a folder of that name. Its owner finds its lease all the same.
+TEST_F(Where, A3_I4_TheSameWordsBeforeAndAfterTheNameBecomesAFolder) {
+  const std::string fence = std::to_string(stage_.expect(0, "ann", {"acquire", "build"}).fence());
+  std::filesystem::create_directories(stage_.repo() + "/build");
+  stage_.expect(75, "bob", {"acquire", "build/x"});
+  stage_.expect(75, "bob", {"check", "build"});
+  stage_.expect(77, "bob", {"release", "build"});
+  stage_.expect(0, "ann", {"check", "--held", "build"});
+  stage_.expect(0, "ann", {"check", "build", "--fence", fence});
+  stage_.expect(0, "ann", {"renew", "build"});
+  stage_.expect(0, "ann", {"acquire", "build"});
+  EXPECT_EQ(stage_.list()["leases"].size(), 2U) << "the name, and the folder";
+  stage_.expect(0, "ann", {"release", "build"});
+  EXPECT_EQ(stage_.list()["leases"].size(), 0U) << "one word gives back both";
+  stage_.expect(0, "ann", {"acquire", "build"});
+  std::filesystem::remove_all(stage_.repo() + "/build");
+  stage_.expect(0, "ann", {"check", "--held", "build"});
+  stage_.expect(75, "bob", {"acquire", "build"});
+  stage_.expect(0, "ann", {"release", "build"});
+  stage_.expect(0, "bob", {"acquire", "docs"});
+  stage_.expect(0, "cat", {"acquire", "**/b.h"});
+  std::filesystem::create_directories(stage_.repo() + "/docs");
+  stage_.expect(75, "bob", {"check", "--held", "docs"});
+}
+
 TEST_F(Where, A4_InsideARunThePathsOwnRepositoryDecides) {
   const std::string other = stage_.path("other");
   stage_.git(".", {"init", "-q", "other"});
@@ -87,6 +175,40 @@ TEST_F(Where, A4_InsideARunThePathsOwnRepositoryDecides) {
   EXPECT_EQ(inside("cd " + other + " && \"$LK\" run src/b.c -- true"), 0);
   EXPECT_EQ(inside("\"$LK\" acquire --realm " + other + " src/b.c"), 0) << "not: has ended";
   EXPECT_EQ(inside("cd src 2>/dev/null; \"$LK\" acquire ./x.c"), 0);
+}
+
+// `acquire x` once went to the repository one stood in, and `release --all` to the outer one.
+TEST_F(Where, A4_InsideARunAllWordsMeanTheRepositoryOneStandsIn) {
+  const std::string other = stage_.path("other");
+  stage_.git(".", {"init", "-q", "other"});
+  stage_.env["LK"] = Stage::program();
+  const auto inside = [&](const std::string& script) {
+    return in(stage_.repo(), "ann", {"run", "src/", "--", "sh", "-c", "set -e; " + script});
+  };
+  const Answer there = inside("cd " + other +
+                              "; \"$LK\" acquire x; \"$LK\" acquire flag:y; \"$LK\" whoami; "
+                              "\"$LK\" release --all");
+  EXPECT_EQ(there.status, 0) << there.all();
+  EXPECT_THAT(there.out, HasSubstr("released x"));
+  EXPECT_THAT(there.out, HasSubstr("released flag:y"));
+  EXPECT_THAT(there.out, HasSubstr(other));
+  const Answer nowhere = inside("cd " + stage_.path("") + "; \"$LK\" check --held src/a");
+  EXPECT_EQ(nowhere.status, 65) << "not src/a of the outer one: " << nowhere.all();
+  const Answer logical = inside("cd " + stage_.path("") + "; \"$LK\" acquire flag:z");
+  EXPECT_EQ(logical.status, 0) << logical.all();
+}
+
+TEST_F(Where, A4_ARealmInTheEnvironmentIsNeverMixedWithTheCurrentFolders) {
+  const std::string other = stage_.path("other");
+  stage_.git(".", {"init", "-q", "other"});
+  stage_.env["LOCKKEEPER_REALM"] = stage_.repo();
+  const Answer refused = in(other, "ann", {"acquire", "x"});
+  EXPECT_EQ(refused.status, 65) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("--realm " + other));
+  EXPECT_EQ(status_in(other, "ann", {"acquire", "flag:y"}), 0);
+  EXPECT_EQ(status_in(other, "ann", {"release", "flag:y"}), 0);
+  EXPECT_EQ(status_in(stage_.path(""), "ann", {"acquire", "z"}), 0);
+  EXPECT_EQ(stage_.list()["leases"][0]["resources"][0]["key"], "z");
 }
 
 TEST_F(Where, A4_ACommandInheritsTheStoreOfItsOwnRealmAlone) {

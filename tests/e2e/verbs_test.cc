@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "support/stage.h"
 
@@ -45,6 +46,16 @@ TEST_F(Verbs, ListSelectsByAgentTaskAndPlace) {
 }
 
 // A grant that nobody hears of would stay for its whole ttl.
+TEST_F(Verbs, ARenewalForAnotherTaskSaysThatTheFirstStays) {
+  stage_.expect(0, "ann", {"acquire", "a", "--task", "T-1"});
+  const Json same = stage_.expect(0, "ann", {"acquire", "a", "--task", "T-1"}).json();
+  EXPECT_FALSE(same.contains("warnings")) << same;
+  const Json other = stage_.expect(0, "ann", {"acquire", "a", "--task", "T-2"}).json();
+  EXPECT_EQ(other["lease"]["task"], "T-1");
+  ASSERT_EQ(other["warnings"].size(), 1U) << other;
+  EXPECT_THAT(other["warnings"][0].get<std::string>(), HasSubstr("taken for task \"T-1\""));
+}
+
 TEST_F(Verbs, A7_AGrantThatCannotBeToldIsGivenBack) {
   for (const char* where : {">/dev/full", ">&-"}) {
     for (const char* json : {"", "--json"}) {
@@ -55,6 +66,53 @@ TEST_F(Verbs, A7_AGrantThatCannotBeToldIsGivenBack) {
       EXPECT_EQ(stage_.list()["leases"].size(), 0U) << where << json;
     }
   }
+}
+
+TEST_F(Verbs, A7_NoVerbKeepsALockThatItCannotTell) {
+  stage_.env["COORDMCP_DATA_DIR"] = stage_.path("data");
+  std::filesystem::create_directories(stage_.repo() + "/spec");
+  std::filesystem::create_directories(stage_.repo() + "/out");
+  const auto untold = [&](const std::string& words) {
+    const Answer answer = stage_.finish(
+        stage_.command({"sh", "-c", std::string(Stage::program()) + " " + words + " >/dev/full"}));
+    EXPECT_EQ(answer.status, 1) << words << answer.all();
+    EXPECT_THAT(answer.err, HasSubstr("given back")) << words;
+    EXPECT_EQ(stage_.list()["leases"].size(), 0U) << words;
+  };
+  untold("task acquire T-1 --file a --root spec --agent ann");
+  untold("coordinator acquire a --agent ann");
+  untold("coordmcp lock_files --agent-id ann --project-id p --file a");
+  untold("workflow lock --output out --agent ann --file a");
+  untold("pause F-1 --reason later --agent ann");
+  const Answer ports = stage_.finish(stage_.command(
+      {"sh", "-c", std::string(Stage::program()) + " ports allocate s1 >/dev/full"}));
+  EXPECT_THAT(ports.err, HasSubstr("given back"));
+}
+
+// The signal once ended the program in the middle of a write.
+TEST_F(Verbs, AFileSizeLimitIsAnErrorLikeAFullDisk) {
+  stage_.env["LK"] = Stage::program();
+  const auto limited = [&](const std::string& script) {
+    return stage_.finish(stage_.command({"sh", "-c", "ulimit -f 0; " + script}));
+  };
+  const Answer refused = limited("\"$LK\" acquire a --agent ann");
+  EXPECT_EQ(refused.status, 69) << refused.all();
+  stage_.expect(0, "ann", {"acquire", "b"});
+  // Our own stderr is a file as well: it is read through a pipe.
+  const Answer inside = stage_.finish(stage_.command(
+      {"sh", "-c",
+       "(ulimit -f 0; \"$LK\" list >" + stage_.path("full") + "; echo status $? >&2) 2>&1 | cat"}));
+  EXPECT_THAT(inside.out, HasSubstr("cannot write to stdout"));
+  EXPECT_THAT(inside.out, HasSubstr("status 1"));
+  stage_.expect(75, "bob", {"acquire", "b"});
+}
+
+TEST_F(Verbs, AHintCanBeTypedForANameThatBeginsWithADash) {
+  stage_.expect(0, "ann", {"acquire", "--", "-x"});
+  EXPECT_THAT(stage_.as("bob", {"acquire", "--", "-x"}).err, HasSubstr("lockkeeper acquire ./-x"));
+  EXPECT_THAT(stage_.as("bob", {"release", "--", "-x"}).err, HasSubstr("lockkeeper acquire ./-x"));
+  EXPECT_THAT(stage_.as("bob", {"check", "--held", "--", "-y"}).err,
+              HasSubstr("lockkeeper acquire ./-y"));
 }
 
 TEST_F(Verbs, B2_EveryVerbTellsTheLoserFirst) {
@@ -115,7 +173,11 @@ TEST_F(Verbs, C10_ABadLockFileHidesNoOtherLock) {
   EXPECT_EQ(text.status, 69) << "what cannot be read may be a lock";
   EXPECT_THAT(text.out, HasSubstr("src/a"));
   EXPECT_THAT(text.err, HasSubstr("lockkeeper layout ignore"));
-  EXPECT_EQ(stage_.expect(69, "", {"list", "--all-realms"}).json()["leases"].size(), 1U);
+  const Json all = stage_.expect(69, "", {"list", "--all-realms"}).json();
+  EXPECT_EQ(all["leases"].size(), 1U);
+  EXPECT_NE(all["error"]["hint"].get<std::string>().find("lockkeeper doctor --realm /"),
+            std::string::npos)
+      << all << ": it works from anywhere";
   stage_.expect(69, "bob", {"check", "src/b"});
   stage_.expect(0, "ann", {"release", "src/a"});
 }
@@ -135,7 +197,7 @@ TEST_F(Verbs, I11_LogSaysWhatHappenedInOrder) {
   stage_.expect(0, "ann", {"acquire", "a"});
   stage_.expect(0, "ann", {"release", "a"});
   stage_.expect(0, "bob", {"acquire", "a", "--ttl", "1ms"});
-  pause_ms(5);
+  stage_.pass_ms(5);
   stage_.expect(0, "cat", {"acquire", "a"});
   stage_.expect(0, "dan", {"break", "a", "--reason", "urgent"});
   EXPECT_THAT(events(), testing::ElementsAre("granted", "released", "granted", "expired", "granted",
@@ -196,7 +258,7 @@ TEST_F(Verbs, RenewLengthensNeverShortensAndSaysLost) {
   stage_.expect(66, "ann", {"renew", "never-held"});
   stage_.expect(77, "bob", {"renew", "--lease", held.lease()});
   stage_.expect(0, "ann", {"acquire", "brief", "--ttl", "1ms"});
-  pause_ms(5);
+  stage_.pass_ms(5);
   stage_.expect(79, "ann", {"renew", "brief"});
 }
 

@@ -168,10 +168,16 @@ TEST_F(Ask, OpeningSaysWhatIsWrong) {
   const auto strange = Realm::open({.path = stage_.repo(), .store = "redis://localhost"});
   ASSERT_FALSE(strange);
   EXPECT_EQ(strange.error().code, Code::kInvalidInput);
-  stage_.file("lockkeeper.toml", "[lease]\nlongest = 7\n");
-  const auto config = Realm::open({.path = stage_.repo()});
-  ASSERT_FALSE(config);
-  EXPECT_EQ(config.error().code, Code::kInvalidConfig);
+  for (const auto& [text, message] :
+       {std::pair("[lease]\nlongest = 7\n", "7"),
+        {"[[layout]]\nkind = \"mkdri\"\nroot = \".\"\n",
+         "lockkeeper.toml:1: layout has the unknown kind \"mkdri\""}}) {
+    stage_.file("lockkeeper.toml", text);
+    const auto config = Realm::open({.path = stage_.repo()});
+    ASSERT_FALSE(config) << text;
+    EXPECT_EQ(config.error().code, Code::kInvalidConfig);
+    EXPECT_THAT(config.error().message, HasSubstr(message));
+  }
 }
 
 TEST_F(Ask, TheRealmsSettingsHoldAndAStoreMayLieElsewhere) {

@@ -35,8 +35,8 @@ class CoordMcp : public testing::TestWithParam<const char*> {
   CoordMcp() {
     stage_.env["COORDMCP_DATA_DIR"] = data();
     stage_.file("a.py");
-    // The first use of the tool registers the layout.
-    const Answer first = call("get_locked_files", {"--project-id", "demo"});
+    // The first use of a tool that changes something registers the layout.
+    const Answer first = call("cleanup_stale_locks", {"--project-id", "demo"});
     EXPECT_EQ(first.status, 0) << first.all();
   }
   std::string data() const { return stage_.path("data"); }
@@ -133,6 +133,31 @@ TEST_P(CoordMcp, OursFirstIsReadAndRefusedByItsOwnReader) {
 }
 
 // Refused, agent B waits, writes to A, or asks what is free instead.
+// As docs/dialects/coordmcp.md says: the id is all that says who calls.
+TEST_P(CoordMcp, AnotherAgentUnlocksNothingUnlessItPassesTheHoldersIdWithoutASession) {
+  const auto words = [](const std::string& agent, const std::string& session) {
+    Words all = {"--agent-id", agent, "--project-id", "demo", "--file", "a.py"};
+    if (!session.empty()) all.insert(all.end(), {"--session", session});
+    return all;
+  };
+  const auto unlocked = [&](const std::string& agent, const std::string& session = "") {
+    const Json reply = call("unlock_files", words(agent, session)).json();
+    EXPECT_NE(reply["unlocked_files"].empty(), reply["warnings"].empty()) << reply;
+    return !reply["unlocked_files"].empty();
+  };
+  const Json plain = call("lock_files", words("A", "")).json();
+  EXPECT_FALSE(unlocked("B"));
+  EXPECT_FALSE(unlocked("A", "s1"));
+  EXPECT_TRUE(unlocked("A"));
+  const std::string fence = std::to_string(plain["fence"].get<std::uint64_t>());
+  EXPECT_EQ(stage_.as("A", {"check", "a.py", "--fence", fence}).status, 79) << "A finds out";
+  EXPECT_FALSE(call("unlock_files", words("A", "")).json()["not_found"].empty());
+  call("lock_files", words("A", "s1"));
+  EXPECT_FALSE(unlocked("A"));
+  EXPECT_FALSE(unlocked("A", "s2"));
+  EXPECT_TRUE(unlocked("A", "s1"));
+}
+
 TEST_P(CoordMcp, TheWorkflowOfTheAdrIsWhole) {
   const auto lock = [&](const std::string& agent, Words more) {
     Words words = {"--agent-id", agent, "--project-id", "demo", "--reason", "JWT"};

@@ -33,6 +33,20 @@ TEST_F(DirLockBadInput, UsageIsRefusedBeforeAnythingIsTouched) {
   EXPECT_TRUE(temp_is_empty());
 }
 
+// 1 is for a lock that somebody holds.
+TEST_F(DirLockBadInput, WithoutProcItIsNotHeldButCannotBeUsed) {
+  stage_.env["LK"] = Stage::program();
+  const auto without_proc = [&](const std::string& then) {
+    return stage_.finish(
+        stage_.command({"unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && " + then}));
+  };
+  if (without_proc("echo works").out != "works\n") GTEST_SKIP() << "no mounts here";
+  const Answer refused = without_proc("\"$LK\" guard -- true");
+  EXPECT_EQ(refused.status, 69) << refused.all();
+  EXPECT_THAT(refused.err, HasSubstr("/proc"));
+  EXPECT_TRUE(temp_is_empty());
+}
+
 TEST_F(DirLockBadInput, I10_AnOldFileThatMakesNoSenseIsInvalidAYoungOneIsHeld) {
   const std::vector<std::string> contents = {
       "",

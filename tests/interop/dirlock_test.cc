@@ -164,7 +164,7 @@ TEST_F(DirLock, I7_ForcedByOneOfOursTheVictimIsToldAndStoppedOnRecord) {
 TEST_F(DirLock, Rule2_ALiveHolderThatIsTooOldIsBroken) {
   Process victim = hold("go");
   ASSERT_TRUE(inside("go"));
-  pause_ms(1'300);
+  stage_.pass_ms(1'300);
   EXPECT_EQ(guarded("true", {"--stale-timeout", "0.5"}).status, 1);
   const Answer taker = stage_.as("bob", guard("true", {"--stale-timeout", "0.02"}));
   EXPECT_EQ(taker.status, 0) << taker.err;

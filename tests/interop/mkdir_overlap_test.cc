@@ -43,9 +43,9 @@ TEST_F(MkdirOverlap, EverySpellingOfAFileThatOursHoldsIsRecorded) {
 
 TEST_F(MkdirOverlap, FoldersAndPatternsOfOursAgainstForeignFiles) {
   task(0, "setup", {"acquire", "T-0"});
-  Process folder = stage_.start("ann", {"run", "lib/", "--", "sleep", "600"});
-  Process pattern = stage_.start("ann", {"run", "tests/**/*.py", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return stage_.list()["leases"].size() == 3; }));
+  Process folder = stage_.start_holding("ann", "lib/");
+  Process pattern = stage_.start_holding("ann", "tests/**/*.py");
+  ASSERT_EQ(stage_.list()["leases"].size(), 3U);
   std::vector<std::string> paths;
   for (int i = 0; i < 6; ++i) {
     paths.push_back("lib/new" + std::to_string(i) + ".py");

@@ -105,7 +105,7 @@ TEST_F(WorkflowInterop, AnExpiredLockOfAnyToolIsTakenOverWithTheWarning) {
   EXPECT_THAT(read_text(lock_path("frontend.lock")), HasSubstr("src/b.ts"));
   // One of ours likewise.
   workflow(0, "lock", {"--agent", "backend", "--file", "src/c.ts", "--ttl", "1ms"});
-  pause_ms(1'100);  // its file ends with the second
+  stage_.pass_ms(1'100);  // its file ends with the second
   const Json again = workflow(0, "lock", {"--agent", "backend", "--file", "src/c.ts"}).json();
   EXPECT_EQ(again["warnings"][0], "Overwriting expired lock for backend");
   EXPECT_EQ(again["outcome"], "granted");
@@ -121,7 +121,7 @@ TEST_F(WorkflowInterop, D5_AnotherAgentThatTakesAnExpiredAgentsFilesGetsTheWarni
   EXPECT_THAT(more.json()["warnings"].dump(), HasSubstr("Overwriting expired lock for docs"));
   // One of ours likewise.
   workflow(0, "lock", {"--agent", "short", "--file", "src/c.ts", "--ttl", "1ms"});
-  pause_ms(1'100);  // its file ends with the second
+  stage_.pass_ms(1'100);  // its file ends with the second
   const Json taken = workflow(0, "lock", {"--agent", "next", "--file", "src/c.ts"}).json();
   EXPECT_EQ(taken["warnings"], Json::array({"Overwriting expired lock for short"}));
   EXPECT_FALSE(workflow(0, "lock", {"--agent", "free", "--file", "y"}).json().contains("warnings"));
@@ -129,7 +129,7 @@ TEST_F(WorkflowInterop, D5_AnotherAgentThatTakesAnExpiredAgentsFilesGetsTheWarni
 
 TEST_F(WorkflowInterop, D5_OurOwnExpiredLockIsNotAnotherTools) {
   workflow(0, "lock", {"--agent", "short", "--file", "src/c.ts", "--ttl", "1ms"});
-  pause_ms(1'100);
+  stage_.pass_ms(1'100);
   const Json status = workflow(0, "status", {}).json();
   ASSERT_EQ(status["locks"].size(), 1U) << status;
   EXPECT_EQ(status["locks"][0]["ours"], true);
@@ -288,8 +288,8 @@ TEST_F(WorkflowInterop, GitDoesNotSeeTheLocks) {
 TEST_F(WorkflowInterop, EveryOverlapOfCheckThenWriteIsDetected) {
   constexpr int kProvoked = 6;
   workflow(0, "lock", {"--agent", "us", "--file", "docs/x"});
-  Process run = stage_.start("bob", {"run", "src/", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return lock_files().size() == 2; }));
+  Process run = stage_.start_holding("bob", "src/");
+  ASSERT_EQ(lock_files().size(), 2U);
   std::int64_t slowest_ms = 0;
   for (int i = 1; i <= kProvoked; ++i) {
     const auto began = std::chrono::steady_clock::now();

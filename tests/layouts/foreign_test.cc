@@ -43,8 +43,7 @@ TEST_F(Foreign, I7_AnOverlapIsRecordedAndToldToOurHolder) {
 }
 
 TEST_F(Foreign, I7_RunNoticesAnOverlapWhileItRuns) {
-  Process run = stage_.start("ann", {"run", "src/", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return !stage_.workflow_mirrors().empty(); }));
+  Process run = stage_.start_holding("ann", "src/");
   stage_.workflow_takes("builder", {}, {"src/deep"});
   EXPECT_TRUE(eventually([&] { return run.err().find("foreign_conflict") != std::string::npos; }))
       << run.err();
@@ -210,7 +209,7 @@ TEST_F(Foreign, AnUnusualReadingOfAKnownNameIsRefusedToo) {
   stage_.file("src/a.c");
   ASSERT_TRUE(stage_.bash_takes("src__a.c", "worker"));
   stage_.expect(75, "ann", {"acquire", "src/a.c"});
-  pause_ms(2'100);  // no longer young: known by its stamp
+  stage_.pass_ms(2'100);  // no longer young: known by its stamp
   stage_.expect(75, "ann", {"acquire", "src/a.c"});
   EXPECT_EQ(LayoutStage::conflict(stage_.expect(75, "ann", {"acquire", "src__a.c"}))["agent"],
             "worker");

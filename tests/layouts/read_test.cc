@@ -55,6 +55,14 @@ TEST_F(Reading, AFolderWithoutAnOwnerFileIsALockOfAnUnknownHolder) {
   EXPECT_EQ(LayoutStage::conflict(stage_.expect(75, "ann", {"acquire", "a.c"}))["agent"], "late");
 }
 
+TEST_F(Reading, ALockOfAnUnknownHolderSaysHowToEndIt) {
+  fs::create_directories(stage_.mkdir_lock("a.c"));
+  for (const char* verb : {"acquire", "check"}) {
+    EXPECT_THAT(stage_.as("ann", {verb, "a.c"}).err,
+                HasSubstr("lockkeeper break --foreign --reason TEXT " + stage_.mkdir_lock("a.c")));
+  }
+}
+
 TEST_F(Reading, AWorkflowLockRefusesItsFilesAndAllBelowItsFolders) {
   stage_.workflow_takes("builder", {"b.c"}, {"lib"});
   for (const char* name : {"b.c", "lib/deep/x.c", "lib/", "*.c"}) {
@@ -73,9 +81,10 @@ TEST_F(Reading, AWorkflowLockRefusesItsFilesAndAllBelowItsFolders) {
 
 TEST_F(Reading, AWorkflowLockThatChangesItsScopeIsSeenAsItIsNow) {
   stage_.workflow_takes("builder", {"a.c"});
+  const fs::path lock = stage_.workflow_lock("builder");
+  fs::last_write_time(lock, fs::last_write_time(lock) - std::chrono::seconds(1));
   stage_.expect(75, "ann", {"acquire", "a.c"});
   stage_.expect(0, "ann", {"check", "b.c"});
-  pause_ms(20);  // the new one is another file with another time
   stage_.workflow_takes("builder", {"b.c"});
   stage_.expect(0, "ann", {"check", "a.c"});
   stage_.expect(75, "ann", {"check", "b.c"});
@@ -215,6 +224,40 @@ TEST_F(Reading, I10_BrokenJsonBlocksPathGrantsNamesTheFileAndCanBeIgnored) {
   stage_.expect(0, "ann", {"release", "a.c"});
   fs::remove(path);
   stage_.expect(0, "ann", {"acquire", "b.c"});
+}
+
+// Its name was stored as text, and then no file had it.
+TEST_F(Reading, ALockFileWhoseNameIsNotUtf8CanBeIgnored) {
+  fs::create_directories(stage_.repo() + "/out/locks");
+  const std::string name = "out/locks/bad\xff.lock";
+  write_text(stage_.repo() + "/" + name, "{");
+  stage_.expect(69, "ann", {"acquire", "a.c"});
+  stage_.expect(0, "", {"layout", "ignore", name});
+  stage_.expect(0, "ann", {"acquire", "a.c"});
+  stage_.expect(0, "", {"layout", "ignore", name, "--again"});
+  stage_.expect(69, "ann", {"acquire", "b.c"});
+}
+
+// Otherwise the locks of that tool would look free.
+TEST_F(Reading, ALayoutWhoseRootIsNotUtf8IsReadAllTheSame) {
+  const std::string root = "odd\xff";
+  fs::create_directories(stage_.repo() + "/" + root + "/.locks/files");
+  stage_.expect(0, "", {"layout", "add", "mkdir", root});
+  fs::create_directory(stage_.repo() + "/" + root + "/.locks/files/z.c");
+  stage_.expect(75, "ann", {"acquire", "z.c"});
+}
+
+TEST_F(Reading, I10_DoctorNamesALockFileThatCannotBeRead) {
+  fs::create_directories(stage_.repo() + "/out/locks");
+  stage_.expect(0, "", {"doctor"});
+  const std::string path = stage_.workflow_lock("broken");
+  write_text(path, "{");
+  const Answer sick = stage_.as("", {"doctor"});
+  EXPECT_EQ(sick.status, 69) << sick.all();
+  EXPECT_THAT(sick.out, HasSubstr(path));
+  EXPECT_THAT(sick.out, HasSubstr("lockkeeper layout ignore"));
+  stage_.expect(0, "", {"layout", "ignore", path});
+  stage_.expect(0, "", {"doctor"});
 }
 
 TEST_F(Reading, AForeignLockThatIsIgnoredBlocksNobody) {

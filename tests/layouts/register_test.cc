@@ -52,6 +52,8 @@ TEST_F(Register, WhatCannotBeALayoutIsRefusedAndNothingIsRegistered) {
   EXPECT_EQ(stage_.expect(65, "", {"layout", "add", "mkdir", "no/such"}).status, 65);
   stage_.file("plain");
   EXPECT_EQ(stage_.expect(65, "", {"layout", "add", "mkdir", "plain"}).status, 65);
+  EXPECT_EQ(stage_.expect(65, "", {"layout", "add", "mkdir", ".git/hooks"}).status, 65);
+  EXPECT_EQ(stage_.expect(65, "", {"layout", "add", "workflow", ".git"}).status, 65);
   EXPECT_EQ(stage_.expect(65, "", {"layout", "add", "mkdir", "spec", "--option", "x=1"}).status,
             65);
   EXPECT_EQ(stage_.expect(64, "", {"layout", "add", "mkdir", "spec", "--mode", "rw"}).status, 64);

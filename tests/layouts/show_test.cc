@@ -97,7 +97,7 @@ TEST_F(Showing, ItGoesWithBreakExpiryAndTheDeathOfAnAttachedHolder) {
 
 TEST_F(Showing, AnExpiredLeaseIsTakenAwayByWhoeverComesNext) {
   stage_.expect(0, "ann", {"acquire", "a.c", "--ttl", "1s"});
-  pause_ms(1'100);
+  stage_.pass_ms(1'100);
   stage_.expect(0, "bob", {"acquire", "unrelated"});
   EXPECT_THAT(stage_.mkdir_locks(), ElementsAre("unrelated"));
   EXPECT_EQ(stage_.workflow_mirrors().size(), 1U);

@@ -45,8 +45,8 @@ TEST_F(Told, D11_WhatALayoutCannotShowIsToldInTextToo) {
 
 TEST_F(Told, D6_FoldersThatLookLikeLocksAreNamedWithTheCommandThatJoinsThem) {
   fs::create_directories(stage_.repo() + "/spec/.locks/files/a");
-  fs::create_directories(stage_.repo() + "/work/out/locks");
-  write_text(stage_.repo() + "/work/out/locks/front.lock",
+  fs::create_directories(stage_.repo() + "/jobs/out/locks");
+  write_text(stage_.repo() + "/jobs/out/locks/front.lock",
              R"({"agent":"front","locked_at":"2026-01-01T00:00:00Z","files":["x"],)"
              R"("expires_at":"2099-01-01T00:00:00Z"})");
   fs::create_directories(stage_.path("data/agents/bob"));
@@ -55,7 +55,7 @@ TEST_F(Told, D6_FoldersThatLookLikeLocksAreNamedWithTheCommandThatJoinsThem) {
                  R"(/y","locked_by":"bob","locked_at":"2099-01-01T00:00:00"}}})");
   const auto mentions_all = [&](const std::string& text) {
     EXPECT_THAT(text, HasSubstr("layout add mkdir " + stage_.repo() + "/spec"));
-    EXPECT_THAT(text, HasSubstr("layout add workflow " + stage_.repo() + "/work/out"));
+    EXPECT_THAT(text, HasSubstr("layout add workflow " + stage_.repo() + "/jobs/out"));
     EXPECT_THAT(text, HasSubstr("layout add coordmcp " + stage_.path("data")));
   };
   mentions_all(stage_.as("", {"doctor"}).out);
@@ -65,7 +65,7 @@ TEST_F(Told, D6_FoldersThatLookLikeLocksAreNamedWithTheCommandThatJoinsThem) {
   EXPECT_THAT(stage_.as("ann", {"acquire", "z2"}).err, Not(HasSubstr("layout add")))
       << "it is told once";
   for (const Words& join : std::vector<Words>{
-           {"mkdir", "spec"}, {"workflow", "work/out"}, {"coordmcp", stage_.path("data")}}) {
+           {"mkdir", "spec"}, {"workflow", "jobs/out"}, {"coordmcp", stage_.path("data")}}) {
     stage_.expect(0, "", {"layout", "add", join[0], join[1]});
   }
   const Answer joined = stage_.as("", {"doctor"});
@@ -114,6 +114,16 @@ TEST_F(Told, ACoordMcpFolderThatIsGoneIsMadeAgain) {
   stage_.expect(0, "ann", {"acquire", "b"});
   EXPECT_THAT(read_text(stage_.path("data/agents/locks/p.json")), HasSubstr("/b\""));
   stage_.expect(0, "ann", {"release", "--all"});
+}
+
+// A key is pressed often, and must cost and change nothing.
+TEST_F(Told, CompletionKnowsTheLayoutsAndReadsNoneOfThem) {
+  const std::string id = id_of_added({"layout", "add", "mkdir", "spec"});
+  stage_.expect(0, "ann", {"acquire", "a"});
+  fs::create_directories(stage_.repo() + "/spec/.locks/files/b");
+  EXPECT_EQ(stage_.as("ann", {"completion", "layouts"}).out, id + "\n");
+  EXPECT_EQ(stage_.as("ann", {"completion", "taken"}).out, "a\n");
+  EXPECT_EQ(stage_.expect(0, "", {"log"}).lines().size(), 1U) << "nothing was brought in";
 }
 
 }  // namespace

@@ -147,6 +147,11 @@ TEST_F(Trouble, AFolderOfLocksThatIsASymlinkIsNotFollowed) {
   const Answer refused = stage_.json("ann", {"acquire", "a.c"});
   EXPECT_THAT(refused.status, AnyOf(65, 69, 77)) << refused.all();
   EXPECT_TRUE(fs::is_empty(outside + "/files"));
+  const Answer named = stage_.as("", {"doctor"});
+  EXPECT_EQ(named.status, 69) << named.all();
+  EXPECT_THAT(named.all(), HasSubstr("/spec/.locks"));
+  fs::remove(stage_.repo() + "/spec/.locks");
+  fs::remove(stage_.repo() + "/out/locks");
   stage_.healthy();
 }
 

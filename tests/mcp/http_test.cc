@@ -69,7 +69,7 @@ TEST_F(HttpTest, the_token_disturbs_neither_doctor_nor_purge) {
     alice.tool("lock_release", Json::object());
   }
   EXPECT_EQ(stage_.as("", {"doctor"}).status, 0);
-  EXPECT_EQ(stage_.as("", {"purge", "--store", "--yes"}).status, 0);
+  EXPECT_EQ(stage_.as("", {"purge", "--remove-store", "--yes"}).status, 0);
   EXPECT_FALSE(stage::exists(stage_.store() + "/http-token"));
 }
 

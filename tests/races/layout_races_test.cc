@@ -199,7 +199,7 @@ TEST_F(LayoutRaces, a_layout_registered_while_one_waits_shows_its_grant) {
 TEST_F(LayoutRaces, a_lease_that_is_over_is_not_shown_again) {
   add("mkdir", "spec");
   stage_.expect(0, "ann", {"acquire", "a", "--ttl=1s"});
-  pause_ms(1'200);
+  stage_.pass_ms(1'200);
   bash_drops("a");
   stage_.expect(0, "", {"layout", "list"});
   EXPECT_FALSE(exists(mkdir_lock("a")));

@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Leftover, ::testing::ValuesIn(all_kinds()),
 
 // Somebody who looks has decided to show ann's lease again. Before it does so ann releases, and bob
 // is granted the same: what appears is ann's, or bob's, and in either case the table knows whose.
-TEST_P(Leftover, shown_again_while_its_lease_ends_and_another_is_granted) {
+TEST_P(Leftover, A15_shown_again_while_its_lease_ends_and_another_is_granted) {
   if (!is_native()) GTEST_SKIP() << "without its artefact such a lease ends";
   for (int step = 1; step <= 2; ++step) {
     ASSERT_EQ(acquire("ann").status, 0);
@@ -223,7 +223,7 @@ TEST_P(Leftover, shown_again_while_its_lease_ends_and_another_is_granted) {
 
 // Somebody who looks is about to show ann's new lease in her stead. It is broken before that, and
 // bob is granted the same.
-TEST_P(Leftover, shown_in_its_stead_while_its_lease_is_broken_and_another_is_granted) {
+TEST_P(Leftover, A15_shown_in_its_stead_while_its_lease_is_broken_and_another_is_granted) {
   for (int step = 1; step <= 2; ++step) {
     Held ann(acquiring("ann"), at_lock());
     ASSERT_TRUE(ann.stands()) << ann.go_on().all();
@@ -253,7 +253,7 @@ TEST_P(Leftover, shown_in_its_stead_while_its_lease_is_broken_and_another_is_gra
 
 // Another tool was first, so ann's grant is taken back. Before that is done the other tool leaves,
 // and somebody who looks shows ann's lease in her stead: what she prepared is hers no more.
-TEST_P(Leftover, taken_back_while_somebody_shows_it_in_its_stead) {
+TEST_P(Leftover, A15_taken_back_while_somebody_shows_it_in_its_stead) {
   const Words removing{"unlinkat", "renameat2"};
   for (int step = 1; step <= 5; ++step) {
     bool taken = false;

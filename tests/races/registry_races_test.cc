@@ -152,7 +152,7 @@ TEST_P(RegistryRaces, A17_a_leftover_of_ours_is_recognised) {
   stage_.expect(0, "ann", {"acquire", "a"});
   const fs::path copy = stage_.path("copy");
   fs::copy(root(), copy, fs::copy_options::recursive);
-  pause_ms(2'100);  // shorter ones could be another tool's of the same second
+  stage_.pass_ms(2'100);  // shorter ones could be another tool's of the same second
   stage_.expect(0, "ann", {"release", "a"});
   fs::copy(copy, root(), fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   stage_.expect(75, "bob", {"acquire", "a"});

@@ -112,10 +112,10 @@ void Judge::check_parent(const Op& op, const Entry& entry, const core::Prober& v
   if (!entry.parent.empty()) {
     require(model_.conflict(parent->second, entry), "rule 11: a child of what is not in its way");
     require(model_.works_under(entry, entry.parent, view), "rule 11: a child of a stranger");
-    return;
   }
   for (const auto& [id, held] : model_.leases) {
     if (model_.on_side(entry, held) || !model_.conflict(held, entry)) continue;
+    if (!entry.parent.empty() && !model_.descends(held, entry.parent)) continue;  // one host
     if (model_.over_lease(held, view).empty() && model_.works_under(entry, id, view)) {
       fail("rule 11: not let into " + describe(held, model_.world()) + ", under which it works");
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -67,6 +68,13 @@ void Stage::git(const std::string& in, const Words& words) {
   EXPECT_EQ(done.status, 0) << done.all();
 }
 
+void Stage::pass_ms(int ms) {
+  if (kSanitized) return pause_ms(ms);  // its library must be the first one
+  passed_ms_ += ms;
+  env["LD_PRELOAD"] = LOCKKEEPER_LATER;
+  env["STAGE_LATER_MS"] = std::to_string(passed_ms_);
+}
+
 Launch Stage::command(const Words& argv) {
   Launch launch;
   launch.argv = argv;
@@ -88,6 +96,14 @@ Launch Stage::launch(const std::string& agent, const Words& words) {
 
 Process Stage::start(const std::string& agent, const Words& words) {
   return Process(launch(agent, words));
+}
+
+Process Stage::start_holding(const std::string& agent, const std::string& resource) {
+  const std::string begun = path("begun-" + std::to_string(++holding_));
+  Process run =
+      start(agent, {"run", resource, "--", "sh", "-c", "touch \"$0\"; exec sleep 600", begun});
+  EXPECT_TRUE(eventually([&] { return exists(begun); })) << run.err();
+  return run;
 }
 
 Answer Stage::finish(Launch launch) const {
@@ -118,6 +134,19 @@ Answer Stage::expect(int status, const std::string& agent, const Words& words) {
 
 Json Stage::list() {
   return expect(0, "", {"list"}).json();
+}
+
+bool Stage::renews(const std::string& agent) {
+  const auto end = [&] {
+    std::string last;
+    const Json all = list();
+    for (const Json& lease : all["leases"]) {
+      if (lease["agent"] == agent) last = std::max(last, lease["expires_at"].get<std::string>());
+    }
+    return last;
+  };
+  const std::string first = end();
+  return eventually([&] { return !first.empty() && end() > first; });
 }
 
 bool Stage::stop_outside(const Process& process) {

@@ -50,11 +50,18 @@ class Stage {
   // Everything is started with these variables; a test may change them.
   std::map<std::string, std::string> env;
 
+  // Lets time pass: for all that is started from now on, it is that much later. Not for processes
+  // that run already, nor for the times of files.
+  void pass_ms(int ms);
+
   // For the program with these words, called by `agent` (empty: by nobody in particular).
   Launch launch(const std::string& agent, const Words& words);
   // For any other program.
   Launch command(const Words& argv);
   Process start(const std::string& agent, const Words& words);
+  // `run` with a command that goes on until it is killed. Returns when that has begun: what other
+  // tools do to its lock from then on, they do to one that is held and shown.
+  Process start_holding(const std::string& agent, const std::string& resource);
   Answer finish(Launch launch) const;
 
   // Runs it to its end. `as` names the agent, `json` adds --json.
@@ -67,12 +74,16 @@ class Stage {
   std::size_t waiters() { return list()["waiters"].size(); }
   // Until this many requests stand in the queue.
   bool queue_grows_to(std::size_t count);
+  // Until a lease of this agent ends later than it did at first: somebody renews it.
+  bool renews(const std::string& agent);
   // Stops a process where it keeps nobody out of the store.
   bool stop_outside(const Process& process);
 
  private:
+  int holding_ = 0;
   TestFolder folder_;
   int started_ = 0;
+  int passed_ms_ = 0;
 };
 
 }  // namespace lockkeeper::stage

@@ -35,8 +35,9 @@ TEST_F(F22SlowDisk, F22_L7_I9_WritersThatGetThroughOneByOneAreAllServed) {
 }
 
 TEST_F(F22SlowDisk, F22_L7_WhoSitsOnTheDiskIsNamed) {
-  Process slow(stage_.faulty({{"SYNC_MS", "3500"}}, "slow", {"acquire", "a", "--json"}));
-  // Inside by the time that somebody else has to wait.
+  Process slow(stage_.faulty({{"SYNC_MS", "5000"}}, "slow", {"acquire", "a", "--json"}));
+  // Inside by the time that somebody else has to wait, and for longer than bob is patient, also if
+  // the machine is so busy that bob comes late.
   Answer busy;
   ASSERT_TRUE(eventually([&] {
     busy = stage_.json("bob", {"acquire", "b"});
