@@ -28,5 +28,6 @@ using Once = std::function<double()>;
 // Each in turn for a slice of time, again and again, until each has had `seconds` and has been done
 // at least `least` times: what slows the machine down for a while slows all of them.
 std::vector<Samples> alternate(const std::vector<Once>& sides, double seconds, std::size_t least);
+inline constexpr std::size_t kPairsLeast = 20;
 
 }  // namespace lockkeeper::bench

@@ -2,8 +2,7 @@
 # the files of a target are compiled several at a time; the dev preset compiles each alone, so that
 # none leans on another's includes. Not these: in some the files give one name to different things,
 # and of the workflow dialect the library takes the files that need no planner (src/embed).
-set(lockkeeper_singly lockkeeper_key key_test core_test lockkeeper_mcp_locks
-                      lockkeeper_dialect_workflow)
+set(lockkeeper_singly lockkeeper_key key_test lockkeeper_dialect_workflow)
 
 function(lockkeeper_together target)
   if(LOCKKEEPER_UNITY AND NOT target IN_LIST lockkeeper_singly)
@@ -12,6 +11,17 @@ function(lockkeeper_together target)
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
+
+# Most tests wait for what they test, and compiling them took most of a fresh build. A few compute:
+# all of such a program is compiled for speed, because of a template that several objects instantiate
+# the linker takes the first, which is the test's own.
+set(lockkeeper_lightly $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
+set(lockkeeper_hard $<$<CONFIG:Release>:-O3> $<$<CONFIG:RelWithDebInfo>:-O1>)
+
+# The rooms that every lock passes through, and the planner, are compiled for speed. The others
+# mostly put texts together, and optimizing them was a seventh of a fresh build.
+set(lockkeeper_fast base key kv kv_lmdb kv_memory host core realm layout service service_local
+    service_wire wiring plan)
 
 # A room is a folder of src/: one idea, one library, with exactly the links that the house plan
 # allows. Its unit tests sit beside the code and become one test program.
@@ -24,6 +34,9 @@ function(lockkeeper_room)
   set(target lockkeeper_${ROOM_NAME})
   add_library(${target} STATIC ${ROOM_SOURCES})
   lockkeeper_together(${target})
+  if(NOT ROOM_NAME IN_LIST lockkeeper_fast)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src
                              ${PROJECT_SOURCE_DIR}/include)
   list(TRANSFORM ROOM_LINKS PREPEND lockkeeper_)
@@ -31,7 +44,28 @@ function(lockkeeper_room)
   if(LOCKKEEPER_BUILD_TESTS AND ROOM_TESTS)
     lockkeeper_test(NAME ${ROOM_NAME}_test SOURCES ${ROOM_TESTS} LINKS ${target} ${ROOM_TEST_LINKS}
                     LABEL unit)
+    if(NOT ROOM_NAME STREQUAL "key") # its oracle computes
+      target_compile_options(${ROOM_NAME}_test PRIVATE ${lockkeeper_lightly})
+    endif()
   endif()
+endfunction()
+
+# Nearly all of the time that a test takes to compile goes into these. Not in the dev preset: each
+# file includes what it uses.
+function(lockkeeper_read_headers_once target)
+  if(NOT LOCKKEEPER_UNITY)
+    return()
+  endif()
+  if(NOT TARGET lockkeeper_test_headers)
+    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+    add_library(lockkeeper_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    target_compile_options(lockkeeper_test_headers PRIVATE ${lockkeeper_lightly})
+    target_link_libraries(lockkeeper_test_headers PRIVATE lockkeeper_flags GTest::gtest GTest::gmock)
+    target_precompile_headers(lockkeeper_test_headers PRIVATE
+      <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <algorithm> <chrono> <expected>
+      <filesystem> <functional> <map> <optional> <random> <ranges> <set> <string> <thread> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM lockkeeper_test_headers)
 endfunction()
 
 # One gtest program, one ctest entry per program; LABEL is its speed class.
@@ -47,10 +81,8 @@ function(lockkeeper_test)
   lockkeeper_together(${T_NAME})
   target_link_libraries(${T_NAME} PRIVATE ${T_LINKS} lockkeeper_flags GTest::gtest GTest::gmock
                         GTest::gtest_main)
-  # Most tests wait for what they test; compiling them hard took most of a fresh build. The
-  # simulator and the checkers are hot themselves.
-  if(NOT T_LABEL MATCHES "^(sim|linear)$")
-    target_compile_options(${T_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT T_LABEL MATCHES "^(sim|linear)$" AND NOT T_NAME STREQUAL "key_test")
+    lockkeeper_read_headers_once(${T_NAME})
   endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} --gtest_brief=1)
   # The longest start first, so that none of them runs alone at the end.

@@ -5,7 +5,6 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kPairsLeast = 20;
 constexpr int kOneClient = 7;  // whose paths it takes
 
 }  // namespace

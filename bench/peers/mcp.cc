@@ -14,7 +14,6 @@
 namespace lockkeeper::bench {
 namespace {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kInitialize =
@@ -31,7 +30,7 @@ std::string request_for(int id, const McpCall& call) {
 // The id that it answers; -1 if it answers nothing. An error is the end: the figures would be of
 // something else.
 int answered_by(std::string_view text) {
-  const json message = json::parse(text, nullptr, false);
+  const auto message = nlohmann::json::parse(text, nullptr, false);
   LOCKKEEPER_ASSERT(!message.is_discarded());
   if (!message.contains("id") || message.contains("method")) return -1;
   const bool fine = message.contains("result") && !message["result"].value("isError", false);

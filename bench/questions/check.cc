@@ -6,7 +6,7 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kRunsLeast = 20;
+constexpr std::size_t kCheckRunsLeast = 20;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void ask_check(const Setup& setup, Answer& answer) {
   const Words check = {setup.lockkeeper, "check", "--agent", "bench", path_at(7, 1)};
   std::vector<Samples> samples = alternate({[&] { return timed([&] { run_well(check); }); },
                                             [] { return timed([] { run_well({"/bin/true"}); }); }},
-                                           setup.seconds, kRunsLeast);
+                                           setup.seconds, kCheckRunsLeast);
   answer.rows.push_back({"lockkeeper check PATH", "process", std::move(samples[0]), ""});
   answer.rows.push_back({"/bin/true", "-", std::move(samples[1]), "any lock at all"});
   answer.ratio("lockkeeper check PATH", "/bin/true", {.what = "/bin/true", .must = 4, .aim = 2});

@@ -21,8 +21,7 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kPairsLeast = 20;
-constexpr std::size_t kRunsLeast = 10;
+constexpr std::size_t kForeignRunsLeast = 10;
 constexpr double kMust = 1.5;
 constexpr int kLockFiles = 10;  // of the case with several locks in each
 
@@ -187,7 +186,7 @@ void ask_foreign(const Setup& setup, Answer& answer) {
     });
   }
   std::vector<Samples> samples = alternate(inside, setup.seconds, kPairsLeast);
-  std::vector<Samples> runs = alternate(processes, setup.seconds, kRunsLeast);
+  std::vector<Samples> runs = alternate(processes, setup.seconds, kForeignRunsLeast);
   for (std::size_t side = 0; side < cases.size(); ++side) {
     answer.rows.push_back({cases[side].name, "process", std::move(samples[side]), ""});
   }

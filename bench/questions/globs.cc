@@ -8,7 +8,6 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kPairsLeast = 20;
 constexpr int kPackages = 997;  // as held_path() has them
 
 // One at each package, the others at its modules.

@@ -13,16 +13,17 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kRoundsLeast = 5;
-constexpr auto kAsleep = std::chrono::milliseconds(2);  // for the waiter to be asleep for certain
+constexpr std::size_t kHandoffRoundsLeast = 5;
+constexpr auto kHandoffAsleep =
+    std::chrono::milliseconds(2);  // for the waiter to be asleep for certain
 
-struct Scene {
+struct HandoffScene {
   std::atomic<bool> held{false};
   std::atomic<bool> over{false};
   std::atomic<std::int64_t> granted_ns{0};
 };
 
-void wait_in_turn(const std::string& folder, Scene& scene) {
+void wait_in_turn(const std::string& folder, HandoffScene& scene) {
   Place place(folder, Kept::kProcess);
   service::Locks locks(place.site(), {"waiter", ""});
   for (;;) {
@@ -40,7 +41,7 @@ void wait_in_turn(const std::string& folder, Scene& scene) {
 void ask_handoff(const Setup& setup, Answer& answer) {
   setup.progress->say("measuring");
   const std::string folder = setup.fresh("handoff");
-  auto& scene = shared<Scene>();
+  auto& scene = shared<HandoffScene>();
   Place place(folder, Kept::kProcess);
   service::Locks locks(place.site(), {"holder", ""});
   const pid_t waiter = fork_child([&] { wait_in_turn(folder, scene); });
@@ -49,13 +50,13 @@ void ask_handoff(const Setup& setup, Answer& answer) {
     scene.granted_ns = 0;
     scene.held = true;
     wait_until([&] { return waiters_of(locks) == 1; });
-    std::this_thread::sleep_for(kAsleep);
+    std::this_thread::sleep_for(kHandoffAsleep);
     const std::int64_t began = now_ns();
     free_it(locks);
     wait_until([&] { return !scene.held; });
     return static_cast<double>(scene.granted_ns - began) / 1000;
   };
-  std::vector<Samples> samples = alternate({once}, setup.seconds, kRoundsLeast);
+  std::vector<Samples> samples = alternate({once}, setup.seconds, kHandoffRoundsLeast);
   scene.over = true;
   join(waiter);
   ::munmap(&scene, sizeof scene);

@@ -15,18 +15,18 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kRoundsLeast = 3;
+constexpr std::size_t kKillRoundsLeast = 3;
 // Not always the same moment between two looks of the waiter.
-constexpr auto kAsleep = std::chrono::milliseconds(3);
+constexpr auto kKillAsleep = std::chrono::milliseconds(3);
 constexpr auto kStep = std::chrono::milliseconds(7);
-constexpr int kSteps = 4;
+constexpr int kKillSteps = 4;
 
-struct Scene {
+struct KillScene {
   std::atomic<bool> held{false};
   std::atomic<std::int64_t> granted_ns{0};
 };
 
-double one_death(const std::string& folder, service::Locks& looker, Scene& scene, int round) {
+double one_death(const std::string& folder, service::Locks& looker, KillScene& scene, int round) {
   scene.held = false;
   scene.granted_ns = 0;
   const pid_t holder = fork_child([&] {
@@ -45,7 +45,7 @@ double one_death(const std::string& folder, service::Locks& looker, Scene& scene
     free_it(locks);
   });
   wait_until([&] { return waiters_of(looker) == 1; });
-  std::this_thread::sleep_for(kAsleep + kStep * (round % kSteps));
+  std::this_thread::sleep_for(kKillAsleep + kStep * (round % kKillSteps));
   const std::int64_t began = now_ns();
   ::kill(holder, SIGKILL);
   wait_until([&] { return scene.granted_ns != 0; });
@@ -59,12 +59,12 @@ double one_death(const std::string& folder, service::Locks& looker, Scene& scene
 void ask_kill(const Setup& setup, Answer& answer) {
   setup.progress->say("measuring");
   const std::string folder = setup.fresh("kill");
-  auto& scene = shared<Scene>();
+  auto& scene = shared<KillScene>();
   Place place(folder, Kept::kProcess);
   service::Locks looker(place.site(), {"looker", ""});
   int round = 0;
   std::vector<Samples> samples = alternate(
-      {[&] { return one_death(folder, looker, scene, round++); }}, setup.seconds, kRoundsLeast);
+      {[&] { return one_death(folder, looker, scene, round++); }}, setup.seconds, kKillRoundsLeast);
   ::munmap(&scene, sizeof scene);
   answer.targets.push_back({.what = "p50, kill -9 to running",
                             .value = samples[0].p50() / 1000,

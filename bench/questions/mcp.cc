@@ -17,7 +17,6 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kCalls = 2'000;
 constexpr int kRoundsMost = 20;
-constexpr std::size_t kPairsLeast = 20;
 constexpr auto kSettle = std::chrono::milliseconds(300);
 
 constexpr const char* kStdioName = "lock_acquire, lock_release over stdio";
@@ -42,8 +41,8 @@ McpCall echo_call(int lane, int turn) {
 }
 
 // A server of ours over HTTP in the folder, that is ready.
-struct Ours {
-  Ours(const Setup& setup, const std::string& folder)
+struct McpServer {
+  McpServer(const Setup& setup, const std::string& folder)
       : port(free_port()),
         server({.argv = {setup.lockkeeper, "mcp", "--http", "127.0.0.1:" + std::to_string(port),
                          "--no-auth"},
@@ -58,7 +57,7 @@ struct Ours {
   bool ready = false;
 };
 
-struct Side {
+struct McpSide {
   std::string name;
   std::string durability;
   std::string lacks;
@@ -69,9 +68,9 @@ struct Side {
 };
 
 // Every side in turn, a whole round each, until each has had its time.
-void take_turns(const Setup& setup, std::vector<Side>& sides, Answer& answer) {
+void take_turns(const Setup& setup, std::vector<McpSide>& sides, Answer& answer) {
   const int calls = setup.seconds < 1 ? 4 * kLanes : kCalls;
-  const auto round = [&](Side& side, Load& found) {
+  const auto round = [&](McpSide& side, Load& found) {
     std::this_thread::sleep_for(kSettle);  // what the other has left over is not this one's
     // Even, so that every lane begins with an acquire; what an odd one leaves is held for good.
     const int first = side.turns;
@@ -81,11 +80,11 @@ void take_turns(const Setup& setup, std::vector<Side>& sides, Answer& answer) {
         [&](int lane, int turn) { return side.call_of(lane, first + turn); }, found);
   };
   Load warm;
-  for (Side& side : sides) round(side, warm);
+  for (McpSide& side : sides) round(side, warm);
   for (int i = 0; i < kRoundsMost && sides.front().load.seconds < setup.seconds; ++i) {
-    for (Side& side : sides) round(side, side.load);
+    for (McpSide& side : sides) round(side, side.load);
   }
-  for (Side& side : sides) {
+  for (McpSide& side : sides) {
     const double per_second = static_cast<double>(side.load.samples.count()) / side.load.seconds;
     answer.rows.push_back(
         {side.name, side.durability, std::move(side.load.samples), side.lacks, per_second});
@@ -110,16 +109,16 @@ Words with(Words argv, const char* word) {
   return argv;
 }
 
-Side lock_side(const char* name, std::unique_ptr<McpClient> client) {
+McpSide lock_side(const char* name, std::unique_ptr<McpClient> client) {
   return {name, "process", "", std::move(client), lock_call};
 }
 
-Side echo_side(const char* name, std::unique_ptr<McpClient> client) {
+McpSide echo_side(const char* name, std::unique_ptr<McpClient> client) {
   return {name, "-", "everything: it repeats what it is told", std::move(client), echo_call};
 }
 
 void load_stdio(const Setup& setup, const Official& official, Answer& answer) {
-  std::vector<Side> sides;
+  std::vector<McpSide> sides;
   const Words ours = {setup.lockkeeper, "mcp"};
   sides.push_back(lock_side(kStdioName, connect_stdio(ours, kLanes)));
   sides.push_back(lock_side(kStatusName, connect_stdio(ours, kLanes)));
@@ -134,9 +133,9 @@ void load_stdio(const Setup& setup, const Official& official, Answer& answer) {
 
 void load_http(const Setup& setup, const std::string& folder, const Official& official,
                Answer& answer) {
-  const Ours ours(setup, folder);
+  const McpServer ours(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
-  std::vector<Side> sides;
+  std::vector<McpSide> sides;
   sides.push_back(lock_side(kHttpName, connect_http(ours.port, "", kLanes)));
   std::optional<Server> server;
   if (official) {
@@ -175,7 +174,7 @@ void ask_mcp(const Setup& setup, Answer& answer) {
   service::Locks locks(place.site(), {"inside", ""});
   const Inside inside(folder);
   const auto stdio = connect_stdio({setup.lockkeeper, "mcp"}, 1);
-  const Ours ours(setup, folder);
+  const McpServer ours(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
   const auto http = connect_http(ours.port, "", 1);
   setup.progress->say("measuring");
@@ -222,7 +221,7 @@ void ask_mcp_idle(const Setup& setup, Answer& answer) {
   const std::string folder = setup.fresh("mcp-idle");
   Place(folder, Kept::kProcess).hold_paths(100);
   const Inside inside(folder);
-  const Ours ours(setup, folder);
+  const McpServer ours(setup, folder);
   if (!ours.ready) return answer.skipped.push_back("HTTP: the server did not begin");
   setup.progress->say("measuring");
   // Each has asked something once, and then says nothing.

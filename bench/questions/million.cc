@@ -10,7 +10,6 @@ namespace lockkeeper::bench {
 namespace {
 
 constexpr int kFew = 100;
-constexpr std::size_t kPairsLeast = 20;
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace lockkeeper::bench {
 namespace {
 
 constexpr int kFilesEach = 20;
-constexpr std::size_t kRunsLeast = 3;
+constexpr std::size_t kPlanRunsLeast = 3;
 
 std::string package_text(int i) {
   const std::string number = std::to_string(i);
@@ -45,7 +45,7 @@ void ask_plans(const Setup& setup, Answer& answer) {
   const Words argv = {setup.lockkeeper, "validate", path};
   setup.progress->say("measuring");
   std::vector<Samples> samples =
-      alternate({[&] { return timed([&] { run_well(argv); }); }}, setup.seconds, kRunsLeast);
+      alternate({[&] { return timed([&] { run_well(argv); }); }}, setup.seconds, kPlanRunsLeast);
   const std::string size = grouped(setup.packages) + " packages of 20 files";
   // Half of what checking and planning may take together.
   answer.targets.push_back(

@@ -16,16 +16,16 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr int kMost = 4'000;  // words of the wake board
-constexpr int kSteps = 3;     // a hundredth, a tenth, all
+constexpr int kMost = 4'000;    // words of the wake board
+constexpr int kQueueSteps = 3;  // a hundredth, a tenth, all
 constexpr double kFlat = 1.25;
 
-struct Scene {
+struct QueueScene {
   std::atomic<int> granted{0};
   std::atomic<std::int64_t> granted_ns[kMost];
 };
 
-void wait_and_hand_on(const std::string& folder, Scene& scene, int number) {
+void wait_and_hand_on(const std::string& folder, QueueScene& scene, int number) {
   Place place(folder, Kept::kProcess);
   service::Locks locks(place.site(), {"waiter" + std::to_string(number), ""});
   take_it(locks);
@@ -39,7 +39,7 @@ using Measured = std::expected<Samples, std::string>;
 // The time between one grant and the next.
 Measured with_processes(const Setup& setup, int waiters) {
   const std::string folder = setup.fresh("queue");
-  auto& scene = shared<Scene>();
+  auto& scene = shared<QueueScene>();
   Place place(folder, Kept::kProcess);
   service::Locks locks(place.site(), {"holder", ""});
   take_it(locks);
@@ -116,8 +116,8 @@ void grow(const Setup& setup, const std::string& name, const Run& run, Answer& a
   double last = 0;
   const int shortest = std::max(2, longest / 100);
   int waiters = shortest;
-  for (int step = 0; step < kSteps; ++step) {
-    waiters = std::max(2, static_cast<int>(longest / std::pow(10, kSteps - 1 - step)));
+  for (int step = 0; step < kQueueSteps; ++step) {
+    waiters = std::max(2, static_cast<int>(longest / std::pow(10, kQueueSteps - 1 - step)));
     setup.progress->say(grouped(waiters) + " waiters, " + name);
     Measured samples = repeated(waiters, longest, run);
     if (!samples) {

@@ -7,7 +7,6 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kPairsLeast = 20;
 constexpr int kPaths = 10;
 constexpr int kFolders = 5;
 

@@ -9,7 +9,7 @@
 namespace lockkeeper::bench {
 namespace {
 
-constexpr std::size_t kRunsLeast = 10;
+constexpr std::size_t kTwoProcessesRunsLeast = 10;
 
 // The least that it can be: one bash for both halves.
 constexpr const char* kSnippet =
@@ -28,7 +28,7 @@ printf "agent: %s\ntask: %s\ntimestamp: %s\n" "$AGENT_ID" "$TASK_ID" "$(date -Is
 rm -rf "spec/.locks/files/${LOCK_NAME}"
 )bash";
 
-struct Side {
+struct ProcessSide {
   std::string name;
   std::string durability;
   std::string lacks;
@@ -36,7 +36,7 @@ struct Side {
   std::vector<Words> commands;
 };
 
-std::vector<Side> sides_of(const Setup& setup) {
+std::vector<ProcessSide> sides_of(const Setup& setup) {
   const std::string process = setup.fresh("two-process");
   const std::string full = setup.fresh("two-full");
   Place(process, Kept::kProcess).hold_paths(setup.held);
@@ -45,7 +45,7 @@ std::vector<Side> sides_of(const Setup& setup) {
   const Words acquire = {setup.lockkeeper, "acquire", "--agent", "bench", "src/a.py"};
   const Words release = {setup.lockkeeper, "release", "--agent", "bench", "src/a.py"};
   const std::string lacks = "subtrees, queue, history, fences, dead holders, BUSY told from broken";
-  std::vector<Side> sides = {
+  std::vector<ProcessSide> sides = {
       {"lockkeeper acquire, release", "process", "", process, {acquire, release}},
       {"lockkeeper acquire, release, synced", "full", "", full, {acquire, release}},
       {"bash: mkdir, printf, rm -rf", "process", lacks, process, {{"bash", "-c", kSnippet}}},
@@ -73,8 +73,8 @@ std::vector<Side> sides_of(const Setup& setup) {
 void ask_two_processes(const Setup& setup, Answer& answer) {
   if (!has_program(setup, answer)) return;
   setup.progress->say("preparing " + grouped(setup.held) + " leases, twice");
-  std::vector<Side> sides;
-  for (Side& side : sides_of(setup)) {
+  std::vector<ProcessSide> sides;
+  for (ProcessSide& side : sides_of(setup)) {
     const std::string program = side.commands.front().front();
     if (find_program(program).empty()) {
       answer.skipped.push_back(side.name + ": " + program + " is not installed");
@@ -84,7 +84,7 @@ void ask_two_processes(const Setup& setup, Answer& answer) {
   }
   setup.progress->say("measuring");
   std::vector<Once> turns;
-  for (const Side& side : sides) {
+  for (const ProcessSide& side : sides) {
     turns.push_back([&side] {
       const Inside inside(side.folder);
       return timed([&] {
@@ -92,7 +92,7 @@ void ask_two_processes(const Setup& setup, Answer& answer) {
       });
     });
   }
-  std::vector<Samples> samples = alternate(turns, setup.seconds, kRunsLeast);
+  std::vector<Samples> samples = alternate(turns, setup.seconds, kTwoProcessesRunsLeast);
   for (std::size_t i = 0; i < sides.size(); ++i) {
     answer.rows.push_back(
         {sides[i].name, sides[i].durability, std::move(samples[i]), sides[i].lacks});
