@@ -130,8 +130,8 @@ TEST_F(MkdirLoop, OursFirst_TheDocumentsCommandsAreBusy) {
   EXPECT_EQ(foreign_file("src/a.py"), "BUSY");
   EXPECT_EQ(foreign_file("src/b.py"), "BUSY");
   EXPECT_EQ(foreign_file("src\\b.py"), "BUSY");
-  Process run = stage_.start("eve", {"run", "src/c.py", "--", "sleep", "60"});
-  ASSERT_TRUE(eventually([&] { return exists(lock("files/src__c.py/owner")); }));
+  Process run = stage_.start_holding("eve", "src/c.py");
+  ASSERT_TRUE(exists(lock("files/src__c.py/owner")));
   EXPECT_EQ(foreign_file("src/c.py"), "BUSY");
   run.signal(SIGTERM);
   run.wait();

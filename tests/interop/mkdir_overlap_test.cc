@@ -32,8 +32,8 @@ class MkdirOverlap : public MkdirDocument {
 TEST_F(MkdirOverlap, EverySpellingOfAFileThatOursHoldsIsRecorded) {
   task(0, "setup", {"acquire", "T-0"});
   std::filesystem::create_directory_symlink("src", stage_.repo() + "/link");
-  Process run = stage_.start("ann", {"run", "--keep-going", "src/a.py", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return exists(lock("files/src__a.py")); }));
+  Process run = stage_.start_holding("ann", "src/a.py", {"--keep-going"});
+  ASSERT_TRUE(exists(lock("files/src__a.py")));
   const std::vector<std::string> paths = {
       "./src/a.py", "src//a.py", "src/./a.py",      "link/a.py",    stage_.repo() + "/src/a.py",
       "src",        "./src",     "src/../src/a.py", "src/b/../a.py"};

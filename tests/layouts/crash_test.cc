@@ -334,8 +334,8 @@ TEST(RebootedLayouts, F11_OurArtefactsAreRemovedAndTheirsStay) {
     stage.expect(0, "ann", {"acquire", "a.c"});
     stage.expect(0, "ann", {"acquire", "b.c", "c.c"});
     stage.expect(0, "ann", {"release", "c.c"});
-    Process run = stage.start("bob", {"run", "job", "--", "sleep", "600"});
-    ASSERT_TRUE(eventually([&] { return exists(stage.mkdir_lock("job")); }));
+    Process run = stage.start_holding("bob", "job");
+    ASSERT_TRUE(exists(stage.mkdir_lock("job")));
     run.signal_group(SIGKILL);
     run.wait();
     write_text(stage.path("boot"), "00000000-0000-0000-0000-000000000002\n");

@@ -82,8 +82,8 @@ TEST_F(Showing, ItGoesWithBreakExpiryAndTheDeathOfAnAttachedHolder) {
   EXPECT_EQ(stage_.workflow_mirrors().size(), 1U);
   stage_.expect(0, "bob", {"release", "a.c"});
   nothing_is_shown();
-  Process run = stage_.start("cat", {"run", "a.c", "--", "sleep", "600"});
-  ASSERT_TRUE(eventually([&] { return exists(stage_.mkdir_lock("a.c")); }));
+  Process run = stage_.start_holding("cat", "a.c");
+  ASSERT_TRUE(exists(stage_.mkdir_lock("a.c")));
   run.signal_group(SIGKILL);
   run.wait();
   stage_.expect(0, "dan", {"acquire", "other"});

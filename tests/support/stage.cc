@@ -98,10 +98,13 @@ Process Stage::start(const std::string& agent, const Words& words) {
   return Process(launch(agent, words));
 }
 
-Process Stage::start_holding(const std::string& agent, const std::string& resource) {
+Process Stage::start_holding(const std::string& agent, const std::string& resource,
+                             const Words& options) {
   const std::string begun = path("begun-" + std::to_string(++holding_));
-  Process run =
-      start(agent, {"run", resource, "--", "sh", "-c", "touch \"$0\"; exec sleep 600", begun});
+  Words words{"run", resource};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"--", "sh", "-c", "touch \"$0\"; exec sleep 600", begun});
+  Process run = start(agent, words);
   EXPECT_TRUE(eventually([&] { return exists(begun); })) << run.err();
   return run;
 }

@@ -61,7 +61,8 @@ class Stage {
   Process start(const std::string& agent, const Words& words);
   // `run` with a command that goes on until it is killed. Returns when that has begun: what other
   // tools do to its lock from then on, they do to one that is held and shown.
-  Process start_holding(const std::string& agent, const std::string& resource);
+  Process start_holding(const std::string& agent, const std::string& resource,
+                        const Words& options = {});
   Answer finish(Launch launch) const;
 
   // Runs it to its end. `as` names the agent, `json` adds --json.

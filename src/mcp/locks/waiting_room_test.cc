@@ -1,6 +1,9 @@
 // Waits that outlive their call: what is kept, what is given back, and when.
 #include "mcp/locks/waiting_room.h"
 
+#include <filesystem>
+#include <iterator>
+
 #include "mcp/locks/test_server.h"
 
 namespace lockkeeper::mcp::locks {
@@ -29,6 +32,11 @@ class WaitingRoomTest : public LockServerTest {
       return reply && !reply->leases.empty() && reply->leases[0].lease.owner.agent == "amy" &&
              reply->leases[0].lease.confirm_by_mono_ms == 0;
     });
+  }
+  // Each seat has a thread. When it is gone, so is whatever could have given its grant back.
+  static std::size_t threads() {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return static_cast<std::size_t>(std::distance(tasks, std::filesystem::directory_iterator{}));
   }
   Json decided(const Json& arguments) {
     Json told;
@@ -82,12 +90,13 @@ TEST_F(WaitingRoomTest, AfterItsTimeItIsQueuedAndKeepsItsPlace) {
 }
 
 TEST_F(WaitingRoomTest, AskingAgainWithoutWaitingFindsTheGrantToo) {
+  const std::size_t before = threads();
   queue();
   EXPECT_EQ(tools->told("lock_acquire", kAmy)["outcome"], "queued") << "it is in the queue";
   ASSERT_TRUE(amy_is_granted());
   EXPECT_EQ(decided(kAmy)["outcome"], "granted");
   advance(kKeepPlaceMs + 60'000);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
+  ASSERT_TRUE(soon([&] { return threads() == before; }));
   EXPECT_EQ(holder(), "amy") << "what its owner knows of is not given back";
 }
 
@@ -108,12 +117,13 @@ TEST_F(WaitingRoomTest, WhatItsOwnerWasToldOfIsItsOwn) {
   for (const char* const tool : {"lock_status", "lock_renew"}) {
     SCOPED_TRACE(tool);
     tools->outcome_for("bob", "a");
+    const std::size_t before = threads();
     queue();
     ASSERT_TRUE(amy_is_granted());
     const Json told = tools->told(tool, {{"agent", "amy"}});
     EXPECT_NE(told["message"].get<std::string>().find("a"), std::string::npos);
     advance(kKeepPlaceMs + 2'000);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1'200));
+    ASSERT_TRUE(soon([&] { return threads() == before; }));
     EXPECT_EQ(holder(), "amy");
     tools->told("lock_release", {{"agent", "amy"}});
   }
