@@ -373,6 +373,7 @@ Result<bool> Table::has_lost_notices(const Owner& owner) {
 Result<std::vector<LostLease>> Table::take_lost_notices(const Owner& owner) {
   LK_ASSIGN(std::vector<LostLease> notices, untold_losses(owner, kNoticesAtOnce));
   for (LostLease& lost : notices) {
+    LK_CHECK(state_.txn().get(lost_key(lost.filed)));  // guarded: it may be forgotten meanwhile
     lost.told = true;
     LK_CHECK(
         state_.txn().put(lost_key(lost.filed), encode_lost(lost), context_.limits.remember_ms));

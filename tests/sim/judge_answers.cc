@@ -262,8 +262,8 @@ void Judge::check_conflicts(const Done& done, const Entry& request, kv::Version 
   const std::set<Block> real = model_.blocks(request, before, done.view);
   // Where a commit is small a waiter may have to ask once more.
   const bool full = budgeted_ || limits_.grants_per_commit < 32 || limits_.ends_per_commit < 1000;
-  require(!real.empty() || (done.op.kind == Kind::kPoll && full),
-          "I9: refused, and nothing is in the way");
+  const bool looked_again = done.op.kind == Kind::kPoll || reply.replayed;
+  require(!real.empty() || (looked_again && full), "I9: refused, and nothing is in the way");
   if (named != real) {
     std::string text = "rule 3: the conflicts named are not those in the way of " +
                        describe(request, model_.world());
