@@ -69,7 +69,7 @@ std::optional<std::int64_t> add_part(std::int64_t sum_ms, std::string_view digit
 std::unexpected<Error> bad_duration(std::string_view text, std::string_view why,
                                     DurationRules rules) {
   return fail(Code::kInvalidInput, fmt::format("duration {}: {}", quote(text), why),
-              fmt::format("write a duration as 300ms, 90s, 20m, 2h, 1h30m, 2d or 0{}",
+              fmt::format("write a duration as 300ms, 90s, 20m, 2h, 1h30m or 2d{}",
                           rules.allow_none ? ", or none for no end" : ""));
 }
 

@@ -140,6 +140,10 @@ bool is_optional_value(const Arguments::Declared& declared, const std::string& w
   return declared.value == "DURATION" && parse_duration_ms(word).has_value();
 }
 
+bool is_number(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 Result<void> Arguments::take_long(const std::vector<std::string>& words, std::size_t& at) {
@@ -157,7 +161,12 @@ Result<void> Arguments::take_long(const std::vector<std::string>& words, std::si
   } else if (declared.value.empty()) {
     store(*index, "");
   } else if (declared.value_optional) {
-    const bool given = at + 1 < words.size() && is_optional_value(declared, words[at + 1]);
+    const std::string next = at + 1 < words.size() ? words[at + 1] : "";
+    const bool given = is_optional_value(declared, next);
+    if (!given && declared.value == "DURATION" && is_number(next)) {
+      return fail(Code::kUsage, declared.name + " " + next + " has no unit",
+                  "write " + declared.name + "=" + next + "s, or ./" + next + " for a file");
+    }
     store(*index, given ? words[++at] : "");
   } else {
     return take_next(*index, words, at);
@@ -177,6 +186,12 @@ Result<void> Arguments::take_next(std::size_t index, const std::vector<std::stri
     });
     if (meant != declared_.end()) hint += ", or did you mean " + meant->name + "?";
     return fail(Code::kUsage, declared.name + " needs a value", std::move(hint));
+  }
+  // `--reason --agent ann`: a value was forgotten, and the next flag is not it.
+  if (const std::string& next = words[at + 1]; next.starts_with("--") && find(next)) {
+    const std::string& name = declared_[index].name;
+    return fail(Code::kUsage, name + " needs a value, and " + next + " is another option",
+                "write " + name + " " + declared_[index].value + ", or " + name + "=" + next);
   }
   store(index, words[++at]);
   return {};

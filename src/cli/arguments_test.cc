@@ -68,9 +68,9 @@ TEST(Arguments, B1_a_duration_after_wait_belongs_to_it_and_a_resource_does_not) 
 
 TEST(Arguments, a_value_may_look_like_a_flag) {
   Sample s;
-  ASSERT_TRUE(s.arguments.parse({"--mode", "-5m", "--lease", "--all"}));
+  ASSERT_TRUE(s.arguments.parse({"--mode", "-5m", "--lease", "--none"}));
   EXPECT_EQ(s.mode, "-5m");
-  EXPECT_EQ(s.leases, (Words{"--all"}));
+  EXPECT_EQ(s.leases, (Words{"--none"}));
   EXPECT_FALSE(s.all);
 }
 
@@ -182,6 +182,24 @@ TEST(Arguments, help_has_every_argument_within_80_columns) {
   EXPECT_LT(help.find("--all"), help.find("Common options"));
   EXPECT_GT(help.find("--quiet"), help.find("Common options"));
   EXPECT_EQ(s.arguments.usage("acquire"), "lockkeeper acquire [OPTIONS] RESOURCE…");
+}
+
+TEST(Arguments, a_forgotten_value_is_not_the_next_option) {
+  Sample s;
+  const auto parsed = s.arguments.parse({"a", "--mode", "--all"});
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message, "--mode needs a value, and --all is another option");
+  EXPECT_EQ(parsed.error().hint, "write --mode MODE, or --mode=--all");
+  Sample other;
+  EXPECT_TRUE(other.arguments.parse({"a", "--mode", "--unheard-of"}));
+}
+
+TEST(Arguments, a_number_after_wait_is_not_a_resource) {
+  Sample s;
+  const auto parsed = s.arguments.parse({"a", "--wait", "10"});
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message, "--wait 10 has no unit");
+  EXPECT_EQ(parsed.error().hint, "write --wait=10s, or ./10 for a file");
 }
 
 }  // namespace

@@ -125,7 +125,26 @@ Error not_known(std::string message, std::string_view name, std::span<const Verb
           meant ? "did you mean " + above + " " + *meant + "?" : "see: " + above + " --help"};
 }
 
+// Words that mean something here, though under another name.
+std::string meant_by(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {"extend", "renew"}, {"history", "log"},
+      {"kill", "break"},   {"lease", "acquire"},
+      {"msg", "message"},  {"repair", "doctor --repair"},
+      {"steal", "break"},  {"wait", "acquire RESOURCE --wait=10m"},
+      {"who", "list"},
+  };
+  const auto* const found =
+      std::ranges::find(kOthers, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kOthers) ? ""
+                                    : "did you mean lockkeeper " + std::string(found->second) + "?";
+}
+
 int unknown_verb(std::string_view name, bool json, const CliEnvironment& environment) {
+  if (std::string meant = meant_by(name); !meant.empty()) {
+    return plain_output(environment, json)
+        .failed({Code::kUsage, "unknown verb " + quote(name), std::move(meant)});
+  }
   return plain_output(environment, json)
       .failed(not_known("unknown verb", name, environment.verbs, "lockkeeper"));
 }

@@ -153,11 +153,13 @@ Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) cons
   wanted.base.folder = environment_.cwd;
   if (wanted.base.folder.empty()) {
     char folder[PATH_MAX];
-    if (::getcwd(folder, sizeof folder) == nullptr) {
-      return fail(Code::kInvalidInput, errno_error(errno, "the current folder").message,
-                  "change to a folder that exists");
+    const bool there = ::getcwd(folder, sizeof folder) != nullptr && folder[0] == '/';
+    if (!there && !common_.realm) {
+      return fail(Code::kInvalidInput,
+                  "the current folder cannot be found: it was removed or moved",
+                  "cd to a folder that exists, or name one with --realm");
     }
-    wanted.base.folder = folder;
+    wanted.base.folder = there ? folder : "/";
   }
   const realm::Environment& env = runtime().env;
   // Nobody sees a variable: what is typed in another repository is refused, not read as a path of

@@ -48,7 +48,8 @@ Result<void> nobody_at_work(const Folder& output, const RunRecord& record) {
     LK_ASSIGN(const bool alive, host::is_locked(*attempt, kAliveName));
     if (alive) {
       return fail(Code::kHeld, quote(agent.id) + " of the previous run is still working",
-                  "resume that run: add --resume");
+                  "to go on with it, add --resume; to give it up, end its lock, which stops it: "
+                  "lockkeeper list, then lockkeeper break --lease ID --reason TEXT");
     }
   }
   return {};

@@ -63,7 +63,7 @@ Result<void> check_segment_length(std::string_view segment, std::string_view who
   if (segment.size() <= kSegmentBytesMax) return {};
   return fail(Code::kLimitExceeded,
               in_quotes(whole) + ": one name in a path has at most " +
-                  std::to_string(kSegmentBytesMax) + " bytes, this one has " +
+                  std::to_string(kSegmentBytesMax) + " bytes; this one has " +
                   std::to_string(segment.size()),
               "shorten " + in_quotes(segment.substr(0, 40)));
 }

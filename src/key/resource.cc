@@ -18,7 +18,7 @@ namespace {
 std::unexpected<Error> too_long(std::string_view text) {
   return fail(Code::kLimitExceeded,
               in_quotes(text) + ": a resource has at most " + std::to_string(kKeyTextBytesMax) +
-                  " bytes, this one has " + std::to_string(text.size()),
+                  " bytes; this one has " + std::to_string(text.size()),
               "name something shorter");
 }
 

@@ -185,7 +185,7 @@ Result<void> check_session_name(std::string_view name, std::string_view what) {
   if (name.front() == '/' || name.back() == '/' || name.find("//") != std::string_view::npos) {
     return fail(Code::kInvalidInput,
                 std::string(what) + " " + quote(name, 60) +
-                    ": '/' separates a session from its subagent, neither may be empty",
+                    ": '/' separates a session from its subagent, and neither may be empty",
                 "write it as SESSION/SUBAGENT");
   }
   if (name == "-") {

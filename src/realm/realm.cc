@@ -39,6 +39,26 @@ Result<void> set_owner(Realm& realm, const std::string& of_folder) {
   return {};
 }
 
+Result<bool> is_folder_of_its_own(const std::string& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) == 0) return S_ISDIR(info.st_mode) && (info.st_mode & 077) == 0;
+  const int error = errno;
+  if (error == ENOENT || error == ENOTDIR) return false;
+  return fail(errno_error(error, "cannot look at " + path));
+}
+
+// `git init` in a folder that has been a plain realm: its locks go on counting. A folder that came
+// with a clone has other permissions than ours.
+Result<std::string> git_store_folder(const std::string& common_dir) {
+  const std::string own = join_path(common_dir, kGitStoreName);
+  if (last_name(common_dir) != ".git") return own;
+  struct stat info{};
+  if (::lstat(own.c_str(), &info) == 0) return own;
+  const std::string before = join_path(parent_path(common_dir), kPlainStoreName);
+  LK_ASSIGN(const bool plain, is_folder_of_its_own(before));
+  return plain ? before : own;
+}
+
 Result<Realm> git_realm(const std::string& folder, const GitFolder& git, const Environment& env) {
   Realm realm;
   realm.root = git.worktree.empty() ? folder : git.worktree;
@@ -46,7 +66,7 @@ Result<Realm> git_realm(const std::string& folder, const GitFolder& git, const E
   realm.bare = git.bare;
   realm.ignore_case = git.ignore_case;
   realm.common_dir = git.common_dir;
-  realm.store_folder = join_path(git.common_dir, kGitStoreName);
+  LK_ASSIGN(realm.store_folder, git_store_folder(git.common_dir));
   realm.name = name_of_repository(git.common_dir);
   if (git.shared) {
     realm.shared = true;

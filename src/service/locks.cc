@@ -66,6 +66,18 @@ void explain_missed_break(Site& site, const BreakCall& call, Error& error) {
                " --reason " + shell_quote(call.reason);
 }
 
+// It may hold something larger, which is renewed by its own name.
+void explain_missed_renewal(Site& site, const RenewCall& call, Error& error) {
+  const auto near = overlapping_claims(site, call.resources);
+  if (!near) return;
+  for (const OverlappingClaim& held : *near) {
+    if (held.lease.owner != call.caller.owner) continue;
+    error.message += "; you hold " + shown(held.claim.resource.text()) + ", which overlaps it";
+    error.hint = "renew that: lockkeeper renew " + shell_name(held.claim.resource.text());
+    return;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<core::LeaseId>> Locks::find_ids(const std::vector<std::string>& texts) {
@@ -205,6 +217,7 @@ Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
   LK_ASSIGN(AcquireCall call, this->call(command, warnings));
   call.caller.tell.losses = true;
   call.wait = command.wait_ms.value_or(0) != 0;
+  LK_CHECK(check_plain_neighbours(*site_, owner_, call.claims));
   LK_ASSIGN(Service* const service, site_->service());
   auto reply = service->acquire(call);
   untold_ = !reply;
@@ -307,7 +320,11 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
   LK_ASSIGN(call.leases, find_ids(command.lease_ids));
   call.all = command.all;
   call.ttl_ms = command.ttl_ms;
-  return ask(&Service::renew, call);
+  auto renewed = ask(&Service::renew, call);
+  if (!renewed && renewed.error().code == Code::kNotFound) {
+    explain_missed_renewal(*site_, call, renewed.error());
+  }
+  return renewed;
 }
 
 // All of each word must be free, as for an acquire. What one holds of it is then enough to have it.

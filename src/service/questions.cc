@@ -105,4 +105,17 @@ Result<std::vector<std::optional<std::string>>> how_they_ended(
   return ended;
 }
 
+std::vector<std::string> ended_texts(Site& site, const core::Owner& owner) {
+  std::vector<std::string> texts;
+  const auto leases = leases_of(site, owner);
+  if (!leases) return texts;
+  for (const ListedLease& listed : *leases) {
+    if (!listed.condition.over) continue;
+    for (const std::string& key : core::resource_texts(listed.lease)) {
+      texts.push_back(ended_before_text(key, listed.condition.cause));
+    }
+  }
+  return texts;
+}
+
 }  // namespace lockkeeper::service

@@ -18,6 +18,9 @@ Result<std::optional<ListedLease>> find_lease(Site& site, const core::LeaseId& i
 
 // Oldest first.
 Result<std::vector<ListedLease>> leases_of(Site& site, const core::Owner& owner);
+// Of those: what has ended and is still on record, because nobody has asked for it since. One
+// sentence each. Empty if it cannot be told.
+std::vector<std::string> ended_texts(Site& site, const core::Owner& owner);
 
 // Whoever holds one of these, exactly as named.
 Result<std::vector<ListedLease>> holders_of(Site& site, std::span<const key::Resource> resources);

@@ -87,8 +87,15 @@ std::string held_there(const Site& site, const realm::Realm& there, const core::
   return {};
 }
 
-void add_outer(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
-               std::span<const key::Resource> resources) {
+// A realm around this one, or inside what is asked for. Its table is not this one's.
+struct Nested {
+  const realm::Realm realm;
+  std::string held;  // what others hold there of it; or empty
+  std::string sentence;
+};
+
+void add_outer(std::vector<Nested>& nested, const Site& site, const core::Owner& owner,
+               core::Mode mode, std::span<const key::Resource> resources) {
   const realm::Realm& inner = site.realm();
   const auto outer = realm::realm_of(realm::parent_path(inner.root), site.runtime().env);
   if (!outer || outer->same_table(inner) || !outer->contains(inner.root)) return;
@@ -99,12 +106,13 @@ void add_outer(Remarks& remarks, const Site& site, const core::Owner& owner, cor
   if (there.empty()) return;
   const std::string held = held_there(site, *outer, owner, mode, there);
   if (held.empty()) return;
-  remarks.nested.push_back(held + " in " + shown(outer->root) +
-                           ", the repository around this one; the two do not exclude each other");
+  nested.push_back({*outer, held,
+                    held + " in " + shown(outer->root) +
+                        ", the repository around this one; the two do not exclude each other"});
 }
 
-void add_inner(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
-               std::span<const key::Resource> resources) {
+void add_inner(std::vector<Nested>& nested, const Site& site, const core::Owner& owner,
+               core::Mode mode, std::span<const key::Resource> resources) {
   const realm::Realm& outer = site.realm();
   const auto wide = [](const key::Resource& one) {
     return one.kind() == key::Kind::kFolder || one.kind() == key::Kind::kGlob;
@@ -121,12 +129,24 @@ void add_inner(Remarks& remarks, const Site& site, const core::Owner& owner, cor
       const auto root = key::restore("./", key::Kind::kFolder);
       const std::string held =
           root ? held_there(site, inner, owner, mode, std::span(&*root, 1)) : "";
-      remarks.nested.push_back(
-          shown(folder->text()) + " is a repository with locks of its own, which " +
-          shown(resource.text()) + " does not cover" + (held.empty() ? "" : "; there, " + held));
+      nested.push_back({inner, held,
+                        shown(folder->text()) +
+                            (inner.in_git ? " is a repository with locks of its own, which "
+                                          : " has locks of its own, which ") +
+                            shown(resource.text()) + " does not cover" +
+                            (held.empty() ? "" : "; there, " + held)});
       break;
     }
   }
+}
+
+std::vector<Nested> nested_realms(const Site& site, const core::Owner& owner, core::Mode mode,
+                                  std::span<const key::Resource> resources) {
+  std::vector<Nested> nested;
+  if (site.realm().in_memory || site.realm().machine) return nested;
+  add_outer(nested, site, owner, mode, resources);
+  add_inner(nested, site, owner, mode, resources);
+  return nested;
 }
 
 }  // namespace
@@ -152,9 +172,23 @@ void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wa
 
 void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
                 std::span<const key::Resource> resources) {
-  if (site.realm().in_memory || site.realm().machine) return;
-  add_outer(remarks, site, owner, mode, resources);
-  add_inner(remarks, site, owner, mode, resources);
+  for (Nested& one : nested_realms(site, owner, mode, resources)) {
+    remarks.nested.push_back(std::move(one.sentence));
+  }
+}
+
+Result<void> check_plain_neighbours(const Site& site, const core::Owner& owner,
+                                    std::span<const core::Claim> claims) {
+  if (site.realm().in_git || claims.empty()) return {};
+  std::vector<key::Resource> resources;
+  for (const core::Claim& claim : claims) resources.push_back(claim.resource);
+  for (const Nested& one : nested_realms(site, owner, claims.front().mode, resources)) {
+    if (one.realm.in_git || one.held.empty()) continue;
+    return fail(Code::kHeld,
+                one.held + " in " + shown(one.realm.root) + ", which has locks of its own",
+                "see who holds what there: lockkeeper list --realm " + shell_quote(one.realm.root));
+  }
+  return {};
 }
 
 }  // namespace lockkeeper::service

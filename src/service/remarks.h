@@ -27,4 +27,10 @@ void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wa
 void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
                 std::span<const key::Resource> resources);
 
+// Folders without git become realms as they are first used, by accident as well. So what another
+// owner holds in such a one around or inside this one refuses the request (held). The two tables
+// are still two: only what is there when it is asked for is seen.
+Result<void> check_plain_neighbours(const Site& site, const core::Owner& owner,
+                                    std::span<const core::Claim> claims);
+
 }  // namespace lockkeeper::service

@@ -381,7 +381,7 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
     const core::Lease& holder = conflict.holder;
     if (holder.foreign && holder.owner.agent == kUnknownAgent) {
       error.hint +=
-          "; nobody says who made that lock: if it was left behind, lockkeeper break "
+          "; its maker is unknown: if it was left behind, lockkeeper break "
           "--foreign --reason TEXT " +
           shell_name(core::foreign_path(holder));
       break;
@@ -417,8 +417,8 @@ Error refusal(const AcquireResult& result, const HintContext& asked) {
     case core::Outcome::kDeadlock:
       return deadlock_error(result, asked);
     case core::Outcome::kInterrupted:
-      return {Code::kFailed, "interrupted after " + waited + "; left the queue, nothing is held",
-              wait_command(asked, "10m")};
+      return {Code::kFailed, "interrupted after " + waited + " in the queue; nothing was taken",
+              "to wait again: " + wait_command(asked, "10m")};
     case core::Outcome::kGranted:
     case core::Outcome::kRenewed:
       break;
@@ -438,7 +438,7 @@ std::vector<std::string> part_warnings(const AcquireResult& renewed) {
 }
 
 std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
-                                   const core::Owner& asker) {
+                                   const core::Owner& asker, const std::string& flags) {
   if (!reply.not_owner.empty()) {
     const auto& [key, owner] = reply.not_owner.front();
     core::Lease held;
@@ -448,8 +448,9 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
                  shown(key) + " is held by " +
                      (kin.empty() ? owner_text(owner) + ", who" : kin + ", which") +
                      " alone may release it",
-                 "leave it alone; to get it: lockkeeper acquire " + shell_name(key) +
-                     " --wait=10m; only if its holder is stuck: lockkeeper break"};
+                 "leave it alone; to get it: lockkeeper acquire " + shell_name(key) + flags +
+                     " --wait=10m; only if its holder is stuck: lockkeeper break " +
+                     shell_name(key) + flags + " --reason TEXT"};
   }
   if (!reply.released.empty() || all) return std::nullopt;
   if (!reply.covered.empty()) {
@@ -457,13 +458,13 @@ std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
     return Error{Code::kNotFound,
                  "you do not hold " + shown(key) + " by itself: " + shown(outer) +
                      ", which you hold, covers it",
-                 "release that: lockkeeper release " + shell_name(outer)};
+                 "release that: lockkeeper release " + shell_name(outer) + flags};
   }
-  const std::string what = reply.not_held.empty()
-                               ? "you hold nothing that matches"
-                               : shown(reply.not_held.front()) + " is not held by you";
-  return Error{Code::kNotFound, what,
-               "a release takes the key exactly as held; see: lockkeeper list"};
+  if (reply.not_held.empty()) {
+    return Error{Code::kNotFound, "you hold nothing that matches", "see: lockkeeper list" + flags};
+  }
+  return Error{Code::kNotFound, shown(reply.not_held.front()) + " is not held by you",
+               "a release takes the key exactly as held; see: lockkeeper list" + flags};
 }
 
 std::string shell_name(std::string_view name) {
@@ -566,10 +567,23 @@ std::string ended_before_text(const std::string& key, const std::string& cause) 
 }
 
 std::string unmirrored_text(const layout::Unmirrored& unmirrored) {
-  return "not visible to the tools of " + unmirrored.layout + ": " +
+  return "programs that use " + unmirrored.layout + " cannot see the lock on " +
          shown_list(unmirrored.resources, kConflictsTold) +
-         "; if nobody uses them: lockkeeper layout remove " + unmirrored.layout;
+         "; if none are in use: lockkeeper layout remove " + unmirrored.layout;
 }
+
+namespace {
+
+// What ended it, for people; JSON has the word itself.
+std::string cause_text(const std::string& cause) {
+  if (cause == "died") return "its process ended";
+  if (cause == "parent_ended") return "the lease around it ended";
+  if (cause == "unconfirmed") return "nobody took it over in time";
+  if (cause == "reboot") return "the machine was restarted";
+  return shown(cause);
+}
+
+}  // namespace
 
 std::string lost_text(const core::LostLease& lost) {
   const bool of_a_part = lost.filed != lost.id && !lost.filed.empty();
@@ -577,7 +591,7 @@ std::string lost_text(const core::LostLease& lost) {
       of_a_part ? "the lease of " + owner_text(lost.owner) + " on " : "your lease on ";
   text += shown_list(lost.resources, kConflictsTold);
   text += " (fence " + std::to_string(lost.fence) + ") was lost at " + seconds(lost.at_wall_ms) +
-          ": " + shown(lost.cause);
+          ": " + cause_text(lost.cause);
   if (!lost.by.agent.empty()) text += " by " + owner_text(lost.by);
   if (!lost.reason.empty()) text += ", reason " + quote(lost.reason, kReasonBytesTold);
   return text;

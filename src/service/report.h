@@ -61,9 +61,10 @@ Error refusal(const AcquireResult& result, const HintContext& asked);
 Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext& asked);
 
 // The error of a release that gave back nothing, or met what is another's; kFailed never. nullopt:
-// it was all right. `all`: --all, for which nothing to release is fine.
+// it was all right. `all`: --all, for which nothing to release is fine. `flags`: the asker's own,
+// for the commands of the hints.
 std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
-                                   const core::Owner& asker = {});
+                                   const core::Owner& asker = {}, const std::string& flags = {});
 
 // What the owner of a renewed lease must know: "y is held by your subagent x, …".
 std::vector<std::string> part_warnings(const AcquireResult& renewed);
@@ -99,7 +100,7 @@ std::string lost_text(const core::LostLease& lost);
 // Of what was released too late.
 std::string ended_before_text(const std::string& key, const std::string& cause);
 
-// "not visible to the tools of mkdir-1a2b3c4d: src/, docs/**; if nobody uses them: …".
+// "programs that use mkdir-1a2b3c4d cannot see the lock on src/, docs/**; if none are in use: …".
 std::string unmirrored_text(const layout::Unmirrored& unmirrored);
 
 }  // namespace lockkeeper::service

@@ -318,6 +318,64 @@ TEST_F(Where, WithoutGitTheFolderItselfIsTheRealm) {
   EXPECT_EQ(bare.finish(std::move(below)).status, 75);
 }
 
+// The locks of a folder go on counting when it becomes a repository.
+TEST_F(Where, I1_GitInitWhereSomethingIsHeld) {
+  Stage plain(Stage::Git::kNo);
+  plain.expect(0, "ann", {"acquire", "a", "--realm", "."});
+  plain.git("repo", {"init", "-q"});
+  plain.expect(75, "bob", {"acquire", "a"});
+  plain.file("sub/x");
+  Launch below = plain.launch("bob", {"acquire", "../a"});
+  below.folder = plain.repo() + "/sub";
+  EXPECT_EQ(plain.finish(std::move(below)).status, 75);
+  plain.expect(0, "ann", {"release", "--all"});
+  plain.expect(0, "bob", {"acquire", "a"});
+  EXPECT_FALSE(exists(plain.repo() + "/.git/lockkeeper"));
+}
+
+// What came with a clone is not our store: it has other permissions.
+TEST_F(Where, AStoreThatIsPartOfACloneIsNotUsed) {
+  std::filesystem::create_directory(stage_.repo() + "/.lockkeeper");
+  ::chmod((stage_.repo() + "/.lockkeeper").c_str(), 0755);
+  stage_.expect(0, "ann", {"acquire", "a"});
+  EXPECT_TRUE(exists(stage_.repo() + "/.git/lockkeeper"));
+}
+
+// Whoever works in a subfolder first makes a realm of it, and does not know.
+TEST_F(Where, I1_FoldersWithoutGitInsideEachOther) {
+  Stage plain(Stage::Git::kNo);
+  const std::string sub = plain.repo() + "/sub";
+  plain.file("sub/x");
+  const auto status = [&](const std::string& folder, const std::string& agent, const Words& words) {
+    Launch launch = plain.launch(agent, words);
+    launch.folder = folder;
+    return plain.finish(std::move(launch)).status;
+  };
+  EXPECT_EQ(status(sub, "ann", {"acquire", "x"}), 0);
+  for (const Words& words : std::vector<Words>{
+           {"acquire", "./", "--quiet"}, {"acquire", "**/x"}, {"run", "./", "--", "true"}}) {
+    EXPECT_EQ(status(plain.repo(), "bob", words), 75) << words[0] << words[1];
+  }
+  EXPECT_EQ(status(plain.repo(), "bob", {"acquire", "other"}), 0);
+  EXPECT_EQ(status(plain.repo(), "ann", {"acquire", "./", "--mode", "shared"}), 75) << "bob's";
+  EXPECT_EQ(status(plain.repo(), "bob", {"release", "--all"}), 0);
+  EXPECT_EQ(status(plain.repo(), "ann", {"acquire", "./"}), 0) << "what is inside is her own";
+  EXPECT_EQ(status(sub, "bob", {"acquire", "y"}), 75) << "ann holds the folder around";
+}
+
+TEST_F(Where, ARemovedFolderDoesNotMatterWhereTheRealmIsNamed) {
+  const std::string gone = stage_.path("gone");
+  std::filesystem::create_directory(gone);
+  Launch launch = stage_.command({"/bin/sh", "-c",
+                                  "rmdir \"$PWD\"; \"$0\" list --realm \"$1\" && exec \"$0\" list",
+                                  stage_.launch("ann", {}).argv[0], stage_.repo()});
+  launch.folder = gone;
+  const Answer answer = stage_.finish(std::move(launch));
+  EXPECT_EQ(answer.status, 65) << answer.all();
+  EXPECT_THAT(answer.err, HasSubstr("the current folder cannot be found"));
+  EXPECT_THAT(answer.err, HasSubstr("--realm"));
+}
+
 TEST_F(Where, GitVariablesAreIgnored) {
   stage_.expect(0, "ann", {"acquire", "a"});
   std::filesystem::create_directories(stage_.path("other"));

@@ -152,6 +152,43 @@ TEST_F(Verbs, B3_TheHolderHearsWhoWaits) {
   EXPECT_EQ(waiter.wait(), 0);
 }
 
+TEST_F(Verbs, B3_NobodyHearsOfAWaiterThatIsDead) {
+  stage_.env["LOCKKEEPER_SESSION"] = "s1";
+  stage_.expect(0, "ann", {"acquire", "a"});
+  Process waiter = stage_.start("bob", {"acquire", "a", "--wait=60s"});
+  ASSERT_TRUE(stage_.queue_grows_to(1));
+  waiter.signal(SIGKILL);
+  waiter.wait();
+  EXPECT_EQ(stage_.as("ann", {"check", "b"}).err.find("has waited"), std::string::npos);
+}
+
+TEST_F(Verbs, CheckTellsOfAnOwnLeaseThatHasEnded) {
+  stage_.expect(0, "ann", {"acquire", "a", "--ttl", "1s"});
+  stage_.pass_ms(1'100);
+  const Answer told = stage_.as("ann", {"check", "a"});
+  EXPECT_EQ(told.status, 0);
+  EXPECT_THAT(told.err, HasSubstr("your lease on a had already ended (expired)"));
+  EXPECT_EQ(stage_.as("bob", {"check", "a"}).err.find("your lease"), std::string::npos);
+}
+
+TEST_F(Verbs, HintsActForWhoeverAsked) {
+  stage_.expect(0, "ann", {"acquire", "src/"});
+  stage_.expect(0, "bob", {"acquire", "docs/"});
+  const auto hint = [&](const Words& words) { return stage_.as("", words).err; };
+  EXPECT_THAT(hint({"release", "src/a.py", "--agent", "ann"}),
+              HasSubstr("release that: lockkeeper release src/ --agent ann"));
+  EXPECT_THAT(hint({"release", "docs/", "--agent", "ann"}),
+              HasSubstr("lockkeeper break docs/ --agent ann --reason TEXT"));
+  EXPECT_THAT(hint({"renew", "src/a.py", "--agent", "ann"}),
+              HasSubstr("you hold src/, which overlaps it"));
+  EXPECT_THAT(hint({"break", "--agent", "cat", "--reason", "r"}), HasSubstr("cat holds nothing"));
+  EXPECT_THAT(hint({"release", "--all", "src/"}), HasSubstr("resources or --all, not both"));
+  EXPECT_THAT(hint({"renew", "--all", "--ttl", "1s", "--agent", "ann"}),
+              HasSubstr("a renewal never shortens a lease"));
+  EXPECT_THAT(hint({"wait"}), HasSubstr("acquire RESOURCE --wait=10m"));
+  EXPECT_THAT(hint({"who"}), HasSubstr("did you mean lockkeeper list?"));
+}
+
 TEST_F(Verbs, B9_ReleasingAPartNamesWhatCoversIt) {
   stage_.env["LOCKKEEPER_SESSION"] = "s1";
   stage_.expect(0, "ann", {"acquire", "src/core/"});

@@ -34,12 +34,12 @@ TEST_F(Told, D11_WhatALayoutCannotShowIsToldInTextToo) {
   const std::string id = id_of_added({"layout", "add", "mkdir", "spec"});
   const Answer acquired = stage_.as("ann", {"acquire", "src/", "b"});
   EXPECT_EQ(acquired.status, 0);
-  EXPECT_THAT(acquired.err, HasSubstr("not visible to the tools of " + id + ": src/"));
+  EXPECT_THAT(acquired.err, HasSubstr("programs that use " + id + " cannot see the lock on src/"));
   EXPECT_THAT(acquired.err, Not(HasSubstr(", b")));
   stage_.expect(0, "ann", {"release", "--all"});
   const Answer ran = stage_.as("ann", {"run", "docs/**", "--", "true"});
   EXPECT_EQ(ran.status, 0);
-  EXPECT_THAT(ran.err, HasSubstr("not visible to the tools of " + id + ": docs/**"));
+  EXPECT_THAT(ran.err, HasSubstr("programs that use " + id + " cannot see the lock on docs/**"));
   EXPECT_THAT(stage_.as("ann", {"acquire", "b"}).err, Not(HasSubstr("not visible")));
 }
 
@@ -99,7 +99,7 @@ TEST_F(Told, ALeaseThatWasTakenWhileTheFolderWasMissingIsShownWhenItIsBack) {
   id_of_added({"layout", "add", "workflow", "out"});
   fs::remove_all(stage_.repo() + "/out");
   const Answer hidden = stage_.as("ann", {"acquire", "a"});
-  EXPECT_THAT(hidden.err, HasSubstr("not visible to the tools of workflow-"));
+  EXPECT_THAT(hidden.err, HasSubstr("programs that use workflow-"));
   fs::create_directories(stage_.repo() + "/out");
   stage_.expect(0, "", {"layout", "list"});
   EXPECT_FALSE(fs::is_empty(stage_.repo() + "/out/locks"));

@@ -74,7 +74,8 @@ Result<void> read_resources(const VerbContext& context, AcquireOptions& options)
     }
   }
   if (options.from) {
-    auto text = read_file(*options.from, kListBytesMax);
+    auto text = *options.from == "-" ? read_stream(context.environment().in)
+                                     : read_file(*options.from, kListBytesMax);
     if (!text)
       return fail(Code::kInvalidInput, "--from: " + text.error().message,
                   "name a file with one resource per line, or - for stdin");

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/verbs/notices.h"
 #include "cli/verbs/verbs.h"
+#include "service/questions.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -25,6 +26,13 @@ Result<Error> not_held_error(VerbContext& context, service::Locks& locks,
                shown(locks.owner().agent) + " does not hold " + shown_list(missing, 3),
                "acquire it first: lockkeeper acquire " + service::shell_name(missing.front()) +
                    context.repeated_flags()};
+}
+
+void tell_own_ended(Output& out, OpenLocks& open, service::Json& json) {
+  for (const std::string& text : service::ended_texts(open.site, open.locks.owner())) {
+    json["warnings"].push_back(text);
+    out.warning(text);
+  }
 }
 
 // What the caller holds itself is held against it as well: by its subagent or its own command.
@@ -97,7 +105,10 @@ Result<int> check_verb(VerbContext& context) {
     LK_ASSIGN(const Error error, not_held_error(context, open->locks, command, resources));
     return out.failed(error, std::move(json));
   }
-  if (!reply.mine) tell_remarks(context, *open, command.wanted, json);
+  if (!reply.mine) {
+    tell_own_ended(out, *open, json);
+    tell_remarks(context, *open, command.wanted, json);
+  }
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");
   return 0;

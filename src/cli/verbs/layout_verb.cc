@@ -173,7 +173,7 @@ Result<int> layout_remove(VerbContext& context) {
 
 constexpr Verb kLayoutSubcommands[] = {
     {"add", "Read and write another tool's lock files from now on",
-     "  lockkeeper layout add mkdir spec      locks made by mkdir below spec/.locks\n"
+     "  lockkeeper layout add mkdir spec      # locks made by mkdir below spec/.locks\n"
      "  lockkeeper layout add workflow out --mode read\n",
      layout_add},
     {"remove", "Stop reading and writing them", "  lockkeeper layout remove mkdir-1a2b3c4d\n",

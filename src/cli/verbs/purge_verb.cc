@@ -73,6 +73,12 @@ Result<int> purge_verb(VerbContext& context) {
     if (!yes && !force) LK_CHECK(confirm(context, "--remove-store", what));
     return remove_whole_store(context, *open, force);
   }
+  LK_ASSIGN(const realm::StoreState state, realm::check_store(realm));
+  if (state == realm::StoreState::kAbsent) {
+    out.object({{"purged", service::Json::array()}, {"store", realm.store_folder}});
+    out.text("nothing to purge: nothing was ever locked here");
+    return 0;
+  }
   if (history && !yes) LK_CHECK(confirm(context, "--history", "all history of " + realm.root));
   LK_CHECK(open->locks.purge(history));
   service::Json what = service::Json::array({"ended", "expired_history"});

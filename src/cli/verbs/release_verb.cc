@@ -70,6 +70,10 @@ Result<int> release_verb(VerbContext& context) {
   arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
+  if (command.all && !resources.empty()) {
+    return fail(Code::kUsage, "release takes resources or --all, not both",
+                "omit --all, or the resources");
+  }
   command.task = task.value_or("");
   LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
@@ -80,7 +84,7 @@ Result<int> release_verb(VerbContext& context) {
   service::Json json = service::release_json(reply);
   tell_notices(context, *open, json);
   const std::optional<Error> error =
-      service::release_error(reply, command.all, open->locks.owner());
+      service::release_error(reply, command.all, open->locks.owner(), context.repeated_flags());
   if (!error || !reply.released.empty()) out.text(released_text(reply));
   tell_ended(out, reply);
   tell_other_sessions(context, *open, reply, command.all);
@@ -119,6 +123,9 @@ Result<int> renew_verb(VerbContext& context) {
     for (const std::string& text : core::resource_texts(lease)) {
       out.text("renewed " + shown(text) + ", " + service::end_text(lease, context.now_wall_ms()));
     }
+    const bool longer = command.ttl_ms && *command.ttl_ms != kNoEnd &&
+                        (lease.expires_wall_ms == kNoEnd || lease.terms.ttl_ms > *command.ttl_ms);
+    if (longer) out.note("a renewal never shortens a lease: it ends when it would have ended");
   }
   if (renewed.empty()) out.text(lost ? "nothing is left to renew" : "nothing to renew");
   return lost ? exit_status(Code::kLost) : 0;

@@ -235,8 +235,8 @@ Result<int> task_sweep(VerbContext& context) {
 
 constexpr Verb kTaskSubcommands[] = {
     {"acquire", "Take a task, and files with it",
-     "  lockkeeper task acquire T-17 --file src/a.py   ACQUIRED, or BUSY and exit 75\n"
-     "  lockkeeper task acquire T-17 --attach $$       freed when this shell ends\n",
+     "  lockkeeper task acquire T-17 --file src/a.py   # ACQUIRED, or BUSY and exit 75\n"
+     "  lockkeeper task acquire T-17 --attach $$       # freed when this shell ends\n",
      task_acquire},
     {"lock-file", "Lock more files for a task that was taken",
      "  lockkeeper task lock-file T-17 src/c.py --retry 5s --report report.md\n", task_lock_file},
@@ -246,8 +246,8 @@ constexpr Verb kTaskSubcommands[] = {
      "  lockkeeper task list --root spec\n",
      task_list},
     {"sweep", "Free what was left behind",
-     "  lockkeeper task sweep --returned T-17   its agent returned and left locks\n"
-     "  lockkeeper task sweep                   what dead processes left\n",
+     "  lockkeeper task sweep --returned T-17   # its agent returned and left locks\n"
+     "  lockkeeper task sweep                   # what dead processes left\n",
      task_sweep},
 };
 

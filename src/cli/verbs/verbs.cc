@@ -11,9 +11,9 @@ constexpr Verb kVerbs[] = {
     {"acquire", "Take resources, all or nothing",
      "  lockkeeper acquire src/auth/login.py --reason \"JWT refresh\"\n"
      "  lockkeeper acquire src/auth/ 'tests/**/*auth*' --ttl 2h\n"
-     "  lockkeeper acquire src/a.py --wait=10m      queue for it, at most 10 minutes\n"
-     "  lockkeeper acquire docs/ --mode shared      others may also hold it shared\n"
-     "  lockkeeper acquire db:migration-slot --attach $$   ends with this shell\n",
+     "  lockkeeper acquire src/a.py --wait=10m      # queue for it, at most 10 minutes\n"
+     "  lockkeeper acquire docs/ --mode shared      # others may also hold it shared\n"
+     "  lockkeeper acquire db:migration-slot --attach $$   # ends with this shell\n",
      acquire_verb},
     {"release", "Release what you hold",
      "  lockkeeper release src/auth/login.py\n"
@@ -25,8 +25,8 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper renew --all\n",
      renew_verb},
     {"check", "Is it free, or yours? Changes nothing",
-     "  lockkeeper check src/auth/login.py && edit src/auth/login.py\n"
-     "  lockkeeper check --held src/auth/login.py     only if you hold it\n"
+     "  lockkeeper check src/auth/login.py            # exit 0: free or yours\n"
+     "  lockkeeper check --held src/auth/login.py     # exit 0: only if you hold it\n"
      "  lockkeeper check src/a.py --fence \"$FENCE\"    is that lease still current?\n",
      check_verb},
     {"list", "Who holds what, and who waits",
@@ -43,12 +43,12 @@ constexpr Verb kVerbs[] = {
     {"run", "Hold resources while a command runs",
      "  lockkeeper run src/auth/ -- claude -p \"fix the login\"\n"
      "  lockkeeper run --wait db:migration-slot -- make migrate\n"
-     "  lockkeeper run --feature FEAT-123 src/ -- make      wait while it is paused\n",
+     "  lockkeeper run --feature FEAT-123 src/ -- make      # wait while it is paused\n",
      run_verb},
     {"guard", "Hold a folder while a command runs: agent-dir locks",
      "  lockkeeper guard -- yarn github-workflows-agent --all\n"
      "  lockkeeper guard --agents plan,implement --stale-timeout 20 -- ./agents.sh\n"
-     "  lockkeeper guard --cwd ~/app --stale-timeout 0 -- make   clears any lock there\n",
+     "  lockkeeper guard --cwd ~/app --stale-timeout 0 -- make  # clear any lock there\n",
      guard_verb},
     {"break", "End another agent's lease, on record",
      "  lockkeeper break src/auth/login.py --reason \"its agent hangs\"\n"
@@ -76,7 +76,7 @@ constexpr Verb kVerbs[] = {
      resume_verb},
     {"gate", "May work on a feature continue? Locks nothing",
      "  lockkeeper gate FEAT-123 || exit\n"
-     "  lockkeeper gate FEAT-123 --wait=10m     until it is resumed, at most this long\n",
+     "  lockkeeper gate FEAT-123 --wait=10m   # until it is resumed, at most this long\n",
      gate_verb},
     {"ports", "Four ports for a session's services", ports_subcommands},
     {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
@@ -92,13 +92,13 @@ constexpr Verb kVerbs[] = {
     {"plan", "Conflicts, rounds and timeline of a plan, and what to change",
      "  lockkeeper plan --example > work-packages.yaml\n"
      "  lockkeeper plan work-packages.yaml\n"
-     "  lockkeeper plan scopes.yaml --jobs 4        four agents at most\n"
+     "  lockkeeper plan scopes.yaml --jobs 4        # four agents at most\n"
      "  lockkeeper plan plan.yaml --graph graph.svg --timeline time.svg\n"
      "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
     {"mcp", "Serve the lock tools to coding agents (MCP)",
-     "  lockkeeper mcp                      started by a client, such as\n"
+     "  lockkeeper mcp                      # started by a client, such as\n"
      "                                      claude mcp add lock -- lockkeeper mcp\n"
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
@@ -111,8 +111,8 @@ constexpr Verb kVerbs[] = {
      doctor_verb},
     {"purge", "End expired leases, delete old history",
      "  lockkeeper purge\n"
-     "  lockkeeper purge --history    delete all history, after asking\n"
-     "  lockkeeper purge --remove-store    if nothing is held; asks first\n",
+     "  lockkeeper purge --history    # delete all history, after asking\n"
+     "  lockkeeper purge --remove-store    # if nothing is held; asks first\n",
      purge_verb},
     {"completion", "Tab completion for your shell", completion_subcommands},
     {"demo", "Several agents share a repository, end to end", "  lockkeeper demo\n",

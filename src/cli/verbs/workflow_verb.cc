@@ -358,12 +358,12 @@ Result<int> workflow_clean(VerbContext& context) {
 constexpr Verb kWorkflowSubcommands[] = {
     {"run", "Run a plan's agents side by side, each under its locks",
      "  lockkeeper workflow run plan.yaml --jobs 4\n"
-     "  lockkeeper workflow run plan.yaml --resume    after Ctrl-C or a crash\n"
-     "  lockkeeper workflow run plan.yaml -- claude -p {scope}  for agents without one\n",
+     "  lockkeeper workflow run plan.yaml --resume    # after Ctrl-C or a crash\n"
+     "  lockkeeper workflow run plan.yaml -- claude -p {scope}  # if they name none\n",
      workflow_run},
     {"lock", "Take an agent's scope, as a lock file",
      "  lockkeeper workflow lock --output out --agent frontend --dir src/ui/ --ttl 1h\n"
-     "  lockkeeper workflow lock --output out --scopes scopes.json   all or none\n",
+     "  lockkeeper workflow lock --output out --scopes scopes.json   # all or none\n",
      workflow_lock},
     {"update", "Change what a lock file covers",
      "  lockkeeper workflow update --output out --agent frontend --add src/x.tsx\n",
@@ -371,7 +371,7 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"unlock", "Release an agent's scope",
      "  lockkeeper workflow unlock --output out --agent frontend\n", workflow_unlock},
     {"status", "Which lock files there are, and who waits for what",
-     "  lockkeeper workflow status                  all workflows of this realm\n"
+     "  lockkeeper workflow status                  # all workflows of this realm\n"
      "  lockkeeper workflow status --output out\n",
      workflow_status},
     {"clean", "Unlock everything: the workflow is over",

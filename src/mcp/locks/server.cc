@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "core/encoding.h"
@@ -291,8 +292,13 @@ ToolText LockServer::granted(const service::AcquireResult& result) const {
                 shown_list(core::resource_texts(result.lease)) + (shared ? " (shared)" : "") +
                 ", " + service::end_text(result.lease, now_wall_ms());
   for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
+  std::set<std::string> hidden;
   for (const layout::Unmirrored& one : result.unmirrored) {
-    out.message += ". Not visible to other tools: " + shown_list(one.resources);
+    hidden.insert(one.resources.begin(), one.resources.end());
+  }
+  if (!hidden.empty()) {
+    out.message += ". Programs with lock files of their own cannot see the lock on " +
+                   shown_list(std::vector<std::string>(hidden.begin(), hidden.end()));
   }
   out.next = shared ? "read, then call lock_release" : "make your changes, then call lock_release";
   return out;

@@ -7,6 +7,7 @@
 #include "mcp/locks/arguments.h"
 #include "mcp/locks/server.h"
 #include "service/messages.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::mcp::locks {
@@ -200,6 +201,9 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
     for (core::Conflict& each : reply.conflicts) conflicts.push_back(std::move(each));
   }
   ToolText out;
+  for (const std::string& text : service::ended_texts(site_, asker.owner)) {
+    out.message += "Stop: " + text + ".\n";
+  }
   add_line(out.message, "Free: ", free);
   add_line(out.message, "Yours: ", mine);
   if (!held.empty()) {

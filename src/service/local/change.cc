@@ -29,7 +29,9 @@ Result<std::vector<core::Waiter>> waiting_for(core::Table& table, const core::Ow
   for (const core::Waiter& waiter : page.waiters) {
     if (waiter.request.owner == owner || core::is_part_of(waiter.request.owner, owner)) continue;
     LK_ASSIGN(const bool waits, waits_for(waiter, held));
-    if (waits) found.push_back(waiter);
+    if (!waits) continue;
+    LK_ASSIGN(const core::Condition now, core::condition(table.state(), waiter));
+    if (!now.over) found.push_back(waiter);
     if (found.size() == kWaitingTold) break;
   }
   return found;

@@ -311,8 +311,14 @@ Result<std::vector<core::Lease>> LocalService::break_leases(const BreakCall& cal
   }
   if (mirrored) static_cast<void>(mirror.clean());
   if (broken.empty()) {
+    if (!call.agent.empty()) {
+      return fail(Code::kNotFound, shown(call.agent) + " holds nothing here that could be broken",
+                  "see: lockkeeper list");
+    }
     return fail(Code::kNotFound, "no lease matches: nothing was broken",
-                "break takes the key exactly as held; see: lockkeeper list");
+                call.resources.empty()
+                    ? "see: lockkeeper list"
+                    : "break takes the key exactly as held; see: lockkeeper list");
   }
   return broken;
 }
