@@ -434,9 +434,11 @@ Result<void> live(Locks& caller, Locks& locks, const RunCommand& command,
   LK_ASSIGN(const host::Started child, start(command, std::move(variables), slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
-    const std::string why = child.exec_errno == E2BIG
-                                ? "its arguments and the environment are too long together"
-                                : std::strerror(child.exec_errno);
+    std::string why = child.exec_errno == E2BIG
+                          ? "its arguments and the environment are too long together"
+                          : std::strerror(child.exec_errno);
+    const bool line = command.argv.size() == 1 && command.argv[0].find(' ') != std::string::npos;
+    if (line && child.exec_errno == ENOENT) why += "; to run a line of shell: -- sh -c 'LINE'";
     report({RunEvent::What::kEnded, result.acquired, 0, result.exit_status,
             command.argv.front() + ": " + why});
     return {};

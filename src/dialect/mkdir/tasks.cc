@@ -58,13 +58,29 @@ Result<void> Tasks::register_layout() {
   return {};
 }
 
+namespace {
+
+// The caller named an id, not a key.
+Error about_the_id(Error error) {
+  constexpr std::string_view kKey = "'task:";
+  for (std::string* const text : {&error.message, &error.hint}) {
+    for (std::size_t at = 0; (at = text->find(kKey, at)) != std::string::npos;) {
+      text->replace(at, kKey.size(), "'");
+    }
+  }
+  return error;
+}
+
+}  // namespace
+
 Result<Tasks::LockRequest> Tasks::request_for_task(const std::string& task) const {
   const service::Site& table = locks_.site();
   if (task.empty()) {
     return fail(Code::kInvalidResource, "the task's id is empty", "name the task, such as T-17");
   }
-  LK_ASSIGN(const key::Parsed parsed,
-            key::parse("task:" + task, table.settings().key_rules(table.realm())));
+  auto named = key::parse("task:" + task, table.settings().key_rules(table.realm()));
+  if (!named) return fail(about_the_id(std::move(named.error())));
+  const key::Parsed& parsed = *named;
   const std::optional<std::string> artefact = layout_.artefact_of(parsed.resource);
   if (!artefact) {
     return fail(Code::kInvalidResource, quote(task) + " cannot be the name of a folder",

@@ -195,6 +195,29 @@ TEST_F(DamageTest, I3_RestoredFromAnOldCopyNeverRepeatsAFence) {
   EXPECT_LT(fence(*store, put_row(*store, "n", "z")), std::int64_t{1} << 53);
 }
 
+// Its copy of the epoch lies where the store was before.
+TEST_F(DamageTest, I3_MovedAndThenMadeAnewNeverRepeatsAFence) {
+  make();
+  LmdbOptions moved = place_.options();
+  moved.folder = place_.folder.file("moved/store");
+  moved.epoch_copy = place_.folder.file("copy-of-moved");
+  fs::create_directory(place_.folder.file("moved"));
+  fs::rename(place_.folder.file("store"), moved.folder);
+  std::int64_t highest = 0;
+  {
+    auto store = open_store(moved);
+    EXPECT_EQ(store->epoch().id, last_epoch_) << "moving it is no loss";
+    for (int i = 0; i < 50; ++i) highest = fence(*store, put_row(*store, "n", "x"));
+  }
+  EXPECT_GT(highest, last_fence_);
+  EXPECT_TRUE(fs::exists(moved.epoch_copy));
+  fs::remove_all(place_.folder.file("moved"));
+  fs::create_directory(place_.folder.file("aside"));  // another inode for the next one
+  fs::create_directory(place_.folder.file("moved"));
+  auto store = open_store(moved);
+  EXPECT_GT(fence(*store, put_row(*store, "n", "y")), highest);
+}
+
 TEST_F(DamageTest, I3_F12_TornEpochFileIsTakenFromItsCopy) {
   make();
   const std::string text = slurp(place_.file("epoch"));

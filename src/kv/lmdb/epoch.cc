@@ -165,11 +165,13 @@ Result<EpochFiles::Found> EpochFiles::load() const {
   if (!record) return fail(std::move(record.error()));
   found.record = std::move(*record);
   found.main_good = found.record.has_value();
+  found.copy_good = copy.empty();
   if (copy.empty()) return found;
   auto second = load_file(copy);
   // A copy that cannot be read does not matter while the main file is there.
   if (!second && !found.main_good) return fail(std::move(second.error()));
   const auto other = second ? *second : std::nullopt;
+  found.copy_good = other.has_value();
   if (other && (!found.record || other->revision > found.record->revision)) {
     found.record = other;
     found.main_good = false;

@@ -54,6 +54,7 @@ struct EpochFiles {
     std::optional<EpochRecord> record;
     bool main_present = false;
     bool main_good = false;
+    bool copy_good = false;  // or none is kept
   };
   // store_unavailable: a file may be there, but it cannot be read.
   Result<Found> load() const;

@@ -37,7 +37,10 @@ struct GatePage {
   std::atomic<std::uint64_t> data_mtime_ns;
   // How far the data file certainly has blocks, if it is written through the map; 0: unknown.
   std::atomic<std::uint64_t> data_reserved;
-  std::uint64_t reserved[503];
+  // Where the epoch's copy was kept when this was written (a hash). A store that was moved keeps it
+  // elsewhere.
+  std::atomic<std::uint64_t> epoch_copy;
+  std::uint64_t reserved[502];
   SeatRow seats[kSeats];
 };
 static_assert(sizeof(GatePage) == 4096 + kSeats * sizeof(SeatRow));

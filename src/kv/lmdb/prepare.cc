@@ -35,7 +35,7 @@ class Preparation {
   Result<Prepared> run();
 
  private:
-  Result<Prepared> adopt(EpochRecord record, bool main_good);
+  Result<Prepared> adopt(EpochRecord record, bool files_good);
   Result<Prepared> found(const EpochRecord* last, const std::string& aside);
   Result<void> make_data(const EpochRecord& record, bool report_reboot);
   Result<void> fill(LmdbTxn& txn, const EpochRecord& record, bool report_reboot);
@@ -84,10 +84,10 @@ Result<Prepared> Preparation::run() {
   }
   if (epochs.record->founding) return found(&*epochs.record, epochs.record->aside);
   if (!data_there) return lost_state(place_, "the data file is missing");
-  return adopt(*epochs.record, epochs.main_good);
+  return adopt(*epochs.record, epochs.main_good && epochs.copy_good);
 }
 
-Result<Prepared> Preparation::adopt(EpochRecord record, bool main_good) {
+Result<Prepared> Preparation::adopt(EpochRecord record, bool files_good) {
   const bool reboot = record.boot_id != place_.options.boot_id;
   if (reboot && record.durability == Durability::kProcess) return found(&record, aside_name());
   const std::uint64_t own_time = time_namespace();
@@ -134,7 +134,7 @@ Result<Prepared> Preparation::adopt(EpochRecord record, bool main_good) {
                          .wall_ms = now.wall_ms});
     stamp(place_, gate_, record);
   }
-  const bool in_step = main_good && page_revision_ == record.revision;
+  const bool in_step = files_good && page_revision_ == record.revision;
   if (reboot || restored || *migrated || !in_step) {
     if (auto ok = save(record); !ok) return fail(std::move(ok.error()));
   }
@@ -328,6 +328,7 @@ Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& recor
   page.data_inode.store(facts->inode);
   page.data_mtime_ns.store(facts->mtime_ns);
   page.data_reserved.store(0);
+  page.epoch_copy.store(hash64(place.epochs.copy));
   page.generation.store(record.revision);
   page.magic.store(kGateMagic);
   return {};
@@ -414,6 +415,16 @@ void note_mapped_write(GatePage& page, std::uint64_t ahead_ns) {
   }
 }
 
+namespace {
+
+// Where the store was moved to, a later one must know how far its fences went.
+bool has_copy(const Place& place, const GatePage& page) {
+  const std::string& copy = place.epochs.copy;
+  return copy.empty() || page.epoch_copy.load() == hash64(copy) || exists(copy);
+}
+
+}  // namespace
+
 bool is_prepared(const Place& place, Gate& gate, const EpochRecord& epoch, const DataFacts& facts) {
   const GatePage& page = gate.page();
   const std::uint64_t own_time = time_namespace();
@@ -423,7 +434,7 @@ bool is_prepared(const Place& place, Gate& gate, const EpochRecord& epoch, const
          (own_time == 0 || epoch.time_namespace == 0 || own_time == epoch.time_namespace) &&
          page.data_inode.load() == facts.inode &&
          time_fits(page, epoch.durability, facts.mtime_ns) &&
-         page.version.load() <= facts.meta.txn_id + epoch.version_base;
+         page.version.load() <= facts.meta.txn_id + epoch.version_base && has_copy(place, page);
 }
 
 Result<Prepared> prepare(const Place& place, Gate& gate) {
