@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include "base/parse.h"
 #include "base/text.h"
@@ -152,14 +151,9 @@ Result<service::Wanted> VerbContext::wanted(std::vector<std::string> texts) cons
   wanted.base.kind = realm::Base::kCwd;
   wanted.base.folder = environment_.cwd;
   if (wanted.base.folder.empty()) {
-    char folder[PATH_MAX];
-    const bool there = ::getcwd(folder, sizeof folder) != nullptr && folder[0] == '/';
-    if (!there && !common_.realm) {
-      return fail(Code::kInvalidInput,
-                  "the current folder cannot be found: it was removed or moved",
-                  "cd to a folder that exists, or name one with --realm");
-    }
-    wanted.base.folder = there ? folder : "/";
+    auto here = realm::current_folder();
+    if (!here && !common_.realm) return fail(std::move(here.error()));
+    wanted.base.folder = here.value_or("/");
   }
   const realm::Environment& env = runtime().env;
   // Nobody sees a variable: what is typed in another repository is refused, not read as a path of

@@ -284,13 +284,19 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   return lease;
 }
 
-// May something lie in this lease?
-Result<void> Table::check_depth(const LeaseId& parent) {
-  LK_ASSIGN(const Lease* up, state_.lease(parent));
-  std::size_t depth = 1;
+Result<std::size_t> Table::depth_of(const LeaseId& id) {
+  LK_ASSIGN(const Lease* up, state_.lease(id));
+  std::size_t depth = 0;
   for (; up != nullptr && !up->parent.empty(); ++depth) {
     LK_ASSIGN(up, state_.lease(up->parent));
   }
+  return depth;
+}
+
+// May something lie in this lease?
+Result<void> Table::check_depth(const LeaseId& parent) {
+  LK_ASSIGN(const std::size_t above, depth_of(parent));
+  const std::size_t depth = above + 1;
   if (depth <= kParentDepthMax) return {};
   return too_much("leases nested " + std::to_string(depth) + " deep", kParentDepthMax,
                   "release an inner lease first");

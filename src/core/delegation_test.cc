@@ -245,6 +245,29 @@ TEST_P(Rule11, ReleasingAChildKeepsItsParent) {
   EXPECT_EQ(realm_.outcome(realm_.ask(kCat, {x("src/a")})), Outcome::kHeld);
 }
 
+TEST_P(Rule11, I7WhoeverReleasesALeaseAndOneInsideItLosesNeither) {
+  // Ids of one millisecond are in no order, so chance must not decide.
+  for (int i = 0; i < 16; ++i) {
+    const Lease outer = realm_.granted(kAnnInS1, {s("b")});
+    realm_.granted(inside(outer, kAnnInS1, {s("b"), s("c")}));
+    ASSERT_TRUE(realm_.release(kAnnInS1, {"c"}));
+    ASSERT_TRUE(realm_.release(kAnnInS1, {"b"}));
+    ASSERT_THAT(realm_.notices(kAnnInS1), IsEmpty()) << i;
+  }
+  const Lease outer = realm_.granted(kAnnInS1, {x("b")});
+  const Lease inner = realm_.granted(inside(outer, kAnnInS1, {s("b")}));
+  ASSERT_TRUE(realm_.run(
+      [&](Table& table) { return table.release_leases(kAnnInS1, {outer.id, inner.id}); }));
+  EXPECT_TRUE(realm_.leases().empty());
+  EXPECT_THAT(realm_.notices(kAnnInS1), IsEmpty());
+  const Lease first = realm_.granted(kAnnInS1, {x("b")});
+  const Lease second = realm_.granted(inside(first, kAnnInS1, {s("b")}));
+  ASSERT_TRUE(realm_.run(
+      [&](Table& table) { return table.give_back(kAnnInS1, {first.id, second.id}, {}); }));
+  EXPECT_TRUE(realm_.leases().empty());
+  EXPECT_THAT(realm_.notices(kAnnInS1), IsEmpty());
+}
+
 TEST_P(Rule11, TheEndOfAChildHandsOverToItsSibling) {
   const Lease parent = realm_.granted(kAnnInS1, {x("src/")});
   const Lease child = realm_.granted(inside(parent, kBob, {x("src/a")}));

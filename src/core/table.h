@@ -82,6 +82,7 @@ class Table {
   Result<std::optional<LostLease>> lost(const LeaseId& id);
 
   Result<std::vector<LeaseId>> holders_of(const key::Resource& resource);  // of exactly this key
+  Result<std::size_t> depth_of(const LeaseId& id);  // how many leases it lies in (rule 11)
   State& state() { return state_; }
   Settler& settler() { return settler_; }
 
@@ -102,7 +103,12 @@ class Table {
   Result<AcquireReply> refuse(const Lease& draft, Findings findings);
   Result<AcquireReply> enqueue(const AcquireRequest& request, Lease draft, Findings findings);
   Result<AcquireReply> confirm(const Lease& lease);
+  Result<void> inner_first(std::vector<Lease>& leases);
+  Result<std::vector<Lease>> own_leases(const Owner& owner, const std::vector<LeaseId>& ids);
   Result<void> release_one(const Lease& lease, const Attachment& by);
+  Result<void> release_part(const Lease& lease, const key::Resource& resource);
+  Result<void> release_resource(const Owner& owner, const key::Resource& resource,
+                                const Attachment& by, ReleaseReply& reply);
   Result<bool> check_quota(const Lease& lease, const State::Mark& since);
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);

@@ -1,5 +1,6 @@
 // Table: release, renew, check, break, maintain.
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "base/assert.h"
@@ -104,6 +105,22 @@ Result<std::vector<LeaseId>> Table::holders_of(const key::Resource& resource) {
   return ids;
 }
 
+// An owner that gives back a lease and one that lies in it loses neither, so the inner one ends
+// first.
+Result<void> Table::inner_first(std::vector<Lease>& leases) {
+  if (std::ranges::all_of(leases, [](const Lease& lease) { return lease.parent.empty(); }))
+    return {};
+  const State::Mark before = state_.mark();
+  std::map<LeaseId, std::size_t> depths;
+  for (const Lease& lease : leases) {
+    LK_ASSIGN(depths[lease.id], depth_of(lease.id));
+  }
+  state_.forget_reads(before);
+  std::ranges::stable_sort(leases, std::greater{},
+                           [&](const Lease& lease) { return depths.at(lease.id); });
+  return {};
+}
+
 // Ends it at its owner's wish. Processes that keep it, beside the one that asks, were not asked.
 Result<void> Table::release_one(const Lease& lease, const Attachment& by) {
   const bool others = std::ranges::any_of(
@@ -122,71 +139,91 @@ Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::R
       reply.again = true;
       break;
     }
-    // The end depends only on this lease, however many others hold the same.
-    const State::Mark before = state_.mark();
-    LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
-    state_.forget_reads(before);
-    bool mine = false;
-    bool live = false;
-    std::string ended;
-    std::optional<Owner> other;
-    for (const LeaseId& id : holders) {
-      const State::Mark unread = state_.mark();
-      LK_ASSIGN(const Lease* held, state_.lease(id));
-      if (held == nullptr) continue;
-      const Lease lease = *held;
-      if (!lease.held_by(owner)) {
-        LK_ASSIGN(const std::string over, why_over(state_, lease));
-        if (over.empty()) other = lease.owner;
-        state_.forget_reads(unread);
-        continue;
-      }
-      LK_ASSIGN(ended, why_over(state_, lease));
-      live |= ended.empty();
-      mine = true;
-      if (lease.claims.size() == 1) {
-        LK_CHECK(release_one(lease, by));
-        continue;
-      }
-      const auto claim = std::find_if(lease.claims.begin(), lease.claims.end(),
-                                      [&](const Claim& c) { return c.resource == resource; });
-      LOCKKEEPER_ASSERT(claim != lease.claims.end());
-      Lease rest;
-      LK_CHECK(
-          state_.remove_claim(lease, static_cast<std::size_t>(claim - lease.claims.begin()), rest));
-      Event event = Event::of(lease, {"released", "part", "", {}});
-      event.resources = {resource.text()};
-      LK_CHECK(state_.append(std::move(event)));
-      settler_.shrunk(lease.id);
-    }
-    if (mine) {
-      reply.released.push_back(resource.text());
-      if (!live) reply.ended_before.emplace_back(resource.text(), ended);
-    } else if (other) {
-      reply.not_owner.emplace_back(resource.text(), *other);
-    } else {
-      reply.not_held.push_back(resource.text());
-    }
-    if (mine) continue;
-    LK_ASSIGN(const std::optional<std::string> outer, covered_by_own(state_, owner, resource));
-    if (outer) reply.covered.emplace_back(resource.text(), *outer);
+    LK_CHECK(release_resource(owner, resource, by, reply));
   }
   LK_CHECK(settler_.settle());
   return reply;
 }
 
-Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector<LeaseId>& ids,
-                                           const Attachment& by) {
-  ReleaseReply reply;
+Result<void> Table::release_resource(const Owner& owner, const key::Resource& resource,
+                                     const Attachment& by, ReleaseReply& reply) {
+  // The end depends only on the owner's leases, however many others hold the same.
+  const State::Mark before = state_.mark();
+  LK_ASSIGN(const std::vector<LeaseId> holders, holders_of(resource));
+  state_.forget_reads(before);
+  std::vector<Lease> mine;
+  std::optional<Owner> other;
+  for (const LeaseId& id : holders) {
+    const State::Mark unread = state_.mark();
+    LK_ASSIGN(const Lease* held, state_.lease(id));
+    if (held == nullptr) continue;
+    const Lease lease = *held;
+    if (lease.held_by(owner)) {
+      mine.push_back(lease);
+      continue;
+    }
+    LK_ASSIGN(const std::string over, why_over(state_, lease));
+    if (over.empty()) other = lease.owner;
+    state_.forget_reads(unread);
+  }
+  LK_CHECK(inner_first(mine));
+  bool live = false;
+  std::string ended;
+  for (const Lease& lease : mine) {
+    LK_ASSIGN(ended, why_over(state_, lease));
+    live |= ended.empty();
+    LK_CHECK(lease.claims.size() == 1 ? release_one(lease, by) : release_part(lease, resource));
+  }
+  if (!mine.empty()) {
+    reply.released.push_back(resource.text());
+    if (!live) reply.ended_before.emplace_back(resource.text(), ended);
+    return {};
+  }
+  if (other) {
+    reply.not_owner.emplace_back(resource.text(), *other);
+  } else {
+    reply.not_held.push_back(resource.text());
+  }
+  LK_ASSIGN(const std::optional<std::string> outer, covered_by_own(state_, owner, resource));
+  if (outer) reply.covered.emplace_back(resource.text(), *outer);
+  return {};
+}
+
+Result<void> Table::release_part(const Lease& lease, const key::Resource& resource) {
+  const auto claim = std::ranges::find(lease.claims, resource, &Claim::resource);
+  LOCKKEEPER_ASSERT(claim != lease.claims.end());
+  Lease rest;
+  LK_CHECK(
+      state_.remove_claim(lease, static_cast<std::size_t>(claim - lease.claims.begin()), rest));
+  Event event = Event::of(lease, {"released", "part", "", {}});
+  event.resources = {resource.text()};
+  LK_CHECK(state_.append(std::move(event)));
+  settler_.shrunk(lease.id);
+  return {};
+}
+
+// Those of the ids that are leases of the owner's, inner ones first.
+Result<std::vector<Lease>> Table::own_leases(const Owner& owner, const std::vector<LeaseId>& ids) {
+  std::vector<Lease> own;
   for (const LeaseId& id : ids) {
     LK_ASSIGN(const Lease* held, state_.lease(id));
     if (held == nullptr) continue;
     if (!held->held_by(owner)) return not_yours(*held);
+    own.push_back(*held);
+  }
+  LK_CHECK(inner_first(own));
+  return own;
+}
+
+Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector<LeaseId>& ids,
+                                           const Attachment& by) {
+  ReleaseReply reply;
+  LK_ASSIGN(const std::vector<Lease> own, own_leases(owner, ids));
+  for (const Lease& lease : own) {
     if (!settler_.room_left()) {
       reply.again = true;
       break;
     }
-    const Lease lease = *held;
     LK_ASSIGN(const std::string ended, why_over(state_, lease));
     for (const std::string& text : resource_texts(lease)) {
       reply.released.push_back(text);
@@ -201,11 +238,8 @@ Result<ReleaseReply> Table::release_leases(const Owner& owner, const std::vector
 Result<ReleaseReply> Table::give_back(const Owner& owner, const std::vector<LeaseId>& ids,
                                       const Attachment& by) {
   ReleaseReply reply;
-  for (const LeaseId& id : ids) {
-    LK_ASSIGN(const Lease* held, state_.lease(id));
-    if (held == nullptr) continue;
-    if (!held->held_by(owner)) return not_yours(*held);
-    const Lease before = *held;
+  LK_ASSIGN(const std::vector<Lease> own, own_leases(owner, ids));
+  for (const Lease& before : own) {
     Lease after = before;
     if (!before.attached()) carry_over(after, context_);
     // A handoff that is not confirmed yet is kept by whoever waits for it.

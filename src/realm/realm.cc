@@ -133,19 +133,6 @@ Result<Realm> realm_from_folder(const std::string& folder, const Environment& en
   return found ? std::move(*found) : plain_realm(folder, env);
 }
 
-Result<std::string> current_folder(const std::string& given) {
-  char path[PATH_MAX];
-  if (given.empty()) {
-    // The kernel says "(unreachable)…" for a folder outside this process's root.
-    if (::getcwd(path, sizeof path) != nullptr && path[0] == '/') return std::string(path);
-    return fail(Code::kInvalidInput, "the current folder cannot be found: it was removed or moved",
-                "cd to a folder that exists, or name one with --realm");
-  }
-  if (given.front() == '/' && ::realpath(given.c_str(), path) != nullptr) return std::string(path);
-  return fail(Code::kInvalidInput, "the current folder " + quote(given) + " cannot be used",
-              "cd to a folder that exists, or name one with --realm");
-}
-
 Result<std::string> explicit_folder(const std::string& named, const std::string& cwd) {
   const std::string hint = "name an existing folder: --realm DIR, or LOCKKEEPER_REALM=DIR";
   if (named.find('\0') != std::string::npos || named.size() >= PATH_MAX) {
@@ -173,6 +160,19 @@ std::optional<std::string> named_place(const FindRealm& request, const std::stri
 }
 
 }  // namespace
+
+Result<std::string> current_folder(const std::string& given) {
+  char path[PATH_MAX];
+  if (given.empty()) {
+    // The kernel says "(unreachable)…" for a folder outside this process's root.
+    if (::getcwd(path, sizeof path) != nullptr && path[0] == '/') return std::string(path);
+    return fail(Code::kInvalidInput, "the current folder cannot be found: it was removed or moved",
+                "cd to a folder that exists, or name one with --realm");
+  }
+  if (given.front() == '/' && ::realpath(given.c_str(), path) != nullptr) return std::string(path);
+  return fail(Code::kInvalidInput, "the current folder " + quote(given) + " cannot be used",
+              "cd to a folder that exists, or name one with --realm");
+}
 
 std::string epoch_copy_for(const std::string& store_folder, const Environment& env) {
   const auto state = xdg_folder(env, "XDG_STATE_HOME", ".local/state");

@@ -66,6 +66,9 @@ struct FindRealm {
   Environment env;                     // for HOME and XDG_STATE_HOME; REQUIRES: callable
 };
 
+// The process's own, or `given`, which must be absolute. invalid_input: it was removed or moved.
+Result<std::string> current_folder(const std::string& given = {});
+
 // The realm for a command. The search goes upwards from an explicit folder as from a current one. A
 // named path need not exist. If it is in no repository and not below a `.lockkeeper/`, the current
 // folder decides, then the inherited one (the resolver then refuses the path). Creates nothing.

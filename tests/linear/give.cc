@@ -156,12 +156,9 @@ bool Move::release_key() {
   }
   if (!is_or_unanswered("released")) return false;
   if (choices_.pick(2) == 1 && !release_ghosts(resource)) return false;
-  // What lies in another of them ends with that, unless it is met first: exclusive ones are, and of
-  // one mode those granted first.
-  std::ranges::stable_sort(mine, {}, [&](const LeaseId& id) {
-    const Entry& lease = s_.model.leases.at(id);
-    const auto want = std::ranges::find(lease.wants, resource, &Want::resource);
-    return std::pair(want->mode != core::Mode::kExclusive, s_.model.depth(lease));
+  // What lies in another of them is given back before that one, and not lost with it.
+  std::ranges::stable_sort(mine, std::greater{}, [&](const LeaseId& id) {
+    return s_.model.depth(s_.model.leases.at(id));
   });
   for (const LeaseId& id : mine) {
     if (!s_.model.leases.contains(id)) continue;

@@ -75,7 +75,7 @@ std::vector<Start> starts_of(const Part& part, const State& before, const Step& 
   }
   for (const auto& [id, waiter] : before.model.waiters) {
     // Handed over before it died, its request is lost; otherwise it is forgotten.
-    if (part.is_repeated(id) && ending_of(part, before, step, id, latest) != Ending::kNo) {
+    if (part.is_repeated(id) && before.lives.at(id).from() <= latest) {
       serve([&](Move& move) { return move.serve_before(id, id); });
     }
     if (id == step.entry.id || !may_pass(part, before, step, waiter)) continue;

@@ -9,6 +9,19 @@ using core::Event;
 using core::LeaseId;
 using Kind = Op::Kind;
 
+namespace {
+
+// Did its owner ask to release all of it? With several resources, the first of them may have ended
+// what it lies in.
+bool was_given_back(const Op& op, const Entry& lease) {
+  if (op.owner != lease.owner) return false;
+  if (op.kind == Kind::kReleaseLeases) return std::ranges::count(op.ids, lease.id) != 0;
+  return op.kind == Kind::kRelease && op.resources.size() == 1 && lease.wants.size() == 1 &&
+         lease.wants.front().resource == op.resources.front();
+}
+
+}  // namespace
+
 void Judge::committed(const Done& done) {
   current_ = &done.op;
   woken_.clear();
@@ -256,6 +269,7 @@ void Judge::released(const Done& done, const Event& event) {
           "I11: a wrong fence in an event");
   if (event.cause == "parent_ended") {
     require(!model_.leases.contains(lease.parent), "I5: ended with a parent that lives");
+    require(!was_given_back(done.op, lease), "I7: its owner gave it back, and lost it");
     probe("child ended with its parent");
     return remove_lease(event.lease, true);
   }

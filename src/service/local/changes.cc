@@ -198,6 +198,31 @@ Result<Reply<core::ReleaseReply>> LocalService::release(const ReleaseCall& call)
   return answer(call.caller, change, release(call, change));
 }
 
+namespace {
+
+// An owner that gives back a lease and one that lies in it loses neither, so what is held in the
+// inner one comes first.
+Result<std::vector<key::Resource>> inner_first(core::Table& table, const core::Owner& owner,
+                                               std::vector<key::Resource> resources) {
+  if (resources.size() == 1) return resources;
+  std::vector<std::pair<std::size_t, key::Resource>> filed;
+  for (key::Resource& resource : resources) {
+    LK_ASSIGN(const std::vector<core::LeaseId> ids, own_holders(table, owner, resource));
+    std::size_t deepest = 0;
+    for (const core::LeaseId& id : ids) {
+      LK_ASSIGN(const std::size_t depth, table.depth_of(id));
+      deepest = std::max(deepest, depth);
+    }
+    filed.emplace_back(deepest, std::move(resource));
+  }
+  std::ranges::stable_sort(filed, std::greater{}, [](const auto& one) { return one.first; });
+  resources.clear();
+  for (auto& [depth, resource] : filed) resources.push_back(std::move(resource));
+  return resources;
+}
+
+}  // namespace
+
 Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change& change) {
   const bool by_id = !call.leases.empty() || !call.task.empty() || call.all;
   if (call.resources.empty() == !by_id) return nothing_named("release");
@@ -207,9 +232,11 @@ Result<core::ReleaseReply> LocalService::release(const ReleaseCall& call, Change
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   Total<core::ReleaseReply> total(change, clock());
-  LK_ASSIGN(const std::vector<key::Resource> asked, table_.get([&](core::Table& table) {
-    return with_other_spellings(table, owner, call.resources);
-  }));
+  LK_ASSIGN(const std::vector<key::Resource> asked,
+            table_.get([&](core::Table& table) -> Result<std::vector<key::Resource>> {
+              LK_ASSIGN(auto spelled, with_other_spellings(table, owner, call.resources));
+              return inner_first(table, owner, std::move(spelled));
+            }));
   const auto named = [&](core::Table& table, core::ReleaseReply& now) -> Result<bool> {
     std::vector<key::Resource> rest;
     for (std::size_t i = total.so_far().size(); i < asked.size(); ++i) {

@@ -106,6 +106,20 @@ TEST_P(ServiceTest, I1_GrantedHeldReleasedGranted) {
   held(bob_, {"src/a.py"});
 }
 
+TEST_P(ServiceTest, I7_WhatIsReleasedWithTheLeaseThatItLiesInIsNotLost) {
+  const core::Lease outer = held(ann_, {"b"});
+  AcquireCall inside = wants(ann_, {"c", "d"});
+  inside.caller.parent = {outer.id, outer.fence()};
+  ASSERT_EQ(acquire(inside).outcome, core::Outcome::kGranted);
+  ReleaseCall call;
+  call.caller.owner = ann_;
+  call.resources = resources({"b", "c", "d"});
+  const auto reply = service().release(call);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_THAT(reply->value.released, ElementsAre("c", "d", "b"));
+  EXPECT_THAT(service().notices({ann_, {}, {}, {}})->lost, IsEmpty());
+}
+
 // A process leaves no time of death: whoever looks first starts the grace.
 TEST_P(ServiceTest, M7_LookingStartsTheGrace) {
   for (const bool list : {false, true}) {
