@@ -125,6 +125,20 @@ TEST_F(CrewRun, ACommandThatNobodyNeedsAndAnUnknownPlaceholderAreTold) {
   EXPECT_THAT(stage_.expect(0, "", {"validate", plan()}).out, HasSubstr("{scop} is not a "));
 }
 
+TEST_F(CrewRun, StatusTellsOfARunAtWorkAndOfEarlierOnes) {
+  const std::string mark = stage_.path("mark");
+  write_plan({{"a", {"x"}, until(mark)}});
+  auto process = stage_.start("lead", {"workflow", "run", plan()});
+  ASSERT_TRUE(tells(process, "a  started")) << process.err();
+  const Answer at_work = stage_.as("", {"workflow", "status"});
+  EXPECT_THAT(at_work.out, testing::ContainsRegex("a.lock +x +[^ ]+ +lockkeeper +-"));
+  write_text(mark, "");
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(stage_.as("", {"workflow", "status"}).out,
+              HasSubstr("no workflow has locks in this realm now; the reports of earlier runs are "
+                        "in .workflow/; "));
+}
+
 TEST_F(CrewRun, WhoFailedIsNamedAndAResumeIsRecalled) {
   write_plan({{"a", {"a"}, "exit 3"},
               {"b", {"b"}, "exit 4"},
@@ -161,6 +175,8 @@ TEST_F(CrewRun, AFailureIsTriedAgainThenSkipsWhatNeedsIt) {
   const Answer answer = run();
   EXPECT_EQ(answer.status, 1) << answer.all();
   EXPECT_THAT(answer.err, HasSubstr("1 of 5 agents failed: bad (exit status 4); 2 "));
+  EXPECT_THAT(answer.out, HasSubstr("  flaky  will be tried again\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  next  skipped: it needs bad, which failed\n"));
   EXPECT_EQ(agent("flaky")["standing"], "done");
   EXPECT_EQ(agent("flaky")["attempts"].size(), 2U);
   EXPECT_EQ(agent("bad")["attempts"].size(), 3U);
@@ -305,6 +321,7 @@ TEST_F(CrewRun, C10_WhoExitsWithZeroAfterCtrlCMayBeUnfinishedAndRunsAgain) {
   EXPECT_EQ(process.wait(), 130) << process.err();
   EXPECT_EQ(ending("a"), "stopped");
   EXPECT_THAT(process.out(), HasSubstr("it ended with 0, but may be unfinished"));
+  EXPECT_THAT(process.err(), HasSubstr("the run was stopped before its agent was done\n"));
   EXPECT_EQ(run({"--resume"}).status, 0);
   EXPECT_THAT(ran(), ElementsAre("whole"));
 }
