@@ -92,16 +92,6 @@ std::string filled_word(std::string_view word, const std::map<std::string, std::
 
 }  // namespace
 
-const std::vector<Placeholder>& placeholders() {
-  static const std::vector<Placeholder> kPlaceholders = {
-      {"scope", "LOCKKEEPER_SCOPE"},     {"scope_file", "LOCKKEEPER_SCOPE_FILE"},
-      {"agent", "LOCKKEEPER_AGENT"},     {"description", "LOCKKEEPER_DESCRIPTION"},
-      {"task", "LOCKKEEPER_TASK"},       {"output", "LOCKKEEPER_OUTPUT"},
-      {"attempt", "LOCKKEEPER_ATTEMPT"},
-  };
-  return kPlaceholders;
-}
-
 std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::string& ours) {
   std::vector<Neighbour> list;
   const auto held = locks.list({});
@@ -131,7 +121,9 @@ std::string scope_text(const plan::Job& job, const std::string& realm_root,
   if (!neighbours.empty()) text += "Other agents hold these; do not change them:\n";
   for (const Neighbour& neighbour : neighbours) {
     text += "- " + shown(neighbour.agent) + ": " + shown_list(neighbour.resources, kListed);
-    text += neighbour.what.empty() ? "\n" : " (" + quote(neighbour.what) + ")\n";
+    if (neighbour.in_plan) text += " (in this plan)";
+    if (!neighbour.reason.empty()) text += " (" + quote(neighbour.reason) + ")";
+    text += "\n";
   }
   text +=
       "Do not change anything else without a lock. If you need another file, run:\n"

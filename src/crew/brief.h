@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/placeholders.h"
 #include "plan/plan_file.h"
 #include "service/locks.h"
 
@@ -15,7 +16,8 @@ namespace lockkeeper::crew {
 struct Neighbour {
   std::string agent;
   std::vector<std::string> resources;
-  std::string what;  // "in this plan", or its reason
+  std::string reason;
+  bool in_plan = false;  // one of this plan's agents
 };
 
 // The holders whose session does not begin with `ours`; a hundred at most. Empty if the table
@@ -26,12 +28,8 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
 std::string scope_text(const plan::Job& job, const std::string& realm_root,
                        const std::vector<Neighbour>& neighbours);
 
-// A placeholder of a command line, such as {scope}; each is also an environment variable.
-struct Placeholder {
-  const char* name;
-  const char* variable;
-};
-const std::vector<Placeholder>& placeholders();
+using plan::Placeholder;
+using plan::placeholders;
 
 // The command with its placeholders filled in. In a line for the shell a placeholder becomes its
 // variable, quoted to fit its surroundings, so that no text of a plan is read as a command. Other

@@ -106,11 +106,13 @@ TEST(ScopeText, SaysWhatMayBeChangedAndWhoHoldsTheRest) {
   job.denies = {resource("src/api/secret")};
   job.reads = {resource("README.md")};
   const std::string text =
-      scope_text(job, "/repo", {{"ann", {"lib/", "x"}, "because"}, {"bob", {"y"}, ""}});
+      scope_text(job, "/repo",
+                 {{"ann", {"lib/", "x"}, "because"}, {"bob", {"y"}, ""}, {"cy", {"z"}, "", true}});
   for (const char* const part :
        {"You are api,", "/repo", "Your task: mend it\n", "hold the locks on:\n- src/api/\n",
         "may change:\n- src/api/\n- docs/**\n", "not change, even there:\n- src/api/secret\n",
-        "read, as needed:\n- README.md\n", "- ann: lib/, x (\"because\")\n", "- bob: y\n"}) {
+        "read, as needed:\n- README.md\n", "- ann: lib/, x (\"because\")\n", "- bob: y\n",
+        "- cy: z (in this plan)\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(scope_text({}, "/repo", {}), HasSubstr("You may not change any file."));

@@ -233,7 +233,7 @@ class Foreman::Impl {
     std::vector<Neighbour> list;
     for (std::size_t other = 0; other < workers_.size(); ++other) {
       if (other == i || workers_[other].phase() != Worker::Phase::kRunning) continue;
-      list.push_back({record_.agents[other].id, record_.agents[other].locks, "in this plan"});
+      list.push_back({record_.agents[other].id, record_.agents[other].locks, "", true});
     }
     const std::string ours = run_.state.head.session + "/";
     for (Neighbour& outside : neighbours_outside(locks_, ours)) list.push_back(std::move(outside));
@@ -318,11 +318,11 @@ class Foreman::Impl {
     }
     ledger_.write(agent);
     ledger_.tell(CrewEvent::What::kEnded, &agent, ending_text(attempt));
-    for (const std::string& note : notes_on(attempt)) {
+    for (const std::string& note : notes_on(attempt, Suspects(record_))) {
       ledger_.tell(CrewEvent::What::kNote, &agent, note);
     }
     if (agent.standing == Standing::kPending) {
-      ledger_.tell(CrewEvent::What::kAgain, &agent, "is tried again");
+      ledger_.tell(CrewEvent::What::kAgain, &agent, "will be tried again");
     }
   }
 

@@ -81,6 +81,20 @@ Error unfinished(const Folder& output) {
           "earlier/)"};
 }
 
+bool same_realm(const RunState& before, const RunState& fresh) {
+  return before.record.realm == json_text(fresh.record.realm);
+}
+
+// What a resume would run again; nothing if the plan or the realm is another.
+std::vector<std::string> agents_to_repeat(const RunState& before, const RunState& fresh) {
+  std::vector<std::string> names;
+  const bool same = before.head.plan_digest == fresh.head.plan_digest && same_realm(before, fresh);
+  for (const AgentRecord& agent : before.record.agents) {
+    if (same && agent.standing != Standing::kDone) names.push_back(agent.id);
+  }
+  return names;
+}
+
 Result<RunState> resumed(const Folder& output, const RunState& fresh) {
   LK_ASSIGN(RunState state, Journal::read(output));
   if (state.head.plan_digest != fresh.head.plan_digest) {
@@ -89,7 +103,7 @@ Result<RunState> resumed(const Folder& output, const RunState& fresh) {
                     " started",
                 "restore it, or start again: --restart instead of --resume");
   }
-  if (state.record.realm != json_text(fresh.record.realm)) {
+  if (!same_realm(state, fresh)) {
     return fail(Code::kInvalidInput,
                 "the run in " + quote(output.path()) + " belongs to " + quote(state.record.realm) +
                     ", not to " + quote(fresh.record.realm),
@@ -109,6 +123,7 @@ Result<OpenRun> open_run(const std::string& output, Beginning beginning, const R
     return OpenRun{std::move(folder), std::move(lock), std::move(journal), std::move(state)};
   }
   LK_ASSIGN(const bool there, folder.has(kJournalName));
+  std::vector<std::string> not_resumed;
   if (there) {
     auto before = Journal::read(folder);
     const bool readable = before.has_value();
@@ -121,10 +136,12 @@ Result<OpenRun> open_run(const std::string& output, Beginning beginning, const R
     if (readable) {
       LK_CHECK(nobody_at_work(folder, before->record));
     }
+    if (readable && beginning == Beginning::kFresh) not_resumed = agents_to_repeat(*before, fresh);
     LK_CHECK(move_aside(folder, readable ? before->record.id : "unreadable"));
   }
   LK_ASSIGN(Journal journal, Journal::begin(folder, fresh));
-  return OpenRun{std::move(folder), std::move(lock), std::move(journal), fresh};
+  return OpenRun{std::move(folder), std::move(lock), std::move(journal), fresh,
+                 std::move(not_resumed)};
 }
 
 }  // namespace lockkeeper::crew

@@ -28,6 +28,8 @@ struct OpenRun {
   Fd lock;
   Journal journal;
   RunState state;
+  // kFresh after a run of the same plan that failed: the agents that kResume would have repeated.
+  std::vector<std::string> not_resumed = {};
 };
 
 // Opens OUTPUT (a physical path; it exists) for one foreman, and starts or resumes the run. `fresh`

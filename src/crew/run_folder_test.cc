@@ -54,6 +54,30 @@ TEST_F(RunFolderTest, AnUnfinishedRunIsNotBegunAgainByAccident) {
   EXPECT_EQ(resumed->state.record.id, "r1") << "it is the same run";
 }
 
+TEST_F(RunFolderTest, AfterAFailureItIsKnownWhatAResumeWouldHaveRepeated) {
+  const auto fail_once = [&] {
+    auto run = open(Beginning::kRestart);
+    ASSERT_TRUE(run) << run.error().message;
+    RunRecord& record = run->state.record;
+    for (const char* const id : {"good", "bad", "late"}) {
+      record.agents.emplace_back().id = id;
+      record.agents.back().standing = Standing::kSkipped;
+    }
+    record.agents[0].standing = Standing::kDone;
+    record.ended_ms = 1'700'000'000'000;
+    ASSERT_TRUE(run->journal.agents(record.agents));
+    ASSERT_TRUE(run->journal.run(record));
+  };
+  fail_once();
+  EXPECT_THAT(open(Beginning::kFresh)->not_resumed, testing::ElementsAre("bad", "late"));
+  fail_once();
+  EXPECT_THAT(open(Beginning::kRestart)->not_resumed, testing::IsEmpty()) << "asked for";
+  fail_once();
+  fresh_.head.plan_digest = "another";
+  EXPECT_THAT(open(Beginning::kFresh)->not_resumed, testing::IsEmpty())
+      << "the plan has changed: it could not be resumed";
+}
+
 TEST_F(RunFolderTest, WhatWasThereIsKept) {
   ASSERT_TRUE(open(Beginning::kFresh));
   write("report.md", "first");

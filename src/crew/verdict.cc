@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "crew/report/report_parts.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -13,6 +12,30 @@ constexpr int kNotFound = 127;
 
 bool counts(Ending ending) {
   return ending != Ending::kNone && ending != Ending::kDone && ending != Ending::kStopped;
+}
+
+std::vector<const Change*> outside_of(const Attempt& attempt) {
+  std::vector<const Change*> list;
+  for (const Change& change : attempt.changes) {
+    if (change.outside) list.push_back(&change);
+  }
+  return list;
+}
+
+// Nobody can see which process wrote a file, so the agent is not accused.
+std::string note_on_changes(const Attempt& attempt, const Suspects& suspects) {
+  constexpr std::size_t kNamed = 3;
+  const std::vector<const Change*> outside = outside_of(attempt);
+  if (outside.empty()) return "";
+  const std::string path = quote(outside.front()->path);
+  const std::vector<std::string> found = suspects.of(*outside.front());
+  const std::string others = found.empty() ? "" : shown_list(found, kNamed);
+  if (attempt.ending == Ending::kStrayed) {  // its end has told the rest
+    return others.empty() ? "" : path + " may have been changed by " + others + " instead";
+  }
+  return counted(outside.size(), "change") + " outside every scope while it ran: " + path +
+         (outside.size() > 1 ? ", …" : "") +
+         (others.empty() ? "" : " (by it or by " + others + ")");
 }
 
 }  // namespace
@@ -46,10 +69,13 @@ void attribute(Attempt& attempt, const WriteScope& mine, const std::vector<Write
 }
 
 void insist_on_scope(Attempt& attempt) {
-  const auto strayed = std::ranges::find_if(attempt.changes, &Change::outside);
-  if (attempt.ending != Ending::kDone || strayed == attempt.changes.end()) return;
+  const std::vector<const Change*> outside = outside_of(attempt);
+  if (attempt.ending != Ending::kDone || outside.empty()) return;
   attempt.ending = Ending::kStrayed;
-  attempt.why = "it changed " + quote(strayed->path) + ", which is outside its scope";
+  const std::size_t more = outside.size() - 1;
+  attempt.why = quote(outside.front()->path) +
+                (more == 0 ? " was" : " and " + counted(more, "other file") + " were") +
+                " changed outside every scope while it ran";
 }
 
 bool may_try_again(const AgentRecord& agent, std::int64_t retries) {
@@ -64,23 +90,14 @@ bool may_try_again(const AgentRecord& agent, std::int64_t retries) {
   return failed <= retries;
 }
 
-std::vector<std::string> notes_on(const Attempt& attempt) {
+std::vector<std::string> notes_on(const Attempt& attempt, const Suspects& suspects) {
   std::vector<std::string> notes;
-  const auto outside =
-      static_cast<std::size_t>(std::ranges::count_if(attempt.changes, &Change::outside));
-  if (outside > 0) {
-    const Change& first = *std::ranges::find_if(attempt.changes, &Change::outside);
-    std::string note = counted(outside, "change", "changes") +
-                       " outside its scope: " + quote(first.path) + (outside > 1 ? ", …" : "");
-    if (!first.or_by.empty()) {
-      note += " (or by " + first.or_by.front() + (first.or_by.size() > 1 ? ", …" : "") + ")";
-    }
+  if (std::string note = note_on_changes(attempt, suspects); !note.empty()) {
     notes.push_back(std::move(note));
   }
   const bool by_itself = attempt.ending == Ending::kDone || attempt.ending == Ending::kFailed;
   if (attempt.processes_ended > 0 && by_itself) {
-    notes.push_back("left " + counted(attempt.processes_ended, "process", "processes") +
-                    " behind, which were ended");
+    notes.push_back(left_behind_text(attempt.processes_ended));
   }
   if (attempt.log_cut) {
     notes.push_back("printed " + std::to_string(attempt.log_bytes) + " bytes; its log is cut");

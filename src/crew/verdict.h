@@ -7,6 +7,7 @@
 
 #include "crew/changes/changes.h"
 #include "crew/record/record.h"
+#include "crew/report/report_parts.h"
 #include "plan/plan_file.h"
 
 namespace lockkeeper::crew {
@@ -21,14 +22,14 @@ bool worked_between(const AgentRecord& agent, const Attempt& attempt);
 // made them.
 void attribute(Attempt& attempt, const WriteScope& mine, const std::vector<WriteScope>& others);
 
-// Fails an attempt that succeeded but changed files outside its scope.
+// Fails an attempt that succeeded while files outside every scope were changed.
 void insist_on_scope(Attempt& attempt);
 
 // May an agent whose last attempt failed try again? `retries` times after the first attempt.
 // Forgiven and stopped attempts do not count. A command that was not found is not tried again.
 bool may_try_again(const AgentRecord& agent, std::int64_t retries);
 
-// Notes for people: changes outside the scope, processes left behind, a cut log.
-std::vector<std::string> notes_on(const Attempt& attempt);
+// Notes for people: changes outside every scope, processes left behind, a cut log.
+std::vector<std::string> notes_on(const Attempt& attempt, const Suspects& suspects);
 
 }  // namespace lockkeeper::crew

@@ -95,15 +95,46 @@ TEST(NotesOn, OnlyWhatAPersonShouldKnow) {
   Attempt attempt;
   attempt.ending = Ending::kDone;
   attempt.changes = {{"in", Change::Kind::kAdded, false, {}}};
-  EXPECT_THAT(notes_on(attempt), IsEmpty());
+  const Suspects nobody{RunRecord{}};
+  EXPECT_THAT(notes_on(attempt, nobody), IsEmpty());
   attempt.processes_ended = 2;
   attempt.log_cut = true;
   attempt.log_bytes = 77;
   attempt.changes_unknown = "git is gone";
-  EXPECT_THAT(notes_on(attempt), ElementsAre(HasSubstr("2 processes"), HasSubstr("77 bytes"),
-                                             HasSubstr("git is gone")));
+  EXPECT_THAT(notes_on(attempt, nobody),
+              ElementsAre("left 2 processes behind, which were ended", HasSubstr("77 bytes"),
+                          HasSubstr("git is gone")));
+  attempt.processes_ended = 1;
+  EXPECT_EQ(notes_on(attempt, nobody).front(), "left 1 process behind, which was ended");
   attempt.ending = Ending::kStopped;
-  EXPECT_EQ(notes_on(attempt).size(), 2U) << "the run was stopped: that is no news";
+  EXPECT_EQ(notes_on(attempt, nobody).size(), 2U) << "the run was stopped: that is no news";
+}
+
+// As the report does: an agent that ended before the file was written did not see it.
+TEST(NotesOn, OnlyWhoMayHaveMadeAChangeIsNamed) {
+  RunRecord run;
+  run.agents.resize(4);
+  const char* const ids[] = {"a", "ended", "runs", "saw"};
+  for (std::size_t i = 0; i < run.agents.size(); ++i) {
+    run.agents[i].id = ids[i];
+    run.agents[i].attempts.emplace_back().ending = i == 2 ? Ending::kNone : Ending::kDone;
+  }
+  Attempt& attempt = run.agents[0].attempts[0];
+  attempt.changes = {{"x", Change::Kind::kAdded, true, {"ended", "runs", "saw"}},
+                     {"y", Change::Kind::kAdded, true, {"ended", "runs", "saw"}}};
+  run.agents[3].attempts[0].changes = {{"x", Change::Kind::kAdded, true, {"a", "runs"}}};
+  EXPECT_THAT(notes_on(attempt, Suspects(run)),
+              ElementsAre("2 changes outside every scope while it ran: \"x\", … (by it or by runs, "
+                          "saw)"));
+  insist_on_scope(attempt);
+  EXPECT_EQ(ending_text(attempt),
+            "failed the scope check: \"x\" and 1 other file were changed outside every scope while "
+            "it ran");
+  EXPECT_THAT(notes_on(attempt, Suspects(run)),
+              ElementsAre("\"x\" may have been changed by runs, saw instead"));
+  run.agents.resize(1);
+  EXPECT_THAT(notes_on(run.agents[0].attempts[0], Suspects(run)), IsEmpty())
+      << "its end has told it already";
 }
 
 }  // namespace

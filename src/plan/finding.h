@@ -30,6 +30,11 @@ std::string shown_name(std::string_view name);
 struct Rule {
   const char* name;
   const char* summary;
+  const char* of_agents = nullptr;  // the same about a scopes file; null: the summary will do
+
+  const char* summary_for(bool scopes) const {
+    return scopes && of_agents != nullptr ? of_agents : summary;
+  }
 };
 const std::vector<Rule>& rules();
 

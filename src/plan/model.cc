@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "key/resource.h"
+#include "plan/placeholders.h"
 
 namespace lockkeeper::plan {
 namespace {
@@ -76,9 +77,10 @@ Command read_command(const yaml::Node& node) {
 
 std::vector<Finding> check_agent(const Name& id, const Command& command, const NameRule& rule) {
   std::vector<Finding> findings;
-  const auto add = [&](std::string message, std::string hint) {
+  const auto add = [&](std::string message, std::string hint,
+                       Severity severity = Severity::kError) {
     findings.push_back(
-        {"schema", Severity::kError, id.place, id.text, std::move(message), std::move(hint), {}});
+        {"schema", severity, id.place, id.text, std::move(message), std::move(hint), {}});
   };
   if (rule && !id.text.empty()) {
     if (auto fine = rule(id.text); !fine) add(fine.error().message, fine.error().hint);
@@ -88,6 +90,10 @@ std::vector<Finding> check_agent(const Name& id, const Command& command, const N
   if (blank) {
     add("the command of " + shown_name(id.text) + " is empty: it would do nothing and succeed",
         "write another command, or remove the field");
+  }
+  for (const std::string& unknown : unknown_placeholders(command)) {
+    add("in the command of " + shown_name(id.text) + ", " + unknown_placeholder_text(unknown),
+        known_placeholders_text(), Severity::kWarning);
   }
   return findings;
 }

@@ -72,7 +72,7 @@ Command read_command(const yaml::Node& node);
 
 // Refuses a name that no owner of a lock may have. Empty: every name will do.
 using NameRule = std::function<Result<void>(std::string_view name)>;
-// Why an agent of that name and command could never start.
+// Why an agent of that name and command could never start; as warnings, placeholders that are none.
 std::vector<Finding> check_agent(const Name& id, const Command& command, const NameRule& rule);
 
 // The name of a package. Older files have `id`; the schema check reports that. Null: none.

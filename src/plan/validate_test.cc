@@ -84,6 +84,13 @@ TEST(Validate, C8_AFeatureBesideAgentsDoesNotMakeWorkPackages) {
               ElementsAre(says("cannot be paused")));
 }
 
+TEST(Validate, AMisspeltPlaceholderIsAWarning) {
+  const std::string command = "command: 'tool {scopes} {agent}'";
+  EXPECT_THAT(findings_of("agents: [{agent: a, files: [x], " + command + "}]", "schema"),
+              ElementsAre(AllOf(says("in the command of a, {scopes} is not a placeholder"),
+                                advises("{scope}, {scope_file}"), is(Severity::kWarning))));
+}
+
 TEST(Validate, OneNameForTwoPackages) {
   EXPECT_THAT(
       findings_of(plan_text({{.id = "wp-a"}, {.id = "wp-b"}, {.id = "wp-a"}}), "duplicate-id"),

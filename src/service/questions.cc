@@ -94,6 +94,14 @@ Result<std::vector<core::Event>> last_events(Site& site, std::size_t most) {
   return std::move(reply.value);
 }
 
+Result<std::optional<core::LostLease>> find_lost(Site& site, const core::LeaseId& id) {
+  ListCall call;
+  call.leases = {id};
+  LK_ASSIGN(ListReply found, look_up(site, std::move(call)));
+  if (found.lost.empty()) return std::nullopt;
+  return std::move(found.lost.front());
+}
+
 Result<std::vector<std::optional<std::string>>> how_they_ended(
     Site& site, std::span<const LeaseAndFence> leases) {
   std::vector<std::optional<std::string>> ended;

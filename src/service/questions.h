@@ -42,6 +42,9 @@ Result<std::uint64_t> newest_event(Site& site);
 // The newest ones, oldest first.
 Result<std::vector<core::Event>> last_events(Site& site, std::size_t most);
 
+// How the lease was lost, if it was not long ago; nullopt: it was not, or nobody knows any more.
+Result<std::optional<core::LostLease>> find_lost(Site& site, const core::LeaseId& id);
+
 // Why the lease with this fence is no longer current, in words; nullopt: it is current.
 struct LeaseAndFence {
   core::LeaseId id;

@@ -113,6 +113,46 @@ TEST_F(CrewRun, OneCommandForAll) {
   EXPECT_EQ(log("b"), "own\n");
 }
 
+TEST_F(CrewRun, ACommandThatNobodyNeedsAndAnUnknownPlaceholderAreTold) {
+  write_plan({{"a", {"x"}, "echo {scop}"}});
+  const Answer answer = run({"--", "echo {agnt}"});
+  EXPECT_EQ(answer.status, 0) << answer.all();
+  EXPECT_THAT(answer.err, HasSubstr("in the command of a, {scop} is not a placeholder: the command "
+                                    "gets it as it is; the placeholders are {scope}, "));
+  EXPECT_THAT(answer.err, HasSubstr("after --, {agnt} is not a placeholder"));
+  EXPECT_THAT(answer.err, HasSubstr("the command after -- is not used: every agent in"));
+  EXPECT_EQ(log("a"), "{scop}\n");
+  EXPECT_THAT(stage_.expect(0, "", {"validate", plan()}).out, HasSubstr("{scop} is not a "));
+}
+
+TEST_F(CrewRun, StatusTellsOfARunAtWorkAndOfEarlierOnes) {
+  const std::string mark = stage_.path("mark");
+  write_plan({{"a", {"x"}, until(mark)}});
+  auto process = stage_.start("lead", {"workflow", "run", plan()});
+  ASSERT_TRUE(tells(process, "a  started")) << process.err();
+  const Answer at_work = stage_.as("", {"workflow", "status"});
+  EXPECT_THAT(at_work.out, testing::ContainsRegex("a.lock +x +[^ ]+ +lockkeeper +-"));
+  write_text(mark, "");
+  EXPECT_EQ(process.wait(), 0) << process.err();
+  EXPECT_THAT(stage_.as("", {"workflow", "status"}).out,
+              HasSubstr("no workflow has locks in this realm now; the reports of earlier runs are "
+                        "in .workflow/; "));
+}
+
+TEST_F(CrewRun, WhoFailedIsNamedAndAResumeIsRecalled) {
+  write_plan({{"a", {"a"}, "exit 3"},
+              {"b", {"b"}, "exit 4"},
+              {"c", {"c"}, "true"},
+              {"d", {"d"}, "true", {"a"}}});
+  const Answer first = run();
+  EXPECT_THAT(first.err, HasSubstr("2 of 4 agents failed: a (exit status 3), b (exit status 4); 1 "
+                                   "skipped\n"));
+  EXPECT_THAT(first.err, Not(HasSubstr("--resume would have")));
+  EXPECT_THAT(run().err, HasSubstr("the last run failed and this one starts from the beginning; "
+                                   "--resume would have repeated only a, b, d\n"));
+  EXPECT_THAT(run({"--resume"}).err, Not(HasSubstr("--resume would have")));
+}
+
 TEST_F(CrewRun, JobsBoundsHowManyRun) {
   std::vector<Hand> hands;
   const std::string line =
@@ -135,6 +175,8 @@ TEST_F(CrewRun, AFailureIsTriedAgainThenSkipsWhatNeedsIt) {
   const Answer answer = run();
   EXPECT_EQ(answer.status, 1) << answer.all();
   EXPECT_THAT(answer.err, HasSubstr("1 of 5 agents failed: bad (exit status 4); 2 "));
+  EXPECT_THAT(answer.out, HasSubstr("  flaky  will be tried again\n"));
+  EXPECT_THAT(answer.out, HasSubstr("  next  skipped: it needs bad, which failed\n"));
   EXPECT_EQ(agent("flaky")["standing"], "done");
   EXPECT_EQ(agent("flaky")["attempts"].size(), 2U);
   EXPECT_EQ(agent("bad")["attempts"].size(), 3U);
@@ -279,6 +321,7 @@ TEST_F(CrewRun, C10_WhoExitsWithZeroAfterCtrlCMayBeUnfinishedAndRunsAgain) {
   EXPECT_EQ(process.wait(), 130) << process.err();
   EXPECT_EQ(ending("a"), "stopped");
   EXPECT_THAT(process.out(), HasSubstr("it ended with 0, but may be unfinished"));
+  EXPECT_THAT(process.err(), HasSubstr("the run was stopped before its agent was done\n"));
   EXPECT_EQ(run({"--resume"}).status, 0);
   EXPECT_THAT(ran(), ElementsAre("whole"));
 }
@@ -393,11 +436,37 @@ TEST_F(CrewRun, WhatIsChangedOutsideTheScopeIsListed) {
 TEST_F(CrewRun, StrictScopeFailsWhoStrays) {
   stage_.file("y");
   write_plan({{"a", {"x"}, "echo 1 >> y"}, {"b", {"z"}, "echo 1 > z", {"a"}}});
-  EXPECT_EQ(run({"--strict-scope"}).status, 1);
+  const Answer answer = run({"--strict-scope"});
+  EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(ending("a"), "strayed");
+  const std::string told = "a  failed the scope check: \"y\" was changed outside every scope";
+  EXPECT_THAT(answer.out, HasSubstr(told + " while it ran\n"));
+  EXPECT_THAT(answer.out, Not(HasSubstr("a  1 change"))) << "it is told once";
+  EXPECT_THAT(answer.err, HasSubstr("read " + out() + "/report.md")) << "its log is empty";
   EXPECT_EQ(agent("b")["standing"], "skipped");
   EXPECT_EQ(run({"--restart", "--no-scope-check"}).status, 0);
   EXPECT_TRUE(agent("a")["attempts"][0]["changes"].empty());
+}
+
+TEST_F(CrewRun, WhoHadEndedBeforeAChangeIsNotNamed) {
+  const auto mark = [&](const std::string& name) { return stage_.path("mark-" + name); };
+  write_plan({{"early", {"x"}, until(mark("early"))},
+              {"stray", {"y"}, until(mark("stray")) + "; echo 1 > notes.txt"},
+              {"late", {"z"}, until(mark("late"))}});
+  auto process = start();
+  for (const char* const each : {"early", "stray", "late"}) {
+    ASSERT_TRUE(tells(process, std::string(each) + "  started")) << process.err();
+  }
+  for (const char* const each : {"early", "stray"}) {
+    write_text(mark(each), "");
+    ASSERT_TRUE(tells(process, std::string(each) + "  is done")) << process.err();
+  }
+  EXPECT_TRUE(tells(process,
+                    "stray  1 change outside every scope while it ran: \"notes.txt\" "
+                    "(by it or by late)\n"))
+      << process.out();
+  write_text(mark("late"), "");
+  EXPECT_EQ(process.wait(), 0) << process.err();
 }
 
 TEST_F(CrewRun, WhatOthersOfThePlanDoIsNotHeldAgainstOne) {
@@ -455,7 +524,7 @@ TEST_F(CrewRun, OutsideGitToo) {
   Stage other(Stage::Git::kNo);
   const Answer answer = other.as("lead", {"workflow", "run", plan(), "--output", out()});
   EXPECT_EQ(answer.status, 0) << answer.all();
-  EXPECT_THAT(answer.out, HasSubstr("1 change outside its scope: \"y\""));
+  EXPECT_THAT(answer.out, HasSubstr("1 change outside every scope while it ran: \"y\""));
 }
 
 }  // namespace

@@ -86,8 +86,7 @@ TEST_F(Plans, C3_AnOverlapNamesAFileThatExists) {
   EXPECT_EQ(witness(), "src/web/deep/view.py");
   const std::string text = stage_.as("", {"validate", file()}).out;
   EXPECT_THAT(text, HasSubstr("both include \"src/web/deep/view.py\""));
-  EXPECT_THAT(text,
-              HasSubstr("lock-overlap  packages that may run at the same time lock the same"));
+  EXPECT_THAT(text, HasSubstr("lock-overlap  agents lock the same things and will take turns"));
 }
 
 }  // namespace

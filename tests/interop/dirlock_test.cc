@@ -156,6 +156,8 @@ TEST_F(DirLock, I7_ForcedByOneOfOursTheVictimIsToldAndStoppedOnRecord) {
   EXPECT_EQ(taker.status, 0) << taker.err;
   EXPECT_THAT(taker.err, HasSubstr("⚠️  [LOCK] Force-clearing lock (--stale-timeout 0)\n"));
   EXPECT_EQ(victim.wait(), 79) << victim.err();
+  EXPECT_THAT(victim.err(), HasSubstr("[LOCK] Lock lost: bob"));
+  EXPECT_THAT(victim.err(), HasSubstr(" broke it, reason \"guard --stale-timeout 0\" — stopping"));
   EXPECT_EQ(read_text(out("go-told")), "told\n");
   EXPECT_TRUE(logged("broken", "stale_timeout"));
   EXPECT_TRUE(temp_is_empty());

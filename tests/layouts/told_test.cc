@@ -54,7 +54,9 @@ TEST_F(Told, D6_FoldersThatLookLikeLocksAreNamedWithTheCommandThatJoinsThem) {
              R"({"locks":{"y":{"file_path":")" + stage_.repo() +
                  R"(/y","locked_by":"bob","locked_at":"2099-01-01T00:00:00"}}})");
   const auto mentions_all = [&](const std::string& text) {
-    EXPECT_THAT(text, HasSubstr("layout add mkdir " + stage_.repo() + "/spec"));
+    EXPECT_THAT(text, HasSubstr("(mkdir), which are ignored until you add them: lockkeeper layout "
+                                "add mkdir " +
+                                stage_.repo() + "/spec"));
     EXPECT_THAT(text, HasSubstr("layout add workflow " + stage_.repo() + "/jobs/out"));
     EXPECT_THAT(text, HasSubstr("layout add coordmcp " + stage_.path("data")));
   };

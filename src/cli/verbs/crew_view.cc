@@ -155,7 +155,7 @@ void CrewView::show(const CrewEvent& event) {
   const std::string text =
       event.what == CrewEvent::What::kWaiting ? wait_text(event.agent->waits.back()) : event.text;
   const bool skipped = event.what == CrewEvent::What::kSkipped;
-  line.push_back({(skipped ? "is skipped: " : "") + text, bad ? Style::kRed : Style::kPlain});
+  line.push_back({(skipped ? "skipped: " : "") + text, bad ? Style::kRed : Style::kPlain});
   out_.line(line);
   out_.flush();
   drawn_ms_ = 0;  // redraw the picture at once, below this line

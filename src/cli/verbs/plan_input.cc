@@ -31,8 +31,8 @@ Result<void> check_planned_name(std::string_view name) {
   return realm::check_agent_name(name, "the name");
 }
 
-void tell_unknown_keys(Output& out, const std::string& file,
-                       const std::vector<plan::Finding>& findings) {
+void tell_unknown_words(Output& out, const std::string& file,
+                        const std::vector<plan::Finding>& findings) {
   constexpr std::size_t kTold = 10;
   std::size_t unknown = 0;
   for (const plan::Finding& each : findings) {
@@ -41,8 +41,8 @@ void tell_unknown_keys(Output& out, const std::string& file,
                 (each.hint.empty() ? "" : "; " + each.hint));
   }
   if (unknown > kTold) {
-    out.warning("and " + counted(unknown - kTold, "more unknown key") +
-                "; see: lockkeeper validate " + shell_quote(file));
+    out.warning("and " + counted(unknown - kTold, "more warning") + "; see: lockkeeper validate " +
+                shell_quote(file));
   }
 }
 

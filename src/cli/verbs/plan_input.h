@@ -25,9 +25,10 @@ plan::Children names_on_disk(const PlanRules& rules);
 // What the table says about the name of an owner.
 Result<void> check_planned_name(std::string_view name);
 
-// Warns of each unknown key in work packages: nobody reads it. `findings`: of load_plan().
-void tell_unknown_keys(Output& out, const std::string& file,
-                       const std::vector<plan::Finding>& findings);
+// Warns of each unknown key in work packages, which nobody reads, and of each unknown placeholder.
+// `findings`: of load_plan().
+void tell_unknown_words(Output& out, const std::string& file,
+                        const std::vector<plan::Finding>& findings);
 
 // Warns if `validate` would refuse what is planned or run all the same. How many errors it finds.
 std::size_t tell_refusals(Output& out, const std::string& file, const std::string& text,

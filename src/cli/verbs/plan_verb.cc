@@ -322,7 +322,7 @@ Result<int> plan_verb(VerbContext& context) {
   LK_ASSIGN(const auto text, read_plan_text(planned.file));
   planned.loaded = load(text, rules);
   if (!planned.loaded.usable()) return unusable(out, options, planned);
-  tell_unknown_keys(out, planned.file, planned.loaded.findings);
+  tell_unknown_words(out, planned.file, planned.loaded.findings);
   planned.errors = tell_refusals(out, planned.file, text, rules.keys);
   LK_CHECK(think(planned, rules));
   if (!options.apply) return show(out, options, planned);

@@ -57,8 +57,8 @@ void show_findings(Output& out, const FileReport& report) {
   for (const plan::Rule& rule : plan::rules()) {
     const auto group = by_rule.find(rule.name);
     if (group == by_rule.end()) continue;
-    out.line(fit({{rule.name, Style::kBold}, {std::string("  ") + rule.summary, Style::kDim}},
-                 out.columns()));
+    const std::string summary = rule.summary_for(report.result.plan.scopes);
+    out.line(fit({{rule.name, Style::kBold}, {"  " + summary, Style::kDim}}, out.columns()));
     show_group(out, report, group->second);
   }
 }

@@ -22,6 +22,7 @@
 #include "crew/supervisor.h"
 #include "host/pipes.h"
 #include "host/process.h"
+#include "plan/placeholders.h"
 #include "plan/plan_file.h"
 
 namespace lockkeeper::cli {
@@ -33,7 +34,7 @@ constexpr std::size_t kPlanBytesMax = 64U << 20;
 constexpr std::size_t kOrdersBytesMax = 64U << 20;
 constexpr std::uint64_t kJobsMax = 1'000;
 constexpr std::uint64_t kDraws = 1'000'000'000;
-constexpr const char* kDefaultFolder = ".workflow";
+constexpr std::size_t kAgentsNamed = 5;
 
 struct WorkflowRunOptions {
   std::string file;
@@ -107,18 +108,28 @@ Result<plan::Plan> load(Output& out, const OpenLocks& open, const std::string& f
     return fail(Code::kInvalidInput, file + " has no agents to run",
                 "see: lockkeeper validate " + shell_quote(file));
   }
-  tell_unknown_keys(out, file, loaded.findings);
+  tell_unknown_words(out, file, loaded.findings);
   tell_refusals(out, file, text, options.keys);
   return std::move(loaded.plan);
 }
 
-Result<void> check_commands(const plan::Plan& plan, const WorkflowRunOptions& options) {
-  if (!options.command.empty()) return {};
+// Every agent has a command, and the one after -- is of use to somebody.
+Result<void> check_commands(Output& out, const plan::Plan& plan,
+                            const WorkflowRunOptions& options) {
+  for (const std::string& unknown : plan::unknown_placeholders({options.command, false})) {
+    out.warning("after --, " + plan::unknown_placeholder_text(unknown) + "; " +
+                plan::known_placeholders_text());
+  }
   for (const plan::Job& job : plan.jobs) {
     if (!job.command.empty()) continue;
+    if (!options.command.empty()) return {};
     return fail(Code::kInvalidInput, quote(job.id) + " has no command in " + options.file,
                 "give one for all agents without one: lockkeeper workflow run " +
                     shell_quote(options.file) + " -- COMMAND…");
+  }
+  if (!options.command.empty()) {
+    out.warning("the command after -- is not used: every agent in " + quote(options.file) +
+                " has one of its own");
   }
   return {};
 }
@@ -138,7 +149,7 @@ Result<std::string> output_folder(const VerbContext& context, const realm::Realm
     }
   } else {
     const std::string name = plan.feature.empty() ? file_stem(options.file) : plan.feature;
-    path = realm.root + "/" + kDefaultFolder + "/" + crew::file_name_for(name);
+    path = realm.root + "/" + kDefaultOutputs + "/" + crew::file_name_for(name);
   }
   LK_ASSIGN(std::string physical, make_output_folder(path));
   // Git ignores this folder, and no agent works in it, so it must not contain the repository.
@@ -181,7 +192,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
     return fail(std::move(text.error()));
   }
   LK_ASSIGN(run.plan, load(context.out(), *run.open, options.file, *text));
-  LK_CHECK(check_commands(run.plan, options));
+  LK_CHECK(check_commands(context.out(), run.plan, options));
   run.digest = sha256_hex(*text);
   const realm::Realm& realm = run.open->site.realm();
   LK_ASSIGN(std::string feature, feature_to_obey(context, options.feature));
@@ -268,29 +279,52 @@ service::Json show_tails(Output& out, const Folder& output, const crew::RunRecor
   return all;
 }
 
+// "bad (exit status 4), slow (ran out of time) and 2 more". On one line: others chose these words,
+// and could forge a line of ours.
+std::string failures_text(const std::vector<const crew::AgentRecord*>& failed) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < failed.size() && i < kNamed; ++i) {
+    text += (i == 0 ? "" : ", ") + printable(failed[i]->id);
+    if (!failed[i]->why.empty()) text += " (" + printable(why_text(*failed[i])) + ")";
+  }
+  if (failed.size() > kNamed) text += " and " + std::to_string(failed.size() - kNamed) + " more";
+  return text;
+}
+
+// Where to read what went wrong. The log of an agent that failed the scope check does not tell.
+std::string file_about(const Folder& output, const crew::AgentRecord& failed) {
+  const bool in_log =
+      !failed.attempts.empty() && failed.attempts.back().ending != crew::Ending::kStrayed;
+  return in_log ? last_log(output, failed) : output.path_of("report.md");
+}
+
 std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
                              const std::string& go_on) {
-  const std::size_t failed = crew::count_of(record, Standing::kFailed);
+  std::vector<const crew::AgentRecord*> failed;
+  for (const crew::AgentRecord& agent : record.agents) {
+    if (agent.standing == Standing::kFailed) failed.push_back(&agent);
+  }
   const std::size_t skipped = crew::count_of(record, Standing::kSkipped);
   const std::size_t stopped = crew::count_of(record, Standing::kStopped);
-  if (failed + skipped + stopped == 0) return std::nullopt;
+  if (failed.size() + skipped + stopped == 0) return std::nullopt;
+  const bool only_one = record.agents.size() == 1;
   const std::string all = std::to_string(record.agents.size());
-  if (failed == 0) {
+  if (failed.empty()) {
     return Error{Code::kFailed,
-                 "the run was stopped: " + std::to_string(crew::count_of(record, Standing::kDone)) +
-                     " of " + all + " agents are done",
+                 only_one ? "the run was stopped before its agent was done"
+                          : "the run was stopped: " +
+                                std::to_string(crew::count_of(record, Standing::kDone)) + " of " +
+                                all + " agents were done",
                  "continue: " + go_on};
   }
-  const auto first =
-      std::ranges::find(record.agents, Standing::kFailed, &crew::AgentRecord::standing);
-  // On one line: others chose these words, and could forge a line of ours.
   std::string text =
-      std::to_string(failed) + " of " + all + " agents failed: " + printable(first->id);
-  if (!first->why.empty()) text += " (" + printable(why_text(*first)) + ")";
-  if (failed > 1) text += ", …";
+      (only_one ? "the agent failed: "
+                : std::to_string(failed.size()) + " of " + all + " agents failed: ") +
+      failures_text(failed);
   if (skipped > 0) text += "; " + std::to_string(skipped) + " skipped";
   return Error{Code::kFailed, text,
-               "read " + shell_quote(last_log(output, *first)) + ", then: " + go_on};
+               "read " + shell_quote(file_about(output, *failed.front())) + ", then: " + go_on};
 }
 
 Result<int> ended(VerbContext& context, const WorkflowRunOptions& options, const crew::OpenRun& run,
@@ -350,6 +384,12 @@ Result<int> workflow_run(VerbContext& context) {
                                                       : crew::Beginning::kFresh;
   LK_ASSIGN(auto run,
             crew::open_run(prepared.output, beginning, new_run(context, prepared, options)));
+  if (!run.not_resumed.empty()) {
+    out.note(
+        "the last run failed and this one starts from the beginning; --resume would have "
+        "repeated only " +
+        shown_list(run.not_resumed, kAgentsNamed));
+  }
   keep_earlier(options, run.state.record, prepared);
   const std::string title =
       prepared.plan.feature.empty() ? file_stem(options.file) : prepared.plan.feature;

@@ -6,6 +6,9 @@
 
 namespace lockkeeper::cli {
 
+// Below the realm's root: the OUTPUT of runs without --output.
+inline constexpr const char* kDefaultOutputs = ".workflow";
+
 Result<int> workflow_run(VerbContext& context);
 
 // The folder of --output, physical; created with its missing parents.

@@ -152,6 +152,20 @@ std::string rest_command(const workflow::Locked& locked, const std::string& outp
          shell_quote(output);
 }
 
+// What to do about a live lock of ours with the wanted name. `words`: names it on a command line.
+std::string hint_for_taken(const workflow::Locked& locked, const std::string& words) {
+  constexpr std::size_t kAddedInHint = 5;
+  if (locked.not_in_it.empty()) {
+    return "renew it: lockkeeper workflow lock" + words + " --renew";
+  }
+  std::string text = "add to it: lockkeeper workflow update" + words;
+  if (locked.not_in_it.size() > kAddedInHint) return text + " --add PATH…";
+  for (const key::Resource& resource : locked.not_in_it) {
+    text += " --add " + shell_quote(resource.text());
+  }
+  return text;
+}
+
 Error refusal(const VerbContext& context, const workflow::Locked& locked,
               const std::string& output) {
   service::HintContext asked;
@@ -170,7 +184,7 @@ Error refusal(const VerbContext& context, const workflow::Locked& locked,
   const std::string words =
       " --output " + shell_quote(output) + " --agent " + shell_quote(locked.agent);
   error.hint = conflict.holder.foreign ? "end it on record: lockkeeper workflow unlock" + words
-                                       : "renew it: lockkeeper workflow lock" + words + " --renew";
+                                       : hint_for_taken(locked, words);
   return error;
 }
 
@@ -324,7 +338,14 @@ Result<int> workflow_status(VerbContext& context) {
     if (!first) first = error;
   }
   if (first) return out.failed(*first, std::move(all));
-  if (outputs.empty()) out.text("this realm knows no workflow; to look elsewhere: --output DIR");
+  if (outputs.empty()) {
+    LK_ASSIGN(const realm::Realm realm, context.realm({}));
+    const bool earlier = ::access((realm.root + "/" + kDefaultOutputs).c_str(), F_OK) == 0;
+    out.text(std::string("no workflow has locks in this realm now; ") +
+             (earlier ? "the reports of earlier runs are in " + std::string(kDefaultOutputs) + "/; "
+                      : "") +
+             "to look elsewhere: --output DIR");
+  }
   out.object(all);
   return 0;
 }
@@ -349,8 +370,10 @@ Result<int> workflow_clean(VerbContext& context) {
   for (const std::string& path : cleaned.left) {
     out.note(path + " is not a lock of this workflow and was left");
   }
-  out.text(cleaned.folder_removed ? "removed " + session.flow->path_of("")
-                                  : "left " + session.flow->path_of(""));
+  const std::string folder = session.flow->path_of("");
+  out.text(!cleaned.folder_found    ? "nothing to clean: there is no " + folder
+           : cleaned.folder_removed ? "removed " + folder
+                                    : "left " + folder);
   out.object(json);
   return 0;
 }

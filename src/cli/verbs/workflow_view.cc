@@ -20,7 +20,7 @@ constexpr std::size_t kNamesShown = 4;  // resources named in one line
 
 std::string holder_of(const dialect::workflow::Standing& standing) {
   if (!standing.lease) return standing.ours ? "lockkeeper, ended" : "another tool";
-  return standing.through ? "workflow" : "shown";
+  return standing.through ? "workflow" : "lockkeeper";
 }
 
 std::string state_of(const dialect::workflow::Standing& standing) {

@@ -19,7 +19,7 @@ enum class Ending {
   kUnstarted,  // the command could not be started: not found, not executable
   kDied,       // its supervisor was killed: the exit status is unknown
   kStopped,    // the run was asked to end
-  kStrayed,    // it changed files outside its scope, under --strict-scope
+  kStrayed,    // under --strict-scope: files outside every scope were changed while it ran
 };
 const char* ending_name(Ending ending);  // "done", "failed", "timed_out", …
 

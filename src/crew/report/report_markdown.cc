@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -81,16 +79,8 @@ std::string names(const std::vector<std::string>& list) {
 
 class Writer {
  public:
-  explicit Writer(const RunRecord& record) : record_(record), now_(last_moment(record)) {
-    for (const AgentRecord& agent : record.agents) {
-      for (const Attempt& one : agent.attempts) {
-        if (!one.changes_unknown.empty()) unknown_.insert(agent.id);
-        for (const Change& change : one.changes) {
-          if (change.outside) seen_by_[change.path].insert(agent.id);
-        }
-      }
-    }
-  }
+  explicit Writer(const RunRecord& record)
+      : record_(record), now_(last_moment(record)), suspects_(record) {}
 
   std::string write() {
     head();
@@ -109,7 +99,6 @@ class Writer {
   void waits();
   void changes();
   void changes_of(const AgentRecord& agent);
-  std::vector<std::string> suspects(const Change& change) const;
   // Counts a line of a list; false: it is beyond the limit.
   bool listed(std::size_t limit) { return ++lines_ <= limit; }
   void end_list(std::size_t limit, const char* what) {
@@ -122,9 +111,7 @@ class Writer {
 
   const RunRecord& record_;
   std::int64_t now_;
-  std::map<std::string, std::set<std::string>>
-      seen_by_;                    // changes outside every scope: the agents that list them
-  std::set<std::string> unknown_;  // agents whose changes are unknown
+  const Suspects suspects_;
   std::size_t lines_ = 0;
   std::string out_;
 };
@@ -166,18 +153,6 @@ void Writer::went_wrong() {
   if (out_.size() > before) out_.insert(before, "\n## What went wrong\n\n");
 }
 
-// The others who may have made a change outside all scopes: those that list it among their own
-// changes, or whose changes are unknown.
-std::vector<std::string> Writer::suspects(const Change& change) const {
-  std::vector<std::string> found;
-  const auto seen = seen_by_.find(change.path);
-  for (const std::string& agent : change.or_by) {
-    const bool saw_it = seen != seen_by_.end() && seen->second.contains(agent);
-    if (saw_it || unknown_.contains(agent)) found.push_back(agent);
-  }
-  return found;
-}
-
 void Writer::trouble_of(const AgentRecord& agent) {
   const auto say = [&](const std::string& words) {
     if (listed(kLinesListed)) out_ += "- " + code(agent.id) + " " + words + "\n";
@@ -187,25 +162,25 @@ void Writer::trouble_of(const AgentRecord& agent) {
     std::size_t outside = 0;
     std::size_t perhaps = 0;
     for (const Change& change : one.changes) {
-      if (change.outside) ++(suspects(change).empty() ? outside : perhaps);
+      if (change.outside) ++(suspects_.of(change).empty() ? outside : perhaps);
     }
     const std::string which = tries > 1 ? " (attempt " + std::to_string(one.number) + ")" : "";
     if (one.ending != Ending::kDone && one.ending != Ending::kNone) {
       say(plain(ending_text(one)) + which +
           (agent.standing == Standing::kDone ? "; a later attempt succeeded" : ""));
     }
-    if (outside > 0 && one.ending != Ending::kStrayed) {
+    const bool said = one.ending == Ending::kStrayed;
+    if (outside > 0 && !said) {
       say("changed " + counted(outside, "file") + " outside its scope" + which);
     }
-    if (perhaps > 0) {
+    if (perhaps > 0 && !said) {
       say("or another agent changed " + counted(perhaps, "file") + " outside every scope" + which);
     }
     if (!one.changes_unknown.empty()) {
       say("made unknown changes" + which + ": " + plain(one.changes_unknown));
     }
     if (one.processes_ended > 0) {
-      say("left " + counted(one.processes_ended, "process", "processes") +
-          " behind, which were ended" + which);
+      say(left_behind_text(one.processes_ended) + which);
     }
     if (one.log_cut) say("printed more than its log holds" + which);
   }
@@ -272,7 +247,7 @@ void Writer::changes_of(const AgentRecord& agent) {
       if (!listed(kFilesListed)) continue;
       out_ += std::string("- ") + change_name(change.kind) + " " + code(change.path);
       if (change.outside) out_ += ", **outside its scope**";
-      if (const auto others = suspects(change); !others.empty()) {
+      if (const auto others = suspects_.of(change); !others.empty()) {
         out_ += ", perhaps by " + names(others);
       }
       if (agent.attempts.size() > 1) out_ += ", attempt " + std::to_string(one.number);

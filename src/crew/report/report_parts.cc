@@ -18,7 +18,7 @@ const char* ending_phrase(Ending ending) {
                                       "could not be started",
                                       "ended in an unknown way",
                                       "was stopped with the run",
-                                      "left its scope"};
+                                      "failed the scope check"};
   return kPhrases[static_cast<std::size_t>(ending)];
 }
 
@@ -84,6 +84,33 @@ std::string ending_text(const Attempt& attempt) {
     words += ": exit status " + std::to_string(attempt.exit_status);
   }
   return words;
+}
+
+std::string left_behind_text(std::size_t processes) {
+  return "left " + counted(processes, "process", "processes") + " behind, which " +
+         (processes == 1 ? "was" : "were") + " ended";
+}
+
+Suspects::Suspects(const RunRecord& record) {
+  for (const AgentRecord& agent : record.agents) {
+    if (has_open_attempt(agent)) unknown_.insert(agent.id);
+    for (const Attempt& one : agent.attempts) {
+      if (!one.changes_unknown.empty()) unknown_.insert(agent.id);
+      for (const Change& change : one.changes) {
+        if (change.outside) seen_by_[change.path].insert(agent.id);
+      }
+    }
+  }
+}
+
+std::vector<std::string> Suspects::of(const Change& change) const {
+  std::vector<std::string> found;
+  const auto seen = seen_by_.find(change.path);
+  for (const std::string& agent : change.or_by) {
+    const bool saw_it = seen != seen_by_.end() && seen->second.contains(agent);
+    if (saw_it || unknown_.contains(agent)) found.push_back(agent);
+  }
+  return found;
 }
 
 std::string wait_text(const Wait& wait, std::size_t jobs, Escape name, Escape words) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "crew/record/record.h"
 
@@ -25,6 +28,21 @@ std::string short_time(std::int64_t ms);
 
 // "failed: exit status 3", "ran out of time: stopped after 2h", …
 std::string ending_text(const Attempt& attempt);
+
+// "left 2 processes behind, which were ended"
+std::string left_behind_text(std::size_t processes);
+
+// Who else may have made a change outside all scopes: of the others that were at work, those that
+// list it among their own changes, whose changes are unknown, or who are still working.
+class Suspects {
+ public:
+  explicit Suspects(const RunRecord& record);
+  std::vector<std::string> of(const Change& change) const;
+
+ private:
+  std::map<std::string, std::set<std::string>> seen_by_;  // a path: the agents that list it
+  std::set<std::string> unknown_;                         // agents whose changes are unknown
+};
 
 // What an agent waited for: "wp-a, which it needs". Names and foreign text are escaped for the
 // format.

@@ -190,11 +190,17 @@ TEST(ReportMarkdown, WhoSawAChangeOutsideMayHaveMadeIt) {
 
 TEST(ReportMarkdown, WhoStrayedIsToldOnce) {
   AgentRecord one = agent("a", Standing::kFailed, {}, {attempt(1, 0, 1000, Ending::kStrayed)});
-  one.attempts[0].why = "it changed \"x\"";
-  one.attempts[0].changes = {{"x", Change::Kind::kAdded, true, {}}};
-  EXPECT_THAT(
-      report_markdown(run({one}, 1000)),
-      HasSubstr("## What went wrong\n\n- `a` left its scope: it changed \"x\"\n\n## Agents"));
+  one.attempts[0].why = "\"x\" was changed";
+  one.attempts[0].changes = {{"x", Change::Kind::kAdded, true, {"b"}}};
+  AgentRecord other = agent("b", Standing::kDone, {}, {attempt(1, 0, 1000, Ending::kDone)});
+  const char* const told =
+      "## What went wrong\n\n- `a` failed the scope check: \"x\" was changed\n";
+  EXPECT_THAT(report_markdown(run({one, other}, 1000)),
+              HasSubstr(std::string(told) + "\n## Agents"));
+  other.attempts[0].changes_unknown = "git is gone";
+  EXPECT_THAT(report_markdown(run({one, other}, 1000)),
+              HasSubstr(std::string(told) + "- `b` made unknown changes: git is gone\n\n## Agents"))
+      << "another may have made it; that is listed with the changes";
 }
 
 TEST(Report, OutcomesInOrder) {

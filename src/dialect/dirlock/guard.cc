@@ -14,6 +14,7 @@
 #include "layout/registry.h"
 #include "realm/disk_path.h"
 #include "realm/store_url.h"
+#include "service/questions.h"
 #include "service/report.h"
 
 namespace lockkeeper::dialect::dirlock {
@@ -207,12 +208,26 @@ std::optional<std::string> Guard::lost_lease(Held& held) {
   return std::nullopt;
 }
 
+// Who ended one of the leases, if the table knows. The lock file only shows that it is gone.
+std::optional<std::string> Guard::broken_by() const {
+  for (const Held& held : leases_) {
+    const auto found = service::find_lost(held.place->site, held.lease.id);
+    if (!found || !*found || (*found)->cause != "broken") continue;
+    const core::LostLease& lost = **found;
+    return service::owner_text(lost.by) + " broke it" +
+           (lost.reason.empty() ? "" : ", reason " + quote(lost.reason));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> Guard::lost() {
   if (lost_) return lost_;
   lost_ = lost_file();
   for (Held& held : leases_) {
     if (!lost_) lost_ = lost_lease(held);
   }
+  if (!lost_) return std::nullopt;
+  if (auto breaker = broken_by()) lost_ = std::move(breaker);
   return lost_;
 }
 

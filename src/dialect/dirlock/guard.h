@@ -101,6 +101,7 @@ class Guard {
   void release_all();
   std::optional<std::string> lost_file();
   std::optional<std::string> lost_lease(Held& held);
+  std::optional<std::string> broken_by() const;
 
   std::int64_t wall_ms() const { return runtime_.clock->now().wall_ms; }
   std::int64_t mono_ms() const { return runtime_.clock->now().mono_ms; }

@@ -55,6 +55,12 @@ bool same(std::vector<key::Resource> a, std::vector<key::Resource> b) {
   return a == b;
 }
 
+std::vector<key::Resource> not_covered(std::vector<key::Resource> asked,
+                                       const std::vector<key::Resource>& held) {
+  std::erase_if(asked, [&](const key::Resource& each) { return key::covered_by_any(each, held); });
+  return asked;
+}
+
 // The holders in a refusal's conflicts, each once, with all they hold.
 std::vector<plan::Scope> holders_of(const std::vector<core::Conflict>& conflicts,
                                     const std::vector<std::string>& held_in) {
@@ -187,7 +193,7 @@ service::AcquireCommand Workflow::command(const Request& request) const {
 }
 
 Result<Locked> Workflow::name_taken(const Request& request, const Standing& standing) {
-  Locked locked{request.agent, standing.path, {}, true, {}, {}, {}, {}};
+  Locked locked{request.agent, standing.path, {}, true, {}, {}, {}, {}, {}};
   LK_ASSIGN(const std::vector<key::Resource> ours, resolve(texts_of(request)));
   core::Conflict conflict;
   conflict.alive = core::Alive::kUnknown;
@@ -209,6 +215,7 @@ Result<Locked> Workflow::name_taken(const Request& request, const Standing& stan
   }
   if (!ours.empty()) conflict.requested.resource = ours.front();
   if (!standing.resources.empty()) conflict.held.resource = standing.resources.front();
+  locked.not_in_it = not_covered(ours, standing.resources);
   locked.result.outcome = Outcome::kHeld;
   locked.result.conflicts = {std::move(conflict)};
   return locked;
@@ -231,7 +238,7 @@ Result<Locked> Workflow::renew(const Request& request, const core::Lease& lease)
   command.ttl_ms = request.ttl_ms;
   service::Locks locks = locks_of(request.agent);
   LK_ASSIGN(const std::vector<core::Lease> renewed, locks.renew(command));
-  Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}};
+  Locked locked{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}, {}};
   locked.result.outcome = Outcome::kRenewed;
   locked.result.lease = renewed.empty() ? lease : renewed.front();
   return locked;
@@ -308,7 +315,7 @@ Result<std::vector<Locked>> Workflow::lock(const std::vector<Request>& requests,
   std::vector<std::size_t> places;  // of the members in `replies`
   bool refused = false;
   for (const Request& request : requests) {
-    Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}};
+    Locked reply{request.agent, path_of(lock_name(request.agent)), {}, false, {}, {}, {}, {}, {}};
     LK_ASSIGN(std::optional<Locked> before, before_lock(request, may_renew));
     if (before) reply = std::move(*before);
     refused = refused || reply.name_taken;
@@ -386,6 +393,7 @@ Result<bool> Workflow::give_way(std::vector<Locked>& replies,
     core::Conflict conflict;
     conflict.requested = reply.result.lease.claims.front();
     conflict.held = first->claims.front();
+    reply.not_in_it = not_covered(resources_of(reply.result.lease), resources_of(*first));
     conflict.holder = std::move(*first);
     reply.name_taken = true;
     reply.result = {};

@@ -41,7 +41,8 @@ struct Locked {
   std::string agent;
   std::string path;  // of its lock file
   service::AcquireResult result;
-  bool name_taken = false;  // refused because of a live lock of that name
+  bool name_taken = false;               // refused because of a live lock of that name
+  std::vector<key::Resource> not_in_it;  // then: what was asked and that lock does not cover
   std::vector<plan::Clash> overlaps;
   std::vector<std::string> held_by;           // the holder of each overlap
   std::vector<std::string> held_in;           // its workflow, if its agent has our agent's name
@@ -81,6 +82,7 @@ struct Status {
 struct Cleaned {
   std::vector<Unlocked> unlocked;
   std::vector<std::string> left;  // paths that are not locks of this workflow, and the folder
+  bool folder_found = false;
   bool folder_removed = false;
 };
 

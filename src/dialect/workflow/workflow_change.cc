@@ -72,7 +72,7 @@ Result<Locked> Workflow::update(const Update& update) {
   service::AcquireCommand asked = command(request);
   asked.replaces = {lease->id};
   service::Locks locks = locks_of(update.agent);
-  Locked reply{update.agent, now.path, {}, false, {}, {}, {}, {}};
+  Locked reply{update.agent, now.path, {}, false, {}, {}, {}, {}, {}};
   LK_ASSIGN(reply.result, locks.acquire(asked));
   LK_ASSIGN(const std::vector<std::string> lines, overwriting(update.agent, texts, expired));
   reply.result.warnings.insert(reply.result.warnings.begin(), lines.begin(), lines.end());
@@ -152,6 +152,8 @@ Result<Status> Workflow::status() {
 
 Result<Cleaned> Workflow::clean() {
   Cleaned cleaned;
+  LK_ASSIGN(const WorkflowLayout::Names names, layout_.names());
+  cleaned.folder_found = names.folder;
   LK_ASSIGN(const Status before, status());
   for (const Standing& each : before.locks) {
     if (each.lease && !each.through) continue;
@@ -166,7 +168,8 @@ Result<Cleaned> Workflow::clean() {
   if (own != known.end() && own->origin.file.empty()) {
     LK_CHECK(layout::remove_layout(site_.table(), layout_.id()));
   }
-  LK_ASSIGN(cleaned.folder_removed, layout_.remove_folder());
+  LK_ASSIGN(const bool gone, layout_.remove_folder());
+  cleaned.folder_removed = cleaned.folder_found && gone;
   return cleaned;
 }
 
