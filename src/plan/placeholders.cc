@@ -14,7 +14,8 @@ bool is_known_placeholder(std::string_view name) {
 
 // The name in the braces that begin at `at`; empty: no placeholder can begin there.
 std::string_view name_in_braces(std::string_view word, std::size_t at) {
-  constexpr std::string_view kElsewhere = "$%@#\\{";  // these give braces another meaning
+  // These give braces another meaning: ${x}, awk '{print}'.
+  constexpr std::string_view kElsewhere = "$%@#'\\{";
   if (word[at] != '{' || (at > 0 && kElsewhere.contains(word[at - 1]))) return {};
   std::size_t end = at + 1;
   while (end < word.size() && (is_ascii_word(word[end]) || word[end] == '_')) ++end;

@@ -33,7 +33,8 @@ TEST(Placeholders, AMisspeltOneIsFoundOnce) {
 TEST(Placeholders, BracesWithAnotherMeaningAreNone) {
   for (const char* const line :
        {"echo ${HOME}", "curl -w '%{http_code}'", "git log @{u}", "docker -f '{{json}}'", "a{2}",
-        "touch {a,b}", "find . -exec rm {} +", "awk '{ print }'", "{", "}", "{open", "\\{x}", ""}) {
+        "touch {a,b}", "find . -exec rm {} +", "awk '{ print }'", "awk '{print}'", "{", "}",
+        "{open", "\\{x}", ""}) {
     EXPECT_THAT(unknown_in(line), IsEmpty()) << line;
   }
 }
