@@ -137,8 +137,8 @@ std::vector<Unjoined> find_unjoined(const layout::LayoutContext& context) {
 
 std::string unjoined_text(const Unjoined& unjoined) {
   return quote(unjoined.found) + " looks like locks of another tool (" + unjoined.kind +
-         "), which do not count here yet; to join them: lockkeeper layout add " + unjoined.kind +
-         " " + shell_quote(unjoined.root);
+         "), which are ignored until you add them: lockkeeper layout add " + unjoined.kind + " " +
+         shell_quote(unjoined.root);
 }
 
 }  // namespace lockkeeper::dialect

@@ -19,7 +19,7 @@ struct Unjoined {
 // few thousand names at most, and skips what cannot be read. Writes nothing.
 std::vector<Unjoined> find_unjoined(const layout::LayoutContext& context);
 
-// "… looks like locks of another tool (mkdir), which do not count here yet; to join them:
+// "… looks like locks of another tool (mkdir), which are ignored until you add them:
 // lockkeeper layout add mkdir spec".
 std::string unjoined_text(const Unjoined& unjoined);
 
