@@ -99,6 +99,7 @@ Result<int> check_verb(VerbContext& context) {
     asked.asker = open->locks.owner();
     asked.now_wall_ms = context.now_wall_ms();
     asked.checked = true;
+    asked.names = names_of(context, *open, command.wanted);
     return out.failed(service::held_error(reply.conflicts, asked), std::move(json));
   }
   if (held && !reply.mine) {
@@ -108,6 +109,10 @@ Result<int> check_verb(VerbContext& context) {
   if (!reply.mine) {
     tell_own_ended(out, *open, json);
     tell_remarks(context, *open, command.wanted, json);
+    for (const std::string& text : open->locks.forbidden(command.wanted)) {
+      json["warnings"].push_back(text);
+      out.warning(text);
+    }
   }
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");
