@@ -51,6 +51,12 @@ class Doctor {
     json_["checks"].push_back({{"check", what}, {"ok", true}, {"message", text}});
   }
 
+  // Worth knowing, and not to be called ok.
+  void note(const std::string& what, const std::string& text) {
+    out_.line({{"  note    ", Style::kYellow}, {what + ": " + text}});
+    json_["checks"].push_back({{"check", what}, {"ok", true}, {"note", true}, {"message", text}});
+  }
+
   void bad(const std::string& what, const Error& error) {
     out_.line({{"  broken  ", Style::kRed}, {what + ": " + error.message}});
     if (!error.hint.empty()) out_.line({{"          hint: " + error.hint, Style::kDim}});
@@ -149,12 +155,12 @@ class Doctor {
             finding.hint.empty() ? "run: lockkeeper doctor --repair" : finding.hint;
         bad("store", {Code::kStoreCorrupt, finding.what, next});
       } else {
-        good("store", finding.what);
+        note("store", finding.what);
       }
     }
     if (!report->exists) return good("store", "none yet: nothing is locked");
     if (!report->healthy) return;
-    good("store", std::to_string(report->rows) + " rows in " +
+    good("store", counted(report->rows, "row") + " in " +
                       std::to_string(report->file_bytes / 1024) + " KiB, epoch " +
                       std::to_string(report->epoch_id) +
                       " (the next begins with a boot, restore or repair), durability " +
@@ -247,7 +253,7 @@ class Doctor {
     if (!settings) return;
     for (const auto& one :
          dialect::find_unjoined({realm, *settings, runtime.env, *runtime.clock})) {
-      good("other tools", dialect::unjoined_text(one));
+      note("other tools", dialect::unjoined_text(one));
     }
   }
 
@@ -260,9 +266,21 @@ class Doctor {
     return table;
   }
 
+  // The holders cannot be told: who they were is lost as well.
+  void tell_forgotten(const kv::RepairReport& repaired) {
+    if (repaired.kept_rows == 0) {
+      return note("repair", "everything that was held is forgotten: ask for it again");
+    }
+    const bool some = repaired.damaged_rows > 0 || repaired.unreadable_pages > 0 ||
+                      repaired.kept_rows < repaired.recorded_rows;
+    if (!some) return;
+    note("repair", "what could not be read is forgotten; see what you still hold: lockkeeper list");
+  }
+
   // In one step: nobody sees the new store before its leases are in the new epoch.
   bool repair_store(kv::LmdbOptions options, Repair how) {
-    if (how == Repair::kIfNeeded && is_sound(options)) {
+    const bool sound = is_sound(options);
+    if (how == Repair::kIfNeeded && sound) {
       good("repair", "nothing to repair; to rebuild a sound store all the same, add --force");
       return true;
     }
@@ -284,8 +302,9 @@ class Doctor {
                        std::to_string(rebuilt->waiters_dropped) + " waiters must ask again");
     for (const std::string& file : repaired->kept_files) good("repair", "kept aside: " + file);
     for (const std::string& lock : rebuilt->locks_lost) {
-      good("repair", "no longer locked, its holder could not be read: " + lock);
+      note("repair", "no longer locked, its holder could not be read: " + lock);
     }
+    if (!sound) tell_forgotten(*repaired);
     json_["repair"] = {{"rows_kept", repaired->kept_rows},
                        {"rows_damaged", repaired->damaged_rows},
                        {"leases", rebuilt->leases},

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "core/encoding.h"
+#include "service/names.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -100,7 +100,7 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
     if (list.size() == kNeighboursMax) break;
     if (each.lease.owner.session.starts_with(ours)) continue;
     list.push_back(
-        {each.lease.owner.agent, core::resource_texts(each.lease), each.lease.terms.reason});
+        {each.lease.owner.agent, service::spelled_texts(each.lease), each.lease.terms.reason});
   }
   return list;
 }

@@ -44,8 +44,8 @@ struct ScanResult {
   std::vector<Source> sources;  // those that are there, of what was scanned
   // Of the sources that were not known. A lock past its own end blocks nobody and is left out.
   std::vector<Sighting> sightings;
-  // Locks past their own end by the wall clock. A lease of ours still lives by the table's clock,
-  // and its artefact must not be taken as removed (I6).
+  // Locks past their own end by the wall clock, and those on nothing here. A lease of ours still
+  // lives by the table's clock, and its artefact must not be taken as removed (I6).
   struct Over {
     std::string artefact;
     std::string identity;

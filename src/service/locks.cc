@@ -404,12 +404,50 @@ Result<void> Locks::purge(bool history) {
   return {};
 }
 
-Result<Remarks> Locks::remarks(const Wanted& wanted, bool names) const {
+Result<Remarks> Locks::remarks(const Wanted& wanted, bool names, core::Owner starter) const {
   LK_ASSIGN(const Resolved resolved, resolve(wanted));
   Remarks remarks;
   if (names) add_unmatched(remarks, site_->realm(), wanted, resolved.words);
-  add_nested(remarks, *site_, owner_, wanted.mode, resolved.resources());
+  const std::vector<key::Resource> resources = resolved.resources();
+  add_nested(remarks, *site_, owner_, wanted.mode, resources);
+  if (!parent_.lease.empty()) {
+    const auto parent = find_lease(*site_, parent_.lease);
+    if (parent && *parent) starter = (*parent)->lease.owner;
+  }
+  add_inside(remarks, *site_, owner_, starter, wanted.mode, resources);
   return remarks;
+}
+
+std::vector<std::string> Locks::forbidden(const Wanted& wanted) const {
+  std::vector<std::string> reasons;
+  const auto resolved = resolve(wanted);
+  if (!resolved) return reasons;
+  for (const auto& word : resolved->words) {
+    for (const key::Resource& resource : word) {
+      const auto allowed = realm::check_allowed(site_->settings(), owner_.agent, resource);
+      if (allowed) continue;
+      reasons.push_back("a request would be refused: " + allowed.error().message);
+      break;
+    }
+  }
+  return reasons;
+}
+
+std::map<std::string, std::string> Locks::typed(const Wanted& wanted) const {
+  std::map<std::string, std::string> typed;
+  const auto resolved = resolve(wanted);
+  if (!resolved) return typed;
+  for (std::size_t i = 0; i < wanted.texts.size(); ++i) {
+    for (const key::Resource& resource : resolved->words[i]) {
+      typed.try_emplace(resource.text(), wanted.texts[i]);
+    }
+  }
+  return typed;
+}
+
+std::string Locks::own_outside(const Wanted& wanted) const {
+  const auto resolved = resolve(wanted);
+  return resolved ? own_outer_lease(*site_, owner_, resolved->resources()) : "";
 }
 
 Result<AcquireResult> Locks::adopt(const Wanted& wanted, const AcquireCommand& how) {

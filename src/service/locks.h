@@ -6,6 +6,7 @@
 // `unknown`, where it cannot be told (I9). For one thread at a time: each makes a copy.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,8 +48,15 @@ class Locks {
   Result<void> purge(bool history);
 
   // Reads the disk and, where repositories lie inside each other, their tables. `names`: looks for
-  // names that nothing has yet, too.
-  Result<Remarks> remarks(const Wanted& wanted, bool names = true) const;
+  // names that nothing has yet, too. `starter`: who is known to have started this owner, besides
+  // the owner of the lease that it works under.
+  Result<Remarks> remarks(const Wanted& wanted, bool names = true, core::Owner starter = {}) const;
+  // What the realm's rules forbid this owner: a sentence for each word. Anybody may look.
+  std::vector<std::string> forbidden(const Wanted& wanted) const;
+  // By canonical text, what was typed for it (Names::typed).
+  std::map<std::string, std::string> typed(const Wanted& wanted) const;
+  // After a release in vain: see own_outer_lease(). Empty: none.
+  std::string own_outside(const Wanted& wanted) const;
 
   // Makes another tool's lock ours: its artefact's path, or a resource that it holds. Its claims
   // become a lease of this owner, taken through the same layout.

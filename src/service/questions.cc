@@ -119,7 +119,7 @@ std::vector<std::string> ended_texts(Site& site, const core::Owner& owner) {
   if (!leases) return texts;
   for (const ListedLease& listed : *leases) {
     if (!listed.condition.over) continue;
-    for (const std::string& key : core::resource_texts(listed.lease)) {
+    for (const std::string& key : spelled_texts(listed.lease)) {
       texts.push_back(ended_before_text(key, listed.condition.cause));
     }
   }

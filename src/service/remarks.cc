@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "core/sessions.h"
@@ -65,24 +66,34 @@ std::string way_down(const realm::Realm& outer, const realm::Realm& inner) {
   return inner.root.substr(outer.root == "/" ? 1 : outer.root.size() + 1) + "/";
 }
 
+// nullopt: it has no table.
+Result<std::optional<std::vector<OverlappingClaim>>> claims_there(
+    const Site& site, const realm::Realm& there, std::span<const key::Resource> resources) {
+  const auto store = realm::check_store(there);
+  if (!store || *store != realm::StoreState::kPresent) return std::nullopt;
+  std::vector<Error> mistakes;
+  auto settings = layout::load_settings(site.runtime(), there, &mistakes);
+  if (!settings) return std::nullopt;
+  Site other(site.runtime(), there, std::move(*settings));
+  LK_ASSIGN(std::vector<OverlappingClaim> held, overlapping_claims(other, resources));
+  return held;
+}
+
 // What others hold of it in that realm: "vendor/ is held by ann". Empty: nothing.
 std::string held_there(const Site& site, const realm::Realm& there, const core::Owner& owner,
                        core::Mode mode, std::span<const key::Resource> resources) {
-  const auto store = realm::check_store(there);
-  if (!store || *store != realm::StoreState::kPresent) return {};
-  std::vector<Error> mistakes;
-  auto settings = layout::load_settings(site.runtime(), there, &mistakes);
-  if (!settings) return {};
-  Site other(site.runtime(), there, std::move(*settings));
-  const auto held = overlapping_claims(other, resources);
+  const auto found = claims_there(site, there, resources);
+  if (found && !*found) return {};
+  const auto& held = found;
   if (!held) return "nobody can tell what is held there: " + held.error().message;
-  for (const OverlappingClaim& one : *held) {
+  for (const OverlappingClaim& one : **held) {
     const core::Owner& holder = one.lease.owner;
     const bool own =
         holder == owner || core::is_part_of(holder, owner) || core::is_part_of(owner, holder);
     const bool shared = mode == core::Mode::kShared && one.claim.mode == core::Mode::kShared;
     if (own || shared) continue;
-    return shown(one.claim.resource.text()) + " is held by " + owner_text(holder);
+    return shown(spelled_in(one.lease, one.claim.resource.text())) + " is held by " +
+           owner_text(holder);
   }
   return {};
 }
@@ -94,15 +105,27 @@ struct Nested {
   std::string sentence;
 };
 
-void add_outer(std::vector<Nested>& nested, const Site& site, const core::Owner& owner,
-               core::Mode mode, std::span<const key::Resource> resources) {
+std::optional<realm::Realm> realm_around(const Site& site) {
   const realm::Realm& inner = site.realm();
   const auto outer = realm::realm_of(realm::parent_path(inner.root), site.runtime().env);
-  if (!outer || outer->same_table(inner) || !outer->contains(inner.root)) return;
+  if (!outer || outer->same_table(inner) || !outer->contains(inner.root)) return std::nullopt;
+  return *outer;
+}
+
+std::vector<key::Resource> named_around(const realm::Realm& outer, const realm::Realm& inner,
+                                        std::span<const key::Resource> resources) {
   std::vector<key::Resource> there;
   for (const key::Resource& resource : resources) {
-    if (auto named = named_from(way_down(*outer, inner), resource)) there.push_back(*named);
+    if (auto named = named_from(way_down(outer, inner), resource)) there.push_back(*named);
   }
+  return there;
+}
+
+void add_outer(std::vector<Nested>& nested, const Site& site, const core::Owner& owner,
+               core::Mode mode, std::span<const key::Resource> resources) {
+  const auto outer = realm_around(site);
+  if (!outer) return;
+  const std::vector<key::Resource> there = named_around(*outer, site.realm(), resources);
   if (there.empty()) return;
   const std::string held = held_there(site, *outer, owner, mode, there);
   if (held.empty()) return;
@@ -173,8 +196,45 @@ void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wa
 void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
                 std::span<const key::Resource> resources) {
   for (Nested& one : nested_realms(site, owner, mode, resources)) {
-    remarks.nested.push_back(std::move(one.sentence));
+    remarks.warnings.push_back(std::move(one.sentence));
   }
+}
+
+void add_inside(Remarks& remarks, Site& site, const core::Owner& owner, const core::Owner& starter,
+                core::Mode mode, std::span<const key::Resource> resources) {
+  if (core::wholes_of(owner).empty()) return;
+  const auto held = overlapping_claims(site, resources);
+  if (!held) return;
+  std::set<std::string> told;
+  for (const auto& [lease, claim, now, witness] : *held) {
+    const core::Owner& holder = lease.owner;
+    const bool strange =
+        !lease.foreign && holder.agent != owner.agent && core::is_part_of(owner, holder);
+    const bool shared = mode == core::Mode::kShared && claim.mode == core::Mode::kShared;
+    const bool started =
+        starter.agent == holder.agent && (starter == holder || core::is_part_of(starter, holder));
+    if (!strange || shared || started || !told.insert(holder.agent).second) continue;
+    remarks.warnings.push_back("you work inside " + shown(holder.agent) + "'s lease on " +
+                               shown(spelled_in(lease, claim.resource.text())) +
+                               ", because session " + shown(owner.session) +
+                               " is a part of session " + shown(holder.session));
+  }
+}
+
+std::string own_outer_lease(const Site& site, const core::Owner& owner,
+                            std::span<const key::Resource> resources) {
+  if (site.realm().in_memory || site.realm().machine) return {};
+  const auto outer = realm_around(site);
+  if (!outer) return {};
+  const auto held = claims_there(site, *outer, named_around(*outer, site.realm(), resources));
+  if (!held || !*held) return {};
+  for (const OverlappingClaim& one : **held) {
+    if (one.lease.owner != owner) continue;
+    return "your lease on " + shown(one.claim.resource.text()) + " is in " + shown(outer->root) +
+           ", the repository around this one; to release it: lockkeeper release --lease " +
+           one.lease.id.text() + " --realm " + shell_quote(outer->root);
+  }
+  return {};
 }
 
 Result<void> check_plain_neighbours(const Site& site, const core::Owner& owner,

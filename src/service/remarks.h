@@ -1,5 +1,5 @@
 // What people should know about a request although no rule of the table depends on it: names that
-// nothing on disk has yet, and repositories inside repositories.
+// nothing on disk has yet, repositories inside repositories, leases of others that it works inside.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace lockkeeper::service {
 struct Remarks {
   std::vector<std::string> unmatched;  // as typed: nothing has that name yet
   std::string meant;                   // what the first of them may have been meant to be
-  std::vector<std::string> nested;     // sentences
+  std::vector<std::string> warnings;   // sentences
 };
 
 // Perhaps a typing mistake. `words`: what each text of `wanted` stands for. A pattern is judged by
@@ -26,6 +26,17 @@ void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wa
 // lie inside of what is asked for: there, the request excludes nobody.
 void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,
                 std::span<const key::Resource> resources);
+
+// Whoever is a part of another agent's session works inside that one's leases. It may be so by
+// accident: a session "build-7/2" is a part of "build-7". `starter`: who is known to have started
+// the owner; not worth a word.
+void add_inside(Remarks& remarks, Site& site, const core::Owner& owner, const core::Owner& starter,
+                core::Mode mode, std::span<const key::Resource> resources);
+
+// The owner's own leases on the same files in the realm around this one, from before this one was
+// there: "your lease on sub/x is one of …: lockkeeper release …". Empty: none.
+std::string own_outer_lease(const Site& site, const core::Owner& owner,
+                            std::span<const key::Resource> resources);
 
 // Folders without git become realms as they are first used, by accident as well. So what another
 // owner holds in such a one around or inside this one refuses the request (held). The two tables

@@ -79,8 +79,8 @@ std::string conflicts_text(const std::vector<core::Conflict>& conflicts, const H
   std::string text;
   for (std::size_t i = 0; i < told.size() && i < kConflictsTold; ++i) {
     if (i > 0) text += "; ";
-    text += shown(told[i]->requested.resource.text()) + " is " +
-            holder_text(*told[i], asked.now_wall_ms, asked.asker);
+    text += shown(asked.names.name(told[i]->requested.resource.text())) + " is " +
+            holder_text(*told[i], asked.now_wall_ms, asked.asker, asked.names);
   }
   if (told.size() > kConflictsTold) {
     text += "; and " + std::to_string(told.size() - kConflictsTold) + " more";
@@ -112,7 +112,7 @@ Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
     if (i > 0) text += ", ";
     text += owner_text(step.owner) + " waits for ";
     for (std::size_t j = 0; j < step.waits_for.size() && j < kConflictsTold; ++j) {
-      text += (j > 0 ? " and " : "") + shown(step.waits_for[j]);
+      text += (j > 0 ? " and " : "") + shown(asked.names.name(step.waits_for[j]));
     }
   }
   if (result.cycle.empty()) text += conflicts_text(result.conflicts, asked);
@@ -121,6 +121,7 @@ Error deadlock_error(const AcquireResult& result, const HintContext& asked) {
   if (!result.cycle.empty() && !result.cycle.back().waits_for.empty()) {
     std::vector<std::string> own = result.cycle.back().waits_for;
     if (own.size() > kResourcesInHint) own.resize(kResourcesInHint);
+    for (std::string& name : own) name = asked.names.word(name);
     error.hint =
         "release what you hold first, then ask for all of it at once: " + command("release", own) +
         asked.caller_flags;
@@ -430,7 +431,8 @@ std::vector<std::string> part_warnings(const AcquireResult& renewed) {
   std::vector<std::string> warnings;
   for (const core::Conflict* conflict : holders(renewed.conflicts)) {
     const std::string kin = kin_text(conflict->holder, renewed.lease.owner);
-    warnings.push_back(shown(conflict->held.resource.text()) + " is held by " +
+    const core::Lease& holder = conflict->holder;
+    warnings.push_back(shown(spelled_in(holder, conflict->held.resource.text())) + " is held by " +
                        (kin.empty() ? owner_text(conflict->holder.owner) : kin) +
                        ", which works inside your lease; do not change it meanwhile");
   }
@@ -438,37 +440,34 @@ std::vector<std::string> part_warnings(const AcquireResult& renewed) {
 }
 
 std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
-                                   const core::Owner& asker, const std::string& flags) {
+                                   const core::Owner& asker, const std::string& flags,
+                                   const Names& names) {
   if (!reply.not_owner.empty()) {
     const auto& [key, owner] = reply.not_owner.front();
     core::Lease held;
     held.owner = owner;
     const std::string kin = kin_text(held, asker);
     return Error{Code::kNotOwner,
-                 shown(key) + " is held by " +
+                 shown(names.name(key)) + " is held by " +
                      (kin.empty() ? owner_text(owner) + ", who" : kin + ", which") +
                      " alone may release it",
-                 "leave it alone; to get it: lockkeeper acquire " + shell_name(key) + flags +
-                     " --wait=10m; only if its holder is stuck: lockkeeper break " +
-                     shell_name(key) + flags + " --reason TEXT"};
+                 "leave it alone; to get it: lockkeeper acquire " + shell_name(names.word(key)) +
+                     flags + " --wait=10m; only if its holder is stuck: lockkeeper break " +
+                     shell_name(names.word(key)) + flags + " --reason TEXT"};
   }
   if (!reply.released.empty() || all) return std::nullopt;
   if (!reply.covered.empty()) {
     const auto& [key, outer] = reply.covered.front();
     return Error{Code::kNotFound,
-                 "you do not hold " + shown(key) + " by itself: " + shown(outer) +
-                     ", which you hold, covers it",
-                 "release that: lockkeeper release " + shell_name(outer) + flags};
+                 "you do not hold " + shown(names.name(key)) +
+                     " by itself: " + shown(names.name(outer)) + ", which you hold, covers it",
+                 "release that: lockkeeper release " + shell_name(names.word(outer)) + flags};
   }
   if (reply.not_held.empty()) {
     return Error{Code::kNotFound, "you hold nothing that matches", "see: lockkeeper list" + flags};
   }
-  return Error{Code::kNotFound, shown(reply.not_held.front()) + " is not held by you",
+  return Error{Code::kNotFound, shown(names.name(reply.not_held.front())) + " is not held by you",
                "a release takes the key exactly as held; see: lockkeeper list" + flags};
-}
-
-std::string shell_name(std::string_view name) {
-  return shell_quote((name.starts_with('-') ? "./" : "") + std::string(name));
 }
 
 std::unexpected<Error> nothing_named(std::string_view verb) {
@@ -500,7 +499,7 @@ std::string kin_text(const core::Lease& holder, const core::Owner& asker) {
 }
 
 std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms,
-                        const core::Owner& asker) {
+                        const core::Owner& asker, const Names& names) {
   const core::Lease& holder = conflict.holder;
   std::string text = conflict.waiting ? "wanted earlier by " : "held by ";
   const std::string kin = kin_text(holder, asker);
@@ -511,13 +510,12 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
     text += holder.foreign ? shown(holder.owner.agent) : owner_text(holder.owner);
   }
   text += std::string(", ") + mode_name(conflict.held.mode);
-  if (conflict.held.resource != conflict.requested.resource) {
-    text += " on " + shown(conflict.held.resource.text());
-  }
+  const std::string held = names.name(spelled_in(holder, conflict.held.resource.text()));
+  const std::string requested = names.name(conflict.requested.resource.text());
+  if (held != requested) text += " on " + shown(held);
   // A witness that is neither of the two: only then is it news.
-  const std::string& common = conflict.witness;
-  const bool news =
-      common != conflict.held.resource.text() && common != conflict.requested.resource.text();
+  const std::string common = conflict.witness.empty() ? "" : names.name(conflict.witness);
+  const bool news = common != held && common != requested && held != requested;
   if (!common.empty() && news) text += " (both cover " + shown(common) + ")";
   text += conflict.waiting ? ", waiting since " : ", since ";
   text += seconds(holder.acquired_wall_ms) + " (" + ago(holder.acquired_wall_ms, now_wall_ms) + ")";
@@ -554,7 +552,7 @@ std::string waiting_text(const core::Waiter& waiter, std::int64_t now_wall_ms) {
   const std::int64_t waited_ms = now_wall_ms - request.acquired_wall_ms;
   std::string text = owner_text(request.owner) + " has waited " +
                      format_duration(std::max<std::int64_t>(0, waited_ms / 1000 * 1000)) + " for ";
-  text += shown_list(core::resource_texts(request), kConflictsTold);
+  text += shown_list(spelled_texts(request), kConflictsTold);
   if (!request.terms.reason.empty()) {
     text += ", reason " + quote(request.terms.reason, kReasonBytesTold);
   }
@@ -589,7 +587,7 @@ std::string lost_text(const core::LostLease& lost) {
   const bool of_a_part = lost.filed != lost.id && !lost.filed.empty();
   std::string text =
       of_a_part ? "the lease of " + owner_text(lost.owner) + " on " : "your lease on ";
-  text += shown_list(lost.resources, kConflictsTold);
+  text += shown_list(spelled(lost.resources), kConflictsTold);
   text += " (fence " + std::to_string(lost.fence) + ") was lost at " + seconds(lost.at_wall_ms) +
           ": " + cause_text(lost.cause);
   if (!lost.by.agent.empty()) text += " by " + owner_text(lost.by);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "service/names.h"
 #include "service/replies.h"
 
 namespace lockkeeper::service {
@@ -54,6 +55,7 @@ struct HintContext {
   std::int64_t now_wall_ms = 0;
   bool checked = false;      // `check`, which can only be refused as held
   std::string program = {};  // `run`: " -- COMMAND"; empty: it was an acquire
+  Names names = {};
 };
 
 // The error of a request that was not granted. REQUIRES: the outcome is a refusal.
@@ -64,13 +66,11 @@ Error held_error(const std::vector<core::Conflict>& conflicts, const HintContext
 // it was all right. `all`: --all, for which nothing to release is fine. `flags`: the asker's own,
 // for the commands of the hints.
 std::optional<Error> release_error(const core::ReleaseReply& reply, bool all,
-                                   const core::Owner& asker = {}, const std::string& flags = {});
+                                   const core::Owner& asker = {}, const std::string& flags = {},
+                                   const Names& names = {});
 
 // What the owner of a renewed lease must know: "y is held by your subagent x, …".
 std::vector<std::string> part_warnings(const AcquireResult& renewed);
-
-// The name of a file or key as a command takes it: "./-x", because "-x" would be a flag.
-std::string shell_name(std::string_view name);
 
 // The error of a verb that was given neither a resource nor a lease.
 std::unexpected<Error> nothing_named(std::string_view verb);
@@ -89,7 +89,7 @@ std::string kin_text(const core::Lease& holder, const core::Owner& asker);
 // One sentence part: "held by frontend (exclusive) since … (2m ago) until … (in 58m), its process
 // is alive, reason \"…\"". With an asker: "held by your own command (pid 4711), …".
 std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms,
-                        const core::Owner& asker = {});
+                        const core::Owner& asker = {}, const Names& names = {});
 
 // "ends in 58m 3s", rounded up; "no end"; "ended" where that moment is past.
 std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms);

@@ -21,6 +21,7 @@
 #include "host/signals.h"
 #include "host/spawn.h"
 #include "service/messages.h"
+#include "service/names.h"
 #include "service/pause.h"
 #include "service/questions.h"
 
@@ -372,7 +373,7 @@ class Watch {
 
 std::string scope_text(const core::Lease& lease, const realm::Realm& realm) {
   std::string text = "You hold these locks in " + realm.root + ":\n";
-  for (const core::Claim& claim : core::readable_claims(lease)) {
+  for (const core::Claim& claim : spelled_claims(lease)) {
     const bool shared = claim.mode == core::Mode::kShared;
     text += "- " + shown(claim.resource.text()) + (shared ? " (shared: read, do not change)" : "") +
             "\n";

@@ -109,6 +109,20 @@ TEST_F(Doctor, F15_I10_ADeletedStoreIsLostStateNotANewOne) {
   EXPECT_GT(stage_.expect(0, "bob", {"acquire", "elsewhere"}).fence(), fence_) << "I3";
 }
 
+TEST_F(Doctor, SaysWhatIsMissingAndWhatARepairForgets) {
+  std::filesystem::remove_all(stage_.store());
+  EXPECT_THAT(stage_.as("bob", {"acquire", "elsewhere"}).err,
+              HasSubstr("what is held is no longer known: the store's files were deleted"));
+  const Answer told = stage_.as("", {"doctor"});
+  EXPECT_EQ(told.status, 69) << told.all();
+  EXPECT_EQ(told.out.find("ok      store"), std::string::npos) << told.out;
+  EXPECT_THAT(told.out, HasSubstr("note    store: " + stage_.store() + "/epoch: missing"));
+  EXPECT_THAT(stage_.as("", {"doctor", "--repair"}).out,
+              HasSubstr("note    repair: everything that was held is forgotten"));
+  EXPECT_EQ(stage_.as("", {"doctor", "--repair", "--force"}).out.find("forgotten"),
+            std::string::npos);
+}
+
 TEST_F(Doctor, F15_I10_ATruncatedStoreIsRefusedWithoutACrash) {
   std::filesystem::resize_file(data(), kPage * 3);
   expect_refused();

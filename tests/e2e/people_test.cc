@@ -387,5 +387,38 @@ TEST_F(People, A13_AFenceCheckIsAboutOnesOwnLeaseOrANamedOne) {
   stage_.expect(0, "cat", {"check", "a", "--fence", fence});
 }
 
+// "build-7/2" is a part of "build-7", perhaps by accident.
+TEST_F(People, WhoeverWorksInsideAnotherAgentsLeaseIsTold) {
+  stage_.expect(0, "ann", {"acquire", "f", "--session", "s"});
+  const std::string told =
+      "you work inside ann's lease on f, because session s/x is a part of session s";
+  EXPECT_THAT(stage_.as("bob", {"acquire", "f", "--session", "s/x"}).err,
+              HasSubstr("warning: " + told));
+  stage_.expect(0, "bob", {"release", "--all", "--session", "s/x"});
+  const Answer json = stage_.expect(0, "bob", {"acquire", "f", "--session", "s/x"});
+  EXPECT_EQ(json.json()["warnings"], Json({told}));
+  stage_.expect(0, "bob", {"release", "--all", "--session", "s/x"});
+  const Answer own = stage_.expect(0, "ann", {"acquire", "f", "--session", "s/y"});
+  EXPECT_FALSE(own.json().contains("warnings")) << "her own name: " << own.out;
+}
+
+TEST_F(People, WhoeverIsStartedUnderALeaseIsNotWarnedOfIt) {
+  stage_.expect(0, "ann", {"acquire", "f", "--session", "s"});
+  const Answer run = stage_.as("ann", {"run", "g", "--session", "s", "--", "sh", "-c",
+                                       "\"$LK\" acquire f --agent bob --session s/x"});
+  EXPECT_EQ(run.status, 0) << run.all();
+  EXPECT_EQ(run.all().find("you work inside"), std::string::npos) << run.all();
+}
+
+TEST_F(People, WhatTheRulesForbidIsFreeWithAWarning) {
+  stage_.file("lockkeeper.toml", "[[policy]]\nagents = [\"ann\"]\ndeny = [\"src/\"]\n");
+  const Answer told = stage_.as("ann", {"check", "src/a.py"});
+  EXPECT_EQ(told.out, "free\n");
+  EXPECT_THAT(told.err, HasSubstr("warning: a request would be refused: \"src/a.py\" may not be "
+                                  "locked by \"ann\""));
+  EXPECT_EQ(stage_.expect(0, "ann", {"check", "src/a.py"}).json()["warnings"].size(), 1U);
+  EXPECT_FALSE(stage_.expect(0, "bob", {"check", "src/a.py"}).json().contains("warnings"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::stage

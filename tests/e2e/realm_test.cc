@@ -89,6 +89,71 @@ TEST_F(Where, ARepositoryInsideAnotherDoesNotExcludeItAndBothAreTold) {
                               "not cover; there, lib/ is held by bob"));
 }
 
+// The same name at the root would be something else.
+TEST_F(Where, WhatIsHeldInAnotherRepositoryIsNamedFromHere) {
+  const std::string inner = stage_.repo() + "/inner";
+  std::filesystem::create_directories(inner);
+  stage_.git("repo/inner", {"init", "-q"});
+  EXPECT_THAT(stage_.as("bob", {"acquire", "inner/f"}).out, HasSubstr("granted inner/f to bob"));
+  EXPECT_THAT(stage_.as("cat", {"acquire", "inner/f"}).err, HasSubstr(": inner/f is held by bob"));
+  EXPECT_THAT(stage_.as("cat", {"acquire", "inner/"}).err,
+              HasSubstr(": inner/ is held by bob, exclusive on inner/f, since"));
+  const Answer refused = stage_.as("cat", {"release", "inner/f"});
+  EXPECT_THAT(refused.err, HasSubstr(": inner/f is held by bob, who alone"));
+  EXPECT_THAT(refused.err, HasSubstr("lockkeeper acquire inner/f"));
+  EXPECT_THAT(stage_.as("bob", {"release", "inner/f"}).out, HasSubstr("released inner/f"));
+  // There, it is the name itself.
+  EXPECT_THAT(in(inner, "bob", {"acquire", "f"}).out, HasSubstr("granted f to bob"));
+}
+
+TEST_F(Where, TheCommandsOfHintsWorkInASubfolder) {
+  stage_.file("src/a.py");
+  stage_.expect(0, "ann", {"acquire", "src/a.py"});
+  const std::string src = stage_.repo() + "/src";
+  EXPECT_THAT(in(src, "bob", {"release", "a.py"}).err, HasSubstr("lockkeeper acquire a.py"));
+  stage_.expect(0, "ann", {"acquire", "src/"});
+  stage_.expect(0, "ann", {"release", "src/a.py"});
+  EXPECT_THAT(in(src, "ann", {"release", "a.py"}).err, HasSubstr("lockkeeper release " + src));
+}
+
+TEST_F(Where, ALeaseFromBeforeItsRepositoryWasMadeIsStillFound) {
+  std::filesystem::create_directories(stage_.repo() + "/sub");
+  const Answer taken = stage_.expect(0, "ann", {"acquire", "sub/x"});
+  stage_.git("repo/sub", {"init", "-q"});
+  stage_.expect(0, "bob", {"acquire", "sub/x"});
+  const Answer told = stage_.as("ann", {"release", "sub/x"});
+  EXPECT_THAT(told.err, HasSubstr("sub/x is held by bob"));
+  EXPECT_THAT(told.err, HasSubstr("your lease on sub/x is in " + stage_.repo()));
+  EXPECT_THAT(told.err, HasSubstr("lockkeeper release --lease " + taken.lease()));
+}
+
+// The lock file is there all the time; only what it names is another repository's now.
+TEST_F(Where, ALockFileOnWhatBecameARepositoryWasNotRemoved) {
+  std::filesystem::create_directories(stage_.repo() + "/sub");
+  stage_.expect(0, "ann", {"layout", "add", "workflow", "out"});
+  stage_.expect(0, "ann", {"acquire", "sub/x"});
+  stage_.git("repo/sub", {"init", "-q"});
+  stage_.expect(0, "ann", {"list"});
+  for (const Json& event : stage_.json("ann", {"log"}).lines()) {
+    EXPECT_NE(event["event"], "shown_again") << event;
+  }
+}
+
+TEST_F(Where, ANameWithBracketsIsShownOnceAndAsItWasWritten) {
+  const std::string page = "app/[slug]/page.tsx";
+  EXPECT_THAT(stage_.as("ann", {"acquire", page}).out, HasSubstr("granted " + page + " to ann"));
+  EXPECT_EQ(stage_.list()["leases"][0]["resources"].size(), 2U) << "canonical";
+  for (const Words& words : {Words{"list"}, {"list", "--tree"}, {"log"}}) {
+    EXPECT_EQ(stage_.as("ann", words).out.find("[glsu]"), std::string::npos);
+  }
+  EXPECT_THAT(stage_.as("bob", {"acquire", page}).err,
+              HasSubstr(": " + page + " is held by ann, exclusive, since"));
+  EXPECT_THAT(stage_.as("bob", {"acquire", "app/s/page.tsx"}).err,
+              HasSubstr("exclusive on " + page));
+  EXPECT_THAT(stage_.as("bob", {"release", page}).err, HasSubstr(": " + page + " is held by ann"));
+  EXPECT_EQ(stage_.as("ann", {"release", page}).out, "released " + page + "\n");
+}
+
 // What a word covers does not depend on what is on the disk.
 TEST_F(Where, A3_I1_TheSameWordsBeforeAndAfterTheFileExists) {
   const std::string page = "app/[id]/page.tsx";

@@ -120,7 +120,7 @@ TEST_P(ToolsTest, a_deadlock_is_a_normal_answer) {
   EXPECT_TRUE(stage_.queue_grows_to(1));
   const Json told = client.call_tool("lock_acquire", with(on("b", "amy"), "wait_s", 45));
   EXPECT_FALSE(told.value("isError", false));
-  EXPECT_THAT(words(told), HasSubstr("waiting would never end"));
+  EXPECT_THAT(words(told), HasSubstr("Waiting would never end"));
   EXPECT_THAT(words(told), HasSubstr("Next: lock_release what you hold"));
   client.call_tool("lock_release", {{"agent", "amy"}});
   EXPECT_EQ(outcome(client.wait_for(waiting)["result"]), "Locked");

@@ -13,11 +13,14 @@
 namespace lockkeeper::cli {
 namespace {
 
-std::string granted_text(const service::AcquireResult& result, std::int64_t now_wall_ms) {
+std::string granted_text(const service::AcquireResult& result, const service::Names& names,
+                         std::int64_t now_wall_ms) {
   constexpr std::size_t kShown = 3;
   const core::Lease& lease = result.lease;
+  std::vector<std::string> texts = service::spelled_texts(lease);
+  for (std::string& text : texts) text = names.name(text);
   std::string text = service::outcome_name(result.outcome);
-  text += " " + shown_list(core::resource_texts(lease), kShown) + " to " + shown(lease.owner.agent);
+  text += " " + shown_list(texts, kShown) + " to " + shown(lease.owner.agent);
   text += ", " + service::end_text(lease, now_wall_ms);
   if (result.waited_ms > 0) text += ", after " + format_duration(result.waited_ms);
   return text + "\nlease " + lease.id.text() + "\nfence " + std::to_string(lease.fence());
@@ -110,18 +113,20 @@ Result<int> acquire_verb(VerbContext& context) {
   warn_of_task(options, result);
   for (const core::LostLease& lost : result.lost) out.warning(service::lost_text(lost));
   for (const std::string& warning : result.warnings) out.warning(warning);
+  const service::Names names = names_of(context, *open, wanted);
   service::Json json = service::acquire_json(result);
   tell_notices(context, *open, json);
   if (service::outcome_status(result.outcome) == 0) {
     if (result.outcome == core::Outcome::kGranted) tell_remarks(context, *open, wanted, json);
     out.object(json);
-    out.text(granted_text(result, context.now_wall_ms()));
+    out.text(granted_text(result, names, context.now_wall_ms()));
     for (const auto& hidden : result.unmirrored) out.note(service::unmirrored_text(hidden));
     if (out.flush()) return 0;
     return untold(out, open->locks, options, result);
   }
   service::HintContext hint = asked(context, options);
   hint.asker = open->locks.owner();
+  hint.names = names;
   out.failed(service::refusal(result, hint), json);
   return signal_status != 0 ? signal_status : service::outcome_status(result.outcome);
 }

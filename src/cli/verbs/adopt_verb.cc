@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/verbs.h"
-#include "core/encoding.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 
@@ -31,7 +31,7 @@ Result<int> adopt_verb(VerbContext& context) {
   LK_ASSIGN(auto open, context.open(words));
   LK_ASSIGN(const auto adopted, open->locks.adopt(wanted, how));
   out.object(service::acquire_json(adopted));
-  for (const std::string& text : core::resource_texts(adopted.lease)) {
+  for (const std::string& text : service::spelled_texts(adopted.lease)) {
     out.text("adopted " + shown(text) + ", fence " + std::to_string(adopted.lease.fence()));
   }
   for (const auto& hidden : adopted.unmirrored) out.note(service::unmirrored_text(hidden));

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/verbs.h"
-#include "core/encoding.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 
@@ -40,7 +40,7 @@ Result<int> break_verb(VerbContext& context) {
   LK_ASSIGN(const auto broken, open->locks.break_leases(command));
   out.object(service::leases_json("broken", broken));
   for (const core::Lease& lease : broken) {
-    for (const std::string& text : core::resource_texts(lease)) {
+    for (const std::string& text : service::spelled_texts(lease)) {
       out.text("broke " + shown(text) + ", held by " + service::owner_text(lease.owner));
     }
   }

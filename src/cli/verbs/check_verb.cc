@@ -28,11 +28,23 @@ Result<Error> not_held_error(VerbContext& context, service::Locks& locks,
                    context.repeated_flags()};
 }
 
-void tell_own_ended(Output& out, OpenLocks& open, service::Json& json) {
-  for (const std::string& text : service::ended_texts(open.site, open.locks.owner())) {
+void tell_warnings(Output& out, const std::vector<std::string>& texts, service::Json& json) {
+  for (const std::string& text : texts) {
     json["warnings"].push_back(text);
     out.warning(text);
   }
+}
+
+// All but the flags.
+service::HintContext asked_by(const VerbContext& context, const OpenLocks& open,
+                              const service::Wanted& wanted) {
+  service::HintContext asked;
+  asked.resources = wanted.texts;
+  asked.asker = open.locks.owner();
+  asked.now_wall_ms = context.now_wall_ms();
+  asked.checked = true;
+  asked.names = names_of(context, open, wanted);
+  return asked;
 }
 
 // What the caller holds itself is held against it as well: by its subagent or its own command.
@@ -91,14 +103,10 @@ Result<int> check_verb(VerbContext& context) {
         std::move(json));
   }
   if (!fence && !reply.free && (!reply.mine || works_inside(reply))) {
-    service::HintContext asked;
-    asked.resources = resources;
+    service::HintContext asked = asked_by(context, *open, command.wanted);
     add_flag(asked.flags, "--mode", mode);
     asked.flags += std::string(literal ? " --literal" : "") + (glob ? " --glob" : "");
     asked.flags += context.repeated_flags();
-    asked.asker = open->locks.owner();
-    asked.now_wall_ms = context.now_wall_ms();
-    asked.checked = true;
     return out.failed(service::held_error(reply.conflicts, asked), std::move(json));
   }
   if (held && !reply.mine) {
@@ -106,8 +114,9 @@ Result<int> check_verb(VerbContext& context) {
     return out.failed(error, std::move(json));
   }
   if (!reply.mine) {
-    tell_own_ended(out, *open, json);
+    tell_warnings(out, service::ended_texts(open->site, open->locks.owner()), json);
     tell_remarks(context, *open, command.wanted, json);
+    tell_warnings(out, open->locks.forbidden(command.wanted), json);
   }
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");

@@ -100,7 +100,7 @@ struct Held {
 std::vector<Held> by_path(const service::ListReply& reply) {
   std::vector<Held> all;
   for (const service::ListedLease& listed : reply.leases) {
-    for (core::Claim& claim : core::readable_claims(listed.lease)) {
+    for (core::Claim& claim : service::spelled_claims(listed.lease)) {
       all.push_back({&listed, std::move(claim)});
     }
   }
@@ -159,7 +159,7 @@ std::vector<Line> waiter_lines(const service::ListReply& reply, const Viewer& vi
                                std::size_t columns) {
   std::vector<Row> rows = {header({"WAITING FOR", "MODE", "AGENT", "SINCE", "BEHIND"})};
   for (const core::Waiter& waiter : reply.waiters) {
-    for (const core::Claim& claim : core::readable_claims(waiter.request)) {
+    for (const core::Claim& claim : service::spelled_claims(waiter.request)) {
       rows.push_back({{shown(claim.resource.text())},
                       {mode_text(claim.mode)},
                       {agent_text(waiter.request, viewer)},
@@ -293,14 +293,14 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
 std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer) {
   Node root;
   for (const service::ListedLease& listed : reply.leases) {
-    for (const core::Claim& claim : core::readable_claims(listed.lease)) {
+    for (const core::Claim& claim : service::spelled_claims(listed.lease)) {
       Line line = holder_line(listed.lease, claim.mode, viewer);
       if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
       place(root, claim.resource).holders.push_back(std::move(line));
     }
   }
   for (const core::Waiter& waiter : reply.waiters) {
-    for (const core::Claim& claim : core::readable_claims(waiter.request)) {
+    for (const core::Claim& claim : service::spelled_claims(waiter.request)) {
       place(root, claim.resource)
           .holders.push_back({{agent_text(waiter.request, viewer), Style::kYellow},
                               {std::string(" waits (") + mode_text(claim.mode) + ") behind " +

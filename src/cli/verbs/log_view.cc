@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -43,7 +44,7 @@ Style event_style(std::string_view what) {
 Line event_line(const core::Event& event, std::size_t columns) {
   const std::string time =
       columns > 0 ? local_time(event.at_wall_ms) : format_time(event.at_wall_ms);
-  std::string rest = shown_list(event.resources, 3);
+  std::string rest = shown_list(service::spelled(event.resources), 3);
   if (!event.cause.empty() && event.cause != event.what) {
     rest += (rest.empty() ? "(" : " (") + shown(event.cause) + ")";
   }

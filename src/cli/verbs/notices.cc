@@ -60,7 +60,7 @@ void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wa
   const auto remarks = open.locks.remarks(wanted, names);
   if (!remarks) return;  // the request itself has told what is wrong
   Output& out = context.out();
-  for (const std::string& sentence : remarks->nested) {
+  for (const std::string& sentence : remarks->warnings) {
     json["warnings"].push_back(sentence);
     out.warning(sentence);
   }
@@ -69,6 +69,18 @@ void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wa
   constexpr std::size_t kShown = 3;
   out.note("nothing matches " + shown_list(remarks->unmatched, kShown) + " yet" +
            (remarks->meant.empty() ? "" : "; did you mean " + shown(remarks->meant) + "?"));
+}
+
+service::Names names_of(const VerbContext& context, const OpenLocks& open,
+                        const service::Wanted& wanted) {
+  const realm::Realm& realm = open.site.realm();
+  service::Names names = service::names_from(wanted.base.folder, realm, context.runtime().env);
+  if (wanted.base.realm_named) {  // relative paths begin at its root, outside of it
+    names.place.clear();
+    if (!realm.contains(wanted.base.folder)) names.root.clear();
+  }
+  names.typed = open.locks.typed(wanted);
+  return names;
 }
 
 void tell_other_tools(VerbContext& context, const OpenLocks& open) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/context.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 
@@ -20,6 +21,10 @@ void tell_losses(VerbContext& context, OpenLocks& open, service::Json& json);
 // `names`, "unmatched". stderr of `run` is its command's, so a new name is not worth a line there.
 void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted,
                   service::Json& json, bool names = true);
+
+// How to name to the caller what it typed, or may type.
+service::Names names_of(const VerbContext& context, const OpenLocks& open,
+                        const service::Wanted& wanted);
 
 // Before the first lock of a realm: which other tools' lock files there do not count yet.
 void tell_other_tools(VerbContext& context, const OpenLocks& open);

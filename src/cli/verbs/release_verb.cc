@@ -10,10 +10,12 @@
 namespace lockkeeper::cli {
 namespace {
 
-std::string released_text(const core::ReleaseReply& reply) {
+std::string released_text(const core::ReleaseReply& reply, const service::Names& names) {
   std::string text;
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
-  for (const std::string& key : reply.released) add("released " + shown(key));
+  for (const std::string& key : service::spelled(reply.released)) {
+    add("released " + shown(names.name(key)));
+  }
   if (reply.released.empty()) add("nothing to release");
   return text;
 }
@@ -24,11 +26,23 @@ void tell_ended(Output& out, const core::ReleaseReply& reply) {
   }
 }
 
-void tell_rest(Output& out, const core::ReleaseReply& reply) {
-  for (const std::string& key : reply.not_held) out.note(shown(key) + " was not held by you");
-  for (const auto& [key, owner] : reply.not_owner) {
-    out.note(shown(key) + " is held by " + service::owner_text(owner));
+void tell_rest(Output& out, const core::ReleaseReply& reply, const service::Names& names) {
+  for (const std::string& key : reply.not_held) {
+    out.note(shown(names.name(key)) + " was not held by you");
   }
+  for (const auto& [key, owner] : reply.not_owner) {
+    out.note(shown(names.name(key)) + " is held by " + service::owner_text(owner));
+  }
+}
+
+// It was taken before the repository that it now lies in was made.
+void tell_outside(VerbContext& context, const OpenLocks& open, const service::Wanted& wanted) {
+  const std::string own = open.locks.own_outside(wanted);
+  if (own.empty()) return;
+  std::string flags;
+  add_flag(flags, "--agent", context.common().agent);
+  add_flag(flags, "--session", context.common().session);
+  context.out().note(own + flags);
 }
 
 // What was not released because another session holds it may be the caller's own.
@@ -83,13 +97,17 @@ Result<int> release_verb(VerbContext& context) {
   LK_ASSIGN(const auto reply, open->locks.release(command));
   service::Json json = service::release_json(reply);
   tell_notices(context, *open, json);
-  const std::optional<Error> error =
-      service::release_error(reply, command.all, open->locks.owner(), context.repeated_flags());
-  if (!error || !reply.released.empty()) out.text(released_text(reply));
+  const service::Names names = names_of(context, *open, command.wanted);
+  const std::optional<Error> error = service::release_error(reply, command.all, open->locks.owner(),
+                                                            context.repeated_flags(), names);
+  if (!error || !reply.released.empty()) out.text(released_text(reply, names));
   tell_ended(out, reply);
   tell_other_sessions(context, *open, reply, command.all);
-  if (error) return out.failed(*error, std::move(json));
-  tell_rest(out, reply);
+  if (error) {
+    tell_outside(context, *open, command.wanted);
+    return out.failed(*error, std::move(json));
+  }
+  tell_rest(out, reply, names);
   out.object(json);
   return 0;
 }
@@ -120,7 +138,7 @@ Result<int> renew_verb(VerbContext& context) {
   const bool lost = tell_notices(context, *open, json);
   out.object(json);
   for (const core::Lease& lease : renewed) {
-    for (const std::string& text : core::resource_texts(lease)) {
+    for (const std::string& text : service::spelled_texts(lease)) {
       out.text("renewed " + shown(text) + ", " + service::end_text(lease, context.now_wall_ms()));
     }
     const bool longer = command.ttl_ms && *command.ttl_ms != kNoEnd &&

@@ -87,9 +87,10 @@ Result<std::optional<int>> status_descriptor(const std::optional<std::string>& t
 // Not granted, or stopped by the gate.
 Error refusal_of(const VerbContext& context, const service::RunResult& result,
                  const AcquireOptions& options, const service::RunCommand& command,
-                 const core::Owner& asker) {
+                 const OpenLocks& open) {
   service::HintContext hint = asked(context, options);
-  hint.asker = asker;
+  hint.asker = open.locks.owner();
+  hint.names = names_of(context, open, command.acquire.wanted);
   hint.program = " --";
   for (const std::string& word : command.argv) hint.program += " " + shell_quote(word);
   const std::string& feature = command.feature;
@@ -226,7 +227,7 @@ Result<int> run_verb(VerbContext& context) {
     service::Json json = service::acquire_json(result->acquired);
     tell_notices(context, *open, json);
     report.write(json);
-    out.failed(refusal_of(context, *result, options, command, open->locks.owner()), json);
+    out.failed(refusal_of(context, *result, options, command, *open), json);
     return signal_status != 0 ? signal_status : service::outcome_status(outcome);
   }
   return status_of(out, *result, command.keep_going);

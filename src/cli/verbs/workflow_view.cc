@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/list_view.h"
-#include "core/encoding.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -80,9 +80,10 @@ Json locked_json(const Locked& locked) {
 std::string locked_text(const Locked& locked, std::int64_t now_wall_ms) {
   const core::Lease& lease = locked.result.lease;
   const bool renewed = locked.result.outcome == core::Outcome::kRenewed;
-  return (renewed ? "renewed " : "locked ") + shown_list(core::resource_texts(lease), kNamesShown) +
-         " for " + shown(locked.agent) + ", " + service::end_text(lease, now_wall_ms) + "\nfile " +
-         locked.path + "\nfence " + std::to_string(lease.fence());
+  return (renewed ? "renewed " : "locked ") +
+         shown_list(service::spelled_texts(lease), kNamesShown) + " for " + shown(locked.agent) +
+         ", " + service::end_text(lease, now_wall_ms) + "\nfile " + locked.path + "\nfence " +
+         std::to_string(lease.fence());
 }
 
 std::string conflict_text(const Locked& locked) {

@@ -218,6 +218,8 @@ Result<void> WorkflowLayout::see(const Folder& folder, const std::string& name,
   }
   LK_ASSIGN(layout::Sighting sighting, this->sighting(name, path, *entry, seen.notes));
   if (sighting.lock.claims.empty()) {
+    // It may be ours, of what has become another repository since.
+    seen.over.push_back({artefact, sighting.identity});
     seen.notes.push_back(quote(path) + " locks nothing in this repository");
     return {};
   }

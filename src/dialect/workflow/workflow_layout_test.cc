@@ -156,6 +156,8 @@ TEST_F(WorkflowFolder, WhatNamesNothingHereIsPassedOverWithANote) {
   EXPECT_THAT(keys(seen->sightings[0]), ElementsAre("src/a.ts"));
   EXPECT_EQ(seen->sources.size(), 2U);
   EXPECT_EQ(seen->notes.size(), 6U);  // five entries, and that b locks nothing
+  ASSERT_EQ(seen->over.size(), 1U);
+  EXPECT_TRUE(seen->shows("locks/b.lock", seen->over[0].identity)) << "it is there";
 }
 
 TEST_F(WorkflowFolder, AnAbsolutePathInsideAndAFileWrittenAsFolderCount) {

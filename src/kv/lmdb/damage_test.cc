@@ -27,21 +27,21 @@ using testing::StoreFolder;
 TEST_F(DamageTest, F15_EmptiedIsLostStateNotNew) {
   make();
   ASSERT_EQ(::truncate(place_.file("data.mdb").c_str(), 0), 0);
-  expect_corrupt("lost state");
+  expect_corrupt("no longer known");
   EXPECT_EQ(expect_repaired().kept_rows, 0U);
 }
 
 TEST_F(DamageTest, F15_DeletedIsLostStateNotNew) {
   make();
   fs::remove(place_.file("data.mdb"));
-  expect_corrupt("lost state");
+  expect_corrupt("no longer known");
   EXPECT_EQ(expect_repaired().kept_rows, 0U);
 }
 
 TEST_F(DamageTest, F15_I10_DeletedFolderInALivingRepositoryIsLostState) {
   make();
   fs::remove_all(place_.folder.file("store"));
-  expect_corrupt("lost state");
+  expect_corrupt("no longer known");
   // Under another parent, which is what a new clone is, it is a new store, with fences above.
   LmdbOptions clone = place_.options();
   fs::create_directory(place_.folder.file("clone"));
@@ -60,7 +60,7 @@ TEST_F(DamageTest, A14_F15_I10_DeletedWhileAnotherReadsIsLostStateNotANewStore) 
   const auto second = store->begin(Access::kRead);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kStoreCorrupt) << second.error().message;
-  EXPECT_THAT(second.error().message, HasSubstr("lost state"));
+  EXPECT_THAT(second.error().message, HasSubstr("no longer known"));
 }
 
 TEST_F(DamageTest, F15_TruncatedToHalfKeepsWhatIsReadable) {
@@ -238,7 +238,7 @@ TEST_F(DamageTest, I3_F12_BothEpochFilesLostIsLostState) {
   make();
   fs::remove(place_.file("epoch"));
   fs::remove(place_.folder.file("epoch-copy"));
-  expect_corrupt("lost state");
+  expect_corrupt("no longer known");
   EXPECT_EQ(expect_repaired().kept_rows, 201U);
 }
 

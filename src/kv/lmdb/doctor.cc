@@ -49,7 +49,7 @@ using internal::EpochRecord;
 using internal::Gate;
 using internal::Place;
 
-constexpr char kRepairHint[] = "lockkeeper doctor --repair";
+constexpr char kRepairHint[] = "run: lockkeeper doctor --repair";
 
 void add(StoreReport& report, bool broken, std::string what, std::string hint = {}) {
   report.findings.push_back({broken, std::move(what), std::move(hint)});
@@ -73,7 +73,9 @@ void inspect_epoch(const Place& place, Gate& gate, bool page_good, StoreReport& 
   report.epoch_id = record->id;
   report.durability = record->durability;
   if (!found.main_good) {
-    add(report, false, place.epochs.main + ": damaged or old; its copy is used",
+    add(report, false,
+        place.epochs.main + (found.main_present ? ": damaged or old" : ": missing") +
+            "; its copy is used",
         "any lockkeeper command that writes puts it right");
   }
   if (record->founding)
@@ -86,7 +88,10 @@ void inspect_epoch(const Place& place, Gate& gate, bool page_good, StoreReport& 
         "run it where the store was first used");
   }
   if (!record->gate.same_file(gate.identity())) {
-    add(report, false, "the folder was copied or restored: the next open begins a new epoch");
+    add(report, false,
+        gate.path() +
+            ": not the file that was last used here; the folder was copied, restored or " +
+            "deleted; the next open begins a new epoch");
   } else if (!page_good) {
     add(report, false, gate.path() + ": too short or not ours; the next open writes it anew");
   }

@@ -121,9 +121,11 @@ Result<std::unique_ptr<Txn>> LmdbStore::begin(Access access) {
     again.create = false;
     auto opened = open_instance(again, instance);
     if (!opened && opened.error().code == Code::kNotFound) {
-      return fail(Code::kStoreCorrupt,
-                  options_.folder + ": lost state: the store was deleted while it was in use",
-                  "run lockkeeper doctor");
+      return fail(
+          Code::kStoreCorrupt,
+          options_.folder +
+              ": what is held is no longer known: the store was deleted while it was in use",
+          "run lockkeeper doctor");
     }
     if (!opened) return fail(std::move(opened.error()));
     const std::lock_guard lock(mine.mutex);

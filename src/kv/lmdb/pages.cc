@@ -120,7 +120,8 @@ Result<DataFacts> read_facts(int fd, const std::string& path) {
   facts.file_bytes = static_cast<std::uint64_t>(st.st_size);
   facts.inode = st.st_ino;
   facts.mtime_ns = mtime_ns(st);
-  if (facts.file_bytes == 0) return corrupt(path, "lost state: the data file is empty");
+  if (facts.file_bytes == 0)
+    return corrupt(path, "what is held is no longer known: the data file is empty");
   auto pages = read_metas(fd, path);
   if (!pages) return fail(std::move(pages.error()));
   if (!pages->good[0] && !pages->good[1]) {

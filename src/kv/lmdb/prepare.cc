@@ -335,7 +335,7 @@ Result<void> write_page(const Place& place, Gate& gate, const EpochRecord& recor
 }
 
 std::unexpected<Error> lost_state(const Place& place, const std::string& what) {
-  return corrupt(place.options.folder, "lost state: " + what);
+  return corrupt(place.options.folder, "what is held is no longer known: " + what);
 }
 
 Result<DataFacts> facts_of(const std::string& path) {

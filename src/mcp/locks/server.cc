@@ -132,7 +132,7 @@ Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
 void LockServer::add_grants(const core::Owner& owner, ToolText& out) {
   for (const core::Lease& lease : waiting_.take_grants(owner)) {
     out.message =
-        "Locked meanwhile, as you had queued for it: " + shown_list(core::resource_texts(lease)) +
+        "Locked meanwhile, as you had queued for it: " + shown_list(service::spelled_texts(lease)) +
         ", " + service::end_text(lease, now_wall_ms()) + ". " + out.message;
     out.json["granted"].push_back(service::lease_json(lease));
   }
@@ -263,7 +263,8 @@ ToolText LockServer::refused(const WaitRequest& request,
   const std::size_t wanted = request.command.wanted.texts.size();
   out.message = "Not locked";
   if (wanted > 1) out.message += " (none of the " + std::to_string(wanted) + ")";
-  out.message += ". " + holders_text(result.conflicts, request.owner, now_wall_ms());
+  out.message += ". " + as_sentence(holders_text(result.conflicts, request.owner, now_wall_ms(),
+                                                 request.command.wanted.texts));
   auto free = canonical(request.command.wanted);
   if (free) {
     std::erase_if(*free, [&](const std::string& key) {
@@ -272,7 +273,7 @@ ToolText LockServer::refused(const WaitRequest& request,
       });
     });
     out.json["free"] = *free;
-    if (!free->empty()) out.message += ". Free: " + shown_list(*free);
+    if (!free->empty()) out.message += ". Free: " + shown_list(service::spelled(*free));
   }
   out.next =
       "call lock_acquire again for all of it with wait_s: 45 to queue, or do other work; change "
@@ -289,7 +290,7 @@ ToolText LockServer::granted(const service::AcquireResult& result) const {
   const bool renewed = result.outcome == core::Outcome::kRenewed;
   const bool shared = result.lease.claims.front().mode == core::Mode::kShared;
   out.message = (renewed ? "You hold " : "Locked ") +
-                shown_list(core::resource_texts(result.lease)) + (shared ? " (shared)" : "") +
+                shown_list(service::spelled_texts(result.lease)) + (shared ? " (shared)" : "") +
                 ", " + service::end_text(result.lease, now_wall_ms());
   for (const std::string& warning : result.warnings) out.message += ". Warning: " + warning;
   std::set<std::string> hidden;
@@ -321,9 +322,13 @@ ToolText LockServer::acquired(Asker& asker, WaitRequest& request, std::int64_t w
     if (given_back) return refused(request, left);
   }
   result.warnings.insert(result.warnings.end(), warnings->begin(), warnings->end());
-  const auto remarks = asker.locks.remarks(request.command.wanted, false);
+  // A subagent is one that the client named in this call: it has started it.
+  const auto client = ownership_.of(call, "");
+  const auto remarks =
+      asker.locks.remarks(request.command.wanted, false, client.value_or(core::Owner()));
   if (remarks) {
-    result.warnings.insert(result.warnings.end(), remarks->nested.begin(), remarks->nested.end());
+    result.warnings.insert(result.warnings.end(), remarks->warnings.begin(),
+                           remarks->warnings.end());
   }
   return granted(result);
 }

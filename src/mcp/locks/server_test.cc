@@ -73,9 +73,35 @@ TEST_F(LockServerTest, M2_ASubagentWorksInsideItsParentsLockAndExcludesItsSiblin
   const Json inside = tools->told("lock_acquire", {{"resources", {"src/a"}}, {"agent", "sub"}});
   EXPECT_EQ(inside["outcome"], "granted");
   EXPECT_EQ(inside["lease"]["session"], "S/sub");
+  EXPECT_FALSE(inside.contains("warnings")) << "its client has started it: " << inside;
   EXPECT_EQ(tools->outcome_for("other", "src/a"), "held");
   const Json own = tools->told("lock_acquire", {{"resources", {"src/a"}}});
-  EXPECT_TRUE(has(own["message"], "your subagent sub holds src/a")) << own;
+  EXPECT_TRUE(has(own["message"], "Not locked. Your subagent sub holds src/a")) << own;
+}
+
+// A session "S/x" is a part of "S", whoever has it.
+TEST_F(LockServerTest, WhoeverWorksInsideAnotherAgentsLeaseIsTold) {
+  TestServer ann(world, {named_caller("ann", "S"), {}, {}, "0"});
+  TestServer bob(world, {named_caller("bob", "S/x"), {}, {}, "0"});
+  ASSERT_EQ(ann.outcome({{"resources", {"f"}}}), "granted");
+  const Json told = bob.told("lock_acquire", {{"resources", {"f"}}});
+  const std::string warning =
+      "you work inside ann's lease on f, because session S/x is a part of session S";
+  EXPECT_EQ(told["warnings"], Json({warning})) << told;
+  EXPECT_TRUE(has(told["message"], "Warning: " + warning)) << told;
+}
+
+TEST_F(LockServerTest, ANameWithBracketsIsToldAsItIsWritten) {
+  const std::string page = "app/[slug]/page.tsx";
+  const Json taken = tools->told("lock_acquire", {{"resources", {page}}, {"agent", "amy"}});
+  EXPECT_TRUE(has(taken["message"], "Locked app/[slug]/page.tsx, ends")) << taken;
+  EXPECT_EQ(taken["lease"]["resources"].size(), 2) << taken;
+  const Json held = tools->told("lock_acquire", {{"resources", {page}}, {"agent", "bob"}});
+  EXPECT_TRUE(has(held["message"], "Not locked. amy holds app/[slug]/page.tsx (")) << held;
+  const Json part = tools->told("lock_acquire", {{"resources", {"app/s/page.tsx"}}});
+  EXPECT_TRUE(has(part["message"], "holds app/s/page.tsx as part of app/[slug]/page.tsx")) << part;
+  const Json freed = tools->told("lock_release", {{"agent", "amy"}});
+  EXPECT_TRUE(has(freed["message"], "Released app/[slug]/page.tsx. Next")) << freed;
 }
 
 TEST_F(LockServerTest, M2_AReleaseWithoutArgumentsFreesOnlyWhatItsOwnerTook) {
@@ -344,7 +370,7 @@ TEST_F(LockServerTest, StatusListsEverythingOnesOwnFirst) {
   EXPECT_EQ(told["leases"].size(), 50);
   EXPECT_EQ(told["total"]["leases"], 61);
   EXPECT_EQ(told["leases"][0]["agent"], "zoe");
-  EXPECT_TRUE(has(told["message"], "Yours: mine: held by zoe")) << told;
+  EXPECT_TRUE(has(told["message"], "Yours: mine (")) << told;
   EXPECT_TRUE(has(told["message"], "Shown: 50 of 61 leases")) << told;
 }
 

@@ -23,13 +23,17 @@ std::vector<std::string> names_of(const core::ReleaseReply& reply) {
   return keys;
 }
 
+bool is_among(const std::vector<std::string>& keys, const std::string& key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
 void add_line(std::string& text, const char* what, const std::vector<std::string>& keys) {
   if (!keys.empty()) text += what + shown_list(keys, kKeysShown) + "\n";
 }
 
 // Without the position, which its own call reports.
 std::string waiter_text(const core::Waiter& waiter) {
-  return shown_list(core::resource_texts(waiter.request)) + ": waited for by " +
+  return shown_list(service::spelled_texts(waiter.request)) + ": waited for by " +
          shown(waiter.request.owner.agent);
 }
 
@@ -46,15 +50,19 @@ Result<ToolText> LockServer::release(Asker& asker, Call& /*call*/, const Json& a
                 "name resources or a lease, or omit both to release all you hold");
   }
   command.by = asker.slot;
-  std::vector<std::string> left;
+  WaitingRoom::Left left;
   if (waiting_.knows(asker.owner) && lease.empty()) {
     LK_ASSIGN(const std::vector<std::string> keys, canonical(command.wanted));
     left = waiting_.leave(asker.owner, keys);
   }
   LK_ASSIGN(core::ReleaseReply reply, asker.locks.release(command));
-  std::erase_if(reply.not_held,
-                [&](const std::string& key) { return std::ranges::find(left, key) != left.end(); });
-  ToolText out = released(asker, reply, left);
+  for (const std::string& key : left.released) {
+    if (!is_among(reply.released, key)) reply.released.push_back(key);
+  }
+  std::erase_if(reply.not_held, [&](const std::string& key) {
+    return is_among(left.queue, key) || is_among(left.released, key);
+  });
+  ToolText out = released(asker, reply, left.queue);
   if (command.all) out.message += held_by_subagents(asker);
   return out;
 }
@@ -65,22 +73,27 @@ ToolText LockServer::released(Asker& asker, const core::ReleaseReply& reply,
   out.json = service::release_json(reply);
   if (!left.empty()) out.json["left_queue"] = left;
   std::vector<std::string> sentences;
-  if (!reply.released.empty()) sentences.push_back("Released " + shown_list(reply.released));
+  if (!reply.released.empty()) {
+    sentences.push_back("Released " + shown_list(service::spelled(reply.released)));
+  }
   if (!reply.ended_before.empty()) {
     const auto& [key, cause] = reply.ended_before.front();
     std::string sentence = service::ended_before_text(key, cause);
     sentence.front() = 'Y';
     sentences.push_back(std::move(sentence));
   }
-  if (!left.empty()) sentences.push_back("Left the queue for " + shown_list(left));
+  if (!left.empty()) {
+    sentences.push_back("Left the queue for " + shown_list(service::spelled(left)));
+  }
   out.next = "lock_acquire again before you change any of it";
   if (!reply.not_owner.empty()) {
     service::CheckCommand check;
     check.wanted.texts = names_of(reply);
     const auto others = locks_of(asker.owner).check(check);
     const bool known = others && !others->conflicts.empty();
-    sentences.push_back(known ? holders_text(others->conflicts, asker.owner, now_wall_ms())
-                              : shown_list(check.wanted.texts) + " is held by another agent");
+    sentences.push_back(
+        known ? as_sentence(holders_text(others->conflicts, asker.owner, now_wall_ms()))
+              : shown_list(check.wanted.texts) + " is held by another agent");
     sentences.emplace_back("Only its holder can release it");
     out.next = "ask with lock_message";
   }
@@ -110,7 +123,7 @@ std::string LockServer::held_by_subagents(Asker& asker) {
     const bool theirs = !each.lease.foreign && core::is_part_of(each.lease.owner, asker.owner);
     if (!theirs) continue;
     text += ". Your subagent " + shown(each.lease.owner.agent) + " still holds " +
-            shown_list(core::resource_texts(each.lease), kSubagentsNames);
+            shown_list(service::spelled_texts(each.lease), kSubagentsNames);
   }
   return text;
 }
@@ -133,7 +146,7 @@ Result<ToolText> LockServer::renew(Asker& asker, Call& /*call*/, const Json& arg
   out.json["renewed"] = std::move(leases["renewed"]);
   std::vector<std::string> sentences;
   for (const core::Lease& each : *renewed) {
-    sentences.push_back("Renewed " + shown_list(core::resource_texts(each)) + ", " +
+    sentences.push_back("Renewed " + shown_list(service::spelled_texts(each)) + ", " +
                         service::end_text(each, now_wall_ms()));
   }
   if (renewed->empty()) sentences.emplace_back("You hold nothing");
@@ -166,8 +179,10 @@ Result<ToolText> LockServer::everything(Asker& asker) {
   const std::size_t leases = reply.leases.size();
   const std::size_t waiters = reply.waiters.size();
   for (std::size_t i = 0; i < leases && i < kLeasesShown; ++i) {
-    text += (is_mine(reply.leases[i]) ? "Yours: " : "") +
-            lease_text(reply.leases[i], now_wall_ms()) + "\n";
+    const service::ListedLease& each = reply.leases[i];
+    text += (is_mine(each) ? "Yours: " + own_lease_text(each, now_wall_ms())
+                           : lease_text(each, now_wall_ms())) +
+            "\n";
   }
   for (std::size_t i = 0; i < waiters && i < kLeasesShown; ++i) {
     text += waiter_text(reply.waiters[i]) + "\n";
@@ -209,6 +224,10 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
   if (!held.empty()) {
     out.message += "Held: " + holders_text(conflicts, asker.owner, now_wall_ms()) + "\n";
   }
+  service::Wanted unheld = wanted;
+  unheld.texts = free;
+  const std::vector<std::string> forbidden = asker.locks.forbidden(unheld);
+  for (const std::string& text : forbidden) out.message += "Warning: " + text + ".\n";
   // Taking what is free and waiting for the rest would be a recipe for deadlock.
   if (!held.empty()) {
     out.next =
@@ -220,6 +239,7 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
     out.next = "make your changes, then call lock_release";
   }
   out.json = {{"free", free}, {"mine", mine}, {"held", held}};
+  if (!forbidden.empty()) out.json["warnings"] = forbidden;
   put_conflicts(out.json, conflicts);
   return out;
 }

@@ -89,10 +89,32 @@ std::vector<Holder> holders_of(const std::vector<core::Conflict>& conflicts) {
   return holders;
 }
 
+// Each by the name that it was written as, once.
+std::vector<std::string> as_written(const std::vector<std::string>& names,
+                                    std::vector<std::string> written) {
+  written.insert(written.end(), names.begin(), names.end());
+  std::vector<std::string> list;
+  for (const std::string& name : names) add_once(list, service::spelled_as(name, written));
+  return list;
+}
+
 std::string holder_name(const core::Lease& lease, const core::Owner& asker) {
   if (lease.foreign) return shown(lease.owner.agent) + " (another tool)";
   if (core::is_part_of(lease.owner, asker)) return service::kin_text(lease, asker);
   return shown(lease.owner.agent) + (lease.owner.agent == asker.agent ? " (another session)" : "");
+}
+
+std::string names_text(const service::ListedLease& listed) {
+  return shown_list(service::spelled_texts(listed.lease));
+}
+
+// `, shared ("JWT", 58m left)`.
+std::string manner_text(const service::ListedLease& listed, std::int64_t now_wall_ms) {
+  const core::Lease& lease = listed.lease;
+  const bool shared = std::ranges::all_of(
+      lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
+  return (shared ? ", shared (" : " (") +
+         terms_text(lease, listed.condition.alive, lease.expires_wall_ms, now_wall_ms) + ")";
 }
 
 // `Stop: … . Next: …` before what the tool itself says.
@@ -164,12 +186,22 @@ ToolText trouble(const Error& error) {
   return out;
 }
 
+std::string as_sentence(std::string holders) {
+  for (const std::string_view own : {"your subagent ", "your own command"}) {
+    if (holders.starts_with(own)) holders.front() = 'Y';
+  }
+  return holders;
+}
+
 std::string holders_text(const std::vector<core::Conflict>& conflicts, const core::Owner& asker,
-                         std::int64_t now_wall_ms) {
+                         std::int64_t now_wall_ms, const std::vector<std::string>& typed) {
   const std::vector<Holder> holders = holders_of(conflicts);
   std::string text;
   for (std::size_t i = 0; i < holders.size() && i < kHoldersShown; ++i) {
-    const auto& [first, requested, held, within, expires_wall_ms] = holders[i];
+    const auto& [first, wanted, kept, within, expires_wall_ms] = holders[i];
+    const std::vector<std::string> requested = as_written(wanted, typed);
+    std::vector<std::string> held = as_written(kept, core::resource_texts(first->holder));
+    if (held == requested) held.clear();
     if (i > 0) text += "; ";
     text += holder_name(first->holder, asker);
     text += first->waiting ? " waits before you for " : " holds ";
@@ -205,6 +237,7 @@ std::string deadlock_text(const service::AcquireResult& result, const core::Owne
   service::HintContext asked;
   asked.now_wall_ms = now_wall_ms;
   std::string text = service::refusal(result, asked).message;
+  text.front() = 'W';  // "Waiting would never end: …"
   if (!result.cycle.empty() && !result.conflicts.empty()) {
     text += "; " + holders_text(result.conflicts, asker, now_wall_ms);
   }
@@ -222,12 +255,12 @@ Result<std::optional<std::int64_t>> ttl_of(const Json& arguments) {
 }
 
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms) {
-  const core::Lease& lease = listed.lease;
-  const bool shared = std::ranges::all_of(
-      lease.claims, [](const core::Claim& claim) { return claim.mode == core::Mode::kShared; });
-  return shown_list(core::resource_texts(lease)) + ": held by " + shown(lease.owner.agent) +
-         (shared ? ", shared" : "") + " (" +
-         terms_text(lease, listed.condition.alive, lease.expires_wall_ms, now_wall_ms) + ")";
+  return names_text(listed) + ": held by " + shown(listed.lease.owner.agent) +
+         manner_text(listed, now_wall_ms);
+}
+
+std::string own_lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms) {
+  return names_text(listed) + manner_text(listed, now_wall_ms);
 }
 
 std::string message_line(const core::Message& message, std::int64_t now_wall_ms) {
@@ -255,8 +288,7 @@ void append_notices(ToolText& out, service::Notices notices, std::int64_t now_wa
     out.after += "\n" + message_line(each, now_wall_ms);
   }
   if (notices.more_messages > 0) {
-    out.after += "\nand " + std::to_string(notices.more_messages) +
-                 " more messages: read them with lock_message";
+    out.after += "\n" + counted(notices.more_messages, "more message") + ": read with lock_message";
   }
 }
 

@@ -31,8 +31,11 @@ std::string hint_for(const Error& error);
 
 // `alice holds a.c, b.c ("parser rewrite", 59m left); …`: each holder once, with all it keeps from
 // the asker; at most five holders, then how many more there are.
+// `typed`: what was asked for, as it was written.
 std::string holders_text(const std::vector<core::Conflict>& conflicts, const core::Owner& asker,
-                         std::int64_t now_wall_ms);
+                         std::int64_t now_wall_ms, const std::vector<std::string>& typed = {});
+// The same at the beginning of a sentence: "Your subagent x holds …". A name stays as it is.
+std::string as_sentence(std::string holders);
 
 // The same as JSON: one of the `conflicts` for each holder, with `resources`: what it keeps from
 // the asker. At most fifty holders, because a model pays for each, and `conflicts_total` if there
@@ -48,6 +51,8 @@ Result<std::optional<std::int64_t>> ttl_of(const Json& arguments);
 
 // `src/a.py: held by bob ("JWT", 58m left)`.
 std::string lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);
+// The asker's own: `src/a.py ("JWT", 58m left)`.
+std::string own_lease_text(const service::ListedLease& listed, std::int64_t now_wall_ms);
 
 // Appends who waits for what the owner holds, and its new messages, one line each. Takes the
 // losses.

@@ -213,11 +213,10 @@ Result<WaitingRoom::Waited> WaitingRoom::wait(const WaitRequest& request, std::i
   return waited;
 }
 
-std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
-                                            const std::vector<std::string>& keys) {
+WaitingRoom::Left WaitingRoom::leave(const core::Owner& owner,
+                                     const std::vector<std::string>& keys) {
   std::unique_lock lock(mutex_);
   std::vector<std::shared_ptr<Seat>> leaving;
-  std::vector<std::string> left;
   for (const auto& [name, seat] : seats_) {
     const std::vector<std::string>& its = seat->request.keys;
     if (!(seat->request.owner == owner) || seat->unwanted) continue;
@@ -225,13 +224,18 @@ std::vector<std::string> WaitingRoom::leave(const core::Owner& owner,
                          return std::ranges::find(keys, key) != keys.end();
                        });
     if (!meant) continue;
-    left.insert(left.end(), its.begin(), its.end());
     leaving.push_back(seat);
   }
   for (const auto& seat : leaving) dismiss(*seat);
   changed_.wait(lock, [&] {
     return std::ranges::all_of(leaving, [](const auto& seat) { return seat->gone; });
   });
+  Left left;
+  for (const auto& seat : leaving) {
+    const std::vector<std::string>& its = seat->request.keys;
+    std::vector<std::string>& to = seat->granted() ? left.released : left.queue;
+    to.insert(to.end(), its.begin(), its.end());
+  }
   return left;
 }
 

@@ -58,9 +58,13 @@ class WaitingRoom {
   // limit_exceeded beyond kWaitsMax.
   Result<Waited> wait(const WaitRequest& request, std::int64_t wait_ms, Call& call);
 
-  // The owner no longer wants these keys, or any (no keys): leaves the queue, releases grants that
-  // it does not know of, and returns the keys that it no longer waits for.
-  std::vector<std::string> leave(const core::Owner& owner, const std::vector<std::string>& keys);
+  struct Left {
+    std::vector<std::string> queue;     // the keys that it no longer waits for
+    std::vector<std::string> released;  // those that had been granted
+  };
+  // The owner no longer wants these keys, or any (no keys): leaves the queue and releases grants
+  // that it does not know of.
+  Left leave(const core::Owner& owner, const std::vector<std::string>& keys);
   // The grants that the owner does not know of yet; it is told of them now.
   std::vector<core::Lease> take_grants(const core::Owner& owner);
   // The owner was told what it holds, so it knows of its grants here from now on.

@@ -211,6 +211,16 @@ TEST_F(WaitingRoomTest, ReleasingAllLeavesTheQueue) {
   EXPECT_EQ(holder(), "");
 }
 
+TEST_F(WaitingRoomTest, ReleasingWhatWasGrantedMeanwhileIsAReleaseAndNoMore) {
+  queue();
+  ASSERT_TRUE(amy_is_granted());
+  const Json told = tools->told("lock_release", {{"agent", "amy"}});
+  EXPECT_EQ(told["released"], Json({"a"})) << told;
+  EXPECT_FALSE(told.contains("left_queue")) << told;
+  EXPECT_EQ(told["message"].get<std::string>().find("Left the queue"), std::string::npos) << told;
+  EXPECT_EQ(holder(), "");
+}
+
 TEST_F(WaitingRoomTest, ReleasingTheResourceLeavesTheQueue) {
   queue();
   tools->told("lock_release", {{"agent", "amy"}, {"resources", {"b"}}});
@@ -256,7 +266,7 @@ TEST_F(WaitingRoomTest, ADeadlockIsANormalAnswerWithTheCycle) {
   EXPECT_EQ(told["outcome"], "deadlock");
   EXPECT_EQ(told["cycle"].size(), 2);
   const std::string message = told["message"];
-  EXPECT_NE(message.find("waiting would never end"), std::string::npos) << message;
+  EXPECT_NE(message.find("Waiting would never end"), std::string::npos) << message;
   EXPECT_NE(message.find("Next: lock_release what you hold"), std::string::npos) << message;
   tools->told("lock_release", {{"agent", "amy"}});
   EXPECT_EQ(bob.join()["outcome"], "granted");
