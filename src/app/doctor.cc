@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "core/audit.h"
 #include "core/browse.h"
@@ -46,8 +47,18 @@ class Doctor {
   }
 
  private:
+  // Wrapped beside its label.
+  void say(cli::Span label, const std::string& text, Style style = Style::kPlain) {
+    const std::size_t room =
+        out_.columns() > label.text.size() + kReadable ? out_.columns() - label.text.size() : 0;
+    for (const std::string& line : words_in(cli::wrap(text, room), "\n")) {
+      out_.line({label, {line, style}});
+      label.text.assign(label.text.size(), ' ');
+    }
+  }
+
   void good(const std::string& what, const std::string& text) {
-    out_.line({{"  ok      ", Style::kGreen}, {what + ": " + text}});
+    say({"  ok      ", Style::kGreen}, what + ": " + text);
     json_["checks"].push_back({{"check", what}, {"ok", true}, {"message", text}});
   }
 
@@ -58,8 +69,8 @@ class Doctor {
   }
 
   void bad(const std::string& what, const Error& error) {
-    out_.line({{"  broken  ", Style::kRed}, {what + ": " + error.message}});
-    if (!error.hint.empty()) out_.line({{"          hint: " + error.hint, Style::kDim}});
+    say({"  broken  ", Style::kRed}, what + ": " + error.message);
+    if (!error.hint.empty()) say({"          "}, "hint: " + error.hint, Style::kDim);
     json_["checks"].push_back(
         {{"check", what}, {"ok", false}, {"message", error.message}, {"hint", error.hint}});
     if (!first_) first_ = error;
@@ -205,9 +216,9 @@ class Doctor {
                      shown(held.text()) + ", held by " + service::owner_text(lease.owner) +
                          ", is now called " + shown(now->resource.text()) +
                          ": the lease does not exclude whoever asks for that",
-                     "core.ignorecase was changed meanwhile; its owner releases it (lockkeeper "
-                     "release --lease " +
-                         lease.id.text() + ") and asks for it again"});
+                     "core.ignorecase was changed meanwhile; its owner asks for it again after: "
+                     "lockkeeper release --lease " +
+                         lease.id.text()});
     }
   }
 
@@ -314,6 +325,8 @@ class Doctor {
                        {"kept_files", repaired->kept_files}};
     return true;
   }
+
+  static constexpr std::size_t kReadable = 20;  // in less room nothing is wrapped
 
   cli::VerbContext& context_;
   cli::Output& out_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <vector>
 
 #include "base/bytes.h"
@@ -56,7 +57,11 @@ std::string take_escaped(std::string_view& text) {
 // One word that cannot be taken for more than a name.
 bool is_plain_word(std::string_view name) {
   constexpr std::string_view kMarks = "\"\\'`,;";
-  if (name.empty() || hidden_in(name)) return false;
+  // "held by nobody", "nothing is not held by you"
+  constexpr std::string_view kOurs[] = {"everybody", "everything", "nobody", "nothing", "you"};
+  if (name.empty() || hidden_in(name) || std::ranges::find(kOurs, name) != std::end(kOurs)) {
+    return false;
+  }
   while (!name.empty()) {
     const std::string_view character = name.substr(0, utf8_size(name));
     if (kMarks.contains(character.front()) || is_in(kBlanks, utf8_value(character))) return false;

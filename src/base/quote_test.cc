@@ -84,6 +84,9 @@ TEST(Quote, A9_ANameThatIsOnePlainWordStandsAsItIs) {
   EXPECT_EQ(shown("a\u00a0b"), "\"a\u00a0b\"") << "a blank of another kind";
   EXPECT_EQ(shown("api:GET /v1"), "\"api:GET /v1\"");
   EXPECT_EQ(shown("x\", \"y"), R"("x\", \"y")");
+  EXPECT_EQ(shown("nobody"), "\"nobody\"") << "held by nobody";
+  EXPECT_EQ(shown("nothing"), "\"nothing\"") << "nothing is not held by you";
+  EXPECT_EQ(shown("you"), "\"you\"") << "held by you";
   EXPECT_EQ(shown("a,b"), "\"a,b\"") << "not two names";
   EXPECT_EQ(shown(""), "\"\"");
   EXPECT_EQ(shown("abcdef", 3), "\"abc…\"");

@@ -93,8 +93,8 @@ void Arguments::words(const std::string& placeholder, std::vector<std::string>& 
   declare({.name = placeholder, .help = help, .many = true}, &target);
 }
 
-void Arguments::command(std::vector<std::string>& target, const std::string& help) {
-  declare({.name = "-- COMMAND…", .help = help}, &target);
+void Arguments::command(std::vector<std::string>& target, const std::string& help, bool optional) {
+  declare({.name = "-- COMMAND…", .help = help, .optional = optional}, &target);
 }
 
 void Arguments::offer(std::vector<std::string> choices) {
@@ -207,15 +207,30 @@ std::optional<std::string> Arguments::missing_dashes(const std::vector<std::stri
   return "put -- before the command, as in: lockkeeper run src/a.py -- make test";
 }
 
+// The only long flag that begins with the letter; empty: none, or several.
+std::string Arguments::meant_by_letter(char letter) const {
+  std::string meant;
+  for (const Declared& declared : declared_) {
+    if (!declared.is_flag() || declared.hidden || declared.name[2] != letter) continue;
+    if (!meant.empty()) return {};
+    meant = declared.name;
+  }
+  return meant;
+}
+
 Result<void> Arguments::take_brief(const std::vector<std::string>& words, std::size_t& at) {
   const std::string& cluster = words[at];
   for (std::size_t i = 1; i < cluster.size(); ++i) {
     const auto index = find(std::string{'-', cluster[i]});
     if (!index) {
       Error error{Code::kUsage, "unknown flag " + quote(cluster), std::string(kHelpHint)};
-      if (std::ranges::any_of(declared_, &Declared::is_word))
-        error.hint = missing_dashes(words, at).value_or(
-            "a name that begins with '-' is written ./" + cluster);
+      const std::string meant = meant_by_letter(cluster[i]);
+      if (!meant.empty()) error.hint = "did you mean " + meant + "?";
+      if (std::ranges::any_of(declared_, &Declared::is_word)) {
+        const std::string rest = " name that begins with '-' is written ./" + cluster;
+        error.hint = missing_dashes(words, at).value_or(meant.empty() ? "a" + rest
+                                                                      : error.hint + " A" + rest);
+      }
       return fail(std::move(error));
     }
     if (declared_[*index].value.empty()) {
@@ -281,7 +296,7 @@ Result<void> Arguments::parse(const std::vector<std::string>& words) {
 std::string Arguments::usage(std::string_view verb) const {
   std::string text = "lockkeeper " + std::string(verb) + " [OPTIONS]";
   for (const Declared& declared : declared_) {
-    if (!declared.is_flag()) text += " " + declared.name;
+    if (!declared.is_flag()) text += " " + declared.usage();
   }
   return text;
 }

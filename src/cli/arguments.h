@@ -39,12 +39,15 @@ class Arguments {
     std::string value{};  // "NAME"; empty for a flag
     std::string help{};
     bool value_optional = false;
-    bool common = false;  // every verb has it
-    bool many = false;    // takes all remaining words
-    bool hidden = false;  // parsed, but not shown anywhere
+    bool optional = false;  // a command that need not be given
+    bool common = false;    // every verb has it
+    bool many = false;      // takes all remaining words
+    bool hidden = false;    // parsed, but not shown anywhere
     Complete complete = Complete::kNothing;
     std::vector<std::string> words{};  // the possible values, if the list is short
 
+    // Of a word or command, as the usage shows it: "FILE", "[-- COMMAND…]".
+    std::string usage() const { return optional ? "[" + name + "]" : name; }
     bool is_command() const { return name.starts_with("-- "); }
     bool is_flag() const { return name.starts_with("--") && !is_command(); }
     bool is_word() const { return !name.starts_with("--"); }
@@ -74,7 +77,7 @@ class Arguments {
   void words(const std::string& placeholder, std::vector<std::string>& target,
              const std::string& help);
   // What follows `--`, apart from the words; for `run`.
-  void command(std::vector<std::string>& target, const std::string& help);
+  void command(std::vector<std::string>& target, const std::string& help, bool optional = false);
 
   // What completion offers for the argument declared last.
   void offer(Complete complete) { declared_.back().complete = complete; }
@@ -111,6 +114,7 @@ class Arguments {
   Result<void> check_given() const;
   void store(std::size_t index, std::string value);
   Error unknown_flag(std::string_view name) const;
+  std::string meant_by_letter(char letter) const;
 
   std::vector<Declared> declared_;
   std::vector<Target> targets_;  // beside declared_

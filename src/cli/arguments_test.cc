@@ -109,6 +109,9 @@ TEST(Arguments, what_is_not_understood_is_usage_with_the_nearest_known_one) {
       {{"--mod=x"}, "unknown flag \"--mod\"", "did you mean --mode?"},
       {{"--nothing-like-it"}, "unknown flag \"--nothing-like-it\"", "see: lockkeeper --help"},
       {{"-x"}, "unknown flag \"-x\"", "a name that begins with '-' is written ./-x"},
+      {{"-w"},
+       "unknown flag \"-w\"",
+       "did you mean --wait? A name that begins with '-' is written ./-w"},
       {{"--mode"}, "--mode needs a value", "write it as --mode MODE"},
       {{"--all=yes"}, "--all takes no value", "write it as --all"},
   };
@@ -200,6 +203,15 @@ TEST(Arguments, a_number_after_wait_is_not_a_resource) {
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().message, "--wait 10 has no unit");
   EXPECT_EQ(parsed.error().hint, "write --wait=10s, or ./10 for a file");
+}
+
+TEST(Arguments, usage_shows_a_command_that_may_be_omitted_as_such) {
+  Arguments one, other;
+  Words command;
+  one.command(command, "what to run");
+  other.command(command, "what to run", true);
+  EXPECT_EQ(one.usage("run"), "lockkeeper run [OPTIONS] -- COMMAND…");
+  EXPECT_EQ(other.usage("run"), "lockkeeper run [OPTIONS] [-- COMMAND…]");
 }
 
 }  // namespace

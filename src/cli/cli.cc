@@ -84,6 +84,8 @@ Output plain_output(const CliEnvironment& environment, bool json) {
   OutputOptions options;
   options.out = environment.out;
   options.err = environment.err;
+  options.err_is_terminal = environment.err_is_terminal;
+  options.columns = environment.columns;
   options.json = json;
   return Output(options);
 }
@@ -232,7 +234,8 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   }
   if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
     // `help VERB [SUBCOMMAND]`
-    if (words.empty()) return without_verb({"--help"}, environment);
+    const bool itself = !words.empty() && (words.front() == "help" || words.front() == "version");
+    if (words.empty() || itself) return without_verb({"--help"}, environment);
     if (words.front() == "--man") return print_manual(words, environment);
     name = real_name(environment, words.front());
     const Verb* const verb = find_verb(environment.verbs, name);

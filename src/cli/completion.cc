@@ -201,7 +201,8 @@ std::string zsh_function(const VerbShape& shape, const std::string& name) {
          "  names=(\n" +
          names +
          "  )\n"
-         "  _arguments -C" +
+         "  # -A: what follows the name is that command's own.\n"
+         "  _arguments -C -A '-*'" +
          flags +
          " \\\n    '1: :->name' '*:: :->rest'\n"
          "  case $state in\n"
@@ -216,10 +217,22 @@ std::string zsh_function(const VerbShape& shape, const std::string& name) {
 }
 
 constexpr std::string_view kZshFunctions =
-    "# What the table knows now: agents, held resources, leases, layouts.\n"
+    "# What the table knows now: agents, held resources, leases, layouts. As whom and where, the\n"
+    "# line says.\n"
     "_lockkeeper_ask() {\n"
-    "  local -a offers\n"
-    "  offers=(${(f)\"$(lockkeeper completion ${@[-1]} 2>/dev/null)\"})\n"
+    "  local -a offers caller typed\n"
+    "  local i\n"
+    "  typed=(\"${(@Q)${(z)LBUFFER}}\")\n"
+    "  for ((i = 2; i <= $#typed; i++)); do\n"
+    "    case $typed[i] in\n"
+    "      --) break ;;\n"
+    "      --(agent|session|realm|store)=*) caller+=(\"$typed[i]\") ;;\n"
+    "      --(agent|session|realm|store))\n"
+    "        if (( i < $#typed )); then caller+=(\"$typed[i]=$typed[i+1]\"); fi\n"
+    "        (( ++i )) ;;\n"
+    "    esac\n"
+    "  done\n"
+    "  offers=(${(f)\"$(lockkeeper completion ${@[-1]} $caller 2>/dev/null)\"})\n"
     "  compadd -a offers\n"
     "}\n"
     "# What follows `--` is completed as a command line of its own.\n"
@@ -254,7 +267,8 @@ std::string fish_action(const Declared& declared) {
     case Complete::kNothing:
       return " -x";
     default:
-      return " -x -a '(lockkeeper completion " + question(declared.complete) + " 2>/dev/null)'";
+      return " -x -a '(lockkeeper completion " + question(declared.complete) +
+             " (__lockkeeper_caller) 2>/dev/null)'";
   }
 }
 
@@ -327,6 +341,20 @@ std::string fish_functions(const VerbShape& program) {
          "  end\n"
          "  string join \\n -- \"$line\" $place $words[$at..-1]\n"
          "end\n"
+         "function __lockkeeper_caller\n"
+         "  set -l words (commandline -opc)\n"
+         "  for at in (seq 2 (count $words))\n"
+         "    switch $words[$at]\n"
+         "      case --\n"
+         "        break\n"
+         "      case '--agent=*' '--session=*' '--realm=*' '--store=*'\n"
+         "        printf '%s\\n' $words[$at]\n"
+         "      case --agent --session --realm --store\n"
+         "        set -l next (math $at + 1)\n"
+         "        test $next -le (count $words); and printf '%s\\n' $words[$at]=$words[$next]\n"
+         "    end\n"
+         "  end\n"
+         "end\n"
          "function __lockkeeper_at\n"
          "  set -l line (__lockkeeper_line)\n"
          "  test \"$line[1]\" = $argv[1]; and test (count $line) -eq 2\n"
@@ -347,6 +375,15 @@ std::string fish_functions(const VerbShape& program) {
 
 namespace {
 
+// `help` is no verb, but takes the name of one.
+VerbShape with_help(const VerbShape& verbs) {
+  Declared verb{.name = "VERB", .help = "its help", .complete = Complete::kWords};
+  for (const VerbShape& each : verbs.subcommands) verb.words.push_back(each.name);
+  VerbShape all = verbs;
+  all.subcommands.push_back({"help", "Show the help of a verb", {}, {std::move(verb)}, {}, {}});
+  return all;
+}
+
 // The lines, as in "run|workflow run", after which a command may follow `--`.
 std::string command_lines(const VerbShape& shape, const std::string& line) {
   std::string text = shape.takes_command() && shape.subcommands.empty() ? "'" + line + "'" : "";
@@ -360,12 +397,22 @@ std::string command_lines(const VerbShape& shape, const std::string& line) {
 
 // bash splits words at ':' and '=', and replaces only what follows the last of them.
 constexpr std::string_view kBashFunctions =
-    "# What the table knows now: agents, held resources, leases, layouts.\n"
+    "# What the table knows now: agents, held resources, leases, layouts. As whom and where, the\n"
+    "# line says.\n"
     "_lockkeeper_ask() {\n"
-    "  local offer\n"
+    "  local offer i caller=()\n"
+    "  for ((i = 1; i < ${#words[@]} - 1; i++)); do\n"
+    "    case ${words[i]} in\n"
+    "      --) break ;;\n"
+    "      --agent=*|--session=*|--realm=*|--store=*) caller+=(\"${words[i]}\") ;;\n"
+    "      --agent|--session|--realm|--store)\n"
+    "        if ((i + 2 < ${#words[@]})); then caller+=(\"${words[i]}=${words[i+1]}\"); fi\n"
+    "        ((++i)) ;;\n"
+    "    esac\n"
+    "  done\n"
     "  while IFS= read -r offer; do\n"
     "    if [[ $offer == \"$cur\"* ]]; then COMPREPLY+=(\"$(printf %q \"$offer\")\"); fi\n"
-    "  done < <(lockkeeper completion \"$1\" 2>/dev/null)\n"
+    "  done < <(lockkeeper completion \"$1\" \"${caller[@]}\" 2>/dev/null)\n"
     "}\n"
     "# The words as typed, into `words`: put together again where no blank is between them.\n"
     "_lockkeeper_words() {\n"
@@ -405,7 +452,8 @@ constexpr std::string_view kBashFunctions =
 
 }  // namespace
 
-std::string bash_completion(const VerbShape& program) {
+std::string bash_completion(const VerbShape& verbs) {
+  const VerbShape program = with_help(verbs);
   return "# bash completion for lockkeeper; made by: lockkeeper completion bash\n" +
          std::string(kBashFunctions) +
          "_lockkeeper_offer() {\n"
@@ -442,7 +490,8 @@ std::string bash_completion(const VerbShape& program) {
          "complete -F _lockkeeper lockkeeper lk\n";
 }
 
-std::string zsh_completion(const VerbShape& program) {
+std::string zsh_completion(const VerbShape& verbs) {
+  const VerbShape program = with_help(verbs);
   return "#compdef lockkeeper lk\n"
          "# zsh completion for lockkeeper; made by: lockkeeper completion zsh\n" +
          std::string(kZshFunctions) + zsh_function(program, "_lockkeeper") +
@@ -450,7 +499,8 @@ std::string zsh_completion(const VerbShape& program) {
          "lockkeeper lk; fi\n";
 }
 
-std::string fish_completion(const VerbShape& program) {
+std::string fish_completion(const VerbShape& verbs) {
+  const VerbShape program = with_help(verbs);
   return "# fish completion for lockkeeper; made by: lockkeeper completion fish\n" +
          fish_functions(program) + fish_rules(program, "") + "complete -c lk -w lockkeeper\n";
 }

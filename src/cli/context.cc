@@ -203,7 +203,7 @@ Result<std::uint64_t> parse_number(std::string_view text, std::string_view what,
   return fail(Code::kInvalidInput,
               std::string(what) + " " + quote(text) + " is not a whole number from 1 to " +
                   std::to_string(most),
-              "give " + std::string(what) + " a number");
+              "give " + std::string(what) + " a number in that range");
 }
 
 }  // namespace lockkeeper::cli

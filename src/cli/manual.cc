@@ -75,7 +75,7 @@ std::string arguments(const VerbShape& verb, bool common) {
 std::string synopsis(const std::string& name, const VerbShape& verb) {
   std::string text = bold(name) + " [\\fIOPTIONS\\fR]";
   for (const Declared& declared : verb.arguments) {
-    if (!declared.is_flag()) text += " " + italic(declared.name);
+    if (!declared.is_flag()) text += " " + italic(declared.usage());
   }
   return text + "\n";
 }

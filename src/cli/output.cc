@@ -34,6 +34,60 @@ void write(std::FILE* file, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), file);  // flush() reports errors
 }
 
+// As much of the end as fits.
+std::string_view end_of(std::string_view text, std::size_t columns) {
+  while (width(text) > columns) text.remove_prefix(character_size(text));
+  return text;
+}
+
+// Bytes of the command of ours at the front, which ends at "; " or with the text; 0: there is none.
+std::size_t command_size(std::string_view text) {
+  constexpr std::string_view kCommand = "lockkeeper ";
+  if (text.starts_with("'" + std::string(kCommand))) {
+    return std::min(text.find('\'', 1), text.size() - 1) + 1;
+  }
+  if (!text.starts_with(kCommand)) return 0;
+  bool quoted = false;  // shell_quote() quotes with '
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') quoted = !quoted;
+    if (!quoted && text.substr(i).starts_with("; ")) return i;
+  }
+  return text.size();
+}
+
+std::string wrap_line(std::string_view text, std::size_t columns) {
+  const std::size_t lead = std::min(text.find_first_not_of(' '), text.size());
+  const std::string next_line = "\n" + std::string(lead + 2, ' ');
+  if (columns < next_line.size() || width(text) <= columns) return std::string(text);
+  std::string out(text.substr(0, lead));
+  std::size_t at = lead;
+  bool begun = false, alone = false;
+  for (text.remove_prefix(lead); !text.empty();) {
+    const std::size_t command = command_size(text);
+    const std::size_t size = command > 0 ? command : std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, size);
+    text.remove_prefix(size);
+    const bool fits = at + (begun ? 1 : 0) + width(word) <= columns;
+    if (begun && (alone || !fits)) {
+      out += next_line;
+      at = next_line.size() - 1;
+    } else if (begun) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += width(word);
+    begun = true;
+    alone = command > 0 && !fits && !word.starts_with('\'');
+    if (command > 0 && text.starts_with(';')) {
+      if (!alone) out += ';';  // otherwise the end of the line says it
+      text.remove_prefix(1);
+    }
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::size_t width(std::string_view text) {
@@ -46,17 +100,27 @@ std::size_t width(std::string_view text) {
   return columns;
 }
 
+std::string_view front_of(std::string_view text, std::size_t columns) {
+  std::size_t bytes = 0;
+  for (std::size_t taken = 0; bytes < text.size();) {
+    const std::size_t size = character_size(text.substr(bytes));
+    taken += width_of(text.substr(bytes, size));
+    if (taken > columns) break;
+    bytes += size;
+  }
+  return text.substr(0, bytes);
+}
+
 std::string cut(std::string_view text, std::size_t columns) {
   if (width(text) <= columns) return std::string(text);
-  std::string out;
-  for (std::size_t taken = 0; columns > 0;) {
-    const std::size_t size = character_size(text);
-    taken += width_of(text.substr(0, size));
-    if (taken + 1 > columns) break;  // the last one is for the "…"
-    out += text.substr(0, size);
-    text.remove_prefix(size);
-  }
-  return out + (columns > 0 ? "…" : "");
+  return columns == 0 ? "" : std::string(front_of(text, columns - 1)) + "…";
+}
+
+std::string cut_middle(std::string_view text, std::size_t columns) {
+  if (width(text) <= columns) return std::string(text);
+  if (columns == 0) return "";
+  const std::size_t front = (columns - 1) / 3;
+  return std::string(front_of(text, front)) + "…" + std::string(end_of(text, columns - 1 - front));
 }
 
 std::string padded(std::string text, std::size_t columns) {
@@ -65,26 +129,15 @@ std::string padded(std::string text, std::size_t columns) {
 }
 
 std::string wrap(std::string_view text, std::size_t columns) {
-  constexpr std::string_view kIndent = "  ";
-  if (columns <= kIndent.size()) return std::string(text);
+  if (columns == 0) return std::string(text);
   std::string out;
-  std::size_t at = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (at > 0 && at + 1 + width(word) > columns) {
-      out += "\n";
-      out += kIndent;
-      at = kIndent.size();
-    } else if (at > 0) {
-      out += ' ';
-      ++at;
-    }
-    out += word;
-    at += width(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    out += wrap_line(text.substr(0, end), columns);
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
   }
-  return out;
 }
 
 Line fit(Line line, std::size_t columns) {
@@ -116,6 +169,12 @@ void Output::data(const service::Json& json) {
 void Output::text(std::string_view text) {
   if (options_.json || options_.quiet) return;
   write(options_.out, printable(text, true) + "\n");
+}
+
+void Output::prose(std::string_view text) {
+  if (!options_.json && !options_.quiet) {
+    write(options_.out, wrap(printable(text, true), columns()) + "\n");
+  }
 }
 
 void Output::line(const Line& line) {
@@ -158,9 +217,10 @@ int Output::failed(const Error& error, service::Json reply) {
     object(reply);
   } else if (!options_.quiet || !expected) {
     message("lockkeeper: ", error.message);
-    // Never broken: the command in it is there to be copied.
-    if (!options_.quiet && !error.hint.empty()) {
-      write(options_.err, "  hint: " + printable(error.hint) + "\n");
+    const bool said = error.hint.starts_with("use ") &&
+                      error.message.ends_with("; write " + error.hint.substr(4));
+    if (!options_.quiet && !error.hint.empty() && !said) {
+      message("  hint: ", printable(error.hint));
     }
   }
   return exit_status(error.code);

@@ -23,13 +23,20 @@ inline std::string printable(std::string_view text, bool lines = false) {
 // How many columns the text takes at a terminal: two for a wide character, none for an accent.
 std::size_t width(std::string_view text);
 
+// As many characters of the front as fit into `columns`.
+std::string_view front_of(std::string_view text, std::size_t columns);
+
 // At most `columns` wide; what was cut ends in "…".
 std::string cut(std::string_view text, std::size_t columns);
+
+// The same with the "…" in the middle: of a path, the end says most.
+std::string cut_middle(std::string_view text, std::size_t columns);
 
 // Filled with spaces up to `columns`.
 std::string padded(std::string text, std::size_t columns);
 
-// Wrapped between words, later lines indented by two; 0: unchanged.
+// Each line wrapped between words, its later lines indented by two more; 0: unchanged. A command of
+// ours is never broken, so that it can be pasted: if it does not fit, it has a line of its own.
 std::string wrap(std::string_view text, std::size_t columns);
 
 enum class Style { kPlain, kBold, kDim, kRed, kGreen, kYellow };
@@ -71,6 +78,8 @@ class Output {
   void data(const service::Json& json);
   // Data for people: nothing with --json or --quiet. `text` may have several lines.
   void text(std::string_view text);
+  // The same for sentences: wrapped at a terminal.
+  void prose(std::string_view text);
   // One line, styled if stdout is a terminal with colours.
   void line(const Line& line);
   // A message on stderr, "lockkeeper: …"; nothing with --quiet.
@@ -79,7 +88,7 @@ class Output {
 
   // The end of a verb that failed or was refused: JSON `reply` (or only the error) on stdout, or
   // message and hint on stderr. Returns the exit status of the code. An expected refusal (held,
-  // timeout) prints nothing with --quiet.
+  // timeout) prints nothing with --quiet, and a hint nothing if the message has said it.
   int failed(const Error& error);
   int failed(const Error& error, service::Json reply);
 

@@ -59,6 +59,56 @@ TEST(Output, wrap_breaks_between_words_and_loses_none) {
   EXPECT_EQ(wrap("averyverylongword x", 6), "averyverylongword\n  x");
 }
 
+TEST(Output, wrap_keeps_lines_and_what_they_are_indented_by) {
+  EXPECT_EQ(wrap("one two three\nfour\n  five six", 8), "one two\n  three\nfour\n  five\n    six");
+}
+
+TEST(Output, a_command_is_never_broken_and_stands_alone_if_it_does_not_fit) {
+  EXPECT_EQ(wrap("to get it: lockkeeper list; or wait", 30),
+            "to get it: lockkeeper list; or\n  wait");
+  EXPECT_EQ(
+      wrap("do not change it; to get it: lockkeeper acquire src/a.py --wait=10m; or wait", 40),
+      "do not change it; to get it:\n"
+      "  lockkeeper acquire src/a.py --wait=10m\n"
+      "  or wait");
+  EXPECT_EQ(wrap("ask again: lockkeeper acquire 'a; b' c", 20),
+            "ask again:\n  lockkeeper acquire 'a; b' c");
+  EXPECT_EQ(wrap("it is damaged, so run 'lockkeeper doctor' now", 30),
+            "it is damaged, so run\n  'lockkeeper doctor' now");
+}
+
+TEST(Output, cut_middle_keeps_both_ends) {
+  EXPECT_EQ(cut_middle("src/a.py", 8), "src/a.py");
+  EXPECT_EQ(cut_middle("src/some/folder/name.ts", 16), "src/s…er/name.ts");
+  EXPECT_EQ(cut_middle("日本語日本語", 8), "日…本語");
+  EXPECT_EQ(cut_middle("abc", 1), "…");
+  EXPECT_EQ(cut_middle("abc", 0), "");
+}
+
+TEST(Output, hints_and_sentences_are_wrapped_at_a_terminal_and_not_in_a_pipe) {
+  const Error error{Code::kHeld, "src/a.py is held by ann, exclusive, ends in 1h",
+                    "work on something else, or wait for it: lockkeeper acquire src/a.py"};
+  Screen screen, pipe;
+  Output at_terminal = screen.output(false, false, true);
+  at_terminal.failed(error);
+  at_terminal.prose("granted src/a.py to ann, ends in 1h, after 5s\nlease 1");
+  EXPECT_EQ(screen.err.text(),
+            "lockkeeper: src/a.py is held by ann,\n"
+            "  exclusive, ends in 1h\n"
+            "  hint: work on something else, or wait\n"
+            "    for it: lockkeeper acquire src/a.py\n");
+  EXPECT_EQ(screen.out.text(), "granted src/a.py to ann, ends in 1h,\n  after 5s\nlease 1\n");
+  Output in_pipe = pipe.output();
+  in_pipe.failed(error);
+  EXPECT_EQ(pipe.err.text(), "lockkeeper: " + error.message + "\n  hint: " + error.hint + "\n");
+}
+
+TEST(Output, a_hint_that_the_message_has_said_is_not_repeated) {
+  Screen screen;
+  screen.output().failed({Code::kInvalidResource, "'a ': no blank; write 'a'", "use 'a'"});
+  EXPECT_EQ(screen.err.text(), "lockkeeper: 'a ': no blank; write 'a'\n");
+}
+
 TEST(Output, fit_cuts_a_line_of_spans) {
   const auto text = [](const Line& line) {
     std::string all;

@@ -71,6 +71,14 @@ TEST(Glob, AnEscapeAfterANameMayBeAWindowsPathAndWarns) {
   EXPECT_TRUE(parse("src/\\*.py", {})->warnings.empty());
 }
 
+TEST(Glob, TheSpellingThatARefusalOffersIsNotWarnedAbout) {
+  EXPECT_EQ(parse("a{b}.txt", {}).error().hint, "use 'a\\{b}.txt'");
+  for (const char* const offered : {"a\\{b}.txt", "a\\[b.txt", "x/\\{\\{name}}/a"}) {
+    EXPECT_TRUE(parse(offered, {})->warnings.empty()) << offered;
+  }
+  EXPECT_EQ(parse("src\\{a,b}.py", {})->warnings.size(), 1U) << "src/{a,b}.py may be meant";
+}
+
 TEST(Glob, EveryRefusalNamesTheRule) {
   const std::vector<Row> rows = {
       {"a**b", "'**' stands for whole segments and has nothing beside it; write 'a*b'"},

@@ -7,19 +7,6 @@
 
 namespace lockkeeper::key {
 
-namespace {
-
-std::string without_controls(std::string_view text) {
-  std::string kept;
-  while (!text.empty()) {
-    const char32_t c = take_code_point(text);
-    if (!is_control(c)) append_utf8(kept, c);
-  }
-  return kept;
-}
-
-}  // namespace
-
 std::unexpected<Error> refuse(std::string_view value, std::string_view rule,
                               std::string_view corrected) {
   std::string message = in_quotes(value) + ": " + std::string(rule);
@@ -39,8 +26,9 @@ Result<void> check_path_text(std::string_view text, std::string_view prefix) {
   }
   for (std::string_view rest = text; !rest.empty();) {
     if (!is_control(take_code_point(rest))) continue;
-    return refuse(full(text), "a name cannot contain a control character",
-                  full(without_controls(text)));
+    return fail(Code::kInvalidResource,
+                in_quotes(full(text)) + ": a name cannot contain a control character",
+                "lock its folder, or rename it");
   }
   if (text.front() == '/') {
     std::string_view relative = text;
@@ -65,7 +53,7 @@ Result<void> check_segment_length(std::string_view segment, std::string_view who
               in_quotes(whole) + ": one name in a path has at most " +
                   std::to_string(kSegmentBytesMax) + " bytes; this one has " +
                   std::to_string(segment.size()),
-              "shorten " + in_quotes(segment.substr(0, 40)));
+              "shorten " + in_quotes(segment));
 }
 
 Result<CleanPath> clean_path(std::string_view text, std::string_view prefix) {

@@ -77,9 +77,11 @@ Result<Resource> make_unescaped(const Glob& glob, std::string_view text) {
   return make_path(glob.literal, glob.folder || glob.literal.empty());
 }
 
-std::string escape_warning(std::string_view text) {
+// Empty if the path with '/' is no pattern: then nobody meant that one.
+std::string escape_warning(std::string_view text, GlobSyntax syntax) {
   std::string pattern(text);
   std::ranges::replace(pattern, '\\', '/');
+  if (!parse_glob(pattern, pattern, syntax)) return {};
   return in_quotes(text) +
          ": '\\' makes the next character stand for itself; for a pattern in a "
          "folder write " +
@@ -100,7 +102,8 @@ Result<Parsed> parse_path(std::string_view text, const Rules& rules, Syntax synt
   glob_syntax.fold_case = rules.fold_case;
   LK_ASSIGN(Glob glob, parse_glob(text, text, glob_syntax));
   if (glob.doubtful_escape && syntax == Syntax::kAuto) {
-    parsed.warnings.push_back(escape_warning(text));
+    std::string warning = escape_warning(text, glob_syntax);
+    if (!warning.empty()) parsed.warnings.push_back(std::move(warning));
   }
   LK_ASSIGN(parsed.resource, glob.plain ? make_unescaped(glob, text) : make_glob(std::move(glob)));
   return parsed;

@@ -23,9 +23,13 @@ Error cannot_create(const realm::Realm& of, int error) {
         "make it writable, or work in another realm with --realm DIR"};
   }
   if (error == ENOENT) {
+    // /proc and its like say the same about a folder that is there.
+    const std::string parent = realm::parent_path(of.store_folder);
+    const bool there = ::access(parent.c_str(), F_OK) == 0;
     return Error{Code::kStoreUnavailable,
-                 "cannot create " + of.store_folder + ": its parent folder is gone",
-                 {}};
+                 "cannot create " + of.store_folder + ": " + parent +
+                     (there ? " takes no new folders" : " is gone"),
+                 "work in another realm with --realm DIR"};
   }
   return errno_error(error, "cannot create " + of.store_folder);
 }

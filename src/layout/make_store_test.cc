@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -35,6 +36,20 @@ TEST(StoreFolder, is_absent_until_it_is_created_with_its_mode) {
   EXPECT_EQ(check_store(realm).value(), StoreState::kPresent);
   EXPECT_EQ(mode_of(realm.store_folder), 0700u);
   EXPECT_TRUE(create_store_folder(realm).has_value()) << "a second time is no error";
+}
+
+TEST(StoreFolder, WhereNoFolderCanBeMadeItSaysSoAndWhatToDo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gets beyond the mode of /proc";
+  Realm realm;
+  realm.root = "/proc";
+  realm.store_folder = "/proc/.lockkeeper";
+  const auto made = create_store_folder(realm);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "cannot create /proc/.lockkeeper: /proc takes no new folders");
+  EXPECT_EQ(made.error().hint, "work in another realm with --realm DIR");
+  TestRepository repo;
+  realm.store_folder = repo.at("gone/.lockkeeper");
+  EXPECT_TRUE(create_store_folder(realm).error().message.ends_with("/gone is gone"));
 }
 
 TEST(StoreFolder, follows_shared_repository_whatever_the_umask) {

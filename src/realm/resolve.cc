@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "key/resource.h"
+#include "key/unicode.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -169,8 +170,10 @@ Result<key::Parsed> Resolver::resolve(std::string_view text, key::Syntax syntax)
   if (options_.convert_backslash) {
     path = with_slashes(path);
   } else if (has_foreign_backslash(path, syntax)) {
-    return fail(Code::kInvalidResource, quote(path) + ": a path is written with '/', not '\\'",
-                "write " + quote(with_slashes(path)));
+    const std::string corrected = key::in_quotes(with_slashes(path));
+    return fail(Code::kInvalidResource,
+                key::in_quotes(path) + ": a path is written with '/', not '\\'; write " + corrected,
+                "use " + corrected);
   }
   return resolve_path(path, syntax);
 }

@@ -257,7 +257,8 @@ TEST_F(Resolve, logical_keys_never_touch_the_disk) {
 TEST_F(Resolve, a_backslash_is_refused_natively_and_converted_for_dialects) {
   const Error refused = refusal(resolver(), "src\\a.py");
   EXPECT_EQ(refused.code, Code::kInvalidResource);
-  EXPECT_EQ(refused.hint, "write \"src/a.py\"");
+  EXPECT_EQ(refused.message, "'src\\a.py': a path is written with '/', not '\\'; write 'src/a.py'");
+  EXPECT_EQ(refused.hint, "use 'src/a.py'");
   EXPECT_EQ(refusal(resolver(), "src\\*.py", Syntax::kLiteral).code, Code::kInvalidResource);
   EXPECT_EQ(text(resolver({}, {.convert_backslash = true}), "src\\a.py"), "src/a.py");
 }

@@ -75,5 +75,7 @@ Json messages_json(const char* name, const std::vector<core::Message>& messages)
 // One line, the text cut to kMessageBytesTold; message_json has all of it.
 inline constexpr std::size_t kMessageBytesTold = 500;
 std::string message_text(const core::Message& message, std::int64_t now_wall_ms);
+// For its sender: "to ann (read): update, 5s ago: …".
+std::string sent_text(const core::Message& message, std::int64_t now_wall_ms);
 
 }  // namespace lockkeeper::service

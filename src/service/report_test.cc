@@ -348,6 +348,20 @@ TEST(Report, A9_JsonKeepsTheTextAndShowsNoneOfItRaw) {
   EXPECT_EQ(Json::parse(dumped)["reason"], text);
 }
 
+TEST(Report, M6_WhoeverSentAMessageIsNotToldFromWhom) {
+  core::Message message;
+  message.from = {"bob", ""};
+  message.to = {"ann", ""};
+  message.type = "request";
+  message.text = "hi";
+  message.task = "T-1";
+  EXPECT_EQ(sent_text(message, 5'000), R"(to ann: request, task T-1, 5s ago: "hi")");
+  message.read = true;
+  EXPECT_EQ(sent_text(message, 5'000), R"(to ann (read): request, task T-1, 5s ago: "hi")");
+  message.to = {};
+  EXPECT_TRUE(sent_text(message, 0).starts_with("to everybody"));
+}
+
 TEST(Report, M6_AMessageIsOneQuotedLineAndCut) {
   core::Message message;
   message.from = {"bob", ""};

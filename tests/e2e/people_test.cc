@@ -313,6 +313,13 @@ TEST_F(People, B12_TheHistoryIsDeletedOnlyOnRequestAndOnRecord) {
   EXPECT_EQ(events[0]["agent"], "bob");
 }
 
+TEST_F(People, AnEmptyLogSaysSoAtATerminalOnly) {
+  Process log = at_terminal("ann", {"log"});
+  EXPECT_EQ(log.wait(), 0);
+  EXPECT_THAT(log.out(), HasSubstr("nothing has happened in " + stage_.repo()));
+  EXPECT_EQ(stage_.as("ann", {"log"}).out, "");
+}
+
 TEST_F(People, B16_JsonHasValuesAndEveryVerbHasJson) {
   stage_.file("lockkeeper.toml",
               "[lease]\nendless = false\n[keys]\nprefixes = [\"team\"]\n"

@@ -185,7 +185,7 @@ TEST_F(Verbs, HintsActForWhoeverAsked) {
   EXPECT_THAT(hint({"release", "--all", "src/"}), HasSubstr("resources or --all, not both"));
   EXPECT_THAT(hint({"renew", "--all", "--ttl", "1s", "--agent", "ann"}),
               HasSubstr("a renewal never shortens a lease"));
-  EXPECT_THAT(hint({"task", "acquire", "T 19"}), HasSubstr("use 'T-19'"));
+  EXPECT_THAT(hint({"task", "acquire", "T 19"}), HasSubstr("write 'T-19'"));
   EXPECT_THAT(hint({"run", "x", "--", "echo a && echo b"}), HasSubstr("-- sh -c 'LINE'"));
   EXPECT_THAT(hint({"wait"}), HasSubstr("acquire RESOURCE --wait=10m"));
   EXPECT_THAT(hint({"who"}), HasSubstr("did you mean lockkeeper list?"));

@@ -60,6 +60,7 @@ std::string Normaliser::operator()(std::string text) {
   text = name_all(text, R"#("seq":([0-9]+))#", "SEQ");
   const std::string span = R"([0-9]+(ms|s|m|h|d)( [0-9]+(ms|s|m|h|d))?)";
   text = std::regex_replace(text, std::regex("\\(" + span + " ago\\)"), "(SPAN ago)");
+  text = std::regex_replace(text, std::regex(", " + span + " ago:"), ", SPAN ago:");
   text = std::regex_replace(text, std::regex("\\(in " + span + "\\)"), "(in SPAN)");
   text = std::regex_replace(text, std::regex("after " + span + " in"), "after SPAN in");
   text = std::regex_replace(text, std::regex("ends in " + span), "ends in SPAN");

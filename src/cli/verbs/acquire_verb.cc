@@ -119,7 +119,7 @@ Result<int> acquire_verb(VerbContext& context) {
   if (service::outcome_status(result.outcome) == 0) {
     if (result.outcome == core::Outcome::kGranted) tell_remarks(context, *open, wanted, json);
     out.object(json);
-    out.text(granted_text(result, names, context.now_wall_ms()));
+    out.prose(granted_text(result, names, context.now_wall_ms()));
     for (const auto& hidden : result.unmirrored) out.note(service::unmirrored_text(hidden));
     if (out.flush()) return 0;
     return untold(out, open->locks, options, result);

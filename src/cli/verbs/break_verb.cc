@@ -13,7 +13,7 @@ Result<int> break_verb(VerbContext& context) {
   std::optional<std::string> agent, reason;
   bool literal = false;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "end the leases on these, each exactly as held");
+  arguments.words("[RESOURCE…]", resources, "end the leases on these, each exactly as held");
   arguments.offer(Arguments::Complete::kTaken);
   arguments.values("--lease", command.lease_ids, "ID",
                    "end this lease, by id or a part of it that list shows;\nmay be repeated");
@@ -41,7 +41,7 @@ Result<int> break_verb(VerbContext& context) {
   out.object(service::leases_json("broken", broken));
   for (const core::Lease& lease : broken) {
     for (const std::string& text : service::spelled_texts(lease)) {
-      out.text("broke " + shown(text) + ", held by " + service::owner_text(lease.owner));
+      out.prose("broke " + shown(text) + ", held by " + service::owner_text(lease.owner));
     }
   }
   return 0;

@@ -17,14 +17,13 @@ std::string script(const std::string& shell) {
 }
 
 // What bash offers for a line of words, of which the last is being typed.
-std::string bash_offers(const std::string& words) {
+std::string bash_offers(const std::string& words, const std::string& setup = "") {
   const TestFolder folder;
   std::ofstream(folder.file("script")) << script("bash");
-  const std::string program =
-      "source " + folder.file("script") + "; COMP_WORDS=(" + words +
-      "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; cd " + folder.path() +
-      "; touch some_file; mkdir some_folder; _lockkeeper; echo \"${COMPREPLY[*]}\" >" +
-      folder.file("out");
+  const std::string program = "source " + folder.file("script") + "; COMP_WORDS=(" + words +
+                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; cd " +
+                              folder.path() + "; touch some_file; mkdir some_folder; " + setup +
+                              " _lockkeeper; echo \"${COMPREPLY[*]}\" >" + folder.file("out");
   const int status = std::system(("bash -c " + shell_quote(program)).c_str());
   EXPECT_EQ(status, 0);
   std::ifstream stream(folder.file("out"));
@@ -67,6 +66,25 @@ TEST(Completion, B15_bash_knows_other_names_short_flags_and_equals) {
   EXPECT_EQ(bash_offers("lockkeeper lock --req"), "--request-id");
   EXPECT_EQ(bash_offers("lockkeeper lock some_fi"), "some_file");
   EXPECT_EQ(bash_offers("lockkeeper log -n 5 --under some_fi"), "some_file");
+}
+
+TEST(Completion, help_takes_the_name_of_a_verb) {
+  EXPECT_EQ(bash_offers("lockkeeper help wo"), "workflow");
+  EXPECT_EQ(bash_offers("lockkeeper he"), "help");
+}
+
+TEST(Completion, bash_asks_in_the_name_that_was_typed) {
+  const std::string program = "lockkeeper() { IFS=,; printf '%s\\n' \"$*\"; };";
+  EXPECT_EQ(bash_offers("lockkeeper release --agent ann ''", program),
+            "completion\\,held\\,--agent=ann");
+  EXPECT_EQ(
+      bash_offers("lockkeeper --realm /r release --session=s --agent ann --lease ''", program),
+      "completion\\,leases\\,--realm=/r\\,--session=s\\,--agent=ann");
+  EXPECT_EQ(bash_offers("lockkeeper release ''", program), "completion\\,held");
+}
+
+TEST(Completion, zsh_leaves_the_flags_after_a_verb_to_that_verb) {
+  EXPECT_NE(script("zsh").find("_arguments -C -A '-*'"), std::string::npos);
 }
 
 TEST(Completion, bash_knows_the_subcommands_and_what_each_takes) {

@@ -8,6 +8,12 @@
 namespace lockkeeper::cli {
 namespace {
 
+// A file of the realm by its name there.
+std::string short_origin(const std::string& origin, const std::string& root) {
+  const bool inside = origin.starts_with(root + "/");
+  return inside ? origin.substr(root.size() + 1) : origin;
+}
+
 Result<int> config_show(VerbContext& context) {
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();
@@ -21,11 +27,11 @@ Result<int> config_show(VerbContext& context) {
   for (const realm::SettingRow& row : realm::settings_rows(settings)) {
     json["settings"].push_back(
         {{"name", row.name}, {"value", service::Json::parse(row.json)}, {"from", row.origin}});
-    rows.push_back({{row.name}, {row.value}, {row.origin, Style::kDim}});
+    rows.push_back({{row.name}, {row.value}, {short_origin(row.origin, realm.root), Style::kDim}});
   }
   out.object(json);
   out.text("realm  " + realm.root + "\nstore  " + realm.store_folder + "\n");
-  for (const Line& line : table_lines(std::move(rows), out.columns())) out.line(line);
+  for (const Line& line : wrapped_table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;
 }
 

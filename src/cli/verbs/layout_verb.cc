@@ -71,8 +71,8 @@ Result<int> layout_add(VerbContext& context) {
   LK_ASSIGN(const std::string id,
             layout::use_layout(open->site.table(), {entry, made_below(entry.kind)}));
   out.object({{"added", id}});
-  out.text("added " + id +
-           "\nThat tool now sees the locks of this realm, and this realm sees its locks.");
+  out.prose("added " + id +
+            "\nThat tool now sees the locks of this realm, and this realm sees its locks.");
   return 0;
 }
 

@@ -18,15 +18,10 @@ struct ListOptions {
 };
 
 void show(VerbContext& context, const service::ListReply& reply, const Viewer& viewer, bool tree) {
-  if (tree) {
-    for (Line& line : tree_lines(reply, viewer)) {
-      context.out().line(fit(std::move(line), context.out().columns()));
-    }
-  } else {
-    for (const Line& line : list_lines(reply, viewer, context.out().columns())) {
-      context.out().line(line);
-    }
-  }
+  const std::size_t columns = context.out().columns();
+  const std::vector<Line> lines =
+      tree ? tree_lines(reply, viewer, columns) : list_lines(reply, viewer, columns);
+  for (const Line& line : lines) context.out().line(line);
 }
 
 // What can be said if another tool's lock file cannot be read: the table, and that this is not all.

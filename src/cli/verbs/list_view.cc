@@ -177,11 +177,18 @@ struct Node {
   std::vector<Line> holders;
 };
 
-Line holder_line(const core::Lease& lease, core::Mode mode, const Viewer& viewer) {
-  std::string text = mode_text(mode);
-  text += ", " + service::end_text(lease, viewer.now_wall_ms);
-  if (!lease.terms.reason.empty()) text += ", " + quote(lease.terms.reason, 40);
-  return {{agent_text(lease, viewer), Style::kBold}, {" " + text, Style::kDim}};
+// Who and how long, then what may be cut.
+Line holder_line(const service::ListedLease& listed, core::Mode mode, const Viewer& viewer) {
+  const core::Lease& lease = listed.lease;
+  Line line = {
+      {agent_text(lease, viewer), Style::kBold},
+      {std::string(" ") + mode_text(mode) + ", " + service::end_text(lease, viewer.now_wall_ms),
+       Style::kDim}};
+  if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
+  if (!lease.terms.reason.empty()) {
+    line.push_back({", " + quote(lease.terms.reason, 40), Style::kDim});
+  }
+  return line;
 }
 
 // A resource's path in the tree: folders by name, the pattern part of a glob as one leaf.
@@ -212,40 +219,81 @@ Node& place(Node& root, const key::Resource& resource) {
   return *node;
 }
 
-void draw(const Node& node, const std::string& indent, std::vector<Line>& lines) {
-  std::size_t left = node.below.size();
-  for (const auto& [name, child] : node.below) {
-    const bool last = --left == 0;
-    Line line = {{indent + (last ? "└── " : "├── ")}, {shown(name)}};
-    const std::string deeper = indent + (last ? "    " : "│   ");
+// `src/some/` and `deep/` in one line if nothing else is in the one, and nobody holds it.
+void merge_chains(Node& node) {
+  std::map<std::string, Node> merged;
+  for (auto& [name, child] : node.below) {
+    std::string path = name;
+    Node* end = &child;
+    while (path.ends_with('/') && end->holders.empty() && end->below.size() == 1 &&
+           end->below.begin()->first.ends_with('/')) {
+      path += end->below.begin()->first;
+      end = &end->below.begin()->second;
+    }
+    merge_chains(*end);
+    Node kept = std::move(*end);
+    merged.emplace(std::move(path), std::move(kept));
+  }
+  node.below = std::move(merged);
+}
+
+class TreeView {
+ public:
+  explicit TreeView(std::size_t columns) : columns_(columns) {}
+
+  void draw(const Node& node, const std::string& indent) {
+    std::size_t left = node.below.size();
+    for (const auto& [name, child] : node.below) {
+      const bool last = --left == 0;
+      const std::string deeper = indent + (last ? "    " : "│   ");
+      draw_one({indent + (last ? "└── " : "├── ")}, {shown(name)}, child,
+               deeper + (child.below.empty() ? " " : "│"));
+      draw(child, deeper);
+    }
+  }
+
+  // `margin`: what stands before the second holder, one column wider than `lead`.
+  void draw_one(const Span& lead, Span name, const Node& node, const std::string& margin) {
     const std::string pad(3, ' ');
-    for (std::size_t i = 0; i < child.holders.size(); ++i) {
-      Line holder = child.holders[i];
+    if (columns_ > 0) {
+      std::size_t wanted = 0;  // by the holders, with a "…" for their reasons
+      for (const Line& holder : node.holders) {
+        wanted = std::max(wanted, pad.size() + width(holder[0].text) + width(holder[1].text) +
+                                      (holder.size() > 2 ? 1 : 0));
+      }
+      const std::size_t taken = width(lead.text) + wanted;
+      const std::size_t room = columns_ > taken ? columns_ - taken : 0;
+      name.text = cut_middle(printable(name.text), std::max(room, kShortestName));
+    }
+    Line line = {lead, name};
+    for (std::size_t i = 0; i < node.holders.size(); ++i) {
       if (i == 0) {
         line.push_back({pad});
       } else {
-        lines.push_back(std::move(line));
-        const bool more = !child.below.empty();
-        line = {{deeper + (more ? "│" : " ") + std::string(width(shown(name)) + 2, ' ')}};
+        add(std::move(line));
+        line = {{margin + std::string(width(name.text) + pad.size() - 1, ' ')}};
       }
-      line.insert(line.end(), holder.begin(), holder.end());
+      line.insert(line.end(), node.holders[i].begin(), node.holders[i].end());
     }
-    lines.push_back(std::move(line));
-    draw(child, deeper, lines);
+    add(std::move(line));
   }
-}
 
-}  // namespace
+  std::vector<Line> take() { return std::move(lines_); }
 
-Row header(std::initializer_list<const char*> names) {
-  Row row;
-  for (const char* const name : names) row.push_back({name, Style::kBold});
-  return row;
-}
+ private:
+  static constexpr std::size_t kShortestName = 12;
 
-std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns) {
+  void add(Line line) { lines_.push_back(fit(std::move(line), columns_)); }
+
+  const std::size_t columns_;
+  std::vector<Line> lines_;
+};
+
+// As narrow as it must be: the widest columns lose first.
+std::vector<std::size_t> column_widths(std::vector<Row>& rows, std::size_t columns) {
   std::vector<std::size_t> widths;
   for (Row& row : rows) {
+    while (!row.empty() && row.back().text.empty()) row.pop_back();  // no blanks at the end
     widths.resize(std::max(widths.size(), row.size()));
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i].text = printable(row[i].text);
@@ -260,16 +308,67 @@ std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns) {
     --*widest;
     --total;
   }
+  return widths;
+}
+
+Line aligned(const Row& row, const std::vector<std::size_t>& widths) {
+  Line line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    line.push_back(row[i]);
+    if (i + 1 < row.size()) {
+      line.push_back({std::string(widths[i] - width(row[i].text) + 2, ' ')});
+    }
+  }
+  return line;
+}
+
+// The text in pieces of at most that width, between words where it can be.
+std::vector<std::string> pieces(std::string_view text, std::size_t columns) {
+  std::vector<std::string> all;
+  std::size_t begin = 0;
+  while (width(text.substr(begin)) > columns) {
+    const std::string_view front = front_of(text.substr(begin), columns);
+    const std::size_t blank = front.rfind(' ');
+    const bool between = blank != std::string_view::npos && blank > 0;
+    all.emplace_back(front.substr(0, between ? blank : front.size()));
+    begin += all.back().size() + (between ? 1 : 0);
+  }
+  all.emplace_back(text.substr(begin));
+  return all;
+}
+
+}  // namespace
+
+Row header(std::initializer_list<const char*> names) {
+  Row row;
+  for (const char* const name : names) row.push_back({name, Style::kBold});
+  return row;
+}
+
+std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns) {
+  const std::vector<std::size_t> widths = column_widths(rows, columns);
   std::vector<Line> lines;
   for (Row& row : rows) {
-    Line line;
+    for (std::size_t i = 0; i < row.size(); ++i) row[i].text = cut_middle(row[i].text, widths[i]);
+    lines.push_back(aligned(row, widths));
+  }
+  return lines;
+}
+
+std::vector<Line> wrapped_table_lines(std::vector<Row> rows, std::size_t columns) {
+  const std::vector<std::size_t> widths = column_widths(rows, columns);
+  std::vector<Line> lines;
+  for (const Row& row : rows) {
+    std::vector<Row> parts;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      std::string text = cut(row[i].text, widths[i]);
-      const std::size_t taken = width(text);
-      line.push_back({std::move(text), row[i].style});
-      if (i + 1 < row.size()) line.push_back({std::string(widths[i] - taken + 2, ' ')});
+      const std::vector<std::string> cell = pieces(row[i].text, widths[i]);
+      for (std::size_t j = 0; j < cell.size(); ++j) {
+        if (parts.size() <= j) parts.emplace_back();
+        parts[j].resize(std::max(parts[j].size(), i + 1));
+        parts[j][i] = {cell[j], row[i].style};
+      }
     }
-    lines.push_back(std::move(line));
+    for (const Row& part : parts) lines.push_back(aligned(part, widths));
   }
   return lines;
 }
@@ -290,13 +389,12 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
   return lines;
 }
 
-std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer) {
+std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer,
+                             std::size_t columns) {
   Node root;
   for (const service::ListedLease& listed : reply.leases) {
     for (const core::Claim& claim : service::spelled_claims(listed.lease)) {
-      Line line = holder_line(listed.lease, claim.mode, viewer);
-      if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
-      place(root, claim.resource).holders.push_back(std::move(line));
+      place(root, claim.resource).holders.push_back(holder_line(listed, claim.mode, viewer));
     }
   }
   for (const core::Waiter& waiter : reply.waiters) {
@@ -308,17 +406,13 @@ std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& view
                                Style::kDim}});
     }
   }
-  std::vector<Line> lines;
-  for (const auto& [name, node] : root.below) {
-    Line line = {{name, Style::kBold}};
-    for (const Line& holder : node.holders) {
-      line.push_back({"   "});
-      line.insert(line.end(), holder.begin(), holder.end());
-    }
-    lines.push_back(std::move(line));
-    draw(node, "", lines);
+  TreeView view(columns);
+  for (auto& [name, node] : root.below) {
+    merge_chains(node);
+    view.draw_one({}, {name, Style::kBold}, node, node.below.empty() ? " " : "│");
+    view.draw(node, "");
   }
-  return lines;
+  return view.take();
 }
 
 }  // namespace lockkeeper::cli

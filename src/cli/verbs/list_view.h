@@ -24,14 +24,18 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
                              std::size_t columns);
 
 // Folders and files below the root, globs under their literal folder, logical keys by namespace,
-// each with its holders and waiters.
-std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer);
+// each with its holders and waiters. Folders that hold only one folder share a line. At a terminal
+// a long name is cut in the middle, so that its holder can be seen.
+std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer,
+                             std::size_t columns = 0);
 
 using Row = std::vector<Span>;
 // The names of a table's columns, as its first row.
 Row header(std::initializer_list<const char*> names);
-// Aligned rows, columns two spaces apart. With `columns` > 0 the widest cells are cut until a row
-// fits.
+// Aligned rows, columns two spaces apart. With `columns` > 0 the widest cells are cut in the middle
+// until a row fits.
 std::vector<Line> table_lines(std::vector<Row> rows, std::size_t columns);
+// The same, but what is too long is continued on the next line, so nothing is lost.
+std::vector<Line> wrapped_table_lines(std::vector<Row> rows, std::size_t columns);
 
 }  // namespace lockkeeper::cli

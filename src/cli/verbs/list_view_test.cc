@@ -122,6 +122,59 @@ TEST(ListView, tree_draws_folders_globs_and_namespaces) {
             "└── \"GET /v1/users\"   documentation shared, no end\n");
 }
 
+const char* const kLongPath = "src/some/very/long/path/to/a/folder/name.component.test.ts";
+
+TEST(ListView, of_a_long_path_the_end_is_kept) {
+  service::ListReply reply;
+  reply.leases.push_back({lease_of("backend", {kLongPath}), {}});
+  const std::string text = plain(list_lines(reply, viewer(), 80));
+  EXPECT_NE(text.find("src/some/ver…r/name.component.test.ts  exclusive  backend"),
+            std::string::npos)
+      << text;
+}
+
+TEST(ListView, in_the_tree_a_holder_is_never_cut_away) {
+  service::ListReply reply;
+  core::Lease lease = lease_of("backend", {kLongPath, "src/b"});
+  lease.terms.reason = std::string(300, 'r');
+  reply.leases.push_back({lease, {}});
+  EXPECT_EQ(plain(tree_lines(reply, viewer(), 60)),
+            "./\n"
+            "└── src/\n"
+            "    ├── b   backend exclusive, ends in 1h, \"rrrrrrrrrrrrrrr…\n"
+            "    └── some/very/long/path/to/a/folder/\n"
+            "        └── name…nt.test.ts   backend exclusive, ends in 1h…\n");
+  for (const Line& line : tree_lines(reply, viewer(), 40)) {
+    std::size_t columns = 0;
+    for (const Span& span : line) columns += width(span.text);
+    EXPECT_LE(columns, 40U);
+  }
+}
+
+TEST(ListView, a_folder_that_is_held_has_its_own_line_in_the_tree) {
+  service::ListReply reply;
+  reply.leases.push_back({lease_of("one", {"a/b/"}, core::Mode::kShared), {}});
+  reply.leases.push_back({lease_of("two", {"a/b/c/d/"}, core::Mode::kShared), {}});
+  EXPECT_EQ(plain(tree_lines(reply, viewer())),
+            "./\n"
+            "└── a/b/   one shared, ends in 1h\n"
+            "    └── c/d/   two shared, ends in 1h\n");
+}
+
+TEST(ListView, a_wrapped_table_loses_nothing_and_no_line_ends_in_blanks) {
+  const std::vector<Row> rows = {{{"name"}, {"one two three"}, {"/a/long/file:3"}},
+                                 {{"b"}, {"c"}, {""}}};
+  std::string text;
+  for (const Line& line : wrapped_table_lines(rows, 26)) {
+    for (const Span& span : line) text += span.text;
+    text += "\n";
+  }
+  EXPECT_EQ(text,
+            "name  one two    /a/long/f\n"
+            "      three      ile:3\n"
+            "b     c\n");
+}
+
 TEST(ListView, the_root_itself_and_several_holders_of_one_thing) {
   service::ListReply reply;
   reply.leases.push_back({lease_of("one", {"./", "a/b"}, core::Mode::kShared), {}});

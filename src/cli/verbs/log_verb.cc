@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kFollowEveryMs = 200;
 
-// A log number, a time, or how long ago.
+// A seq, a time, or how long ago.
 Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
                         service::LogCommand& command) {
   constexpr std::size_t kDigitsMax = 19;
@@ -29,23 +29,25 @@ Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
   const auto moment = parse_time(text);
   if (!moment) {
     return fail(Code::kInvalidInput,
-                "--since " + quote(text) + " is not a log number, a time or a duration",
-                "write --since 41, --since 10m or --since 2026-01-17T15:30:00Z");
+                "--since " + quote(text) + " is not a duration, a time or a seq of log --json",
+                "write --since 10m or --since 2026-01-17T15:30:00Z");
   }
   command.since_wall_ms = *moment;
   return {};
 }
 
-void show(Output& out, const core::Event& event) {
+void show(Output& out, const core::Event& event, LogColumns& widths) {
+  widths.widen(event);
   if (out.json()) {
     out.object(service::event_json(event));
   } else {
-    out.line(event_line(event, out.columns()));
+    out.line(event_line(event, out.columns(), widths));
   }
 }
 
 // The filters hide how far the history was read, so the newest number is read separately.
-Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& command) {
+Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& command,
+                      LogColumns& widths) {
   service::LogCommand any;
   any.since_seq = command.since_seq;
   LK_ASSIGN(const std::vector<core::Event> all, locks.log(any));
@@ -53,7 +55,7 @@ Result<void> show_new(Output& out, service::Locks& locks, service::LogCommand& c
   const std::uint64_t newest = all.back().seq;
   LK_ASSIGN(const std::vector<core::Event> wanted, locks.log(command));
   for (const core::Event& event : wanted) {
-    if (event.seq <= newest) show(out, event);
+    if (event.seq <= newest) show(out, event, widths);
   }
   command.since_seq = newest;
   return {};
@@ -63,13 +65,14 @@ Result<int> follow(VerbContext& context, service::Locks& locks, service::LogComm
   const host::SignalWatch signals;
   constexpr int kLooksApart = 500 / kFollowEveryMs;  // other tools notify nobody
   int looks = 0;
+  LogColumns widths;
   for (;;) {
     // Errors are reported by the verbs that they stop.
     if (looks-- == 0) {
       static_cast<void>(locks.scan_layouts());
       looks = kLooksApart;
     }
-    LK_CHECK(show_new(context.out(), locks, command));
+    LK_CHECK(show_new(context.out(), locks, command, widths));
     if (!context.out().flush()) return exit_status(Code::kFailed);
     if (signals.signal() != 0) return signals.exit_status();
     signals.sleep_ms(kFollowEveryMs);
@@ -84,7 +87,7 @@ Result<int> log_verb(VerbContext& context) {
   Arguments& arguments = context.arguments();
   arguments.value(
       "--since", since, "SEQ|TIME",
-      "after this log number, or since a time:\n2026-01-17T15:30:00Z, or 10m for 10 minutes ago");
+      "10m for 10 minutes ago, or 2026-01-17T15:30:00Z,\nor after this seq of log --json");
   arguments.value("--agent", agent, "NAME", "only events of this agent");
   arguments.offer(Arguments::Complete::kAgents);
   arguments.value("--under", under, "PATH", "only what overlaps this path, glob or key");
@@ -115,9 +118,16 @@ Result<int> log_verb(VerbContext& context) {
   }
   if (following) return follow(context, open->locks, std::move(command));
   std::vector<Line> shown;
+  LogColumns widths;
+  for (const core::Event& event : events) widths.widen(event);
   for (const core::Event& event : events) {
     out.object(service::event_json(event));
-    if (!out.json()) shown.push_back(event_line(event, out.columns()));
+    if (!out.json()) shown.push_back(event_line(event, out.columns(), widths));
+  }
+  if (events.empty() && out.columns() > 0) {  // a pipe gets events only
+    const bool filtered = since || agent || under;
+    out.text(filtered ? "nothing that matches has happened"
+                      : "nothing has happened in " + open->site.realm().root);
   }
   show_lines(context.environment(), out, shown);
   return 0;

@@ -1,5 +1,6 @@
 #include "cli/verbs/log_view.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -41,7 +42,12 @@ Style event_style(std::string_view what) {
 
 }  // namespace
 
-Line event_line(const core::Event& event, std::size_t columns) {
+void LogColumns::widen(const core::Event& event) {
+  what = std::max(what, width(printable(event.what)));
+  agent = std::max(agent, width(shown(event.owner.agent)));
+}
+
+Line event_line(const core::Event& event, std::size_t columns, const LogColumns& widths) {
   const std::string time =
       columns > 0 ? local_time(event.at_wall_ms) : format_time(event.at_wall_ms);
   std::string rest = shown_list(service::spelled(event.resources), 3);
@@ -51,10 +57,15 @@ Line event_line(const core::Event& event, std::size_t columns) {
   if (!event.by.agent.empty()) rest += " by " + shown(event.by.agent);
   const std::size_t limit = columns > 0 ? columns : SIZE_MAX;  // a pipe gets all of it
   if (!event.reason.empty()) rest += " " + quote(event.reason, limit);
-  constexpr std::size_t kEventColumns = 10;
-  constexpr std::size_t kAgentColumns = 12;
-  const std::string what = padded(printable(event.what), kEventColumns);
-  const std::string agent = padded(shown(event.owner.agent), kAgentColumns);
+  constexpr std::size_t kAgentColumnsMax = 24;
+  const std::string what = padded(printable(event.what), widths.what);
+  std::string name = shown(event.owner.agent);
+  std::size_t name_columns = widths.agent;
+  if (columns > 0) {
+    name_columns = std::min(name_columns, kAgentColumnsMax);
+    name = cut_middle(name, name_columns);
+  }
+  const std::string agent = padded(std::move(name), name_columns);
   const std::size_t before = time.size() + width(what) + width(agent) + 6;
   if (columns > before) rest = cut(printable(rest), columns - before);
   return {{time + "  ", Style::kDim},

@@ -6,7 +6,14 @@
 
 namespace lockkeeper::cli {
 
+// How wide the columns of a log are: as its events need them.
+struct LogColumns {
+  std::size_t what = 10;
+  std::size_t agent = 12;
+  void widen(const core::Event& event);
+};
+
 // At a terminal (`columns` > 0): cut to fit, in local time. Otherwise whole, in UTC.
-Line event_line(const core::Event& event, std::size_t columns);
+Line event_line(const core::Event& event, std::size_t columns, const LogColumns& widths = {});
 
 }  // namespace lockkeeper::cli

@@ -43,6 +43,22 @@ TEST(LogView, B13_a_line_fits_the_terminal_and_is_whole_in_a_pipe) {
             std::string::npos);
 }
 
+TEST(LogView, columns_are_as_wide_as_the_longest_word_in_them) {
+  LogColumns widths;
+  core::Event other = sample_event("shown_again");
+  other.owner.agent = "a-longer-name-1";
+  widths.widen(sample_event("granted"));
+  widths.widen(other);
+  const std::string one = event_text(event_line(sample_event("granted"), 80, widths));
+  const std::string two = event_text(event_line(other, 80, widths));
+  EXPECT_EQ(one.find("src/a.py"), two.find("src/a.py")) << one << "\n" << two;
+  other.owner.agent = std::string(60, 'n') + "-2";
+  widths.widen(other);
+  const std::string cut = event_text(event_line(other, 80, widths));
+  EXPECT_NE(cut.find("nn-2  src/a.py"), std::string::npos) << cut;
+  EXPECT_NE(event_text(event_line(other, 0, widths)).find(other.owner.agent), std::string::npos);
+}
+
 TEST(LogView, B13_events_have_colours) {
   EXPECT_EQ(event_line(sample_event("granted"), 80)[1].style, Style::kGreen);
   EXPECT_EQ(event_line(sample_event("expired"), 80)[1].style, Style::kRed);

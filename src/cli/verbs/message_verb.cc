@@ -73,9 +73,10 @@ Result<int> message_list(VerbContext& context) {
   out.object(json);
   for (const core::Message& message : found) {
     std::string line = message.id_text() + "  ";
-    if (sent) line += "to " + receiver_text(message) + (message.read ? " (read), " : ", ");
     if (!sent && message.read) line += "(read) ";
-    out.text(line + service::message_text(message, context.now_wall_ms()));
+    line += sent ? service::sent_text(message, context.now_wall_ms())
+                 : service::message_text(message, context.now_wall_ms());
+    out.prose(line);
   }
   if (found.empty()) {
     out.text(sent  ? "no sent messages"
@@ -99,7 +100,7 @@ Result<int> message_read(VerbContext& context) {
   tell_losses(context, *open, json);
   out.object(json);
   for (const core::Message& message : messages) {
-    out.text(service::message_text(message, context.now_wall_ms()));
+    out.prose(service::message_text(message, context.now_wall_ms()));
   }
   if (messages.empty()) out.text("no unread messages for " + shown(open->locks.owner().agent));
   return 0;

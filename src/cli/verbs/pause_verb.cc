@@ -91,8 +91,8 @@ Result<int> pause_verb(VerbContext& context) {
   if (service::outcome_status(result.outcome) == 0) {
     const std::string key = result.lease.claims.front().resource.text();
     out.object(json);
-    out.text("paused: " + shown(key) + " is held by " + service::owner_text(result.lease.owner) +
-             ", " + service::end_text(result.lease, context.now_wall_ms()));
+    out.prose("paused: " + shown(key) + " is held by " + service::owner_text(result.lease.owner) +
+              ", " + service::end_text(result.lease, context.now_wall_ms()));
     return 0;
   }
   service::HintContext asked;

@@ -74,7 +74,7 @@ Result<int> release_verb(VerbContext& context) {
   std::optional<std::string> task;
   bool literal = false;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "what to release, each exactly as it was acquired");
+  arguments.words("[RESOURCE…]", resources, "what to release, each exactly as it was acquired");
   arguments.offer(Arguments::Complete::kHeld);
   arguments.values("--lease", command.lease_ids, "ID",
                    "a whole lease, by id or a part of it that list shows;\nmay be repeated");
@@ -100,7 +100,7 @@ Result<int> release_verb(VerbContext& context) {
   const service::Names names = names_of(context, *open, command.wanted);
   const std::optional<Error> error = service::release_error(reply, command.all, open->locks.owner(),
                                                             context.repeated_flags(), names);
-  if (!error || !reply.released.empty()) out.text(released_text(reply, names));
+  if (!error || !reply.released.empty()) out.prose(released_text(reply, names));
   tell_ended(out, reply);
   tell_other_sessions(context, *open, reply, command.all);
   if (error) {
@@ -117,7 +117,7 @@ Result<int> renew_verb(VerbContext& context) {
   std::vector<std::string> resources;
   std::optional<std::string> ttl;
   Arguments& arguments = context.arguments();
-  arguments.words("RESOURCE…", resources, "renew the leases on these");
+  arguments.words("[RESOURCE…]", resources, "renew the leases on these");
   arguments.offer(Arguments::Complete::kHeld);
   arguments.values("--lease", command.lease_ids, "ID",
                    "a lease, by id or a part of it that list shows; may\nbe repeated");
@@ -139,7 +139,7 @@ Result<int> renew_verb(VerbContext& context) {
   out.object(json);
   for (const core::Lease& lease : renewed) {
     for (const std::string& text : service::spelled_texts(lease)) {
-      out.text("renewed " + shown(text) + ", " + service::end_text(lease, context.now_wall_ms()));
+      out.prose("renewed " + shown(text) + ", " + service::end_text(lease, context.now_wall_ms()));
     }
     const bool longer = command.ttl_ms && *command.ttl_ms != kNoEnd &&
                         (lease.expires_wall_ms == kNoEnd || lease.terms.ttl_ms > *command.ttl_ms);

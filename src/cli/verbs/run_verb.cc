@@ -177,7 +177,7 @@ Result<int> run_verb(VerbContext& context) {
   context.arguments().value("--status-fd", status_fd, "N",
                             "write run's own events as JSON lines to this descriptor");
   context.arguments().value("--feature", feature, "ID",
-                            "wait while this feature is paused, before the start and\nbefore the "
+                            "wait while this feature is paused, before the start\nand before the "
                             "end (default: LOCKKEEPER_FEATURE)");
   if (const auto status = context.parse()) return *status;
   Output& out = context.out();

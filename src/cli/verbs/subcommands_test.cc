@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/parse.h"
+#include "cli/output.h"
 #include "cli/shape.h"
 #include "cli/verbs/testing.h"
 
@@ -48,6 +49,39 @@ TEST(Verbs, each_has_examples_a_summary_and_help_within_80_columns) {
       expect_help({name, below}, "lockkeeper " + name + " " + below + " [OPTIONS]");
     }
   }
+}
+
+TEST(Verbs, no_line_of_help_is_broken_twice) {
+  constexpr std::size_t kHelpColumns = 54;
+  service::Runtime runtime;
+  runtime.env = [](const char*) { return std::nullopt; };
+  CliEnvironment environment;
+  environment.runtime = &runtime;
+  environment.verbs = all_verbs();
+  for (const VerbShape& verb : program_shape(environment).subcommands) {
+    std::vector<VerbShape> all = verb.subcommands;
+    all.push_back(verb);
+    for (const VerbShape& each : all) {
+      for (const Arguments::Declared& declared : each.arguments) {
+        const std::vector<std::string> lines = words_in(declared.help, "\n");
+        for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+          EXPECT_LE(width(lines[i]), kHelpColumns) << verb.name << " " << declared.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Verbs, usage_shows_what_may_be_omitted) {
+  EXPECT_THAT(said({"release", "--help"}), HasSubstr("lockkeeper release [OPTIONS] [RESOURCE…]\n"));
+  EXPECT_THAT(said({"break", "--help"}), HasSubstr("lockkeeper break [OPTIONS] [RESOURCE…]\n"));
+  EXPECT_THAT(said({"workflow", "run", "--help"}),
+              HasSubstr("lockkeeper workflow run [OPTIONS] FILE [-- COMMAND…]\n"));
+}
+
+TEST(Verbs, help_of_help_is_the_overview) {
+  EXPECT_EQ(said({"help", "help"}), said({"help"}));
+  EXPECT_EQ(said({"help", "version"}), said({"help"}));
 }
 
 TEST(Verbs, B14_the_overview_shows_every_verb_once_in_a_group_within_80_columns) {

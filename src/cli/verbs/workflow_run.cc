@@ -64,7 +64,7 @@ void declare(Arguments& arguments, WorkflowRunOptions& options) {
   arguments.flag("--no-scope-check", options.no_scope_check, "do not check what agents change");
   arguments.value("--grace", options.grace, "DURATION",
                   "time between asking an agent to stop and killing\nit (default 10s)");
-  arguments.command(options.command, "for agents that have no command in the plan");
+  arguments.command(options.command, "for agents that have no command in the plan", true);
 }
 
 // Everything that a run needs before it begins.

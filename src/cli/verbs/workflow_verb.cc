@@ -213,12 +213,12 @@ Result<int> print_locked(VerbContext& context, const std::vector<workflow::Locke
   if (refused == nullptr) {
     out.object(json);
     for (const workflow::Locked& reply : replies) {
-      out.text(locked_text(reply, context.now_wall_ms()));
+      out.prose(locked_text(reply, context.now_wall_ms()));
     }
     return 0;
   }
   for (const workflow::Locked& reply : replies) {
-    if (const std::string text = conflict_text(reply); !text.empty()) out.text(text + separator);
+    if (const std::string text = conflict_text(reply); !text.empty()) out.prose(text + separator);
   }
   Error error = refusal(context, *refused, output);
   if (scopes && !refused->name_taken) {
@@ -280,7 +280,7 @@ Result<int> workflow_unlock(VerbContext& context) {
   LK_ASSIGN(const auto session, start(context, output, false));
   LK_ASSIGN(const auto unlocked, session.flow->unlock(agent));
   out.object({{"unlocked", Json::array({unlocked_json(unlocked)})}});
-  out.text(unlocked_text(unlocked));
+  out.prose(unlocked_text(unlocked));
   return 0;
 }
 

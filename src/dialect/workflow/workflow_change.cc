@@ -13,13 +13,13 @@ namespace lockkeeper::dialect::workflow {
 namespace {
 
 std::unexpected<Error> no_live_lock(const std::string& agent, const std::string& output) {
-  return fail(Code::kNotFound, "there is no live lock of " + agent + " in " + quote(output),
+  return fail(Code::kNotFound, "there is no live lock of " + shown(agent) + " in " + quote(output),
               "see: lockkeeper workflow status --output " + shell_quote(output));
 }
 
 std::unexpected<Error> only_shown_here(const Standing& standing) {
   return fail(Code::kNotOwner,
-              standing.name + " shows a lease that was not taken through this workflow",
+              shown(standing.name) + " shows a lease that was not taken through this workflow",
               "to end another's lease on record: lockkeeper break --lease " +
                   standing.lease->text() + " --reason TEXT");
 }
@@ -51,7 +51,8 @@ Result<Locked> Workflow::update(const Update& update) {
   for (const key::Resource& gone : removed) {
     const auto is = [&](const core::Claim& claim) { return claim.resource == gone; };
     if (std::ranges::none_of(lease->claims, is)) {
-      return fail(Code::kNotFound, gone.text() + " is not in the scope of " + update.agent,
+      return fail(Code::kNotFound,
+                  shown(gone.text()) + " is not in the scope of " + shown(update.agent),
                   "--remove takes an entry exactly as locked; see: lockkeeper workflow status "
                   "--output " +
                       shell_quote(entry_.root));
