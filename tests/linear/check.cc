@@ -1,7 +1,7 @@
 #include "linear/check.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <numeric>
 #include <set>
@@ -10,7 +10,16 @@
 namespace lockkeeper::linear {
 namespace {
 
-using Instant = std::chrono::steady_clock;
+// Time of the processor: on a busy machine a search is no larger.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double seconds)
+      : end_(std::clock() + static_cast<std::clock_t>(seconds * CLOCKS_PER_SEC)) {}
+  bool is_over() const { return std::clock() > end_; }
+
+ private:
+  std::clock_t end_;
+};
 
 struct DigestHash {
   std::size_t operator()(const Digest& digest) const { return digest.a ^ digest.b; }
@@ -18,8 +27,8 @@ struct DigestHash {
 
 class Search {
  public:
-  Search(const Part& part, const Limits& limits, Instant::time_point stop)
-      : part_(part), limits_(limits), stop_(stop), done_(part.steps.size(), false) {
+  Search(const Part& part, const Limits& limits, const Stopwatch& watch)
+      : part_(part), limits_(limits), watch_(watch), done_(part.steps.size(), false) {
     for (std::size_t i = 0; i < part.steps.size(); ++i) {
       Digest key;
       key.add(i + 1);
@@ -32,7 +41,7 @@ class Search {
     enter(State(part_), 0, {});
     while (!path_.empty()) {
       if (left_ == 0) return Outcome::kLinearizable;
-      if (seen_.size() > limits_.configurations || Instant::now() > stop_) {
+      if (seen_.size() > limits_.configurations || watch_.is_over()) {
         return Outcome::kUndecided;
       }
       step_down();
@@ -164,7 +173,7 @@ class Search {
 
   const Part& part_;
   const Limits& limits_;
-  const Instant::time_point stop_;
+  const Stopwatch& watch_;
   std::vector<bool> done_;
   std::vector<Digest> keys_;
   Digest set_;
@@ -239,10 +248,10 @@ std::string outermost(const std::string& owner) {
 }
 
 std::string check_part(const std::vector<const Call*>& calls, const History& history,
-                       const Limits& limits, Instant::time_point stop, Verdict& verdict) {
+                       const Limits& limits, const Stopwatch& watch, Verdict& verdict) {
   const Part part(calls, history);
   verdict.steps += part.steps.size();
-  Search search(part, limits, stop);
+  Search search(part, limits, watch);
   verdict.outcome = search.run();
   verdict.configurations += search.configurations();
   if (verdict.outcome == Outcome::kLinearizable) return "";
@@ -318,8 +327,7 @@ std::string fence_regression(const History& history) {
 }
 
 Verdict check(const History& history, const Limits& limits) {
-  const auto stop = Instant::now() + std::chrono::duration_cast<Instant::duration>(
-                                         std::chrono::duration<double>(limits.seconds));
+  const Stopwatch watch(limits.seconds);
   Verdict verdict;
   verdict.why = fence_regression(history);
   if (!verdict.why.empty()) {
@@ -331,7 +339,7 @@ Verdict check(const History& history, const Limits& limits) {
   if (limits.split) parts = independent_parts(history);
   for (const auto& calls : parts) {
     ++verdict.parts;
-    verdict.why = check_part(calls, history, limits, stop, verdict);
+    verdict.why = check_part(calls, history, limits, watch, verdict);
     if (verdict.outcome != Outcome::kLinearizable) return verdict;
   }
   return verdict;

@@ -20,7 +20,7 @@ enum class Outcome {
 
 struct Limits {
   std::size_t configurations = 5'000'000;  // of one part
-  double seconds = 120;                    // of the whole
+  double seconds = 120;                    // of the processor's time, for the whole
   // False: all of it at once. Slower; sees also where fences of unrelated grants contradict what
   // is known of their order from other answers than their own.
   bool split = true;

@@ -50,7 +50,7 @@ class Move {
   bool serve(const core::LeaseId& waiter);
 
  private:
-  bool unanswered() const { return step_.optional; }
+  bool unanswered() const { return !step_.call->answered() || is("unknown"); }
   bool is(const char* word) const { return told_.word == word; }
   bool is_or_unanswered(const char* word) const { return unanswered() || is(word); }
 

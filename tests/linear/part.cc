@@ -68,6 +68,7 @@ Part::Part(const std::vector<const Call*>& calls, const History& history)
   for (std::size_t i = 0; i < calls.size(); ++i) add(*calls[i], ids[i]);
   std::ranges::stable_sort(steps, {}, &Step::invoked);
   find_partners();
+  find_proven();
   for (Step& step : steps) {
     const Asked& asked = step.call->asked;
     step.named = named(asked.lease.empty() ? step.call->told.lease : asked.lease);
@@ -114,6 +115,26 @@ void Part::find_partners() {
     if (steps[i].phase != Phase::kGet) continue;
     steps[i].partner = asks.at(steps[i].call);
     steps[steps[i].partner].partner = i;
+  }
+}
+
+// Whoever repeats a request and is told `lost` shows that it was granted before. If one call alone
+// can have been that, it has happened, answered or not: to try without it first takes very long.
+void Part::find_proven() {
+  const std::set<std::string> refusals{"held",     "timeout", "interrupted",
+                                       "deadlock", "misused", "failed"};
+  for (const Step& told : steps) {
+    const Asked& asked = told.call->asked;
+    const bool proves = told.phase == Phase::kWhole && asked.verb == Verb::kAcquire &&
+                        asked.under.empty() && told.call->told.word == "lost";
+    if (!proves || !is_repeated(told.entry.id)) continue;
+    std::vector<Step*> perhaps;
+    for (Step& step : steps) {
+      if (step.entry.id != told.entry.id || !step.asks() || step.call == told.call) continue;
+      if (step.invoked > told.returned || refusals.contains(step.call->told.word)) continue;
+      perhaps.push_back(&step);
+    }
+    if (perhaps.size() == 1) perhaps.front()->optional = false;
   }
 }
 

@@ -68,6 +68,7 @@ struct Part {
   void name_leases(const std::vector<const Call*>& calls, const std::vector<core::LeaseId>& ids);
   core::LeaseId named(const std::string& lease) const;
   void find_partners();
+  void find_proven();
   void find_keepers(const std::vector<const Call*>& calls);
   Death death_of(const std::string& process) const;
 
