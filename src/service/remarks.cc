@@ -82,10 +82,9 @@ Result<std::optional<std::vector<OverlappingClaim>>> claims_there(
 // What others hold of it in that realm: "vendor/ is held by ann". Empty: nothing.
 std::string held_there(const Site& site, const realm::Realm& there, const core::Owner& owner,
                        core::Mode mode, std::span<const key::Resource> resources) {
-  const auto found = claims_there(site, there, resources);
-  if (found && !*found) return {};
-  const auto& held = found;
+  const auto held = claims_there(site, there, resources);
   if (!held) return "nobody can tell what is held there: " + held.error().message;
+  if (!*held) return {};
   for (const OverlappingClaim& one : **held) {
     const core::Owner& holder = one.lease.owner;
     const bool own =
