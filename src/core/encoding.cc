@@ -356,9 +356,7 @@ Event Event::of(const Lease& lease, const EndedBy& how) {
 }
 
 Event Event::granted(const Lease& lease) {
-  const auto is_shared = [](const Claim& claim) { return claim.mode == Mode::kShared; };
-  const bool shared = std::ranges::all_of(lease.claims, is_shared);
-  Event event = of_request(lease, "granted", shared ? "shared" : "");
+  Event event = of_request(lease, "granted");
   event.fence_is_version = true;
   event.fence_offset = lease.fence_offset;
   return event;

@@ -30,12 +30,6 @@ TEST_P(Rule13, I11EveryGrantAndEndIsAnEventInCommitOrder) {
   for (std::size_t i = 1; i < events.size(); ++i) EXPECT_LT(events[i - 1].seq, events[i].seq);
 }
 
-TEST_P(Rule13, ASharedGrantSaysSo) {
-  realm_.granted(kAnn, {s("a")});
-  realm_.granted(kBob, {s("a"), x("b")});
-  EXPECT_THAT(realm_.story(), ElementsAre("granted ann a [shared]", "granted bob a,b"));
-}
-
 TEST_P(Rule13, I3AnEventCarriesTheFenceOfItsGrant) {
   const Lease lease = realm_.granted(kAnn, {x("a")});
   ASSERT_TRUE(realm_.release(kAnn, {"a"}));
