@@ -19,6 +19,10 @@ class CrewTrouble : public CrewStage {
   bool appears(const std::string& name) const {
     return eventually([&] { return exists(stage_.repo() + "/" + name); });
   }
+  // An agent has written a line into that file.
+  bool is_written(const std::string& name) const {
+    return eventually([&] { return read_text(stage_.repo() + "/" + name).ends_with('\n'); });
+  }
   // The process whose number an agent wrote into that file is gone.
   bool is_gone(const std::string& file) const {
     const pid_t pid = std::stoi("0" + read_text(stage_.repo() + "/" + file));
@@ -55,7 +59,7 @@ TEST_F(CrewTrouble, ACommandThatDoesNotEnd) {
                {"x"},
                "trap '' TERM; echo $$ > pid; while :; do sleep 1; done",
                {},
-               {"timeout: 300ms"}}});
+               {"timeout: 1s"}}});
   EXPECT_EQ(run({"--grace", "200ms"}).status, 1);
   EXPECT_EQ(ending("a"), "timed_out");
   EXPECT_TRUE(is_gone("pid"));
@@ -101,7 +105,7 @@ TEST_F(CrewTrouble, ACommandReadsNothingAndHasNoTerminal) {
 TEST_F(CrewTrouble, ALostLockStopsItsAgent) {
   write_plan({{"a", {"x"}, "echo $$ > pid; " + until("never")}});
   auto process = start();
-  ASSERT_TRUE(appears("pid"));
+  ASSERT_TRUE(is_written("pid"));
   stage_.expect(0, "boss", {"break", "x", "--reason", "enough"});
   EXPECT_EQ(process.wait(), 1) << process.err();
   EXPECT_EQ(ending("a"), "lost");
@@ -118,7 +122,7 @@ TEST_F(CrewTrouble, AKilledSupervisorTakesItsAgentWithIt) {
                {},
                {"retries: 1"}}});
   auto process = start();
-  ASSERT_TRUE(appears("pid"));
+  ASSERT_TRUE(is_written("pid"));
   ::kill(supervisor_of("a"), SIGKILL);
   EXPECT_EQ(process.wait(), 0) << process.err();
   EXPECT_TRUE(is_gone("pid"));
