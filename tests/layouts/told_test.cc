@@ -43,6 +43,16 @@ TEST_F(Told, D11_WhatALayoutCannotShowIsToldInTextToo) {
   EXPECT_THAT(stage_.as("ann", {"acquire", "b"}).err, Not(HasSubstr("not visible")));
 }
 
+TEST_F(Told, WhatIsAddedSaysWhoSeesWhomNow) {
+  const auto added = [&](const char* root, const char* mode) {
+    fs::create_directories(stage_.repo() + "/" + root);
+    return stage_.as("", {"layout", "add", "mkdir", root, "--mode", mode}).out;
+  };
+  EXPECT_THAT(added("one", "both"), HasSubstr("That tool now sees the locks of this realm"));
+  EXPECT_THAT(added("two", "read"), HasSubstr("That tool does not see ours"));
+  EXPECT_THAT(added("three", "off"), HasSubstr("It is off"));
+}
+
 TEST_F(Told, D6_FoldersThatLookLikeLocksAreNamedWithTheCommandThatJoinsThem) {
   fs::create_directories(stage_.repo() + "/spec/.locks/files/a");
   fs::create_directories(stage_.repo() + "/jobs/out/locks");

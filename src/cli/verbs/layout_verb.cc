@@ -54,6 +54,18 @@ Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& give
   return entry;
 }
 
+const char* added_text(layout::LayoutMode mode) {
+  switch (mode) {
+    case layout::LayoutMode::kOff:
+      return "It is off: nothing is read there, and nothing is written.";
+    case layout::LayoutMode::kRead:
+      return "This realm now sees that tool's locks. That tool does not see ours.";
+    case layout::LayoutMode::kBoth:
+      return "That tool now sees the locks of this realm, and this realm sees its locks.";
+  }
+  return "";
+}
+
 Result<int> layout_add(VerbContext& context) {
   LayoutWords given;
   Arguments& arguments = context.arguments();
@@ -71,8 +83,7 @@ Result<int> layout_add(VerbContext& context) {
   LK_ASSIGN(const std::string id,
             layout::use_layout(open->site.table(), {entry, made_below(entry.kind)}));
   out.object({{"added", id}});
-  out.prose("added " + id +
-            "\nThat tool now sees the locks of this realm, and this realm sees its locks.");
+  out.prose("added " + id + "\n" + added_text(entry.mode));
   return 0;
 }
 
