@@ -208,6 +208,9 @@ TEST(Logical, UnknownPurposeWarnsAndIsAnErrorWhenStrict) {
   EXPECT_EQ(parse("feature:x:build", rules).error().code, Code::kInvalidResource);
   EXPECT_EQ(parse("feature:x:build", rules).error().message,
             "'feature:x:build': unknown purpose 'build'; known are pause docs");
+  const auto refused = parse("api:FETCH /x", rules);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().hint.find("keys.strict"), std::string::npos) << refused.error().hint;
 }
 
 TEST(Logical, Task) {

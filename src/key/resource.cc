@@ -169,7 +169,8 @@ Result<Parsed> parse(std::string_view text, const Rules& rules, Syntax syntax) {
   if (parsed.resource.text().size() > kKeyTextBytesMax) return too_long(parsed.resource.text());
   if (parsed.resource.is_glob()) LK_CHECK(check_not_empty(parsed.resource));
   if (rules.strict && !parsed.warnings.empty()) {
-    return fail(Code::kInvalidResource, parsed.warnings.front(), "correct it, or omit --strict");
+    return fail(Code::kInvalidResource, parsed.warnings.front(),
+                "correct it; to allow it: omit --strict, or set keys.strict = false");
   }
   return parsed;
 }
