@@ -64,7 +64,7 @@ class Doctor {
 
   // Worth knowing, and not to be called ok.
   void note(const std::string& what, const std::string& text) {
-    out_.line({{"  note    ", Style::kYellow}, {what + ": " + text}});
+    say({"  note    ", Style::kYellow}, what + ": " + text);
     json_["checks"].push_back({{"check", what}, {"ok", true}, {"note", true}, {"message", text}});
   }
 

@@ -24,15 +24,20 @@ std::string body_text(const std::string& text) {
 
 }  // namespace
 
-std::string spelled_as(const std::string& text, const std::vector<std::string>& texts) {
-  if (text.find_first_of("[{") == std::string::npos) return text;
-  const auto found = std::ranges::find(texts, text, pattern_of);
-  return found == texts.end() ? text : *found;
+Spellings::Spellings(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (std::string pattern = pattern_of(text); !pattern.empty()) names_[pattern] = text;
+  }
+}
+
+const std::string& Spellings::of(const std::string& text) const {
+  const auto found = names_.find(text);
+  return found == names_.end() ? text : found->second;
 }
 
 std::vector<std::string> spelled(std::vector<std::string> texts) {
-  const std::vector<std::string> all = texts;
-  std::erase_if(texts, [&](const std::string& text) { return spelled_as(text, all) != text; });
+  const Spellings names(texts);
+  std::erase_if(texts, [&](const std::string& text) { return names.has(text); });
   return texts;
 }
 
@@ -42,25 +47,28 @@ std::vector<std::string> spelled_texts(const core::Lease& lease) {
 
 std::vector<core::Claim> spelled_claims(const core::Lease& lease) {
   std::vector<core::Claim> claims = core::readable_claims(lease);
-  const std::vector<std::string> all = core::resource_texts(lease);
-  std::erase_if(claims, [&](const core::Claim& claim) {
-    return spelled_as(claim.resource.text(), all) != claim.resource.text();
-  });
+  const Spellings names(core::resource_texts(lease));
+  std::erase_if(claims, [&](const core::Claim& claim) { return names.has(claim.resource.text()); });
   return claims;
 }
 
 std::string spelled_in(const core::Lease& lease, const std::string& text) {
-  return spelled_as(text, core::resource_texts(lease));
+  return Spellings(core::resource_texts(lease)).of(text);
 }
 
 std::string shell_name(std::string_view name) {
   return shell_quote((name.starts_with('-') ? "./" : "") + std::string(name));
 }
 
-std::string Names::name(const std::string& text) const {
+void Names::set_typed(std::map<std::string, std::string> words) {
   std::vector<std::string> wanted;
-  for (const auto& [canonical, word] : typed) wanted.push_back(canonical);
-  const std::string written = spelled_as(text, wanted);
+  for (const auto& [canonical, word] : words) wanted.push_back(canonical);
+  spellings = Spellings(wanted);
+  typed = std::move(words);
+}
+
+std::string Names::name(const std::string& text) const {
+  const std::string& written = spellings.of(text);
   if (place.empty() || key::looks_logical(written)) return written;
   return place + body_text(written);
 }

@@ -31,6 +31,16 @@ TEST(Names, AWordWithBracketsIsShownAsItWasWritten) {
   EXPECT_EQ(spelled_in(lease, "app/[glsu]/page.tsx"), "app/[slug]/page.tsx");
 }
 
+TEST(Names, ALeaseOnThousandsOfSuchWordsIsShownAtOnce) {
+  std::vector<std::string> texts, names;
+  for (int i = 0; i < 5000; ++i) {
+    names.push_back("app/[slug]/" + std::to_string(i));
+    texts.push_back("app/[glsu]/" + std::to_string(i));
+    texts.push_back(names.back());
+  }
+  EXPECT_EQ(spelled(texts), names);
+}
+
 TEST(Names, APatternWithoutTheFileOfItsNameStays) {
   EXPECT_THAT(spelled({"app/[glsu]/page.tsx", "b/[x]"}),
               ElementsAre("app/[glsu]/page.tsx", "b/[x]"));
@@ -52,7 +62,7 @@ TEST(Names, WhatLiesInAnotherRealmIsNamedFromWhereOneIs) {
   EXPECT_EQ(names.name("./"), "inner/");
   EXPECT_EQ(names.name("db:users"), "db:users");
   EXPECT_EQ(names.word("f"), files.at("outer/inner/f"));
-  names.typed["f"] = "../inner/f";
+  names.set_typed({{"f", "../inner/f"}});
   EXPECT_EQ(names.word("f"), "../inner/f");
   EXPECT_EQ(names_from(files.at("outer/inner"), *inner, env).name("f"), "f");
   EXPECT_EQ(names_from("/", *inner, env).word("f"), files.at("outer/inner/f"));

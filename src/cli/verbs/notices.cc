@@ -79,7 +79,7 @@ service::Names names_of(const VerbContext& context, const OpenLocks& open,
     names.place.clear();
     if (!realm.contains(wanted.base.folder)) names.root.clear();
   }
-  names.typed = open.locks.typed(wanted);
+  names.set_typed(open.locks.typed(wanted));
   return names;
 }
 

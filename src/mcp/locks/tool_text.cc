@@ -1,6 +1,7 @@
 #include "mcp/locks/tool_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "core/encoding.h"
@@ -93,8 +94,12 @@ std::vector<Holder> holders_of(const std::vector<core::Conflict>& conflicts) {
 std::vector<std::string> as_written(const std::vector<std::string>& names,
                                     std::vector<std::string> written) {
   written.insert(written.end(), names.begin(), names.end());
+  const service::Spellings spellings(written);
+  std::set<std::string> seen;
   std::vector<std::string> list;
-  for (const std::string& name : names) add_once(list, service::spelled_as(name, written));
+  for (const std::string& name : names) {
+    if (seen.insert(spellings.of(name)).second) list.push_back(spellings.of(name));
+  }
   return list;
 }
 
