@@ -185,6 +185,54 @@ TEST_P(Rule14, L8RowsBelowOneGlob) {
   EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("lib/other")})), Outcome::kGranted);
 }
 
+TEST_P(Rule14, L8ComparisonsOfOneRequest) {
+  realm_.limits.comparisons = 20;
+  std::vector<Claim> held;
+  for (int i = 0; i < 7; ++i) held.push_back(x("lib/" + std::to_string(i) + "*"));
+  realm_.granted(kBob, held);
+  expect_limit(realm_.ask(kAnn, {x("lib/*a"), x("lib/*b"), x("lib/*c")}),
+               "has to compare patterns more than 20 times, lib/*c among them");
+  EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, {x("lib/*a"), x("lib/*b")})), Outcome::kHeld);
+  // What begins or ends differently is not compared.
+  std::vector<Claim> apart;
+  for (int i = 0; i < 9; ++i) apart.push_back(x("src/*/" + std::to_string(i)));
+  realm_.granted(kBob, apart);
+  for (Claim& claim : apart) claim = x(claim.resource.text() + "x");
+  EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, apart)), Outcome::kGranted);
+}
+
+TEST_P(Rule14, L8ThousandsOfPatternsInOneFolderAreTakenRefusedAndChecked) {
+  if (optimistic()) GTEST_SKIP() << "a commit of this store takes 100 writes";
+  realm_.auditing = false;
+  std::vector<Claim> all;
+  for (int i = 0; i < 3'000; ++i) {
+    all.push_back(x("app/[slug]/" + std::to_string(i) + ".ts"));
+    all.push_back({resource("app/[slug]/" + std::to_string(i) + ".ts", key::Syntax::kLiteral),
+                   Mode::kExclusive});
+  }
+  const Lease lease = realm_.granted(kAnn, all);
+  EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, all)), Outcome::kRenewed);
+  EXPECT_EQ(realm_.acquire(realm_.ask(kBob, all))->conflicts.size(), 6'000U);
+  EXPECT_TRUE(realm_.check(realm_.ask(kAnn, all))->mine);
+  const Lease second = realm_.queued(kBob, all);
+  ASSERT_TRUE(realm_.release(kAnn, lease.id));
+  EXPECT_TRUE(realm_.holds(second.id));
+}
+
+TEST_P(Rule14, L8WhatIsGrantedInTheSameCommitIsSeenAmongManyClaims) {
+  if (optimistic()) GTEST_SKIP() << "a commit of this store takes 100 writes";
+  std::vector<Claim> many;
+  for (int i = 0; i < 100; ++i) many.push_back(x("lib/" + std::to_string(i) + ".z"));
+  realm_.granted({"zed", ""}, many);
+  const std::vector<Claim> patterns{x("lib/*.a"), x("lib/*.b"), x("lib/*.c")};
+  const Lease first = realm_.granted(kAnn, patterns);
+  const Lease second = realm_.queued(kBob, patterns);
+  const Lease third = realm_.queued(kCat, patterns);
+  ASSERT_TRUE(realm_.release(kAnn, first.id));
+  EXPECT_TRUE(realm_.holds(second.id));
+  EXPECT_FALSE(realm_.holds(third.id));
+}
+
 TEST_P(Rule14, L8ClearingAwayIsSpreadOverCommits) {
   realm_.limits.ends_per_commit = 3;
   for (int i = 0; i < 10; ++i) {

@@ -42,6 +42,7 @@ void State::forget_reads(const Mark& since) {
   txn_.drop_guards(since.guards);
   for (; read_.size() > since.leases; read_.pop_back()) leases_.erase(read_.back());
   counters_.clear();
+  crowded_.clear();
   any_waiters_.reset();
 }
 
@@ -61,6 +62,7 @@ const key::Place& State::place_of(const key::Resource& resource) {
 }
 
 Result<void> State::put_claims(Holding holding, const Lease& lease, bool put) {
+  crowded_.clear();
   for (const Claim& claim : lease.claims) {
     const std::string key =
         claim_key(holding, claim.mode, place_of(claim.resource), lease.id, claim.slot);
@@ -144,6 +146,7 @@ Result<void> State::change_lease(const Lease& before, const Lease& after) {
 Result<void> State::remove_claim(const Lease& before, std::size_t index, Lease& after) {
   LOCKKEEPER_ASSERT(index < before.claims.size() && before.claims.size() > 1);
   const Claim& claim = before.claims[index];
+  crowded_.clear();
   LK_CHECK(txn_.erase(
       claim_key(Holding::kLease, claim.mode, key::Place(claim.resource), before.id, claim.slot)));
   LK_CHECK(count_claims(before.owner, -1));
@@ -342,53 +345,82 @@ Result<bool> State::any_waiters() {
   return any;
 }
 
+Result<void> State::compare(const key::Resource& resource, const Look& look, const Claimed& held,
+                            const std::function<void(Hit)>& visit) {
+  if (key::surely_apart(resource, held.resource)) return {};
+  const bool pattern = resource.is_glob() || held.resource.is_glob();
+  if (pattern && look.limited && ++compared_ > context_.limits.comparisons) {
+    return fail(Code::kLimitExceeded,
+                "this request has to compare patterns more than " +
+                    std::to_string(context_.limits.comparisons) + " times, " + resource.text() +
+                    " among them",
+                "ask for fewer patterns at once, or for the folder that they lie in");
+  }
+  LK_ASSIGN(std::optional<std::string> common, key::overlap(resource, held.resource));
+  if (common) visit(Hit{held.id, look.mode, held.resource, std::move(*common), held.created});
+  return {};
+}
+
+Result<void> State::scan_claims(kv::Read read, const SeeClaim& see) {
+  std::vector<Claimed>* keep = nullptr;
+  if (!crowded_.empty()) {
+    const auto known = crowded_.find({range_.from, range_.to, read});
+    if (known != crowded_.end()) keep = &known->second;
+  }
+  if (keep != nullptr && !keep->empty()) {
+    for (const Claimed& held : *keep) LK_CHECK(see(held));
+    return {};
+  }
+  Result<void> outcome;
+  std::size_t met = 0;
+  const auto look_at = [&](const kv::Row& row) {
+    auto resource = decode_claim(row.value);
+    if (!resource) {
+      outcome = fail(std::move(resource.error()));
+      return false;
+    }
+    const Claimed held{id_in_claim_key(row.key), *resource, row.created};
+    ++met;
+    if (keep != nullptr) keep->push_back(held);
+    outcome = see(held);
+    return outcome.has_value();
+  };
+  LK_CHECK(txn_.scan(range_, std::ref(look_at), read));
+  if (!outcome && keep != nullptr) keep->clear();
+  // Most requests read a place once. Only if one comes again, the rows are kept.
+  if (met >= kCrowd && keep == nullptr) crowded_.try_emplace({range_.from, range_.to, read});
+  return outcome;
+}
+
 Result<void> State::overlapping(const key::Resource& resource, Look look,
                                 const std::function<void(Hit)>& visit) {
-  Error error;
-  bool failed = false;
   std::size_t seen = 0;
   // One function and one range for all probes: most find nothing and should cost little.
-  const auto look_at = [&](const kv::Row& row) {
+  const auto look_at = [&](const Claimed& held) -> Result<void> {
     if (++seen > context_.limits.rows_per_glob && look.limited) {
-      failed = true;
-      error = {Code::kLimitExceeded,
-               "more than " + std::to_string(context_.limits.rows_per_glob) +
-                   " locks lie below the literal part of " + resource.text(),
-               "ask for a narrower folder or pattern"};
-      return false;
+      return fail(Code::kLimitExceeded,
+                  "more than " + std::to_string(context_.limits.rows_per_glob) +
+                      " locks lie below the literal part of " + resource.text(),
+                  "ask for a narrower folder or pattern");
     }
-    auto held = decode_claim(row.value);
-    auto common = held ? key::overlap(resource, *held)
-                       : Result<std::optional<std::string>>(fail(held.error()));
-    if (!common) {
-      failed = true;
-      error = std::move(common.error());
-      return false;
-    }
-    if (*common) {
-      visit(Hit{id_in_claim_key(row.key), look.mode, *held, std::move(**common), row.created});
-    }
-    return true;
+    return compare(resource, look, held, visit);
   };
-  const kv::Txn::Visit consider = std::ref(look_at);
-  kv::Range& range = range_;
+  const SeeClaim see = std::ref(look_at);
   const auto scan = [&](std::string_view at, bool below) -> Result<void> {
-    set_claim_range(range, look.holding, look.mode, at, below);
+    set_claim_range(range_, look.holding, look.mode, at, below);
     if (look.only_of != nullptr) {
       // Within one place the claims are ordered by id, which begins with the owner's tag.
-      range.from += owner_tag(*look.only_of);
-      range.to = kv::end_of_prefix(range.from);
+      range_.from += owner_tag(*look.only_of);
+      range_.to = kv::end_of_prefix(range_.from);
     }
     seen = 0;
-    LK_CHECK(txn_.scan(range, consider, look.read));
-    if (failed) return fail(error);
-    return {};
+    return scan_claims(look.read, see);
   };
   const key::Place& place = place_of(resource);
   const std::string_view whole = place.space_and_segments;
   // A letter, the place, its end mark and an owner's tag: no probe needs more.
-  range.from.reserve(whole.size() + 10);
-  range.to.reserve(whole.size() + 10);
+  range_.from.reserve(whole.size() + 10);
+  range_.to.reserve(whole.size() + 10);
   for (const std::size_t end : place.ancestor_ends) {
     LK_CHECK(scan(whole.substr(0, end), false));
   }

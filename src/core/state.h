@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/encoding.h"
@@ -100,6 +101,17 @@ class State {
                         bool final = false);
 
  private:
+  // A claim row, decoded.
+  struct Claimed {
+    LeaseId id;
+    key::Resource resource;
+    kv::Version created;
+  };
+  using SeeClaim = std::function<Result<void>(const Claimed&)>;
+  // The rows of range_, until one fails.
+  Result<void> scan_claims(kv::Read read, const SeeClaim& see);
+  Result<void> compare(const key::Resource& resource, const Look& look, const Claimed& held,
+                       const std::function<void(Hit)>& visit);
   const key::Place& place_of(const key::Resource& resource);
   Result<void> put_claims(Holding holding, const Lease& lease, bool put);
   Result<std::size_t> own_counter(const std::string& key);
@@ -118,7 +130,12 @@ class State {
   // The place of the last resource: a claim is searched in both modes and then put.
   key::Resource placed_;
   std::optional<key::Place> place_;
-  kv::Range range_;  // scratch
+  kv::Range range_;           // scratch
+  std::size_t compared_ = 0;  // patterns, for limited looks
+  // Ranges with a crowd of claims that were read once (then empty) or more often: thousands of
+  // patterns of one folder must not read and decode one another again for each.
+  static constexpr std::size_t kCrowd = 64;
+  std::map<std::tuple<std::string, std::string, kv::Read>, std::vector<Claimed>> crowded_;
 };
 
 }  // namespace lockkeeper::core

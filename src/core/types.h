@@ -119,10 +119,11 @@ struct Waiter {
 struct Limits {
   std::size_t claims_per_request = 10'000;
   std::size_t claims_per_agent = 10'000;
-  std::size_t queue_length = 10'000;   // waiters that one request may stand behind
-  std::size_t rows_per_glob = 20'000;  // rows looked at below one literal prefix
-  std::size_t text_bytes = 4'096;      // reason, task
-  std::size_t name_bytes = 256;        // agent, session, request id
+  std::size_t queue_length = 10'000;    // waiters that one request may stand behind
+  std::size_t rows_per_glob = 20'000;   // rows looked at below one literal prefix
+  std::size_t comparisons = 1'000'000;  // of patterns, for one new request
+  std::size_t text_bytes = 4'096;       // reason, task
+  std::size_t name_bytes = 256;         // agent, session, request id
   std::size_t grants_per_commit = 32;
   std::size_t ends_per_commit = 1'000;
   std::uint64_t events_kept = 100'000;  // of history

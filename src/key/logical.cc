@@ -95,9 +95,9 @@ Result<void> check_tree_tokens(const Tree& tree, const Glob& glob, const std::st
 
 Result<Resource> make_tree_glob(const Tree& tree, Glob glob) {
   LK_ASSIGN(Automaton automaton, Automaton::compile(glob.patterns));
-  return ResourceMaker::make(std::string(tree.prefix) + ":" + glob.text, Kind::kLogicalGlob,
-                             std::string(tree.prefix), std::move(glob.literal),
-                             std::make_shared<const Automaton>(std::move(automaton)));
+  return ResourceMaker::make_glob(std::string(tree.prefix) + ":" + glob.text, Kind::kLogicalGlob,
+                                  std::string(tree.prefix), std::move(glob.literal), {},
+                                  std::move(automaton));
 }
 
 Result<Resource> make_plain(std::string_view prefix, std::string_view rest) {

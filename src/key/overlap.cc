@@ -86,6 +86,11 @@ Result<std::optional<std::string>> overlap_with_glob(const Resource& glob, const
   return std::nullopt;
 }
 
+// The same characters at the end, as far as both have some?
+bool ends_fit(std::string_view a, std::string_view b) {
+  return a.ends_with(b) || b.ends_with(a);
+}
+
 // Everything below a literal folder, written as a glob: `a/b/**`.
 bool is_subtree(const Resource& glob) {
   const std::string_view body = path_body(glob.text());
@@ -94,6 +99,21 @@ bool is_subtree(const Resource& glob) {
 }
 
 }  // namespace
+
+bool surely_apart(const Resource& a, const Resource& b) {
+  if (a.space() != b.space()) return true;
+  if (!a.is_glob() && !b.is_glob()) return false;
+  const bool b_below = is_prefix(a.literal(), b.literal());
+  if (!b_below && !is_prefix(b.literal(), a.literal())) return true;
+  if (a.is_glob() && b.is_glob()) {
+    return !ends_fit(ResourceMaker::ending(a), ResourceMaker::ending(b));
+  }
+  const Resource& glob = a.is_glob() ? a : b;
+  const Resource& other = a.is_glob() ? b : a;
+  // A file above the pattern's literal part overlaps it whatever it ends with.
+  if (other.kind() != Kind::kFile || is_prefix(other.literal(), glob.literal())) return false;
+  return !other.text().ends_with(ResourceMaker::ending(glob));
+}
 
 Result<std::optional<std::string>> overlap(const Resource& a, const Resource& b) {
   if (a.space() != b.space()) return std::nullopt;
@@ -106,9 +126,7 @@ Result<std::optional<std::string>> overlap(const Resource& a, const Resource& b)
     if (deeper == nullptr) return std::nullopt;
     return deeper->text();
   }
-  if (!is_prefix(a.literal(), b.literal()) && !is_prefix(b.literal(), a.literal())) {
-    return std::nullopt;
-  }
+  if (surely_apart(a, b)) return std::nullopt;
   if (a.is_glob() && b.is_glob()) return overlap_by_name(a, b);
   return a.is_glob() ? overlap_with_glob(a, b) : overlap_with_glob(b, a);
 }

@@ -56,12 +56,23 @@ Result<Resource> make_path(std::vector<std::string> segments, bool folder) {
                              std::move(segments));
 }
 
+// What every name that the pattern matches ends with, as far as the text shows it. Not the '/' at
+// its beginning: `**/b` matches `b`.
+std::string literal_ending(std::string_view pattern) {
+  std::string_view ending = pattern.substr(pattern.find_last_of("*?]}\\") + 1);
+  if (ending.starts_with('/')) ending.remove_prefix(1);
+  // Dots may be cleaned away, and what ends in '/' is everything below.
+  if (ending.ends_with('/') || ending.ends_with('.') || ending.contains("./")) return {};
+  return std::string(ending);
+}
+
 Result<Resource> make_glob(Glob glob) {
   LK_ASSIGN(Automaton automaton, Automaton::compile(glob.patterns));
   std::string text = std::move(glob.text);
   if (text.substr(0, text.find('/')).contains(':')) text.insert(0, "./");
-  return ResourceMaker::make(std::move(text), Kind::kGlob, kPathSpace, std::move(glob.literal),
-                             std::make_shared<const Automaton>(std::move(automaton)));
+  std::string ending = literal_ending(text);
+  return ResourceMaker::make_glob(std::move(text), Kind::kGlob, kPathSpace, std::move(glob.literal),
+                                  std::move(ending), std::move(automaton));
 }
 
 // Only escapes looked like a pattern: the name itself.

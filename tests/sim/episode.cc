@@ -30,6 +30,7 @@ core::Limits limits_of(std::uint64_t seed) {
   if (random_below(random, 8) == 0) limits.rows_per_glob = 6;
   if (random_below(random, 8) == 0) limits.claims_per_agent = 5;
   if (random_below(random, 8) == 0) limits.queue_length = 2;
+  if (random_below(random, 8) == 0) limits.comparisons = 4;
   return limits;
 }
 

@@ -535,8 +535,8 @@ void Judge::refused(const TooLarge& what) {
 void Judge::refused(const Op& op, const Error& error, const core::Prober& view, bool strict) {
   current_ = &op;
   if (error.code == Code::kLimitExceeded) {
-    const bool small = limits_.rows_per_glob < 1000 || limits_.queue_length < 1000 ||
-                       limits_.claims_per_agent < 1000;
+    const bool small = limits_.rows_per_glob < 1000 || limits_.comparisons < 1000 ||
+                       limits_.queue_length < 1000 || limits_.claims_per_agent < 1000;
     const bool deep = !op.request.under.empty();
     require(budgeted_ || small || deep, "L8: a limit that is not there");
     require(op.kind == Kind::kAcquire || op.kind == Kind::kCheck || op.kind == Kind::kPoll ||
@@ -544,11 +544,12 @@ void Judge::refused(const Op& op, const Error& error, const core::Prober& view, 
             "L8: a limit in the way of what must always work");
     require(op.kind == Kind::kAcquire || op.kind == Kind::kCheck || budgeted_,
             "L8: a limit that is not for what waits");
-    probe(error.message.find("lie below") != std::string::npos     ? "glob limit"
-          : error.message.find("are waiting") != std::string::npos ? "queue limit"
-          : error.message.find("holds") != std::string::npos       ? "quota"
-          : error.message.find("nested") != std::string::npos      ? "nesting limit"
-                                                                   : "budget of the store");
+    probe(error.message.find("lie below") != std::string::npos        ? "glob limit"
+          : error.message.find("has to compare") != std::string::npos ? "comparison limit"
+          : error.message.find("are waiting") != std::string::npos    ? "queue limit"
+          : error.message.find("holds") != std::string::npos          ? "quota"
+          : error.message.find("nested") != std::string::npos         ? "nesting limit"
+                                                                      : "budget of the store");
     return;
   }
   if (!strict) return;

@@ -107,6 +107,7 @@ const char* const kMustBeSeen[] = {
     "filed not alone",
     "gave back its hold, others keep theirs",
     "glob limit",
+    "comparison limit",
     "granted waiter died before it confirmed",
     "handoff confirmed",
     "handoff continued by a later commit",
