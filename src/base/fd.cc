@@ -54,6 +54,19 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   }
 }
 
+std::uint64_t file_stamp(const std::string& path, bool follow) {
+  struct stat found{};
+  if ((follow ? ::stat(path.c_str(), &found) : ::lstat(path.c_str(), &found)) != 0) return 0;
+  RecordWriter looks;
+  for (const auto number :
+       {static_cast<std::int64_t>(found.st_ino), std::int64_t{found.st_size},
+        std::int64_t{found.st_mtim.tv_sec}, std::int64_t{found.st_mtim.tv_nsec},
+        std::int64_t{found.st_ctim.tv_sec}, std::int64_t{found.st_ctim.tv_nsec}}) {
+    looks.signed_number(number);
+  }
+  return hash64(looks.take());
+}
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());

@@ -11,6 +11,7 @@
 #include "host/process.h"
 #include "host/wake_board.h"
 #include "layout/make_store.h"
+#include "layout/registry.h"
 
 namespace lockkeeper::layout {
 namespace {
@@ -48,7 +49,19 @@ core::Alive to_core(host::Alive alive) {
 }  // namespace
 
 LockTable::LockTable(const Runtime& runtime, realm::Realm realm, realm::Settings settings)
-    : runtime_(runtime), realm_(std::move(realm)), settings_(std::move(settings)) {}
+    : runtime_(runtime), realm_(std::move(realm)) {
+  settings_ =
+      all_settings_.emplace_back(std::make_unique<realm::Settings>(std::move(settings))).get();
+}
+
+Result<void> LockTable::follow_settings() {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t known = settings().stamp;
+  if (known == 0 || known == realm::settings_stamp(realm_, runtime_.env)) return {};
+  LK_ASSIGN(realm::Settings now, load_settings(runtime_, realm_));
+  settings_ = all_settings_.emplace_back(std::make_unique<realm::Settings>(std::move(now))).get();
+  return {};
+}
 
 std::string LockTable::file(const char* name) const {
   return realm_.store_folder + "/" + name;
@@ -63,7 +76,7 @@ Result<kv::Store*> LockTable::store(bool create) {
     // deleted one, by the copy of its epoch.
     if (state == realm::StoreState::kAbsent && create) LK_CHECK(create_store_folder(realm_));
   }
-  auto opened = runtime_.open_store({realm_, settings_.durability.value, create});
+  auto opened = runtime_.open_store({realm_, settings().durability.value, create});
   if (!opened) {
     // The folder is there and the store is not: a crash between the two, or nothing locked yet.
     if (!create && opened.error().code == Code::kNotFound) return nullptr;
@@ -79,9 +92,9 @@ core::Context LockTable::context(const kv::Store& store) {
   context.epoch = store.epoch();
   context.ticket = ticket_at(context.now.wall_ms);
   context.prober = this;
-  context.limits.claims_per_agent = settings_.resources_per_agent.value;
-  context.limits.claims_per_request = settings_.resources_per_request.value;
-  context.limits.events_kept = settings_.events_kept.value;
+  context.limits.claims_per_agent = settings().resources_per_agent.value;
+  context.limits.claims_per_request = settings().resources_per_request.value;
+  context.limits.events_kept = settings().events_kept.value;
   return context;
 }
 

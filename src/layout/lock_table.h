@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "core/table.h"
 #include "host/live_slots.h"
@@ -25,7 +26,11 @@ class LockTable final : private core::Prober {
   LockTable(const Runtime& runtime, realm::Realm realm, realm::Settings settings);
 
   const realm::Realm& realm() const { return realm_; }
-  const realm::Settings& settings() const { return settings_; }
+  // Valid as long as the table, also after follow_settings().
+  const realm::Settings& settings() const { return *settings_.load(); }
+  // Reads them again if their files have changed since. invalid_config: see load_settings(); the
+  // old ones stay.
+  Result<void> follow_settings();
   const Runtime& runtime() const { return runtime_; }
 
   // Runs `work` in a write transaction and commits; creates the store if there is none. If the
@@ -77,12 +82,14 @@ class LockTable final : private core::Prober {
 
   const Runtime& runtime_;
   const realm::Realm realm_;
-  const realm::Settings settings_;
+  std::atomic<const realm::Settings*> settings_;  // the last of those below
 
   std::atomic<std::uint64_t> bits_ = 0;     // the state of the tickets' random bits
   std::atomic<std::uint64_t> bits_of_ = 0;  // the process they were begun for, see ticket_bits()
 
-  mutable std::mutex mutex_;  // protects what is opened late, below
+  mutable std::mutex mutex_;  // protects everything below
+  std::vector<std::unique_ptr<const realm::Settings>> all_settings_;
+  // What is opened late:
   std::unique_ptr<kv::Store> store_;
   mutable std::optional<host::LiveSlots> slots_;
   std::optional<host::LiveSlot> own_slot_;

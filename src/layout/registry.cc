@@ -217,16 +217,7 @@ Result<std::string> physical_root(const std::string& typed) {
 }
 
 std::uint64_t registry_stamp(const realm::Realm& realm) {
-  struct stat found{};
-  if (realm.in_memory || ::lstat(file_of(realm).c_str(), &found) != 0) return 0;
-  RecordWriter looks;
-  for (const auto number :
-       {static_cast<std::int64_t>(found.st_ino), std::int64_t{found.st_size},
-        std::int64_t{found.st_mtim.tv_sec}, std::int64_t{found.st_mtim.tv_nsec},
-        std::int64_t{found.st_ctim.tv_sec}, std::int64_t{found.st_ctim.tv_nsec}}) {
-    looks.signed_number(number);
-  }
-  return hash64(looks.take());
+  return realm.in_memory ? 0 : file_stamp(file_of(realm));
 }
 
 std::string kinds_hint(const LayoutKinds& kinds) {

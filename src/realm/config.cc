@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -231,6 +232,15 @@ Result<void> read_settings(const ConfigFile& file, const Realm& realm, Settings&
 
 }  // namespace
 
+std::uint64_t settings_stamp(const Realm& realm, const Environment& env) {
+  std::uint64_t stamp = 1;
+  for (const ConfigFile& file : config_files(realm, env)) {
+    const std::uint64_t next = file_stamp(file.path, file.follow);
+    stamp = hash64(std::to_string(stamp) + " " + std::to_string(next));
+  }
+  return std::max<std::uint64_t>(stamp, 1);
+}
+
 Result<Settings> load_settings(const Realm& realm, const Environment& env,
                                std::vector<Error>* mistakes) {
   const auto tolerated = [mistakes](Result<void> done) -> Result<void> {
@@ -239,6 +249,7 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env,
     return {};
   };
   Settings settings;
+  settings.stamp = settings_stamp(realm, env);
   RawRules raw;
   for (const ConfigFile& file : config_files(realm, env)) {
     LK_CHECK(tolerated(read_settings(file, realm, settings, raw)));

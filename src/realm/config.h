@@ -99,10 +99,14 @@ struct Settings {
   std::vector<LayoutSetting> layouts;  // of all files together
   std::vector<std::string> files;      // the ones that were read, highest precedence first
   bool partial = false;                // a file or rule with a mistake was left out
+  std::uint64_t stamp = 0;             // settings_stamp() before they were read; 0: not from files
 
   // What the key parser must know about this realm.
   key::Rules key_rules(const Realm& realm) const;
 };
+
+// How the three files look: other settings have another stamp. Never 0.
+std::uint64_t settings_stamp(const Realm& realm, const Environment& env);
 
 // Reads and checks the files; costs three failed opens if there are none.
 // invalid_config names file, line, key, value and what was expected; for an unknown key, the

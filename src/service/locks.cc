@@ -213,16 +213,18 @@ Result<AcquireCall> Locks::call(const AcquireCommand& command,
 }
 
 Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
+  LK_CHECK(site_->table().follow_settings());
   std::vector<std::string> warnings;
   LK_ASSIGN(AcquireCall call, this->call(command, warnings));
   call.caller.tell.losses = true;
   call.wait = command.wait_ms.value_or(0) != 0;
   LK_CHECK(check_plain_neighbours(*site_, owner_, call.claims));
   LK_ASSIGN(Service* const service, site_->service());
+  const std::int64_t began_ms = site_->now().mono_ms;
   auto reply = service->acquire(call);
   untold_ = !reply;
   if (!reply) return fail(std::move(reply.error()));
-  LK_ASSIGN(AcquireResult result, wait(*service, command, std::move(*reply)));
+  LK_ASSIGN(AcquireResult result, wait(*service, command, began_ms, std::move(*reply)));
   result.warnings = std::move(warnings);
   if (result.outcome == core::Outcome::kRenewed) {
     std::ranges::move(part_warnings(result), std::back_inserter(result.warnings));
@@ -245,8 +247,7 @@ void Locks::note_grant(const AcquireCommand& command, const AcquireResult& resul
 
 // While the request is in the queue.
 Result<AcquireResult> Locks::wait(Service& service, const AcquireCommand& command,
-                                  Reply<AcquireResult> reply) {
-  const std::int64_t began_ms = site_->now().mono_ms;
+                                  std::int64_t began_ms, Reply<AcquireResult> reply) {
   std::int64_t waited_ms = 0;
   for (;;) {
     notices_.add(std::move(reply.notices));
@@ -329,6 +330,7 @@ Result<std::vector<core::Lease>> Locks::renew(const RenewCommand& command) {
 
 // All of each word must be free, as for an acquire. What one holds of it is then enough to have it.
 Result<core::CheckReply> Locks::check(const CheckCommand& command) {
+  LK_CHECK(site_->table().follow_settings());
   LK_ASSIGN(const Resolved resolved, resolve(command.wanted));
   if (resolved.words.empty()) return nothing_named("check");
   const core::Mode mode = command.wanted.mode;
@@ -340,6 +342,8 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
             ask(&Service::check, {caller(), resolved.claims(mode), command.fence, lease}));
   const auto has_several = [](const auto& word) { return word.size() > 1; };
   if (reply.mine || std::ranges::none_of(resolved.words, has_several)) return reply;
+  // What another holds is not the caller's, whatever each word stands for.
+  if (!reply.free && command.fence == 0) return reply;
   reply.mine = reply.free;
   reply.fence_current = command.fence != 0;
   for (const auto& word : resolved.words) {
@@ -418,10 +422,10 @@ Result<Remarks> Locks::remarks(const Wanted& wanted, bool names, core::Owner sta
   return remarks;
 }
 
-std::vector<std::string> Locks::forbidden(const Wanted& wanted) const {
-  std::vector<std::string> reasons;
+std::vector<std::string> Locks::doubts(const Wanted& wanted) const {
   const auto resolved = resolve(wanted);
-  if (!resolved) return reasons;
+  if (!resolved) return {};
+  std::vector<std::string> reasons = resolved->warnings;
   for (const auto& word : resolved->words) {
     for (const key::Resource& resource : word) {
       const auto allowed = realm::check_allowed(site_->settings(), owner_.agent, resource);

@@ -51,8 +51,8 @@ class Locks {
   // names that nothing has yet, too. `starter`: who is known to have started this owner, besides
   // the owner of the lease that it works under.
   Result<Remarks> remarks(const Wanted& wanted, bool names = true, core::Owner starter = {}) const;
-  // What the realm's rules forbid this owner: a sentence for each word. Anybody may look.
-  std::vector<std::string> forbidden(const Wanted& wanted) const;
+  // What speaks against asking for it, in sentences: how a word is spelled, rules that refuse it.
+  std::vector<std::string> doubts(const Wanted& wanted) const;
   // By canonical text, what was typed for it (Names::typed).
   std::map<std::string, std::string> typed(const Wanted& wanted) const;
   // After a release in vain: see own_outer_lease(). Empty: none.
@@ -103,7 +103,7 @@ class Locks {
   // The value of the reply. Its notices are kept for messages().
   template <typename T, typename Call>
   Result<T> ask(Result<Reply<T>> (Service::*method)(const Call&), const Call& call);
-  Result<AcquireResult> wait(Service& service, const AcquireCommand& command,
+  Result<AcquireResult> wait(Service& service, const AcquireCommand& command, std::int64_t began_ms,
                              Reply<AcquireResult> queued);
   void note_grant(const AcquireCommand& command, const AcquireResult& result) const;
 

@@ -69,6 +69,11 @@ void Names::set_typed(std::map<std::string, std::string> words) {
 
 std::string Names::name(const std::string& text) const {
   const std::string& written = spellings.of(text);
+  // The characters of a class are sorted in a canonical text.
+  const auto own = typed.find(written);
+  if (own != typed.end() && place.empty() && root.empty() && written.contains('[')) {
+    return own->second;
+  }
   if (place.empty() || key::looks_logical(written)) return written;
   return place + body_text(written);
 }

@@ -195,6 +195,7 @@ Result<std::unique_ptr<service::Site>> machine_site(const service::Runtime& runt
   settings.resources_per_agent.value = realm::kResourcesPerAgentMax;
   settings.resources_per_request.value = realm::kResourcesPerRequestMax;
   settings.lease_longest_ms.value = kNoEnd;
+  settings.stamp = 0;  // these do not follow the files
   settings.policy.clear();
   settings.protect.clear();
   return std::make_unique<service::Site>(runtime, std::move(realm), std::move(settings));

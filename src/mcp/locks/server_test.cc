@@ -1,6 +1,7 @@
 // The five tools, as an agent calls them.
 #include "mcp/locks/server.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/quote.h"
@@ -29,6 +30,28 @@ TEST_F(LockServerTest, M14_LocksAndSaysWhatIsNext) {
   EXPECT_TRUE(has(message, "ends in 30m")) << message;
   EXPECT_FALSE(has(message, told["lease"]["id"])) << "M14: noise for a model";
   EXPECT_TRUE(has(message, "Next: make your changes, then call lock_release")) << message;
+}
+
+TEST_F(LockServerTest, ARunningServerFollowsTheSettings) {
+  ASSERT_EQ(tools->outcome({{"resources", {"a"}}}), "granted");
+  const std::string file = world.files.at("repo/lockkeeper.toml");
+  std::ofstream(file) << "[[protect]]\npaths = [\"src/\"]\nagents = [\"bob\"]\n";
+  EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"src/a"}}}), "src/"));
+  EXPECT_EQ(tools->outcome_for("bob", "src/a"), "granted");
+  const Json told = tools->told("lock_status", {{"resources", {"src/a", "src/b"}}});
+  EXPECT_EQ(told["warnings"].size(), 2) << "held or free: " << told;
+  std::ofstream(file) << "[[protect]]\nagents = 7\n";
+  EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"b"}}}), "lockkeeper.toml:2"));
+  EXPECT_EQ(tools->told("lock_release", {{"resources", {"a"}}})["released"].size(), 1)
+      << "what one has can always be given back";
+  std::filesystem::remove(file);
+  EXPECT_EQ(tools->outcome({{"resources", {"src/b"}}}), "granted");
+}
+
+TEST_F(LockServerTest, StatusWarnsOfASpellingThatIsProbablyWrong) {
+  const Json told = tools->told("lock_status", {{"resources", {"api:FETCH /x"}}});
+  ASSERT_EQ(told["warnings"].size(), 1) << told;
+  EXPECT_TRUE(has(told["message"], "Warning: ")) << told;
 }
 
 TEST_F(LockServerTest, TheSameAgainRenews) {

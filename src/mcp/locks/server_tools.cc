@@ -224,10 +224,11 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
   if (!held.empty()) {
     out.message += "Held: " + holders_text(conflicts, asker.owner, now_wall_ms()) + "\n";
   }
-  service::Wanted unheld = wanted;
-  unheld.texts = free;
-  const std::vector<std::string> forbidden = asker.locks.forbidden(unheld);
-  for (const std::string& text : forbidden) out.message += "Warning: " + text + ".\n";
+  service::Wanted others = wanted;
+  others.texts = free;
+  others.texts.insert(others.texts.end(), held.begin(), held.end());
+  const std::vector<std::string> doubts = asker.locks.doubts(others);
+  for (const std::string& text : doubts) out.message += "Warning: " + text + ".\n";
   // Taking what is free and waiting for the rest would be a recipe for deadlock.
   if (!held.empty()) {
     out.next =
@@ -239,7 +240,7 @@ Result<ToolText> LockServer::each_of(Asker& asker, const service::Wanted& wanted
     out.next = "make your changes, then call lock_release";
   }
   out.json = {{"free", free}, {"mine", mine}, {"held", held}};
-  if (!forbidden.empty()) out.json["warnings"] = forbidden;
+  if (!doubts.empty()) out.json["warnings"] = doubts;
   put_conflicts(out.json, conflicts);
   return out;
 }
