@@ -19,7 +19,8 @@ namespace lockkeeper::cli {
 
 class Arguments {
  public:
-  // kAgents to kLayouts: what the table knows now. kHeld is the caller's, kTaken is anybody's.
+  // kAgents to kLayouts: what the table knows now. kHeld and kOwnLeases are the caller's, kTaken
+  // and kLeases are anybody's.
   enum class Complete {
     kNothing,
     kFiles,
@@ -27,6 +28,7 @@ class Arguments {
     kAgents,
     kHeld,
     kTaken,
+    kOwnLeases,
     kLeases,
     kLayouts,
     kWords

@@ -29,6 +29,8 @@ std::string question(Complete complete) {
       return "held";
     case Complete::kTaken:
       return "taken";
+    case Complete::kOwnLeases:
+      return "own-leases";
     case Complete::kLeases:
       return "leases";
     case Complete::kLayouts:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/quote.h"
+#include "service/names.h"
 #include "service/report.h"
 
 namespace lockkeeper::cli {
@@ -13,7 +14,9 @@ std::string progress_text(const service::WaitProgress& wait, std::int64_t now_wa
   if (wait.conflicts.empty()) return text;
   auto told = std::ranges::find(wait.conflicts, false, &core::Conflict::waiting);
   if (told == wait.conflicts.end()) told = wait.conflicts.begin();
-  text += " for " + shown(told->requested.resource.text());
+  std::vector<std::string> texts;
+  for (const core::Conflict& each : wait.conflicts) texts.push_back(each.requested.resource.text());
+  text += " for " + shown(service::Spellings(texts).of(told->requested.resource.text()));
   text += told->waiting ? ": behind " : ": held by ";
   text += shown(told->holder.owner.agent);
   if (!told->waiting) text += ", " + service::end_text(told->holder, now_wall_ms);

@@ -113,6 +113,13 @@ class NameChecks {
                          std::move(hint));
   }
 
+  // `app/[slug]/page.tsx` is a file of that name to everybody but the parser, which sorts `[slug]`.
+  bool is_name_with_brackets(const std::string& text) const {
+    if (!text.contains('[')) return false;
+    const auto name = key::parse(text, rules_, key::Syntax::kLiteral);
+    return name && name->resource.text() == text;
+  }
+
   // Adds a finding with the right form for a name that is refused or not canonical.
   std::optional<key::Parsed> parse(const char* rule, const Package& package, const Name& name,
                                    key::Syntax syntax = key::Syntax::kAuto) {
@@ -121,7 +128,7 @@ class NameChecks {
       error(rule, package, name, without_correction(parsed.error()), parsed.error().hint);
       return std::nullopt;
     }
-    if (parsed->resource.text() != name.text) {
+    if (parsed->resource.text() != name.text && !is_name_with_brackets(name.text)) {
       error(rule, package, name, quote(name.text) + " is not in canonical form",
             "write " + quote(parsed->resource.text()));
     }

@@ -55,6 +55,11 @@ TEST(Validate, APlanInOrderHasNoFindings) {
   EXPECT_EQ(result.keys, 3U);
 }
 
+TEST(Validate, AFileNameWithBracketsIsCanonical) {
+  EXPECT_THAT(of_file("app/[slug]/page.tsx"), IsEmpty());
+  EXPECT_THAT(of_file("app/./[slug]/page.tsx"), ElementsAre(says("not in canonical form")));
+}
+
 TEST(Validate, WhatIsNoDocumentIsOneFinding) {
   const Validated result = validate("a: [", {});
   ASSERT_EQ(result.findings.size(), 1U);

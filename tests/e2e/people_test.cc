@@ -89,7 +89,8 @@ TEST_F(People, B6_ListMarksAndSelectsWhatIsOnesOwn) {
   const Json own = stage_.expect(0, "ann", {"list", "--mine"}).json();
   ASSERT_EQ(own["leases"].size(), 1U);
   EXPECT_EQ(own["leases"][0]["mine"], true);
-  for (const Json& lease : stage_.expect(0, "ann", {"list"}).json()["leases"]) {
+  const Json all = stage_.expect(0, "ann", {"list"}).json();
+  for (const Json& lease : all["leases"]) {
     EXPECT_EQ(lease["mine"], lease["agent"] == "ann");
   }
   const std::string text = stage_.as("ann", {"list"}).out;

@@ -102,6 +102,7 @@ Result<int> check_verb(VerbContext& context) {
          "stop changing it and ask for it again"},
         std::move(json));
   }
+  if (!reply.mine && !fence) tell_warnings(out, open->locks.doubts(command.wanted), json);
   if (!fence && !reply.free && (!reply.mine || works_inside(reply))) {
     service::HintContext asked = asked_by(context, *open, command.wanted);
     add_flag(asked.flags, "--mode", mode);
@@ -116,7 +117,6 @@ Result<int> check_verb(VerbContext& context) {
   if (!reply.mine) {
     tell_warnings(out, service::ended_texts(open->site, open->locks.owner()), json);
     tell_remarks(context, *open, command.wanted, json);
-    tell_warnings(out, open->locks.forbidden(command.wanted), json);
   }
   out.object(json);
   out.text(fence ? "current" : reply.mine ? "mine" : "free");

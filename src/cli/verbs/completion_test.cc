@@ -79,7 +79,7 @@ TEST(Completion, bash_asks_in_the_name_that_was_typed) {
             "completion\\,held\\,--agent=ann");
   EXPECT_EQ(
       bash_offers("lockkeeper --realm /r release --session=s --agent ann --lease ''", program),
-      "completion\\,leases\\,--realm=/r\\,--session=s\\,--agent=ann");
+      "completion\\,own-leases\\,--realm=/r\\,--session=s\\,--agent=ann");
   EXPECT_EQ(bash_offers("lockkeeper release ''", program), "completion\\,held");
 }
 

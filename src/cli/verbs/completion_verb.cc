@@ -6,16 +6,19 @@
 #include "cli/completion.h"
 #include "cli/verbs/verbs.h"
 #include "layout/registry.h"
+#include "service/names.h"
 
 namespace lockkeeper::cli {
 namespace {
 
 using Offers = std::set<std::string>;
 
-// A resource as one would type it in the current folder.
-std::string as_typed(const std::string& folder, const std::string& root,
+// A resource as one would type it in the current folder. Outside of the realm that --realm names,
+// paths begin at its root.
+std::string as_typed(const std::string& folder, const realm::Realm& realm,
                      const key::Resource& resource) {
-  if (!resource.is_path() || folder.empty() || folder == root) return resource.text();
+  const std::string& root = realm.root;
+  if (!resource.is_path() || folder == root || !realm.contains(folder)) return resource.text();
   const std::filesystem::path whole = std::filesystem::path(root) / resource.text();
   return whole.lexically_normal().lexically_relative(folder).string();
 }
@@ -25,9 +28,8 @@ void add_resources(const VerbContext& context, const OpenLocks& open,
   const auto here = context.wanted({});
   for (const service::ListedLease& listed : reply.leases) {
     if (only_own && !listed.lease.held_by(open.locks.owner())) continue;
-    for (const core::Claim& claim : listed.lease.claims) {
-      offers.insert(
-          as_typed(here ? here->base.folder : "", open.site.realm().root, claim.resource));
+    for (const core::Claim& claim : service::spelled_claims(listed.lease)) {
+      offers.insert(as_typed(here ? here->base.folder : "", open.site.realm(), claim.resource));
     }
   }
 }
@@ -37,7 +39,15 @@ void add_agents(const service::ListReply& reply, Offers& offers) {
   for (const core::Waiter& waiter : reply.waiters) offers.insert(waiter.request.owner.agent);
 }
 
-enum class Asked { kAgents, kHeld, kTaken, kLeases, kLayouts };
+void add_leases(const OpenLocks& open, const service::ListReply& reply, bool only_own,
+                Offers& offers) {
+  for (const service::ListedLease& listed : reply.leases) {
+    if (only_own && !listed.lease.held_by(open.locks.owner())) continue;
+    offers.insert(listed.lease.id.text());
+  }
+}
+
+enum class Asked { kAgents, kHeld, kTaken, kOwnLeases, kLeases, kLayouts };
 
 // For the scripts: what they may offer now, one per line. Silent on errors.
 template <Asked asked>
@@ -61,10 +71,8 @@ Result<int> completion_offers(VerbContext& context) {
     if (asked == Asked::kHeld || asked == Asked::kTaken) {
       add_resources(context, **open, *reply, asked == Asked::kHeld, offers);
     }
-    if (asked == Asked::kLeases) {
-      for (const service::ListedLease& listed : reply->leases) {
-        offers.insert(listed.lease.id.text());
-      }
+    if (asked == Asked::kLeases || asked == Asked::kOwnLeases) {
+      add_leases(**open, *reply, asked == Asked::kOwnLeases, offers);
     }
   }
   for (const std::string& offer : offers) context.out().text(offer);
@@ -92,6 +100,7 @@ constexpr Verb kCompletionSubcommands[] = {
     {"agents", {}, {}, completion_offers<Asked::kAgents>},
     {"held", {}, {}, completion_offers<Asked::kHeld>},
     {"taken", {}, {}, completion_offers<Asked::kTaken>},
+    {"own-leases", {}, {}, completion_offers<Asked::kOwnLeases>},
     {"leases", {}, {}, completion_offers<Asked::kLeases>},
     {"layouts", {}, {}, completion_offers<Asked::kLayouts>},
 };

@@ -50,9 +50,10 @@ void LogColumns::widen(const core::Event& event) {
 Line event_line(const core::Event& event, std::size_t columns, const LogColumns& widths) {
   const std::string time =
       columns > 0 ? local_time(event.at_wall_ms) : format_time(event.at_wall_ms);
-  std::string rest = shown_list(service::spelled(event.resources), 3);
+  std::string names = printable(shown_list(service::spelled(event.resources), 3));
+  std::string rest;
   if (!event.cause.empty() && event.cause != event.what) {
-    rest += (rest.empty() ? "(" : " (") + shown(event.cause) + ")";
+    rest += (names.empty() ? "(" : " (") + shown(event.cause) + ")";
   }
   if (!event.by.agent.empty()) rest += " by " + shown(event.by.agent);
   const std::size_t limit = columns > 0 ? columns : SIZE_MAX;  // a pipe gets all of it
@@ -67,11 +68,17 @@ Line event_line(const core::Event& event, std::size_t columns, const LogColumns&
   }
   const std::string agent = padded(std::move(name), name_columns);
   const std::size_t before = time.size() + width(what) + width(agent) + 6;
-  if (columns > before) rest = cut(printable(rest), columns - before);
+  rest = printable(rest);
+  if (columns > before) {
+    const std::size_t room = columns - before;
+    // Why it ended must be seen; a path is known by its beginning and its end.
+    names = cut_middle(names, std::max(room - std::min(room, width(rest)), room / 2));
+    rest = cut(rest, room - width(names));
+  }
   return {{time + "  ", Style::kDim},
           {what + "  ", event_style(event.what)},
           {agent + "  ", Style::kBold},
-          {rest}};
+          {names + rest}};
 }
 
 }  // namespace lockkeeper::cli

@@ -43,6 +43,17 @@ TEST(LogView, B13_a_line_fits_the_terminal_and_is_whole_in_a_pipe) {
             std::string::npos);
 }
 
+TEST(LogView, a_long_path_is_cut_in_the_middle_and_why_it_ended_is_seen) {
+  core::Event event = sample_event("ended");
+  event.resources = {"src/" + std::string(60, 'd') + "/page.tsx"};
+  event.cause = "died";
+  event.reason.clear();
+  const std::string line = event_text(event_line(event, 80));
+  EXPECT_EQ(width(line), 80U);
+  EXPECT_NE(line.find("  src/d"), std::string::npos) << line;
+  EXPECT_TRUE(line.ends_with("/page.tsx (died)")) << line;
+}
+
 TEST(LogView, columns_are_as_wide_as_the_longest_word_in_them) {
   LogColumns widths;
   core::Event other = sample_event("shown_again");

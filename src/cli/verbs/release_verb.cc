@@ -78,7 +78,7 @@ Result<int> release_verb(VerbContext& context) {
   arguments.offer(Arguments::Complete::kHeld);
   arguments.values("--lease", command.lease_ids, "ID",
                    "a whole lease, by id or a part of it that list shows;\nmay be repeated");
-  arguments.offer(Arguments::Complete::kLeases);
+  arguments.offer(Arguments::Complete::kOwnLeases);
   arguments.value("--task", task, "ID", "all your leases of that task");
   arguments.flag("--all", command.all, "all your leases");
   arguments.flag("--literal", literal, "take * ? [ { literally, never as a pattern");
@@ -121,7 +121,7 @@ Result<int> renew_verb(VerbContext& context) {
   arguments.offer(Arguments::Complete::kHeld);
   arguments.values("--lease", command.lease_ids, "ID",
                    "a lease, by id or a part of it that list shows; may\nbe repeated");
-  arguments.offer(Arguments::Complete::kLeases);
+  arguments.offer(Arguments::Complete::kOwnLeases);
   arguments.flag("--all", command.all, "all your leases");
   arguments.value("--ttl", ttl, "DURATION",
                   "from now on; never shortens (default: each\nlease's own ttl)");
