@@ -201,18 +201,18 @@ TEST_P(Rule14, L8ComparisonsOfOneRequest) {
   EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, apart)), Outcome::kGranted);
 }
 
-TEST_P(Rule14, L8ThousandsOfPatternsInOneFolderAreTakenRefusedAndChecked) {
+TEST_P(Rule14, L8AThousandPatternsInOneFolderAreTakenRefusedAndChecked) {
   if (optimistic()) GTEST_SKIP() << "a commit of this store takes 100 writes";
   realm_.auditing = false;
   std::vector<Claim> all;
-  for (int i = 0; i < 3'000; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     all.push_back(x("app/[slug]/" + std::to_string(i) + ".ts"));
     all.push_back({resource("app/[slug]/" + std::to_string(i) + ".ts", key::Syntax::kLiteral),
                    Mode::kExclusive});
   }
   const Lease lease = realm_.granted(kAnn, all);
   EXPECT_EQ(realm_.outcome(realm_.ask(kAnn, all)), Outcome::kRenewed);
-  EXPECT_EQ(realm_.acquire(realm_.ask(kBob, all))->conflicts.size(), 6'000U);
+  EXPECT_EQ(realm_.acquire(realm_.ask(kBob, all))->conflicts.size(), 2'000U);
   EXPECT_TRUE(realm_.check(realm_.ask(kAnn, all))->mine);
   const Lease second = realm_.queued(kBob, all);
   ASSERT_TRUE(realm_.release(kAnn, lease.id));
