@@ -37,8 +37,8 @@ class Fd {
 // The whole file, at most `limit` bytes (limit_exceeded beyond). not_found: no such file.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
 
-// How the file looks from outside; another content has another stamp, unless somebody sets the
-// clock back. 0: there is none. A symlink is followed only if the caller says so.
+// How the file looks from outside. Another content has another stamp, unless it has the same size
+// and came within a tick of the clock (4 ms). 0: there is none.
 std::uint64_t file_stamp(const std::string& path, bool follow = false);
 
 // Writes all bytes, with several calls if necessary. False: errno says why not.

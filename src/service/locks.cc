@@ -194,6 +194,7 @@ Result<T> Locks::ask(Result<Reply<T>> (Service::*method)(const Call&), const Cal
 
 Result<AcquireCall> Locks::call(const AcquireCommand& command,
                                 std::vector<std::string>& warnings) const {
+  LK_CHECK(site_->table().follow_settings());
   AcquireCall call;
   call.caller = caller();
   call.caller.request_id = command.terms.request_id;
@@ -213,7 +214,6 @@ Result<AcquireCall> Locks::call(const AcquireCommand& command,
 }
 
 Result<AcquireResult> Locks::acquire(const AcquireCommand& command) {
-  LK_CHECK(site_->table().follow_settings());
   std::vector<std::string> warnings;
   LK_ASSIGN(AcquireCall call, this->call(command, warnings));
   call.caller.tell.losses = true;

@@ -26,7 +26,7 @@ std::string body_text(const std::string& text) {
 
 Spellings::Spellings(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
-    if (std::string pattern = pattern_of(text); !pattern.empty()) names_[pattern] = text;
+    if (std::string pattern = pattern_of(text); !pattern.empty()) names_.try_emplace(pattern, text);
   }
 }
 

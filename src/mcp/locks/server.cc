@@ -64,6 +64,13 @@ Catalogue LockServer::catalogue() {
       if (catalogue.tool(tool.name) == nullptr) catalogue.tools.push_back(std::move(tool));
     }
   }
+  for (Tool& tool : catalogue.tools) {
+    // What words mean depends on the settings, too. Those with a mistake refuse what takes a lock.
+    tool.call = [this, serve = std::move(tool.call)](Call& call, const Json& arguments) {
+      static_cast<void>(site_.table().follow_settings());
+      return serve(call, arguments);
+    };
+  }
   catalogue.resources = lock_resources();
   catalogue.templates = lock_templates();
   catalogue.read = [this](Call&, const std::string& uri) {

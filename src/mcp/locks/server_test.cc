@@ -44,8 +44,20 @@ TEST_F(LockServerTest, ARunningServerFollowsTheSettings) {
   EXPECT_TRUE(has(tools->trouble("lock_acquire", {{"resources", {"b"}}}), "lockkeeper.toml:2"));
   EXPECT_EQ(tools->told("lock_release", {{"resources", {"a"}}})["released"].size(), 1)
       << "what one has can always be given back";
+  std::ofstream(file) << "[keys]\nprefixes = [\"team\"]\n";
+  EXPECT_EQ(tools->outcome({{"resources", {"team:core"}}}), "granted") << "a word that is new";
   std::filesystem::remove(file);
   EXPECT_EQ(tools->outcome({{"resources", {"src/b"}}}), "granted");
+}
+
+TEST_F(LockServerTest, RequestsTogetherFollowTheSettings) {
+  service::Locks locks(*tools->site, {"amy", ""});
+  service::Member member{locks.owner(), {}};
+  member.command.wanted.texts = {"src/a"};
+  std::ofstream(world.files.at("repo/lockkeeper.toml")) << "[[protect]]\npaths = [\"src/\"]\n";
+  const auto results = locks.acquire_together({member});
+  ASSERT_FALSE(results);
+  EXPECT_EQ(results.error().code, Code::kOperationNotPermitted);
 }
 
 TEST_F(LockServerTest, StatusWarnsOfASpellingThatIsProbablyWrong) {
