@@ -9,6 +9,14 @@ using sim::Block;
 using sim::Entry;
 using sim::Want;
 
+bool Move::overlap(const Entry& a, const Entry& b) const {
+  return std::ranges::any_of(a.wants, [&](const Want& one) {
+    return std::ranges::any_of(b.wants, [&](const Want& other) {
+      return part_.world.overlap(one.resource, other.resource);
+    });
+  });
+}
+
 void Move::remember_end(const LeaseId& id, Gone how) {
   const auto used = [&](const LeaseId& name) {
     const auto uses = part_.uses.find(name);
@@ -49,11 +57,13 @@ Gone Move::released(const Life& life) const {
   return how;
 }
 
-// Whoever asks for what an ended lease covered puts its end on record. A waiter whose turn comes
-// asks nobody on its own side.
+// Whoever asks for what an ended lease covered puts its end on record, and of its own leases also
+// what does not conflict. A waiter whose turn comes asks nobody on its own side.
 void Move::look_at_ghosts(const Entry& entry, bool handed) {
   std::erase_if(s_.ghosts, [&](const Entry& old) {
-    if (!s_.model.conflict(old, entry) || (handed && s_.model.on_side(entry, old))) return false;
+    const bool own = old.owner == entry.owner && !handed && overlap(old, entry);
+    if (!own && !s_.model.conflict(old, entry)) return false;
+    if (handed && s_.model.on_side(entry, old)) return false;
     remember_end(old.id, Gone::kLost);
     return true;
   });
@@ -196,17 +206,19 @@ bool Move::renew() {
   return ended_before(id);
 }
 
-// Handed over unseen, and broken before it was taken.
+// Handed over unseen, and broken before it was taken. Whoever broke it and was killed named nobody:
+// then it may be any of those that lost what they waited for, by whatever they lost it.
 bool Move::hand_over_to_be_broken(int resource) {
-  std::vector<LeaseId> ids;
+  std::map<kv::Version, LeaseId> ids;  // in queue order
   for (const auto& [id, waiter] : s_.model.waiters) {
     const Call& call = *s_.lives.at(id).asker->call;
     const bool named = told_.by && told_.by->contains(text_of(waiter.owner));
     if (!has(waiter, resource) || !call.untold()) continue;
-    if (named || (unanswered() && call.told.word == "lost")) ids.push_back(id);
+    const bool perhaps = unanswered() && call.told.word == "lost";
+    if (named || (perhaps && choices_.pick(2) == 1)) ids.emplace(waiter.created, id);
   }
   return !ids.empty() &&
-         std::ranges::all_of(ids, [&](const LeaseId& id) { return hand_over_late(id); });
+         std::ranges::all_of(ids, [&](const auto& id) { return hand_over_late(id.second); });
 }
 
 bool Move::break_key() {

@@ -102,6 +102,7 @@ class Move {
   void end(const core::LeaseId& id, Gone how);
   Gone released(const Life& life) const;
   auto ghost(const core::LeaseId& id) { return std::ranges::find(s_.ghosts, id, &sim::Entry::id); }
+  bool overlap(const sim::Entry& a, const sim::Entry& b) const;
   void look_at_ghosts(const sim::Entry& entry, bool handed);
   bool release_lease();
   bool give_back(const core::LeaseId& id);
