@@ -28,11 +28,12 @@ Result<void> check_limits(const AcquireRequest& request, const Limits& limits) {
                     limits.claims_per_request, "ask for a folder or a pattern instead");
   }
   if (request.owner.agent.empty()) return fail(Code::kInvalidInput, "the agent has no name");
-  for (const std::string* name : {&request.owner.agent, &request.owner.session,
-                                  &request.terms.request_id, &request.terms.agent_type}) {
+  for (const std::string* name :
+       {&request.owner.agent, &request.owner.session, &request.terms.request_id,
+        &request.terms.agent_type, &request.terms.worktree, &request.call}) {
     if (name->size() > limits.name_bytes) {
       return too_much("a name of " + std::to_string(name->size()) + " bytes", limits.name_bytes,
-                      "use a shorter agent, session, request id or agent type");
+                      "use a shorter agent, session, request id, agent type, worktree or call");
     }
   }
   if (const std::size_t depth = wholes_of(request.owner).size(); depth > kSessionDepthMax) {
@@ -58,6 +59,7 @@ std::uint64_t digest(const AcquireRequest& request) {
   }
   out.signed_number(request.terms.ttl_ms);
   out.text(request.terms.task);
+  if (!request.terms.worktree.empty()) out.text(request.terms.worktree);
   return hash64(out.take());
 }
 
@@ -149,13 +151,16 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   if (context_.ticket % (few ? kTrimOftenEvery : kTrimEvery) == 0) {
     LK_CHECK(trim_history(state_, kTrimmedAtOnce));
   }
-  LK_ASSIGN(Lease lease, draft(request));
+  auto drafted = draft(request);
+  // What was ended just now, and may be what it works under, is committed before anybody is told.
+  if (!drafted && drafted.error().code == Code::kLost && settler_.worked()) return ask_again();
+  if (!drafted) return fail(std::move(drafted.error()));
+  Lease lease = std::move(*drafted);
   for (;;) {
     const State::Mark before = state_.mark();
     if (!lease.parent.empty()) {
-      // Its process may have died since, and the lease may have been ended here.
       LK_ASSIGN(const Lease* parent, state_.lease(lease.parent));
-      if (parent == nullptr && !request.under.empty()) return parent_gone(request.under);
+      if (parent == nullptr && !request.under.empty()) return ask_again();
       if (parent == nullptr) lease.parent = {};
     }
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
@@ -178,15 +183,24 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
       LK_CHECK(check_depth(lease.parent));
       continue;
     }
-    if (findings.conflicts.empty() || request.wait) {
+    const bool free = all_give_way(findings.conflicts);
+    if (free || request.wait) {
       LK_ASSIGN(const bool cleared, check_quota(lease, before));
       if (cleared && !settler_.room_left()) return ask_again();
       if (cleared) continue;
     }
+    if (free && !findings.conflicts.empty()) {
+      LK_CHECK(settler_.make_way(findings.conflicts, request.owner));
+      LK_CHECK(settler_.settle());
+      if (!settler_.room_left()) return ask_again();
+      continue;
+    }
     lease.overtook = findings.overtook;
-    if (findings.conflicts.empty()) {
+    if (free) {
       if (too_full(before)) return ask_again();
-      return grant(request, std::move(lease));
+      LK_ASSIGN(AcquireReply granted, grant(request, std::move(lease)));
+      granted.elsewhere = std::move(findings.elsewhere);
+      return granted;
     }
     if (!request.wait) return refuse(lease, std::move(findings));
     return enqueue(request, std::move(lease), std::move(findings));
@@ -270,6 +284,7 @@ Result<Lease> Table::draft(const AcquireRequest& request) {
   lease.acquired_wall_ms = context_.now.wall_ms;
   lease.epoch = context_.epoch.id;
   lease.fence_offset = context_.epoch.fence_offset;
+  if (!request.call.empty()) lease.edit = Edit{{request.call}, false, context_.now.mono_ms};
   extend(lease, request.terms.ttl_ms, context_);
   if (request.under.empty()) return lease;
   LK_ASSIGN(const Lease* parent, state_.lease(request.under));
@@ -331,6 +346,9 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
   for (const LeaseId& id : findings.own) {
     LK_ASSIGN(const Lease* own, state_.lease(id));
     if (own == nullptr || own->claims != draft.claims) continue;
+    // An edit is another thing than a lease on purpose: each has its own end.
+    if (own->terms.worktree != draft.terms.worktree) continue;
+    if (own->edit.has_value() != draft.edit.has_value()) continue;
     // An orphan that cannot be reclaimed stays an orphan; the request becomes a new lease.
     LK_ASSIGN(const Condition now, condition_confirmed(state_, *own));
     if (now.over || (is_orphan(*own, now) && !may_reclaim(*own, request.attachment))) continue;
@@ -341,10 +359,9 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     const Lease before = lease;
     const bool other_reason =
         !request.terms.reason.empty() && request.terms.reason != before.terms.reason;
-    if (other_reason) {
-      lease.terms.reason = request.terms.reason;
-      LK_CHECK(state_.change_lease(before, lease));
-    }
+    if (other_reason) lease.terms.reason = request.terms.reason;
+    if (lease.edit) LK_CHECK(begin_on(lease, request.call));
+    if (other_reason || lease.edit) LK_CHECK(state_.change_lease(before, lease));
     LK_CHECK(remember_request(request, id));
     if (!request.terms.request_id.empty()) {
       // The end is recorded under the first request's id, so this one checks for itself.
@@ -353,6 +370,7 @@ Result<std::optional<AcquireReply>> Table::renew_exact(const AcquireRequest& req
     }
     AcquireReply reply = answer(Outcome::kRenewed, std::move(lease));
     if (other_reason) reply.reason_before = before.terms.reason;
+    reply.elsewhere = findings.elsewhere;
     std::ranges::copy_if(findings.conflicts, std::back_inserter(reply.conflicts), is_of_a_part);
     return reply;
   }
@@ -409,6 +427,7 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
     return fail(Code::kFailed, "the id " + lease.id.text() + " is taken", "try again");
   }
   LK_CHECK(state_.add_lease(lease));
+  if (lease.edit) LK_CHECK(note_begun(lease.owner, {request.call}, lease.terms.worktree));
   ++context_.ticket;
   LK_CHECK(remember_request(request, lease.id));
   LK_CHECK(state_.append(Event::granted(lease)));
@@ -467,6 +486,10 @@ Result<AcquireReply> Table::confirm(const Lease& lease) {
   Lease confirmed = lease;
   if (!is_confirmed(lease)) {
     confirm_handoff(confirmed, context_);
+    if (confirmed.edit) {
+      confirmed.edit->touched_mono_ms = context_.now.mono_ms;
+      LK_CHECK(note_begun(lease.owner, confirmed.edit->calls, lease.terms.worktree));
+    }
     LK_CHECK(state_.change_lease(lease, confirmed));
   }
   return answer(Outcome::kGranted, std::move(confirmed));
@@ -498,7 +521,7 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   LK_ASSIGN(Findings findings,
             find_conflicts(state_, waiter->request, {true, waiter->request.created}));
   // The handoff may have cleared its way, by granting what it waited for to its own side.
-  if (findings.conflicts.empty() && fits && settler_.room_left()) return poll(id);
+  if (all_give_way(findings.conflicts) && fits && settler_.room_left()) return poll(id);
   const std::size_t ahead = waiters_in(findings.conflicts);
   LK_ASSIGN(std::optional<std::vector<CycleStep>> cycle,
             find_cycle(state_, waiter->request, findings.conflicts));

@@ -194,7 +194,7 @@ class Audit {
     if (!other) return true;  // a claim without a lease: reported elsewhere
     // What another tool takes is recorded, not prevented.
     if (other->foreign || lease.foreign) return true;
-    if (other->owner == lease.owner) return true;
+    if (other->owner == lease.owner || !worktrees_meet(lease, *other)) return true;
     LK_ASSIGN(const Above above_other, leases_above(*other));
     if (!above_other.complete || above_other.side.has(lease)) return true;
     LK_ASSIGN(const Above above, leases_above(lease));
@@ -325,6 +325,20 @@ class Audit {
       }
       return true;
     }));
+    LK_CHECK(each(kv::prefix_range("h"), [&](const kv::Row& row) {
+      if (!decode_activity(row.value)) say("a record of calls cannot be read: " + to_hex(row.key));
+      if (!to_forget_.contains(std::string(row.key))) {
+        say("a record of calls will never be forgotten: " + to_hex(row.key));
+      }
+      return true;
+    }));
+    LK_CHECK(each(kv::prefix_range(kTracePrefix), [&](const kv::Row& row) {
+      if (!decode_trace(row.value)) say("a trace cannot be read: " + to_hex(row.key));
+      if (!to_forget_.contains(std::string(row.key))) {
+        say("a trace will never be forgotten: " + to_hex(row.key));
+      }
+      return true;
+    }));
     std::vector<std::pair<std::string, LeaseId>> lasting;
     LK_CHECK(each(kv::prefix_range("r"), [&](const kv::Row& row) {
       const auto request = decode_request(row.value);
@@ -356,12 +370,14 @@ class Audit {
         case Due::kLost:
           if (!shared_) subjects.push_back(subject);  // otherwise it may have vanished by itself
           break;
+        case Due::kActivity:
         case Due::kAnswer:
         case Due::kRequest:
           subjects.push_back(subject);
           break;
         case Due::kHandoff:  // of something that is gone, by its nature
         case Due::kRefusal:  // two refusals at the same time may leave two
+        case Due::kTrace:    // forgotten before its time, when its change was committed
           break;
         default:
           say("a due row of an unknown kind: " + to_hex(row.key));

@@ -14,6 +14,26 @@ Result<bool> parent_over(State& state, const Lease& child) {
   return above.over;
 }
 
+// So long an edit is kept after the last call on it.
+std::int64_t kept_ms(const Edit& edit) {
+  return edit.confirmed ? kUntouchedMs : kUnreportedMs;
+}
+
+// When an edit gives way, unless somebody reports something meanwhile. Of an earlier boot: at once,
+// as nobody knows what has become of its client.
+Result<std::int64_t> yields_at(State& state, const Lease& lease) {
+  const Edit& edit = *lease.edit;
+  const bool this_boot = lease.epoch == state.context().epoch.id;
+  LK_ASSIGN(const Activity activity, state.activity(lease.owner));
+  if (activity.idle) return 0;
+  std::int64_t at = this_boot ? edit.touched_mono_ms + kept_ms(edit) : 0;
+  if (!edit.confirmed) return at;
+  for (const RunningCall& call : activity.calls) {
+    at = std::max(at, call.begun_mono_ms + kCallCountsMs);
+  }
+  return at;
+}
+
 }  // namespace
 
 Alive alive_of(const Lease& lease, const Prober& prober) {
@@ -71,6 +91,11 @@ Result<Condition> condition(State& state, const Lease& lease) {
     if (passed && result.alive != Alive::kAlive) return over("died");
   } else {
     result.newly_orphaned = result.alive == Alive::kDead;
+  }
+  // A handoff that is not confirmed yet is not an edit that its owner has left.
+  if (lease.edit && !unconfirmed) {
+    LK_ASSIGN(result.yields_mono_ms, yields_at(state, lease));
+    result.yields = now > result.yields_mono_ms;
   }
   return result;
 }
@@ -189,6 +214,8 @@ void carry_over(Lease& lease, const Context& context) {
   lease.deadline_mono_ms = effective_deadline(lease, context.epoch);
   lease.epoch = context.epoch.id;
   lease.holds = {Attachment{}};  // the processes of the former boot are gone
+  // So are their calls: it gives way at once.
+  if (lease.edit) lease.edit->touched_mono_ms = -kept_ms(*lease.edit);
   if (lease.deadline_mono_ms != kNoEnd) {
     lease.expires_wall_ms = context.now.wall_ms + lease.deadline_mono_ms - context.now.mono_ms;
   }

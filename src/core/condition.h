@@ -17,6 +17,9 @@ struct Condition {
   std::string cause;            // expired died reboot unconfirmed parent_ended
   bool newly_orphaned = false;  // its processes are gone; the grace begins when that is recorded
   Alive alive = Alive::kUnknown;
+  // An edit that is not over gives way to whoever asks from this time on (rule 16); kNoEnd: not.
+  std::int64_t yields_mono_ms = kNoEnd;
+  bool yields = false;  // it does so now
 };
 
 // Writes nothing. Reads, guarded, what the answer depends on: the lease's parents.

@@ -99,13 +99,18 @@ class Search {
                     "run: lockkeeper doctor");
       }
       LK_ASSIGN(const Condition now, condition_of(*lease));
-      if (on_our_side(*lease)) {
+      if (!worktrees_meet(request_, *lease)) {
+        if (!now.over && !on_our_side(*lease) && conflict(hit.mode, claim.mode)) {
+          findings_.elsewhere.push_back(conflict_with(claim, hit, false, *lease, now));
+        }
+      } else if (on_our_side(*lease)) {
         remember_side(*lease, now);
-        covered |= !now.over && sufficient(hit.mode, claim.mode) &&
+        covered |= !now.over && !now.yields && sufficient(hit.mode, claim.mode) &&
+                   worktree_suffices(*lease, request_) &&
                    key::subsumes(hit.resource, claim.resource);
       } else if (conflict(hit.mode, claim.mode)) {
         LK_CHECK(look_for_host(*lease));
-        add_conflict(claim, hit, false, *lease, now.alive);
+        findings_.conflicts.push_back(conflict_with(claim, hit, false, *lease, now));
       }
     }
     return covered;
@@ -155,21 +160,23 @@ class Search {
 
   // A holder's claims are listed once: ten thousand conflicts with a lease of ten thousand claims
   // must not become their product.
-  void add_conflict(const Claim& claim, const State::Hit& hit, bool waiting, const Lease& holder,
-                    Alive alive) {
+  Conflict conflict_with(const Claim& claim, const State::Hit& hit, bool waiting,
+                         const Lease& holder, const Condition& now) {
     Conflict found;
     found.requested = claim;
     found.held = {hit.resource, hit.mode};
     found.witness = hit.witness;
     found.waiting = waiting;
-    found.alive = alive;
+    found.alive = now.alive;
+    found.yields_mono_ms = now.yields_mono_ms;
+    found.yields = now.yields;
     const auto [place, fresh] = without_claims_.try_emplace(holder.id);
     if (fresh) {
       place->second = holder;
       place->second.claims.clear();
     }
     found.holder = fresh ? holder : place->second;
-    findings_.conflicts.push_back(std::move(found));
+    return found;
   }
 
   static void add_once(std::vector<LeaseId>& ids, const LeaseId& id) {
@@ -184,6 +191,7 @@ class Search {
       if (queue_.before != 0 && hit.created >= queue_.before) continue;
       if (hit.id == request_.id || !conflict(hit.mode, claim.mode)) continue;
       LK_ASSIGN(const Waiter* waiter, waiter_of(hit));
+      if (!worktrees_meet(request_, waiter->request)) continue;
       // Once a whole is granted it, its parts are let in anyway.
       const Owner& other = waiter->request.owner;
       if (other == request_.owner || side_.is_whole(other)) {
@@ -194,7 +202,7 @@ class Search {
       findings_.overtook |= passes;
       if (passes) continue;
       LK_ASSIGN(const Condition now, condition(state_, *waiter));
-      add_conflict(claim, hit, true, waiter->request, now.alive);
+      findings_.conflicts.push_back(conflict_with(claim, hit, true, waiter->request, now));
     }
     return {};
   }
@@ -211,8 +219,9 @@ class Search {
         if (!conflict(hit.mode, claim.mode)) continue;
         LK_ASSIGN(const Lease* lease, state_.lease(hit.id));
         if (lease == nullptr || !on_our_side(*lease)) continue;
+        if (!worktrees_meet(waiting, *lease)) continue;
         LK_ASSIGN(const Condition now, condition_of(*lease));
-        waits |= !now.over;
+        waits |= !now.over && !now.yields;
       }
     }
     passes_[waiting.id] = waits;
@@ -237,7 +246,22 @@ Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue)
   return Search(state, request, queue, std::move(side)).run();
 }
 
+bool worktrees_meet(const Lease& a, const Lease& b) {
+  const std::string& one = a.terms.worktree;
+  const std::string& other = b.terms.worktree;
+  return one.empty() || other.empty() || one == other;
+}
+
+bool worktree_suffices(const Lease& held, const Lease& request) {
+  return held.terms.worktree.empty() || held.terms.worktree == request.terms.worktree;
+}
+
+bool all_give_way(const std::vector<Conflict>& conflicts) {
+  return std::ranges::all_of(conflicts, &Conflict::yields);
+}
+
 Result<bool> claims_conflict(const Lease& a, const Lease& b) {
+  if (!worktrees_meet(a, b)) return false;
   for (const Claim& first : a.claims) {
     for (const Claim& second : b.claims) {
       if (!conflict(first.mode, second.mode)) continue;

@@ -17,6 +17,8 @@ struct Conflict {
   bool waiting = false;  // `holder` is an earlier request in the queue, not a lease
   Lease holder;          // its claims only in the first of its conflicts: see `held`
   Alive alive = Alive::kUnknown;
+  std::int64_t yields_mono_ms = kNoEnd;  // an edit: when it gives way (rule 16)
+  bool yields = false;                   // it does so now
 };
 
 // Which leases are on a request's side (rule 11): its owner's; the one it works under, and those
@@ -36,6 +38,7 @@ struct Findings {
   std::vector<LeaseId> over;        // own leases that are over
   LeaseId host;           // in its way, but its own side already works under it: see works_under()
   bool overtook = false;  // earlier waiters were passed, or not looked at
+  std::vector<Conflict> elsewhere;  // leases that only their worktree keeps from conflicting
 };
 
 // Which waiters to compare with: all, those created before a version, or none (when it is known
@@ -51,6 +54,14 @@ Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host);
 
 // REQUIRES: request.owner, claims and parent are set.
 Result<Findings> find_conflicts(State& state, const Lease& request, Queue queue);
+
+// Rule 15: claims of different worktrees never conflict, and one of a worktree does not cover what
+// is requested for all of them.
+bool worktrees_meet(const Lease& a, const Lease& b);
+bool worktree_suffices(const Lease& held, const Lease& request);
+
+// Is everything in the way an edit that gives way (rule 16)?
+bool all_give_way(const std::vector<Conflict>& conflicts);
 
 // Would two requests conflict by their claims alone?
 Result<bool> claims_conflict(const Lease& a, const Lease& b);

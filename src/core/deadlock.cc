@@ -96,7 +96,7 @@ class Walk {
   bool adds_nothing(const Waiter& waiter) const {
     const Lease& its = waiter.request;
     return plain_ && its.parent.empty() && its.created < request_.created &&
-           its.claims == request_.claims;
+           its.claims == request_.claims && its.terms.worktree == request_.terms.worktree;
   }
 
   // The guards of the search that found the request's own conflicts may be dropped. Here they are
@@ -135,7 +135,7 @@ class Walk {
   Result<bool> is_over(const Conflict& conflict) {
     if (!conflict.waiting) {
       LK_ASSIGN(const Condition now, condition(state_, conflict.holder));
-      return now.over;
+      return now.over || now.yields;
     }
     LK_ASSIGN(const Condition now, condition(state_, Waiter{conflict.holder, {}, false, 0}));
     return now.over;

@@ -9,15 +9,22 @@ namespace lockkeeper::core {
 namespace {
 
 constexpr std::uint64_t kFormat = 1;
-// A lease or a waiter that concerns a dialect or a layout; one that is shared (a lease with several
-// holds, a waiter of a part); both.
-constexpr std::uint64_t kLayoutFormat = 2;
-constexpr std::uint64_t kSharedFormat = 3;
-constexpr std::uint64_t kSharedLayoutFormat = 4;
+constexpr std::uint64_t kSharedFormat = 3;  // of a lost lease
 
-std::uint64_t format_of(bool plain, bool shared) {
-  if (shared) return plain ? kSharedFormat : kSharedLayoutFormat;
-  return plain ? kFormat : kLayoutFormat;
+// What a lease or a waiter has besides the plain fields. Its format is kFormat plus these.
+struct Extras {
+  bool layout = false;  // it concerns a dialect or a layout
+  bool shared = false;  // a lease with several holds, a waiter of a part
+  bool edit = false;    // it is an edit, or of one worktree
+  std::uint64_t format() const {
+    return kFormat + (layout ? 1U : 0U) + (shared ? 2U : 0U) + (edit ? 4U : 0U);
+  }
+};
+
+std::optional<Extras> extras_in(std::uint64_t format) {
+  if (format < kFormat || format > kFormat + 7) return std::nullopt;
+  const std::uint64_t bits = format - kFormat;
+  return Extras{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
 }
 
 std::unexpected<Error> damaged(std::string_view what) {
@@ -156,17 +163,40 @@ Result<void> read_further_holds(RecordReader& in, Lease& lease) {
   return {};
 }
 
+bool has_edit(const Lease& lease) {
+  return lease.edit.has_value() || !lease.terms.worktree.empty();
+}
+
+void write_edit(RecordWriter& out, const Lease& lease) {
+  out.text(lease.terms.worktree);
+  out.number(lease.edit ? 1 : 0);
+  if (!lease.edit) return;
+  write_texts(out, lease.edit->calls);
+  out.number(lease.edit->confirmed ? 1 : 0);
+  out.signed_number(lease.edit->touched_mono_ms);
+}
+
+void read_edit(RecordReader& in, Lease& lease) {
+  lease.terms.worktree = in.text();
+  if (in.number() == 0) return;
+  Edit& edit = lease.edit.emplace();
+  edit.calls = read_texts(in);
+  edit.confirmed = in.number() != 0;
+  edit.touched_mono_ms = in.signed_number();
+}
+
 }  // namespace
 
 std::string encode_lease(const Lease& lease) {
-  const bool plain = !lease.foreign && lease.terms.layout.empty() && lease.mirrored_at.empty() &&
-                     lease.terms.agent_type.empty();
-  const bool shared = lease.holds.size() > 1;
+  const bool layout = lease.foreign || !lease.terms.layout.empty() || !lease.mirrored_at.empty() ||
+                      !lease.terms.agent_type.empty();
+  const Extras extras{layout, lease.holds.size() > 1, has_edit(lease)};
   RecordWriter out;
-  out.number(format_of(plain, shared));
+  out.number(extras.format());
   write_lease(out, lease);
-  if (shared) write_further_holds(out, lease);
-  if (plain) return out.take();
+  if (extras.shared) write_further_holds(out, lease);
+  if (extras.edit) write_edit(out, lease);
+  if (!layout) return out.take();
   out.number(lease.foreign ? 1 : 0);
   out.text(lease.terms.layout);
   out.text(lease.terms.artefact);
@@ -177,11 +207,12 @@ std::string encode_lease(const Lease& lease) {
 
 Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
-  const std::uint64_t format = in.number();
-  if (format < kFormat || format > kSharedLayoutFormat) return damaged("lease");
+  const std::optional<Extras> extras = extras_in(in.number());
+  if (!extras) return damaged("lease");
   LK_ASSIGN(Lease lease, read_lease(in));
-  if (format >= kSharedFormat) LK_CHECK(read_further_holds(in, lease));
-  if (format == kLayoutFormat || format == kSharedLayoutFormat) {
+  if (extras->shared) LK_CHECK(read_further_holds(in, lease));
+  if (extras->edit) read_edit(in, lease);
+  if (extras->layout) {
     lease.foreign = in.number() != 0;
     lease.terms.layout = in.text();
     lease.terms.artefact = in.text();
@@ -195,12 +226,15 @@ Result<Lease> decode_lease(const LeaseId& id, std::string_view value, kv::Versio
 }
 
 std::string encode_waiter(const Waiter& waiter) {
-  const bool plain = waiter.request.terms.layout.empty() && waiter.request.terms.agent_type.empty();
+  const Terms& terms = waiter.request.terms;
+  const Extras extras{!terms.layout.empty() || !terms.agent_type.empty(), !waiter.wholes.empty(),
+                      has_edit(waiter.request)};
   RecordWriter out;
-  out.number(format_of(plain, !waiter.wholes.empty()));
+  out.number(extras.format());
   write_lease(out, waiter.request);
-  if (!waiter.wholes.empty()) write_texts(out, waiter.wholes);
-  if (!plain) {
+  if (extras.shared) write_texts(out, waiter.wholes);
+  if (extras.edit) write_edit(out, waiter.request);
+  if (extras.layout) {
     out.text(waiter.request.terms.layout);
     out.text(waiter.request.terms.artefact);
     out.text(waiter.request.terms.agent_type);
@@ -213,12 +247,13 @@ std::string encode_waiter(const Waiter& waiter) {
 
 Result<Waiter> decode_waiter(const LeaseId& id, std::string_view value, kv::Version created) {
   RecordReader in(value);
-  const std::uint64_t format = in.number();
-  if (format < kFormat || format > kSharedLayoutFormat) return damaged("waiter");
+  const std::optional<Extras> extras = extras_in(in.number());
+  if (!extras) return damaged("waiter");
   Waiter waiter;
   LK_ASSIGN(waiter.request, read_lease(in));
-  if (format >= kSharedFormat) waiter.wholes = read_texts(in);
-  if (format == kLayoutFormat || format == kSharedLayoutFormat) {
+  if (extras->shared) waiter.wholes = read_texts(in);
+  if (extras->edit) read_edit(in, waiter.request);
+  if (extras->layout) {
     waiter.request.terms.layout = in.text();
     waiter.request.terms.artefact = in.text();
     waiter.request.terms.agent_type = in.text();
@@ -426,6 +461,86 @@ Result<Event> decode_event(const kv::Appended& row) {
   if (!in.at_end()) return damaged("event");
   if (event.fence_is_version) event.fence = fence_of(row.created, event.fence_offset);
   return event;
+}
+
+std::string encode_activity(const Owner& owner, const Activity& activity) {
+  RecordWriter out;
+  out.number(kFormat);
+  write_owner(out, owner);
+  out.number(activity.calls.size());
+  for (const RunningCall& call : activity.calls) {
+    out.text(call.id);
+    out.text(call.worktree);
+    out.signed_number(call.begun_mono_ms);
+  }
+  write_texts(out, activity.parts);
+  out.number(activity.idle ? 1 : 0);
+  out.signed_number(activity.turn_wall_ms);
+  out.signed_number(activity.noted_mono_ms);
+  out.number(activity.epoch);
+  return out.take();
+}
+
+Result<std::pair<Owner, Activity>> decode_activity(std::string_view value) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("record of calls");
+  std::pair<Owner, Activity> read;
+  read.first = read_owner(in);
+  Activity& activity = read.second;
+  const std::uint64_t calls = in.number();
+  for (std::uint64_t i = 0; i < calls && !in.failed(); ++i) {
+    RunningCall& call = activity.calls.emplace_back();
+    call.id = in.text();
+    call.worktree = in.text();
+    call.begun_mono_ms = in.signed_number();
+  }
+  activity.parts = read_texts(in);
+  activity.idle = in.number() != 0;
+  activity.turn_wall_ms = in.signed_number();
+  activity.noted_mono_ms = in.signed_number();
+  activity.epoch = in.number();
+  if (!in.at_end()) return damaged("record of calls");
+  return read;
+}
+
+std::string encode_trace(const Trace& trace) {
+  RecordWriter out;
+  out.number(kFormat);
+  out.text(trace.worktree);
+  out.text(trace.change.path);
+  out.number(trace.change.mark.size);
+  out.signed_number(trace.change.mark.modified_ns);
+  out.signed_number(trace.change.mark.changed_ns);
+  out.number(trace.change.mark.inode);
+  out.text(trace.change.content);
+  write_owner(out, trace.owner);
+  out.signed_number(trace.at_wall_ms);
+  out.signed_number(trace.at_mono_ms);
+  out.number(trace.epoch);
+  out.number(trace.told.size());
+  for (const Owner& owner : trace.told) write_owner(out, owner);
+  return out.take();
+}
+
+Result<Trace> decode_trace(std::string_view value) {
+  RecordReader in(value);
+  if (in.number() != kFormat) return damaged("trace");
+  Trace trace;
+  trace.worktree = in.text();
+  trace.change.path = in.text();
+  trace.change.mark.size = in.number();
+  trace.change.mark.modified_ns = in.signed_number();
+  trace.change.mark.changed_ns = in.signed_number();
+  trace.change.mark.inode = in.number();
+  trace.change.content = in.text();
+  trace.owner = read_owner(in);
+  trace.at_wall_ms = in.signed_number();
+  trace.at_mono_ms = in.signed_number();
+  trace.epoch = in.number();
+  const std::uint64_t told = in.number();
+  for (std::uint64_t i = 0; i < told && !in.failed(); ++i) trace.told.push_back(read_owner(in));
+  if (!in.at_end()) return damaged("trace");
+  return trace;
 }
 
 std::string encode_counter(std::size_t claims) {

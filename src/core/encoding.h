@@ -5,9 +5,11 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/rows.h"
+#include "core/trace.h"
 #include "core/types.h"
 
 namespace lockkeeper::core {
@@ -96,6 +98,13 @@ std::vector<Claim> readable_claims(const Lease& lease);
 std::vector<std::string> resource_texts(const Lease& lease);
 std::string encode_event(const Event& event);
 Result<Event> decode_event(const kv::Appended& row);
+
+// What an owner of edits is doing. The owner is in it because the row's key is a hash.
+std::string encode_activity(const Owner& owner, const Activity& activity);
+Result<std::pair<Owner, Activity>> decode_activity(std::string_view value);
+
+std::string encode_trace(const Trace& trace);
+Result<Trace> decode_trace(std::string_view value);
 
 // A number of claims, for the quota.
 std::string encode_counter(std::size_t claims);

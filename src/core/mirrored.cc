@@ -126,6 +126,21 @@ Result<void> schedule_removal(State& state, const LeaseId& id,
   return state.txn().put(key, encode_places(all));
 }
 
+Result<void> move_mirrored(State& state, Lease& from, const Lease& to) {
+  if (from.mirrored_at.empty()) return {};
+  for (const std::string& where : from.mirrored_at) {
+    LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(mirror_key(where, from.id)));
+    if (!row) continue;
+    const std::string value(row->value);
+    LK_CHECK(state.txn().put(mirror_key(where, to.id), value));
+    LK_CHECK(state.txn().erase(mirror_key(where, from.id)));
+  }
+  Lease after = to;
+  after.mirrored_at = std::move(from.mirrored_at);
+  from.mirrored_at.clear();
+  return state.change_lease(to, after);
+}
+
 Result<void> unmirror(State& state, const LeaseId& id, const std::vector<std::string>& places) {
   if (places.empty()) return {};
   LK_ASSIGN(const Lease* lease, state.lease(id));

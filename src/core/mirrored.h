@@ -39,6 +39,8 @@ Result<std::vector<MirrorArtefact>> all_mirrored(State& state, std::string_view 
 // of Lease::mirrored_at are then removed by whoever comes next.
 Result<void> schedule_removal(State& state, const LeaseId& lease,
                               const std::vector<std::string>& places);
+// Another lease now covers what `from` did, which is about to end: its artefacts are that one's.
+Result<void> move_mirrored(State& state, Lease& from, const Lease& to);
 // The lease lives on, but is no longer mirrored there.
 Result<void> unmirror(State& state, const LeaseId& lease, const std::vector<std::string>& places);
 // The artefacts of at most `most` leases that wait to be removed. With `layouts`, only those in

@@ -3,6 +3,7 @@
 #include "core/browse.h"
 #include "core/mirrored.h"
 #include "core/settle.h"
+#include "core/traces.h"
 
 namespace lockkeeper::core {
 namespace {
@@ -26,6 +27,20 @@ Result<void> take_over_rows(State& former, State& state) {
   return {};
 }
 
+Result<void> take_over_traces(State& former, State& state) {
+  std::vector<Trace> traces;
+  LK_CHECK(former.txn().scan(
+      kv::prefix_range(kTracePrefix),
+      [&](const kv::Row& row) {
+        auto trace = decode_trace(row.value);
+        if (trace) traces.push_back(std::move(*trace));
+        return true;
+      },
+      kv::Read::kPeek));
+  for (const Trace& trace : traces) LK_CHECK(restore_trace(state, trace));
+  return {};
+}
+
 Result<void> record_end(State& state, const Lease& lease) {
   if (lease.foreign) return {};  // if it is still there, the next scan sees it
   const EndedBy reboot{"ended", "reboot", "", {}};
@@ -39,6 +54,7 @@ Result<void> end_by_reboot(kv::Txn& former, kv::Txn& txn, const Context& context
   State before(former, context);
   State state(txn, context);
   LK_CHECK(take_over_rows(before, state));
+  LK_CHECK(take_over_traces(before, state));
   std::size_t lines = 0;
   std::size_t beyond = 0;
   std::string from;

@@ -52,7 +52,7 @@ Result<Kept> read_all(kv::Txn& txn, RebuildReport& rebuilt) {
       kept.waiter_claims.emplace(row.key, row.created);
       return true;
     } else if (kind != 'l' && kDerived.find(kind) == std::string_view::npos) {
-      if (kind == 'r' || kind == 'd' || kind == 'a') kept.remembered.emplace_back(row.key);
+      if (std::string_view("adhjr").contains(kind)) kept.remembered.emplace_back(row.key);
       if (kind != 'o') return true;
       if (auto artefact = read_mirror_row(row)) {
         kept.mirrored.push_back(std::move(*artefact));

@@ -7,6 +7,7 @@
 
 #include "core/conflicts.h"
 #include "core/deadlock.h"
+#include "core/trace.h"
 #include "core/types.h"
 
 namespace lockkeeper::core {
@@ -18,6 +19,7 @@ struct AcquireRequest {
   Attachment attachment;  // of the lease, once granted (and confirmed)
   LeaseId under;          // the lease it works under (rule 11), with its fence
   std::uint64_t under_fence = 0;
+  std::string call;   // an edit for this call of a coding agent (rule 16); empty: on purpose
   bool anew = false;  // a new lease with its own terms, even if the owner holds exactly this
   bool wait = false;
   Attachment waiting_process;  // REQUIRED with `wait`: waiters are attached
@@ -41,12 +43,34 @@ struct AcquireReply {
   Lease lease;                      // granted, renewed; queued: the request with its id
   std::vector<Conflict> conflicts;  // held, queued, deadlock
   std::vector<CycleStep> cycle;     // deadlock
+  std::vector<Conflict> elsewhere;  // granted, renewed: the same in other worktrees (rule 15)
   std::size_t position = 0;         // queued: how many requests stand before it, plus one
   std::string reason_before;        // renewed: the reason that the request's own has replaced
   bool replayed = false;            // a request with this id came before
   bool existed_before = false;      // and its lease was granted and confirmed
   bool again = false;               // not decided yet: commit what was ended, then ask again
   void stamp(kv::Version version);
+};
+
+// What became of the calls of a coding agent (rule 16).
+struct ReportRequest {
+  // What its owner does now. kTurnOver: nothing, its edits end. kPassedOn: it is gone, and what it
+  // edited is its session's. kIdle: nothing until somebody asks it to, but its turn is not over.
+  enum class Then : std::uint8_t { kGoesOn, kIdle, kTurnOver, kPassedOn };
+  Owner owner;
+  bool turn_begins = false;         // nothing of an earlier turn runs any more
+  std::string worktree;             // where its calls run
+  std::vector<std::string> begun;   // calls without an edit: a shell command, say
+  std::vector<std::string> done;    // calls that did what they were made for
+  std::vector<std::string> failed;  // calls that changed nothing: they failed or were denied
+  bool no_call_left = false;        // all others that it has begun failed as well
+  std::vector<Change> changed;      // files that it has changed in the worktree: traces
+  Then then = Then::kGoesOn;
+};
+
+struct ReportReply {
+  std::vector<std::string> ended;  // what its edits had covered
+  bool again = false;              // more to do than one commit takes: commit, then call again
 };
 
 struct ReleaseReply {

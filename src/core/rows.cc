@@ -147,6 +147,20 @@ std::string short_name(std::string_view name) {
   return key;
 }
 
+std::string activity_key(const Owner& owner) {
+  return with_hash('h', owner, owner.agent + '\0' + owner.session);
+}
+
+std::string trace_key(std::string_view worktree, std::string_view path) {
+  std::string key(kTracePrefix);
+  append_be64(key, hash64(worktree));
+  return key + short_name(path);
+}
+
+kv::Range traces_of(std::string_view worktree) {
+  return kv::prefix_range(trace_key(worktree, {}));
+}
+
 std::string removal_key(const LeaseId& id) {
   return "u" + std::string(id.bytes);
 }
@@ -174,7 +188,7 @@ std::optional<DueRow> read_due_key(std::string_view key) {
   constexpr std::size_t kHead = 1 + 8 + 8 + 1;
   if (key.size() < kHead || key[0] != kDuePrefix[0]) return std::nullopt;
   // What a row of another kind names must never be taken for something to forget.
-  if (std::string_view("abdglr").find(key[17]) == std::string_view::npos) return std::nullopt;
+  if (std::string_view("abdghjlr").find(key[17]) == std::string_view::npos) return std::nullopt;
   return DueRow{~read_be64(key.substr(1)), static_cast<std::int64_t>(~read_be64(key.substr(9))),
                 static_cast<Due>(key[17]), key.substr(kHead)};
 }

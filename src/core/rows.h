@@ -16,6 +16,8 @@
 //   a <agent 4> <session 4> <hash 8>            → answers kept by request id: answers.h
 //   d <id>                                      → leases that ended against their holder's will
 //   g <agent 4> <session 4> <hash 8>            → the last recorded refusal, for coalescing
+//   h <agent 4> <session 4> <hash 8>            → what an owner of edits is doing (rule 16)
+//   j <worktree 8> <path>                       → who changed a file last: traces.h
 //   e …                                         → events, appended (kv::Txn::append)
 //   t                                           → how much of the history was counted
 //   k o u y                                     → layouts: foreign.h, mirrored.h
@@ -62,12 +64,16 @@ std::string request_key(const Owner& owner, std::string_view request_id);
 std::string answer_key(const Owner& owner, std::string_view request_id);
 std::string lost_key(const LeaseId& id);
 std::string refusal_key(const Owner& owner, std::string_view resources);
+std::string activity_key(const Owner& owner);
+std::string trace_key(std::string_view worktree, std::string_view path);
+kv::Range traces_of(std::string_view worktree);
 std::string removal_key(const LeaseId& id);
 // A name of any length as part of a key: a long one keeps its beginning and a hash.
 std::string short_name(std::string_view name);
 // The beginning that all names that begin with `prefix` have in common as short names.
 std::string_view short_prefix(std::string_view prefix);
 inline constexpr std::string_view kEventPrefix = "e";
+inline constexpr std::string_view kTracePrefix = "j";
 inline constexpr std::string_view kHistoryKey = "t";
 
 // What a due row asks to look at.
@@ -76,6 +82,8 @@ enum class Due : char {
   kHandoff = 'b',
   kLost = 'd',
   kRefusal = 'g',
+  kActivity = 'h',
+  kTrace = 'j',
   kLease = 'l',
   kRequest = 'r',
 };

@@ -22,7 +22,9 @@ constexpr std::size_t kClaimPairsCompared = 20'000;
 
 Result<Blocker> choose_blocker(const State& state, const std::vector<Conflict>& conflicts) {
   LOCKKEEPER_ASSERT(!conflicts.empty());
-  const Conflict* best = &conflicts.front();
+  // An edit that gives way stands in nobody's way for long: its end would come without a handoff.
+  const auto firm = std::ranges::find(conflicts, false, &Conflict::yields);
+  const Conflict* best = firm == conflicts.end() ? &conflicts.front() : &*firm;
   std::map<LeaseId, const Conflict*> waiters;
   for (const Conflict& conflict : conflicts) {
     if (conflict.waiting) waiters.emplace(conflict.holder.id, &conflict);
@@ -62,6 +64,28 @@ bool Settler::spare_left() const {
 }
 
 namespace {
+
+// How long a row that was last written then is still kept. If its due row was filed in this boot,
+// only what was written since counts. Otherwise nobody knows how long the machine was off.
+std::int64_t left_of(std::uint64_t epoch, std::int64_t mono_ms, std::int64_t kept_ms,
+                     std::int64_t unknown_ms, const DueRow& due, const Context& context) {
+  if (epoch == context.epoch.id) return mono_ms + kept_ms - context.now.mono_ms;
+  return is_of_this_boot(due, context) ? 0 : unknown_ms;
+}
+
+Result<std::int64_t> left_of_activity(const kv::Row& row, const DueRow& due,
+                                      const Context& context) {
+  LK_ASSIGN(const auto read, decode_activity(row.value));
+  const std::int64_t kept_ms = context.limits.remember_ms;
+  return left_of(read.second.epoch, read.second.noted_mono_ms, kept_ms, kept_ms, due, context);
+}
+
+// Across boots days are counted by the wall clock, which may be wrong: a trace excludes nobody.
+Result<std::int64_t> left_of_trace(const kv::Row& row, const DueRow& due, const Context& context) {
+  LK_ASSIGN(const Trace trace, decode_trace(row.value));
+  const std::int64_t passed = std::max<std::int64_t>(0, context.now.wall_ms - trace.at_wall_ms);
+  return left_of(trace.epoch, trace.at_mono_ms, kTraceKeptMs, kTraceKeptMs - passed, due, context);
+}
 
 LostLease lost_by(const Lease& lease, const EndedBy& how, const Context& context) {
   LostLease lost;
@@ -199,6 +223,17 @@ Result<bool> Settler::reap_waiter(const LeaseId& id) {
   return now.over;
 }
 
+Result<void> Settler::make_way(const std::vector<Conflict>& conflicts, const Owner& asker) {
+  for (const Conflict& conflict : conflicts) {
+    if (!room_left()) return {};
+    LK_ASSIGN(const Lease* found, state_.lease(conflict.holder.id));
+    if (found == nullptr) continue;  // it holds several of them
+    LK_ASSIGN(const Condition now, condition(state_, *found));
+    if (now.yields) LK_CHECK(end(*found, {"ended", "yielded", "", asker}, true));
+  }
+  return {};
+}
+
 Result<void> Settler::grant(const Waiter& waiter) {
   const Context& context = state_.context();
   LK_CHECK(state_.remove_waiter(waiter));
@@ -207,6 +242,7 @@ Result<void> Settler::grant(const Waiter& waiter) {
   lease.epoch = context.epoch.id;
   lease.fence_offset = context.epoch.fence_offset;
   lease.acquired_wall_ms = context.now.wall_ms;
+  if (lease.edit) lease.edit->touched_mono_ms = context.now.mono_ms;
   hand_over(lease, context);
   LK_CHECK(state_.add_lease(lease));
   Event event = Event::granted(lease);
@@ -283,6 +319,10 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
       LK_ASSIGN(const bool gone,
                 conflict.waiting ? reap_waiter(conflict.holder.id) : reap(conflict.holder.id));
       reaped |= gone;
+    }
+    if (!reaped && all_give_way(findings.conflicts) && room_left()) {
+      LK_CHECK(make_way(findings.conflicts, waiter->request.owner));
+      reaped = true;
     }
     if (reaped && filed.request.overtook) return Considered::kLater;
     if (reaped) continue;
@@ -398,6 +438,7 @@ Result<void> Settler::handle_due(const std::string& key) {
   const std::optional<DueRow> due = read_due_key(key);
   if (!due) return fail(Code::kStoreCorrupt, "a due row in the store cannot be read");
   if (due->what == Due::kLease) return handle_due_lease(*due, key);
+  if (due->what == Due::kActivity || due->what == Due::kTrace) return handle_due_kept(*due, key);
   if (due->what != Due::kHandoff) return forget(*due, key, !value.empty());
   LK_CHECK(state_.txn().erase(key));
   const LeaseId ended{due->subject};
@@ -420,6 +461,21 @@ Result<void> Settler::handle_due_lease(const DueRow& due, const std::string& key
   Lease after = before;
   postpone(after, state_.context());
   return state_.change_lease(before, after);
+}
+
+// What is kept for a while after it was last written: what an owner is doing, and traces. Their due
+// row is not moved with every change, so it may find them too young.
+Result<void> Settler::handle_due_kept(const DueRow& due, const std::string& key) {
+  const Context& context = state_.context();
+  const std::string subject = static_cast<char>(due.what) + std::string(due.subject);
+  LK_CHECK(state_.txn().erase(key));
+  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(subject));
+  if (!row) return {};
+  LK_ASSIGN(const std::int64_t left, due.what == Due::kTrace
+                                         ? left_of_trace(*row, due, context)
+                                         : left_of_activity(*row, due, context));
+  if (left <= 0) return state_.txn().erase(subject);
+  return state_.file_due(context.now.mono_ms + left, due.what, due.subject);
 }
 
 // Two kinds are kept for the full time once more: rows from before a reboot, whose age is unknown,

@@ -44,6 +44,9 @@ class Settler {
   Result<bool> reap(const LeaseId& id);
   Result<bool> reap_waiter(const LeaseId& id);
 
+  // Ends the edits in its way, which all give way to whoever asks (rule 16).
+  Result<void> make_way(const std::vector<Conflict>& conflicts, const Owner& asker);
+
   // Ends what is due and continues unfinished handoffs, at most `most` due rows. True: there may be
   // more.
   Result<bool> sweep(std::size_t most);
@@ -88,6 +91,7 @@ class Settler {
   Result<void> grant(const Waiter& waiter);
   Result<void> handle_due(const std::string& key);
   Result<void> handle_due_lease(const DueRow& due, const std::string& key);
+  Result<void> handle_due_kept(const DueRow& due, const std::string& key);
   Result<void> forget(const DueRow& due, const std::string& key, bool final);
   Result<void> continue_later(const Ended& ended);
 

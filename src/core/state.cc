@@ -427,6 +427,31 @@ Result<void> State::overlapping(const key::Resource& resource, Look look,
   return scan(whole, look.only_of == nullptr);
 }
 
+Result<Activity> State::activity(const Owner& owner) {
+  LK_ASSIGN(const std::optional<kv::Row> row, txn_.get(activity_key(owner)));
+  if (!row) return Activity{};
+  LK_ASSIGN(const auto read, decode_activity(row->value));
+  const auto& [whose, known] = read;
+  // Calls of an earlier boot are over, and what their client was doing then says nothing.
+  if (whose != owner || known.epoch != context_.epoch.id) {
+    Activity fresh;
+    if (whose == owner) fresh.turn_wall_ms = known.turn_wall_ms;
+    return fresh;
+  }
+  return known;
+}
+
+Result<void> State::put_activity(const Owner& owner, Activity activity) {
+  const std::string key = activity_key(owner);
+  LK_ASSIGN(const std::optional<kv::Row> known, txn_.get(key));
+  activity.epoch = context_.epoch.id;
+  activity.noted_mono_ms = context_.now.mono_ms;
+  LK_CHECK(txn_.put(key, encode_activity(owner, activity)));
+  if (known) return {};
+  return file_due(context_.now.mono_ms + context_.limits.remember_ms, Due::kActivity,
+                  key.substr(1));
+}
+
 Result<void> State::append(Event event) {
   event.at_wall_ms = context_.now.wall_ms;
   return txn_.append(kEventPrefix, encode_event(event));

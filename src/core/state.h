@@ -95,6 +95,10 @@ class State {
                            const std::function<void(Hit)>& visit);
   Result<bool> any_waiters();
 
+  // What an owner of edits is doing on this boot. Guarded. Written with everything that is noted.
+  Result<Activity> activity(const Owner& owner);
+  Result<void> put_activity(const Owner& owner, Activity activity);
+
   Result<void> append(Event event);
   // `final`: for a request id whose lease has ended; it is forgotten when it becomes due.
   Result<void> file_due(std::int64_t mono_ms, Due what, std::string_view subject,

@@ -61,6 +61,9 @@ class Table {
                                    std::optional<std::int64_t> ttl_ms,
                                    const Attachment& attachment);
 
+  // Rule 16: what became of an owner's calls. Ends and hands on its edits.
+  Result<ReportReply> report(const ReportRequest& request);
+
   // Changes nothing; a read transaction is enough. `fence`: 0 for none. `under` as in acquire.
   // Leases granted in one commit share their fence. `whose` says which lease with that fence
   // counts: nullopt: any; an empty id: one on the requester's side; otherwise that lease alone.
@@ -111,6 +114,14 @@ class Table {
                                 const Attachment& by, ReleaseReply& reply);
   Result<bool> check_quota(const Lease& lease, const State::Mark& since);
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
+  Result<void> note_begun(const Owner& owner, const std::vector<std::string>& calls,
+                          const std::string& worktree);
+  Result<void> begin_on(Lease& edit, const std::string& call);
+  Result<void> wake_waiting_of(const Owner& owner);
+  Result<void> report_all(const ReportRequest& request, ReportReply& reply);
+  Result<void> report_edits(const ReportRequest& request, ReportReply& reply);
+  Result<bool> pass_on(const Lease& edit, const Owner& whole);
+  Result<bool> take_over(Lease& leaving, const Owner& whole);
   Result<void> remember_request(const AcquireRequest& request, const LeaseId& id);
 
   const OneLook prober_;

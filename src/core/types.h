@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "core/edit.h"
 #include "core/hold.h"
 #include "core/id_bytes.h"
 #include "key/resource.h"
@@ -65,6 +66,7 @@ struct Terms {
   std::string request_id;            // empty: none (rule 12)
   std::string layout;    // where it was seen or taken through (core/foreign.h); or empty
   std::string artefact;  // its name there
+  std::string worktree;  // it covers this checkout alone (rule 15); empty: all of them
 };
 
 // One grant: claims held by one owner, all or nothing.
@@ -88,6 +90,7 @@ struct Lease {
   // Layouts (core/foreign.h). `foreign`: another tool's lock, with no owner of ours and no fence.
   bool foreign = false;
   std::vector<std::string> mirrored_at;  // places where other tools see it
+  std::optional<Edit> edit;              // rule 16
   kv::Version created = 0;               // of its row; 0 until the commit
 
   std::uint64_t fence() const { return fence_of(created, fence_offset); }

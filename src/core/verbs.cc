@@ -37,8 +37,8 @@ struct Cover {
   bool mine = false;
   bool current = false;
 };
-Result<Cover> cover_of(State& state, const Claim& claim, const Side& side, std::uint64_t fence,
-                       const std::optional<LeaseId>& whose) {
+Result<Cover> cover_of(State& state, const Lease& wanted, const Claim& claim, const Side& side,
+                       std::uint64_t fence, const std::optional<LeaseId>& whose) {
   const Owner& owner = side.owners.front();
   const bool alone = side.parents.empty() && wholes_of(owner).empty();
   std::set<LeaseId> covering;
@@ -55,7 +55,7 @@ Result<Cover> cover_of(State& state, const Claim& claim, const Side& side, std::
     LK_ASSIGN(const Lease* lease, state.lease(id));
     if (lease == nullptr) continue;
     LK_ASSIGN(const Condition now, condition(state, *lease));
-    if (now.over) continue;
+    if (now.over || !worktree_suffices(*lease, wanted)) continue;
     const bool own = side.has(*lease);
     cover.mine |= own;
     const bool meant = !whose || (whose->empty() ? own : *whose == id);
@@ -322,11 +322,12 @@ Result<CheckReply> Table::check(const AcquireRequest& request, std::uint64_t fen
     }
     if (!over) reply.conflicts.push_back(std::move(conflict));
   }
+  if (all_give_way(reply.conflicts)) reply.conflicts.clear();
   reply.mine = !wanted.claims.empty();
   reply.fence_current = reply.mine;
   LK_ASSIGN(const Side side, side_of(state_, wanted));
   for (const Claim& claim : wanted.claims) {
-    LK_ASSIGN(const Cover cover, cover_of(state_, claim, side, fence, whose));
+    LK_ASSIGN(const Cover cover, cover_of(state_, wanted, claim, side, fence, whose));
     reply.mine &= cover.mine;
     reply.fence_current &= cover.current;
   }

@@ -156,6 +156,7 @@ class Player {
     if (verb == "release") return release(owner, rest);
     if (verb == "renew") return renew(step, rest.at(0));
     if (verb == "lets-go") return let_go(step, rest.at(0));
+    if (verb == "reports") return report(owner, rest);
     if (verb == "break") {
       const auto broken = realm_.break_lease({.by = owner, .reason = "spec"}, ids_[rest.at(0)]);
       return broken && !broken->empty() ? "broken" : "nothing to break";
@@ -190,6 +191,8 @@ class Player {
       } else if (word == "for" || word == "grace") {
         std::int64_t& ms = word == "for" ? request.terms.ttl_ms : request.terms.orphan_grace_ms;
         ms = duration(words.at(++i));
+      } else if (word == "in" || word == "call") {
+        (word == "in" ? request.terms.worktree : request.call) = words.at(++i);
       } else if (word == "under") {
         const std::string& parent = words.at(++i);
         request.under = ids_[parent];
@@ -244,6 +247,30 @@ class Player {
     });
     if (!reply) return std::string(code_name(reply.error().code));
     return reply->released.empty() ? "let go" : "released " + joined(reply->released, " ");
+  }
+
+  std::string report(const Owner& owner, const std::vector<std::string>& words) {
+    using Then = core::ReportRequest::Then;
+    static const std::map<std::string, Then> kThens{
+        {"idle", Then::kIdle}, {"over", Then::kTurnOver}, {"passed-on", Then::kPassedOn}};
+    core::ReportRequest request;
+    request.owner = owner;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (kThens.contains(word)) {
+        request.then = kThens.at(word);
+      } else if (word == "turn") {
+        request.turn_begins = true;
+      } else {
+        std::vector<std::string>& calls = word == "begun"  ? request.begun
+                                          : word == "done" ? request.done
+                                                           : request.failed;
+        calls.push_back(words.at(++i));
+      }
+    }
+    const auto reply = realm_.run([&](core::Table& table) { return table.report(request); });
+    if (!reply) return std::string(code_name(reply.error().code));
+    return reply->ended.empty() ? "noted" : "ended " + joined(reply->ended, " ");
   }
 
   void compare_end() {

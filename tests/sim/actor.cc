@@ -93,6 +93,7 @@ Op Episode::choose(Actor& actor) {
     const LeaseId id = actor.waiting[below(actor.waiting.size())];
     return simple(actor, chance(12) ? Kind::kCancel : Kind::kPoll, {id});
   }
+  if (chance(10)) return choose_report(actor);
   const std::uint64_t dice = below(100);
   if (dice < 52) return choose_acquire(actor);
   if (dice < 60) {
@@ -177,9 +178,49 @@ Op Episode::choose_acquire(Actor& actor) {
   }
   request.wait = chance(55) && actor.waiting.size() < 2;
   use_process(actor, request);
+  if (chance(20)) make_edit(actor, request);
   if (!request.attachment.attached()) return op;
   if (chance(50)) request.attachment = some_attachment(actor);
   if (!request.attachment.attached()) request.terms.orphan_grace_ms = 0;
+  return op;
+}
+
+// A call of a coding agent, or, now and then, a lease of one worktree.
+void Episode::make_edit(Actor& actor, core::AcquireRequest& request) {
+  const char* const worktrees[] = {"/w", "/v", ""};
+  request.terms.worktree = worktrees[below(3)];
+  if (chance(20)) return;
+  const bool again = !actor.calls.empty() && chance(10);
+  request.call = again ? actor.calls.back() : "c" + std::to_string(++request_ids_);
+  if (!again) actor.calls.push_back(request.call);
+  if (actor.calls.size() > 6) actor.calls.erase(actor.calls.begin());
+  request.terms.request_id.clear();
+  if (chance(80)) request.terms.ttl_ms = chance(50) ? kNoEnd : 3'600'000;
+}
+
+Op Episode::choose_report(Actor& actor) {
+  using Then = core::ReportRequest::Then;
+  Op op = simple(actor, Kind::kReport);
+  core::ReportRequest& report = op.report;
+  report.owner = actor.owner;
+  report.worktree = "/w";
+  for (const std::string& call : actor.calls) {
+    if (chance(40)) (chance(75) ? report.done : report.failed).push_back(call);
+  }
+  std::erase_if(actor.calls, [&](const std::string& call) {
+    return std::ranges::count(report.done, call) + std::ranges::count(report.failed, call) != 0;
+  });
+  if (chance(25)) {
+    report.begun.push_back("c" + std::to_string(++request_ids_));
+    actor.calls.push_back(report.begun.back());
+  }
+  report.no_call_left = chance(10);
+  report.turn_begins = chance(10);
+  if (chance(10)) report.changed.push_back({"src/a.c", {below(9), 1, 1, 1}, ""});
+  const std::uint64_t dice = below(100);
+  if (dice < 10) report.then = Then::kIdle;
+  if (dice >= 10 && dice < 20) report.then = Then::kTurnOver;
+  if (dice >= 20 && dice < 30) report.then = Then::kPassedOn;
   return op;
 }
 

@@ -1,5 +1,7 @@
 #include "episode.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace lockkeeper::sim {
@@ -254,6 +256,7 @@ void Episode::liveness() {
       if (!own.empty()) perform(*actor, simple(*actor, Kind::kReleaseLeases, own));
       anybody = anybody || !actor->waiting.empty() || actor->retry.has_value();
     }
+    release_for_nobody();
     Op upkeep = simple(*actors_.front(), Kind::kMaintain);
     upkeep.most = 100;
     perform(*actors_.front(), upkeep);
@@ -265,9 +268,21 @@ void Episode::liveness() {
   throw Violation("L9: faults have stopped, and this never ended:" + left);
 }
 
+// What a part has passed on may be a session's that is none of the actors.
+void Episode::release_for_nobody() {
+  for (const auto& [id, entry] : model_.leases) {
+    const bool known = std::ranges::any_of(
+        actors_, [&](const auto& actor) { return actor->owner == entry.owner; });
+    if (known) continue;
+    Op op = simple(*actors_.front(), Kind::kReleaseLeases, {LeaseId(id)});
+    op.owner = entry.owner;
+    return perform(*actors_.front(), op);
+  }
+}
+
 // L8: what is remembered of the past goes away some day, and nothing else is left.
 void Episode::everything_is_forgotten() {
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 100; ++round) {  // traces are kept for two weeks
     model_.now += watch_.limits.remember_ms / 4;
     Op upkeep = simple(*actors_.front(), Kind::kMaintain);
     upkeep.most = 1'000;

@@ -62,6 +62,7 @@ class Episode {
     std::vector<Held> leases;
     std::vector<core::LeaseId> waiting;
     std::optional<Op> retry;
+    std::vector<std::string> calls;  // begun and not reported
     Plan plan;
     kv::Version version_at_commit = 0;
   };
@@ -72,6 +73,8 @@ class Episode {
   Op choose_acquire(Actor& actor);
   const Held& deepest() const;
   Op choose_on_leases(Actor& actor, Op::Kind kind);
+  Op choose_report(Actor& actor);
+  void make_edit(Actor& actor, core::AcquireRequest& request);
   Op simple(const Actor& actor, Op::Kind kind, std::vector<core::LeaseId> ids = {}) const;
   void use_process(const Actor& actor, core::AcquireRequest& request);
   core::Attachment some_attachment(Actor& actor);
@@ -83,6 +86,7 @@ class Episode {
   // episode.cc: time, faults, transactions and checks.
   void safety();
   void liveness();
+  void release_for_nobody();
   void everything_is_forgotten();
   void step();
   void advance_clock();

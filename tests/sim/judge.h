@@ -77,6 +77,17 @@ class Judge {
   void confirmed(const core::LeaseId& id);
   void joined(const Op& op, const core::Lease& lease);
   void let_go(const Op& op, const core::ReleaseReply& reply);
+  // Edits: judge_edits.cc.
+  void note_activity(const core::ReportRequest& report);
+  void reported(const Done& done);
+  void settle_edits(const core::ReportRequest& report, bool again);
+  void released_by_report(const Done& done, const core::Event& event);
+  void passed_on(const Done& done, const core::Event& event);
+  void yielded(const core::Event& event, const Entry& lease);
+  void check_yielded(const Done& done) const;
+  void begun(const core::Owner& owner, const std::vector<std::string>& calls,
+             const std::string& worktree);
+  core::ReportRequest report_of(const Op& op, const core::Owner& owner) const;
   void note_lost(const core::LeaseId& id, const core::Owner& owner);
 
   // What was answered: judge_answers.cc.
@@ -112,8 +123,9 @@ class Judge {
   kv::Version highest_fence_at_ = 0;
   std::map<RequestKey, Known> known_;
   std::map<core::LeaseId, Lost> lost_;
-  std::map<core::LeaseId, std::uint64_t> woken_;  // handoffs of this commit, and their words
-  std::set<core::LeaseId> about_to_look_;         // woken, and has not polled since
+  std::map<core::LeaseId, std::uint64_t> woken_;        // handoffs of this commit, and their words
+  std::set<core::LeaseId> about_to_look_;               // woken, and has not polled since
+  std::vector<std::pair<Entry, core::Owner>> yielded_;  // in this commit, and to whom
 };
 
 }  // namespace lockkeeper::sim

@@ -11,60 +11,6 @@ using core::LeaseId;
 using core::Outcome;
 using Kind = Op::Kind;
 
-namespace {
-
-std::string name_of(const core::Owner& owner) {
-  return owner.agent + "(" + owner.session + ")";
-}
-
-std::string name_of(const core::Attachment& attachment) {
-  if (!attachment.attached()) return "-";
-  if (attachment.slot != 0) return "slot " + std::to_string(attachment.slot);
-  return "pid " + std::to_string(attachment.pid) + "@" + std::to_string(attachment.pid_namespace);
-}
-
-std::string name_of(const std::vector<core::Attachment>& holds) {
-  std::string text;
-  for (const core::Attachment& hold : holds) text += (text.empty() ? "" : ", ") + name_of(hold);
-  return text;
-}
-
-}  // namespace
-
-std::string Judge::describe(const Op& op) {
-  static const char* const kNames[] = {"acquire",        "poll",    "cancel",   "release",
-                                       "release_leases", "renew",   "check",    "break",
-                                       "maintain",       "notices", "give_back"};
-  std::string text = kNames[static_cast<std::size_t>(op.kind)];
-  text += " by " + name_of(op.owner);
-  for (const core::Claim& claim : op.request.claims) {
-    text += std::string(claim.mode == core::Mode::kShared ? " s:" : " x:") + claim.resource.text();
-  }
-  for (const int resource : op.resources) text += " #" + std::to_string(resource);
-  for (const LeaseId& id : op.ids) text += " " + id.text();
-  if (op.request.wait) text += " wait[" + name_of(op.request.waiting_process) + "]";
-  if (!op.request.terms.request_id.empty()) text += " id=" + op.request.terms.request_id;
-  if (!op.request.under.empty()) text += " under=" + op.request.under.text();
-  if (op.kind == Kind::kGiveBack) text += " at[" + name_of(op.attachment) + "]";
-  if (op.kind == Kind::kAcquire) {
-    text += " ttl=" + std::to_string(op.request.terms.ttl_ms) + " at[" +
-            name_of(op.request.attachment) +
-            "] grace=" + std::to_string(op.request.terms.orphan_grace_ms);
-  }
-  return text;
-}
-
-std::string Judge::describe(const Entry& entry, const World& world) {
-  std::string text = entry.id.text() + " of " + name_of(entry.owner) + " [";
-  for (const Want& want : entry.wants) {
-    text += std::string(want.mode == core::Mode::kShared ? " s:" : " x:") +
-            world.resource(want.resource).text();
-  }
-  text += " ] at[" + name_of(entry.holds) + "] created " + std::to_string(entry.created);
-  if (!entry.parent.empty()) text += " under " + entry.parent.text();
-  return text;
-}
-
 void Judge::fail(const std::string& what) const {
   throw Violation(what + "\n  in: " + (current_ == nullptr ? "?" : describe(*current_)));
 }
@@ -93,6 +39,8 @@ Entry Judge::entry_of(const Op& op, const core::Lease& lease) const {
   if (!op.owner.session.empty()) entry.grace_ms = op.request.terms.orphan_grace_ms;  // rule 8
   entry.parent = lease.parent;
   entry.request_id = op.request.terms.request_id;
+  entry.worktree = op.request.terms.worktree;
+  if (!op.request.call.empty()) entry.edit = core::Edit{{op.request.call}, false, model_.now};
   return entry;
 }
 
@@ -123,7 +71,8 @@ void Judge::check_parent(const Op& op, const Entry& entry, const core::Prober& v
 }
 
 std::string Judge::arguments_of(const core::AcquireRequest& request) const {
-  std::string text = std::to_string(request.terms.ttl_ms) + "|" + request.terms.task;
+  std::string text = std::to_string(request.terms.ttl_ms) + "|" + request.terms.task + "|" +
+                     request.terms.worktree;
   for (const Want& want : wants_of(request.claims)) {
     text += "|" + std::to_string(want.resource) + "," + std::to_string(static_cast<int>(want.mode));
   }
@@ -263,7 +212,8 @@ void Judge::check_conflicts(const Done& done, const Entry& request, kv::Version 
   // Where a commit is small a waiter may have to ask once more.
   const bool full = budgeted_ || limits_.grants_per_commit < 32 || limits_.ends_per_commit < 1000;
   const bool looked_again = done.op.kind == Kind::kPoll || reply.replayed;
-  require(!real.empty() || (looked_again && full), "I9: refused, and nothing is in the way");
+  require(!model_.gives_way(real) || (looked_again && full),
+          "I9: refused, and nothing is in the way");
   if (named != real) {
     std::string text = "rule 3: the conflicts named are not those in the way of " +
                        describe(request, model_.world());
@@ -323,6 +273,7 @@ void Judge::check_cycle(const Done& done, const Entry& request, const AcquireRep
 bool Judge::is_mine(const Entry& request, const Want& want, const core::Prober& view) const {
   for (const auto& [id, held] : model_.leases) {
     if (!model_.on_side(request, held) || !model_.over_lease(held, view).empty()) continue;
+    if (!held.worktree.empty() && held.worktree != request.worktree) continue;
     for (const Want& has : held.wants) {
       if (has.mode >= want.mode && model_.world().covers(has.resource, want.resource)) return true;
     }
@@ -343,8 +294,9 @@ void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
     entry.parent = parent;
     bool mine = true;
     for (const Want& want : entry.wants) mine = mine && is_mine(entry, want, done.view);
-    return mine == reply.mine &&
-           named == model_.without_over(model_.blocks(entry, 0, done.view), done.view);
+    std::set<Block> real = model_.without_over(model_.blocks(entry, 0, done.view), done.view);
+    if (model_.gives_way(real)) real.clear();
+    return mine == reply.mine && named == real;
   };
   bool right = agrees(op.request.under);
   // Without a lease to present, it may stand inside one that its side works under.
@@ -362,6 +314,7 @@ void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
     bool fenced = false;
     for (const auto& [id, held] : model_.leases) {
       if (held.fence != op.fence || !model_.over_lease(held, done.view).empty()) continue;
+      if (!held.worktree.empty() && held.worktree != entry.worktree) continue;
       for (const Want& has : held.wants) {
         fenced =
             fenced || (has.mode >= want.mode && model_.world().covers(has.resource, want.resource));
@@ -456,6 +409,12 @@ void Judge::compare(const core::Lease& lease) const {
   if (of_this_boot && lease.holds != entry.holds) fail("rule 7: holds" + name);
   if (lease.confirm_by_mono_ms != entry.confirm_by) fail("rule 5: confirmation" + name);
   if (lease.orphaned_mono_ms != entry.orphaned_at.value_or(0)) fail("rule 8: orphaned" + name);
+  if (lease.terms.worktree != entry.worktree) fail("rule 15: worktree" + name);
+  if (!of_this_boot) return;
+  Entry& known = found->second;
+  if (known.edit_or && lease.edit == known.edit_or) known.edit = known.edit_or;
+  known.edit_or.reset();
+  if (lease.edit != known.edit) fail("rule 16: edit" + name);
 }
 
 void Judge::compare(const core::Waiter& waiter) const {
@@ -473,6 +432,8 @@ void Judge::compare(const core::Waiter& waiter) const {
   if (waiter.request.holds != entry.holds) fail("rule 7: holds" + name);
   if (waiter.request.then != entry.then) fail("rule 7: later attachment" + name);
   if (waiter.wake != entry.wake) fail("rule 10: wake word" + name);
+  if (waiter.request.terms.worktree != entry.worktree) fail("rule 15: worktree" + name);
+  if (waiter.request.edit != entry.edit) fail("rule 16: edit" + name);
 }
 
 void Judge::refused_acquire(const Op& op, const Error& error, const core::Prober& view) const {

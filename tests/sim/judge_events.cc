@@ -25,9 +25,11 @@ bool was_given_back(const Op& op, const Entry& lease) {
 void Judge::committed(const Done& done) {
   current_ = &done.op;
   woken_.clear();
+  yielded_.clear();
   before_events(done);
   for (const Event& event : done.events) happened(done, event);
   after_events(done);
+  check_yielded(done);
   check_answer(done);
   if (done.op.kind == Kind::kPoll) about_to_look_.erase(done.op.ids.front());
   for (const auto& [id, waiter] : model_.waiters) {
@@ -63,6 +65,7 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
   for (const auto& [id, lease] : model_.leases) note_lost(id, lease.owner);
   model_.leases.clear();
   model_.waiters.clear();
+  model_.activities.clear();
   known_.clear();
   about_to_look_.clear();
   model_.epoch = epoch;
@@ -110,6 +113,7 @@ Entry& Judge::lease_at(const LeaseId& id) {
 }
 
 void Judge::before_events(const Done& done) {
+  if (done.op.kind == Kind::kReport) note_activity(done.op.report);
   if (done.op.kind == Kind::kRelease && done.strict) {
     expect_release(done, std::get<core::ReleaseReply>(done.answer));
   }
@@ -128,7 +132,8 @@ void Judge::before_events(const Done& done) {
 
 void Judge::happened(const Done& done, const Event& event) {
   if (event.what == "granted") {
-    event.cause == "handoff" ? granted_to_waiter(done, event) : granted(done, event);
+    if (event.cause == "handoff") return granted_to_waiter(done, event);
+    event.cause == "passed_on" ? passed_on(done, event) : granted(done, event);
   } else if (event.what == "queued") {
     queued(done, event);
   } else if (event.what == "released") {
@@ -194,6 +199,7 @@ void Judge::granted(const Done& done, const Event& event) {
   check_grant(done, entry, 0);
   for (const auto& [id, own] : model_.leases) {
     if (own.owner == entry.owner && own.wants == entry.wants && done.strict &&
+        own.worktree == entry.worktree && own.edit.has_value() == entry.edit.has_value() &&
         !may_be_lost(id, done.view)) {
       fail("rule 4: granted anew what lease " + id.text() + " holds exactly");
     }
@@ -208,6 +214,11 @@ void Judge::granted(const Done& done, const Event& event) {
   remember(done.op, entry.id);
   check_fence(done, event);
   if (model_.leases.contains(entry.id)) fail("a lease was granted twice");
+  if (entry.edit) begun(entry.owner, entry.edit->calls, entry.worktree);
+  for (const auto& [id, other] : model_.leases) {
+    if (!Model::meet(other, entry) && other.wants == entry.wants)
+      probe("the same in two worktrees");
+  }
   model_.leases.emplace(entry.id, std::move(entry));
   check_quota(done.op.owner, done.alone);
 }
@@ -237,6 +248,7 @@ void Judge::granted_to_waiter(const Done& done, const Event& event) {
   entry.confirm_by = model_.now + limits_.confirm_ms;
   entry.deadline =
       entry.ttl_ms == kNoEnd ? kNoEnd : model_.now + std::max(entry.ttl_ms, limits_.confirm_ms);
+  if (entry.edit) entry.edit->touched_mono_ms = model_.now;
   woken_[entry.id] = entry.wake;
   const core::Owner owner = entry.owner;
   model_.leases.emplace(entry.id, std::move(entry));
@@ -258,7 +270,7 @@ void Judge::queued(const Done& done, const Event& event) {
   if (done.strict) {
     // What it is filed under may have come to wait for its own side in the same moment, and would
     // let it pass now: it finds out when it looks again.
-    require(!blocks.empty() || !is_sure(done), "rule 2: queued with nothing in the way");
+    require(!model_.gives_way(blocks) || !is_sure(done), "rule 2: queued with nothing in the way");
     require(!model_.closes_cycle(entry, blocks, done.view), "L5: queued into a deadlock");
   }
   entry.created = done.version;
@@ -277,6 +289,7 @@ void Judge::released(const Done& done, const Event& event) {
     probe("child ended with its parent");
     return remove_lease(event.lease, true);
   }
+  if (done.op.kind == Kind::kReport) return released_by_report(done, event);
   const bool let_go = done.op.kind == Kind::kGiveBack;
   const bool asked =
       let_go || done.op.kind == Kind::kRelease || done.op.kind == Kind::kReleaseLeases;
@@ -325,6 +338,8 @@ void Judge::ended(const Event& event) {
     require(parent == model_.leases.end() || !model_.over_lease(parent->second, truth).empty(),
             "I5: ended with a parent that lives");
     probe("child ended after its parent");
+  } else if (event.cause == "yielded") {
+    yielded(event, lease);
   } else {
     fail("I11: an end of an unknown cause: " + event.cause);
   }
@@ -449,7 +464,9 @@ void Judge::joined(const Op& op, const core::Lease& lease) {
   const core::Attachment& by = op.request.attachment;
   std::vector<core::Attachment> expected = entry.holds;
   const auto lives = [&](const core::Attachment& hold) { return !model_.processes().dead(hold); };
-  if (lease.id == op.request.under && std::ranges::any_of(expected, lives)) {
+  // Its processes may have died after the table had looked.
+  const bool unchanged = lease.holds == expected;
+  if (lease.id == op.request.under && (unchanged || std::ranges::any_of(expected, lives))) {
     probe("asked for the lease it works under");
     return;
   }
@@ -472,6 +489,7 @@ void Judge::joined(const Op& op, const core::Lease& lease) {
 void Judge::after_events(const Done& done) {
   const Op& op = done.op;
   if (op.kind == Kind::kGiveBack) let_go(op, std::get<core::ReleaseReply>(done.answer));
+  if (op.kind == Kind::kReport) reported(done);
   if (op.kind == Kind::kRenew) {
     for (const core::Lease& lease : std::get<std::vector<core::Lease>>(done.answer)) {
       renewed(done, lease);
@@ -483,6 +501,17 @@ void Judge::after_events(const Done& done) {
     renewed(done, reply.lease);
     joined(op, reply.lease);
     remember(op, reply.lease.id, true);
+    Entry& entry = lease_at(reply.lease.id);
+    require(entry.edit.has_value() == !op.request.call.empty(), "rule 16: renewed another kind");
+    require(entry.worktree == op.request.terms.worktree, "rule 15: renewed in another worktree");
+    if (entry.edit) {
+      if (std::ranges::find(entry.edit->calls, op.request.call) == entry.edit->calls.end()) {
+        entry.edit->calls.push_back(op.request.call);
+      }
+      entry.edit->touched_mono_ms = model_.now;
+      begun(entry.owner, {op.request.call}, entry.worktree);
+      probe("another call on an edit");
+    }
   }
   const bool by_id = op.kind != Kind::kAcquire || reply.replayed;
   const bool has_it =
@@ -511,6 +540,11 @@ void Judge::confirmed(const LeaseId& id) {
   lease.confirm_by = 0;
   lease.holds = {lease.then};
   if (lease.ttl_ms != kNoEnd) lease.deadline = model_.now + lease.ttl_ms;
+  if (lease.edit) {
+    lease.edit->touched_mono_ms = model_.now;
+    begun(lease.owner, lease.edit->calls, lease.worktree);
+    probe("an edit that waited");
+  }
   probe("handoff confirmed");
 }
 

@@ -65,7 +65,12 @@ void Model::reboot(const kv::Epoch& next) {
     if (entry.ttl_ms != kNoEnd) entry.deadline = now + entry.ttl_ms;
     entry.carried = !entry.attached() && entry.ttl_ms != kNoEnd;
     if (!entry.attached()) entry.holds = {core::Attachment{}};
+    if (entry.edit) {
+      entry.edit->touched_mono_ms =
+          entry.edit->confirmed ? -core::kUntouchedMs : -core::kUnreportedMs;
+    }
   }
+  activities.clear();
   for (auto& [id, entry] : waiters) entry.rebooted = true;
 }
 
@@ -99,7 +104,34 @@ bool Model::is_orphan(const Entry& entry, const Prober& view) const {
   return alive == Alive::kDead || (entry.orphaned_at && alive != Alive::kAlive);
 }
 
+bool Model::yields(const Entry& entry) const {
+  if (!entry.edit || entry.confirm_by != 0) return false;
+  std::int64_t kept_until = entry.edit->touched_mono_ms;
+  kept_until += entry.edit->confirmed ? core::kUntouchedMs : core::kUnreportedMs;
+  const auto doing = activities.find(key_of(entry.owner));
+  if (doing != activities.end()) {
+    if (doing->second.idle) return now > 0;
+    for (const core::RunningCall& call : doing->second.calls) {
+      if (!entry.edit->confirmed) break;
+      kept_until = std::max(kept_until, call.begun_mono_ms + core::kCallCountsMs);
+    }
+  }
+  return now > kept_until;
+}
+
+bool Model::gives_way(const std::set<Block>& blocks) const {
+  for (const Block& block : blocks) {
+    if (block.waiting || !yields(leases.at(block.id))) return false;
+  }
+  return true;
+}
+
+bool Model::meet(const Entry& a, const Entry& b) {
+  return a.worktree.empty() || b.worktree.empty() || a.worktree == b.worktree;
+}
+
 bool Model::conflict(const Entry& a, const Entry& b) const {
+  if (!meet(a, b)) return false;
   for (const Want& first : a.wants) {
     for (const Want& second : b.wants) {
       if (core::conflict(first.mode, second.mode) &&
@@ -153,9 +185,10 @@ std::set<Block> Model::blocks(const Entry& request, kv::Version before, const Pr
   std::vector<const Entry*> side;
   for (const auto& [id, held] : leases) {
     if (on_side(request, held)) {
-      if (over_lease(held, view).empty()) side.push_back(&held);
+      if (over_lease(held, view).empty() && !yields(held)) side.push_back(&held);
       continue;
     }
+    if (!meet(request, held)) continue;
     for (const Want& wanted : request.wants) {
       for (const Want& other : held.wants) {
         if (core::conflict(wanted.mode, other.mode) &&
@@ -167,7 +200,7 @@ std::set<Block> Model::blocks(const Entry& request, kv::Version before, const Pr
   }
   for (const auto& [id, waiter] : waiters) {
     if (id == request.id || waiter.owner == request.owner) continue;
-    if (before != 0 && waiter.created >= before) continue;
+    if (!meet(request, waiter) || (before != 0 && waiter.created >= before)) continue;
     bool passed = false;
     for (const core::Owner& owner : behind) passed = passed || is_part(owner, waiter.owner);
     for (const Entry* held : side) passed = passed || conflict(*held, waiter);
@@ -197,6 +230,7 @@ std::set<Block> Model::without_over(const std::set<Block>& blocks, const Prober&
 std::set<OwnerKey> Model::owners_of(const std::set<Block>& blocks, const Prober& view) const {
   std::set<OwnerKey> owners;
   for (const Block& block : without_over(blocks, view)) {
+    if (!block.waiting && yields(leases.at(block.id))) continue;
     owners.insert(key_of(block.waiting ? waiters.at(block.id).owner : leases.at(block.id).owner));
   }
   return owners;

@@ -44,7 +44,10 @@ struct Entry {
   kv::Version created = 0;
   std::string request_id;
   std::uint64_t wake = 0;
-  bool attached() const;  // by processes alone
+  std::string worktree;
+  std::optional<core::Edit> edit;
+  std::optional<core::Edit> edit_or;  // or this, if a report took several commits
+  bool attached() const;              // by processes alone
 };
 
 // Something in the way of a request.
@@ -68,6 +71,7 @@ class Model {
   std::int64_t now = 0;
   std::int64_t store_ms = 0;  // the store's own clock, by which rows vanish; no reboot sets it back
   kv::Epoch epoch;
+  std::map<OwnerKey, core::Activity> activities;
 
   // Attached leases and waiters are over; detached leases get their full length again (rule 9).
   void reboot(const kv::Epoch& next);
@@ -82,6 +86,12 @@ class Model {
   // Its processes are gone, as seen now or recorded before.
   bool is_orphan(const Entry& lease, const core::Prober& view) const;
 
+  // Rule 16: an edit that gives way to whoever asks. It must not be over.
+  bool yields(const Entry& lease) const;
+  // Is everything in the way such an edit?
+  bool gives_way(const std::set<Block>& blocks) const;
+
+  static bool meet(const Entry& a, const Entry& b);  // rule 15
   bool conflict(const Entry& a, const Entry& b) const;
   bool on_side(const Entry& request, const Entry& lease) const;
   bool descends(const Entry& entry, const core::LeaseId& ancestor) const;

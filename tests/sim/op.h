@@ -22,7 +22,8 @@ struct Op {
     kBreak,
     kMaintain,
     kNotices,
-    kGiveBack
+    kGiveBack,
+    kReport
   };
   Kind kind = Kind::kMaintain;
   core::Owner owner;
@@ -32,12 +33,14 @@ struct Op {
   std::optional<std::int64_t> ttl_ms;  // renew
   core::Attachment attachment;         // renew, give back
   core::BreakRequest how;
+  core::ReportRequest report;
   std::uint64_t fence = 0;  // check
   std::size_t most = 0;     // maintain
 };
 
-using Answer = std::variant<core::AcquireReply, core::ReleaseReply, std::vector<core::Lease>,
-                            core::CheckReply, bool, std::vector<core::LostLease>>;
+using Answer =
+    std::variant<core::AcquireReply, core::ReleaseReply, std::vector<core::Lease>, core::CheckReply,
+                 bool, std::vector<core::LostLease>, core::ReportReply>;
 
 struct Done {
   const Op& op;

@@ -72,7 +72,8 @@ void Watch::vanish(const std::function<bool()>& chosen) {
 }
 
 core::Context Watch::context(const core::Prober& view) {
-  return {{model.now, wall_ms}, epoch, ++ticket_, &view, limits};
+  ticket_ += 37;  // a report may use several
+  return {{model.now, wall_ms}, epoch, ticket_, &view, limits};
 }
 
 Result<Answer> Watch::call(core::Table& table, const Op& op) {
@@ -105,6 +106,8 @@ Result<Answer> Watch::call(core::Table& table, const Op& op) {
       return wrap(table.take_lost_notices(op.owner));
     case Kind::kGiveBack:
       return wrap(table.give_back(op.owner, op.ids, op.attachment));
+    case Kind::kReport:
+      return wrap(table.report(op.report));
   }
   return fail(Code::kFailed, "no such operation");
 }

@@ -1,0 +1,103 @@
+#include "core/traces.h"
+
+#include <algorithm>
+
+#include "core/condition.h"
+
+namespace lockkeeper::core {
+namespace {
+
+Result<void> put_trace(State& state, const Trace& trace) {
+  const std::string key = trace_key(trace.worktree, trace.change.path);
+  LK_ASSIGN(const std::optional<kv::Row> known, state.txn().get(key));
+  LK_CHECK(state.txn().put(key, encode_trace(trace)));
+  if (known) return {};  // its due row is there, and is filed again while it is young
+  return state.file_due(state.context().now.mono_ms + kTraceKeptMs, Due::kTrace,
+                        std::string_view(key).substr(1));
+}
+
+}  // namespace
+
+Result<void> put_traces(State& state, const std::string& worktree, const Owner& owner,
+                        const std::vector<Change>& changed) {
+  for (const Change& change : changed) {
+    Trace trace;
+    trace.worktree = worktree;
+    trace.change = change;
+    trace.owner = owner;
+    trace.at_wall_ms = state.context().now.wall_ms;
+    trace.at_mono_ms = state.context().now.mono_ms;
+    trace.epoch = state.context().epoch.id;
+    LK_CHECK(put_trace(state, trace));
+  }
+  return {};
+}
+
+Result<std::optional<Trace>> trace_of(State& state, const std::string& worktree,
+                                      const std::string& path) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state.txn().get(trace_key(worktree, path)));
+  if (!row) return std::nullopt;
+  LK_ASSIGN(Trace trace, decode_trace(row->value));
+  if (trace.worktree != worktree || trace.change.path != path) return std::nullopt;
+  return trace;
+}
+
+Result<void> each_trace(State& state, const std::string& worktree,
+                        const std::function<void(const Trace&)>& visit) {
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      traces_of(worktree),
+      [&](const kv::Row& row) {
+        auto trace = decode_trace(row.value);
+        if (!trace) {
+          readable = fail(std::move(trace.error()));
+          return false;
+        }
+        if (trace->worktree == worktree) visit(*trace);
+        return true;
+      },
+      kv::Read::kPeek));
+  return readable;
+}
+
+Result<void> restore_trace(State& state, const Trace& trace) {
+  const Context& context = state.context();
+  const std::int64_t passed = std::max<std::int64_t>(0, context.now.wall_ms - trace.at_wall_ms);
+  if (passed >= kTraceKeptMs) return {};
+  const std::string key = trace_key(trace.worktree, trace.change.path);
+  LK_CHECK(state.txn().put(key, encode_trace(trace)));
+  return state.file_due(context.now.mono_ms + kTraceKeptMs - passed, Due::kTrace,
+                        std::string_view(key).substr(1));
+}
+
+// The due row finds nothing some day, and goes.
+Result<void> forget_traces(State& state, const std::string& worktree,
+                           const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    LK_ASSIGN(const std::optional<Trace> known, trace_of(state, worktree, path));
+    if (known) LK_CHECK(state.txn().erase(trace_key(worktree, path)));
+  }
+  return {};
+}
+
+Result<std::optional<Trace>> unseen_change(State& state, const Owner& owner,
+                                           const std::string& worktree, const std::string& path) {
+  LK_ASSIGN(std::optional<Trace> trace, trace_of(state, worktree, path));
+  if (!trace || trace->owner == owner) return std::nullopt;
+  LK_ASSIGN(const Activity activity, state.activity(owner));
+  if (activity.turn_wall_ms > trace->at_wall_ms) return std::nullopt;
+  if (std::ranges::find(trace->told, owner) != trace->told.end()) return std::nullopt;
+  return trace;
+}
+
+Result<void> note_told(State& state, const Owner& owner, const Trace& trace) {
+  LK_ASSIGN(std::optional<Trace> known, trace_of(state, trace.worktree, trace.change.path));
+  // Changed again since: of that it was not told.
+  if (!known || known->at_wall_ms != trace.at_wall_ms || known->owner != trace.owner) return {};
+  if (std::ranges::find(known->told, owner) != known->told.end()) return {};
+  known->told.push_back(owner);
+  if (known->told.size() > kToldMax) known->told.erase(known->told.begin());
+  return put_trace(state, *known);
+}
+
+}  // namespace lockkeeper::core

@@ -1,0 +1,36 @@
+// The rows of traces (trace.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/state.h"
+#include "core/trace.h"
+
+namespace lockkeeper::core {
+
+// The owner changed these files of the worktree.
+Result<void> put_traces(State& state, const std::string& worktree, const Owner& owner,
+                        const std::vector<Change>& changed);
+Result<std::optional<Trace>> trace_of(State& state, const std::string& worktree,
+                                      const std::string& path);
+// All of a worktree, by path. Peeks.
+Result<void> each_trace(State& state, const std::string& worktree,
+                        const std::function<void(const Trace&)>& visit);
+// Into the store of a new boot, unless its days are over.
+Result<void> restore_trace(State& state, const Trace& trace);
+// These changes are safe elsewhere, or undone.
+Result<void> forget_traces(State& state, const std::string& worktree,
+                           const std::vector<std::string>& paths);
+
+// The latest change of the file if the owner cannot know of it: another owner made it after the
+// owner's turn began, and the owner was not told of it. The parts of one session know of each
+// other's changes no better than strangers do.
+Result<std::optional<Trace>> unseen_change(State& state, const Owner& owner,
+                                           const std::string& worktree, const std::string& path);
+// The owner was told of the change as it is now.
+Result<void> note_told(State& state, const Owner& owner, const Trace& trace);
+
+}  // namespace lockkeeper::core
