@@ -5,22 +5,8 @@
 
 #include "base/parse.h"
 #include "base/text.h"
+#include "base/toml.h"
 #include "realm/identity.h"
-
-// toml++ 3.3 assumes things that are not true of every text: its parser asserts that a key begins
-// after "[" (with NDEBUG clang may rely on it), and its search for blanks calls U+00E9 unreachable.
-// Without these it reaches its own error message.
-#undef NDEBUG
-#define TOML_ASSERT(expression) static_cast<void>(0)
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/impl/forward_declarations.h>
-#undef TOML_UNREACHABLE
-#define TOML_UNREACHABLE return false
-#include <toml++/impl/unicode.h>
-#undef TOML_UNREACHABLE
-#define TOML_UNREACHABLE __builtin_unreachable()
-#include <toml++/toml.h>
 
 namespace lockkeeper::realm {
 namespace {
@@ -398,14 +384,13 @@ namespace {
 
 // The parser calls itself for each part of a dotted key, so a hostile file could use up the stack.
 Result<void> check_depth(std::string_view text, const std::string& file) {
-  constexpr std::ptrdiff_t kDotsMax = 1'000;  // of one line, those in values included
   unsigned line = 0;
   while (!text.empty()) {
     ++line;
     const std::string_view one = text.substr(0, text.find('\n'));
-    if (std::ranges::count(one, '.') > kDotsMax) {
+    if (std::ranges::count(one, '.') > kTomlDotsMax) {
       return fail(Code::kInvalidConfig,
-                  Origin{file, line}.text() + ": more than " + std::to_string(kDotsMax) +
+                  Origin{file, line}.text() + ": more than " + std::to_string(kTomlDotsMax) +
                       " dots in one line: nested too deeply",
                   "correct the line");
     }

@@ -22,6 +22,8 @@ const Plan& plan() {
     rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
     rooms["core"] = {"kv", "key", "base"};
     rooms["realm"] = {"key", "base"};
+    // Other programs' settings: who calls us. It knows no lock.
+    rooms["install"] = {"realm", "host", "key", "base"};
     rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
     rooms["service"] = with(rooms["layout"], {"layout"});
     // One interface for every door. What is behind it is chosen in `wiring`.
@@ -54,7 +56,7 @@ const Plan& plan() {
     rooms["cli"] = below;
     rooms["demo"] = with(below, {"cli"});
     const Rooms verbs =
-        with(with(rooms["crew"], with(dialects, {"dialect"})), {"cli", "demo", "crew"});
+        with(with(rooms["crew"], with(dialects, {"dialect"})), {"cli", "demo", "crew", "install"});
     rooms["cli/verbs"] = verbs;
     rooms["enforce"] = with(below, dialects);
     rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "enforce",

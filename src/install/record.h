@@ -1,0 +1,56 @@
+// What we did to which files: kept in the state folder, so that an uninstall can restore every
+// byte. It is read and written under a lock on that folder.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace lockkeeper::install {
+
+struct FileRecord {
+  std::string file;      // where it is, physically
+  std::string written;   // the SHA-256 of what we left there
+  std::string original;  // the SHA-256 of what was there before us; empty: there was no file
+  std::vector<std::string> slots;    // which pieces of ours it has (Piece::slot)
+  std::vector<std::string> folders;  // that we created for it, outermost first
+};
+
+class Record {
+ public:
+  // An empty one if there is none. failed: it cannot be read, or is damaged.
+  static Result<Record> load(const std::string& state_folder);
+
+  const FileRecord* find(std::string_view file) const;  // null: none
+  void put(FileRecord record);
+  void erase(std::string_view file);
+  bool uses_backup(std::string_view sha256) const;
+
+  // Also without the file if nothing is recorded. failed, no_space: nothing has changed.
+  Result<void> save() const;
+
+  // Backups are named by their content; 0600, in a folder of 0700.
+  std::string backup_path(std::string_view sha256) const;
+  Result<std::string> keep_backup(std::string_view text) const;  // its SHA-256
+  // not_found: there is none, or it is not what it was.
+  Result<std::string> backup(std::string_view sha256) const;
+  // Removes the backup, unless it is in use, and folders of ours that are empty.
+  void forget_backup(std::string_view sha256) const;
+  void remove_empty_folders() const;
+
+  // Until the descriptor is closed nobody else installs. Creates the folder.
+  static Result<Fd> lock(const std::string& state_folder);
+
+ private:
+  explicit Record(std::string folder) : folder_(std::move(folder)) {}
+  std::string path() const { return folder_ + "/installed.json"; }
+
+  std::string folder_;
+  std::vector<FileRecord> files_;
+};
+
+}  // namespace lockkeeper::install
