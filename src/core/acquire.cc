@@ -111,6 +111,16 @@ std::size_t waiters_in(const std::vector<Conflict>& conflicts) {
   return ids.size();
 }
 
+// Only told, so nothing is guarded.
+Result<std::vector<Conflict>> held_elsewhere(State& state, const Lease& lease) {
+  if (lease.terms.worktree.empty()) return std::vector<Conflict>{};
+  const State::Mark before = state.mark();
+  const Lease request = lease;  // NOLINT(performance-unnecessary-copy-initialization)
+  LK_ASSIGN(Findings findings, find_conflicts(state, request, {.look = false}));
+  state.forget_reads(before);
+  return std::move(findings.elsewhere);
+}
+
 std::unexpected<Error> beyond_the_store() {
   return fail(Code::kLimitExceeded,
               "granting this takes more guards than one commit of this store has",
@@ -233,6 +243,7 @@ Result<std::optional<AcquireReply>> Table::replay(const AcquireRequest& request)
       const bool renewal = held->terms.request_id != request.terms.request_id;
       AcquireReply reply = answer(renewal ? Outcome::kRenewed : Outcome::kGranted, *held);
       reply.replayed = reply.existed_before = true;
+      LK_ASSIGN(reply.elsewhere, held_elsewhere(state_, *held));
       // If its processes are gone the requester gets it back, or it is lost (rule 8).
       if (is_orphan(*held, now)) {
         LK_ASSIGN(const std::vector<Lease> reclaimed,

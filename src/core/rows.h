@@ -73,6 +73,7 @@ std::string short_name(std::string_view name);
 // The beginning that all names that begin with `prefix` have in common as short names.
 std::string_view short_prefix(std::string_view prefix);
 inline constexpr std::string_view kEventPrefix = "e";
+inline constexpr std::string_view kActivityPrefix = "h";
 inline constexpr std::string_view kTracePrefix = "j";
 inline constexpr std::string_view kHistoryKey = "t";
 

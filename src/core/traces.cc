@@ -60,6 +60,23 @@ Result<void> each_trace(State& state, const std::string& worktree,
   return readable;
 }
 
+Result<void> each_activity(State& state,
+                           const std::function<void(const Owner&, const Activity&)>& visit) {
+  Result<void> readable;
+  LK_CHECK(state.txn().scan(
+      kv::prefix_range(kActivityPrefix),
+      [&](const kv::Row& row) {
+        const auto read = decode_activity(row.value);
+        if (!read) readable = fail(read.error());
+        if (read && read->second.epoch == state.context().epoch.id) {
+          visit(read->first, read->second);
+        }
+        return read.has_value();
+      },
+      kv::Read::kPeek));
+  return readable;
+}
+
 Result<void> restore_trace(State& state, const Trace& trace) {
   const Context& context = state.context();
   const std::int64_t passed = std::max<std::int64_t>(0, context.now.wall_ms - trace.at_wall_ms);

@@ -25,6 +25,10 @@ Result<void> restore_trace(State& state, const Trace& trace);
 Result<void> forget_traces(State& state, const std::string& worktree,
                            const std::vector<std::string>& paths);
 
+// What every owner of edits is doing on this boot. Peeks.
+Result<void> each_activity(State& state,
+                           const std::function<void(const Owner&, const Activity&)>& visit);
+
 // The latest change of the file if the owner cannot know of it: another owner made it after the
 // owner's turn began, and the owner was not told of it. The parts of one session know of each
 // other's changes no better than strangers do.

@@ -31,6 +31,7 @@ struct AcquireCall {
   // Leases of the same owner that end in the commit that grants this one.
   std::vector<core::LeaseId> replaces;
   bool anew = false;  // never a renewal
+  std::string call;   // an edit for this call of a coding agent (core rule 16); empty: on purpose
 };
 
 // `id` is the lease id of a kQueued result. The answer is kQueued again after `at_most_ms`, or
@@ -75,6 +76,7 @@ struct CheckCall {
   std::vector<core::Claim> claims;
   std::uint64_t fence = 0;   // 0: none
   core::LeaseId lease = {};  // whose fence that is; empty: one of the caller's own leases
+  std::string worktree = {};
 };
 
 struct BreakCall {

@@ -49,6 +49,7 @@ struct AcquireCommand {
   // Own leases that end in the commit that grants this one: a scope that changes.
   std::vector<core::LeaseId> replaces;
   bool anew = false;  // never a renewal: whoever holds exactly this gets another lease of it
+  std::string call;   // an edit for this call of a coding agent (core rule 16); empty: on purpose
   // Called while waiting, at least once a second; false leaves the queue (kInterrupted).
   std::function<bool(const WaitProgress&)> on_wait;
 };
@@ -78,6 +79,7 @@ struct CheckCommand {
   Wanted wanted;
   std::uint64_t fence = 0;    // 0: none
   std::string lease_id = {};  // whose fence that is; empty: one of the owner's leases
+  std::string worktree = {};  // for this checkout alone (core rule 15)
 };
 
 struct BreakCommand {

@@ -210,6 +210,7 @@ Result<AcquireCall> Locks::call(const AcquireCommand& command,
   call.wake = command.wake;
   call.replaces = command.replaces;
   call.anew = command.anew;
+  call.call = command.call;
   return call;
 }
 
@@ -338,8 +339,8 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
   if (!command.lease_id.empty()) {
     LK_ASSIGN(lease, find_id(command.lease_id));
   }
-  LK_ASSIGN(core::CheckReply reply,
-            ask(&Service::check, {caller(), resolved.claims(mode), command.fence, lease}));
+  LK_ASSIGN(core::CheckReply reply, ask(&Service::check, {caller(), resolved.claims(mode),
+                                                          command.fence, lease, command.worktree}));
   const auto has_several = [](const auto& word) { return word.size() > 1; };
   if (reply.mine || std::ranges::none_of(resolved.words, has_several)) return reply;
   // What another holds is not the caller's, whatever each word stands for.
@@ -351,7 +352,8 @@ Result<core::CheckReply> Locks::check(const CheckCommand& command) {
     bool current = false;
     for (const key::Resource& resource : word) {
       LK_ASSIGN(const core::CheckReply one,
-                ask(&Service::check, {caller(), {{resource, mode, 0}}, command.fence, lease}));
+                ask(&Service::check,
+                    {caller(), {{resource, mode, 0}}, command.fence, lease, command.worktree}));
       mine |= one.mine;
       current |= one.fence_current;
     }
@@ -401,6 +403,24 @@ Result<std::vector<core::Event>> Locks::log(const LogCommand& command) {
   LK_ASSIGN(const Resolved resolved, resolve(command.under));
   if (!resolved.words.empty()) call.overlapping = resolved.words.front().front();
   return ask(&Service::events, call);
+}
+
+Result<core::ReportReply> Locks::report(const core::ReportRequest& report) {
+  return ask(&Service::report, {caller(), report});
+}
+
+Result<std::vector<core::Trace>> Locks::unseen(const std::string& worktree,
+                                               const std::vector<std::string>& paths) {
+  return ask(&Service::unseen, {caller(), worktree, paths});
+}
+
+Result<LookReply> Locks::look(const std::string& worktree) {
+  return ask(&Service::look, {caller(), worktree});
+}
+
+Result<void> Locks::forget(const std::string& worktree, const std::vector<std::string>& paths) {
+  LK_CHECK(ask(&Service::forget, {caller(), worktree, paths}));
+  return {};
 }
 
 Result<void> Locks::purge(bool history) {

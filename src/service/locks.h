@@ -41,6 +41,13 @@ class Locks {
   Result<std::vector<core::Lease>> renew(const RenewCommand& command);
   Result<core::CheckReply> check(const CheckCommand& command);
   Result<std::vector<core::Lease>> break_leases(const BreakCommand& command);
+  // Edits of coding agents (edit_calls.h). What became of this owner's calls; what others have
+  // changed without its knowledge; what a look at the disk is compared with; what is safe now.
+  Result<core::ReportReply> report(const core::ReportRequest& report);
+  Result<std::vector<core::Trace>> unseen(const std::string& worktree,
+                                          const std::vector<std::string>& paths);
+  Result<LookReply> look(const std::string& worktree);
+  Result<void> forget(const std::string& worktree, const std::vector<std::string>& paths);
   // Without leases that are over: whoever asks for what they held gets it.
   Result<ListReply> list(const ListCommand& command);
   Result<std::vector<core::Event>> log(const LogCommand& command);

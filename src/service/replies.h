@@ -39,6 +39,7 @@ struct AcquireResult {
   bool existed_before = false;  // a renewal or a repeated request: the grant is never undone
   std::vector<core::Conflict> conflicts;
   std::vector<core::CycleStep> cycle;
+  std::vector<core::Conflict> elsewhere;  // granted: the same is held in other worktrees
   std::size_t position = 0;
   std::string reason_before;  // renewed: the reason that this request's has replaced
   std::vector<layout::Unmirrored> unmirrored;

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "service/calls.h"
+#include "service/edit_calls.h"
 #include "service/replies.h"
 
 namespace lockkeeper::service {
@@ -43,6 +44,11 @@ class Service {
   virtual Result<Reply<ListReply>> list(const ListCall& call) = 0;
   virtual Result<Reply<std::vector<core::Lease>>> break_leases(const BreakCall& call) = 0;
   virtual Result<Reply<AcquireResult>> adopt(const AdoptCall& call) = 0;
+
+  virtual Result<Reply<core::ReportReply>> report(const ReportCall& call) = 0;
+  virtual Result<Reply<std::vector<core::Trace>>> unseen(const UnseenCall& call) = 0;
+  virtual Result<Reply<LookReply>> look(const LookCall& call) = 0;
+  virtual Result<Reply<Done>> forget(const ForgetCall& call) = 0;
 
   // One message for each receiver, as it was sent.
   virtual Result<Reply<std::vector<core::Message>>> send(const SendCall& call) = 0;

@@ -28,6 +28,7 @@ void take(AcquireResult& result, core::AcquireReply reply) {
   result.outcome = reply.outcome;
   result.lease = std::move(reply.lease);
   result.conflicts = std::move(reply.conflicts);
+  result.elsewhere = std::move(reply.elsewhere);
   result.cycle = std::move(reply.cycle);
   result.position = reply.position;
   result.reason_before = std::move(reply.reason_before);

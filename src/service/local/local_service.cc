@@ -90,6 +90,7 @@ Result<core::AcquireRequest> LocalService::request(const AcquireCall& call) cons
   request.terms.request_id = call.caller.request_id;
   request.attachment = call.attachment;
   request.anew = call.anew;
+  request.call = call.call;
   request.under = call.caller.parent.lease;
   request.under_fence = call.caller.parent.fence;
   return request;
@@ -173,6 +174,9 @@ Result<std::unique_ptr<Acquisition>> LocalService::take_waiting(const core::Leas
   request.claims = waiter->request.claims;
   request.terms = waiter->request.terms;
   request.attachment = waiter->request.then;
+  if (waiter->request.edit && !waiter->request.edit->calls.empty()) {
+    request.call = waiter->request.edit->calls.back();
+  }
   request.under = waiter->request.parent;
   request.wait = true;
   request.waiting_process = waiter->request.holds.front();

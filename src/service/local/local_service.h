@@ -34,6 +34,10 @@ class LocalService final : public Service {
   Result<Reply<ListReply>> list(const ListCall& call) override;
   Result<Reply<std::vector<core::Lease>>> break_leases(const BreakCall& call) override;
   Result<Reply<AcquireResult>> adopt(const AdoptCall& call) override;
+  Result<Reply<core::ReportReply>> report(const ReportCall& call) override;
+  Result<Reply<std::vector<core::Trace>>> unseen(const UnseenCall& call) override;
+  Result<Reply<LookReply>> look(const LookCall& call) override;
+  Result<Reply<Done>> forget(const ForgetCall& call) override;
   Result<Reply<std::vector<core::Message>>> send(const SendCall& call) override;
   Result<Reply<std::vector<core::Message>>> messages(const MessagesCall& call) override;
   Result<Notices> notices(const Caller& caller) override;

@@ -121,6 +121,7 @@ void LocalService::note_deaths(const std::vector<core::LeaseId>& ids) {
 Result<Reply<core::CheckReply>> LocalService::check(const CheckCall& call) {
   core::AcquireRequest request;
   request.owner = call.caller.owner;
+  request.terms.worktree = call.worktree;
   request.under = call.caller.parent.lease;
   request.under_fence = call.caller.parent.fence;
   request.claims = call.claims;

@@ -47,6 +47,18 @@ class Client final : public Service {
   Result<Reply<AcquireResult>> adopt(const AdoptCall& call) override {
     return ask<Reply<AcquireResult>>("adopt", with_id(call));
   }
+  Result<Reply<core::ReportReply>> report(const ReportCall& call) override {
+    return ask<Reply<core::ReportReply>>("report", call);
+  }
+  Result<Reply<std::vector<core::Trace>>> unseen(const UnseenCall& call) override {
+    return ask<Reply<std::vector<core::Trace>>>("unseen", with_id(call));
+  }
+  Result<Reply<LookReply>> look(const LookCall& call) override {
+    return ask<Reply<LookReply>>("look", call);
+  }
+  Result<Reply<Done>> forget(const ForgetCall& call) override {
+    return ask<Reply<Done>>("forget", call);
+  }
   Result<Reply<std::vector<core::Message>>> send(const SendCall& call) override {
     return ask<Reply<std::vector<core::Message>>>("send", with_id(call));
   }

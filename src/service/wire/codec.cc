@@ -27,6 +27,40 @@ void fields(Archive& archive, AcquireCall& call) {
   archive("wake", call.wake);
   archive("replaces", call.replaces);
   archive("anew", call.anew);
+  archive("call", call.call);
+}
+
+template <class Archive>
+void fields(Archive& archive, ReportCall& call) {
+  archive("caller", call.caller);
+  archive("turn_begins", call.report.turn_begins);
+  archive("worktree", call.report.worktree);
+  archive("begun", call.report.begun);
+  archive("done", call.report.done);
+  archive("failed", call.report.failed);
+  archive("no_call_left", call.report.no_call_left);
+  archive("changed", call.report.changed);
+  archive("then", call.report.then);
+}
+
+template <class Archive>
+void fields(Archive& archive, UnseenCall& call) {
+  archive("caller", call.caller);
+  archive("worktree", call.worktree);
+  archive("paths", call.paths);
+}
+
+template <class Archive>
+void fields(Archive& archive, LookCall& call) {
+  archive("caller", call.caller);
+  archive("worktree", call.worktree);
+}
+
+template <class Archive>
+void fields(Archive& archive, ForgetCall& call) {
+  archive("caller", call.caller);
+  archive("worktree", call.worktree);
+  archive("paths", call.paths);
 }
 
 template <class Archive>
@@ -71,6 +105,7 @@ void fields(Archive& archive, CheckCall& call) {
   archive("resources", call.claims);
   archive("fence", call.fence);
   archive("lease", call.lease);
+  archive("worktree", call.worktree);
 }
 
 template <class Archive>
@@ -164,6 +199,7 @@ void fields(Archive& archive, AcquireResult& result) {
   archive("existed_before", result.existed_before);
   archive("conflicts", result.conflicts);
   archive("cycle", result.cycle);
+  archive("elsewhere", result.elsewhere);
   archive("position", result.position);
   archive("reason_before", result.reason_before);
   archive("unmirrored", result.unmirrored);
@@ -176,6 +212,18 @@ void fields(Archive& archive, core::ReleaseReply& reply) {
   archive("not_held", reply.not_held);
   archive("not_owner", reply.not_owner);
   archive("covered", reply.covered);
+}
+
+template <class Archive>
+void fields(Archive& archive, core::ReportReply& reply) {
+  archive("ended", reply.ended);
+}
+
+template <class Archive>
+void fields(Archive& archive, LookReply& reply) {
+  archive("traces", reply.traces);
+  archive("edits", reply.edits);
+  archive("busy", reply.busy);
 }
 
 template <class Archive>
@@ -258,6 +306,10 @@ LK_WIRE_TYPE(EventsCall);
 LK_WIRE_TYPE(SendCall);
 LK_WIRE_TYPE(MessagesCall);
 LK_WIRE_TYPE(PurgeCall);
+LK_WIRE_TYPE(ReportCall);
+LK_WIRE_TYPE(UnseenCall);
+LK_WIRE_TYPE(LookCall);
+LK_WIRE_TYPE(ForgetCall);
 LK_WIRE_TYPE(Caller);
 LK_WIRE_TYPE(Notices);
 LK_WIRE_TYPE(Error);
@@ -273,6 +325,10 @@ LK_WIRE_TYPE(Reply<core::CheckReply>);
 LK_WIRE_TYPE(Reply<ListReply>);
 LK_WIRE_TYPE(Reply<std::vector<core::Message>>);
 LK_WIRE_TYPE(Reply<std::vector<core::Event>>);
+LK_WIRE_TYPE(std::vector<core::Trace>);
+LK_WIRE_TYPE(Reply<core::ReportReply>);
+LK_WIRE_TYPE(Reply<std::vector<core::Trace>>);
+LK_WIRE_TYPE(Reply<LookReply>);
 LK_WIRE_TYPE(Reply<Done>);
 #undef LK_WIRE_TYPE
 

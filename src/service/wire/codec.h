@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "service/calls.h"
+#include "service/edit_calls.h"
 #include "service/replies.h"
 
 namespace lockkeeper::service::wire {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kKinds = {"file", "folder", "glob", "logical",
                                                     "logical_glob"};
 constexpr std::array<std::string_view, 2> kModes = {"shared", "exclusive"};
+constexpr std::array<std::string_view, 4> kThens = {"goes_on", "idle", "turn_over", "passed_on"};
 constexpr std::array<std::string_view, 3> kAlive = {"alive", "dead", "unknown"};
 constexpr std::array<core::Outcome, 7> kOutcomes = {
     core::Outcome::kGranted,    core::Outcome::kRenewed,  core::Outcome::kHeld,
@@ -146,6 +147,7 @@ Json put(Writer& writer, core::Lease& lease) {
   json["overtook"] = lease.overtook;
   json["orphaned"] = lease.orphaned_mono_ms != 0;
   json["mirrored_at"] = lease.mirrored_at;
+  if (lease.edit) json["edit"] = writer.write(*lease.edit);
   return json;
 }
 
@@ -171,6 +173,7 @@ bool take(Reader& reader, core::Lease& lease) {
   reader("orphaned", orphaned);
   lease.orphaned_mono_ms = orphaned ? 1 : 0;
   reader("mirrored_at", lease.mirrored_at);
+  reader("edit", lease.edit);
   lease.foreign = reader.json().contains("foreign");
   return true;
 }
@@ -182,6 +185,10 @@ Json put(Writer& writer, core::Conflict& conflict) {
   json["witness"] = conflict.witness;
   json["alive"] = writer.write(conflict.alive);
   json["holder"] = writer.write(conflict.holder);
+  if (conflict.yields_mono_ms != kNoEnd) {
+    json["yields_in_ms"] = conflict.yields_mono_ms - writer.now().mono_ms;
+    json["yields"] = conflict.yields;
+  }
   return json;
 }
 
@@ -195,6 +202,55 @@ bool take(Reader& reader, core::Conflict& conflict) {
   reader("witness", conflict.witness);
   reader("alive", conflict.alive);
   reader("holder", conflict.holder);
+  std::optional<std::int64_t> yields_in_ms;
+  reader("yields_in_ms", yields_in_ms);
+  if (yields_in_ms) {
+    conflict.yields_mono_ms = std::max<std::int64_t>(0, reader.now().mono_ms + *yields_in_ms);
+  }
+  reader("yields", conflict.yields);
+  return true;
+}
+
+Json put(Writer& /*writer*/, const core::ReportRequest::Then& then) {
+  return put_name(kThens, then);
+}
+
+bool take(Reader& reader, core::ReportRequest::Then& then) {
+  return take_name(reader.json(), kThens, then);
+}
+
+// The clocks of two machines differ: what crosses is how long ago it was.
+Json put(Writer& writer, core::Edit& edit) {
+  return {{"calls", edit.calls},
+          {"confirmed", edit.confirmed},
+          {"touched_ms_ago", writer.now().mono_ms - edit.touched_mono_ms}};
+}
+
+bool take(Reader& reader, core::Edit& edit) {
+  if (!reader.json().is_object()) return false;
+  reader("calls", edit.calls);
+  reader("confirmed", edit.confirmed);
+  std::int64_t ago_ms = 0;
+  reader("touched_ms_ago", ago_ms);
+  edit.touched_mono_ms = reader.now().mono_ms - ago_ms;
+  return true;
+}
+
+Json put(Writer& writer, core::Trace& trace) {
+  Json json{{"worktree", trace.worktree}, {"agent", trace.owner.agent}};
+  json["session"] = trace.owner.session;
+  json["change"] = writer.write(trace.change);
+  json["at"] = format_time(trace.at_wall_ms);
+  return json;
+}
+
+bool take(Reader& reader, core::Trace& trace) {
+  if (!reader.json().is_object()) return false;
+  reader("worktree", trace.worktree);
+  reader("agent", trace.owner.agent);
+  reader("session", trace.owner.session);
+  reader("change", trace.change);
+  take_time(reader, "at", trace.at_wall_ms);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "service/calls.h"
+#include "service/edit_calls.h"
 #include "service/replies.h"
 #include "service/wire/archive.h"
 
@@ -33,6 +34,12 @@ Json put(Writer& writer, core::Event& event);
 bool take(Reader& reader, core::Event& event);
 Json put(Writer& writer, core::Message& message);
 bool take(Reader& reader, core::Message& message);
+Json put(Writer& writer, core::Trace& trace);
+bool take(Reader& reader, core::Trace& trace);
+Json put(Writer& writer, core::Edit& edit);
+bool take(Reader& reader, core::Edit& edit);
+Json put(Writer& writer, const core::ReportRequest::Then& then);
+bool take(Reader& reader, core::ReportRequest::Then& then);
 Json put(Writer& writer, core::Waiter& waiter);
 bool take(Reader& reader, core::Waiter& waiter);
 Json put(Writer& writer, std::pair<std::string, core::Owner>& owned);
@@ -66,6 +73,22 @@ void fields(Archive& archive, core::Terms& terms) {
   archive("request_id", terms.request_id);
   archive("layout", terms.layout);
   archive("artefact", terms.artefact);
+  archive("worktree", terms.worktree);
+}
+
+template <class Archive>
+void fields(Archive& archive, core::FileMark& mark) {
+  archive("size", mark.size);
+  archive("modified_ns", mark.modified_ns);
+  archive("changed_ns", mark.changed_ns);
+  archive("inode", mark.inode);
+}
+
+template <class Archive>
+void fields(Archive& archive, core::Change& change) {
+  archive("path", change.path);
+  archive("mark", change.mark);
+  archive("content", change.content);
 }
 
 template <class Archive>

@@ -1,0 +1,44 @@
+// What a lock service is asked about the edits of coding agents (core rule 16), and its answers:
+// plain data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/requests.h"
+#include "service/caller.h"
+
+namespace lockkeeper::service {
+
+// What became of the caller's calls. The report's owner is the caller.
+struct ReportCall {
+  Caller caller;
+  core::ReportRequest report;
+};
+
+// Which of these files has somebody else changed without the caller knowing? It counts as told.
+struct UnseenCall {
+  Caller caller;
+  std::string worktree;
+  std::vector<std::string> paths;  // canonical, from the worktree's top
+};
+
+// Everything that tells a change on disk from one of the caller's own.
+struct LookCall {
+  Caller caller;
+  std::string worktree;
+};
+struct LookReply {
+  std::vector<core::Trace> traces;  // of everybody in this worktree, by path
+  std::vector<core::Lease> edits;   // of others, in this worktree
+  std::vector<core::Owner> busy;    // others with a call running in this worktree, or anywhere
+};
+
+// These changes are safe elsewhere, or undone: nobody is told of them any more.
+struct ForgetCall {
+  Caller caller;
+  std::string worktree;
+  std::vector<std::string> paths;
+};
+
+}  // namespace lockkeeper::service
