@@ -202,8 +202,10 @@ TEST_P(BadInput, a_message_in_pieces) {
 }
 
 TEST_P(BadInput, many_requests_before_anything_is_read) {
-  int last = 0;
-  for (int i = 0; i < 3'000; ++i) last = client_.request("tools/list");
+  // Long answers fill the pipe to us, and short requests the one to the server.
+  for (int i = 0; i < 100; ++i) client_.request("tools/list");
+  for (int i = 0; i < 3'000; ++i) client_.request("ping");
+  const int last = client_.request("tools/list");
   EXPECT_TRUE(client_.wait_for(last).contains("result"));
   for (int i = 0; i < 300; ++i) client_.start_tool("lock_status", Json::object());
   client_.settle();
