@@ -10,6 +10,7 @@
 #include "core/requests.h"
 #include "key/resource.h"
 #include "service/caller.h"
+#include "service/message_calls.h"
 
 namespace lockkeeper::service {
 
@@ -123,25 +124,6 @@ struct EventsCall {
   std::optional<key::Resource> overlapping;
   std::size_t most = SIZE_MAX;
   bool newest = false;  // the last `most` of all events, without filters
-};
-
-struct SendCall {
-  Caller caller;
-  std::vector<core::Owner> to;  // one without an agent: everybody
-  std::string text;
-  std::string type;
-  std::string task;
-  std::string project;
-};
-
-// The messages that the owner received or sent, oldest first. Those received count as told.
-struct MessagesCall {
-  Caller caller;
-  bool sent = false;
-  bool unread_only = false;
-  bool peek = false;  // they do not count as told
-  bool mark_read = false;
-  std::vector<std::uint64_t> ids = {};  // empty: all; not_found: one is not there, none is marked
 };
 
 struct PurgeCall {

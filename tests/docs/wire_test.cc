@@ -24,7 +24,7 @@ TEST(WirePage, NamesEveryCall) {
   std::ostringstream source;
   source << in.rdbuf();
   const auto served = matches(source.str(), std::regex(R"rx(\{"(\w+)", handler<)rx"));
-  EXPECT_EQ(served.size(), 16U);
+  EXPECT_EQ(served.size(), 20U);
 
   std::set<std::string> named;
   for (const Line& line :
