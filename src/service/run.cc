@@ -219,9 +219,12 @@ class Watch {
       ::poll(wanted, 2, static_cast<int>(std::min(kLookEveryMs, sleep_ms())));
       if (wanted[1].revents != 0 && !stage->readable()) watched_ = -1;
       const int noted = signals.noted();
+      const bool over = has_ended(child);
       if (signals.drain(target_) && reaped(child)) {
-        // One that had succeeded by itself was not stopped, even if that was on its way.
-        if (stage != nullptr) result_.signal = result_.exit_status == 0 ? noted : signals.noted();
+        // One that had succeeded by itself was not stopped, even if that was on its way. One that
+        // was asked to end may have ended before we are done with our signals.
+        const bool by_itself = over && result_.exit_status == 0;
+        if (stage != nullptr) result_.signal = by_itself ? noted : signals.noted();
         return;
       }
       if ((hold_ != nullptr || stage != nullptr) && signals.noted() != 0 && kill_at_ == 0) {
@@ -256,6 +259,13 @@ class Watch {
   std::int64_t now() const { return locks_.site().now().mono_ms; }
 
   // The command has ended. On a stage others may come to us when their parents end.
+  // Looks only: it can still be reaped.
+  static bool has_ended(pid_t child) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child;
+  }
+
   bool reaped(pid_t child) {
     const pid_t whom = command_.stage == nullptr ? child : -1;
     int status = 0;
