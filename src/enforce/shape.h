@@ -2,10 +2,12 @@
 //
 // opencode has no hooks that run a program. Our plugin for it writes this:
 //
-//   {"event": "tool.execute.before", "sessionID": "…", "parentID": "…", "directory": "/repo",
-//    "callID": "…", "tool": "edit", "args": {…}}
+//   {"hook_event_name": "tool.execute.before", "sessionID": "…", "parentID": "…",
+//    "directory": "/repo", "callID": "…", "tool": "edit", "args": {…}}
 //
-// The events are those of kMoments in shape.cc. "parentID" is the session that started this one;
+// and reads {"verdict": "pass"} or {"verdict": "refuse", "reason": "…"}; "tell" is for the model.
+//
+// The names are those of kMoments in shape.cc. "parentID" is the session that started this one;
 // "callID", "tool" and "args" are there before and after a call.
 #pragma once
 

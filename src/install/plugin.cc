@@ -42,7 +42,6 @@ const ask = (event) =>
     child.on("close", (status) => {
       clearTimeout(timer)
       if (status !== 0) return reject(new Error(err.trim() || failed(status)))
-      if (out.trim() === "") return resolve({})
       try {
         resolve(JSON.parse(out))
       } catch {
@@ -73,7 +72,7 @@ export const LockkeeperPlugin = async ({ client, directory, worktree }) => {
   }
   const tell = async (name, sessionID, more = {}) => {
     try {
-      return await ask(await event(name, sessionID, more))
+      return (await ask(await event(name, sessionID, more))) ?? {}
     } catch {
       return {}
     }
@@ -84,9 +83,9 @@ export const LockkeeperPlugin = async ({ client, directory, worktree }) => {
     "chat.message": async (input, output) => {
       const answer = await tell("chat.message", input.sessionID)
       const first = output?.parts?.[0]
-      if (!answer.context || !first) return
+      if (!answer.tell || !first) return
       const id = `prt_${Date.now()}`
-      output.parts.push({ ...first, id, type: "text", text: answer.context, synthetic: true })
+      output.parts.push({ ...first, id, type: "text", text: answer.tell, synthetic: true })
     },
     "shell.env": async (input, output) => {
       // So that `lockkeeper` in a shell of this session acts for the same agent.
@@ -95,8 +94,8 @@ export const LockkeeperPlugin = async ({ client, directory, worktree }) => {
     "tool.execute.before": async (input, output) => {
       const call = { tool: input.tool, callID: input.callID, args: output.args }
       const answer = await ask(await event("tool.execute.before", input.sessionID, call))
-      if (answer.decision === "deny" || answer.decision === "block") {
-        throw new Error(answer.reason || "lockkeeper refused this call")
+      if (answer?.verdict !== "pass") {
+        throw new Error(answer?.reason || "lockkeeper refused this call")
       }
       if (answer.args) Object.assign(output.args, answer.args)
       calls.set(input.callID, { ...call, sessionID: input.sessionID })
@@ -109,11 +108,11 @@ export const LockkeeperPlugin = async ({ client, directory, worktree }) => {
         callID: call.callID,
         args: call.args,
       })
-      if (!answer.context) return
+      if (!answer.tell) return
       if (typeof output?.output === "string") {
-        output.output += `\n\n${answer.context}`
+        output.output += `\n\n${answer.tell}`
       } else if (Array.isArray(output?.content)) {
-        output.content.push({ type: "text", text: answer.context })
+        output.content.push({ type: "text", text: answer.tell })
       }
     },
     event: async ({ event: happened }) => {

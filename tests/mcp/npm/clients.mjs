@@ -168,7 +168,7 @@ async function meet(scene, { http, name = () => ({}) } = {}) {
       (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", { ...ann }))),
       () =>
         waits.promise.then(() => {
-          console.log(scene.mirrored_at("list"));
+          console.log(scene.shown("list"));
           return tool("lock_release", { resources: ["a.c"], ...ann });
         }),
       () => say("released"),
@@ -189,7 +189,7 @@ async function meet(scene, { http, name = () => ({}) } = {}) {
   for (const agent of ["ann", "bob"]) {
     for (const seen of model.seen(agent)) console.log(`          ${agent}'s model saw: ${seen}`);
   }
-  console.log(scene.mirrored_at("log"));
+  console.log(scene.shown("log"));
   for (const { status, out } of ended) assert.equal(status, 0, out);
   return model;
 }
