@@ -1,8 +1,8 @@
 #include "enforce/payload.h"
 
-#include <set>
-#include <vector>
+#include <utility>
 
+#include "base/strict_json.h"
 #include "base/text.h"
 #include "enforce/event.h"
 
@@ -14,42 +14,21 @@ using nlohmann::json;
 constexpr std::size_t kIdBytesMax = 512;
 constexpr const char* kPayloadHint = "run 'lockkeeper doctor'; it tries the hook of each client";
 
-// Why well-formed JSON is refused; the parser can be stopped in no other way.
-struct Refused {
-  Error error;
-};
-
-// Watches the parser: its depth, and the keys of each open object.
-class PayloadWatch {
- public:
-  void operator()(int depth, json::parse_event_t event, const json& value) {
-    using Event = json::parse_event_t;
-    const bool opens = event == Event::object_start || event == Event::array_start;
-    if (opens && depth >= static_cast<int>(kPayloadNestingMax)) {
-      refuse(Code::kLimitExceeded, "the hook's payload is nested deeper than " +
-                                       std::to_string(kPayloadNestingMax) + " levels");
-    }
-    if (event == Event::object_start) {
-      keys_.emplace_back();
-    } else if (event == Event::object_end) {
-      keys_.pop_back();
-    } else if (event == Event::key) {
-      const std::string& key = value.get_ref<const std::string&>();
-      if (keys_.back().insert(key).second) return;
-      refuse(Code::kInvalidInput, "the hook's payload gives " + quote(key) + " twice");
-    }
-  }
-
- private:
-  [[noreturn]] static void refuse(Code code, std::string message) {
-    throw Refused{{code, std::move(message), kPayloadHint}};
-  }
-
-  std::vector<std::set<std::string>> keys_;
-};
-
 std::unexpected<Error> bad_payload(std::string what) {
   return fail(Code::kInvalidInput, "the hook's payload " + std::move(what), kPayloadHint);
+}
+
+std::unexpected<Error> refused_payload(const JsonFault& fault) {
+  switch (fault.kind) {
+    case JsonFault::Kind::kNotUtf8:
+      return bad_payload("is not UTF-8");
+    case JsonFault::Kind::kNotJson:
+      return bad_payload("is not JSON: " + fault.why);
+    case JsonFault::Kind::kKeyTwice:
+      return bad_payload("gives " + quote(fault.key) + " twice");
+    default:
+      return fail(Code::kLimitExceeded, "the hook's payload is " + fault.why, kPayloadHint);
+  }
 }
 
 }  // namespace
@@ -63,23 +42,10 @@ Result<json> read_object(std::string_view payload) {
   }
   if (payload.find_first_not_of(" \t\r\n") == std::string_view::npos)
     return bad_payload("is empty");
-  if (!is_valid_utf8(payload)) return bad_payload("is not UTF-8");
-  if (payload.find('\0') != std::string_view::npos) {  // the parser would take it for the end
-    return bad_payload("is not JSON: it has a NUL byte");
-  }
-  try {
-    PayloadWatch watch;
-    json object = json::parse(payload, [&](int depth, json::parse_event_t event, json& value) {
-      watch(depth, event, value);
-      return true;
-    });
-    if (!object.is_object()) return bad_payload("is not a JSON object");
-    return object;
-  } catch (const Refused& refused) {
-    return fail(refused.error);
-  } catch (const json::exception&) {
-    return bad_payload("is not JSON: it begins with " + quote(payload, 40));
-  }
+  auto object = parse_strictly<json>(payload, {.nesting = kPayloadNestingMax});
+  if (!object) return refused_payload(object.error());
+  if (!object->is_object()) return bad_payload("is not a JSON object");
+  return std::move(*object);
 }
 
 const json* field(const json& object, Names names) {

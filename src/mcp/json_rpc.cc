@@ -1,51 +1,26 @@
 #include "mcp/json_rpc.h"
 
-#include <set>
-
-#include "base/text.h"
+#include "base/strict_json.h"
 
 namespace lockkeeper::mcp {
 namespace {
-
-// Why well-formed JSON is refused.
-struct Refused {
-  std::string why;
-};
-
-// Watches a parser: its depth, and the keys seen in each open object.
-class Watch {
- public:
-  bool operator()(int depth, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    const bool opens = event == Event::object_start || event == Event::array_start;
-    if (opens && depth >= static_cast<int>(kNestingMax)) {
-      throw Refused{"nested deeper than " + std::to_string(kNestingMax) + " levels"};
-    }
-    if (event == Event::object_start) {
-      keys_.emplace_back();
-    } else if (event == Event::object_end) {
-      keys_.pop_back();
-    } else if (event == Event::key) {
-      const std::string& key = value.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) {
-        throw Refused{"the key " + quote(key) + " is given twice"};
-      }
-      if (keys_.back().size() > kKeysMax) {
-        throw Refused{"an object has at most " + std::to_string(kKeysMax) + " keys"};
-      }
-    }
-    return true;
-  }
-
- private:
-  std::vector<std::set<std::string>> keys_;
-};
 
 Incoming broken(int code, std::string message, Json id = nullptr) {
   Incoming incoming;
   incoming.id = std::move(id);
   incoming.error = {code, std::move(message)};
   return incoming;
+}
+
+Incoming refused(const JsonFault& fault) {
+  switch (fault.kind) {
+    case JsonFault::Kind::kNotUtf8:
+      return broken(code::kParseError, "the message is not UTF-8");
+    case JsonFault::Kind::kNotJson:
+      return broken(code::kParseError, "the message is not JSON");
+    default:
+      return broken(code::kInvalidRequest, fault.why);
+  }
 }
 
 Incoming response_of(const Json& json) {
@@ -123,30 +98,17 @@ Parsed parse(std::string_view text) {
     return one(broken(code::kInvalidRequest,
                       "a message has at most " + std::to_string(kMessageBytesMax) + " bytes"));
   }
-  if (!is_valid_utf8(text)) return one(broken(code::kParseError, "the message is not UTF-8"));
-  if (text.find('\0') != std::string_view::npos) {  // the parser would take it for the end
-    return one(broken(code::kParseError, "the message is not JSON"));
-  }
-  Json json;
-  try {
-    Watch watch;
-    json = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
-      return watch(depth, event, value);
-    });
-  } catch (const Refused& refused) {
-    return one(broken(code::kInvalidRequest, refused.why));
-  } catch (const Json::exception&) {
-    return one(broken(code::kParseError, "the message is not JSON"));
-  }
-  if (!json.is_array()) return one(classify(json));
-  if (json.empty()) return one(broken(code::kInvalidRequest, "the batch is empty"));
-  if (json.size() > kBatchMax) {
+  const auto json = parse_strictly<Json>(text, {kNestingMax, kKeysMax});
+  if (!json) return one(refused(json.error()));
+  if (!json->is_array()) return one(classify(*json));
+  if (json->empty()) return one(broken(code::kInvalidRequest, "the batch is empty"));
+  if (json->size() > kBatchMax) {
     return one(broken(code::kInvalidRequest,
                       "a batch has at most " + std::to_string(kBatchMax) + " messages"));
   }
   Parsed parsed;
   parsed.batch = true;
-  for (const Json& each : json) parsed.messages.push_back(classify(each));
+  for (const Json& each : *json) parsed.messages.push_back(classify(each));
   return parsed;
 }
 
