@@ -94,6 +94,12 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+std::size_t character_size(std::string_view text) {
+  std::size_t size = 1;
+  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
+  return size;
+}
+
 std::string cut_utf8(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   while (bytes > 0 && is_utf8_continuation(text[bytes])) --bytes;
@@ -123,6 +129,31 @@ std::string counted(std::size_t count, std::string_view one, std::string_view ma
   std::string text = std::to_string(count) + " ";
   if (count == 1) return text.append(one);
   return many.empty() ? text.append(one) + "s" : text.append(many);
+}
+
+bool matches_text(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0;
+  std::size_t star = std::string_view::npos, resume = 0;  // the last `*`, and where it may grow
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == '?') {
+      t += character_size(text.substr(t));
+      ++p;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      resume += character_size(text.substr(resume));
+      t = resume;
+      p = star + 1;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
 }
 
 std::string escape_sign(std::string_view text, char sign) {

@@ -22,6 +22,9 @@ char32_t utf8_value(std::string_view character);
 constexpr bool is_utf8_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
+// Bytes of the character at the front, well-formed or not: the first byte and its continuations. At
+// least 1.
+std::size_t character_size(std::string_view text);
 // At most `bytes` of it, never a part of a character.
 std::string cut_utf8(std::string_view text, std::size_t bytes);
 
@@ -50,6 +53,10 @@ std::string lowered(std::string_view text);
 std::string join(std::span<const std::string> words, std::string_view between);
 // "1 agent", "2 agents"; `many` if the plural is not formed with "s".
 std::string counted(std::size_t count, std::string_view one, std::string_view many = {});
+
+// Does the pattern match the whole text? `*` stands for any characters, `?` for one; everything
+// else for itself, so case matters. The time is at most the product of the two lengths.
+bool matches_text(std::string_view pattern, std::string_view text);
 
 // Writes '%' and `sign` as %25 and, say, %23; and back. Leaves other codes alone.
 std::string escape_sign(std::string_view text, char sign);

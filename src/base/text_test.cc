@@ -83,6 +83,36 @@ TEST(Text, cuts_between_characters) {
   EXPECT_FALSE(is_ascii("é"));
   EXPECT_EQ(utf8_size("€uro"), 3U);
   EXPECT_EQ(utf8_size("\x80"), 0U);
+  EXPECT_EQ(character_size("€uro"), 3U);
+  EXPECT_EQ(character_size("a€"), 1U);
+  EXPECT_EQ(character_size("\xe2\x82"), 2U) << "what is cut off is one character";
+}
+
+TEST(Text, StarAndQuestionMarkMatchTheWholeText) {
+  EXPECT_TRUE(matches_text("backend-*", "backend-1"));
+  EXPECT_TRUE(matches_text("backend-*", "backend-"));
+  EXPECT_FALSE(matches_text("backend-*", "backend"));
+  EXPECT_FALSE(matches_text("backend", "backend-1"));
+  EXPECT_TRUE(matches_text("*", ""));
+  EXPECT_FALSE(matches_text("?", ""));
+  EXPECT_TRUE(matches_text("?", "é"));
+  EXPECT_FALSE(matches_text("??", "é"));
+  EXPECT_TRUE(matches_text("*b*b?", "abbbx"));
+  EXPECT_TRUE(matches_text("a[b]", "a[b]"));
+  EXPECT_FALSE(matches_text("a[b]", "ab"));
+  EXPECT_TRUE(matches_text("feature:*:pause", "feature:F-1:pause"));
+  EXPECT_FALSE(matches_text("feature:*:pause", "feature:F-1:docs"));
+  EXPECT_TRUE(matches_text("mcp__*__write_*", "mcp__fs__write_file"));
+  EXPECT_TRUE(matches_text("**a*", "bba"));
+  EXPECT_TRUE(matches_text("Ed?t", "Edit"));
+  EXPECT_FALSE(matches_text("Edit", "edit"));
+  EXPECT_FALSE(matches_text("Edit", "MultiEdit"));
+  EXPECT_FALSE(matches_text("Edit?", "Edit"));
+  EXPECT_FALSE(matches_text("", "x"));
+  EXPECT_TRUE(matches_text("", ""));
+  std::string stars, text(20'000, 'a');
+  for (int i = 0; i < 100; ++i) stars += "a*";
+  EXPECT_FALSE(matches_text(stars + "b", text));  // or it would take longer than the universe
 }
 
 TEST(Text, a_sign_is_escaped_and_comes_back) {

@@ -11,13 +11,6 @@
 namespace lockkeeper::cli {
 namespace {
 
-// Bytes of the character at the front of `text`.
-std::size_t character_size(std::string_view text) {
-  std::size_t size = 1;
-  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
-  return size;
-}
-
 // In the order of Style.
 constexpr std::string_view kEscapeCodes[] = {"",         "\x1b[1m",  "\x1b[2m",
                                              "\x1b[31m", "\x1b[32m", "\x1b[33m"};

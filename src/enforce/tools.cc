@@ -303,31 +303,9 @@ Result<Touch> inferred_touch(const ToolCall& call) {
 
 }  // namespace
 
-bool matches_tool(std::string_view pattern, std::string_view tool) {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;  // the last one, and where what it matches may end
-  std::size_t again = 0;
-  while (t < tool.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      again = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == tool[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++again;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
 Result<Touch> touch_of(Client client, const ToolCall& call, std::span<const ToolRule> rules) {
   for (const ToolRule& rule : rules) {
-    if (matches_tool(rule.tool, call.tool)) return ruled_touch(client, call, rule);
+    if (matches_text(rule.tool, call.tool)) return ruled_touch(client, call, rule);
   }
   if (call.tool.empty()) return inferred_touch(call);
   if (const KnownTool* const known = known_tool(client, call.tool)) {

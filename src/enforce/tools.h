@@ -8,7 +8,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -32,7 +31,7 @@ struct Touch {
 
 // A line of the settings' `[hook.tools]`. Rules are asked in their order, before our own table.
 struct ToolRule {
-  std::string tool;                // the tool's name; '*' and '?' match any characters
+  std::string tool;                // the tool's name; matches_text() of base/text.h
   std::vector<std::string> paths;  // arguments: "path", "target.file", "/edits/0/path"; in an array
                                    // each element is looked at
   std::string does;                // "edit", "replace", "patch", "shell" or "nothing"
@@ -42,8 +41,5 @@ struct ToolRule {
 // error (invalid_input): whoever asks refuses the call. A rule that makes no sense is
 // invalid_config.
 Result<Touch> touch_of(Client client, const ToolCall& call, std::span<const ToolRule> rules = {});
-
-// Does the name match? Case matters.
-bool matches_tool(std::string_view pattern, std::string_view tool);
 
 }  // namespace lockkeeper::enforce

@@ -276,18 +276,6 @@ TEST(Tools, ARuleOfTheSettingsIsAskedFirst) {
             Code::kInvalidConfig);
 }
 
-TEST(Tools, APatternMatchesTheWholeName) {
-  EXPECT_TRUE(matches_tool("mcp__*__write_*", "mcp__fs__write_file"));
-  EXPECT_TRUE(matches_tool("*", ""));
-  EXPECT_TRUE(matches_tool("**a*", "bba"));
-  EXPECT_TRUE(matches_tool("Ed?t", "Edit"));
-  EXPECT_FALSE(matches_tool("Edit", "edit"));
-  EXPECT_FALSE(matches_tool("Edit", "MultiEdit"));
-  EXPECT_FALSE(matches_tool("Edit?", "Edit"));
-  EXPECT_FALSE(matches_tool("", "x"));
-  EXPECT_FALSE(matches_tool("*a*a*a*a*a*a*a*b", std::string(10'000, 'a')));
-}
-
 TEST(Tools, TheRealPayloadsAreUnderstood) {
   const auto paths = [](Client client, const char* payload) {
     const auto event = read_event(client, payload);

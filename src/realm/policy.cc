@@ -9,13 +9,6 @@ namespace {
 
 constexpr std::size_t kToldMax = 12;  // patterns in a hint
 
-// Bytes of the character at the front of `text`.
-std::size_t character_size(std::string_view text) {
-  std::size_t size = 1;
-  while (size < text.size() && is_utf8_continuation(text[size])) ++size;
-  return size;
-}
-
 std::unexpected<Error> bad_pattern(const RawText& raw, std::string_view key, const Error& error) {
   return fail(Code::kInvalidConfig,
               raw.origin.text() + ": " + std::string(key) + ": " + error.message, error.hint);
@@ -112,31 +105,6 @@ std::string toml_patterns(const std::vector<PolicyPattern>& patterns) {
 }
 
 }  // namespace
-
-bool matches_text(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0;
-  std::size_t star = std::string_view::npos, resume = 0;  // the last `*`, and where it may grow
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == '?') {
-      t += character_size(text.substr(t));
-      ++p;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      resume += character_size(text.substr(resume));
-      t = resume;
-      p = star + 1;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 Result<std::vector<key::Resource>> parse_configured(const RawText& raw, std::string_view key,
                                                     const key::Rules& rules, Resolver& resolver) {

@@ -22,10 +22,6 @@
 
 namespace lockkeeper::realm {
 
-// `*` stands for any characters, `?` for one; everything else for itself. Takes time linear in both
-// lengths, times the number of `*`.
-bool matches_text(std::string_view pattern, std::string_view text);
-
 // A path or key of the rules: all that its text stands for, as in a request. What the disk does not
 // know stays as written. invalid_config names the place.
 Result<std::vector<key::Resource>> parse_configured(const RawText& raw, std::string_view key,
