@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/fd.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "realm/config_schema.h"
 #include "realm/disk_path.h"
@@ -107,88 +103,6 @@ Result<ProtectRule> parse_rule(const RawProtect& raw, const key::Rules& rules, R
   return rule;
 }
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// A value as one would write it.
-std::string toml_text(std::int64_t ms) {
-  if (ms == kNoEnd) return "\"none\"";
-  if (ms == 0) return "\"0\"";
-  struct Unit {
-    std::int64_t ms;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 5> kUnits = {
-      {{86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}, {1, "ms"}}};
-  std::string text;
-  for (const Unit& unit : kUnits) {
-    if (ms >= unit.ms) text += std::to_string(ms / unit.ms) + unit.name;
-    ms %= unit.ms;
-  }
-  return "\"" + text + "\"";
-}
-
-std::string toml_text(std::uint64_t number) {
-  return std::to_string(number);
-}
-std::string toml_text(bool value) {
-  return value ? "true" : "false";
-}
-std::string toml_text(Durability durability) {
-  return durability == Durability::kFull ? "\"full\"" : "\"process\"";
-}
-std::string toml_text(const std::vector<std::string>& words) {
-  return toml_list(words);
-}
-
-// The same as JSON. What is not a list is written alike in both.
-template <typename Value>
-std::string json_text(const Value& value) {
-  if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
-    return dumped(Json(value));
-  } else {
-    return toml_text(value);
-  }
-}
-
-std::vector<std::string> path_texts(const ProtectRule& rule) {
-  std::vector<std::string> paths;
-  for (const key::Resource& path : rule.paths) paths.push_back(path.text());
-  return paths;
-}
-
-Json policy_json(const PolicyRule& rule) {
-  Json json = Json::object();
-  const auto texts = [](const std::vector<PolicyPattern>& patterns) {
-    Json list = Json::array();
-    for (const PolicyPattern& pattern : patterns) list.push_back(pattern.text);
-    return list;
-  };
-  if (!rule.agents.empty()) json["agents"] = rule.agents;
-  if (!rule.allow.empty() || (rule.lists && rule.prefixes.empty())) {
-    json["allow"] = texts(rule.allow);
-  }
-  if (!rule.prefixes.empty()) json["prefixes"] = rule.prefixes;
-  if (!rule.deny.empty()) json["deny"] = texts(rule.deny);
-  if (!rule.reason.empty()) json["reason"] = rule.reason;
-  return json;
-}
-
-Json layout_json(const LayoutSetting& layout) {
-  Json json = {{"kind", layout.kind}, {"root", layout.root}};
-  if (!layout.mode.empty()) json["mode"] = layout.mode;
-  for (const auto& [name, value] : layout.options) json[name] = value;
-  return json;
-}
-
-std::string rule_text(const ProtectRule& rule) {
-  std::string text =
-      "paths = " + toml_list(path_texts(rule)) + ", agents = " + toml_list(rule.agents);
-  if (!rule.reason.empty()) text += ", reason = " + quote(rule.reason, kReasonBytesMax);
-  return text;
-}
-
 }  // namespace
 
 std::string Origin::text() const {
@@ -267,6 +181,12 @@ Result<Settings> load_settings(const Realm& realm, const Environment& env,
     settings.policy.push_back(std::move(rule));
     return {};
   };
+  const auto add_hook_path = [&](const RawHookPath& one) -> Result<void> {
+    LK_ASSIGN(HookPathRule rule, parse_hook_path(one, rules, resolver));
+    settings.hook_paths.push_back(std::move(rule));
+    return {};
+  };
+  for (const RawHookPath& one : raw.hook_paths) LK_CHECK(tolerated(add_hook_path(one)));
   for (const RawProtect& one : raw.protect) LK_CHECK(tolerated(add_protect(one)));
   for (const RawPolicy& one : raw.policy) LK_CHECK(tolerated(add_policy(one)));
   settings.partial = mistakes != nullptr && !mistakes->empty();
@@ -326,34 +246,6 @@ Result<void> check_allowed(const Settings& settings, std::string_view agent,
     }
   }
   return check_policy(settings.policy, agent, resource);
-}
-
-std::vector<SettingRow> settings_rows(const Settings& s) {
-  std::vector<SettingRow> rows;
-  for (const Field& field : kFields) {
-    std::visit(
-        [&](const auto& kind) {
-          const auto& [value, origin] = s.*kind.setting;
-          rows.push_back(
-              {std::string(field.name), toml_text(value), json_text(value), origin.text()});
-        },
-        field.kind);
-  }
-  for (const ProtectRule& rule : s.protect) {
-    Json json = {{"paths", path_texts(rule)}, {"agents", rule.agents}};
-    if (!rule.reason.empty()) json["reason"] = rule.reason;
-    rows.push_back({"protect", rule_text(rule), dumped(json), rule.origin.text()});
-  }
-  for (const PolicyRule& rule : s.policy) {
-    rows.push_back({"policy", policy_text(rule), dumped(policy_json(rule)), rule.origin.text()});
-  }
-  for (const LayoutSetting& layout : s.layouts) {
-    std::string text = "kind = " + quote(layout.kind) + ", root = " + quote(layout.root);
-    if (!layout.mode.empty()) text += ", mode = " + quote(layout.mode);
-    for (const auto& [name, value] : layout.options) text += ", " + name + " = " + quote(value);
-    rows.push_back({"layout", text, dumped(layout_json(layout)), layout.origin.text()});
-  }
-  return rows;
 }
 
 }  // namespace lockkeeper::realm

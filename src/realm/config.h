@@ -2,7 +2,8 @@
 //
 // Precedence: the local file beside the store, then the repository's lockkeeper.toml, then the
 // user's, then the defaults. The first file that has a value decides it. [[protect]] and [[policy]]
-// rules of all files apply together, because one file must not lift another's protection.
+// rules of all files apply together, because one file must not lift another's protection. [hook] is
+// in realm/hook_settings.h.
 //
 // Others may change the repository's file, so every value and the file's size are limited, and a
 // symlink in its place is refused. docs/reference/config.md lists the keys.
@@ -19,7 +20,9 @@
 #include "base/error.h"
 #include "key/resource.h"
 #include "realm/environment.h"
+#include "realm/hook_settings.h"
 #include "realm/realm.h"
+#include "realm/setting.h"
 
 namespace lockkeeper::realm {
 
@@ -27,20 +30,10 @@ inline constexpr std::string_view kRepositoryConfigName = "lockkeeper.toml";  //
 inline constexpr std::string_view kLocalConfigName = "config.toml";           // beside the store
 inline constexpr std::size_t kConfigBytesMax = 256 * 1024;
 
-// Where a value comes from. No file: the built-in default.
-struct Origin {
-  std::string file;
-  std::uint32_t line = 0;
-  std::string text() const;  // "default" or "path/lockkeeper.toml:3"
-};
-
-template <class T>
-struct Setting {
-  T value{};
-  Origin origin;
-};
-
 enum class Durability { kFull, kProcess };
+inline constexpr Word<Durability> kDurabilities[] = {
+    {Durability::kFull, "full", "survives power loss"},
+    {Durability::kProcess, "process", "survives kill -9"}};
 
 // Only `agents` may lock what overlaps `paths`.
 struct ProtectRule {
@@ -94,6 +87,15 @@ struct Settings {
   Setting<std::uint64_t> ports_range{100, {}};  // from one session's ports to the next one's
   Setting<std::uint64_t> ports_sessions{20, {}};
   Setting<std::int64_t> ports_ttl_ms{7'200'000, {}};
+  Setting<HookPolicy> hook_policy{HookPolicy::kWait, {}};
+  Setting<std::int64_t> hook_wait_ms{5'000, {}};
+  Setting<HookWorktrees> hook_worktrees{HookWorktrees::kWarn, {}};
+  Setting<bool> hook_block_on_failure{true, {}};
+  Setting<bool> hook_wake{false, {}};
+  Setting<std::vector<std::string>> hook_ignore{{".git/", ".claude/", "node_modules/", "dist/"},
+                                                {}};
+  std::vector<HookPathRule> hook_paths;  // of all files; the first that matches decides
+  std::vector<HookToolRule> hook_tools;  // the same
   std::vector<ProtectRule> protect;
   std::vector<PolicyRule> policy;
   std::vector<LayoutSetting> layouts;  // of all files together

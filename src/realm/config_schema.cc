@@ -2,39 +2,34 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
-#include "base/parse.h"
 #include "base/text.h"
 #include "base/toml.h"
+#include "realm/config_reader.h"
+#include "realm/hook_schema.h"
 #include "realm/identity.h"
 
 namespace lockkeeper::realm {
 namespace {
 
-using Texts = std::vector<RawText>;
-
-class Schema {
+class Schema : private ConfigReader {
  public:
   Schema(const std::string& file, Settings& settings, RawRules& rules)
-      : file_(file), settings_(settings), rules_(rules) {}
+      : ConfigReader(file), settings_(settings), rules_(rules) {}
 
   Result<void> apply(const toml::table& root);
 
  private:
-  Origin origin(const toml::source_region& at) const { return {file_, at.begin.line}; }
-  Origin origin(const toml::node& node) const { return origin(node.source()); }
-  std::unexpected<Error> bad(const toml::node& node, std::string_view key,
-                             std::string_view expected) const;
-  Result<void> unknown(const toml::key& key, std::string_view section) const;
   Result<void> apply_section(std::string_view section, const toml::table& table);
 
   Result<void> read(const toml::node& node, std::string_view key, const DurationField& field);
   Result<void> read(const toml::node& node, std::string_view key, const NumberField& field);
   Result<void> read(const toml::node& node, std::string_view key, const FlagField& field);
   Result<void> read(const toml::node& node, std::string_view key, const WordsField& field);
-  Result<void> read(const toml::node& node, std::string_view key, const DurabilityField& field);
-  Result<void> texts(const toml::node& node, std::string_view key, std::size_t most,
-                     Texts& into) const;
+  Result<void> read(const toml::node& node, std::string_view key, const PatternsField& field);
+  template <class T>
+  Result<void> read(const toml::node& node, std::string_view key, const ChoiceField<T>& field);
   Result<void> rules_of(const toml::node& node, const std::string& section, std::size_t most,
                         Result<void> (Schema::*one)(const toml::table&));
   Result<void> reason_of(const toml::node& node, std::string_view key, std::string& into) const;
@@ -44,32 +39,25 @@ class Schema {
   Result<void> protect_rule(const toml::table& table);
   Result<void> policy_rule(const toml::table& table);
   Result<void> policy_key(const toml::key& key, const toml::node& node, RawPolicy& rule);
+  Result<void> hook_path(const toml::table& table);
+  Result<void> hook_tools(const toml::node& node);
 
-  const std::string& file_;
   Settings& settings_;
   RawRules& rules_;
   std::size_t protect_paths_ = 0;
   std::size_t policy_patterns_ = 0;
+  std::size_t hook_rules_ = 0;
+  std::size_t hook_paths_ = 0;
 };
 
-constexpr std::array<std::string_view, 9> kSections = {
-    "lease", "limits", "keys", "store", "events", "ports", "protect", "policy", "layout"};
+constexpr std::array<std::string_view, 10> kSections = {
+    "lease", "limits", "keys", "store", "events", "ports", "hook", "protect", "policy", "layout"};
 constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
 constexpr std::size_t kLayoutsMax = 64;
 constexpr std::size_t kLayoutTextMax = 4096;
 constexpr std::array<std::string_view, 3> kProtectKeys = {"paths", "agents", "reason"};
 constexpr std::array<std::string_view, 5> kPolicyKeys = {"agents", "allow", "prefixes", "deny",
                                                          "reason"};
-
-std::string shown(const toml::node& node) {
-  if (const auto* text = node.as_string()) return quote(text->get(), 60);
-  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
-  if (const auto* real = node.as_floating_point()) return std::to_string(real->get());
-  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  if (node.is_table()) return "a table";
-  if (node.is_array()) return "an array";
-  return "a date or time";
-}
 
 bool is_word(std::string_view text) {
   if (text.empty() || text.size() > kWordBytesMax || text[0] < 'a' || text[0] > 'z') return false;
@@ -82,54 +70,21 @@ bool contains(const std::vector<std::string>& list, std::string_view value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-std::unexpected<Error> Schema::bad(const toml::node& node, std::string_view key,
-                                   std::string_view expected) const {
-  return fail(config_error(origin(node), key, shown(node), expected));
-}
-
-// A key that people expect here, or of another section, or written without its section
-// ("default = …").
-std::string elsewhere(const std::string& name, std::string_view section) {
-  std::string found;
+std::vector<std::string_view> keys_of(std::string_view section) {
+  std::vector<std::string_view> keys;
   for (const Field& field : kFields) {
-    const std::size_t dot = field.name.find('.');
-    const bool here = section.empty() || field.name.substr(0, dot) == section;
-    if (here && contains(words_in(field.tried, " "), name)) return std::string(field.name);
-    if (found.empty() && field.name.substr(dot + 1) == name) found = field.name;
-  }
-  return found;
-}
-
-Result<void> Schema::unknown(const toml::key& key, std::string_view section) const {
-  std::vector<std::string_view> known;
-  std::string name(key.str());
-  if (section.empty()) {
-    known.assign(kSections.begin(), kSections.end());
-  } else if (section == "protect") {
-    known.assign(kProtectKeys.begin(), kProtectKeys.end());
-  } else if (section == "policy") {
-    known.assign(kPolicyKeys.begin(), kPolicyKeys.end());
-  } else {
-    for (const Field& field : kFields) {
-      if (field.name.starts_with(std::string(section) + ".")) {
-        known.push_back(field.name.substr(section.size() + 1));
-      }
+    if (field.name.starts_with(std::string(section) + ".")) {
+      keys.push_back(field.name.substr(section.size() + 1));
     }
   }
-  const std::string prefix = section.empty() ? "" : std::string(section) + ".";
-  std::string hint = "known here:";
-  for (const std::string_view word : known) hint += " " + prefix + std::string(word);
-  const auto guess = nearest(name, known);
-  const std::string better = guess ? prefix + *guess : elsewhere(name, section);
-  if (!better.empty()) hint = "did you mean " + better + "?";
-  return fail(Code::kInvalidConfig,
-              origin(key.source()).text() + ": unknown key " + quote(prefix + name, 60), hint);
+  if (section == "hook") keys.insert(keys.end(), {"path", "tools"});
+  return keys;
 }
 
 Result<void> Schema::apply(const toml::table& root) {
   for (const auto& [key, node] : root) {
     const std::string_view name = key.str();
-    if (std::ranges::find(kSections, name) == kSections.end()) return unknown(key, "");
+    if (std::ranges::find(kSections, name) == kSections.end()) return unknown(key, "", kSections);
     if (name == "protect") {
       LK_CHECK(rules_of(node, "protect", kProtectRulesMax, &Schema::protect_rule));
     } else if (name == "layout") {
@@ -148,8 +103,16 @@ Result<void> Schema::apply(const toml::table& root) {
 Result<void> Schema::apply_section(std::string_view section, const toml::table& table) {
   for (const auto& [key, node] : table) {
     const std::string name = std::string(section) + "." + std::string(key.str());
+    if (name == "hook.path") {
+      LK_CHECK(rules_of(node, name, kHookPathRulesMax, &Schema::hook_path));
+      continue;
+    }
+    if (name == "hook.tools") {
+      LK_CHECK(hook_tools(node));
+      continue;
+    }
     const auto* field = std::ranges::find(kFields, name, &Field::name);
-    if (field == std::end(kFields)) return unknown(key, section);
+    if (field == std::end(kFields)) return unknown(key, section, keys_of(section));
     LK_CHECK(std::visit([&](const auto& kind) { return read(node, name, kind); }, field->kind));
   }
   return {};
@@ -189,25 +152,8 @@ Result<void> Schema::read(const toml::node& node, std::string_view key, const Fl
   return {};
 }
 
-Result<void> Schema::texts(const toml::node& node, std::string_view key, std::size_t most,
-                           Texts& into) const {
-  const std::string expected = "an array of at most " + std::to_string(most) + " strings";
-  const auto* array = node.as_array();
-  if (array == nullptr) return bad(node, key, expected);
-  if (array->size() > most) {
-    return fail(
-        config_error(origin(node), key, std::to_string(array->size()) + " entries", expected));
-  }
-  for (const toml::node& entry : *array) {
-    const auto* text = entry.as_string();
-    if (text == nullptr) return bad(entry, key, expected);
-    into.push_back({text->get(), origin(entry)});
-  }
-  return {};
-}
-
 Result<void> Schema::read(const toml::node& node, std::string_view key, const WordsField& field) {
-  Texts given;
+  std::vector<RawText> given;
   LK_CHECK(texts(node, key, field.most, given));
   std::vector<std::string> names = (Settings{}.*field.setting).value;  // "pause" is always known
   for (const RawText& text : given) {
@@ -223,14 +169,28 @@ Result<void> Schema::read(const toml::node& node, std::string_view key, const Wo
 }
 
 Result<void> Schema::read(const toml::node& node, std::string_view key,
-                          const DurabilityField& field) {
-  const auto* text = node.as_string();
-  const std::string value = text == nullptr ? "" : text->get();
-  if (value != "full" && value != "process") {
-    return bad(node, key, "\"full\" (survives power loss) or \"process\" (survives kill -9)");
+                          const PatternsField& field) {
+  std::vector<RawText> given;
+  LK_CHECK(texts(node, key, kHookIgnoreMax, given));
+  std::vector<std::string> patterns;
+  for (const RawText& text : given) {
+    if (!is_ignore_pattern(text.value)) {
+      return fail(config_error(text.origin, key, quote(text.value, 60),
+                               "names such as \"dist/\" or \"/docs/*.md\" of at most " +
+                                   std::to_string(kHookIgnoreBytesMax) +
+                                   " bytes, without \"**\", \"..\", '\\' and a leading '!'"));
+    }
+    patterns.push_back(text.value);
   }
-  const auto durability = value == "full" ? Durability::kFull : Durability::kProcess;
-  settings_.*field.setting = {durability, origin(node)};
+  settings_.*field.setting = {std::move(patterns), origin(node)};
+  return {};
+}
+
+template <class T>
+Result<void> Schema::read(const toml::node& node, std::string_view key,
+                          const ChoiceField<T>& field) {
+  LK_ASSIGN(const T value, choice(node, key, field.words));
+  settings_.*field.setting = {value, origin(node)};
   return {};
 }
 
@@ -260,7 +220,7 @@ Result<void> Schema::reason_of(const toml::node& node, std::string_view key,
 
 Result<void> Schema::agents_of(const toml::node& node, const std::string& key, std::size_t most,
                                std::vector<std::string>& into) const {
-  Texts agents;
+  std::vector<RawText> agents;
   LK_CHECK(texts(node, key, most, agents));
   for (const RawText& agent : agents) {
     if (auto checked = check_agent_name(agent.value, key); !checked) {
@@ -289,7 +249,7 @@ Result<void> Schema::layout_entry(const toml::table& table) {
     } else if (name == "mode") {
       entry.mode = text->get();
       if (std::ranges::find(kLayoutModes, entry.mode) == kLayoutModes.end()) {
-        return bad(node, "layout.mode", "\"off\", \"read\" or \"both\"");
+        return bad(node, "layout.mode", either(kLayoutModes));
       }
     } else {
       entry.options[name] = text->get();
@@ -314,7 +274,7 @@ Result<void> Schema::protect_rule(const toml::table& table) {
     } else if (key.str() == "reason") {
       LK_CHECK(reason_of(node, "protect.reason", rule.reason));
     } else {
-      return unknown(key, "protect");
+      return unknown(key, "protect", kProtectKeys);
     }
   }
   if (rule.paths.empty()) {
@@ -322,11 +282,7 @@ Result<void> Schema::protect_rule(const toml::table& table) {
                              "at least one path, pattern or key, such as [\"migrations/\"]"));
   }
   protect_paths_ += rule.paths.size();
-  if (protect_paths_ > kProtectPathsMax) {
-    return fail(config_error(rule.origin, "protect.paths",
-                             std::to_string(protect_paths_) + " in this file",
-                             "at most " + std::to_string(kProtectPathsMax) + " in one file"));
-  }
+  LK_CHECK(check_total(rule.origin, "protect.paths", protect_paths_, "", kProtectPathsMax));
   rules_.protect.push_back(std::move(rule));
   return {};
 }
@@ -343,7 +299,7 @@ Result<void> Schema::policy_key(const toml::key& key, const toml::node& node, Ra
   rule.lists = rule.lists || name == "allow" || name == "prefixes";
   if (name == "allow") return texts(node, "policy.allow", kPolicyPatternsMax, rule.allow);
   if (name == "prefixes") return texts(node, "policy.prefixes", kPrefixesMax, rule.prefixes);
-  return unknown(key, "policy");
+  return unknown(key, "policy", kPolicyKeys);
 }
 
 Result<void> Schema::policy_rule(const toml::table& table) {
@@ -355,32 +311,27 @@ Result<void> Schema::policy_rule(const toml::table& table) {
                              "allow, prefixes or deny, such as deny = [\"migrations/\"]"));
   }
   policy_patterns_ += rule.allow.size() + rule.deny.size();
-  if (policy_patterns_ > kPolicyPatternsMax) {
-    return fail(config_error(rule.origin, "policy",
-                             std::to_string(policy_patterns_) + " patterns in this file",
-                             "at most " + std::to_string(kPolicyPatternsMax) + " in one file"));
-  }
+  LK_CHECK(check_total(rule.origin, "policy", policy_patterns_, " patterns", kPolicyPatternsMax));
   rules_.policy.push_back(std::move(rule));
   return {};
 }
 
-}  // namespace
-
-std::string toml_list(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + quote(value);
-  return "[" + text + "]";
+Result<void> Schema::hook_path(const toml::table& table) {
+  LK_ASSIGN(RawHookPath rule, read_hook_path(*this, table));
+  hook_paths_ += rule.paths.size();
+  LK_CHECK(check_total(rule.origin, "hook.path.paths", hook_paths_, "", kHookPathsMax));
+  // Behind those of this file, before those of files with less precedence.
+  const auto place = rules_.hook_paths.begin() + static_cast<std::ptrdiff_t>(hook_rules_++);
+  rules_.hook_paths.insert(place, std::move(rule));
+  return {};
 }
 
-Error config_error(const Origin& origin, std::string_view key, std::string_view value,
-                   std::string_view expected) {
-  return Error{Code::kInvalidConfig,
-               origin.text() + ": " + std::string(key) + " is " + std::string(value) +
-                   ", expected " + std::string(expected),
-               "correct the line, or remove it to get the default"};
+Result<void> Schema::hook_tools(const toml::node& node) {
+  LK_ASSIGN(std::vector<HookToolRule> rules, read_hook_tools(*this, node));
+  std::ranges::move(settings_.hook_tools, std::back_inserter(rules));
+  settings_.hook_tools = std::move(rules);
+  return {};
 }
-
-namespace {
 
 // The parser calls itself for each part of a dotted key, so a hostile file could use up the stack.
 Result<void> check_depth(std::string_view text, const std::string& file) {

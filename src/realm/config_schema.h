@@ -1,8 +1,9 @@
-// The keys of a config file and their bounds; turns one file's text into Settings. The only place
-// that knows TOML.
+// The keys of a config file and their bounds; turns one file's text into Settings. Only its source,
+// config_reader.h and hook_schema.h know TOML.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -53,13 +54,21 @@ struct WordsField {
   std::size_t most;
   const char* example;
 };
-struct DurabilityField {
-  Setting<Durability> Settings::* setting;
+struct PatternsField {  // of hook.ignore
+  Setting<std::vector<std::string>> Settings::* setting;
+};
+template <class T>
+struct ChoiceField {
+  Setting<T> Settings::* setting;
+  std::span<const Word<T>> words;
 };
 
 struct Field {
   std::string_view name;
-  std::variant<DurationField, NumberField, FlagField, WordsField, DurabilityField> kind;
+  std::variant<DurationField, NumberField, FlagField, WordsField, PatternsField,
+               ChoiceField<Durability>, ChoiceField<HookPolicy>, ChoiceField<HookWorktrees>,
+               ChoiceField<bool>>
+      kind;
   std::string_view tried = {};  // what people write instead
 };
 
@@ -81,18 +90,20 @@ inline constexpr Field kFields[] = {
     {"keys.prefixes", WordsField{&Settings::key_prefixes, kPrefixesMax, "team"}},
     {"keys.feature_purposes", WordsField{&Settings::feature_purposes, kPurposesMax, "schema"}},
     {"keys.strict", FlagField{&Settings::keys_strict}},
-    {"store.durability", DurabilityField{&Settings::durability}},
+    {"store.durability", ChoiceField<Durability>{&Settings::durability, kDurabilities}},
     {"events.kept", NumberField{&Settings::events_kept, kEventsKeptMin, kEventsKeptMax}},
     {"ports.base",
      NumberField{&Settings::ports_base, kPortLowest, kPortHighest - kPortsOfSession + 1}},
     {"ports.range", NumberField{&Settings::ports_range, kPortsOfSession, kPortHighest}},
     {"ports.sessions", NumberField{&Settings::ports_sessions, 1, kPortSessionsMax}},
     {"ports.ttl", DurationField{&Settings::ports_ttl_ms, kLeaseMsMin, kLongestDurationMs, false}},
-};
-
-struct RawText {
-  std::string value;
-  Origin origin;
+    {"hook.policy", ChoiceField<HookPolicy>{&Settings::hook_policy, kHookPolicies}},
+    {"hook.wait", DurationField{&Settings::hook_wait_ms, 0, kHookWaitMsMax, false}},
+    {"hook.worktrees", ChoiceField<HookWorktrees>{&Settings::hook_worktrees, kHookWorktrees}},
+    {"hook.on_failure", ChoiceField<bool>{&Settings::hook_block_on_failure, kHookFailures},
+     "onFailure failure fail_closed failClosed"},
+    {"hook.wake", FlagField{&Settings::hook_wake}, "wake_up wakeup"},
+    {"hook.ignore", PatternsField{&Settings::hook_ignore}},
 };
 
 // Rules as written; their paths are parsed once the prefixes of all files are known.
@@ -114,6 +125,7 @@ struct RawPolicy {
 struct RawRules {
   std::vector<RawProtect> protect;
   std::vector<RawPolicy> policy;
+  std::vector<RawHookPath> hook_paths;  // those of the file with the highest precedence first
 };
 
 // Overrides in `settings` what the text sets, and adds its rules to `rules`. invalid_config names

@@ -117,7 +117,9 @@ TEST_F(Config, local_comes_before_repository_before_user) {
 }
 
 TEST_F(Config, the_rows_of_show_can_be_read_back) {
-  shared("[lease]\ndefault = \"1h30m\"\nlongest = \"none\"\n[keys]\nprefixes = [\"team\"]\n");
+  shared(
+      "[lease]\ndefault = \"1h30m\"\nlongest = \"none\"\n[keys]\nprefixes = [\"team\"]\n"
+      "[hook]\npolicy = \"ask\"\non_failure = \"pass\"\nignore = [\"/out/\"]\n");
   const auto rows = settings_rows(loaded());
   std::string text;
   for (const SettingRow& row : rows) text += row.name + " = " + row.value + "\n";
@@ -127,6 +129,10 @@ TEST_F(Config, the_rows_of_show_can_be_read_back) {
   EXPECT_EQ(again.lease_default_ms.value, 5'400'000);
   EXPECT_EQ(again.lease_longest_ms.value, kNoEnd);
   EXPECT_EQ(again.key_prefixes.value, std::vector<std::string>{"team"});
+  EXPECT_EQ(again.durability.value, Durability::kFull);
+  EXPECT_EQ(again.hook_policy.value, HookPolicy::kAsk);
+  EXPECT_FALSE(again.hook_block_on_failure.value);
+  EXPECT_EQ(again.hook_ignore.value, std::vector<std::string>{"/out/"});
   EXPECT_EQ(rows[0].origin, repo.at("r/lockkeeper.toml:2"));
 }
 
@@ -180,6 +186,8 @@ TEST_F(Config, unknown_keys_come_with_the_nearest_known_one) {
   EXPECT_EQ(hint_of("[lease]\ndefualt = \"1h\"\n"), "did you mean lease.default?");
   EXPECT_EQ(hint_of("[[protect]]\npath = [\"a\"]\n"), "did you mean protect.paths?");
   EXPECT_EQ(hint_of("durability = \"full\"\n"), "did you mean store.durability?");
+  EXPECT_EQ(hint_of("[hook]\nonFailure = \"pass\"\n"), "did you mean hook.on_failure?");
+  EXPECT_EQ(hint_of("[[hook.paths]]\n"), "did you mean hook.path?");
   for (const char* const text : {"[lease]\nttl = \"5m\"\n", "ttl = \"5m\"\n"}) {
     EXPECT_EQ(hint_of(text), "did you mean lease.default?") << "not ports.ttl";
   }
@@ -204,7 +212,13 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "ports.base",
                                          "ports.range",
                                          "ports.sessions",
-                                         "ports.ttl"};
+                                         "ports.ttl",
+                                         "hook.policy",
+                                         "hook.wait",
+                                         "hook.worktrees",
+                                         "hook.on_failure",
+                                         "hook.wake",
+                                         "hook.ignore"};
   const auto rows = settings_rows(Settings{});
   ASSERT_EQ(keys.size(), rows.size()) << "a new key needs a row here";
   const std::vector<std::string> garbage = {
@@ -215,6 +229,7 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
   for (std::size_t i = 0; i < keys.size(); ++i) {
     EXPECT_EQ(keys[i], rows[i].name);
     for (const std::string& value : garbage) {
+      if (keys[i] == "hook.ignore" && value == "[\"UPPER\"]") continue;  // a name like any other
       shared("\n" + keys[i] + " = " + value + "\n");
       const Error error = refused();
       EXPECT_EQ(error.code, Code::kInvalidConfig) << keys[i] << value;
@@ -239,6 +254,10 @@ TEST_F(Config, values_are_bounded) {
                                         "ports.sessions = 0",
                                         "ports.sessions = 1001",
                                         "ports.ttl = \"none\"",
+                                        "hook.wait = \"10001ms\"",
+                                        "hook.wait = \"none\"",
+                                        "hook = 3",
+                                        "[[hook]]",
                                         "lease.default = \"999ms\"",
                                         "lease.longest = \"0\"",
                                         "lease.default = \"101000000h\"",

@@ -1,9 +1,28 @@
 // A lockkeeper.toml of any text: every value is within its bounds, or the file is refused in words.
+#include <algorithm>
+
 #include "realm.h"
 #include "realm/config_schema.h"
 
 namespace lockkeeper::fuzz {
 namespace {
+
+void check_hook(const realm::Settings& settings) {
+  require(settings.hook_wait_ms.value >= 0 && settings.hook_wait_ms.value <= realm::kHookWaitMsMax,
+          "hook.wait");
+  require(settings.hook_ignore.value.size() <= realm::kHookIgnoreMax, "hook.ignore");
+  for (const std::string& pattern : settings.hook_ignore.value) {
+    require(realm::is_ignore_pattern(pattern), "a pattern of hook.ignore: " + pattern);
+  }
+  require(!realm::hook_ignores(settings, "dist/../src/a"), "a path that may lead anywhere");
+  static_cast<void>(realm::hook_ignores(settings, "a/node_modules/b/index.min.js"));
+  for (const auto& rule : settings.hook_paths) require(!rule.paths.empty(), "a rule for no path");
+  require(settings.hook_tools.size() <= realm::kHookToolsMax, "hook.tools");
+  for (const auto& rule : settings.hook_tools) {
+    require(!rule.tool.empty() && rule.tool.size() <= realm::kHookToolBytesMax, "a tool's name");
+    require(std::ranges::count(realm::kHookDoes, rule.does) == 1, "does: " + rule.does);
+  }
+}
 
 void check(const realm::Settings& settings) {
   const auto length = [](std::int64_t ms) {
@@ -27,7 +46,9 @@ void check(const realm::Settings& settings) {
   require(settings.feature_purposes.value.size() <= realm::kPurposesMax, "purposes");
   require(realm::settings_rows(settings).size() > 5, "too few rows");
   for (const auto& rule : settings.protect) require(!rule.paths.empty(), "a rule for nothing");
+  check_hook(settings);
   if (const auto parsed = key::parse("src/a", settings.key_rules(realm()))) {
+    static_cast<void>(realm::hook_policy_for(settings, parsed->resource));
     const auto allowed = realm::check_allowed(settings, "agent", parsed->resource);
     if (!allowed) require_readable(allowed.error());
   }
