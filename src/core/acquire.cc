@@ -448,8 +448,10 @@ Result<AcquireReply> Table::grant(const AcquireRequest& request, Lease lease) {
   return answer(Outcome::kGranted, std::move(lease));
 }
 
-// At most one event a minute for refusals of one owner and the same resources.
+// At most one event a minute for refusals of one owner and the same resources. Of an edit, whoever
+// asks for it says what became of the call (ReportRequest::notes).
 Result<AcquireReply> Table::refuse(const Lease& draft, Findings findings) {
+  if (draft.edit) return answer(Outcome::kHeld, draft, std::move(findings.conflicts));
   std::string wanted;
   for (const Claim& claim : draft.claims) wanted += claim.resource.text() + '\n';
   const std::string key = refusal_key(draft.owner, wanted);

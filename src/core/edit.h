@@ -30,7 +30,10 @@ struct Activity {
   std::vector<std::string> parts;  // sessions that are parts of its own, and edited something
   bool idle = false;               // its client says that nothing happens until somebody asks it to
   std::int64_t turn_wall_ms = 0;   // when its turn began; 0: not known
-  std::int64_t noted_mono_ms = 0;  // when this was last written
+  std::vector<std::string> refused = {};  // what it was refused in this turn, and still waits for
+  std::vector<std::string> told = {};     // words of whoever reports: what was said once already
+  std::vector<std::string> also_in = {};  // roots of other tables in which this turn has edits
+  std::int64_t noted_mono_ms = 0;         // when this was last written
   std::uint64_t epoch = 0;
 };
 
@@ -41,5 +44,6 @@ inline constexpr std::int64_t kUntouchedMs = 300'000;
 // So long a call that is never reported counts as running.
 inline constexpr std::int64_t kCallCountsMs = 600'000;
 inline constexpr std::size_t kCallsMax = 256;  // of one owner, and on one edit
+inline constexpr std::size_t kWordsMax = 256;  // of each list of an activity; the oldest go
 
 }  // namespace lockkeeper::core

@@ -448,5 +448,52 @@ TEST_P(Rule16, WhatAnOwnerDidIsForgottenInTheEnd) {
   EXPECT_EQ(kept(), 0);
 }
 
+TEST_P(Rule16, WhatWasRefusedIsKeptForTheTurn) {
+  ReportRequest request = of(kClaude);
+  request.refused = {"a", "b"};
+  EXPECT_THAT(report(request).refused, ElementsAre("a", "b"));
+  request.refused = {"b"};
+  request.settled = {"a"};
+  EXPECT_THAT(report(request).refused, ElementsAre("b"));
+  ReportRequest turn = of(kClaude);
+  turn.turn_begins = true;
+  EXPECT_THAT(report(turn).refused, IsEmpty());
+}
+
+TEST_P(Rule16, WhatIsSaidOnceIsNewsOnceAndNotesAreHistory) {
+  ReportRequest request = of(kClaude);
+  request.once = {"x", "y"};
+  request.notes = {{"warned", {"a"}, kBob, "edit"}};
+  EXPECT_THAT(report(request).news, ElementsAre("x", "y"));
+  request.once = {"y", "z"};
+  request.notes.clear();
+  EXPECT_THAT(report(request).news, ElementsAre("z"));
+  EXPECT_THAT(realm_.story(), Contains("warned claude a [edit]"));
+}
+
+TEST_P(Rule16, OtherTablesOfTheTurnAreForgottenWithIt) {
+  ReportRequest request = of(kClaude);
+  request.also_in = "/other";
+  EXPECT_THAT(report(request).also_in, ElementsAre("/other"));
+  EXPECT_THAT(ends(kClaude, Then::kTurnOver).also_in, ElementsAre("/other"));
+  EXPECT_THAT(report(of(kClaude)).also_in, IsEmpty());
+}
+
+TEST_P(Rule16, PartsThatGoOnKeepTheirEdits) {
+  confirmed(kPart, "a");
+  ReportRequest over = of(kClaude);
+  over.then = Then::kTurnOver;
+  over.parts_go_on = true;
+  EXPECT_THAT(report(over).ended, IsEmpty());
+  EXPECT_EQ(bob_asks("a"), Outcome::kHeld);
+  EXPECT_THAT(ends(kClaude, Then::kTurnOver).ended, ElementsAre("a"));
+}
+
+TEST_P(Rule16, ARefusedEditIsRecordedByWhoeverAskedForIt) {
+  ASSERT_TRUE(realm_.acquire(Realm::ask(kBob, {x("a")})).has_value());
+  EXPECT_EQ(realm_.acquire(edit(kClaude, {x("a")}, "c"))->outcome, Outcome::kHeld);
+  EXPECT_THAT(realm_.story(), testing::Not(Contains(testing::StartsWith("refused claude a"))));
+}
+
 }  // namespace
 }  // namespace lockkeeper::core

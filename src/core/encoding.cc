@@ -478,6 +478,9 @@ std::string encode_activity(const Owner& owner, const Activity& activity) {
   out.signed_number(activity.turn_wall_ms);
   out.signed_number(activity.noted_mono_ms);
   out.number(activity.epoch);
+  write_texts(out, activity.refused);
+  write_texts(out, activity.told);
+  write_texts(out, activity.also_in);
   return out.take();
 }
 
@@ -499,6 +502,9 @@ Result<std::pair<Owner, Activity>> decode_activity(std::string_view value) {
   activity.turn_wall_ms = in.signed_number();
   activity.noted_mono_ms = in.signed_number();
   activity.epoch = in.number();
+  activity.refused = read_texts(in);
+  activity.told = read_texts(in);
+  activity.also_in = read_texts(in);
   if (!in.at_end()) return damaged("record of calls");
   return read;
 }

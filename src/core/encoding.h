@@ -87,7 +87,7 @@ struct Event {
   // Of a request in the queue, which has no fence. Of a refused request, which has no id either.
   static Event of_request(const Lease& request, std::string what, std::string cause = {});
   static Event refused(const Lease& request, std::string cause);
-  // Of a lock that was never in the table.
+  // Of something that is not a lease: a lock that was never in the table, a call.
   static Event unseen(Owner owner, std::vector<std::string> resources, const EndedBy& how);
   // Of the program itself.
   static Event of_program(std::string what, std::string cause);

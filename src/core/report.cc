@@ -30,6 +30,29 @@ void add_call(Activity& activity, const std::string& id, const std::string& work
   activity.calls.push_back({id, worktree, context.now.mono_ms});
 }
 
+// True: it was not there before.
+bool add_word(std::vector<std::string>& words, const std::string& word) {
+  if (word.empty() || contains(words, word)) return false;
+  words.push_back(word);
+  if (words.size() > kWordsMax) words.erase(words.begin());
+  return true;
+}
+
+// What the table only keeps.
+void keep_words(Activity& activity, const ReportRequest& request, ReportReply& reply) {
+  if (request.turn_begins) activity.refused.clear();
+  std::erase_if(activity.refused,
+                [&](const std::string& word) { return contains(request.settled, word); });
+  for (const std::string& word : request.refused) add_word(activity.refused, word);
+  for (const std::string& word : request.once) {
+    if (add_word(activity.told, word)) reply.news.push_back(word);
+  }
+  add_word(activity.also_in, request.also_in);
+  reply.refused = activity.refused;
+  reply.also_in = activity.also_in;
+  if (is_end(request) || request.turn_begins) activity.also_in.clear();
+}
+
 void take_in(Activity& activity, const ReportRequest& request, const Context& context) {
   const bool all = nothing_left(request);
   std::erase_if(activity.calls, [&](const RunningCall& call) {
@@ -96,6 +119,14 @@ Result<void> Table::wake_waiting_of(const Owner& owner) {
 Result<ReportReply> Table::report(const ReportRequest& request) {
   ReportReply reply;
   LK_CHECK(put_traces(state_, request.worktree, request.owner, request.changed));
+  LK_CHECK(put_traces(state_, request.worktree, {}, request.found));
+  LK_ASSIGN(Activity activity, state_.activity(request.owner));
+  keep_words(activity, request, reply);
+  LK_CHECK(state_.put_activity(request.owner, std::move(activity)));
+  for (const EditNote& note : request.notes) {
+    LK_CHECK(state_.append(
+        Event::unseen(request.owner, note.resources, {note.what, note.cause, "", note.by})));
+  }
   LK_CHECK(report_all(request, reply));
   LK_CHECK(settler_.settle());
   return reply;
@@ -109,7 +140,7 @@ Result<void> Table::report_all(const ReportRequest& request, ReportReply& reply)
   const std::vector<std::string> parts = activity.parts;
   LK_CHECK(state_.put_activity(request.owner, activity));
   LK_CHECK(wake_waiting_of(request.owner));
-  if (is_end(request) && !parts.empty()) {
+  if (is_end(request) && !request.parts_go_on && !parts.empty()) {
     ReportRequest theirs;
     theirs.then = request.then;
     for (const std::string& part : parts) {

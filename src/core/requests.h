@@ -52,6 +52,14 @@ struct AcquireReply {
   void stamp(kv::Version version);
 };
 
+// A line of history about an edit, such as a refusal.
+struct EditNote {
+  std::string what;  // "refused", "warned", "overwrote"
+  std::vector<std::string> resources;
+  Owner by = {};  // who holds it, or whose change it was
+  std::string cause = {};
+};
+
 // What became of the calls of a coding agent (rule 16).
 struct ReportRequest {
   // What its owner does now. kTurnOver: nothing, its edits end. kPassedOn: it is gone, and what it
@@ -64,13 +72,25 @@ struct ReportRequest {
   std::vector<std::string> done;    // calls that did what they were made for
   std::vector<std::string> failed;  // calls that changed nothing: they failed or were denied
   bool no_call_left = false;        // all others that it has begun failed as well
+  bool parts_go_on = false;         // its end is not the end of the parts of its session
   std::vector<Change> changed;      // files that it has changed in the worktree: traces
+  std::vector<Change> found = {};   // files that somebody has changed there, nobody knows who
   Then then = Then::kGoesOn;
+
+  // The table only keeps these, for whoever reports (Activity).
+  std::vector<std::string> refused = {};  // it was refused them
+  std::vector<std::string> settled = {};  // it no longer waits for these
+  std::vector<std::string> once = {};     // what is to be said only once
+  std::string also_in = {};               // it has edits in the table of this root, too
+  std::vector<EditNote> notes = {};       // for the history
 };
 
 struct ReportReply {
-  std::vector<std::string> ended;  // what its edits had covered
-  bool again = false;              // more to do than one commit takes: commit, then call again
+  std::vector<std::string> ended;    // what its edits had covered
+  std::vector<std::string> refused;  // what it was refused in this turn
+  std::vector<std::string> news;     // those of `once` that were not said before
+  std::vector<std::string> also_in;  // other tables with edits of this turn
+  bool again = false;                // more to do than one commit takes: commit, then call again
 };
 
 struct ReleaseReply {

@@ -27,11 +27,14 @@ struct UnseenCall {
 struct LookCall {
   Caller caller;
   std::string worktree;
+  bool own_only = false;  // nothing but the caller's calls
+  std::string whose;      // nothing but who has begun this call: `busy`
 };
 struct LookReply {
-  std::vector<core::Trace> traces;  // of everybody in this worktree, by path
-  std::vector<core::Lease> edits;   // of others, in this worktree
-  std::vector<core::Owner> busy;    // others with a call running in this worktree, or anywhere
+  std::vector<core::Trace> traces;     // of everybody in this worktree, by path
+  std::vector<core::Lease> edits;      // of others, in this worktree
+  std::vector<core::Owner> busy;       // others with a call running in this worktree, or anywhere
+  std::vector<core::RunningCall> own;  // the caller's
 };
 
 // These changes are safe elsewhere, or undone: nobody is told of them any more.

@@ -415,7 +415,19 @@ Result<std::vector<core::Trace>> Locks::unseen(const std::string& worktree,
 }
 
 Result<LookReply> Locks::look(const std::string& worktree) {
-  return ask(&Service::look, {caller(), worktree});
+  return ask(&Service::look, {caller(), worktree, false, {}});
+}
+
+Result<std::vector<core::RunningCall>> Locks::own_calls() {
+  LK_ASSIGN(LookReply seen, ask(&Service::look, {caller(), {}, true, {}}));
+  return std::move(seen.own);
+}
+
+Result<std::optional<core::Owner>> Locks::owner_of_call(const std::string& id) {
+  LK_ASSIGN(const LookReply seen, ask(&Service::look, {caller(), {}, false, id}));
+  // Two that use one id cannot be told apart.
+  if (seen.busy.size() != 1) return std::nullopt;
+  return seen.busy.front();
 }
 
 Result<void> Locks::forget(const std::string& worktree, const std::vector<std::string>& paths) {

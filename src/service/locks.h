@@ -47,6 +47,8 @@ class Locks {
   Result<std::vector<core::Trace>> unseen(const std::string& worktree,
                                           const std::vector<std::string>& paths);
   Result<LookReply> look(const std::string& worktree);
+  Result<std::vector<core::RunningCall>> own_calls();
+  Result<std::optional<core::Owner>> owner_of_call(const std::string& id);
   Result<void> forget(const std::string& worktree, const std::vector<std::string>& paths);
   // Without leases that are over: whoever asks for what they held gets it.
   Result<ListReply> list(const ListCommand& command);

@@ -170,6 +170,8 @@ Json lease_json(const core::Lease& lease) {
   json["expires_at"] = time_or_null(lease.expires_wall_ms);
   json["attached"] = lease.attached();
   if (lease.foreign) json["foreign"] = foreign_json(lease);
+  if (!lease.terms.worktree.empty()) json["worktree"] = lease.terms.worktree;
+  if (lease.edit) json["edit"] = {{"confirmed", lease.edit->confirmed}};
   return json;
 }
 
@@ -532,14 +534,14 @@ std::string holder_text(const core::Conflict& conflict, std::int64_t now_wall_ms
 }
 
 std::string end_text(const core::Lease& lease, std::int64_t now_wall_ms) {
-  if (lease.expires_wall_ms == kNoEnd) return "no end";
+  if (lease.edit || lease.expires_wall_ms == kNoEnd)
+    return lease.edit ? "ends with its turn" : "no end";
   const std::int64_t left = lease.expires_wall_ms - now_wall_ms;
   return left > 0 ? "ends in " + format_duration(whole_seconds(left)) : "ended";
 }
 
 Json waiting_json(const core::Waiter& waiter) {
-  Json json;
-  json["agent"] = waiter.request.owner.agent;
+  Json json{{"agent", waiter.request.owner.agent}};
   json["session"] = text_or_null(waiter.request.owner.session);
   json["resources"] = core::resource_texts(waiter.request);
   json["waiting_since"] = format_time(waiter.request.acquired_wall_ms);

@@ -216,6 +216,7 @@ Op Episode::choose_report(Actor& actor) {
   }
   report.no_call_left = chance(10);
   report.turn_begins = chance(10);
+  report.parts_go_on = chance(20);
   if (chance(10)) report.changed.push_back({"src/a.c", {below(9), 1, 1, 1}, ""});
   const std::uint64_t dice = below(100);
   if (dice < 10) report.then = Then::kIdle;

@@ -53,6 +53,7 @@ bool undone(const core::Edit& edit) {
 core::ReportRequest Judge::report_of(const Op& op, const core::Owner& owner) const {
   if (owner == op.owner) return op.report;
   require(is_over(op.report) && is_below(owner, op.owner), "rule 16: reported for somebody else");
+  require(!op.report.parts_go_on, "rule 16: a part that goes on was ended");
   core::ReportRequest report;
   report.owner = owner;
   report.then = op.report.then;
@@ -77,7 +78,7 @@ void Judge::note_activity(const core::ReportRequest& report) {
   });
   begun(report.owner, report.begun, report.worktree);
   doing.idle = report.then != Then::kGoesOn;
-  if (is_over(report)) {
+  if (is_over(report) && !report.parts_go_on) {
     for (auto& [owner, theirs] : model_.activities) {
       if (!is_below({owner.first, owner.second}, report.owner)) continue;
       theirs.calls.clear();

@@ -49,6 +49,7 @@ std::string Judge::describe(const Op& op) {
     for (const std::string& call : op.report.failed) text += " failed " + call;
     if (op.report.no_call_left) text += " none left";
     if (op.report.turn_begins) text += " turn begins";
+    if (op.report.parts_go_on) text += " parts go on";
     text += " then " + std::to_string(static_cast<int>(op.report.then));
   }
   if (op.kind == Kind::kAcquire) {

@@ -30,6 +30,19 @@ Result<void> check_paths(const std::vector<std::string>& paths) {
 
 void add_report(core::ReportReply& to, const core::ReportReply& more) {
   to.ended.insert(to.ended.end(), more.ended.begin(), more.ended.end());
+  to.news.insert(to.news.end(), more.news.begin(), more.news.end());
+  to.refused = more.refused;
+  if (to.also_in.empty()) to.also_in = more.also_in;
+}
+
+// Each text, and how many there are. A hostile payload must not fill the table.
+Result<void> check_words(const core::ReportRequest& request) {
+  std::vector<std::string> words = request.refused;
+  words.insert(words.end(), request.once.begin(), request.once.end());
+  for (const core::EditNote& note : request.notes) {
+    words.insert(words.end(), note.resources.begin(), note.resources.end());
+  }
+  return check_paths(words);
 }
 
 }  // namespace
@@ -39,7 +52,9 @@ Result<Reply<core::ReportReply>> LocalService::report(const ReportCall& call) {
   request.owner = call.caller.owner;
   std::vector<std::string> paths;
   for (const core::Change& change : request.changed) paths.push_back(change.path);
+  for (const core::Change& change : request.found) paths.push_back(change.path);
   LK_CHECK(check_paths(paths));
+  LK_CHECK(check_words(request));
   layout::Mirror mirror(table_);
   LK_ASSIGN(const bool mirrored, mirror.open_to_write());
   Change change(table_, call.caller);
@@ -49,7 +64,12 @@ Result<Reply<core::ReportReply>> LocalService::report(const ReportCall& call) {
     LK_ASSIGN(now, table.report(request));
     return now.again;
   };
-  const auto committed = [&] { add_report(total, now); };
+  // What is kept and recorded comes once, however many commits it takes.
+  const auto committed = [&] {
+    add_report(total, now);
+    request.once.clear();
+    request.notes.clear();
+  };
   auto written = change.write(work, {committed, {}, true});
   // What shows ended leases to other tools is removed now, or by the next call.
   if (written && (mirrored || mirror.have_appeared())) static_cast<void>(mirror.clean());
@@ -94,33 +114,70 @@ Result<Reply<std::vector<core::Trace>>> LocalService::unseen(const UnseenCall& c
   return answer(call.caller, change, std::move(value));
 }
 
+namespace {
+
+bool counts(const core::RunningCall& running, const core::State& state) {
+  return running.begun_mono_ms >= state.context().now.mono_ms - core::kCallCountsMs;
+}
+
+Result<LookReply> own_calls_of(core::State& state, const core::Owner& owner) {
+  LookReply seen;
+  LK_ASSIGN(core::Activity own, state.activity(owner));
+  seen.own = std::move(own.calls);
+  return seen;
+}
+
+Result<LookReply> owners_of_call(core::State& state, const std::string& id) {
+  LookReply seen;
+  LK_CHECK(core::each_activity(state, [&](const core::Owner& who, const core::Activity& does) {
+    const bool theirs = std::ranges::any_of(does.calls, [&](const core::RunningCall& running) {
+      return running.id == id && counts(running, state);
+    });
+    if (theirs) seen.busy.push_back(who);
+  }));
+  return seen;
+}
+
+// Traces of everybody, edits and calls of others, in this worktree.
+Result<LookReply> all_around(core::State& state, const core::Owner& owner,
+                             const std::string& worktree) {
+  LookReply seen;
+  LK_CHECK(core::each_trace(state, worktree,
+                            [&](const core::Trace& trace) { seen.traces.push_back(trace); }));
+  std::vector<core::Owner> others;
+  LK_CHECK(core::each_activity(state, [&](const core::Owner& who, const core::Activity& does) {
+    if (who == owner) {
+      seen.own = does.calls;
+      return;
+    }
+    others.push_back(who);
+    const bool here = std::ranges::any_of(does.calls, [&](const core::RunningCall& running) {
+      return counts(running, state) && (running.worktree.empty() || running.worktree == worktree);
+    });
+    if (here) seen.busy.push_back(who);
+  }));
+  for (const core::Owner& other : others) {
+    LK_ASSIGN(const std::vector<core::Lease> held, state.held_by(other));
+    for (const core::Lease& lease : held) {
+      const bool here = lease.terms.worktree == worktree || lease.terms.worktree.empty();
+      if (lease.edit && here) seen.edits.push_back(lease);
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
 Result<Reply<LookReply>> LocalService::look(const LookCall& call) {
   LK_ASSIGN(const bool there, has_store());
   if (!there) return Reply<LookReply>{};
   const core::Owner& owner = call.caller.owner;
   LookReply reply;
   LK_ASSIGN(reply, table_.get([&](core::Table& table) -> Result<LookReply> {
-    LookReply seen;
     core::State& state = table.state();
-    LK_CHECK(core::each_trace(state, call.worktree,
-                              [&](const core::Trace& trace) { seen.traces.push_back(trace); }));
-    std::vector<core::Owner> others;
-    LK_CHECK(core::each_activity(state, [&](const core::Owner& who, const core::Activity& does) {
-      if (who == owner) return;
-      others.push_back(who);
-      const bool here = std::ranges::any_of(does.calls, [&](const core::RunningCall& running) {
-        return running.worktree.empty() || running.worktree == call.worktree;
-      });
-      if (here) seen.busy.push_back(who);
-    }));
-    for (const core::Owner& other : others) {
-      LK_ASSIGN(const std::vector<core::Lease> held, state.held_by(other));
-      for (const core::Lease& lease : held) {
-        const bool here = lease.terms.worktree == call.worktree || lease.terms.worktree.empty();
-        if (lease.edit && here) seen.edits.push_back(lease);
-      }
-    }
-    return seen;
+    if (call.own_only) return own_calls_of(state, owner);
+    if (!call.whose.empty()) return owners_of_call(state, call.whose);
+    return all_around(state, owner, call.worktree);
   }));
   return Reply<LookReply>{std::move(reply), {}};
 }

@@ -130,5 +130,32 @@ TEST_P(EditCalls, F29BadPathsAreRefused) {
   EXPECT_EQ(locks(kCodex).forget("/w", many).error().code, Code::kLimitExceeded);
 }
 
+TEST_P(EditCalls, WhoeverHasBegunACallIsFound) {
+  core::ReportRequest begun;
+  begun.begun = {"run 7"};
+  report({"claude-code", "s1/sub"}, begun);
+  const auto found = locks(kCodex).owner_of_call("run 7");
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->session, "s1/sub");
+  EXPECT_FALSE(*locks(kCodex).owner_of_call("run 8"));
+  const auto own = locks({"claude-code", "s1/sub"}).own_calls();
+  ASSERT_TRUE(own);
+  ASSERT_THAT(*own, SizeIs(1));
+  EXPECT_EQ(own->front().id, "run 7");
+  EXPECT_EQ(own->front().worktree, "/w");
+  report(kCodex, begun);
+  EXPECT_FALSE(*locks(kClaude).owner_of_call("run 7")) << "two of one id cannot be told apart";
+}
+
+TEST_P(EditCalls, ChangesThatNobodyOwnsAreTracesToo) {
+  core::ReportRequest found;
+  found.found = {{"src/a.c", {3, 4, 5, 6}, "content"}};
+  report(kClaude, found);
+  const auto seen = locks(kCodex).look("/w");
+  ASSERT_TRUE(seen);
+  ASSERT_THAT(seen->traces, SizeIs(1));
+  EXPECT_EQ(seen->traces.front().owner.agent, "");
+}
+
 }  // namespace
 }  // namespace lockkeeper::service

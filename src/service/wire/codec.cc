@@ -39,8 +39,15 @@ void fields(Archive& archive, ReportCall& call) {
   archive("done", call.report.done);
   archive("failed", call.report.failed);
   archive("no_call_left", call.report.no_call_left);
+  archive("parts_go_on", call.report.parts_go_on);
   archive("changed", call.report.changed);
+  archive("found", call.report.found);
   archive("then", call.report.then);
+  archive("refused", call.report.refused);
+  archive("settled", call.report.settled);
+  archive("once", call.report.once);
+  archive("also_in", call.report.also_in);
+  archive("notes", call.report.notes);
 }
 
 template <class Archive>
@@ -54,6 +61,8 @@ template <class Archive>
 void fields(Archive& archive, LookCall& call) {
   archive("caller", call.caller);
   archive("worktree", call.worktree);
+  archive("own_only", call.own_only);
+  archive("whose", call.whose);
 }
 
 template <class Archive>
@@ -217,6 +226,9 @@ void fields(Archive& archive, core::ReleaseReply& reply) {
 template <class Archive>
 void fields(Archive& archive, core::ReportReply& reply) {
   archive("ended", reply.ended);
+  archive("refused", reply.refused);
+  archive("news", reply.news);
+  archive("also_in", reply.also_in);
 }
 
 template <class Archive>
@@ -224,6 +236,7 @@ void fields(Archive& archive, LookReply& reply) {
   archive("traces", reply.traces);
   archive("edits", reply.edits);
   archive("busy", reply.busy);
+  archive("own", reply.own);
 }
 
 template <class Archive>

@@ -236,6 +236,22 @@ bool take(Reader& reader, core::Edit& edit) {
   return true;
 }
 
+Json put(Writer& writer, core::RunningCall& call) {
+  return {{"id", call.id},
+          {"worktree", call.worktree},
+          {"begun_ms_ago", writer.now().mono_ms - call.begun_mono_ms}};
+}
+
+bool take(Reader& reader, core::RunningCall& call) {
+  if (!reader.json().is_object()) return false;
+  reader("id", call.id);
+  reader("worktree", call.worktree);
+  std::int64_t ago_ms = 0;
+  reader("begun_ms_ago", ago_ms);
+  call.begun_mono_ms = reader.now().mono_ms - ago_ms;
+  return true;
+}
+
 Json put(Writer& writer, core::Trace& trace) {
   Json json{{"worktree", trace.worktree}, {"agent", trace.owner.agent}};
   json["session"] = trace.owner.session;

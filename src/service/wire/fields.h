@@ -38,6 +38,8 @@ Json put(Writer& writer, core::Trace& trace);
 bool take(Reader& reader, core::Trace& trace);
 Json put(Writer& writer, core::Edit& edit);
 bool take(Reader& reader, core::Edit& edit);
+Json put(Writer& writer, core::RunningCall& call);
+bool take(Reader& reader, core::RunningCall& call);
 Json put(Writer& writer, const core::ReportRequest::Then& then);
 bool take(Reader& reader, core::ReportRequest::Then& then);
 Json put(Writer& writer, core::Waiter& waiter);
@@ -89,6 +91,14 @@ void fields(Archive& archive, core::Change& change) {
   archive("path", change.path);
   archive("mark", change.mark);
   archive("content", change.content);
+}
+
+template <class Archive>
+void fields(Archive& archive, core::EditNote& note) {
+  archive("what", note.what);
+  archive("resources", note.resources);
+  archive("by", note.by);
+  archive("cause", note.cause);
 }
 
 template <class Archive>
