@@ -244,38 +244,40 @@ Result<std::optional<std::string>> terminal_session() {
   return digest_of(leader, stat ? stat->start_ticks : 0);
 }
 
-namespace {
-
-struct Ancestor {
-  int pid = 0;
-  std::uint64_t start_ticks = 0;
-};
-
-// nullopt: there is none, or it has just ended.
-std::optional<Ancestor> find_client() {
+std::optional<int> find_client() {
   for (int pid = ::getppid(); pid > 0;) {
     const auto stat = read_stat(pid);
     if (!stat) return std::nullopt;
-    if (!only_starts_others(pid)) return Ancestor{pid, stat->start_ticks};
+    if (!only_starts_others(pid)) return pid;
     pid = stat->parent;
   }
   return std::nullopt;
 }
 
-}  // namespace
+bool is_ancestor(int wanted) {
+  for (int pid = ::getppid(); pid > 0;) {
+    if (pid == wanted) return true;
+    const auto stat = read_stat(pid);
+    if (!stat) return false;
+    pid = stat->parent;
+  }
+  return false;
+}
 
 Result<std::optional<std::string>> client_process() {
   if (auto ours = check_proc_is_ours(); !ours) return fail(std::move(ours.error()));
   const auto client = find_client();
-  if (!client) return std::nullopt;
-  return digest_of(client->pid, client->start_ticks);
+  const auto stat = read_stat(client.value_or(0));
+  if (!client || !stat) return std::nullopt;
+  return digest_of(*client, stat->start_ticks);
 }
 
 std::optional<std::int64_t> client_age_ms() {
   const auto client = find_client();
+  const auto stat = read_stat(client.value_or(0));
   const long ticks = ::sysconf(_SC_CLK_TCK);
-  if (!client || ticks <= 0) return std::nullopt;
-  return since_boot_ms() - static_cast<std::int64_t>(client->start_ticks) * 1000 / ticks;
+  if (!client || !stat || ticks <= 0) return std::nullopt;
+  return since_boot_ms() - static_cast<std::int64_t>(stat->start_ticks) * 1000 / ticks;
 }
 
 Result<std::string> comm(int pid) {

@@ -40,10 +40,13 @@ Result<std::string> boot_id();
 // reliable.
 Result<std::optional<std::string>> terminal_session();
 
-// Sixteen hexadecimal digits that name, on this boot, the process that starts our commands: the
-// nearest ancestor whose program is not a shell, make, or a tool such as env and timeout that only
-// starts another one. Judged by the program's file, never by the name that a process gives itself.
-// nullopt: there is no such ancestor in this PID namespace. failed: /proc is not reliable.
+// The process that starts our commands: the nearest ancestor whose program is not a shell, make, or
+// a tool such as env and timeout that only starts another one. Judged by the program's file, never
+// by the name that a process gives itself. nullopt: there is no such ancestor in this PID
+// namespace, or it has just ended.
+std::optional<int> find_client();
+bool is_ancestor(int pid);  // of this process
+// Sixteen hexadecimal digits that name that process on this boot. failed: /proc is not reliable.
 Result<std::optional<std::string>> client_process();
 // How long that process has been running; nullopt: there is none.
 std::optional<std::int64_t> client_age_ms();
