@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
   environment.aliases = cli::verb_aliases();
   const std::string program = host::own_program_path();
   environment.program = program.empty() ? "lockkeeper" : program;
+  environment.table_possible = wiring::check_possible;
   environment.doctor = app::doctor;
   environment.mcp = app::serve_mcp;
   environment.in_is_terminal = ::isatty(STDIN_FILENO) == 1;

@@ -11,6 +11,7 @@
 #include "cli/grants.h"
 #include "cli/manual.h"
 #include "cli/verb.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -178,11 +179,25 @@ int without_subcommand(const Verb& verb, const VerbShape& shape, const std::stri
       {Code::kUsage, shape.name + " needs a subcommand: " + names, "see: " + above + " --help"});
 }
 
+// A coding agent may run its commands where the store cannot be written. Its MCP servers and hooks
+// run outside.
+Error explained(Error error, const realm::Environment& env) {
+  const bool unwritable = error.message.find("read-only") != std::string::npos ||
+                          error.message.find("permission denied") != std::string::npos;
+  const std::string agent = realm::coding_agent_around(env);
+  if (error.code != Code::kStoreUnavailable || !unwritable || agent.empty()) return error;
+  error.hint = "the sandbox of " + agent +
+               " keeps its commands from the lock table; use the MCP tools instead: lock_acquire, "
+               "lock_release";
+  return error;
+}
+
 int run_leaf(const Verb& verb, const Verb* above, std::vector<std::string> words,
              const CliEnvironment& environment) {
   VerbContext context(environment, verb, above, std::move(words));
   const Result<int> status = verb.run(context);
-  return status ? *status : context.out().failed(status.error());
+  if (status) return *status;
+  return context.out().failed(explained(status.error(), environment.runtime->env));
 }
 
 int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {

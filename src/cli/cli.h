@@ -41,6 +41,8 @@ struct CliEnvironment {
   std::size_t columns = 80;  // of the terminal
   std::size_t rows = 0;      // of the terminal; 0: unknown, so nothing is shown page by page
 
+  // Can this realm have a store, if it has none? Empty: nobody knows.
+  std::function<Result<void>(const realm::Realm&)> table_possible;
   // Checks the realm's store, and repairs it on request. main provides it, because it needs the
   // store's backend, which this room must not know.
   std::function<int(VerbContext&, Repair)> doctor;

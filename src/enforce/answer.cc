@@ -79,25 +79,30 @@ Said said_to_claude(const Event& event, const Texts& texts, std::string_view dec
   return json_said({{"systemMessage", texts.tell}});
 }
 
-Said said_to_gemini(const Event& event, const Texts& texts, std::string_view decision) {
+Said said_to_gemini(const Event& event, const Texts& texts, std::string_view decision,
+                    const ordered_json& input) {
   if (!decision.empty()) return json_said({{"decision", decision}, {"reason", texts.why}});
+  if (!input.is_null()) return json_said({{"hookSpecificOutput", {{"tool_input", input}}}});
   if (texts.tell.empty()) return {};
   if (can_tell(event)) return json_said({{"hookSpecificOutput", context(event, texts.tell)}});
   return json_said({{"systemMessage", texts.tell}});
 }
 
 // Its own hooks read a flat answer. With Claude Code's hooks it may read either: both say the same.
-Said said_to_copilot(const Event& event, const Texts& texts, std::string_view decision) {
+Said said_to_copilot(const Event& event, const Texts& texts, std::string_view decision,
+                     const ordered_json& input) {
   ordered_json object;
   if (!decision.empty()) {
     object = {{"permissionDecision", decision}, {"permissionDecisionReason", texts.why}};
     if (event.claude_shape) object["hookSpecificOutput"] = nested(event, decision, texts.why);
     return json_said(object);
   }
-  if (texts.tell.empty() || !can_tell(event)) return {};
-  object["additionalContext"] = texts.tell;
-  if (event.claude_shape) object["hookSpecificOutput"] = context(event, texts.tell);
-  return json_said(object);
+  if (!input.is_null()) object["modifiedArgs"] = input;
+  if (!texts.tell.empty() && can_tell(event)) {
+    object["additionalContext"] = texts.tell;
+    if (event.claude_shape) object["hookSpecificOutput"] = context(event, texts.tell);
+  }
+  return object.empty() ? Said{} : json_said(object);
 }
 
 // Told to fail closed, Cursor takes silence for a refusal: it always gets its neutral answer.
@@ -120,8 +125,9 @@ Said said_to_cursor(const Event& event, const Texts& texts, std::string_view dec
 }
 
 // To our own plugin, which throws what is refused and takes silence for a refusal.
-Said said_to_opencode(const Texts& texts, std::string_view decision) {
+Said said_to_opencode(const Texts& texts, std::string_view decision, const ordered_json& input) {
   ordered_json object{{"verdict", decision.empty() ? "pass" : "refuse"}};
+  if (decision.empty() && !input.is_null()) object["args"] = input;
   if (!decision.empty()) object["reason"] = texts.why;
   if (decision.empty() && !texts.tell.empty()) object["tell"] = texts.tell;
   return json_said(object);
@@ -151,22 +157,29 @@ bool can_tell(const Event& event) {
   return false;
 }
 
+// Claude Code says itself which call of a tool it makes; Codex would have to be told "allow".
+bool can_rewrite(Client client) {
+  return client == Client::kGemini || client == Client::kCopilot || client == Client::kOpencode;
+}
+
 Said say(const Event& event, const Answer& answer) {
   const Texts texts = texts_of(event, answer);
   std::string_view decision;  // empty: none
   if (event.moment == Moment::kBefore && answer.verdict != Verdict::kPass) {
     decision = answer.verdict == Verdict::kAsk && can_ask(event) ? "ask" : "deny";
   }
+  ordered_json input;
+  if (event.moment == Moment::kBefore && can_rewrite(event.client)) input = answer.input;
   switch (event.client) {
     case Client::kClaude:
     case Client::kCodex:
       return said_to_claude(event, texts, decision);
     case Client::kGemini:
-      return said_to_gemini(event, texts, decision);
+      return said_to_gemini(event, texts, decision, input);
     case Client::kCopilot:
-      return said_to_copilot(event, texts, decision);
+      return said_to_copilot(event, texts, decision, input);
     case Client::kOpencode:
-      return said_to_opencode(texts, decision);
+      return said_to_opencode(texts, decision, input);
     case Client::kCursor:
       return said_to_cursor(event, texts, decision);
   }

@@ -21,8 +21,9 @@ enum class Verdict {
 
 struct Answer {
   Verdict verdict = Verdict::kPass;
-  std::string reason = {};  // why it is refused, or what the user is asked
-  std::string tell = {};    // more for the model; empty: nothing
+  std::string reason = {};    // why it is refused, or what the user is asked
+  std::string tell = {};      // more for the model; empty: nothing
+  nlohmann::json input = {};  // what the call is made with instead; null: as it is
 };
 
 struct Said {
@@ -36,6 +37,9 @@ inline constexpr std::size_t kReasonBytesMax = 4096;  // of each text; longer on
 // Only at Moment::kBefore can a call be refused. At others, reason and `tell` are told to the model
 // if the client has a way, otherwise to the user, otherwise to nobody.
 Said say(const Event& event, const Answer& answer);
+
+// Can a hook change what a call that passes is made with?
+bool can_rewrite(Client client);
 
 // Does `tell` reach the model at this moment? With a refusal it always does.
 bool can_tell(const Event& event);

@@ -252,5 +252,20 @@ TEST(Answer, AnUnreadPayloadOfAnotherMomentIsLetGo) {
             2);
 }
 
+TEST(Say, ACallIsRewrittenWhereThatNeedsNoPermission) {
+  Answer answer;
+  answer.input = {{"agent", "call:7"}};
+  EXPECT_EQ(out(before(Client::kGemini), answer),
+            (json{{"hookSpecificOutput", {{"tool_input", {{"agent", "call:7"}}}}}}));
+  EXPECT_EQ(out(before(Client::kCopilot), answer), (json{{"modifiedArgs", {{"agent", "call:7"}}}}));
+  EXPECT_EQ(out(before(Client::kOpencode), answer),
+            (json{{"verdict", "pass"}, {"args", {{"agent", "call:7"}}}}));
+  for (const Client client : {Client::kClaude, Client::kCodex}) {
+    EXPECT_EQ(say(before(client), answer).out, "");
+  }
+  answer.verdict = Verdict::kRefuse;
+  EXPECT_FALSE(out(before(Client::kOpencode), answer).contains("args"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::enforce

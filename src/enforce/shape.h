@@ -5,7 +5,8 @@
 //   {"hook_event_name": "tool.execute.before", "sessionID": "…", "parentID": "…",
 //    "directory": "/repo", "callID": "…", "tool": "edit", "args": {…}}
 //
-// and reads {"verdict": "pass"} or {"verdict": "refuse", "reason": "…"}; "tell" is for the model.
+// and reads {"verdict": "pass"} or {"verdict": "refuse", "reason": "…"}; "tell" is for the model,
+// "args" replaces arguments of the call.
 //
 // The names are those of kMoments in shape.cc. "parentID" is the session that started this one;
 // "callID", "tool" and "args" are there before and after a call.

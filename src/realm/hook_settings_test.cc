@@ -198,8 +198,8 @@ TEST_F(HookSettings, GarbageInPathRules) {
               HasSubstr("lockkeeper.toml:3: hook.path.policy is \"on\""));
   EXPECT_THAT(bad("[[hook.path]]\npath = [\"a\"]\n").hint, HasSubstr("hook.path.paths"));
   EXPECT_THAT(bad("[hook.path]\npaths = [\"a\"]\n").message, HasSubstr("[[hook.path]]"));
-  EXPECT_THAT(bad("[[hook.path]]\npaths = [\"db:x\"]\npolicy = \"off\"\n").message,
-              HasSubstr("lockkeeper.toml:2: hook.path.paths is \"db:x\""));
+  EXPECT_THAT(bad("[[hook.path]]\npaths = [\"db:migration-slot\"]\npolicy = \"off\"\n").message,
+              HasSubstr("lockkeeper.toml:2: hook.path.paths is \"db:migration-slot\""));
   for (const char* path : {"../out", "/abs", "", "a\\\\b", "["}) {
     bad("[[hook.path]]\npolicy = \"off\"\npaths = [\"" + std::string(path) + "\"]\n");
   }

@@ -149,6 +149,11 @@ Result<Identity> find_identity(const IdentityRequest& request) {
   return identity;
 }
 
+std::string coding_agent_around(const Environment& env) {
+  const auto found = coding_agent(env);
+  return found ? found->agent.value : std::string();
+}
+
 bool is_derived_session(std::string_view session) {
   return session.starts_with(kTerminal) || session.starts_with(kClient);
 }

@@ -50,6 +50,9 @@ struct IdentityRequest {
 // one owner.
 Result<Identity> find_identity(const IdentityRequest& request);
 
+// The coding agent that runs us, by its environment: "codex"; empty: none that is known.
+std::string coding_agent_around(const Environment& env);
+
 // Was this session derived from a terminal or a process? Then one person or tool may have several.
 bool is_derived_session(std::string_view session);
 

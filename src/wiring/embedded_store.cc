@@ -6,6 +6,7 @@
 #include "core/schema.h"
 #include "dialect/kinds.h"
 #include "host/process.h"
+#include "kv/lmdb/files.h"
 #include "kv/lmdb/lmdb_store.h"
 #include "realm/registry.h"
 
@@ -54,6 +55,13 @@ Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtim
   LK_ASSIGN(std::unique_ptr<kv::Store> store, open_embedded(runtime, request));
   if (is_new) static_cast<void>(realm::remember_realm(request.realm, runtime.env));
   return store;
+}
+
+Result<void> check_possible(const realm::Realm& realm) {
+  const std::string folder = kv::internal::parent_of(realm.store_folder);
+  LK_CHECK(kv::internal::check_filesystem(folder));
+  if (::access(folder.c_str(), W_OK) == 0) return {};
+  return fail(errno_error(errno, folder));
 }
 
 bool forbid_fault_handler() {

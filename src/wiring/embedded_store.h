@@ -19,6 +19,10 @@ Result<std::unique_ptr<kv::Store>> open_embedded(const layout::Runtime& runtime,
 Result<std::unique_ptr<kv::Store>> open_remembered(const layout::Runtime& runtime,
                                                    const layout::StoreRequest& request);
 
+// Can the realm have a store, if it has none yet? store_unavailable: its filesystem is not
+// supported, or nothing can be created there.
+Result<void> check_possible(const realm::Realm& realm);
+
 // Keeps the store from handling SIGSEGV and SIGBUS; see kv::forbid_fault_handler().
 bool forbid_fault_handler();
 

@@ -55,12 +55,14 @@ const Plan& plan() {
     rooms["mcp/locks"] = with(with(below, dialects), {"mcp"});
     rooms["cli"] = below;
     rooms["demo"] = with(below, {"cli"});
-    const Rooms verbs =
-        with(with(rooms["crew"], with(dialects, {"dialect"})), {"cli", "demo", "crew", "install"});
+    // What coding agents tell their hooks, which is text; and what a hook does about it.
+    rooms["enforce"] = {"key", "base"};
+    rooms["enforce/hook"] = with(below, {"enforce"});
+    const Rooms verbs = with(with(rooms["crew"], with(dialects, {"dialect"})),
+                             {"cli", "demo", "crew", "install", "enforce", "enforce/hook"});
     rooms["cli/verbs"] = verbs;
-    rooms["enforce"] = with(below, dialects);
-    rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "enforce",
-                                "kv/memory", "kv/lmdb", "wiring"});
+    rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "kv/memory",
+                                "kv/lmdb", "wiring"});
     return rooms;
   }();
   return kPlan;

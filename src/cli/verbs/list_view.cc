@@ -25,6 +25,7 @@ std::string rough(std::int64_t ms) {
 }
 
 std::string ends_in(const core::Lease& lease, std::int64_t now) {
+  if (lease.edit) return "turn";
   if (lease.expires_wall_ms == kNoEnd) return "no end";
   return rough(lease.expires_wall_ms - now + 999);  // rounded up
 }

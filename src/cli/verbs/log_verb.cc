@@ -13,29 +13,6 @@ namespace {
 
 constexpr int kFollowEveryMs = 200;
 
-// A seq, a time, or how long ago.
-Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
-                        service::LogCommand& command) {
-  constexpr std::size_t kDigitsMax = 19;
-  const auto number = number_in<std::uint64_t>(text);
-  if (number && text.size() <= kDigitsMax) {
-    command.since_seq = *number;
-    return {};
-  }
-  if (const auto ago = parse_duration_ms(text)) {
-    command.since_wall_ms = now_wall_ms - *ago;
-    return {};
-  }
-  const auto moment = parse_time(text);
-  if (!moment) {
-    return fail(Code::kInvalidInput,
-                "--since " + quote(text) + " is not a duration, a time or a seq of log --json",
-                "write --since 10m or --since 2026-01-17T15:30:00Z");
-  }
-  command.since_wall_ms = *moment;
-  return {};
-}
-
 void show(Output& out, const core::Event& event, LogColumns& widths) {
   widths.widen(event);
   if (out.json()) {

@@ -24,17 +24,17 @@ std::string local_time(std::int64_t wall_ms) {
 // Green: somebody has it. Red: it ended against its holder's will. Yellow: somebody waits, or was
 // refused.
 Style event_style(std::string_view what) {
-  struct Known {
+  struct KnownEvent {
     std::string_view what;
     Style style;
   };
-  constexpr Known kKnown[] = {
+  constexpr KnownEvent kKnown[] = {
       {"granted", Style::kGreen}, {"adopted", Style::kGreen},  {"broken", Style::kRed},
       {"expired", Style::kRed},   {"ended", Style::kRed},      {"orphaned", Style::kRed},
       {"queued", Style::kYellow}, {"refused", Style::kYellow}, {"withdrawn", Style::kYellow},
       {"purged", Style::kRed},
   };
-  for (const Known& known : kKnown) {
+  for (const KnownEvent& known : kKnown) {
     if (known.what == what) return known.style;
   }
   return Style::kPlain;
@@ -79,6 +79,28 @@ Line event_line(const core::Event& event, std::size_t columns, const LogColumns&
           {what + "  ", event_style(event.what)},
           {agent + "  ", Style::kBold},
           {names + rest}};
+}
+
+Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
+                        service::LogCommand& command) {
+  constexpr std::size_t kDigitsMax = 19;
+  const auto number = number_in<std::uint64_t>(text);
+  if (number && text.size() <= kDigitsMax) {
+    command.since_seq = *number;
+    return {};
+  }
+  if (const auto ago = parse_duration_ms(text)) {
+    command.since_wall_ms = now_wall_ms - *ago;
+    return {};
+  }
+  const auto moment = parse_time(text);
+  if (!moment) {
+    return fail(Code::kInvalidInput,
+                "--since " + quote(text) + " is not a duration, a time or a seq of log --json",
+                "write --since 10m or --since 2026-01-17T15:30:00Z");
+  }
+  command.since_wall_ms = *moment;
+  return {};
 }
 
 }  // namespace lockkeeper::cli

@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "core/encoding.h"
+#include "service/commands.h"
 
 namespace lockkeeper::cli {
 
@@ -15,5 +16,9 @@ struct LogColumns {
 
 // At a terminal (`columns` > 0): cut to fit, in local time. Otherwise whole, in UTC.
 Line event_line(const core::Event& event, std::size_t columns, const LogColumns& widths = {});
+
+// --since: a seq, a time, or how long ago.
+Result<void> read_since(const std::string& text, std::int64_t now_wall_ms,
+                        service::LogCommand& command);
 
 }  // namespace lockkeeper::cli

@@ -1,0 +1,233 @@
+// `hook CLIENT`: what a coding agent starts before and after its tool calls. `hook report`: what
+// was refused, or would have been.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/parse.h"
+#include "base/text.h"
+#include "cli/verbs/log_view.h"
+#include "cli/verbs/verbs.h"
+#include "enforce/hook/hook.h"
+#include "host/last_word.h"
+#include "host/process.h"
+#include "host/signals.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+// Below half of the shortest limit of the clients, after which most of them let the call pass.
+constexpr int kHookAnswersWithinMs = 12'000;
+
+std::string read_payload(std::FILE* in) {
+  std::string payload;
+  char buffer[65536];
+  while (payload.size() <= enforce::kPayloadBytesMax) {
+    const std::size_t n = std::fread(buffer, 1, sizeof buffer, in);
+    if (n == 0) break;
+    payload.append(buffer, n);
+  }
+  return payload;
+}
+
+// Claude Code says which process it is. Others are the nearest one that is not only a shell.
+std::optional<int> hook_client_pid(const realm::Environment& env) {
+  const auto named = realm::variable(env, "CLAUDE_PID");
+  const auto pid = named ? number_in<int>(*named) : std::nullopt;
+  if (pid && *pid > 0 && host::is_ancestor(*pid)) return pid;
+  return host::find_client();
+}
+
+host::LastWord as_last_word(const enforce::Said& said) {
+  return {said.out, said.err, said.exit_code};
+}
+
+enforce::hook::World hook_world(const VerbContext& context, enforce::Client client) {
+  const CliEnvironment& environment = context.environment();
+  enforce::hook::World world;
+  world.runtime = &context.runtime();
+  world.client = client;
+  world.cwd = environment.cwd;
+  if (world.cwd.empty()) world.cwd = realm::current_folder().value_or("/");
+  world.client_pid = hook_client_pid(context.runtime().env);
+  world.table_possible = environment.table_possible;
+  return world;
+}
+
+int say_to_client(const CliEnvironment& environment, const enforce::Said& said) {
+  std::fputs(said.out.c_str(), environment.out);
+  std::fputs(said.err.c_str(), environment.err);
+  return said.exit_code;
+}
+
+Result<int> run_hook(VerbContext& context, enforce::Client client) {
+  bool wake = false;
+  if (client == enforce::Client::kClaude) {
+    context.arguments().flag("--wake", wake,
+                             "wait until a refused file is free, then wake the agent\n"
+                             "(only with [hook] wake = true)");
+  }
+  if (const auto status = context.parse()) return *status;
+  const CliEnvironment& environment = context.environment();
+  enforce::hook::World world = hook_world(context, client);
+  if (wake) {
+    const host::SignalWatch signals;
+    const auto sleep_ms = [&](int ms) {
+      signals.sleep_ms(ms);
+      return signals.signal() == 0 && (!world.client_pid || host::is_ancestor(*world.client_pid));
+    };
+    const std::string payload = read_payload(environment.in);
+    return say_to_client(environment, enforce::hook::answer_wake(world, payload, sleep_ms));
+  }
+  const auto late = enforce::refuse_unread(
+      client, "", "lockkeeper got no payload in time. Run: lockkeeper doctor");
+  host::arm_last_word(as_last_word(late), kHookAnswersWithinMs);
+  const std::string payload = read_payload(environment.in);
+  world.on_last_word = [](const enforce::Said& said) {
+    host::arm_last_word(as_last_word(said), kHookAnswersWithinMs);
+  };
+  const enforce::Said said = enforce::hook::answer_hook(world, payload);
+  host::disarm_last_word();
+  return say_to_client(environment, said);
+}
+
+template <enforce::Client kClient>
+Result<int> hook_of(VerbContext& context) {
+  return run_hook(context, kClient);
+}
+
+// What one agent met in one file of another's.
+struct Meeting {
+  std::string file;
+  std::string agent;
+  std::string other;
+  std::map<std::string, std::size_t> counts;  // by what became of it
+  std::int64_t last_wall_ms = 0;
+};
+
+// In the order of the columns.
+constexpr std::string_view kBecame[] = {"refused", "warned", "asked", "overwrote", "changed"};
+
+bool is_of_hooks(const core::Event& event) {
+  const bool known = std::ranges::find(kBecame, event.what) != std::end(kBecame);
+  return known && (event.cause == "edit" || event.cause == "unattributed");
+}
+
+std::vector<Meeting> meetings_of(const std::vector<core::Event>& events) {
+  std::map<std::tuple<std::string, std::string, std::string>, Meeting> meetings;
+  for (const core::Event& event : events) {
+    if (!is_of_hooks(event)) continue;
+    for (const std::string& file : event.resources) {
+      Meeting& one = meetings[{file, event.owner.agent, event.by.agent}];
+      one.file = file;
+      one.agent = event.owner.agent;
+      one.other = event.by.agent;
+      ++one.counts[event.what];
+      one.last_wall_ms = std::max(one.last_wall_ms, event.at_wall_ms);
+    }
+  }
+  std::vector<Meeting> sorted;
+  for (auto& [key, one] : meetings) sorted.push_back(std::move(one));
+  std::ranges::stable_sort(sorted, std::greater<>(), &Meeting::last_wall_ms);
+  return sorted;
+}
+
+service::Json report_json(const std::vector<Meeting>& meetings) {
+  service::Json json = service::Json::object();
+  std::map<std::string_view, std::size_t> totals;
+  service::Json files = service::Json::array();
+  for (const Meeting& one : meetings) {
+    service::Json row = {{"resource", one.file}, {"agent", one.agent}, {"by", one.other}};
+    for (const std::string_view what : kBecame) {
+      const auto found = one.counts.find(std::string(what));
+      const std::size_t count = found == one.counts.end() ? 0 : found->second;
+      row[std::string(what)] = count;
+      totals[what] += count;
+    }
+    row["last"] = format_time(one.last_wall_ms);
+    files.push_back(std::move(row));
+  }
+  for (const std::string_view what : kBecame) json[std::string(what)] = totals[what];
+  json["files"] = std::move(files);
+  return json;
+}
+
+std::string became_text(const Meeting& one) {
+  std::vector<std::string> parts;
+  for (const std::string_view what : kBecame) {
+    const auto found = one.counts.find(std::string(what));
+    if (found == one.counts.end()) continue;
+    const bool unknown = what == "changed";
+    parts.push_back(std::to_string(found->second) + " " +
+                    (unknown ? "changed by nobody known" : std::string(what)));
+  }
+  return join(parts, ", ");
+}
+
+std::string other_text(const Meeting& one) {
+  return (one.other == one.agent ? "another " : "") + shown(one.other);
+}
+
+void show_report(Output& out, const std::vector<Meeting>& meetings) {
+  if (meetings.empty()) {
+    out.text("no edit has met what another agent was working on");
+    return;
+  }
+  for (const Meeting& one : meetings) {
+    out.text(shown(one.file) + ": " + shown(one.agent) + " met " +
+             (one.other.empty() ? "a change of nobody known" : other_text(one)) + ", " +
+             became_text(one));
+  }
+}
+
+Result<int> hook_report(VerbContext& context) {
+  std::optional<std::string> since;
+  context.arguments().value("--since", since, "TIME",
+                            "10m for 10 minutes ago, or a time; default: all");
+  if (const auto status = context.parse()) return *status;
+  service::LogCommand command;
+  if (since) LK_CHECK(read_since(*since, context.now_wall_ms(), command));
+  context.allow_bad_settings();
+  LK_ASSIGN(auto open, context.open(std::vector<std::string>()));
+  LK_ASSIGN(const auto events, open->locks.log(command));
+  const std::vector<Meeting> meetings = meetings_of(events);
+  context.out().object(report_json(meetings));
+  show_report(context.out(), meetings);
+  return 0;
+}
+
+using enforce::Client;
+
+constexpr Verb kHookVerbs[] = {
+    {"report", "What was refused, or would have been under another policy",
+     "  lockkeeper hook report\n"
+     "  lockkeeper hook report --since 1d --json\n",
+     hook_report},
+    {"claude", "Answer a hook of Claude Code: its payload on stdin",
+     "  lockkeeper install claude      # writes the hooks that start this\n",
+     hook_of<Client::kClaude>},
+    {"codex", "Answer a hook of Codex",
+     "  lockkeeper install codex       # writes the hooks that start this\n",
+     hook_of<Client::kCodex>},
+    {"gemini", "Answer a hook of Gemini CLI",
+     "  lockkeeper install gemini      # writes the hooks that start this\n",
+     hook_of<Client::kGemini>},
+    {"copilot", "Answer a hook of GitHub Copilot CLI",
+     "  lockkeeper install copilot     # writes the hooks that start this\n",
+     hook_of<Client::kCopilot>},
+    {"opencode", "Answer our plugin for opencode",
+     "  lockkeeper install opencode    # writes the plugin that starts this\n",
+     hook_of<Client::kOpencode>},
+    {"cursor", "Answer a hook of Cursor (experimental)",
+     "  lockkeeper install cursor      # writes the hooks that start this\n",
+     hook_of<Client::kCursor>},
+};
+
+}  // namespace
+
+std::span<const Verb> hook_subcommands() {
+  return kHookVerbs;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,227 @@
+#include "enforce/hook/after.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "enforce/hook/disk_look.h"
+#include "enforce/hook/files.h"
+#include "enforce/hook/words.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+using Then = core::ReportRequest::Then;
+
+// What is reported to one worktree's table.
+struct Reported {
+  Place* place;
+  core::ReportRequest request;
+};
+
+// What an event means for the tables, home first. Nothing here may disturb the client: after a call
+// it is too late to refuse, and an error is met again, and told, before the next edit.
+class Reporting {
+ public:
+  explicit Reporting(Session& session) : session_(session) {
+    const auto home = session.home();
+    if (home && *home != nullptr && (*home)->has_table()) at(**home);
+  }
+
+  bool any() const { return !reports_.empty(); }
+  // REQUIRES: any(). The session's own table.
+  core::ReportRequest& home() { return reports_.front().request; }
+  core::ReportRequest& at(Place& place);
+  void add(const ToolCall& call);
+
+  Answer carry_out();
+  void look(bool ran);
+
+ private:
+  void add_edit(const ToolCall& call, const Touch& touch);
+  void tell_what_is_free(Place& place, const std::vector<std::string>& refused);
+  void report_elsewhere(const core::ReportReply& reply);
+
+  Session& session_;
+  std::vector<Reported> reports_;
+  Lines lines_;
+};
+
+core::ReportRequest& Reporting::at(Place& place) {
+  const auto known = std::ranges::find(reports_, &place, &Reported::place);
+  if (known != reports_.end()) return known->request;
+  core::ReportRequest request;
+  request.worktree = place.worktree();
+  return reports_.emplace_back(&place, std::move(request)).request;
+}
+
+void Reporting::add(const ToolCall& call) {
+  const auto touch = session_.touch_of(call);
+  if (!touch || touch->what == Touch::What::kNothing) return;
+  if (touch->what == Touch::What::kEdit) {
+    add_edit(call, *touch);
+  } else if (any()) {
+    home().done.push_back(Session::run_id(call));
+  }
+}
+
+void Reporting::add_edit(const ToolCall& call, const Touch& touch) {
+  const auto sorted = session_.sort(touch);
+  if (!sorted) return;
+  for (const Targets& targets : sorted->places) {
+    if (!targets.place->has_table()) continue;
+    core::ReportRequest& request = at(*targets.place);
+    if (call.outcome == Outcome::kFailed) {
+      request.failed.push_back(Session::edit_id(call));
+      continue;
+    }
+    request.done.push_back(Session::edit_id(call));
+    const Files files(targets.place->worktree());
+    for (const Target& target : targets.files) {
+      if (target.resources.front().kind() != key::Kind::kFile) continue;
+      request.changed.push_back(files.change(target.path()));
+    }
+  }
+}
+
+void Reporting::look(bool ran) {
+  if (!any()) return;
+  Place& place = *reports_.front().place;
+  if (ran) adopt_locks(session_, place);
+  const auto told = look_at_disk(session_, place, ran, home());
+  if (told) lines_.add(*told);
+}
+
+Answer Reporting::carry_out() {
+  const bool tells = can_tell(session_.event());
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    Place& place = *reports_[i].place;
+    if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = false});
+    const auto reply = place.locks().report(reports_[i].request);
+    if (!reply) continue;
+    if (i == 0) report_elsewhere(*reply);
+    if (!tells) continue;
+    const auto notices = place.locks().notices();
+    if (notices) lines_.add(notice_words(*notices, session_.now().wall_ms));
+    tell_what_is_free(place, reply->refused);
+  }
+  return {.tell = tells ? lines_.text() : std::string()};
+}
+
+// The tables of other repositories hear of the turn from here alone.
+void Reporting::report_elsewhere(const core::ReportReply& reply) {
+  const core::ReportRequest& said = home();
+  const bool all = said.turn_begins || said.no_call_left || said.then != Then::kGoesOn;
+  if (!all) return;
+  for (const std::string& root : reply.also_in) {
+    const auto place = session_.place_at(root);
+    if (!place || *place == nullptr || !(*place)->has_table()) continue;
+    core::ReportRequest& there = at(**place);
+    there.turn_begins = reports_.front().request.turn_begins;
+    there.no_call_left = reports_.front().request.no_call_left;
+    there.parts_go_on = reports_.front().request.parts_go_on;
+    there.then = reports_.front().request.then;
+  }
+}
+
+void Reporting::tell_what_is_free(Place& place, const std::vector<std::string>& refused) {
+  core::ReportRequest request;
+  request.worktree = place.worktree();
+  request.settled = free_of(place, refused);
+  if (request.settled.empty()) return;
+  static_cast<void>(place.locks().report(request));
+  lines_.add(free_words(request.settled));
+}
+
+bool parts_go_on(Client client) {
+  return client == Client::kCopilot || client == Client::kCodex;
+}
+
+}  // namespace
+
+std::vector<std::string> free_of(Place& place, const std::vector<std::string>& refused) {
+  std::vector<std::string> free;
+  for (const std::string& file : refused) {
+    service::CheckCommand command;
+    command.wanted.texts = {file};
+    command.wanted.syntax = key::Syntax::kLiteral;
+    command.worktree = place.worktree();
+    const auto now = place.locks().check(command);
+    if (now && now->free) free.push_back(file);
+  }
+  return free;
+}
+
+std::string free_words(const std::vector<std::string>& files) {
+  return "lockkeeper: " + shown_list(files, 5) + (files.size() == 1 ? " is" : " are") +
+         " free now; an earlier edit of yours was refused. Read " +
+         (files.size() == 1 ? "it" : "them") + " again before you edit";
+}
+
+Answer after_calls(Session& session) {
+  Reporting reporting(session);
+  const Event& event = session.event();
+  for (const ToolCall& call : event.calls) reporting.add(call);
+  if (!reporting.any()) return {};
+  // A batch tells of all calls that its owner had made.
+  if (event.moment == Moment::kBatchOver) reporting.home().no_call_left = true;
+  const bool ran = std::ranges::any_of(
+      reporting.home().done, [](const std::string& id) { return id.starts_with("run "); });
+  if (ran) reporting.look(true);
+  return reporting.carry_out();
+}
+
+Answer at_session_start(Session& session) {
+  const auto home = session.home();
+  if (!home) return {.tell = failed_words(home.error())};
+  if (*home == nullptr) {
+    return {.tell =
+                "lockkeeper: this folder is in no git repository, so no file here is guarded "
+                "against other agents"};
+  }
+  const World& world = session.world();
+  Result<void> possible;
+  if (world.table_possible && !(*home)->has_table()) {
+    possible = world.table_possible((*home)->realm());
+  }
+  if (!possible) {
+    return {.tell = "lockkeeper: no file of this repository is guarded against other agents: " +
+                    possible.error().message};
+  }
+  return Reporting(session).carry_out();
+}
+
+Answer at_turn_start(Session& session) {
+  Reporting reporting(session);
+  if (!reporting.any()) return {};
+  reporting.home().turn_begins = true;
+  return reporting.carry_out();
+}
+
+Answer at_subagent_start(Session& session) {
+  if (session.event().subagent.empty()) return {};
+  return at_turn_start(session);
+}
+
+Answer at_end(Session& session) {
+  const Event& event = session.event();
+  // Copilot says this after each turn, also while its subagents work on. Its process ends the rest.
+  if (event.client == Client::kCopilot && event.moment == Moment::kSessionOver) return {};
+  Reporting reporting(session);
+  if (!reporting.any()) return {};
+  if (event.moment == Moment::kTurnOver) reporting.look(event.goes_on);
+  core::ReportRequest& request = reporting.home();
+  if (event.moment == Moment::kIdle) {
+    request.then = Then::kIdle;
+  } else if (event.moment == Moment::kSubagentOver) {
+    request.then = Then::kPassedOn;
+  } else if (event.goes_on) {
+    request.no_call_left = true;
+    request.begun = {"run background"};
+  } else {
+    request.then = Then::kTurnOver;
+    request.parts_go_on = event.moment == Moment::kTurnOver && parts_go_on(event.client);
+  }
+  return reporting.carry_out();
+}
+
+}  // namespace lockkeeper::enforce::hook

@@ -1,0 +1,383 @@
+#include "enforce/hook/claim.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "enforce/hook/words.h"
+#include "realm/disk_path.h"
+#include "realm/hook_settings.h"
+#include "service/messages.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+using realm::HookPolicy;
+
+Answer refused(std::string why) {
+  return {Verdict::kRefuse, std::move(why)};
+}
+
+// The files of one call in one worktree.
+class Claiming {
+ public:
+  Claiming(Session& session, const ToolCall& call, Targets& targets)
+      : session_(session), call_(call), targets_(targets), place_(*targets.place) {}
+
+  Answer claim();
+  // Another place refused the call.
+  void undo();
+
+ private:
+  service::AcquireCommand command() const;
+  Result<service::AcquireResult> ask();
+  Result<service::AcquireResult> ask_without_parent(const Error& lost);
+  Answer granted(const service::AcquireResult& result);
+  Answer in_vain(const service::AcquireResult& result);
+  Answer by_policy(const std::vector<core::Conflict>& conflicts);
+  Answer warned(const std::vector<core::Conflict>& conflicts);
+  Answer failed(const Error& error);
+  bool is_worth_waiting(const std::vector<core::Conflict>& conflicts) const;
+  HookPolicy policy_of(const core::Conflict& conflict) const;
+  void drop_calls_that_failed();
+  std::vector<std::string> existing_replaced() const;
+  bool is_about_targets(const core::LostLease& lost) const;
+  // Records it, and tells whoever is in the way: once for each file.
+  void record(const std::string& what, const std::vector<core::Conflict>& conflicts, bool waits);
+  bool first_time(const std::string& word);
+
+  core::ReportRequest report() const {
+    core::ReportRequest request;
+    request.worktree = place_.worktree();
+    return request;
+  }
+  std::int64_t now_wall_ms() const { return session_.now().wall_ms; }
+
+  Session& session_;
+  const ToolCall& call_;
+  Targets& targets_;
+  Place& place_;
+};
+
+service::AcquireCommand Claiming::command() const {
+  const realm::Settings& settings = place_.settings();
+  service::AcquireCommand command;
+  for (const Target& target : targets_.files) {
+    std::ranges::copy(target.resources, std::back_inserter(command.wanted.resources));
+  }
+  command.call = Session::edit_id(call_);
+  command.terms.reason = "edits it with " + call_.tool;
+  command.attach_pid = session_.world().client_pid;
+  const bool one_table = settings.hook_worktrees.value == realm::HookWorktrees::kBlock;
+  if (!one_table) command.terms.worktree = place_.worktree();
+  // Its process and its owner's turn end it; time alone should not.
+  const bool endless = settings.lease_longest_ms.value == kNoEnd;
+  if (command.attach_pid && !endless) command.ttl_ms = settings.lease_longest_ms.value;
+  return command;
+}
+
+// A client that makes its edits one after the other has ended the earlier ones, whatever it says of
+// them.
+void Claiming::drop_calls_that_failed() {
+  const Client client = session_.event().client;
+  if (client == Client::kCopilot || client == Client::kOpencode) return;
+  const auto own = place_.locks().own_calls();
+  if (!own) return;  // whoever asks for the lock meets the same error
+  core::ReportRequest request = report();
+  for (const core::RunningCall& running : *own) {
+    const bool edit = running.id.starts_with("edit ") && running.id != Session::edit_id(call_);
+    if (edit) request.failed.push_back(running.id);
+  }
+  if (!request.failed.empty()) static_cast<void>(place_.locks().report(request));
+}
+
+Result<service::AcquireResult> Claiming::ask() {
+  auto result = place_.locks().acquire(command());
+  if (!result || result->outcome != core::Outcome::kHeld) return result;
+  const auto must_wait = [&](const core::Conflict& conflict) {
+    return policy_of(conflict) == HookPolicy::kWait;
+  };
+  const std::int64_t wait_ms = place_.settings().hook_wait_ms.value;
+  const bool waits = wait_ms > 0 && std::ranges::all_of(result->conflicts, must_wait) &&
+                     is_worth_waiting(result->conflicts);
+  if (!waits) return result;
+  service::AcquireCommand waiting = command();
+  waiting.wait_ms = wait_ms;
+  waiting.on_wait = [this](const service::WaitProgress& progress) {
+    return is_worth_waiting(progress.conflicts);
+  };
+  return place_.locks().acquire(waiting);
+}
+
+// Whoever is in the way is in the middle of a call on that file, or has nearly moved on.
+bool Claiming::is_worth_waiting(const std::vector<core::Conflict>& conflicts) const {
+  const std::int64_t until_mono_ms = session_.now().mono_ms + place_.settings().hook_wait_ms.value;
+  return std::ranges::all_of(conflicts, [&](const core::Conflict& conflict) {
+    if (!conflict.holder.edit || conflict.waiting) return conflict.waiting;
+    const bool soon = conflict.yields || conflict.yields_mono_ms <= until_mono_ms;
+    return soon || !conflict.holder.edit->calls.empty();
+  });
+}
+
+HookPolicy Claiming::policy_of(const core::Conflict& conflict) const {
+  return realm::hook_policy_for(place_.settings(), conflict.requested.resource);
+}
+
+Answer Claiming::claim() {
+  drop_calls_that_failed();
+  auto result = ask();
+  if (!result && result.error().code == Code::kLost) result = ask_without_parent(result.error());
+  if (!result) return failed(result.error());
+  const bool got =
+      result->outcome == core::Outcome::kGranted || result->outcome == core::Outcome::kRenewed;
+  return got ? granted(*result) : in_vain(*result);
+}
+
+// The client was started under a lease that is gone. Its agent is told once, and then works on its
+// own.
+Result<service::AcquireResult> Claiming::ask_without_parent(const Error& lost) {
+  const bool news = first_time("parent");
+  if (news) return fail(lost);
+  place_.locks() = service::Locks(place_.site(), session_.owner());
+  return ask();
+}
+
+Answer Claiming::granted(const service::AcquireResult& result) {
+  const bool can_tell_now = can_tell(session_.event());
+  std::vector<core::LostLease> lost = result.lost;
+  const bool about =
+      std::ranges::any_of(lost, [&](const core::LostLease& one) { return is_about_targets(one); });
+  if (about || (!lost.empty() && !can_tell_now)) {
+    undo();
+    return refused(lost_words(lost) +
+                   ". The call was refused once because of that. Read the file again, then repeat "
+                   "it if it is still right");
+  }
+  const std::vector<std::string> replaced = existing_replaced();
+  if (!replaced.empty()) {
+    const auto unseen = place_.locks().unseen(place_.worktree(), replaced);
+    if (!unseen) {
+      undo();
+      return failed(unseen.error());
+    }
+    if (!unseen->empty()) {
+      undo();
+      return refused(stale_words(*unseen, session_.owner(), now_wall_ms()));
+    }
+  }
+  Lines lines;
+  if (!lost.empty()) lines.add(lost_words(lost));
+  const bool told = place_.settings().hook_worktrees.value == realm::HookWorktrees::kWarn;
+  for (const core::Conflict& there : result.elsewhere) {
+    const std::string word = "elsewhere " + there.requested.resource.text() + " " +
+                             there.holder.owner.agent + " " + there.holder.owner.session;
+    if (!told || !can_tell_now || !first_time(word)) continue;
+    lines.add(elsewhere_words(there));
+  }
+  return {.tell = lines.text()};
+}
+
+std::vector<std::string> Claiming::existing_replaced() const {
+  std::vector<std::string> paths;
+  for (const Target& target : targets_.files) {
+    struct stat info{};
+    const std::string file = realm::join_path(place_.worktree(), target.path());
+    if (target.replaced && ::lstat(file.c_str(), &info) == 0) paths.push_back(target.path());
+  }
+  return paths;
+}
+
+bool Claiming::is_about_targets(const core::LostLease& lost) const {
+  return std::ranges::any_of(targets_.files, [&](const Target& target) {
+    return std::ranges::any_of(target.resources, [&](const key::Resource& resource) {
+      return std::ranges::find(lost.resources, resource.text()) != lost.resources.end();
+    });
+  });
+}
+
+Answer Claiming::in_vain(const service::AcquireResult& result) {
+  Answer answer;
+  if (result.outcome == core::Outcome::kDeadlock) {
+    record("refused", result.conflicts, true);
+    answer = refused(deadlock_words(result, session_.owner(), now_wall_ms()));
+  } else {
+    answer = by_policy(result.conflicts);
+  }
+  if (result.lost.empty()) return answer;
+  Lines lines;
+  lines.add(answer.tell);
+  lines.add(lost_words(result.lost));
+  answer.tell = lines.text();
+  return answer;
+}
+
+// The strictest policy of what is in the way.
+Answer Claiming::by_policy(const std::vector<core::Conflict>& conflicts) {
+  const auto any = [&](HookPolicy policy) {
+    return std::ranges::any_of(
+        conflicts, [&](const core::Conflict& each) { return policy_of(each) == policy; });
+  };
+  const std::string words = held_words(conflicts, session_.owner(), now_wall_ms());
+  if (any(HookPolicy::kBlock) || any(HookPolicy::kWait)) {
+    record("refused", conflicts, true);
+    return refused(words);
+  }
+  if (any(HookPolicy::kAsk)) {
+    record("asked", conflicts, true);
+    return {Verdict::kAsk, words};
+  }
+  return warned(conflicts);
+}
+
+// Lets it pass. What is free is claimed.
+Answer Claiming::warned(const std::vector<core::Conflict>& conflicts) {
+  record("warned", conflicts, false);
+  std::erase_if(targets_.files, [&](const Target& target) {
+    return std::ranges::any_of(target.resources, [&](const key::Resource& resource) {
+      return std::ranges::any_of(conflicts, [&](const core::Conflict& conflict) {
+        return conflict.requested.resource == resource;
+      });
+    });
+  });
+  if (!targets_.files.empty()) {
+    static_cast<void>(place_.locks().acquire(command()));
+  } else {
+    core::ReportRequest request = report();
+    request.begun = {Session::edit_id(call_)};
+    static_cast<void>(place_.locks().report(request));
+  }
+  Lines lines;
+  for (const core::Conflict& conflict : conflicts) {
+    lines.add("lockkeeper: " + in_the_way(conflict, session_.owner(), now_wall_ms()) +
+              ". This call was let through, because the policy is \"warn\"; the other side is "
+              "told of it");
+    break;
+  }
+  return {.tell = lines.text()};
+}
+
+bool Claiming::first_time(const std::string& word) {
+  core::ReportRequest request = report();
+  request.once = {word};
+  const auto reply = place_.locks().report(request);
+  return reply && !reply->news.empty();
+}
+
+void Claiming::record(const std::string& what, const std::vector<core::Conflict>& conflicts,
+                      bool waits) {
+  core::ReportRequest request = report();
+  std::vector<std::pair<std::string, const core::Conflict*>> words;
+  for (const core::Conflict& conflict : conflicts) {
+    const std::string file = conflict.requested.resource.text();
+    if (waits) request.refused.push_back(file);
+    request.notes.push_back({what, {file}, conflict.holder.owner, "edit"});
+    std::string word =
+        what + " " + file + " " + conflict.holder.owner.agent + " " + conflict.holder.owner.session;
+    request.once.push_back(word);
+    words.emplace_back(std::move(word), &conflict);
+  }
+  const auto reply = place_.locks().report(request);
+  if (!reply) return;
+  for (const auto& [word, conflict] : words) {
+    const bool news = std::ranges::find(reply->news, word) != reply->news.end();
+    if (!news || conflict->holder.foreign || conflict->waiting) continue;
+    service::SendCommand send;
+    send.to = conflict->holder.owner;
+    send.type = what == "warned" ? "alert" : "request";
+    send.text = (what == "warned" ? "edits " : "wants to edit ") +
+                conflict->requested.resource.text() +
+                (what == "warned" ? ", which you hold; the policy there lets it pass"
+                                  : ", which you hold; the call was refused");
+    static_cast<void>(service::Messages(place_.site(), session_.owner()).send(send));
+  }
+}
+
+void Claiming::undo() {
+  core::ReportRequest request = report();
+  request.failed = {Session::edit_id(call_)};
+  static_cast<void>(place_.locks().report(request));
+}
+
+Answer Claiming::failed(const Error& error) {
+  const bool verdict = error.code == Code::kOperationNotPermitted ||
+                       error.code == Code::kInvalidResource || error.code == Code::kLost;
+  if (verdict) return refused(not_judged_words(error));
+  // A table that does not exist and cannot be made guards nothing.
+  const auto store = realm::check_store(place_.realm());
+  const bool impossible = store && *store == realm::StoreState::kAbsent;
+  if (impossible) return {};
+  if (!place_.settings().hook_block_on_failure.value) return {.tell = failed_words(error)};
+  return refused(failed_words(error));
+}
+
+// The session says at home that its turn is over; from there the other tables hear of it.
+void note_at_home(Session& session, const Sorted& sorted) {
+  const auto home = session.home();
+  if (!home || *home == nullptr) return;
+  for (const Targets& targets : sorted.places) {
+    if (targets.place->realm().same_table((*home)->realm())) continue;
+    core::ReportRequest request;
+    request.worktree = (*home)->worktree();
+    request.also_in = targets.place->worktree();
+    static_cast<void>((*home)->locks().report(request));
+  }
+}
+
+Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
+  auto sorted = session.sort(touch);
+  if (!sorted) return refused(not_judged_words(sorted.error()));
+  std::vector<Claiming> claims;
+  Lines lines;
+  for (Targets& targets : sorted->places) {
+    claims.emplace_back(session, call, targets);
+    const Answer answer = claims.back().claim();
+    if (answer.verdict != Verdict::kPass) {
+      claims.pop_back();
+      for (Claiming& earlier : claims) earlier.undo();
+      return answer;
+    }
+    lines.add(answer.tell);
+  }
+  note_at_home(session, *sorted);
+  return {.tell = lines.text()};
+}
+
+// Any file may change: who had a call running is all that will be known.
+Answer before_run(Session& session, const ToolCall& call, bool our_tool) {
+  const auto home = session.home();
+  if (!home || *home == nullptr) return {};
+  // Our own tool is about to make a table if there is none.
+  if (!our_tool && !(*home)->has_table()) return {};
+  core::ReportRequest request;
+  request.worktree = (*home)->worktree();
+  request.begun = {Session::run_id(call)};
+  const auto begun = (*home)->locks().report(request);
+  if (!begun || !our_tool || !call.input.is_object()) return {};
+  // Its server finds out who calls: mcp/locks/ownership.h.
+  Answer answer;
+  answer.input = call.input;
+  answer.input["agent"] = "call:" + call.id;
+  return answer;
+}
+
+}  // namespace
+
+Answer before_call(Session& session, const ToolCall& call) {
+  const auto touch = session.touch_of(call);
+  if (!touch) return refused(not_judged_words(touch.error()));
+  switch (touch->what) {
+    case Touch::What::kNothing:
+      return {};
+    case Touch::What::kEdit:
+      return before_edit(session, call, *touch);
+    case Touch::What::kShell:
+    case Touch::What::kUnknown:
+      return before_run(session, call, false);
+    case Touch::What::kOwnMcp:
+      return before_run(session, call, true);
+  }
+  return {};
+}
+
+}  // namespace lockkeeper::enforce::hook

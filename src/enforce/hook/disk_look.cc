@@ -1,0 +1,110 @@
+#include "enforce/hook/disk_look.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "enforce/hook/files.h"
+#include "enforce/hook/words.h"
+#include "service/messages.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+constexpr std::size_t kOverwritesTold = 5;
+
+struct Seen {
+  const service::LookReply& reply;
+  std::set<std::string> edited;     // paths that others are editing
+  std::set<std::string> in_flight;  // of those, with a call running on them
+};
+
+Seen sorted_edits(const service::LookReply& reply) {
+  Seen seen{reply, {}, {}};
+  for (const core::Lease& edit : reply.edits) {
+    for (const core::Claim& claim : edit.claims) {
+      const Target target{.typed = {}, .resources = {claim.resource}};
+      seen.edited.insert(target.path());
+      if (edit.edit && !edit.edit->calls.empty()) seen.in_flight.insert(target.path());
+    }
+  }
+  return seen;
+}
+
+bool is_busy(const Seen& seen, const core::Owner& owner) {
+  return std::ranges::find(seen.reply.busy, owner) != seen.reply.busy.end();
+}
+
+void tell_writer(Session& session, Place& place, const core::Trace& trace, bool blamed) {
+  if (trace.owner.agent.empty()) return;
+  service::SendCommand send;
+  send.to = trace.owner;
+  send.type = "alert";
+  send.text = trace.change.path + (blamed ? " was changed by a command of mine after you had "
+                                            "written it. Read it again before you go on"
+                                          : " was changed after you had written it, while I was "
+                                            "working; nobody knows by whom. Read it again");
+  static_cast<void>(service::Messages(place.site(), session.owner()).send(send));
+}
+
+}  // namespace
+
+Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
+                                 core::ReportRequest& report) {
+  LK_ASSIGN(const service::LookReply reply, place.locks().look(place.worktree()));
+  const Seen seen = sorted_edits(reply);
+  const Files files(place.worktree());
+  const core::Owner& me = session.owner();
+  std::vector<std::string> told;
+  for (const core::Trace& trace : reply.traces) {
+    const std::string& path = trace.change.path;
+    if (files.mark(path) == trace.change.mark) continue;
+    // Its writer is at work, and will say so itself.
+    if (seen.in_flight.contains(path) || is_busy(seen, trace.owner)) continue;
+    core::Change now = files.change(path);
+    const bool same = !now.content.empty() && now.content == trace.change.content;
+    const bool mine = trace.owner == me && !seen.edited.contains(path);
+    if (same) continue;
+    if (mine) {
+      (ran ? report.changed : report.found).push_back(std::move(now));
+      continue;
+    }
+    const bool blamed = ran && reply.busy.empty();
+    report.notes.push_back(
+        {blamed ? "overwrote" : "changed", {path}, trace.owner, blamed ? "edit" : "unattributed"});
+    if (trace.owner != me) tell_writer(session, place, trace, blamed);
+    told.push_back(path);
+    (blamed ? report.changed : report.found).push_back(std::move(now));
+  }
+  if (told.empty()) return std::string();
+  return "lockkeeper: " + shown_list(told, kOverwritesTold) + (told.size() == 1 ? " is" : " are") +
+         " not as another agent had left " + (told.size() == 1 ? "it" : "them") +
+         ": the last command changed that, or something that ran beside it. The other agent is "
+         "told. Check that its work is not lost";
+}
+
+void adopt_locks(Session& session, Place& place) {
+  const auto own = place.locks().own_calls();
+  const auto seen = place.locks().look(place.worktree());
+  if (!own || !seen || own->empty() || !seen->busy.empty()) return;
+  std::int64_t begun_mono_ms = session.now().mono_ms;
+  for (const core::RunningCall& call : *own) {
+    begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
+  }
+  const Now now = session.now();
+  const std::int64_t begun_wall_ms = now.wall_ms - (now.mono_ms - begun_mono_ms);
+  const auto listed = place.locks().list({});
+  if (!listed) return;
+  for (const service::ListedLease& each : listed->leases) {
+    if (!each.lease.foreign || each.lease.acquired_wall_ms < begun_wall_ms) continue;
+    if (each.lease.claims.empty()) continue;
+    service::Wanted wanted;
+    wanted.texts = {each.lease.claims.front().resource.text()};
+    wanted.syntax = key::Syntax::kLiteral;
+    service::AcquireCommand how;
+    how.attach_pid = session.world().client_pid;
+    static_cast<void>(place.locks().adopt(wanted, how));
+  }
+}
+
+}  // namespace lockkeeper::enforce::hook

@@ -1,0 +1,106 @@
+#include "enforce/hook/hook.h"
+
+#include "enforce/hook/after.h"
+#include "enforce/hook/claim.h"
+#include "enforce/hook/session.h"
+#include "enforce/hook/words.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+Answer answer_to(Session& session) {
+  const Event& event = session.event();
+  switch (event.moment) {
+    case Moment::kBefore:
+      return event.calls.empty() ? Answer{} : before_call(session, event.calls.front());
+    case Moment::kAfter:
+    case Moment::kBatchOver:
+      return after_calls(session);
+    case Moment::kSessionStart:
+      return at_session_start(session);
+    case Moment::kTurnStart:
+      return at_turn_start(session);
+    case Moment::kSubagentStart:
+      return at_subagent_start(session);
+    case Moment::kSubagentOver:
+    case Moment::kTurnOver:
+    case Moment::kIdle:
+    case Moment::kSessionOver:
+      return at_end(session);
+    case Moment::kOther:
+      return {};
+  }
+  return {};
+}
+
+// An edit that cannot be judged is refused; whatever else is under way is let alone.
+Said last_word(const Event& event) {
+  if (event.moment != Moment::kBefore) return say(event, {});
+  for (const ToolCall& call : event.calls) {
+    const auto touch = touch_of(event.client, call);
+    if (touch && touch->what != Touch::What::kEdit) return say(event, {});
+  }
+  return say(event, {Verdict::kRefuse,
+                     "lockkeeper did not answer in time, or crashed, so this edit was refused. To "
+                     "find out why: lockkeeper doctor"});
+}
+
+}  // namespace
+
+namespace {
+
+constexpr int kWakeLooksApartMs = 1'000;
+constexpr int kWakeLastsMs = 600'000;
+constexpr int kWakeAloneLastsMs = 60'000;  // nobody watches: a client that is to end waits for us
+
+// Files that were refused in this turn and have not woken it yet. Nullopt: nothing to wait for.
+std::optional<std::vector<std::string>> still_refused(Place& place) {
+  core::ReportRequest nothing;
+  nothing.worktree = place.worktree();
+  const auto reply = place.locks().report(nothing);
+  if (!reply || reply->refused.empty()) return std::nullopt;
+  return reply->refused;
+}
+
+}  // namespace
+
+Said answer_wake(const World& world, std::string_view payload,
+                 const std::function<bool(int ms)>& sleep_ms) {
+  const auto event = read_event(world.client, payload);
+  if (!event || event->moment != Moment::kTurnOver) return {};
+  if (event->client != Client::kClaude) return {};  // others that read its settings would wait
+  Session session(world, *event);
+  const auto home = session.home();
+  if (!session.check() || !home || *home == nullptr || !(*home)->has_table()) return {};
+  Place& place = **home;
+  if (!place.settings().hook_wake.value) return {};
+  const auto attended = realm::variable(world.runtime->env, "CLAUDE_CODE_SESSION_ATTENDED");
+  int left_ms = attended && *attended == "0" ? kWakeAloneLastsMs : kWakeLastsMs;
+  for (; left_ms > 0; left_ms -= kWakeLooksApartMs) {
+    const auto refused = still_refused(place);
+    if (!refused) return {};
+    core::ReportRequest settled;
+    settled.worktree = place.worktree();
+    settled.settled = free_of(place, *refused);
+    if (!settled.settled.empty()) {
+      static_cast<void>(place.locks().report(settled));
+      return {.err = free_words(settled.settled) + "\n", .exit_code = 2};
+    }
+    if (!sleep_ms(kWakeLooksApartMs)) return {};
+  }
+  return {};
+}
+
+Said answer_hook(const World& world, std::string_view payload) {
+  const auto event = read_event(world.client, payload);
+  if (!event) return refuse_unread(world.client, payload, not_judged_words(event.error()));
+  if (event->moment == Moment::kOther) return say(*event, {});
+  if (world.on_last_word) world.on_last_word(last_word(*event));
+  Session session(world, *event);
+  if (const auto valid = session.check(); !valid) {
+    return say(*event, {Verdict::kRefuse, not_judged_words(valid.error())});
+  }
+  return say(*event, answer_to(session));
+}
+
+}  // namespace lockkeeper::enforce::hook

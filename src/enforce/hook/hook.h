@@ -1,0 +1,39 @@
+// A hook of a coding agent: the payload in, the answer out. Before an edit its files are claimed,
+// all or none, or the call is refused. After a call, what became of it is reported. See
+// docs/agents.md for what people see of it, and core rule 16 for what a claim is.
+//
+// It fails closed: whatever keeps it from judging an edit refuses the edit. Where no table can
+// exist, it lets everything pass and creates nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "enforce/answer.h"
+#include "service/runtime.h"
+
+namespace lockkeeper::enforce::hook {
+
+struct World {
+  const service::Runtime* runtime = nullptr;  // must outlive the call
+  Client client = Client::kClaude;            // the one that the hook was installed for
+  std::string cwd;                            // absolute
+  std::optional<int> client_pid;              // its claims end with it; nullopt: not known
+  // Can this repository have a table? The error says why not. Empty: it can.
+  std::function<Result<void>(const realm::Realm&)> table_possible = {};
+  // Called before anything is opened, with what to say if this process must end without an answer.
+  std::function<void(const Said&)> on_last_word = {};
+};
+
+// Throws nothing that the standard library does not.
+Said answer_hook(const World& world, std::string_view payload);
+
+// A second hook at the end of a turn, which the client does not wait for: once a file is free that
+// this owner was refused in the turn, its answer wakes the agent. Sleeps through `sleep_ms`, which
+// says false if it should give up. Exits at once unless the settings have hook.wake.
+Said answer_wake(const World& world, std::string_view payload,
+                 const std::function<bool(int ms)>& sleep_ms);
+
+}  // namespace lockkeeper::enforce::hook

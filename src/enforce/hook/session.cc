@@ -1,0 +1,150 @@
+#include "enforce/hook/session.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "key/path.h"
+#include "layout/registry.h"
+#include "realm/disk_path.h"
+#include "realm/hook_settings.h"
+#include "realm/identity.h"
+#include "realm/resolve.h"
+#include "realm/store_url.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+// Where the client was started, which its current folder may leave. Clients set several of these
+// for each other's hooks; all mean the same.
+constexpr const char* kProjectVariables[] = {"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR",
+                                             "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"};
+
+bool is_absolute(std::string_view path) {
+  return path.starts_with('/');
+}
+
+std::string project_folder(const realm::Environment& env) {
+  for (const char* const name : kProjectVariables) {
+    const auto folder = realm::variable(env, name);
+    if (folder && is_absolute(*folder)) return *folder;
+  }
+  return {};
+}
+
+std::vector<ToolRule> tool_rules(const realm::Settings& settings) {
+  std::vector<ToolRule> rules;
+  for (const realm::HookToolRule& rule : settings.hook_tools) {
+    rules.push_back({rule.tool, rule.paths, rule.does});
+  }
+  return rules;
+}
+
+core::Owner owner_of(const World& world, const Event& event) {
+  const auto named = realm::variable(world.runtime->env, "LOCKKEEPER_AGENT");
+  std::string session = event.session;
+  if (!event.subagent.empty()) session += "/" + event.subagent;
+  return {named ? *named : std::string(agent_name(event.client)), std::move(session)};
+}
+
+}  // namespace
+
+std::string Target::path() const {
+  return std::string(key::path_body(resources.front().text()));
+}
+
+Place::Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
+             core::Owner owner, service::ParentLease parent)
+    : site_(runtime, std::move(realm), std::move(settings)),
+      locks_(site_, std::move(owner), std::move(parent)) {}
+
+bool Place::has_table() const {
+  // What cannot be told is found out by whoever opens it.
+  const auto state = realm::check_store(realm());
+  return !state || *state == realm::StoreState::kPresent;
+}
+
+Session::Session(const World& world, const Event& event)
+    : world_(world),
+      event_(event),
+      owner_(owner_of(world, event)),
+      folder_(is_absolute(event.cwd) ? event.cwd : world.cwd),
+      home_folder_(project_folder(world.runtime->env)) {
+  if (home_folder_.empty()) home_folder_ = folder_;
+}
+
+Result<void> Session::check() const {
+  LK_CHECK(realm::check_agent_name(owner_.agent, "LOCKKEEPER_AGENT"));
+  LK_CHECK(realm::check_session_name(event_.session, "session_id"));
+  if (event_.session.find('/') == std::string::npos &&
+      event_.subagent.find('/') == std::string::npos) {
+    return realm::check_session_name(owner_.session, "session_id");
+  }
+  return fail(Code::kInvalidInput, "session_id " + quote(owner_.session, 60) + " contains a '/'",
+              "the payload is not what this client sends");
+}
+
+Result<Place*> Session::place_of(const realm::Realm& realm) {
+  const auto known = places_.find(realm.root);
+  if (known != places_.end()) return known->second.get();
+  realm::Realm chosen = realm;
+  const service::Runtime& runtime = *world_.runtime;
+  LK_CHECK(realm::choose_store(chosen, "", runtime.env));
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, chosen));
+  LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime.env, chosen));
+  auto place = std::make_unique<Place>(runtime, std::move(chosen), std::move(settings), owner_,
+                                       std::move(under));
+  return places_.emplace(realm.root, std::move(place)).first->second.get();
+}
+
+Result<Place*> Session::place_at(const std::string& root) {
+  auto realm = realm::realm_of(root, world_.runtime->env);
+  if (!realm && realm.error().code == Code::kNotFound) return nullptr;
+  if (!realm) return fail(std::move(realm.error()));
+  return place_of(*realm);
+}
+
+Result<Place*> Session::home() {
+  return place_at(home_folder_);
+}
+
+Result<Touch> Session::touch_of(const ToolCall& call) {
+  LK_ASSIGN(Place* const place, home());
+  const std::vector<ToolRule> rules =
+      place == nullptr ? std::vector<ToolRule>() : tool_rules(place->settings());
+  return enforce::touch_of(event_.client, call, rules);
+}
+
+Result<Sorted> Session::sort(const Touch& touch) {
+  Sorted sorted;
+  for (const std::string& typed : touch.paths) {
+    const std::string absolute = is_absolute(typed) ? typed : realm::join_path(folder_, typed);
+    LK_ASSIGN(Place* const place, place_at(absolute));
+    if (place == nullptr) {
+      sorted.outside.push_back(typed);
+      continue;
+    }
+    // Some of what is ignored cannot be locked at all, such as git's own files.
+    const std::string root = place->worktree() + "/";
+    if (absolute.starts_with(root) &&
+        realm::hook_ignores(place->settings(), absolute.substr(root.size()))) {
+      continue;
+    }
+    realm::Resolver resolver(place->realm(), place->settings().key_rules(place->realm()),
+                             {realm::Base::kCwd, folder_}, world_.runtime->env);
+    LK_ASSIGN(const std::vector<key::Parsed> all,
+              resolver.resolve_all(absolute, key::Syntax::kLiteral));
+    Target target{.typed = typed, .resources = {}};
+    for (const key::Parsed& parsed : all) target.resources.push_back(parsed.resource);
+    target.replaced = std::ranges::find(touch.replaced, typed) != touch.replaced.end();
+    if (realm::hook_ignores(place->settings(), target.path())) continue;
+    const realm::HookPolicy policy =
+        realm::hook_policy_for(place->settings(), target.resources.front());
+    if (policy == realm::HookPolicy::kOff) continue;
+    auto there = std::ranges::find(sorted.places, place, &Targets::place);
+    if (there == sorted.places.end()) there = sorted.places.insert(there, {place, {}});
+    there->files.push_back(std::move(target));
+  }
+  return sorted;
+}
+
+}  // namespace lockkeeper::enforce::hook

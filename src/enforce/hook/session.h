@@ -1,0 +1,100 @@
+// Who runs this hook, and in which repositories.
+//
+// The owner comes from the payload alone. Each path belongs to the worktree that it lies in,
+// wherever the session was started; the session's own folder is only where it says that a turn is
+// over.
+//
+// REQUIRES: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "enforce/event.h"
+#include "enforce/hook/hook.h"
+#include "enforce/tools.h"
+#include "service/locks.h"
+
+namespace lockkeeper::enforce::hook {
+
+// One file that a call names.
+struct Target {
+  std::string typed;
+  std::vector<key::Resource> resources;  // what is claimed for it; the first is its own name
+  bool replaced = false;                 // its whole content goes
+  std::string path() const;              // from the worktree's root, as in a trace
+};
+
+// A worktree, its rules, and its locks in the owner's name.
+class Place {
+ public:
+  Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
+        core::Owner owner, service::ParentLease parent);
+
+  const realm::Realm& realm() const { return site_.realm(); }
+  const realm::Settings& settings() const { return site_.settings(); }
+  const std::string& worktree() const { return realm().root; }
+  service::Site& site() { return site_; }
+  service::Locks& locks() { return locks_; }
+  // Only then may a hook that only looks open it: nothing is created for nothing.
+  bool has_table() const;
+
+ private:
+  service::Site site_;
+  service::Locks locks_;
+};
+
+// A place with those files of one call that are in it.
+struct Targets {
+  Place* place = nullptr;
+  std::vector<Target> files;
+};
+
+struct Sorted {
+  std::vector<Targets> places;
+  std::vector<std::string> outside;  // in no repository: nothing guards them
+};
+
+class Session {
+ public:
+  Session(const World& world, const Event& event);
+
+  const Event& event() const { return event_; }
+  const World& world() const { return world_; }
+  const core::Owner& owner() const { return owner_; }
+  Now now() const { return world_.runtime->clock->now(); }
+
+  // invalid_input: a name of the payload cannot be a session's.
+  Result<void> check() const;
+
+  // The worktree that the session was started in; null: it is in no repository. An error: the
+  // settings or the repository cannot be read.
+  Result<Place*> home();
+
+  // The files of the call, without those that the settings ignore or switch off. An error names the
+  // path: it cannot be judged.
+  Result<Sorted> sort(const Touch& touch);
+  Result<Place*> place_at(const std::string& root);
+
+  // What the tools of this session do, by the settings of its home.
+  Result<Touch> touch_of(const ToolCall& call);
+
+  // The same for every moment of one call.
+  static std::string edit_id(const ToolCall& call) { return "edit " + call.id; }
+  static std::string run_id(const ToolCall& call) { return "run " + call.id; }
+
+ private:
+  Result<Place*> place_of(const realm::Realm& realm);
+
+  const World& world_;
+  const Event& event_;
+  core::Owner owner_;
+  std::string folder_;                                    // what relative paths begin at
+  std::string home_folder_;                               // where the session was started
+  std::map<std::string, std::unique_ptr<Place>> places_;  // by root
+};
+
+}  // namespace lockkeeper::enforce::hook

@@ -1,0 +1,151 @@
+// Hooks of coding agents as real processes: many at once, killed, too late, without a home.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class HookProcesses : public testing::Test {
+ protected:
+  Json edit(const std::string& session, const std::string& file, const std::string& id) const {
+    return {{"session_id", session},
+            {"transcript_path", "/t"},
+            {"cwd", stage_.repo()},
+            {"hook_event_name", "PreToolUse"},
+            {"tool_name", "Edit"},
+            {"tool_input",
+             {{"file_path", stage_.repo() + "/" + file}, {"old_string", "a"}, {"new_string", "b"}}},
+            {"tool_use_id", id}};
+  }
+  Json moment(const std::string& session, const std::string& name) const {
+    return {{"session_id", session},
+            {"transcript_path", "/t"},
+            {"cwd", stage_.repo()},
+            {"hook_event_name", name}};
+  }
+  // The client gives the payload on standard input.
+  Launch hook(const Json& payload, const std::string& client = "claude") {
+    const std::string file = stage_.path("payload-" + std::to_string(++payloads_));
+    std::ofstream(file) << payload.dump();
+    Launch launch = stage_.launch("", {"hook", client});
+    launch.in = file;
+    return launch;
+  }
+  Answer run(const Json& payload) { return stage_.finish(hook(payload)); }
+
+  // Everything below the stage, with when it was changed.
+  std::set<std::string> files() const {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(stage_.path(""))) {
+      const std::string name = entry.path().string();
+      if (name.find("/payload-") != std::string::npos) continue;
+      if (name.find("/lockkeeper") != std::string::npos) continue;  // the store, and its epoch
+      all.insert(name);
+    }
+    return all;
+  }
+
+  Stage stage_;
+  int payloads_ = 0;
+};
+
+TEST_F(HookProcesses, OfTwoHundredAtOnceOneGetsTheFile) {
+  stage_.file("lockkeeper.toml", "[hook]\npolicy = \"block\"\n");
+  constexpr int kHooks = kSanitized ? 40 : 200;
+  std::vector<Process> running;
+  for (int i = 0; i < kHooks; ++i) {
+    running.emplace_back(hook(edit("s" + std::to_string(i), "a.c", "t")));
+  }
+  int passed = 0;
+  for (Process& process : running) {
+    EXPECT_EQ(process.wait(), 0) << process.err();
+    if (process.out().empty()) {
+      ++passed;
+    } else {
+      EXPECT_THAT(process.out(), HasSubstr("\"deny\""));
+    }
+  }
+  EXPECT_EQ(passed, 1);
+  EXPECT_EQ(stage_.list()["leases"].size(), 1U);
+}
+
+TEST_F(HookProcesses, WithoutAHomeItWorksTheSame) {
+  stage_.env.erase("HOME");
+  EXPECT_EQ(run(edit("s1", "a.c", "t")).out, "");
+  EXPECT_THAT(run(edit("s2", "b.c", "t")).all(), "");
+}
+
+TEST_F(HookProcesses, NothingIsWrittenBesideTheStore) {
+  const std::set<std::string> before = files();
+  EXPECT_EQ(run(edit("s1", "a.c", "t")).all(), "");
+  run(moment("s1", "UserPromptSubmit"));
+  run(moment("s1", "Stop"));
+  run(moment("s1", "SessionEnd"));
+  const std::set<std::string> after = files();
+  for (const std::string& name : after) {
+    const bool state = name.ends_with("/.local") || name.ends_with("/.local/state");
+    EXPECT_TRUE(before.contains(name) || state) << name;
+  }
+}
+
+TEST_F(HookProcesses, F1KilledAtEveryStepItLetsNothingPassAndLeavesNothingBroken) {
+  EXPECT_EQ(run(edit("s0", "other.c", "t")).all(), "");
+  for (int n = 1;; n += kPlaceStep) {
+    stage_.env["LOCKKEEPER_TEST_FAULT"] = "kill@" + std::to_string(n);
+    const Answer answer = run(edit("s1", "a.c", "t" + std::to_string(n)));
+    stage_.env.erase("LOCKKEEPER_TEST_FAULT");
+    if (answer.status == 0) break;
+    EXPECT_EQ(answer.status, 137);
+    EXPECT_EQ(answer.out, "") << "a client that fails closed sees only the death";
+    run(moment("s1", "UserPromptSubmit"));
+    EXPECT_EQ(stage_.list()["leases"].size(), 1U) << "its next prompt ends what it left behind";
+  }
+}
+
+TEST_F(HookProcesses, F2ATableThatDoesNotAnswerInTimeRefuses) {
+  EXPECT_EQ(run(edit("s0", "other.c", "t")).all(), "");
+  stage_.env["LOCKKEEPER_TEST_FAULT"] = "stop@4";
+  Process stopped = stage_.start("ann", {"acquire", "x"});
+  stage_.env.erase("LOCKKEEPER_TEST_FAULT");
+  ASSERT_TRUE(eventually([&] { return state_of(stopped.pid()) == 'T'; }));
+  const Answer answer = run(edit("s1", "a.c", "t"));
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("\"deny\""), HasSubstr("lockkeeper doctor")));
+  stopped.signal(SIGKILL);
+}
+
+TEST_F(HookProcesses, NoAnswerSaysAllow) {
+  for (const char* const client : {"claude", "codex", "gemini", "copilot", "opencode"}) {
+    const Answer answer = stage_.finish(hook(edit("s1", "a.c", "t"), client));
+    EXPECT_THAT(answer.out, Not(HasSubstr("allow"))) << client;
+  }
+}
+
+// As in the sandbox of Codex, where git's folder cannot be written.
+TEST_F(HookProcesses, ACommandInASandboxIsSentToTheMcpTools) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  Launch launch = stage_.command(
+      {"unshare", "--mount", "sh", "-c",
+       "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && exec \"$0\" acquire a",
+       Stage::program(), stage_.repo() + "/.git"});
+  launch.env["CODEX_SESSION_ID"] = "c1";
+  const Answer answer = stage_.finish(launch);
+  if (answer.err.find("mount") != std::string::npos) GTEST_SKIP() << answer.err;
+  EXPECT_EQ(answer.status, 69);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("sandbox of codex"), HasSubstr("lock_acquire")));
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
