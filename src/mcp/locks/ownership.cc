@@ -46,6 +46,12 @@ Result<core::Owner> checked(core::Owner owner) {
 
 }  // namespace
 
+std::string announced_call(const Call& call, const std::string& agent) {
+  if (agent.starts_with(kCallMark)) return "run " + agent.substr(kCallMark.size());
+  const std::string claude = text_of(call.meta(), "claudecode/toolUseId");
+  return claude.empty() ? claude : "run " + claude;
+}
+
 std::string client_name(const Client& client) {
   std::string name;
   for (const char c : text_of(client.info, "name")) {
@@ -103,6 +109,13 @@ Result<core::Owner> Ownership::named(const Call& call, const std::string& agent,
   if (!session.empty()) owner.session = session;
   if (!agent.empty()) owner.agent = agent;
   return checked(owner);
+}
+
+bool Ownership::may_be(const Call& call, const core::Owner& announced) const {
+  const bool fixed = caller_.strangers ? caller_.session_given : caller_.session_known;
+  if (!fixed) return !caller_.strangers;
+  const core::Owner client{announced.agent, client_of(call).session};
+  return announced.session == client.session || core::is_part_of(announced, client);
 }
 
 bool Ownership::can_come_back(const core::Owner& owner) const {

@@ -42,6 +42,8 @@ class Ownership {
   // session or a part of it; empty: the caller's. invalid_input as above.
   Result<core::Owner> named(const Call& call, const std::string& agent,
                             const std::string& session) const;
+  // May whoever announced the call be the caller? Not somebody of another known session.
+  bool may_be(const Call& call, const core::Owner& announced) const;
   // False: its session was made for this run, so no later server speaks for it.
   bool can_come_back(const core::Owner& owner) const;
   // For reading: an unknown caller sees what anybody sees.
@@ -53,6 +55,11 @@ class Ownership {
 
   const Caller caller_;
 };
+
+// The call that a hook of the client has announced to the table, as the hook names it: from the
+// client's own `_meta`, or from an `agent` that the hook has put there ("call:ID"). Empty: none.
+inline constexpr std::string_view kCallMark = "call:";
+std::string announced_call(const Call& call, const std::string& agent);
 
 // The name that a client gives itself, as an agent's name: letters, digits, '.', '_', '-'. Empty:
 // it gives none.

@@ -109,8 +109,21 @@ service::Locks LockServer::locks_of(const core::Owner& owner) const {
   return service::Locks(site_, owner, options_.under);
 }
 
+// A hook knows better than the connection who makes a call: which subagent, or which of the
+// sessions that share this server.
+Result<core::Owner> LockServer::owner_of(const Call& call, const Json& arguments) const {
+  std::string agent = text_argument(arguments, "agent");
+  const std::string announced = announced_call(call, agent);
+  if (!announced.empty()) {
+    const auto found = reader().owner_of_call(announced);
+    if (found && *found && ownership_.may_be(call, **found)) return **found;
+  }
+  if (agent.starts_with(kCallMark)) agent.clear();
+  return ownership_.of(call, agent);
+}
+
 Answer LockServer::serve(Tell tell, Call& call, const Json& arguments) {
-  auto owner = ownership_.of(call, text_argument(arguments, "agent"));
+  auto owner = owner_of(call, arguments);
   // Reading needs no name.
   const bool looks = tell == &LockServer::status && !owner && !arguments.contains("agent");
   if (looks) owner = ownership_.reader();

@@ -58,6 +58,7 @@ class LockServer {
   };
   using Tell = Result<ToolText> (LockServer::*)(Asker&, Call&, const Json& arguments);
   Tool with(Tool tool, Tell tell);
+  Result<core::Owner> owner_of(const Call& call, const Json& arguments) const;
   Answer serve(Tell tell, Call& call, const Json& arguments);
   Result<ToolText> acquire(Asker& asker, Call& call, const Json& arguments);
   Result<ToolText> release(Asker& asker, Call& call, const Json& arguments);

@@ -524,5 +524,26 @@ TEST_F(LockServerTest, TheInstructionsHoldTheFivePractices) {
   }
 }
 
+TEST_F(LockServerTest, ACallThatAHookHasAnnouncedIsItsAgents) {
+  core::ReportRequest begun;
+  begun.begun = {"run toolu_1"};
+  ASSERT_TRUE(service::Locks(*tools->site, {"main", "S/sub"}).report(begun));
+  const Json told =
+      tools->told("lock_acquire", {{"resources", {"src/a.py"}}, {"agent", "call:toolu_1"}});
+  EXPECT_EQ(told["lease"]["agent"], "main");
+  EXPECT_EQ(told["lease"]["session"], "S/sub");
+  const Json plain =
+      tools->told("lock_acquire", {{"resources", {"src/b.py"}}, {"agent", "call:unknown"}});
+  EXPECT_EQ(plain["lease"]["session"], "S") << "nobody has announced that one";
+  ASSERT_TRUE(service::Locks(*tools->site, {"other", "T"}).report([] {
+    core::ReportRequest theirs;
+    theirs.begun = {"run toolu_2"};
+    return theirs;
+  }()));
+  const Json not_mine =
+      tools->told("lock_acquire", {{"resources", {"src/c.py"}}, {"agent", "call:toolu_2"}});
+  EXPECT_EQ(not_mine["lease"]["session"], "S") << "another session's call";
+}
+
 }  // namespace
 }  // namespace lockkeeper::mcp::locks
