@@ -16,4 +16,10 @@ layout::LayoutKinds layout_kinds() {
   return kinds;
 }
 
+std::string made_below(std::string_view kind) {
+  if (kind == mkdir::kKind) return std::string(mkdir::kLocksName) + "/";
+  if (kind == workflow::kKind) return std::string(workflow::kLocksFolder) + "/";
+  return "";
+}
+
 }  // namespace lockkeeper::dialect

@@ -63,12 +63,24 @@ class Carrier {
     Replacing how;
     how.mode = mode;
     struct stat info{};
-    // Root edits a user's file: it stays the user's.
-    if (::geteuid() == 0 && ::stat(target.c_str(), &info) == 0) {
+    // Root edits a user's file: it stays the user's, and a new one is that of the folder's owner.
+    const std::string folder = realm::parent_path(target);
+    if (::geteuid() == 0 &&
+        (::stat(target.c_str(), &info) == 0 || ::stat(folder.c_str(), &info) == 0)) {
       how.uid = info.st_uid;
       how.gid = info.st_gid;
     }
     return replace_file_durably(target, text, how);
+  }
+
+  static Result<void> make_folder(const std::string& folder, unsigned mode) {
+    struct stat above{};
+    const bool root = ::geteuid() == 0 && ::stat(realm::parent_path(folder).c_str(), &above) == 0;
+    if (::mkdir(folder.c_str(), mode) != 0 ||
+        (root && ::lchown(folder.c_str(), above.st_uid, above.st_gid) != 0)) {
+      return fail(errno_error(errno, folder, Code::kFailed));
+    }
+    return {};
   }
 
   static Result<void> write(Written& written) {
@@ -85,9 +97,7 @@ class Carrier {
       missing.push_back(folder);
     }
     for (const std::string& folder : missing | std::views::reverse) {
-      if (::mkdir(folder.c_str(), change.folder_mode) != 0) {
-        return fail(errno_error(errno, folder, Code::kFailed));
-      }
+      LK_CHECK(make_folder(folder, change.folder_mode));
       written.folders.push_back(folder);
     }
     return replace(change.target, *change.after, change.mode);

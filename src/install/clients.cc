@@ -21,6 +21,7 @@ constexpr auto kClaudeEvents = std::to_array<HookEvent>({
     {.name = "SubagentStop"},
     {.name = "Notification"},
     {.name = "Stop"},
+    {.name = "Stop", .timeout_s = 620, .wake = true},
     {.name = "StopFailure"},
     {.name = "SessionEnd"},
 });
@@ -113,7 +114,8 @@ constexpr std::array<ClientFacts, kClients> kFacts = {{
      .home_variable = "GEMINI_CLI_HOME",
      .variable_is_home = true,
      .home_folder = ".gemini",
-     .repository_step = "Gemini CLI runs the hooks of a repository only in a trusted folder.",
+     .repository_step = "Gemini CLI runs the hooks of a repository only in a trusted folder: start "
+                        "gemini there and trust it.",
      .hooks = {.named = true, .timeout_unit = 1000, .shell_guard = true},
      .events = kGeminiEvents,
      .hook_files = {{Base::kHome, ".gemini", "settings.json"},

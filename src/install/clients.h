@@ -38,6 +38,7 @@ struct HookEvent {
   std::string_view matcher = {};  // which tools; empty: all
   bool guard = false;             // before a tool runs: where the client can, it fails closed
   int timeout_s = 20;
+  bool wake = false;  // nobody waits for it: it wakes the agent when a refused file is free
 };
 
 struct HookFormat {

@@ -1,5 +1,6 @@
 #include "install/entry.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -12,6 +13,8 @@ namespace {
 constexpr std::string_view kShellGuard =
     " || { [ $? -eq 2 ] || echo 'lockkeeper: the hook failed. Run: lockkeeper doctor' >&2; exit 2; "
     "}";
+
+static_assert(kShellGuard.contains(kHookFailed));
 
 bool is_ours(std::string_view program) {
   return program.substr(program.rfind('/') + 1) == kOurName;
@@ -47,11 +50,14 @@ Json hook_entry(std::string_view program, const ClientFacts& facts, Scope scope,
   if (format.exec && scope == Scope::kUser) {
     handler["command"] = program;
     handler["args"] = {"hook", facts.name};
+    if (event.wake) handler["args"].push_back(kWakeFlag);
   } else {
     const bool guarded = event.guard && format.shell_guard;
-    handler[std::string(format.command_field)] =
-        hook_command(program, facts) + std::string(guarded ? kShellGuard : "");
+    handler[std::string(format.command_field)] = hook_command(program, facts) +
+                                                 std::string(guarded ? kShellGuard : "") +
+                                                 (event.wake ? " " + std::string(kWakeFlag) : "");
   }
+  if (event.wake) handler["async"] = handler["asyncRewake"] = true;
   handler[std::string(format.timeout_field)] = event.timeout_s * format.timeout_unit;
   if (event.guard && !format.guard_field.empty()) {
     const bool word = !format.guard_value.empty();
@@ -130,15 +136,49 @@ std::optional<std::string> program_of_hook(const Json& handler, const ClientFact
   return std::nullopt;
 }
 
-std::optional<std::string> program_of_server(const Json& server) {
-  if (!server.is_object() || !server.contains("command")) return std::nullopt;
-  std::vector<std::string> words = texts_of(server["command"]);
-  if (words.empty()) {
-    words = {text_of(server, "command")};
+CommandLine command_of_hook(const Json& handler) {
+  CommandLine command;
+  if (!handler.is_object()) return command;
+  if (const auto args = handler.find("args"); args != handler.end()) {
+    command.words = texts_of(*args);
+    command.words.insert(command.words.begin(), text_of(handler, "command"));
+    return command;
+  }
+  for (const char* const field : {"command", "bash"}) {
+    const std::string line = text_of(handler, field);
+    if (!line.empty()) command.words = {"sh", "-c", line};
+  }
+  return command;
+}
+
+bool wakes(const CommandLine& hook) {
+  return std::ranges::any_of(hook.words, [](const std::string& word) {
+    return word == kWakeFlag || word.ends_with(" " + std::string(kWakeFlag));
+  });
+}
+
+CommandLine command_of_server(const Json& server) {
+  CommandLine command;
+  if (!server.is_object() || !server.contains("command")) return command;
+  command.words = texts_of(server["command"]);
+  if (command.words.empty()) {
+    command.words = {text_of(server, "command")};
     if (server.contains("args")) {
-      for (std::string& word : texts_of(server["args"])) words.push_back(std::move(word));
+      for (std::string& word : texts_of(server["args"])) command.words.push_back(std::move(word));
     }
   }
+  for (const char* const field : {"env", "environment"}) {
+    const auto variables = server.find(field);
+    if (variables == server.end() || !variables->is_object()) continue;
+    for (const auto& [name, value] : variables->items()) {
+      if (value.is_string()) command.variables[name] = value.get<std::string>();
+    }
+  }
+  return command;
+}
+
+std::optional<std::string> program_of_server(const Json& server) {
+  const std::vector<std::string> words = command_of_server(server).words;
   const bool ours = words.size() >= 2 && is_ours(words[0]) && words[1] == "mcp";
   return ours ? std::optional(words[0]) : std::nullopt;
 }

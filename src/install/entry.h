@@ -2,6 +2,7 @@
 // ours are known again among others'.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,18 @@
 #include "install/clients.h"
 
 namespace lockkeeper::install {
+
+// What the shell says for a hook that failed by itself, in clients that know no such field.
+inline constexpr std::string_view kHookFailed = "lockkeeper: the hook failed.";
+
+// The word that makes a hook wake its agent (HookEvent::wake).
+inline constexpr std::string_view kWakeFlag = "--wake";
+
+// How a client starts a hook or a server.
+struct CommandLine {
+  std::vector<std::string> words = {};  // empty: there is none
+  std::map<std::string, std::string> variables = {};
+};
 
 // One line for a shell: the program, in quotes if it needs them, and `hook NAME`.
 std::string hook_command(std::string_view program, const ClientFacts& facts);
@@ -28,6 +41,9 @@ std::vector<std::string> first_shell_words(std::string_view line, std::size_t mo
 
 // The program that this handler of ours starts; nullopt: it is not ours.
 std::optional<std::string> program_of_hook(const Json& handler, const ClientFacts& facts);
+CommandLine command_of_hook(const Json& handler);
+bool wakes(const CommandLine& hook);
+CommandLine command_of_server(const Json& server);
 // The same for a server, of any name.
 std::optional<std::string> program_of_server(const Json& server);
 

@@ -8,8 +8,11 @@
 namespace lockkeeper::install {
 namespace {
 
-const HookEvent* event_named(const ClientFacts& facts, std::string_view name) {
-  const auto found = std::ranges::find(facts.events, name, &HookEvent::name);
+const HookEvent* event_of(const ClientFacts& facts, std::string_view name,
+                          const CommandLine& command) {
+  const auto found = std::ranges::find_if(facts.events, [&](const HookEvent& event) {
+    return event.name == name && event.wake == wakes(command);
+  });
   return found == facts.events.end() ? nullptr : &*found;
 }
 
@@ -52,12 +55,12 @@ bool is_alone(const Jsonc& document, const ClientFacts& facts, const FoundHook& 
 // One step towards what is wanted. False: there is nothing left to do.
 Result<bool> put_next(Jsonc& document, const ClientFacts& facts, Scope scope,
                       std::string_view program) {
-  std::vector<std::string> done;
+  std::vector<const HookEvent*> done;
   for (const FoundHook& hook : find_hooks(document, facts, scope)) {
-    const HookEvent* const wanted = event_named(facts, hook.event);
-    const bool again = std::ranges::find(done, hook.event) != done.end();
+    const HookEvent* const wanted = event_of(facts, hook.event, hook.command);
+    const bool again = std::ranges::find(done, wanted) != done.end();
     if (wanted != nullptr && !again && hook.as_wanted && hook.program == program) {
-      done.push_back(hook.event);
+      done.push_back(wanted);
       continue;
     }
     if (wanted == nullptr || again || !is_alone(document, facts, hook)) {
@@ -69,7 +72,7 @@ Result<bool> put_next(Jsonc& document, const ClientFacts& facts, Scope scope,
     return true;
   }
   for (const HookEvent& event : facts.events) {
-    if (std::ranges::find(done, event.name) != done.end()) continue;
+    if (std::ranges::find(done, &event) != done.end()) continue;
     LK_CHECK(document.append({"hooks", std::string(event.name)},
                              hook_entry(program, facts, scope, event)));
     return true;
@@ -84,10 +87,11 @@ void find_in(const Jsonc& document, const ClientFacts& facts, Scope scope, const
     const auto add = [&](const Json& handler, std::size_t number) {
       const auto program = program_of_hook(handler, facts);
       if (!program) return;
-      const HookEvent* const wanted = event_named(facts, event.key);
+      CommandLine command = command_of_hook(handler);
+      const HookEvent* const wanted = event_of(facts, event.key, command);
       const bool same =
           wanted != nullptr && same_value(value, hook_entry(*program, facts, scope, *wanted));
-      found.push_back({event.key, entry, number, *program, same});
+      found.push_back({event.key, entry, number, *program, same, std::move(command)});
     };
     if (!is_grouped(facts)) {
       add(value, 0);
@@ -132,11 +136,14 @@ std::optional<FoundServer> find_server(const Jsonc& document, const JsoncPath& s
   const JsoncNode* const all = document.find(servers);
   if (all == nullptr || !all->is_object()) return std::nullopt;
   if (const JsoncNode* const ours = all->find(kOurName)) {
-    return FoundServer{std::string(kOurName), program_of_server(document.value(*ours))};
+    const Json server = document.value(*ours);
+    return FoundServer{std::string(kOurName), program_of_server(server), command_of_server(server)};
   }
   for (const JsoncNode& each : all->children) {
-    if (auto program = program_of_server(document.value(each)))
-      return FoundServer{each.key, program};
+    const Json server = document.value(each);
+    if (auto program = program_of_server(server)) {
+      return FoundServer{each.key, std::move(program), command_of_server(server)};
+    }
   }
   return std::nullopt;
 }

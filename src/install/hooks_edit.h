@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "install/clients.h"
+#include "install/entry.h"
 #include "install/jsonc.h"
 
 namespace lockkeeper::install {
@@ -19,6 +20,7 @@ struct FoundHook {
   std::size_t handler = 0;  // its number in the group; 0 in a flat list
   std::string program;
   bool as_wanted = false;  // exactly what put_hooks() writes for this program
+  CommandLine command = {};
 };
 std::vector<FoundHook> find_hooks(const Jsonc& document, const ClientFacts& facts, Scope scope);
 
@@ -33,6 +35,7 @@ Result<void> remove_hooks(Jsonc& document, const ClientFacts& facts, const Jsonc
 struct FoundServer {
   std::string name;
   std::optional<std::string> program;  // nullopt: it has our name, but is not ours
+  CommandLine command = {};
 };
 // The server of our name, or another one that starts our program.
 std::optional<FoundServer> find_server(const Jsonc& document, const JsoncPath& servers);

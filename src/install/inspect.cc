@@ -121,13 +121,16 @@ class Inspector {
       const Json* const servers = json_at(document, {std::string(facts_.server.member)});
       if (servers == nullptr || !servers->is_object()) return {};
       for (const auto& [name, server] : servers->items()) {
-        status.server = status.server || program_of_server(server).has_value();
+        if (status.server || !program_of_server(server)) continue;
+        status.server = true;
+        status.server_command = command_of_server(server);
       }
       return {};
     }
     LK_ASSIGN(const Jsonc document, Jsonc::parse(text, piece.file));
     const auto found = find_server(document, piece.servers);
     status.server = found && found->program;
+    if (status.server) status.server_command = found->command;
     return {};
   }
 
@@ -138,6 +141,8 @@ class Inspector {
       if (!program) return {};
       status.program = *program;
       status.hook = text == plugin_text(*program) ? HookState::kPresent : HookState::kChanged;
+      status.fails_closed = status.hook == HookState::kPresent;
+      status.guard.words = {*program, "hook", std::string(facts_.name)};
       if (status.hook == HookState::kChanged) {
         problem(status, piece.file + " is not as an install writes it", install_again(piece.scope));
       }
@@ -147,6 +152,12 @@ class Inspector {
     const std::vector<FoundHook> found = find_hooks(document, facts_, piece.scope);
     if (found.empty()) return {};
     status.program = found.front().program;
+    for (const HookEvent& event : facts_.events) {
+      const auto hook = std::ranges::find(found, event.name, &FoundHook::event);
+      if (!event.guard || hook == found.end()) continue;
+      status.guard = hook->command;
+      status.fails_closed = hook->as_wanted;
+    }
     judge(status, piece, found);
     return {};
   }
@@ -155,11 +166,14 @@ class Inspector {
     std::vector<std::string> twice;
     std::vector<std::string> other;
     for (const HookEvent& event : facts_.events) {
-      const auto count = std::ranges::count(found, event.name, &FoundHook::event);
-      if (count > 1) twice.emplace_back(event.name);
-      const auto hook = std::ranges::find(found, event.name, &FoundHook::event);
+      const auto is_this = [&](const FoundHook& hook) {
+        return hook.event == event.name && wakes(hook.command) == event.wake;
+      };
+      if (std::ranges::count_if(found, is_this) > 1) twice.emplace_back(event.name);
+      const auto hook = std::ranges::find_if(found, is_this);
       const bool good = hook != found.end() && hook->as_wanted && hook->program == status.program;
-      if (!good) other.emplace_back(event.name);
+      const bool named = !other.empty() && other.back() == event.name;
+      if (!good && !named) other.emplace_back(event.name);
     }
     const bool strange = std::ranges::any_of(found, [&](const FoundHook& hook) {
       return std::ranges::find(facts_.events, hook.event, &HookEvent::name) == facts_.events.end();
@@ -249,8 +263,10 @@ class Inspector {
     }
     if (status.trust != Trust::kUntrusted) return;
     const bool folder = facts_.trust_step.empty();
-    problem(status, std::string(facts_.title) + " does not trust the hook in " + status.hook_file,
-            std::string(folder ? facts_.repository_step : facts_.trust_step));
+    status.problems.push_back(
+        {Code::kOperationNotPermitted,
+         std::string(facts_.title) + " does not trust the hook in " + status.hook_file,
+         std::string(folder ? facts_.repository_step : facts_.trust_step)});
   }
 
   void check_codex_trust(ScopeStatus& status) const {

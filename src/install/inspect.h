@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "install/clients.h"
+#include "install/entry.h"
 #include "install/machine.h"
 
 namespace lockkeeper::install {
@@ -35,10 +36,15 @@ struct ScopeStatus {
   HookState hook = HookState::kMissing;
   std::string program;      // what the hook starts; empty: no hook
   bool program_ok = false;  // it is there and may be executed
+  // How the client starts the hook before an edit, and whether it refuses if that cannot be done.
+  CommandLine guard = {};
+  bool fails_closed = false;
   Trust trust = Trust::kNotNeeded;
   std::string server_file;  // empty: this client has none in this scope
   bool server = false;      // an MCP server of ours is in it
-  // Whatever is not as it should be, each with what to do about it.
+  CommandLine server_command = {};
+  // Whatever is not as it should be, each with what to do about it. operation_not_permitted: the
+  // client waits for its user's trust.
   std::vector<Error> problems;
 };
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "install/entry.h"
 #include "install/hooks_edit.h"
+#include "install/own_pieces.h"
 #include "install/plugin.h"
 #include "install/toml_edit.h"
 
@@ -17,10 +18,6 @@ using Kind = Piece::Kind;
 
 bool is_nothing(const FileText& text) {
   return !text || text->find_first_not_of(" \t\r\n") == std::string::npos;
-}
-
-bool is_new(const FileText* original) {
-  return original != nullptr && !*original;
 }
 
 std::vector<std::string> toml_path(const Piece& piece) {
@@ -58,7 +55,7 @@ Result<FileText> take_out_json(const Piece& piece, const std::string& text,
   } else {
     LK_CHECK(remove_server(document, piece.servers, kept));
   }
-  if (document.text() != text && is_new(original) && is_bare(document)) return std::nullopt;
+  if (document.text() != text && had_no_file(original) && is_bare(document)) return std::nullopt;
   return document.text();
 }
 
@@ -80,7 +77,7 @@ Result<FileText> take_out_toml(const Piece& piece, const std::string& text,
   const Json* const table = json_at(document, toml_path(piece));
   if (table == nullptr || !program_of_server(*table)) return text;
   LK_ASSIGN(std::string after, remove_toml_table(text, piece.file, toml_path(piece)));
-  if (is_new(original) && is_nothing(after)) return std::nullopt;
+  if (had_no_file(original) && is_nothing(after)) return std::nullopt;
   return after;
 }
 
@@ -110,7 +107,7 @@ FileText without_line(const std::string& text, const std::string& line, const Fi
     const bool last = end == text.size();
     std::string after = text.substr(0, last && at > 0 ? at - 1 : at);
     if (!last) after += text.substr(end + 1);
-    if (after.empty() && is_new(original)) return std::nullopt;
+    if (after.empty() && had_no_file(original)) return std::nullopt;
     return after;
   }
   return text;
@@ -126,12 +123,24 @@ JsoncPath servers_path(const Machine& machine, const ClientFacts& facts, Scope s
 
 }  // namespace
 
+bool Piece::is_of_client() const {
+  return kind == Kind::kHooks || kind == Kind::kPlugin || kind == Kind::kServer ||
+         kind == Kind::kTomlServer;
+}
+
 std::string Piece::slot() const {
   const std::string name(facts_of(client).name);
   if (kind == Kind::kExcluded) return "line " + line;
+  if (kind == Kind::kPolicy) return "policy";
+  if (kind == Kind::kSettings) return "settings";
+  if (kind == Kind::kAdvice) return "advice";
   if (kind == Kind::kPlugin) return name + " plugin";
   if (kind == Kind::kHooks) return name + " hooks";
   return name + " server" + (servers.size() > 1 ? " " + std::get<std::string>(servers[1]) : "");
+}
+
+bool slot_starts_program(std::string_view slot) {
+  return client_named(slot.substr(0, slot.find(' '))).has_value();
 }
 
 Result<std::vector<Piece>> pieces_of(const Machine& machine, Client client, Scope scope) {
@@ -167,6 +176,12 @@ Result<FileText> put_piece(const Piece& piece, const FileText& text, std::string
       return put_toml(piece, text, program);
     case Kind::kPlugin:
       return put_plugin(piece, text, program);
+    case Kind::kPolicy:
+      return put_policy(piece, text);
+    case Kind::kSettings:
+      return put_settings(text);
+    case Kind::kAdvice:
+      return put_advice(piece, text);
     case Kind::kExcluded:
       break;
   }
@@ -184,6 +199,12 @@ Result<FileText> take_out_piece(const Piece& piece, const FileText& text,
       return take_out_toml(piece, *text, original);
     case Kind::kPlugin:
       return is_our_plugin(*text) ? FileText() : text;
+    case Kind::kPolicy:
+      return take_out_policy(piece, *text, original);
+    case Kind::kSettings:
+      return take_out_settings(*text, original);
+    case Kind::kAdvice:
+      return take_out_advice(piece, *text, original);
     case Kind::kExcluded:
       break;
   }

@@ -1,5 +1,6 @@
 // One thing of ours in one file: the hooks, the MCP server, the plugin, a line of git's exclude
-// file. It is put into a text and taken out of it; files are left to the caller.
+// file; and what is in nobody's file but ours (own_pieces.h). It is put into a text and taken out
+// of it; files are left to the caller.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,41 @@ namespace lockkeeper::install {
 // A file's text; nullopt: there is no file.
 using FileText = std::optional<std::string>;
 
+// Is it known that there was no file?
+inline bool had_no_file(const FileText* original) {
+  return original != nullptr && !*original;
+}
+
 struct Piece {
-  enum class Kind : std::uint8_t { kHooks, kPlugin, kServer, kTomlServer, kExcluded };
+  enum class Kind : std::uint8_t {
+    kHooks,
+    kPlugin,
+    kServer,
+    kTomlServer,
+    kExcluded,
+    kPolicy,    // [hook] policy in a settings file of ours
+    kSettings,  // a lockkeeper.toml to start from
+    kAdvice,    // our lines in AGENTS.md
+  };
 
   Kind kind = Kind::kHooks;
   Client client = Client::kClaude;
   Scope scope = Scope::kUser;
   std::string file;
   JsoncPath servers = {};  // kServer: where the servers are
-  std::string line = {};   // kExcluded
+  std::string line = {};   // kExcluded; kPolicy: the policy
+  // Of a file and of folders that are created; 0: as the scope says.
+  unsigned mode = 0;
+  unsigned folder_mode = 0;
+
+  bool is_of_client() const;  // it is in a client's file, and starts our program
 
   // What it is called in the record: two pieces of one name in one file are the same thing.
   std::string slot() const;
 };
+
+// Does a piece of this name start our program?
+bool slot_starts_program(std::string_view slot);
 
 // The hooks and the server of one client in one scope. Errors as place_of().
 Result<std::vector<Piece>> pieces_of(const Machine& machine, Client client, Scope scope);

@@ -64,10 +64,10 @@ class Planner {
       const bool here = request_.scope != Scope::kUser;
       if (here && !facts.repository_step.empty()) plan_.notes.emplace_back(facts.repository_step);
     }
-    if (request_.scope != Scope::kShared) return;
-    plan_.notes.emplace_back(
-        "Once this is committed, every checkout of this repository runs the hooks: each machine "
-        "needs lockkeeper on its PATH.");
+    if (request_.scope != Scope::kShared || request_.clients.empty()) return;
+    plan_.warnings.emplace_back(
+        "once this is committed, every checkout of this repository is armed: it runs the hooks, "
+        "and each machine needs lockkeeper on its PATH");
   }
 
   Result<void> add(Piece piece) {
@@ -88,6 +88,7 @@ class Planner {
       LK_ASSIGN(std::vector<Piece> pieces, pieces_of(machine_, client, request_.scope));
       for (Piece& piece : pieces) LK_CHECK(add(std::move(piece)));
     }
+    for (const Piece& piece : request_.more) LK_CHECK(add(piece));
     return {};
   }
 
@@ -107,7 +108,7 @@ class Planner {
     const std::vector<FilePieces> files = files_;
     for (const FilePieces& file : files) {
       const auto path = path_below(machine_.repository, file.file);
-      if (!path) continue;
+      if (!path || !file.pieces.front().is_of_client()) continue;
       LK_ASSIGN(const bool tracked, is_tracked(machine_, *path));
       if (tracked) {
         return fail(Code::kOperationNotPermitted,
@@ -129,7 +130,7 @@ class Planner {
     const std::vector<FilePieces> files = files_;
     for (const FilePieces& file : files) {
       const auto path = path_below(machine_.repository, file.file);
-      if (!path) continue;
+      if (!path || !file.pieces.front().is_of_client()) continue;
       const std::string slot = "line /" + *path;
       if (std::ranges::find(known->slots, slot) == known->slots.end()) continue;
       LK_CHECK(add_line(file.pieces.front().client, "/" + *path));
@@ -144,6 +145,10 @@ class Planner {
     const bool excluded = file.pieces.front().kind == Piece::Kind::kExcluded;
     if (shared || excluded) change.mode = kSharedFile;
     if (in_repository || excluded) change.folder_mode = kSharedFolder;
+    if (const Piece& piece = file.pieces.front(); piece.mode != 0) {
+      change.mode = piece.mode;
+      change.folder_mode = piece.folder_mode;
+    }
     if (file.now.text) change.mode = file.now.mode;
     return change;
   }
@@ -185,7 +190,7 @@ class Planner {
       change.original = *recorded;
       change.slots = record_.find(file.now.target)->slots;
     } else {
-      LK_ASSIGN(change.original, without(file, change.before, nullptr));
+      LK_ASSIGN(change.original, without(file, change.before, recorded ? &*recorded : nullptr));
     }
     for (const Piece& piece : file.pieces) {
       const bool known = std::ranges::find(change.slots, piece.slot()) != change.slots.end();

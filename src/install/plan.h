@@ -29,8 +29,9 @@ struct Change {
 };
 
 struct Plan {
-  std::vector<Change> changes;     // empty: everything is as it should be
-  std::vector<std::string> notes;  // what the user should know, each a sentence or two
+  std::vector<Change> changes;             // empty: everything is as it should be
+  std::vector<std::string> notes;          // what the user should know, each a sentence or two
+  std::vector<std::string> warnings = {};  // the same, if others are concerned
   // Files that have nothing of ours any more, though we did not take it out.
   std::vector<std::string> forgotten;
 };
@@ -38,7 +39,8 @@ struct Plan {
 struct Request {
   std::vector<Client> clients;
   Scope scope = Scope::kUser;
-  std::string program;  // what the hooks start: absolute; with kShared, a name on PATH
+  std::string program;           // what the hooks start: absolute; with kShared, a name on PATH
+  std::vector<Piece> more = {};  // in nobody's file but ours (own_pieces.h)
 };
 
 // Errors: invalid_config (a file is not what its client would read, or leads elsewhere),

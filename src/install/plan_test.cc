@@ -120,7 +120,7 @@ TEST_F(Installed, HooksOfEventsThatAreNotNeededAnyMoreGo) {
   install(request({Client::kClaude}, Scope::kUser));
   const Json hooks = json("home/.claude/settings.json")["hooks"];
   EXPECT_FALSE(hooks.contains("FileChanged"));
-  ASSERT_EQ(hooks["Stop"].size(), 2U) << hooks["Stop"];
+  ASSERT_EQ(hooks["Stop"].size(), 3U) << hooks["Stop"];
   EXPECT_EQ(hooks["Stop"][0]["hooks"], Json::parse(R"([{"type":"command","command":"mine"}])"));
   EXPECT_EQ(hooks["Stop"][1]["hooks"][0]["command"], program_);
 }

@@ -51,6 +51,18 @@ std::optional<FileRecord> read_entry(const Json& json) {
   return named ? std::optional(std::move(record)) : std::nullopt;
 }
 
+// False: damaged.
+bool read_layouts(const Json& json, std::vector<JoinedLayout>& layouts) {
+  if (!json.is_array()) return false;
+  for (const Json& each : json) {
+    const bool whole = each.is_object() && each.contains("store") && each["store"].is_string() &&
+                       each.contains("id") && each["id"].is_string();
+    if (!whole) return false;
+    layouts.push_back({each["store"].get<std::string>(), each["id"].get<std::string>()});
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Record> Record::load(const std::string& state_folder) {
@@ -65,6 +77,7 @@ Result<Record> Record::load(const std::string& state_folder) {
     good = entry.has_value();
     if (good) record.files_.push_back(std::move(*entry));
   }
+  if (good && json.contains("layouts")) good = read_layouts(json["layouts"], record.layouts_);
   if (!good) {
     return fail(Code::kFailed, record.path() + ": damaged",
                 "move it away; then an uninstall removes our entries, but cannot restore every "
@@ -91,8 +104,17 @@ bool Record::uses_backup(std::string_view sha256) const {
   return std::ranges::find(files_, sha256, &FileRecord::original) != files_.end();
 }
 
+void Record::put_layout(JoinedLayout layout) {
+  const bool known = std::ranges::find(layouts_, layout) != layouts_.end();
+  if (!known) layouts_.push_back(std::move(layout));
+}
+
+void Record::erase_layouts(std::string_view store) {
+  std::erase_if(layouts_, [&](const JoinedLayout& each) { return each.store == store; });
+}
+
 Result<void> Record::save() const {
-  if (files_.empty()) {
+  if (files_.empty() && layouts_.empty()) {
     if (::unlink(path().c_str()) != 0 && errno != ENOENT) {
       return fail(errno_error(errno, path(), Code::kFailed));
     }
@@ -105,6 +127,9 @@ Result<void> Record::save() const {
                              {"original", text_or_null(each.original)},
                              {"slots", each.slots},
                              {"folders", each.folders}});
+  }
+  for (const JoinedLayout& each : layouts_) {
+    json["layouts"].push_back({{"store", each.store}, {"id", each.id}});
   }
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   return replace_file_durably(path(), text);

@@ -20,6 +20,14 @@ struct FileRecord {
   std::vector<std::string> folders;  // that we created for it, outermost first
 };
 
+// A lock folder of another tool that an init has registered.
+struct JoinedLayout {
+  std::string store;  // the realm's store folder
+  std::string id;     // of the layout there
+
+  bool operator==(const JoinedLayout&) const = default;
+};
+
 class Record {
  public:
   // An empty one if there is none. failed: it cannot be read, or is damaged.
@@ -29,6 +37,10 @@ class Record {
   void put(FileRecord record);
   void erase(std::string_view file);
   bool uses_backup(std::string_view sha256) const;
+  const std::vector<FileRecord>& files() const { return files_; }
+  const std::vector<JoinedLayout>& layouts() const { return layouts_; }
+  void put_layout(JoinedLayout layout);
+  void erase_layouts(std::string_view store);
 
   // Also without the file if nothing is recorded. failed, no_space: nothing has changed.
   Result<void> save() const;
@@ -51,6 +63,7 @@ class Record {
 
   std::string folder_;
   std::vector<FileRecord> files_;
+  std::vector<JoinedLayout> layouts_;
 };
 
 }  // namespace lockkeeper::install

@@ -361,4 +361,28 @@ Result<std::string> remove_toml_table(const std::string& text, const std::string
   return checked(text, patched(text, std::move(patches)), file, path, nullptr);
 }
 
+Result<std::string> remove_toml_field(const std::string& text, const std::string& file,
+                                      const std::vector<std::string>& path,
+                                      const std::string& field) {
+  LK_ASSIGN(const Json old, toml_as_json(text, file));
+  const Json* const table = json_at(old, path);
+  if (table == nullptr || !table->is_object() || !table->contains(field)) return text;
+  if (table->size() == 1) return remove_toml_table(text, file, path);
+  const auto lines = TomlScanner(text).lines();
+  bool inside = false;
+  for (const TomlLine& line : lines) {
+    if (line.header) inside = !line.list && line.path == path;
+    if (!inside || line.header || line.path != Words{field}) continue;
+    std::string after = patched(text, {{line.begin, line.end, ""}});
+    const auto now = toml_as_json(after, file);
+    const Json* const left = now ? json_at(*now, path) : nullptr;
+    const bool good = left != nullptr && !left->contains(field) &&
+                      left->size() + 1 == table->size() &&
+                      without(*now, path) == without(old, path);
+    if (good) return after;
+    break;
+  }
+  return by_hand(file, path);
+}
+
 }  // namespace lockkeeper::install

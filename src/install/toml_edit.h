@@ -29,4 +29,10 @@ Result<std::string> put_toml_table(const std::string& text, const std::string& f
 Result<std::string> remove_toml_table(const std::string& text, const std::string& file,
                                       const std::vector<std::string>& path);
 
+// The text without this field of the table `path`, and without the table if nothing else is in it;
+// the text itself if there is no such field. Errors as above.
+Result<std::string> remove_toml_field(const std::string& text, const std::string& file,
+                                      const std::vector<std::string>& path,
+                                      const std::string& field);
+
 }  // namespace lockkeeper::install

@@ -101,5 +101,21 @@ TEST(TomlEdit, SaysWhereAFileIsWrong) {
   EXPECT_EQ(put("a" + std::string(2000, '.')), "config.toml:1: nested too deeply");
 }
 
+TEST(TomlEdit, OneFieldIsRemovedAndTheTableIfItWasAlone) {
+  const auto without_b = [](const std::string& text) {
+    const auto done = remove_toml_field(text, "config.toml", {"a"}, "b");
+    return done ? *done : done.error().message;
+  };
+  EXPECT_EQ(without_b("x = 1\n\n[a]\nb = 1\n"), "x = 1\n");
+  EXPECT_EQ(without_b("[a]\n# why\nb = [\n 1,\n] # mine\nc = 2\n"), "[a]\n# why\nc = 2\n");
+  EXPECT_EQ(without_b("[a]\nc = 2\nb = 1"), "[a]\nc = 2\n");
+  for (const char* const text :
+       {"", "b = 1\n", "[a]\nc = 1\n", "[x]\nb = 1\n[[y]]\nb = 2\n", "a = 1\n"}) {
+    EXPECT_EQ(without_b(text), text);
+  }
+  EXPECT_TRUE(without_b("a = { b = 1, c = 2 }\n").contains("the table a is written in a way"));
+  EXPECT_TRUE(without_b("a.b = 1\na.c = 2\n").contains("the table a is written in a way"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::install
