@@ -2,8 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/parse.h"
 #include "base/text.h"
+#include "cli/verbs/check_list.h"
+#include "cli/verbs/client_checks.h"
 #include "core/audit.h"
 #include "core/browse.h"
 #include "core/rebuild.h"
@@ -19,9 +20,6 @@
 namespace lockkeeper::app {
 namespace {
 
-using cli::Style;
-using service::Json;
-
 // The doctor checks rows, not processes.
 class NoProber final : public core::Prober {
  public:
@@ -32,7 +30,8 @@ using cli::Repair;
 
 class Doctor {
  public:
-  explicit Doctor(cli::VerbContext& context) : context_(context), out_(context.out()) {}
+  explicit Doctor(cli::VerbContext& context)
+      : context_(context), out_(context.out()), list_(context.out()) {}
 
   int examine(Repair how) {
     const auto realm = look_at_realm();
@@ -40,50 +39,27 @@ class Doctor {
     look_at_settings(*realm);
     look_at_identity();
     check_store(*realm, how);
-    if (!first_) look_at_leases();
-    if (!first_) look_at_layouts();
+    if (!list_.first()) look_at_leases();
+    if (!list_.first()) look_at_layouts();
     look_for_other_tools(*realm);
+    interrupted_ = cli::check_clients(context_, *realm, list_);
     return finish();
   }
 
  private:
-  // Wrapped beside its label.
-  void say(cli::Span label, const std::string& text, Style style = Style::kPlain) {
-    const std::size_t room =
-        out_.columns() > label.text.size() + kReadable ? out_.columns() - label.text.size() : 0;
-    for (const std::string& line : words_in(cli::wrap(text, room), "\n")) {
-      out_.line({label, {line, style}});
-      label.text.assign(label.text.size(), ' ');
-    }
-  }
-
-  void good(const std::string& what, const std::string& text) {
-    say({"  ok      ", Style::kGreen}, what + ": " + text);
-    json_["checks"].push_back({{"check", what}, {"ok", true}, {"message", text}});
-  }
-
-  // Worth knowing, and not to be called ok.
-  void note(const std::string& what, const std::string& text) {
-    say({"  note    ", Style::kYellow}, what + ": " + text);
-    json_["checks"].push_back({{"check", what}, {"ok", true}, {"note", true}, {"message", text}});
-  }
-
-  void bad(const std::string& what, const Error& error) {
-    say({"  broken  ", Style::kRed}, what + ": " + error.message);
-    if (!error.hint.empty()) say({"          "}, "hint: " + error.hint, Style::kDim);
-    json_["checks"].push_back(
-        {{"check", what}, {"ok", false}, {"message", error.message}, {"hint", error.hint}});
-    if (!first_) first_ = error;
-  }
+  void good(const std::string& what, const std::string& text) { list_.good(what, text); }
+  void note(const std::string& what, const std::string& text) { list_.note(what, text); }
+  void bad(const std::string& what, const Error& error) { list_.bad(what, error); }
 
   int finish() {
-    json_["healthy"] = !first_.has_value();
-    if (!first_) {
-      out_.object(json_);
-      return 0;
+    service::Json& json = list_.json();
+    json["healthy"] = !list_.first().has_value();
+    if (!list_.first() || interrupted_ != 0) {
+      out_.object(json);
+      return interrupted_;
     }
-    if (out_.json()) return out_.failed(*first_, json_);
-    return exit_status(first_->code);
+    if (out_.json()) return out_.failed(*list_.first(), json);
+    return exit_status(list_.first()->code);
   }
 
   std::optional<realm::Realm> look_at_realm() {
@@ -93,8 +69,8 @@ class Doctor {
       return std::nullopt;
     }
     good("realm", realm->root + (realm->in_git ? " (git)" : ""));
-    json_["realm"] = realm->root;
-    json_["store"] = realm->store_folder;
+    list_.json()["realm"] = realm->root;
+    list_.json()["store"] = realm->store_folder;
     return std::move(*realm);
   }
 
@@ -122,7 +98,7 @@ class Doctor {
     if (!options) return bad("store", options.error());
     if (how != Repair::kNo && !repair_store(*options, how)) return;
     look_at_files(*options);
-    if (!first_) look_at_rows(*options);
+    if (!list_.first()) look_at_rows(*options);
   }
 
   // Whatever looks at it finds nothing.
@@ -316,23 +292,21 @@ class Doctor {
       note("repair", "no longer locked, its holder could not be read: " + lock);
     }
     if (!sound) tell_forgotten(*repaired);
-    json_["repair"] = {{"rows_kept", repaired->kept_rows},
-                       {"rows_damaged", repaired->damaged_rows},
-                       {"leases", rebuilt->leases},
-                       {"waiters", rebuilt->waiters},
-                       {"waiters_dropped", rebuilt->waiters_dropped},
-                       {"locks_lost", rebuilt->locks_lost},
-                       {"kept_files", repaired->kept_files}};
+    list_.json()["repair"] = {{"rows_kept", repaired->kept_rows},
+                              {"rows_damaged", repaired->damaged_rows},
+                              {"leases", rebuilt->leases},
+                              {"waiters", rebuilt->waiters},
+                              {"waiters_dropped", rebuilt->waiters_dropped},
+                              {"locks_lost", rebuilt->locks_lost},
+                              {"kept_files", repaired->kept_files}};
     return true;
   }
-
-  static constexpr std::size_t kReadable = 20;  // in less room nothing is wrapped
 
   cli::VerbContext& context_;
   cli::Output& out_;
   realm::Durability durability_ = realm::Durability::kFull;
-  Json json_;
-  std::optional<Error> first_;
+  cli::CheckList list_;
+  int interrupted_ = 0;  // the exit status after a signal
 };
 
 }  // namespace

@@ -53,6 +53,9 @@ TEST(Completion, bash_offers_verbs_flags_values_and_files) {
   EXPECT_EQ(bash_offers("lockkeeper acquire --mode s"), "shared");
   EXPECT_EQ(bash_offers("lockkeeper acquire some_fi"), "some_file");
   EXPECT_EQ(bash_offers("lockkeeper completion f"), "fish");
+  EXPECT_EQ(bash_offers("lockkeeper install c"), "claude codex copilot cursor");
+  EXPECT_EQ(bash_offers("lockkeeper install claude --policy w"), "wait warn");
+  EXPECT_EQ(bash_offers("lockkeeper init --policy b"), "block");
 }
 
 TEST(Completion, B15_bash_completes_a_command_after_the_dashes) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/verbs/list_view.h"
 #include "cli/verbs/verbs.h"
+#include "dialect/kinds.h"
 #include "layout/registration.h"
 #include "layout/registry.h"
 #include "realm/disk_path.h"
@@ -24,13 +25,6 @@ std::string absolute(const VerbContext& context, const std::string& path) {
   if (path.starts_with("/")) return path;
   const auto wanted = context.wanted({path});
   return wanted ? realm::join_path(wanted->base.folder, path) : path;
-}
-
-// What each kind creates below its root, for git to ignore.
-std::string made_below(const std::string& kind) {
-  if (kind == "mkdir") return ".locks/";
-  if (kind == "workflow") return "locks/";
-  return "";
 }
 
 Result<LayoutEntry> entry_of(const VerbContext& context, const LayoutWords& given) {
@@ -81,7 +75,7 @@ Result<int> layout_add(VerbContext& context) {
   LK_ASSIGN(const auto open, context.open(std::vector<std::string>()));
   LK_ASSIGN(const LayoutEntry entry, entry_of(context, given));
   LK_ASSIGN(const std::string id,
-            layout::use_layout(open->site.table(), {entry, made_below(entry.kind)}));
+            layout::use_layout(open->site.table(), {entry, dialect::made_below(entry.kind)}));
   out.object({{"added", id}});
   out.prose("added " + id + "\n" + added_text(entry.mode));
   return 0;

@@ -1,9 +1,8 @@
 // `purge`: maintenance by hand: ends expired leases, deletes old history, removes the store.
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/verbs/question.h"
 #include "cli/verbs/verbs.h"
 #include "layout/remove_store.h"
 
@@ -34,19 +33,11 @@ Result<int> remove_whole_store(VerbContext& context, OpenLocks& open, bool force
 // The history is the only record of what happened: deleting it, alone or with the store, is never
 // an accident.
 Result<void> confirm(VerbContext& context, const std::string& option, const std::string& what) {
-  const CliEnvironment& environment = context.environment();
   const Error refused{Code::kUsage, option + " deletes the record of everything that happened",
                       "to delete it without being asked: lockkeeper purge " + option + " --yes" +
                           context.repeated_flags()};
-  const bool can_ask = environment.in_is_terminal && environment.err_is_terminal;
-  if (!can_ask || context.out().json() || context.out().quiet()) return fail(refused);
-  context.out().flush();
-  std::fprintf(environment.err, "Delete %s? [y/N] ", printable(what).c_str());
-  std::fflush(environment.err);
-  std::array<char, 16> answer{};
-  const bool read = std::fgets(answer.data(), answer.size(), environment.in) != nullptr;
-  const std::string_view said(answer.data());
-  if (read && (said == "y\n" || said == "yes\n")) return {};
+  if (!can_ask(context)) return fail(refused);
+  if (says_yes(context, "Delete " + what + "?")) return {};
   return fail(Code::kFailed, "nothing was deleted", "");
 }
 

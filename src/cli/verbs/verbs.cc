@@ -61,6 +61,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
+    {"hook", "What coding agents start before and after their tool calls", hook_subcommands},
     {"layout", "The lock files of other tools that are read and written", layout_subcommands},
     {"adopt", "Make another tool's lock yours",
      "  lockkeeper adopt spec/.locks/files/src__a.py\n"
@@ -97,15 +98,30 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
      plan_verb},
+    {"init", "Set up this repository and the coding agents on this machine",
+     "  lockkeeper init                     # shows what it will do, and asks\n"
+     "  lockkeeper init --yes --agents-md   # asks nothing\n"
+     "  lockkeeper init --policy warn       # begin softly: nothing is refused\n",
+     init_verb},
+    {"deinit", "Undo what init did",
+     "  lockkeeper deinit --dry-run\n"
+     "  lockkeeper deinit\n",
+     deinit_verb},
+    {"install", "Make a coding agent respect the locks: hooks and MCP server",
+     "  lockkeeper install claude           # in this repository, for you alone\n"
+     "  lockkeeper install all --user       # all that are here, in every repository\n"
+     "  lockkeeper install codex --dry-run  # shows what would change\n"
+     "  lockkeeper install claude --uninstall\n",
+     install_verb},
     {"mcp", "Serve the lock tools to coding agents (MCP)",
-     "  lockkeeper mcp                      # started by a client, such as\n"
-     "                                      claude mcp add lock -- lockkeeper mcp\n"
+     "  lockkeeper mcp                    # started by a client, such as\n"
+     "                                    claude mcp add lockkeeper -- lockkeeper mcp\n"
      "  lockkeeper mcp --http 127.0.0.1:7420\n"
      "  lockkeeper mcp --dialect coordmcp\n",
      mcp_verb},
     {"config", "The settings in force, and where each comes from", config_subcommands,
      "change settings in lockkeeper.toml; show them with: lockkeeper config show"},
-    {"doctor", "Explain and repair a damaged store",
+    {"doctor", "Prove that locks and hooks work; repair a damaged store",
      "  lockkeeper doctor\n"
      "  lockkeeper doctor --repair\n",
      doctor_verb},
@@ -122,7 +138,7 @@ constexpr Verb kVerbs[] = {
 constexpr VerbGroup kGroups[] = {
     {"Everyday", "acquire release renew check list whoami run log break"},
     {"Plans", "validate plan workflow"},
-    {"Agents", "mcp message pause resume gate"},
+    {"Agents", "init deinit install hook mcp message pause resume gate"},
     {"Other tools", "layout adopt guard coordinator ports coordmcp task"},
     {"Upkeep", "config doctor purge completion demo"},
 };

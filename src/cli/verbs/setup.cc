@@ -1,0 +1,230 @@
+#include "cli/verbs/setup.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/parse.h"
+#include "base/text.h"
+#include "install/inspect.h"
+#include "install/own_pieces.h"
+#include "install/record.h"
+#include "realm/config.h"
+#include "realm/disk_path.h"
+
+namespace lockkeeper::cli {
+namespace {
+
+using How = install::InstalledProgram::How;
+
+install::ProgramRequest program_request(const VerbContext& context) {
+  install::ProgramRequest request;
+  request.self = context.environment().program;
+  request.version = LOCKKEEPER_VERSION;
+  return request;
+}
+
+std::string_view how_name(How how) {
+  constexpr std::array<std::string_view, 5> kNames = {"system", "up_to_date", "copied", "replaced",
+                                                      "kept_newer"};
+  return kNames[static_cast<std::size_t>(how)];
+}
+
+const char* change_name(const install::Change& change) {
+  if (!change.before) return "create";
+  return change.after ? "change" : "delete";
+}
+
+// Does anything on record start our program?
+Result<bool> starts_program(const install::Machine& machine) {
+  LK_ASSIGN(const install::Record record, install::Record::load(install::state_folder(machine)));
+  for (const install::FileRecord& file : record.files()) {
+    if (std::ranges::any_of(file.slots, install::slot_starts_program)) return true;
+  }
+  return false;
+}
+
+// Most clients run the hook of every scope.
+std::vector<std::string> doubled_by(const install::Machine& machine,
+                                    const install::Request& request) {
+  std::vector<std::string> warnings;
+  for (const install::Client client : request.clients) {
+    const install::ClientFacts& facts = install::facts_of(client);
+    const auto pieces = install::pieces_of(machine, client, request.scope);
+    for (const install::ScopeStatus& other : install::inspect(machine, client).scopes) {
+      const bool here = other.scope == request.scope ||
+                        (pieces && !pieces->empty() && pieces->front().file == other.hook_file);
+      if (here || other.hook == install::HookState::kMissing) continue;
+      const std::string scope(install::scope_name(other.scope));
+      warnings.push_back(std::string(facts.title) + " has the hook in " + other.hook_file +
+                         " as well and may run both; to keep one: lockkeeper install " +
+                         std::string(facts.name) + " --" + scope + " --uninstall");
+    }
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Result<install::Machine> find_machine(const VerbContext& context, const realm::Realm& realm) {
+  const auto store = realm::check_store(realm);
+  const bool plain = !realm.in_git && store && *store == realm::StoreState::kPresent;
+  const bool here = (realm.in_git || plain) && !realm.bare && !realm.machine && !realm.in_memory;
+  return install::look_at_machine(context.runtime().env, here ? realm.root : "");
+}
+
+std::vector<install::Client> seen_clients(const install::Machine& machine) {
+  std::vector<install::Client> clients;
+  for (const install::ClientFacts& facts : install::all_clients()) {
+    if (install::inspect(machine, facts.client).seen) clients.push_back(facts.client);
+  }
+  return clients;
+}
+
+std::string client_titles(const std::vector<install::Client>& clients) {
+  std::string text;
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const install::ClientFacts& facts = install::facts_of(clients[i]);
+    if (i > 0) text += i + 1 == clients.size() ? " and " : ", ";
+    text += std::string(facts.title) + (facts.experimental ? " (experimental)" : "");
+  }
+  return text;
+}
+
+std::unexpected<Error> no_client_found() {
+  std::vector<std::string> programs;
+  for (const install::ClientFacts& facts : install::all_clients()) {
+    programs.emplace_back(facts.program);
+  }
+  return fail(Code::kNotFound,
+              "no coding agent was found: neither a program on PATH (" + join(programs, ", ") +
+                  ") nor its settings in your home folder",
+              "name the one that you will use, as in: lockkeeper install claude");
+}
+
+std::string policy_file(const install::Machine& machine, const realm::Realm& realm,
+                        install::Scope scope) {
+  if (scope == install::Scope::kProject) {
+    return realm::join_path(realm.store_folder, realm::kLocalConfigName);
+  }
+  if (scope == install::Scope::kShared) {
+    return realm::join_path(machine.repository, realm::kRepositoryConfigName);
+  }
+  const auto config = realm::xdg_folder(machine.env, "XDG_CONFIG_HOME", ".config");
+  return realm::join_path(config.value_or(realm::join_path(machine.home, ".config")),
+                          "lockkeeper/config.toml");
+}
+
+install::Piece policy_for(const install::Machine& machine, const realm::Realm& realm,
+                          install::Scope scope, const std::string& policy) {
+  install::Piece piece = install::policy_piece(scope, policy_file(machine, realm, scope), policy);
+  if (scope == install::Scope::kProject) {  // whoever shares the store reads it
+    piece.mode = realm.file_mode;
+    piece.folder_mode = realm.folder_mode;
+  }
+  return piece;
+}
+
+Result<void> check_policy(const std::string& policy) {
+  if (std::ranges::find(install::kPolicies, policy) != install::kPolicies.end()) return {};
+  return fail(Code::kUsage, "--policy " + quote(policy) + " is not a policy",
+              "use block, wait, warn, ask or off");
+}
+
+bool Setup::copies_program() const {
+  return program.how == How::kCopied || program.how == How::kReplaced;
+}
+
+bool Setup::is_nothing() const {
+  return plan.changes.empty() && plan.forgotten.empty() && !copies_program();
+}
+
+Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
+                         install::Request request) {
+  Setup setup{.machine = std::move(machine), .request = std::move(request)};
+  if (setup.request.scope == install::Scope::kShared) {
+    setup.program.path = install::kOurName;  // whichever is on the PATH there
+  } else {
+    LK_ASSIGN(setup.program, install::look_at_program(setup.machine, program_request(context)));
+  }
+  setup.request.program = setup.program.path;
+  LK_ASSIGN(setup.plan, install::plan_install(setup.machine, setup.request));
+  for (std::string& warning : doubled_by(setup.machine, setup.request)) {
+    setup.plan.warnings.push_back(std::move(warning));
+  }
+  if (setup.program.how == How::kKeptNewer) {
+    setup.plan.notes.push_back(setup.program.path + " is version " +
+                               shown(setup.program.other_version) +
+                               ", which is newer than this one; it stays");
+  }
+  return setup;
+}
+
+Result<Setup> plan_removal(install::Machine machine, install::Request request) {
+  Setup setup{.machine = std::move(machine), .request = std::move(request), .removes = true};
+  LK_ASSIGN(setup.plan, install::plan_uninstall(setup.machine, setup.request));
+  return setup;
+}
+
+Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, const Setup& setup) {
+  if (setup.removes) {
+    LK_ASSIGN(const bool before, starts_program(setup.machine));
+    LK_ASSIGN(install::Done done, install::carry_out(setup.machine, setup.plan));
+    LK_ASSIGN(const bool after, starts_program(setup.machine));
+    if (before && !after) LK_CHECK(install::remove_program(setup.machine));
+    return std::move(done.backups);
+  }
+  // First the program: no hook may name one that is not there.
+  if (setup.copies_program()) {
+    LK_CHECK(install::install_program(setup.machine, program_request(context)));
+  }
+  LK_ASSIGN(install::Done done, install::carry_out(setup.machine, setup.plan));
+  return std::move(done.backups);
+}
+
+void show_changes(Output& out, const Setup& setup) {
+  for (const install::Change& change : setup.plan.changes) {
+    for (const std::string& line : words_in(install::diff_of(change), "\n")) {
+      const bool name = line.starts_with("--- ") || line.starts_with("+++ ");
+      const Style style = name                     ? Style::kBold
+                          : line.starts_with('+')  ? Style::kGreen
+                          : line.starts_with('-')  ? Style::kRed
+                          : line.starts_with("@@") ? Style::kDim
+                                                   : Style::kPlain;
+      out.line({{line, style}});
+    }
+  }
+  if (setup.copies_program()) {
+    out.text("the program is copied to " + printable(setup.program.path));
+  }
+}
+
+void show_notes(Output& out, const Setup& setup) {
+  for (const std::string& note : setup.plan.notes) out.note(note);
+  for (const std::string& warning : setup.plan.warnings) out.warning(warning);
+}
+
+service::Json setup_json(const Setup& setup) {
+  service::Json clients = service::Json::array();
+  for (const install::Client client : setup.request.clients) {
+    clients.push_back(install::facts_of(client).name);
+  }
+  service::Json json = {{"clients", std::move(clients)},
+                        {"scope", install::scope_name(setup.request.scope)}};
+  if (!setup.removes) {
+    const bool shared = setup.request.scope == install::Scope::kShared;
+    json["program"] = {{"path", setup.program.path},
+                       {"action", shared ? "none" : how_name(setup.program.how)}};
+  }
+  json["changes"] = service::Json::array();
+  for (const install::Change& change : setup.plan.changes) {
+    json["changes"].push_back({{"file", change.file},
+                               {"action", change_name(change)},
+                               {"diff", install::diff_of(change)}});
+  }
+  json["notes"] = setup.plan.notes;
+  json["warnings"] = setup.plan.warnings;
+  return json;
+}
+
+}  // namespace lockkeeper::cli

@@ -1,0 +1,58 @@
+// What `install`, `init` and `deinit` have in common: where we are, what would change, doing it,
+// and saying so.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/context.h"
+#include "install/plan.h"
+#include "install/program.h"
+
+namespace lockkeeper::cli {
+
+// This user's machine, with the repository of this realm if there is one.
+Result<install::Machine> find_machine(const VerbContext& context, const realm::Realm& realm);
+
+// The clients that are on this machine.
+std::vector<install::Client> seen_clients(const install::Machine& machine);
+// "Claude Code and Cursor (experimental)"
+std::string client_titles(const std::vector<install::Client>& clients);
+// not_found: the machine has none of them.
+std::unexpected<Error> no_client_found();
+
+// The settings file of ours that a policy for this scope belongs to.
+std::string policy_file(const install::Machine& machine, const realm::Realm& realm,
+                        install::Scope scope);
+// That policy in that file.
+install::Piece policy_for(const install::Machine& machine, const realm::Realm& realm,
+                          install::Scope scope, const std::string& policy);
+// usage: it is not one of install::kPolicies.
+Result<void> check_policy(const std::string& policy);
+
+struct Setup {
+  install::Machine machine;
+  install::Request request;
+  bool removes = false;
+  install::InstalledProgram program = {};
+  install::Plan plan = {};
+
+  bool copies_program() const;
+  bool is_nothing() const;  // everything is as it should be
+};
+
+// Plans, and changes nothing. The request's program is found here. Errors as plan_install().
+Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
+                         install::Request request);
+// The same for taking it out again.
+Result<Setup> plan_removal(install::Machine machine, install::Request request);
+
+// Does it. With the last hook the copy of the program goes, too. Returns where backups are.
+Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, const Setup& setup);
+
+// For people: the difference; what is left to do.
+void show_changes(Output& out, const Setup& setup);
+void show_notes(Output& out, const Setup& setup);
+service::Json setup_json(const Setup& setup);
+
+}  // namespace lockkeeper::cli
