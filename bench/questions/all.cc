@@ -13,6 +13,7 @@ const std::vector<Question>& all_questions() {
       {"globs", "one path while thousands of globs are held", ask_globs},
       {"foreign", "one path while other tools hold a thousand locks in a layout", ask_foreign},
       {"check", "lockkeeper check PATH as a whole process", ask_check},
+      {"hook", "the verdict of a coding agent's hook, as a whole process", ask_hook},
       {"reader-writer", "a reader and a writer in tight loops", ask_reader_writer},
       {"two-processes", "acquire + release as two processes", ask_two_processes},
       {"handoff", "release to the next waiter running, in another process", ask_handoff},
