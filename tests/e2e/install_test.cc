@@ -318,7 +318,8 @@ TEST_F(Install, InitAsksAtATerminal) {
     init.type(first);
     EXPECT_TRUE(eventually([&] { return init.out().find("[Y/n]") != std::string::npos; }));
     init.type(second);
-    return std::pair(init.wait(), init.out());
+    const int status = init.wait();
+    return std::pair(status, init.out());
   };
   EXPECT_EQ(answered("n\n", "n\n").first, 1);
   EXPECT_EQ(everything(), before);

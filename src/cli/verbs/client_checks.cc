@@ -250,7 +250,7 @@ Judged judge_proof(const install::ReadVerdict& read, std::int64_t took_ms, const
   switch (read.verdict) {
     case Verdict::kRefused:
       if (read.reason.contains(file) || read.reason.contains(kDoctorAgent)) {
-        return {Kind::kGood, "an edit of a held file was refused" + took + ": " + reason};
+        return {Kind::kGood, "an edit of a held file was refused" + took};
       }
       return {Kind::kBad,
               "the hook refused an edit, but not because the file is held" + took + ": " + reason,

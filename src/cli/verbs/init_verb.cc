@@ -144,7 +144,7 @@ Result<Setup> plan_init(VerbContext& context, const InitWords& given, const real
 
 Result<void> confirm_init(VerbContext& context, const InitWords& given, const Setup& setup,
                           const std::vector<dialect::Unjoined>& found) {
-  show_changes(context.out(), setup);
+  show_changes(context.out(), setup, false);
   for (const dialect::Unjoined& one : found) {
     context.out().text("the lock folder " + shown(one.root) + " (" + one.kind +
                        ") is read and written from now on");
@@ -162,7 +162,7 @@ int finish_init(VerbContext& context, const Setup& setup, const realm::Realm& re
   CheckList list(out);
   if (const int ended = check_clients(context, realm, list); ended != 0) return ended;
   json["proof"] = list.json();
-  show_notes(out, setup);
+  for (const std::string& warning : setup.plan.warnings) out.warning(warning);
   if (list.broken()) {
     Error error = *list.broken();
     error.message = "installed, but not everything works: " + error.message;
@@ -277,7 +277,7 @@ Result<int> deinit_verb(VerbContext& context) {
   install::Request request = removal_request(machine, realm);
   LK_ASSIGN(const Setup setup, plan_removal(std::move(machine), std::move(request)));
   LK_ASSIGN(const std::vector<std::string> layouts, joined_layouts(setup.machine, realm));
-  show_changes(out, setup);
+  show_changes(out, setup, dry_run);
   for (const std::string& id : layouts) {
     out.text("the layout " + id + " is neither read nor written any more");
   }

@@ -127,7 +127,7 @@ Result<int> finish_install(VerbContext& context, const Setup& setup, const Insta
   json["uninstall"] = given.uninstall;
   json["dry_run"] = given.dry_run;
   std::vector<std::string> backups;
-  show_changes(out, setup);
+  show_changes(out, setup, given.dry_run);
   if (!given.dry_run) {
     LK_ASSIGN(backups, carry_out_setup(context, setup));
   }

@@ -182,8 +182,12 @@ Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, con
   return std::move(done.backups);
 }
 
-void show_changes(Output& out, const Setup& setup) {
+void show_changes(Output& out, const Setup& setup, bool whole) {
   for (const install::Change& change : setup.plan.changes) {
+    if (!whole && (!change.before || !change.after)) {
+      out.text((change.after ? "creates " : "removes ") + printable(change.file));
+      continue;
+    }
     for (const std::string& line : words_in(install::diff_of(change), "\n")) {
       const bool name = line.starts_with("--- ") || line.starts_with("+++ ");
       const Style style = name                     ? Style::kBold

@@ -50,8 +50,9 @@ Result<Setup> plan_removal(install::Machine machine, install::Request request);
 // Does it. With the last hook the copy of the program goes, too. Returns where backups are.
 Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, const Setup& setup);
 
-// For people: the difference; what is left to do.
-void show_changes(Output& out, const Setup& setup);
+// For people: the difference; what is left to do. `whole`: also all lines of a file that is new or
+// goes, which is otherwise one line.
+void show_changes(Output& out, const Setup& setup, bool whole);
 void show_notes(Output& out, const Setup& setup);
 service::Json setup_json(const Setup& setup);
 
