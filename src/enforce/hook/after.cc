@@ -38,6 +38,7 @@ class Reporting {
 
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
+  Result<core::ReportReply> send(const Reported& report);
   void tell_what_is_free(Place& place, const std::vector<std::string>& refused);
   void report_elsewhere(const core::ReportReply& reply);
 
@@ -91,20 +92,26 @@ void Reporting::look(bool ran) {
   if (told) lines_.add(*told);
 }
 
+// Home comes last: it may say that no other call is left, also for other worktrees of its table.
 Answer Reporting::carry_out() {
-  const bool tells = can_tell(session_.event());
-  for (std::size_t i = 0; i < reports_.size(); ++i) {
-    Place& place = *reports_[i].place;
-    if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = false});
-    const auto reply = place.locks().report(reports_[i].request);
-    if (!reply) continue;
-    if (i == 0) report_elsewhere(*reply);
-    if (!tells) continue;
-    const auto notices = place.locks().notices();
-    if (notices) lines_.add(notice_words(*notices, session_.now().wall_ms));
-    tell_what_is_free(place, reply->refused);
+  for (std::size_t i = 1; i < reports_.size(); ++i) send(reports_[i]);
+  if (any()) {
+    const auto reply = send(reports_.front());
+    if (reply) report_elsewhere(*reply);
   }
-  return {.tell = tells ? lines_.text() : std::string()};
+  return {.tell = can_tell(session_.event()) ? lines_.text() : std::string()};
+}
+
+Result<core::ReportReply> Reporting::send(const Reported& report) {
+  const bool tells = can_tell(session_.event());
+  Place& place = *report.place;
+  if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = false});
+  LK_ASSIGN(core::ReportReply reply, place.locks().report(report.request));
+  if (!tells) return reply;
+  const auto notices = place.locks().notices();
+  if (notices) lines_.add(notice_words(*notices, session_.now().wall_ms));
+  tell_what_is_free(place, reply.refused);
+  return reply;
 }
 
 // The tables of other repositories hear of the turn from here alone.
@@ -115,11 +122,13 @@ void Reporting::report_elsewhere(const core::ReportReply& reply) {
   for (const std::string& root : reply.also_in) {
     const auto place = session_.place_at(root);
     if (!place || *place == nullptr || !(*place)->has_table()) continue;
-    core::ReportRequest& there = at(**place);
-    there.turn_begins = reports_.front().request.turn_begins;
-    there.no_call_left = reports_.front().request.no_call_left;
-    there.parts_go_on = reports_.front().request.parts_go_on;
-    there.then = reports_.front().request.then;
+    core::ReportRequest there;
+    there.worktree = (*place)->worktree();
+    there.turn_begins = said.turn_begins;
+    there.no_call_left = said.no_call_left;
+    there.parts_go_on = said.parts_go_on;
+    there.then = said.then;
+    send({*place, std::move(there)});
   }
 }
 

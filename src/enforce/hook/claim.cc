@@ -77,11 +77,10 @@ service::AcquireCommand Claiming::command() const {
   return command;
 }
 
-// A client that makes its edits one after the other has ended the earlier ones, whatever it says of
-// them.
+// Codex makes its edits one after the other, and says nothing of one that failed. (Claude Code says
+// at the end of a batch what became of all its calls.)
 void Claiming::drop_calls_that_failed() {
-  const Client client = session_.event().client;
-  if (client == Client::kCopilot || client == Client::kOpencode) return;
+  if (session_.event().client != Client::kCodex) return;
   const auto own = place_.locks().own_calls();
   if (!own) return;  // whoever asks for the lock meets the same error
   core::ReportRequest request = report();

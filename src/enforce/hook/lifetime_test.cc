@@ -29,6 +29,28 @@ TEST_F(Lifetime, ACallThatFailedOrWasDeniedLeavesNoClaim) {
   }
 }
 
+TEST_F(Lifetime, TwoEditsOfOneBatchAreBothConfirmed) {
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  ASSERT_EQ(refusal(edit("s1", "b.c", "t2")), "");
+  run(Client::kClaude,
+      batch("s1", {{edit("s1", "a.c", "t1"), "ok"}, {edit("s1", "b.c", "t2"), "ok"}}));
+  EXPECT_THAT(held(), ElementsAre("claude-code s1 a.c", "claude-code s1 b.c"));
+  site_.clock.ahead_ms += 61'000;
+  EXPECT_NE(refusal(edit("s2", "a.c", "t1")), "");
+}
+
+TEST_F(Lifetime, AnEditInAnotherWorktreeIsConfirmedByTheBatch) {
+  site_.files.git("repo", "worktree add ../other");
+  edited("s1", "a.c", "t0");
+  json there = edit("s1", "b.c", "t1");
+  there["tool_input"]["file_path"] = site_.files.at("other/b.c");
+  ASSERT_EQ(refusal(there), "");
+  run(Client::kClaude, batch("s1", {{there, "ok"}}));
+  EXPECT_THAT(held(), ElementsAre("claude-code s1 a.c", "claude-code s1 b.c"));
+  run(Client::kClaude, claude("s1", "Stop"));
+  EXPECT_THAT(held(), IsEmpty());
+}
+
 TEST_F(Lifetime, CodexSaysNothingOfAFailedPatchButItsNextOneDoes) {
   ASSERT_EQ(refusal(Client::kCodex, patch("c1", "*** Update File: a.c\n@@\n-a\n+b\n", "x1")), "");
   ASSERT_EQ(refusal(Client::kCodex, patch("c1", "*** Update File: b.c\n@@\n-a\n+b\n", "x2")), "");
