@@ -240,6 +240,7 @@ function reply(response, { json, events }) {
 export async function startModel(scripts) {
   const seen = [];
   const others = [];
+  const failures = [];
 
   function due(wire, body) {
     const markers = wire.userTexts(body).flatMap((text) => [...text.matchAll(/SCRIPT=(\w+)/g)]);
@@ -261,6 +262,19 @@ export async function startModel(scripts) {
     return { calls: search ? [search] : found };
   }
 
+  // A step that fails ends the conversation.
+  async function stepOf(planned, news) {
+    try {
+      const step = typeof planned === "function" ? planned(JSON.stringify(news)) : planned;
+      if (typeof step.wait === "number") await new Promise((done) => setTimeout(done, step.wait));
+      else await step.wait;
+      return step;
+    } catch (error) {
+      failures.push(error);
+      return say("a step of the script failed");
+    }
+  }
+
   async function answer(path, wire, body) {
     const tools = wire.names(body);
     if (tools.length === 0) {
@@ -270,10 +284,8 @@ export async function startModel(scripts) {
     const news = wire.news(body);
     const record = { kind: "model", at: Date.now(), script: name, turn, news, tools };
     const planned = scripts[name]?.[turn] ?? say(`end of ${name}`);
-    const step = typeof planned === "function" ? planned(JSON.stringify(news)) : planned;
     seen.push(record);
-    if (typeof step.wait === "number") await new Promise((done) => setTimeout(done, step.wait));
-    else await step.wait;
+    const step = await stepOf(planned, news);
     const id = (prefix, index = 0) => `${prefix}_${name}_${turn}_${index}`;
     return wire.answer(body, fitted(wire, body, step), id, path);
   }
@@ -294,6 +306,7 @@ export async function startModel(scripts) {
     url: `http://127.0.0.1:${server.address().port}`,
     seen,
     others,
+    failures, // of steps
     close: () => (server.closeAllConnections(), new Promise((done) => server.close(done))),
   };
 }

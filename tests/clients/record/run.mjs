@@ -69,7 +69,7 @@ const cleaned = (scene, text) =>
     .replaceAll(scene.folder, "/scene");
 
 // What of its process group outlived the client; ended, so that nothing stays behind.
-function endGroup(child) {
+export function endGroup(child) {
   for (const stream of [child.stdout, child.stderr]) stream.destroy();
   try {
     process.kill(-child.pid, "SIGKILL");
@@ -77,6 +77,38 @@ function endGroup(child) {
   } catch {
     return false;
   }
+}
+
+// Starts the client in its scene, in a process group of its own. options: words and what else
+// agent.words() reads, env, terminal (with a terminal of its own), input (its stdin is a pipe).
+export function launch(agent, scene) {
+  const { options } = scene;
+  const [command, ...words] = agent.command();
+  const env = {
+    HOME: scene.home,
+    PATH: "/usr/bin:/bin",
+    TERM: "dumb",
+    ...agent.env(scene),
+    ...options.env,
+  };
+  const line = ["/usr/bin/nice", "-n", "15", command, ...words, ...agent.words(scene)];
+  const quoted = line.map((each) => `'${each.replaceAll("'", "'\\''")}'`).join(" ");
+  const [first, ...rest] = options.terminal
+    ? ["/usr/bin/script", "-qfec", quoted, "/dev/null"]
+    : line;
+  const child = spawn(first, rest, {
+    cwd: scene.repo,
+    env,
+    detached: true,
+    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (out += text));
+  const end = setTimeout(() => child.kill("SIGKILL"), options.patience ?? kPatience);
+  const ended = new Promise((done) =>
+    child.once("exit", (status, signal) => (clearTimeout(end), done({ status, signal }))),
+  );
+  return { child, ended, out: () => out };
 }
 
 // options: scripts (or a function of the scene that gives them), answers, words, prompt, during
@@ -91,42 +123,16 @@ export async function run(name, options) {
   agent.prepare(scene);
   options.arrange?.(scene);
   await options.prepareMore?.(scene);
-  const [command, ...words] = agent.command();
-  const env = {
-    HOME: scene.home,
-    PATH: "/usr/bin:/bin",
-    TERM: "dumb",
-    ...agent.env(scene),
-    ...options.env,
-  };
   const started = Date.now();
-  const line = ["/usr/bin/nice", "-n", "15", command, ...words, ...agent.words(scene)];
-  // `terminal`: with a terminal of its own, its keys from `input`.
-  const quoted = line.map((each) => `'${each.replaceAll("'", "'\\''")}'`).join(" ");
-  const [first, ...rest] = options.terminal
-    ? ["/usr/bin/script", "-qfec", quoted, "/dev/null"]
-    : line;
-  const child = spawn(first, rest, {
-    cwd: scene.repo,
-    env,
-    detached: true,
-    stdio: [options.input ? "pipe" : "ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (out += text));
-  const ended = new Promise((done) =>
-    child.once("exit", (status, signal) => done({ status, signal })),
-  );
-  const end = setTimeout(() => child.kill("SIGKILL"), options.patience ?? kPatience);
+  const { child, ended, out } = launch(agent, scene);
   if (options.input) options.input(child.stdin, model);
   try {
-    await options.during?.({ scene, child, model, out: () => out });
+    await options.during?.({ scene, child, model, out });
   } catch (error) {
     endGroup(child);
     throw error;
   }
   const { status, signal } = await ended;
-  clearTimeout(end);
   const finished = Date.now();
   await sleep(options.settle ?? 200);
   const left = endGroup(child);
@@ -151,7 +157,7 @@ export async function run(name, options) {
         finished,
         timeline,
         files,
-        out,
+        out: out(),
         others: model.others,
         left,
       }),
