@@ -103,7 +103,7 @@ Result<void> derive_session(Identity& identity, const IdentityRequest& request, 
   const auto found = request.client_process();
   if (!found) return unknown("process", found.error());
   if (!*found) return {};
-  identity.session = std::string(kClient) + **found;
+  identity.session = process_session(**found);
   identity.session_from = "the process that runs your commands";
   return {};
 }
@@ -152,6 +152,10 @@ Result<Identity> find_identity(const IdentityRequest& request) {
 std::string coding_agent_around(const Environment& env) {
   const auto found = coding_agent(env);
   return found ? found->agent.value : std::string();
+}
+
+std::string process_session(std::string_view process) {
+  return std::string(kClient) + std::string(process);
 }
 
 bool is_derived_session(std::string_view session) {

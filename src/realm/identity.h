@@ -53,6 +53,9 @@ Result<Identity> find_identity(const IdentityRequest& request);
 // The coding agent that runs us, by its environment: "codex"; empty: none that is known.
 std::string coding_agent_around(const Environment& env);
 
+// The session of whoever is known by its process alone (host::client_process).
+std::string process_session(std::string_view process);
+
 // Was this session derived from a terminal or a process? Then one person or tool may have several.
 bool is_derived_session(std::string_view session);
 

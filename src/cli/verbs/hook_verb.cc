@@ -13,6 +13,7 @@
 #include "host/last_word.h"
 #include "host/process.h"
 #include "host/signals.h"
+#include "realm/identity.h"
 
 namespace lockkeeper::cli {
 namespace {
@@ -51,6 +52,10 @@ enforce::hook::World hook_world(const VerbContext& context, enforce::Client clie
   world.cwd = environment.cwd;
   if (world.cwd.empty()) world.cwd = realm::current_folder().value_or("/");
   world.client_pid = hook_client_pid(context.runtime().env);
+  if (client == enforce::Client::kGemini) {
+    const auto process = host::client_process();
+    if (process && *process) world.process_session = realm::process_session(**process);
+  }
   world.table_possible = environment.table_possible;
   return world;
 }

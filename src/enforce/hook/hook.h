@@ -21,6 +21,8 @@ struct World {
   Client client = Client::kClaude;            // the one that the hook was installed for
   std::string cwd;                            // absolute
   std::optional<int> client_pid;              // its claims end with it; nullopt: not known
+  // The session of commands that know the client by its process alone. Empty: not known.
+  std::string process_session = {};
   // Can this repository have a table? The error says why not. Empty: it can.
   std::function<Result<void>(const realm::Realm&)> table_possible = {};
   // Called before anything is opened, with what to say if this process must end without an answer.

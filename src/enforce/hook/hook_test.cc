@@ -9,6 +9,7 @@ namespace lockkeeper::enforce::hook {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -33,6 +34,20 @@ TEST_F(Hooks, AnotherAgentIsRefusedAndToldByWhom) {
                               HasSubstr("lockkeeper list"), Not(HasSubstr("allow"))));
   EXPECT_THAT(held(), ElementsAre("claude-code s1 src/a.c"));
   EXPECT_THAT(events("refused"), ElementsAre("codex src/a.c"));
+}
+
+TEST_F(Hooks, AHookOfGeminiIsTheSameAgentAsItsShells) {
+  const json replace = {{"session_id", "g1"},
+                        {"cwd", at("")},
+                        {"hook_event_name", "BeforeTool"},
+                        {"tool_name", "replace"},
+                        {"tool_input", {{"file_path", at("a.c")}, {"new_string", "b"}}}};
+  process_session_ = "proc-1";
+  take({"gemini", "proc-1"}, "a.c");
+  EXPECT_EQ(run(Client::kGemini, replace).exit_code, 0);
+  EXPECT_THAT(held(), ElementsAre("gemini proc-1 a.c", "gemini proc-1 a.c"));
+  EXPECT_EQ(refusal(edit("s1", "b.c", "t1")), "");
+  EXPECT_THAT(held(), Contains("claude-code s1 b.c")) << "other clients name their sessions";
 }
 
 TEST_F(Hooks, TwoSessionsOfOneClientExcludeEachOther) {

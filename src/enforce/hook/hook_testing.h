@@ -29,6 +29,7 @@ class Hooks : public testing::Test, protected Payloads {
     world.client = client;
     world.cwd = site_.files.path();
     world.client_pid = client_pid_;
+    world.process_session = process_session_;
     return world;
   }
   // One run of the hook: a process of its own would see the same.
@@ -96,6 +97,7 @@ class Hooks : public testing::Test, protected Payloads {
   service::TestSite site_;
   std::unique_ptr<service::Site> view_;
   std::optional<int> client_pid_;
+  std::string process_session_;
 };
 
 }  // namespace lockkeeper::enforce::hook

@@ -39,9 +39,12 @@ std::vector<ToolRule> tool_rules(const realm::Settings& settings) {
   return rules;
 }
 
+// Gemini CLI names its session to hooks alone. Its shells and MCP servers know its process, and
+// they are the same agent.
 core::Owner owner_of(const World& world, const Event& event) {
   const auto named = realm::variable(world.runtime->env, "LOCKKEEPER_AGENT");
-  std::string session = event.session;
+  const bool by_process = event.client == Client::kGemini && !world.process_session.empty();
+  std::string session = by_process ? world.process_session : event.session;
   if (!event.subagent.empty()) session += "/" + event.subagent;
   return {named ? *named : std::string(agent_name(event.client)), std::move(session)};
 }
