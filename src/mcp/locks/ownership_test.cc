@@ -120,6 +120,16 @@ TEST(Ownership, M3_NobodyNamesTheSessionOfAnother) {
   }
 }
 
+TEST(Ownership, ASessionThatOnlyAHookKnowsIsTheClientsOwn) {
+  const auto call = test_call();
+  Caller caller = named_caller();
+  EXPECT_FALSE(Ownership(caller).may_be(*call, {"main", "T"})) << "its session has a name";
+  caller.who.session = "proc-1";
+  EXPECT_TRUE(Ownership(caller).may_be(*call, {"main", "T"}));
+  EXPECT_TRUE(Ownership(caller).may_be(*call, {"main", "T/sub"}));
+  EXPECT_FALSE(Ownership(caller).may_be(*call, {"other", "T"}));
+}
+
 TEST(Ownership, NamesAreChecked) {
   const Ownership ownership{named_caller()};
   EXPECT_FALSE(ownership.of(*test_call(), "a\nb"));
