@@ -5,10 +5,12 @@
 #include <fstream>
 
 #include "base/fd.h"
+#include "bench/must.h"
 #include "bench/peak.h"
 #include "bench/peers/ours.h"
 #include "bench/questions/inside.h"
 #include "bench/questions/questions.h"
+#include "enforce/hook/files.h"
 
 namespace lockkeeper::bench {
 namespace {
@@ -25,19 +27,27 @@ class Payload {
   Payload(const Payload&) = delete;
   Payload& operator=(const Payload&) = delete;
 
-  // An edit of a file that is free.
+  // Before an edit of a file that is free.
   void next() {
     const std::string n = std::to_string(++count_);
+    put(R"("PreToolUse","tool_name":"Edit","tool_input":{"file_path":")" + folder_ + "/edited/" +
+        n + R"(.c","old_string":"a","new_string":"b"},"tool_use_id":"t)" + n + "\"");
+  }
+  // After a shell command.
+  void after_shell() {
+    put(R"("PostToolBatch","tool_calls":[{"tool_name":"Bash","tool_input":{"command":"make"},)"
+        R"("tool_use_id":"b1","tool_response":"done"}])");
+  }
+
+ private:
+  void put(const std::string& rest) {
     std::ofstream(file_, std::ios::trunc)
         << R"({"session_id":"bench","transcript_path":"/t","cwd":")" << folder_
-        << R"(","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":")"
-        << folder_ << "/edited/" << n << R"(.c","old_string":"a","new_string":"b"},)"
-        << R"("tool_use_id":"t)" << n << "\"}";
+        << R"(","hook_event_name":)" << rest << "}";
     const Fd payload(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
     ::dup2(payload.get(), STDIN_FILENO);
   }
 
- private:
   const std::string folder_;
   const std::string file_;
   const Fd before_;
@@ -88,6 +98,47 @@ void ask_hook(const Setup& setup, Answer& answer) {
     return;
   }
   answer.targets.push_back({.what = "resident at most", .value = peak, .unit = "MiB", .must = 12});
+}
+
+// Files that another agent has written, which are looked at after each shell command.
+void ask_hook_look(const Setup& setup, Answer& answer) {
+  if (!has_program(setup, answer)) return;
+  const int files = setup.seconds < 1 ? 100 : 10'000;
+  setup.progress->say("preparing " + grouped(static_cast<std::size_t>(files)) + " files");
+  const std::string folder = setup.fresh("hook-look");
+  Place place(folder, Kept::kProcess);
+  const Inside inside(folder);
+  const std::string here = std::filesystem::current_path();
+  std::filesystem::create_directories(here + "/written");
+  const enforce::hook::Files disk(here);
+  core::ReportRequest report;
+  report.worktree = place.site().realm().root;
+  for (int i = 1; i <= files; ++i) {
+    const std::string path = "written/" + std::to_string(i) + ".c";
+    std::ofstream(here + "/" + path) << i;
+    report.changed.push_back(disk.change(path));
+    if (report.changed.size() < 1'000 && i < files) continue;
+    must(service::Locks(place.site(), {"codex", "other"}).report(report));
+    report.changed.clear();
+  }
+  setup.progress->say("measuring");
+  Payload payload(here);
+  const Words hook = {setup.lockkeeper, "hook", "claude"};
+  std::vector<Samples> samples = alternate({[&] {
+                                              payload.after_shell();
+                                              return timed([&] { run_well(hook); });
+                                            },
+                                            [] { return timed([] { run_well({"/bin/true"}); }); }},
+                                           setup.seconds, kHookRunsLeast);
+  const double p50 = samples[0].p50();
+  answer.rows.push_back(
+      {"lockkeeper hook claude, after a shell command", "process", std::move(samples[0]), ""});
+  answer.rows.push_back({"/bin/true", "-", std::move(samples[1]), "any look at a file"});
+  answer.targets.push_back(
+      {.what = "the look at " + grouped(static_cast<std::size_t>(files)) + " files takes at most",
+       .value = p50 / 1000,
+       .unit = "ms",
+       .must = 50});
 }
 
 }  // namespace lockkeeper::bench

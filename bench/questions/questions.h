@@ -14,6 +14,7 @@ void ask_foreign(const Setup& setup, Answer& answer);
 void ask_globs(const Setup& setup, Answer& answer);
 void ask_check(const Setup& setup, Answer& answer);
 void ask_hook(const Setup& setup, Answer& answer);
+void ask_hook_look(const Setup& setup, Answer& answer);
 void ask_reader_writer(const Setup& setup, Answer& answer);
 void ask_two_processes(const Setup& setup, Answer& answer);
 void ask_handoff(const Setup& setup, Answer& answer);

@@ -161,10 +161,13 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
     case Outcome::kQueued: {
       if (waiter == model_.waiters.end()) fail("I9: queued, and does not wait");
       if (!done.strict) break;
-      // Whoever joins the queue has made sure of this, whoever looks again has only looked.
+      // Whoever joins the queue has made sure of this. Whoever looks again has only looked, also by
+      // repeating the request that has joined it.
+      const bool joins = std::ranges::any_of(done.events, [&](const core::Event& event) {
+        return event.what == "queued" && event.lease == reply.lease.id;
+      });
       const auto blocks = model_.blocks(waiter->second, waiter->second.created, done.view);
-      require(!model_.closes_cycle(waiter->second, blocks, done.view) ||
-                  (done.op.kind != Kind::kAcquire && !is_sure(done)),
+      require(!model_.closes_cycle(waiter->second, blocks, done.view) || (!joins && !is_sure(done)),
               "L5: waits in a deadlock");
       if (!is_sure(done)) break;
       check_conflicts(done, waiter->second, waiter->second.created, reply);

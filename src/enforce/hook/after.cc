@@ -39,6 +39,7 @@ class Reporting {
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
   Result<core::ReportReply> send(const Reported& report);
+  void keep_new_waiters(Place& place, std::vector<core::Waiter>& waiting);
   void tell_what_is_free(Place& place, const std::vector<std::string>& refused);
   void report_elsewhere(const core::ReportReply& reply);
 
@@ -105,13 +106,32 @@ Answer Reporting::carry_out() {
 Result<core::ReportReply> Reporting::send(const Reported& report) {
   const bool tells = can_tell(session_.event());
   Place& place = *report.place;
-  if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = false});
+  if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = true});
   LK_ASSIGN(core::ReportReply reply, place.locks().report(report.request));
   if (!tells) return reply;
-  const auto notices = place.locks().notices();
-  if (notices) lines_.add(notice_words(*notices, session_.now().wall_ms));
+  auto notices = place.locks().notices();
+  if (notices) {
+    keep_new_waiters(place, notices->waiting);
+    lines_.add(notice_words(*notices, session_.now().wall_ms));
+  }
   tell_what_is_free(place, reply.refused);
   return reply;
+}
+
+// The table tells of a waiter as long as it waits; a model is told once.
+void Reporting::keep_new_waiters(Place& place, std::vector<core::Waiter>& waiting) {
+  if (waiting.empty()) return;
+  const auto word_of = [](const core::Waiter& waiter) {
+    return "waits " + waiter.request.id.text();
+  };
+  core::ReportRequest request;
+  request.worktree = place.worktree();
+  for (const core::Waiter& waiter : waiting) request.once.push_back(word_of(waiter));
+  place.locks().tell_along({});
+  const auto reply = place.locks().report(request);
+  std::erase_if(waiting, [&](const core::Waiter& waiter) {
+    return !reply || std::ranges::find(reply->news, word_of(waiter)) == reply->news.end();
+  });
 }
 
 // The tables of other repositories hear of the turn from here alone.

@@ -229,6 +229,25 @@ TEST_F(Hooks, ARefusedAgentIsToldWhenTheFileIsFreeAndItsHolderWhoWantsIt) {
   EXPECT_EQ(told(batch("s2", {})), "") << "once";
 }
 
+TEST_F(Hooks, WhoeverWaitsForAClaimIsToldOnce) {
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
+  std::thread ann([&] {
+    service::AcquireCommand command;
+    command.wanted.texts = {"a.c"};
+    command.terms.reason = "mine now";
+    command.wait_ms = 60'000;
+    const auto site = site_.site();
+    EXPECT_TRUE(service::Locks(*site, {"ann", ""}).acquire(command));
+  });
+  std::string words;
+  while (words.empty()) words = told(batch("s1", {}));
+  EXPECT_THAT(words, AllOf(HasSubstr("ann"), HasSubstr("a.c"), HasSubstr("\"mine now\"")));
+  EXPECT_EQ(told(batch("s1", {})), "");
+  run(Client::kClaude, claude("s1", "Stop"));
+  ann.join();
+}
+
 TEST_F(Hooks, ATableThatCannotBeReadRefusesUnlessTheSettingsSayOtherwise) {
   ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
   for (const auto& entry : std::filesystem::directory_iterator(site_.realm.store_folder)) {
