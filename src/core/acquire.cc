@@ -528,6 +528,8 @@ Result<AcquireReply> Table::poll(const LeaseId& id) {
   }
   LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
   if (!waiter) {
+    // What has just ended its parent must be on record before it is called lost.
+    if (settler_.worked() && granted == nullptr) return ask_again();
     return fail(Code::kLost, "request " + id.text() + " is no longer in the queue", "ask again");
   }
   const State::Mark before = state_.mark();

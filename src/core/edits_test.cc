@@ -495,5 +495,40 @@ TEST_P(Rule16, ARefusedEditIsRecordedByWhoeverAskedForIt) {
   EXPECT_THAT(realm_.story(), testing::Not(Contains(testing::StartsWith("refused claude a"))));
 }
 
+TEST_P(Rule16, I9WhoeverLosesItsParentIsToldOnceThatIsOnRecord) {
+  const Lease parent = confirmed(kClaude, "a");
+  realm_.pass(6 * 60'000);
+  realm_.granted(kBob, {x("b")});
+  const Lease cat = realm_.queued(kCat, {x("a"), x("b")});
+  AcquireRequest inside = realm_.wait(kClaude, {x("b")});
+  inside.under = parent.id;
+  inside.under_fence = parent.fence();
+  const Lease waiting = realm_.queued(inside);
+  // Bob's lease is over, and the edit gives way: the look ends both, and cat's turn has come.
+  realm_.pass(61'000);
+  const auto lost = realm_.poll(waiting.id);
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_EQ(lost.error().code, Code::kLost);
+  EXPECT_FALSE(realm_.holds(parent.id));
+  EXPECT_TRUE(realm_.holds(cat.id));
+}
+
+TEST_P(Rule16, WhatAPartOfAPartHasPassedOnEndsWithTheSession) {
+  const Owner inner{"claude", "s/1/x"};
+  confirmed(inner, "a");
+  ends(inner, Then::kPassedOn);
+  EXPECT_EQ(bob_asks("a"), Outcome::kHeld);
+  EXPECT_THAT(ends(kClaude, Then::kTurnOver).ended, ElementsAre("a"));
+}
+
+TEST_P(Rule16, AfterARebootASessionFindsItsPartsAgain) {
+  AcquireRequest request = edit(kPart, {x("a")}, "c");
+  request.attachment = {};
+  realm_.granted(request);
+  realm_.reboot();
+  done(kPart, "c");
+  EXPECT_THAT(ends(kClaude, Then::kTurnOver).ended, ElementsAre("a"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::core

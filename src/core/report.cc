@@ -87,7 +87,11 @@ Result<void> Table::note_begun(const Owner& owner, const std::vector<std::string
   for (const std::string& call : calls) add_call(activity, call, worktree, context_);
   activity.idle = false;
   LK_CHECK(state_.put_activity(owner, std::move(activity)));
-  // Its session ends what its parts leave behind, and finds them here.
+  return note_part(owner);
+}
+
+// Its session ends what its parts leave behind, and finds them here.
+Result<void> Table::note_part(const Owner& owner) {
   const std::optional<Owner> whole = nearest_whole(owner);
   if (!whole) return {};
   LK_ASSIGN(Activity above, state_.activity(*whole));
@@ -158,6 +162,7 @@ Result<void> Table::report_edits(const ReportRequest& request, ReportReply& repl
   const std::optional<Owner> whole = nearest_whole(request.owner);
   const bool passes = request.then == Then::kPassedOn && whole;
   LK_ASSIGN(const std::vector<Lease> held, state_.held_by(request.owner));
+  bool keeps = false;
   for (const Lease& one : held) {
     if (!one.edit || !is_confirmed(one)) continue;
     if (!settler_.room_left()) {
@@ -180,11 +185,13 @@ Result<void> Table::report_edits(const ReportRequest& request, ReportReply& repl
     if (undone || is_end(request)) {
       for (std::string& text : resource_texts(after)) reply.ended.push_back(std::move(text));
       LK_CHECK(settler_.end(after, {"released", undone ? "undone" : "turn_over", "", {}}, false));
-    } else if (request.then == Then::kIdle) {
-      settler_.followers_of(after.id);
+    } else {
+      keeps = true;
+      if (request.then == Then::kIdle) settler_.followers_of(after.id);
     }
   }
-  return {};
+  // After a reboot its session does not know of it.
+  return keeps ? note_part(request.owner) : Result<void>();
 }
 
 // The session now holds it: its other parts may take it, strangers may not. False: it cannot, as
@@ -206,6 +213,7 @@ Result<bool> Table::pass_on(const Lease& edit, const Owner& whole) {
     if (!passed) return false;
   }
   LK_CHECK(settler_.end(leaving, {"released", "passed_on", "", {}}, false));
+  LK_CHECK(note_part(whole));
   return true;
 }
 

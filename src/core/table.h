@@ -116,6 +116,7 @@ class Table {
   Result<std::vector<LostLease>> untold_losses(const Owner& owner, std::size_t most);
   Result<void> note_begun(const Owner& owner, const std::vector<std::string>& calls,
                           const std::string& worktree);
+  Result<void> note_part(const Owner& owner);
   Result<void> begin_on(Lease& edit, const std::string& call);
   Result<void> wake_waiting_of(const Owner& owner);
   Result<void> report_all(const ReportRequest& request, ReportReply& reply);

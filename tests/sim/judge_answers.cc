@@ -102,7 +102,8 @@ void Judge::check_replay(const Op& op, const AcquireReply& reply) {
     known_.erase(known);
     return;
   }
-  require(reply.replayed && !reply.again, "I8: the same request id was served twice");
+  require(reply.replayed, "I8: the same request id was served twice");
+  if (reply.again) return;  // what has ended it is committed first
   require(before.arguments == arguments_of(op.request), "I8: other arguments were accepted");
   require(!before.forget_after, "I8: a replay after the end");
   require(reply.lease.id == before.lease, "I8: the replay's answer is another lease");
@@ -130,6 +131,16 @@ void Judge::check_answer(const Done& done) {
     }
   }
 }
+
+namespace {
+
+bool has_joined(const Done& done, const LeaseId& id) {
+  return std::ranges::any_of(done.events, [&](const core::Event& event) {
+    return event.what == "queued" && event.lease == id;
+  });
+}
+
+}  // namespace
 
 void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
   if (reply.again) {
@@ -163,9 +174,7 @@ void Judge::check_acquire(const Done& done, const AcquireReply& reply) {
       if (!done.strict) break;
       // Whoever joins the queue has made sure of this. Whoever looks again has only looked, also by
       // repeating the request that has joined it.
-      const bool joins = std::ranges::any_of(done.events, [&](const core::Event& event) {
-        return event.what == "queued" && event.lease == reply.lease.id;
-      });
+      const bool joins = has_joined(done, reply.lease.id);
       const auto blocks = model_.blocks(waiter->second, waiter->second.created, done.view);
       require(!model_.closes_cycle(waiter->second, blocks, done.view) || (!joins && !is_sure(done)),
               "L5: waits in a deadlock");

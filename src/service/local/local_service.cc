@@ -197,7 +197,7 @@ Result<Reply<AcquireResult>> LocalService::handed_over(const Caller& caller,
   core::AcquireReply reply;
   LK_ASSIGN(const kv::Version version, change.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply, table.poll(id));
-    return false;
+    return reply.again;
   }));
   reply.stamp(version);
   result.outcome = reply.outcome;

@@ -100,7 +100,7 @@ Result<bool> Waiting::look() {
   auto version = table_.write([&](core::Table& table) -> Result<bool> {
     LK_ASSIGN(reply_, table.poll(id_));
     LK_CHECK(record_grant(table));
-    return false;
+    return reply_.again;
   });
   if (version) {
     looked_ms_ = now_ms();
