@@ -195,8 +195,14 @@ Result<void> Table::report_edits(const ReportRequest& request, ReportReply& repl
 }
 
 // The session now holds it: its other parts may take it, strangers may not. False: it cannot, as
-// somebody is there who let in the part alone.
+// somebody is there who let in the part alone, or because two leases of that size do not fit into
+// one commit.
 Result<bool> Table::pass_on(const Lease& edit, const Owner& whole) {
+  constexpr std::size_t kRowsOfClaim = 4;  // added, removed, and what is filed with each
+  constexpr std::size_t kOtherRows = 40;
+  const kv::Budget left = state_.txn().left();
+  const std::size_t rows = kRowsOfClaim * edit.claims.size() + kOtherRows;
+  if (left.writes < rows || left.guards < rows) return false;
   LK_ASSIGN(const std::vector<Lease> held, state_.held_by(whole));
   const auto same = std::ranges::find_if(held, [&](const Lease& own) {
     return own.edit && is_confirmed(own) && own.claims == edit.claims &&

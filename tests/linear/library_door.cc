@@ -100,9 +100,12 @@ class LibraryDoor final : public Door {
   }
 
   core::Attachment own_slot() {
-    const auto slot = site_->table().own_slot();
-    if (!slot) give_up(slot.error().message);
-    return *slot;
+    for (;;) {
+      const auto slot = site_->table().own_slot();
+      if (slot) return *slot;
+      // On a busy machine somebody may not run for seconds while others wait for him.
+      if (slot.error().code != Code::kStoreBusy) give_up(slot.error().message);
+    }
   }
 
   static std::set<std::string> owners(const std::vector<core::Conflict>& conflicts) {
