@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
 #include "install/toml_edit.h"
 #include "realm/config.h"
 #include "realm/disk_path.h"
@@ -158,17 +157,6 @@ Result<FileText> take_out_advice(const Piece& piece, const std::string& text,
   }
   if (had_no_file(original) && above.empty() && below.empty()) return std::nullopt;
   return above + below;
-}
-
-std::optional<FoundPolicy> find_policy(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    const auto text = read_file(file, realm::kConfigBytesMax);
-    if (!text) continue;
-    const auto document = toml_as_json(*text, file);
-    const Json* const found = document ? json_at(*document, {kHookTable, kPolicyField}) : nullptr;
-    if (found != nullptr && found->is_string()) return FoundPolicy{found->get<std::string>(), file};
-  }
-  return std::nullopt;
 }
 
 }  // namespace lockkeeper::install

@@ -136,19 +136,6 @@ TEST_F(OwnPieces, EveryLineOfTheSettingsIsACommentAndWithoutItTheyAreToml) {
   EXPECT_EQ((*read_back)["protect"].size(), 1U);
 }
 
-TEST_F(OwnPieces, TheFirstFileThatSetsAPolicyDecides) {
-  write("a.toml", "[lease]\ndefault = \"1h\"\n");
-  write("b.toml", "not toml");
-  write("c.toml", "[hook]\npolicy = \"off\"\n");
-  write("d.toml", "[hook]\npolicy = \"warn\"\n");
-  const auto found =
-      find_policy({at("none.toml"), at("a.toml"), at("b.toml"), at("c.toml"), at("d.toml")});
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->policy, "off");
-  EXPECT_EQ(found->file, at("c.toml"));
-  EXPECT_FALSE(find_policy({at("a.toml")}));
-}
-
 TEST_F(OwnPieces, TheRecordRemembersLayouts) {
   const std::string folder = at("home/.local/state/lockkeeper");
   {

@@ -10,42 +10,16 @@
 #include "base/json.h"
 #include "realm/config_schema.h"
 #include "realm/resolve.h"
-#include "realm/test_repository.h"
+#include "realm/settings_testing.h"
 
 namespace lockkeeper::realm {
 namespace {
 
-class Config : public ::testing::Test {
+class Config : public SettingsFiles {
  protected:
-  void SetUp() override {
-    repo.init("r");
-    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
-    ASSERT_TRUE(found.has_value());
-    realm = *found;
-  }
-
-  void user(const std::string& text) { repo.write("home/.config/lockkeeper/config.toml", text); }
-  void shared(const std::string& text) { repo.write("r/lockkeeper.toml", text); }
-  void local(const std::string& text) { repo.write("r/.git/lockkeeper/config.toml", text); }
-
-  Settings loaded() const {
-    auto settings = load_settings(realm, repo.env());
-    EXPECT_TRUE(settings.has_value()) << (settings ? "" : settings.error().message);
-    return settings ? *settings : Settings{};
-  }
-
-  Error refused() const {
-    auto settings = load_settings(realm, repo.env());
-    EXPECT_FALSE(settings.has_value());
-    return settings ? Error{} : settings.error();
-  }
-
   key::Resource resource(const std::string& text) const {
     return key::parse(text, loaded().key_rules(realm))->resource;
   }
-
-  TestRepository repo;
-  Realm realm;
 };
 
 // A parser that calls itself for each part of a key once used up the stack.

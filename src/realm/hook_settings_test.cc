@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "realm/config.h"
 #include "realm/resolve.h"
-#include "realm/test_repository.h"
+#include "realm/settings_testing.h"
 
 namespace lockkeeper::realm {
 namespace {
@@ -16,25 +16,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class HookSettings : public testing::Test {
+class HookSettings : public SettingsFiles {
  protected:
-  void SetUp() override {
-    repo.init("r");
-    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
-    ASSERT_TRUE(found.has_value());
-    realm = *found;
-  }
-
-  void user(const std::string& text) { repo.write("home/.config/lockkeeper/config.toml", text); }
-  void shared(const std::string& text) { repo.write("r/lockkeeper.toml", text); }
-  void local(const std::string& text) { repo.write("r/.git/lockkeeper/config.toml", text); }
-
-  Settings loaded() const {
-    auto settings = load_settings(realm, repo.env());
-    EXPECT_TRUE(settings.has_value()) << (settings ? "" : settings.error().message);
-    return settings ? *settings : Settings{};
-  }
-
   Error bad(const std::string& text) {
     shared(text);
     auto settings = load_settings(realm, repo.env());
@@ -66,9 +49,6 @@ class HookSettings : public testing::Test {
     }
     return values;
   }
-
-  TestRepository repo;
-  Realm realm;
 };
 
 // What [hook] ignore = patterns says of a path.

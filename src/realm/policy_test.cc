@@ -3,31 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "realm/test_repository.h"
+#include "realm/settings_testing.h"
 
 namespace lockkeeper::realm {
 namespace {
 
 using testing::HasSubstr;
 
-class Policy : public testing::Test {
+class Policy : public SettingsFiles {
  protected:
-  void SetUp() override {
-    repo.init("r");
-    const auto found = find_realm({{}, {}, {}, repo.at("r"), repo.env()});
-    ASSERT_TRUE(found.has_value());
-    realm = *found;
-  }
-
-  void user(const std::string& text) { repo.write("home/.config/lockkeeper/config.toml", text); }
-  void shared(const std::string& text) { repo.write("r/lockkeeper.toml", text); }
-
-  Settings loaded() const {
-    auto settings = load_settings(realm, repo.env());
-    EXPECT_TRUE(settings.has_value()) << settings.error().message;
-    return settings ? *settings : Settings{};
-  }
-
   // "": allowed; else the message.
   std::string refusal(const std::string& agent, const std::string& text, std::string* hint = {}) {
     const Settings settings = loaded();
@@ -48,9 +32,6 @@ class Policy : public testing::Test {
     EXPECT_FALSE(settings.has_value()) << text;
     return settings ? Error{} : settings.error();
   }
-
-  TestRepository repo;
-  Realm realm;
 };
 
 TEST_F(Policy, WithoutRulesEverybodyMayLockEverything) {

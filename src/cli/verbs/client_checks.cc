@@ -186,8 +186,7 @@ class ClientChecks {
                       {"reason", text_or_null(read.reason)}};
     const std::string again = "lockkeeper install " + std::string(facts.name) + " --" +
                               std::string(install::scope_name(scope.scope));
-    const Judged judged =
-        judge_proof(read, took_ms, held_->edit().file, install::find_policy(policy_files()), again);
+    const Judged judged = judge_proof(read, took_ms, held_->edit().file, policy(), again);
     switch (judged.kind) {
       case Judged::Kind::kGood:
         return list_.good(label_, judged.message);
@@ -198,11 +197,10 @@ class ClientChecks {
     }
   }
 
-  std::vector<std::string> policy_files() const {
-    using install::Scope;
-    return {policy_file(machine_, realm_, Scope::kProject),
-            policy_file(machine_, realm_, Scope::kShared),
-            policy_file(machine_, realm_, Scope::kUser)};
+  // Settings that cannot be read refuse, and say so themselves.
+  ProofPolicy policy() const {
+    const auto settings = layout::load_settings(context_.runtime(), realm_);
+    return settings ? settings->hook_policy : ProofPolicy{};
   }
 
   void greet(const install::ScopeStatus& scope) {
@@ -241,12 +239,13 @@ class ClientChecks {
 }  // namespace
 
 Judged judge_proof(const install::ReadVerdict& read, std::int64_t took_ms, const std::string& file,
-                   const std::optional<install::FoundPolicy>& policy, const std::string& again) {
+                   const ProofPolicy& policy, const std::string& again) {
   using Kind = Judged::Kind;
   const std::string took = took_text(took_ms);
   const std::string reason = quote(read.reason, kReasonShown);
+  const std::string word(realm::word_of<realm::HookPolicy>(realm::kHookPolicies, policy.value));
   const std::string because =
-      policy ? ", because [hook] policy is " + quote(policy->policy) + " in " + policy->file : "";
+      ", because [hook] policy is " + quote(word) + " (" + policy.origin.text() + ")";
   switch (read.verdict) {
     case Verdict::kRefused:
       if (read.reason.contains(file) || read.reason.contains(kDoctorAgent)) {
@@ -259,7 +258,7 @@ Judged judge_proof(const install::ReadVerdict& read, std::int64_t took_ms, const
       return {Kind::kNote,
               "an edit of a held file is not refused: the agent asks its user" + took + because};
     case Verdict::kPassed:
-      if (policy && (policy->policy == "warn" || policy->policy == "off")) {
+      if (policy.value == realm::HookPolicy::kWarn || policy.value == realm::HookPolicy::kOff) {
         return {Kind::kNote, "an edit of a held file passes" + took + because};
       }
       return {Kind::kBad, "the hook let an edit of a held file pass" + took,

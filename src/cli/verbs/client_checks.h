@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/context.h"
 #include "cli/verbs/check_list.h"
-#include "install/own_pieces.h"
 #include "install/proof.h"
+#include "realm/hook_settings.h"
 
 namespace lockkeeper::cli {
 
@@ -24,10 +23,11 @@ struct Judged {
   std::string message;
   std::string hint = {};
 };
-// `file` is what the proof holds, `policy` what the settings say if they do, and `again` the
-// command that installs the hook again.
+using ProofPolicy = realm::Setting<realm::HookPolicy>;
+// `file` is what the proof holds, `policy` what the settings say, and `again` the command that
+// installs the hook again.
 Judged judge_proof(const install::ReadVerdict& read, std::int64_t took_ms, const std::string& file,
-                   const std::optional<install::FoundPolicy>& policy, const std::string& again);
+                   const ProofPolicy& policy, const std::string& again);
 
 // Adds lines to the list, and "clients" to its object. Only reads, except for the proof: while it
 // lasts, a file that does not exist is held. Nothing is started outside of repositories, with

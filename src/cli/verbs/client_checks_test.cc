@@ -6,16 +6,16 @@
 namespace lockkeeper::cli {
 namespace {
 
-using install::FoundPolicy;
 using install::Verdict;
+using realm::HookPolicy;
 using testing::HasSubstr;
 using Kind = Judged::Kind;
 
 constexpr const char* kFile = ".lockkeeper-proof-1";
 
-Judged judged(Verdict verdict, const std::string& reason,
-              const std::optional<FoundPolicy>& policy = std::nullopt) {
-  return judge_proof({verdict, reason}, 4, kFile, policy, "lockkeeper install claude --user");
+Judged judged(Verdict verdict, const std::string& reason, HookPolicy policy = HookPolicy::kWait) {
+  const ProofPolicy set{policy, {"/repo/lockkeeper.toml", 2}};
+  return judge_proof({verdict, reason}, 4, kFile, set, "lockkeeper install claude --user");
 }
 
 TEST(Proofs, OnlyARefusalOfThatFileIsGood) {
@@ -33,17 +33,15 @@ TEST(Proofs, OnlyARefusalOfThatFileIsGood) {
 }
 
 TEST(Proofs, APolicyThatRefusesNothingIsSaidAndIsNotAFailure) {
-  for (const char* const word : {"warn", "off"}) {
-    const Judged soft = judged(Verdict::kPassed, "", FoundPolicy{word, "/repo/lockkeeper.toml"});
-    EXPECT_EQ(soft.kind, Kind::kNote) << word;
-    EXPECT_THAT(soft.message, HasSubstr(std::string("because [hook] policy is \"") + word +
-                                        "\" in /repo/lockkeeper.toml"));
+  const Judged soft = judged(Verdict::kPassed, "", HookPolicy::kWarn);
+  EXPECT_EQ(soft.kind, Kind::kNote);
+  EXPECT_THAT(soft.message,
+              HasSubstr("because [hook] policy is \"warn\" (/repo/lockkeeper.toml:2)"));
+  EXPECT_EQ(judged(Verdict::kPassed, "", HookPolicy::kOff).kind, Kind::kNote);
+  EXPECT_EQ(judged(Verdict::kAsked, "", HookPolicy::kAsk).kind, Kind::kNote);
+  for (const HookPolicy policy : {HookPolicy::kWait, HookPolicy::kBlock, HookPolicy::kAsk}) {
+    EXPECT_EQ(judged(Verdict::kPassed, "", policy).kind, Kind::kBad);
   }
-  EXPECT_EQ(judged(Verdict::kAsked, "", FoundPolicy{"ask", "f"}).kind, Kind::kNote);
-  for (const char* const word : {"wait", "block", "ask"}) {
-    EXPECT_EQ(judged(Verdict::kPassed, "", FoundPolicy{word, "f"}).kind, Kind::kBad) << word;
-  }
-  EXPECT_EQ(judged(Verdict::kPassed, "").kind, Kind::kBad);
 }
 
 }  // namespace

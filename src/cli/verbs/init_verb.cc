@@ -236,9 +236,7 @@ Result<int> init_verb(VerbContext& context) {
   InitWords given;
   Arguments& arguments = context.arguments();
   arguments.flag("--yes", given.yes, "do not ask", "-y");
-  arguments.value("--policy", given.policy, "POLICY",
-                  "what happens to an edit of a held file: wait,\nblock, ask, warn or off");
-  arguments.offer(std::vector<std::string>(install::kPolicies.begin(), install::kPolicies.end()));
+  declare_policy(arguments, given.policy);
   arguments.flag("--agents-md", given.agents_md,
                  "add ten lines for agents to AGENTS.md and\nCLAUDE.md");
   arguments.flag("--no-agents-md", given.no_agents_md, "do not add them (default with --yes)");

@@ -34,9 +34,7 @@ void declare_install(Arguments& arguments, InstallWords& given) {
   arguments.flag("--user", given.user, "for you, in every repository");
   arguments.flag("--shared", given.shared,
                  "in this repository, for everybody: files to\ncommit; finds lockkeeper on PATH");
-  arguments.value("--policy", given.policy, "POLICY",
-                  "what happens to an edit of a held file: wait,\nblock, ask, warn or off");
-  arguments.offer(std::vector<std::string>(install::kPolicies.begin(), install::kPolicies.end()));
+  declare_policy(arguments, given.policy);
   arguments.flag("--dry-run", given.dry_run, "show what would change, and change nothing");
   arguments.flag("--uninstall", given.uninstall, "take everything out again");
 }

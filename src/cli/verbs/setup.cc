@@ -125,10 +125,27 @@ install::Piece policy_for(const install::Machine& machine, const realm::Realm& r
   return piece;
 }
 
+namespace {
+
+std::vector<std::string> policy_words() {
+  std::vector<std::string> words;
+  for (const auto& policy : realm::kHookPolicies) words.emplace_back(policy.text);
+  return words;
+}
+
+}  // namespace
+
+void declare_policy(Arguments& arguments, std::optional<std::string>& policy) {
+  arguments.value("--policy", policy, "POLICY",
+                  "what happens to an edit of a held file: wait,\nblock, ask, warn or off");
+  arguments.offer(policy_words());
+}
+
 Result<void> check_policy(const std::string& policy) {
-  if (std::ranges::find(install::kPolicies, policy) != install::kPolicies.end()) return {};
+  const std::vector<std::string> words = policy_words();
+  if (std::ranges::find(words, policy) != words.end()) return {};
   return fail(Code::kUsage, "--policy " + quote(policy) + " is not a policy",
-              "use block, wait, warn, ask or off");
+              "use one of: " + join(words, ", "));
 }
 
 bool Setup::copies_program() const {

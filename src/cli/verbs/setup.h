@@ -27,7 +27,9 @@ std::string policy_file(const install::Machine& machine, const realm::Realm& rea
 // That policy in that file.
 install::Piece policy_for(const install::Machine& machine, const realm::Realm& realm,
                           install::Scope scope, const std::string& policy);
-// usage: it is not one of install::kPolicies.
+// The flag --policy.
+void declare_policy(Arguments& arguments, std::optional<std::string>& policy);
+// usage: it is not what [hook] policy may be.
 Result<void> check_policy(const std::string& policy);
 
 struct Setup {

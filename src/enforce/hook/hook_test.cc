@@ -204,12 +204,12 @@ TEST_F(Hooks, FilesOfTwoRepositoriesAreClaimedInBothOrInNone) {
 TEST_F(Hooks, ItWaitsWhileTheHoldersCallIsRunning) {
   ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    service::TestSite& mine = site_;
+    const auto site = site_.site();
+    service::Locks holder(*site, {"claude-code", "s1"});
+    for (bool waits = false; !waits;) waits = !holder.list({})->waiters.empty();
     core::ReportRequest over;
     over.then = core::ReportRequest::Then::kTurnOver;
-    const auto site = mine.site();
-    EXPECT_TRUE(service::Locks(*site, {"claude-code", "s1"}).report(over));
+    EXPECT_TRUE(holder.report(over));
   });
   EXPECT_EQ(refusal(edit("s2", "a.c", "t2")), "");
   other.join();

@@ -32,7 +32,7 @@ std::string ago_text(std::int64_t at_wall_ms, std::int64_t now_wall_ms) {
 }
 
 std::string with_hint(const Error& error) {
-  return error.message + (error.hint.empty() ? "" : ". " + error.hint);
+  return error.message + (error.hint.empty() ? "" : "; " + error.hint);
 }
 
 }  // namespace
