@@ -26,7 +26,11 @@ bool Side::has(const Lease& lease) const {
   return lease.owner == owners.front() || parents.contains(lease.id) || is_whole(lease.owner);
 }
 
-Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host) {
+namespace {
+
+// Does a lease like this, one that is not over, lie in the host?
+template <typename Wanted>
+Result<bool> any_inside(State& state, const LeaseId& host, const Wanted& wanted) {
   std::vector<LeaseId> hosts{host};
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     LK_ASSIGN(const std::vector<LeaseId> children, state.children_of(hosts[i], SIZE_MAX));
@@ -35,11 +39,19 @@ Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host) 
       if (child == nullptr) continue;  // it waits
       LK_ASSIGN(const Condition now, condition(state, *child));
       if (now.over) continue;
-      if (child->owner == owner || is_part_of(owner, child->owner)) return true;
+      if (wanted(*child)) return true;
       hosts.push_back(id);
     }
   }
   return false;
+}
+
+}  // namespace
+
+Result<bool> works_under(State& state, const Owner& owner, const LeaseId& host) {
+  return any_inside(state, host, [&](const Lease& child) {
+    return child.owner == owner || is_part_of(owner, child.owner);
+  });
 }
 
 namespace {
@@ -110,10 +122,20 @@ class Search {
                    key::subsumes(hit.resource, claim.resource);
       } else if (conflict(hit.mode, claim.mode)) {
         LK_CHECK(look_for_host(*lease));
-        findings_.conflicts.push_back(conflict_with(claim, hit, false, *lease, now));
+        Conflict in_the_way = conflict_with(claim, hit, false, *lease, now);
+        LK_ASSIGN(in_the_way.yields, gives_way_to_us(*lease, now));
+        findings_.conflicts.push_back(std::move(in_the_way));
       }
     }
     return covered;
+  }
+
+  // What is ours inside would end with it, and what that lets us pass would then be before us.
+  Result<bool> gives_way_to_us(const Lease& lease, const Condition& now) {
+    if (!now.yields) return false;
+    const auto ours = [&](const Lease& child) { return on_our_side(child); };
+    LK_ASSIGN(const bool any, any_inside(state_, lease.id, ours));
+    return !any;
   }
 
   // Only for a request that works under no lease. It can have one host: of those that lie in one

@@ -135,7 +135,7 @@ class Walk {
   Result<bool> is_over(const Conflict& conflict) {
     if (!conflict.waiting) {
       LK_ASSIGN(const Condition now, condition(state_, conflict.holder));
-      return now.over || now.yields;
+      return now.over || conflict.yields;
     }
     LK_ASSIGN(const Condition now, condition(state_, Waiter{conflict.holder, {}, false, 0}));
     return now.over;

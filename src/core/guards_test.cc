@@ -153,6 +153,20 @@ TEST_P(Guards, I1BeingLetInDependsOnWhoLetsUsIn) {
             kv::Fate::kConflict);
 }
 
+// The guest sees no cycle when it joins the queue. Its host draws the edge, and must wake it.
+TEST_P(Guards, L5AGrantThatPassesOthersDependsOnWhoHasBegunToWaitUnderItsLeases) {
+  if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
+  const Lease host = realm_.granted(kBobInS1, {x("src/a")});
+  realm_.granted(kAnnInS1, {x("src/b")});
+  realm_.queued({"dan", "s"}, {x("src/b")});  // the queue is not empty
+  AcquireRequest guest = realm_.wait(kCatInS1, {s("src/")});
+  guest.under = host.id;
+  guest.under_fence = host.fence();
+  AcquireRequest more = Realm::ask(kBobInS1, {x("src/a")});
+  more.anew = true;
+  EXPECT_EQ(race(more, Outcome::kGranted, [&] { realm_.queued(guest); }), kv::Fate::kConflict);
+}
+
 TEST_P(Guards, L4AGrantDependsOnWhoHasBegunToWait) {
   if (!optimistic()) GTEST_SKIP() << "nobody else can commit meanwhile";
   realm_.granted(kBobInS1, {x("src/b")});

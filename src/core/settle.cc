@@ -257,9 +257,14 @@ Result<void> Settler::grant(const Waiter& waiter) {
 // whoever was let in under it. A waiter under a lease now waits for what its host has taken. And
 // the owner may now pass others in the queue. If the owner waits elsewhere, that can close a cycle,
 // or hide one until this lease ends. What the owner holds also lets its session's parts pass. So
-// all waiters through which the owner waits look now instead of within a second (L5). Peeks: a wake
-// is a hint.
+// all waiters through which the owner waits look now instead of within a second (L5). A wake is a
+// hint, so peeks would do; but whoever joins the queue at this moment sees no cycle yet and would
+// not be woken either.
 Result<void> Settler::wake_waiting(const Lease& granted) {
+  const auto read = [&] {
+    const bool sure = granted.overtook && state_.txn().left().guards > kGuardsPerStep;
+    return sure ? kv::Read::kGuarded : kv::Read::kPeek;
+  };
   std::vector<LeaseId> waiting;
   const auto own = [&](const kv::Row& row) {
     waiting.push_back(LeaseId{row.key.substr(1)});
@@ -267,9 +272,8 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
   };
   const LeaseId all_of_owner{owner_tag(granted.owner)};
   kv::Txn& txn = state_.txn();
-  LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, kv::Read::kPeek));
-  LK_ASSIGN(const std::vector<LeaseId> of_parts,
-            state_.waiters_of_parts(granted.owner, kv::Read::kPeek));
+  LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, read()));
+  LK_ASSIGN(const std::vector<LeaseId> of_parts, state_.waiters_of_parts(granted.owner, read()));
   waiting.insert(waiting.end(), of_parts.begin(), of_parts.end());
   // What lies under its leases, at any depth: a child's row begins with its parent's id.
   std::deque<LeaseId> parents;
@@ -282,7 +286,7 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
       return true;
     };
     const kv::Range below = kv::prefix_range(child_key(parents.front(), {}));
-    LK_CHECK(txn.scan(below, child, kv::Read::kPeek));
+    LK_CHECK(txn.scan(below, child, read()));
   }
   for (const LeaseId& id : waiting) {
     LK_ASSIGN(const std::optional<kv::Row> row, txn.get(waiter_key(id), kv::Read::kPeek));

@@ -59,6 +59,7 @@ class Judge {
 
   // What happened: judge_events.cc.
   void before_events(const Done& done);
+  void note_looking(const Done& done);
   void happened(const Done& done, const core::Event& event);
   void granted(const Done& done, const core::Event& event);
   void granted_to_waiter(const Done& done, const core::Event& event);
@@ -124,7 +125,7 @@ class Judge {
   std::map<RequestKey, Known> known_;
   std::map<core::LeaseId, Lost> lost_;
   std::map<core::LeaseId, std::uint64_t> woken_;        // handoffs of this commit, and their words
-  std::set<core::LeaseId> about_to_look_;               // woken, and has not polled since
+  std::map<core::LeaseId, kv::Version> about_to_look_;  // woken then, and has not polled since
   std::vector<std::pair<Entry, core::Owner>> yielded_;  // in this commit, and to whom
 };
 

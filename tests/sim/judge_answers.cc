@@ -224,7 +224,7 @@ void Judge::check_conflicts(const Done& done, const Entry& request, kv::Version 
   // Where a commit is small a waiter may have to ask once more.
   const bool full = budgeted_ || limits_.grants_per_commit < 32 || limits_.ends_per_commit < 1000;
   const bool looked_again = done.op.kind == Kind::kPoll || reply.replayed;
-  require(!model_.gives_way(real) || (looked_again && full),
+  require(!model_.gives_way(request, real, done.view) || (looked_again && full),
           "I9: refused, and nothing is in the way");
   if (named != real) {
     std::string text = "rule 3: the conflicts named are not those in the way of " +
@@ -307,7 +307,7 @@ void Judge::check_check(const Done& done, const core::CheckReply& reply) const {
     bool mine = true;
     for (const Want& want : entry.wants) mine = mine && is_mine(entry, want, done.view);
     std::set<Block> real = model_.without_over(model_.blocks(entry, 0, done.view), done.view);
-    if (model_.gives_way(real)) real.clear();
+    if (model_.gives_way(entry, real, done.view)) real.clear();
     return mine == reply.mine && named == real;
   };
   bool right = agrees(op.request.under);

@@ -184,7 +184,9 @@ void Judge::check_yielded(const Done& done) const {
       const Entry& other = row.second;
       return other.created == done.version && other.owner == by && model_.conflict(other, lease);
     });
-    require(served || full, "rule 16: gave way for nothing");
+    if (served || full) continue;
+    fail("rule 16: gave way for nothing: " + describe(lease, model_.world()) + " for " + by.agent +
+         "(" + by.session + ")");
   }
 }
 

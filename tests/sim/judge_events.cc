@@ -31,14 +31,24 @@ void Judge::committed(const Done& done) {
   after_events(done);
   check_yielded(done);
   check_answer(done);
-  if (done.op.kind == Kind::kPoll) about_to_look_.erase(done.op.ids.front());
-  for (const auto& [id, waiter] : model_.waiters) {
-    if (std::find(done.wake.begin(), done.wake.end(), waiter.wake) == done.wake.end()) continue;
-    if (about_to_look_.insert(id).second) probe("woken to look for a cycle");
-  }
+  note_looking(done);
   for (const auto& [id, word] : woken_) {
     require(std::find(done.wake.begin(), done.wake.end(), word) != done.wake.end(),
             "L1: a waiter was granted and is not woken");
+  }
+}
+
+// Whoever was woken after its look began looks again.
+void Judge::note_looking(const Done& done) {
+  if (done.op.kind == Kind::kPoll) {
+    const auto looks = about_to_look_.find(done.op.ids.front());
+    const bool saw = looks != about_to_look_.end() && looks->second <= done.begun;
+    if (saw) about_to_look_.erase(looks);
+  }
+  for (const auto& [id, waiter] : model_.waiters) {
+    if (std::ranges::find(done.wake, waiter.wake) == done.wake.end()) continue;
+    if (!about_to_look_.contains(id)) probe("woken to look for a cycle");
+    about_to_look_[id] = done.version;
   }
 }
 
@@ -72,7 +82,8 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
 }
 
 void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& view) {
-  std::erase_if(about_to_look_, [&](const LeaseId& id) { return !model_.waiters.contains(id); });
+  std::erase_if(about_to_look_,
+                [&](const auto& looks) { return !model_.waiters.contains(looks.first); });
   if (model_.waiters.size() < 2) return;
   const std::vector<LeaseId> cycle = model_.waiters_in_cycles(view);
   if (cycle.empty()) return;
@@ -270,7 +281,7 @@ void Judge::queued(const Done& done, const Event& event) {
   if (done.strict) {
     // What it is filed under may have come to wait for its own side in the same moment, and would
     // let it pass now: it finds out when it looks again.
-    require(!model_.gives_way(blocks) || !is_sure(done), "rule 2: queued with nothing in the way");
+    require(!model_.gives_way(entry, blocks, done.view) || !is_sure(done), "rule 2: queued with nothing in the way");
     require(!model_.closes_cycle(entry, blocks, done.view), "L5: queued into a deadlock");
   }
   entry.created = done.version;

@@ -119,9 +119,19 @@ bool Model::yields(const Entry& entry) const {
   return now > kept_until;
 }
 
-bool Model::gives_way(const std::set<Block>& blocks) const {
+bool Model::yields_to(const Entry& request, const Entry& lease, const Prober& view) const {
+  if (!yields(lease)) return false;
+  for (const auto& [id, inner] : leases) {
+    const bool ours = descends(inner, lease.id) && on_side(request, inner);
+    if (ours && over_lease(inner, view).empty()) return false;
+  }
+  return true;
+}
+
+bool Model::gives_way(const Entry& request, const std::set<Block>& blocks,
+                      const Prober& view) const {
   for (const Block& block : blocks) {
-    if (block.waiting || !yields(leases.at(block.id))) return false;
+    if (block.waiting || !yields_to(request, leases.at(block.id), view)) return false;
   }
   return true;
 }
@@ -227,10 +237,11 @@ std::set<Block> Model::without_over(const std::set<Block>& blocks, const Prober&
   return live;
 }
 
-std::set<OwnerKey> Model::owners_of(const std::set<Block>& blocks, const Prober& view) const {
+std::set<OwnerKey> Model::owners_of(const Entry& request, const std::set<Block>& blocks,
+                                    const Prober& view) const {
   std::set<OwnerKey> owners;
   for (const Block& block : without_over(blocks, view)) {
-    if (!block.waiting && yields(leases.at(block.id))) continue;
+    if (!block.waiting && yields_to(request, leases.at(block.id), view)) continue;
     owners.insert(key_of(block.waiting ? waiters.at(block.id).owner : leases.at(block.id).owner));
   }
   return owners;
@@ -259,14 +270,14 @@ std::set<OwnerKey> Model::waits_for(const OwnerKey& owner, const Prober& view) c
   std::set<OwnerKey> targets;
   for (const auto& [id, waiter] : waiters) {
     if (!for_sake_of(waiter, owner) || !over_waiter(waiter, view).empty()) continue;
-    targets.merge(owners_of(blocks(waiter, waiter.created, view), view));
+    targets.merge(owners_of(waiter, blocks(waiter, waiter.created, view), view));
   }
   return targets;
 }
 
 bool Model::closes_cycle(const Entry& request, const std::set<Block>& blocks,
                          const Prober& view) const {
-  std::set<OwnerKey> reached = owners_of(blocks, view);
+  std::set<OwnerKey> reached = owners_of(request, blocks, view);
   std::deque<OwnerKey> frontier(reached.begin(), reached.end());
   while (!frontier.empty()) {
     const OwnerKey owner = frontier.front();
@@ -288,7 +299,7 @@ std::vector<LeaseId> Model::waiters_in_cycles(const Prober& view) const {
   std::vector<Waiting> all;
   for (const auto& [id, waiter] : waiters) {
     if (!over_waiter(waiter, view).empty()) continue;
-    all.push_back({id, &waiter, owners_of(blocks(waiter, waiter.created, view), view)});
+    all.push_back({id, &waiter, owners_of(waiter, blocks(waiter, waiter.created, view), view)});
   }
   std::vector<LeaseId> found;
   for (const Waiting& from : all) {

@@ -88,8 +88,11 @@ class Model {
 
   // Rule 16: an edit that gives way to whoever asks. It must not be over.
   bool yields(const Entry& lease) const;
+  // To this request: not if what is on its own side lies in it.
+  bool yields_to(const Entry& request, const Entry& lease, const core::Prober& view) const;
   // Is everything in the way such an edit?
-  bool gives_way(const std::set<Block>& blocks) const;
+  bool gives_way(const Entry& request, const std::set<Block>& blocks,
+                 const core::Prober& view) const;
 
   static bool meet(const Entry& a, const Entry& b);  // rule 15
   bool conflict(const Entry& a, const Entry& b) const;
@@ -126,7 +129,8 @@ class Model {
 
  private:
   const Entry* lease(const core::LeaseId& id) const;
-  std::set<OwnerKey> owners_of(const std::set<Block>& blocks, const core::Prober& view) const;
+  std::set<OwnerKey> owners_of(const Entry& request, const std::set<Block>& blocks,
+                               const core::Prober& view) const;
 
   const World& world_;
   const Processes& processes_;

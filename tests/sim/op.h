@@ -51,6 +51,7 @@ struct Done {
   const core::Prober& view;
   bool strict = true;  // false: a process died, or what was only read is old
   bool alone = true;   // nobody else committed meanwhile: what was peeked at is true, too
+  kv::Version begun = 0;  // the store's when it began
 };
 
 // The store's commit was too small for this.

@@ -188,7 +188,8 @@ void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv:
             std::move(open.wake),
             view,
             open.deaths == processes.deaths() && fresh,
-            open.begun == version - (applied ? 1 : 0)};
+            open.begun == version - (applied ? 1 : 0),
+            open.begun};
   auto reader = store_->begin(kv::Access::kRead);
   if (!reader) throw Violation("cannot read the store: " + reader.error().message);
   if (applied) what.events = events_of(**reader, version);
