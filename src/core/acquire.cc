@@ -169,9 +169,9 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   for (;;) {
     const State::Mark before = state_.mark();
     if (!lease.parent.empty()) {
-      LK_ASSIGN(const Lease* parent, state_.lease(lease.parent));
-      if (parent == nullptr && !request.under.empty()) return ask_again();
-      if (parent == nullptr) lease.parent = {};
+      LK_ASSIGN(const bool gone, parent_over(state_, lease));
+      if (gone && !request.under.empty()) return ask_again();
+      if (gone) lease.parent = {};
     }
     LK_ASSIGN(Findings findings, find_conflicts(state_, lease, {}));
     // A grant depends on all that was looked at, a refusal on nothing, and a place in the queue on

@@ -6,14 +6,6 @@
 namespace lockkeeper::core {
 namespace {
 
-Result<bool> parent_over(State& state, const Lease& child) {
-  if (child.parent.empty()) return false;
-  LK_ASSIGN(const Lease* parent, state.lease(child.parent));
-  if (parent == nullptr) return true;
-  LK_ASSIGN(const Condition above, condition(state, *parent));
-  return above.over;
-}
-
 // So long an edit is kept after the last call on it.
 std::int64_t kept_ms(const Edit& edit) {
   return edit.confirmed ? kUntouchedMs : kUnreportedMs;
@@ -65,6 +57,14 @@ bool may_reclaim(const Lease& orphan, const Attachment& attachment) {
 std::int64_t effective_deadline(const Lease& lease, const kv::Epoch& epoch) {
   if (lease.epoch == epoch.id || lease.terms.ttl_ms == kNoEnd) return lease.deadline_mono_ms;
   return epoch.start_mono_ms + lease.terms.ttl_ms;
+}
+
+Result<bool> parent_over(State& state, const Lease& child) {
+  if (child.parent.empty()) return false;
+  LK_ASSIGN(const Lease* parent, state.lease(child.parent));
+  if (parent == nullptr) return true;
+  LK_ASSIGN(const Condition above, condition(state, *parent));
+  return above.over;
 }
 
 Result<Condition> condition(State& state, const Lease& lease) {

@@ -25,6 +25,8 @@ struct Condition {
 // Writes nothing. Reads, guarded, what the answer depends on: the lease's parents.
 Result<Condition> condition(State& state, const Lease& lease);
 Result<Condition> condition(State& state, const Waiter& waiter);
+// Is what it lies in over? It may be so and still have rows.
+Result<bool> parent_over(State& state, const Lease& child);
 // The condition once its handoff is confirmed. The process that waited is the one that asks, so
 // what counts is the process that the lease will be bound to.
 Result<Condition> condition_confirmed(State& state, const Lease& lease);

@@ -300,9 +300,15 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
 Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
   for (;;) {
     const State::Mark before = state_.mark();
-    // Read again each time: ending a lease may have dropped this very waiter with its parent.
+    // Read again each time: ending a lease may have dropped this very waiter with its parent, or
+    // left that to the next commit.
     LK_ASSIGN(const std::optional<Waiter> waiter, state_.waiter(id));
     if (!waiter) return Considered::kStays;
+    LK_ASSIGN(const bool orphaned, parent_over(state_, waiter->request));
+    if (orphaned) {
+      LK_CHECK(drop(*waiter, "cancelled", "parent_ended"));
+      return Considered::kStays;
+    }
     LK_ASSIGN(const Findings findings,
               find_conflicts(state_, waiter->request, {queue_matters, waiter->request.created}));
     Waiter filed = *waiter;

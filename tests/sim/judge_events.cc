@@ -104,6 +104,10 @@ void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& v
       if (!over.empty() || model_.dead(before)) return;
     }
     members += "\n  " + describe(waiter, model_.world());
+    for (const Block& block : model_.blocks(waiter, waiter.created, view)) {
+      const Entry& before = (block.waiting ? model_.waiters : model_.leases).at(block.id);
+      members += "\n    behind " + describe(before, model_.world());
+    }
   }
   fail("L5: a deadlock that nobody looks for:" + members);
 }

@@ -178,7 +178,6 @@ void Watch::arrived(Open& open, const Op& op, const core::Prober& view, kv::Faul
 
 void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv::Version version,
                          bool applied) {
-  const AsOf then(model, open.now);
   // What was read without writing is true of when it was read.
   const bool fresh = applied || open.begun == version;
   Done what{op,
@@ -198,7 +197,11 @@ void Watch::judge_commit(Open& open, const Op& op, const core::Prober& view, kv:
          event.owner.session + ") " + event.cause + "\n");
   }
   observe(op, what.events);
-  judge.committed(what);
+  {
+    const AsOf then(model, open.now);
+    judge.committed(what);
+  }
+  // A commit may arrive late: whether there is a cycle is a question of now.
   if (applied) check_table(**reader, view);
 }
 
