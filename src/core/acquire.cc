@@ -199,22 +199,31 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
       if (cleared && !settler_.room_left()) return ask_again();
       if (cleared) continue;
     }
-    if (free && !findings.conflicts.empty()) {
-      LK_CHECK(settler_.make_way(findings.conflicts, request.owner));
-      LK_CHECK(settler_.settle());
-      if (!settler_.room_left()) return ask_again();
-      continue;
-    }
-    lease.overtook = findings.overtook;
     if (free) {
-      if (too_full(before)) return ask_again();
+      LK_ASSIGN(const bool fits, clear_the_way(lease, findings, before));
+      if (!fits) return ask_again();
+      lease.overtook = findings.overtook;
       LK_ASSIGN(AcquireReply granted, grant(request, std::move(lease)));
       granted.elsewhere = std::move(findings.elsewhere);
       return granted;
     }
+    lease.overtook = findings.overtook;
     if (!request.wait) return refuse(lease, std::move(findings));
     return enqueue(request, std::move(lease), std::move(findings));
   }
+}
+
+// Ends the edits that give way to it. Whoever else waits for them comes after this request, so
+// nothing is handed off before it is granted. False: this commit has no room for it.
+Result<bool> Table::clear_the_way(const Lease& lease, Findings& findings,
+                                  const State::Mark& before) {
+  if (findings.conflicts.empty()) return !too_full(before);
+  LK_CHECK(settler_.make_way(findings.conflicts, lease.owner));
+  const State::Mark ended = state_.mark();
+  LK_ASSIGN(findings, find_conflicts(state_, lease, {}));
+  const bool fits = findings.conflicts.empty() && settler_.room_left() && !too_full(ended);
+  if (!fits) LK_CHECK(settler_.settle());
+  return fits;
 }
 
 // Its guards do not fit beside what was ended before. In a commit of their own they may.

@@ -200,6 +200,22 @@ TEST_P(Rule16, I7AnUnreportedCallGivesWayAfterAMinute) {
   EXPECT_EQ(notices.front().by, kBob);
 }
 
+// Else its session would not find it again, and it would outlive the turn.
+TEST_P(Rule16, ASessionKnowsItsPartsAsLongAsTheyHoldSomething) {
+  AcquireRequest request = edit(kPart, {x("a")}, "c1");
+  request.terms.ttl_ms = kNoEnd;
+  request.attachment = {};
+  const Lease lease = realm_.granted(request);
+  done(kPart, "c1");
+  for (int days = 0; days < 3; ++days) {
+    realm_.pass(realm_.limits.remember_ms + 1);
+    realm_.maintain();
+  }
+  ASSERT_TRUE(realm_.holds(lease.id));
+  ends(kClaude, Then::kTurnOver);
+  EXPECT_FALSE(realm_.holds(lease.id));
+}
+
 // What lies in an edit that gave way is over, also where this commit has no room to end it.
 TEST_P(Rule16, I5NobodyIsLetInUnderWhatEndedInTheSameCommit) {
   realm_.limits.ends_per_commit = 2;

@@ -55,8 +55,10 @@ Result<void> guard_blocker(State& state, const LeaseId& id) {
 bool Settler::room_left() const {
   const Limits& limits = state_.context().limits;
   const kv::Budget left = state_.txn().left();
+  // Whatever is still on the list may have to be left to the next commit, by a row each.
+  const std::size_t to_do = ended_.size() - settled_ + passing_.size();
   return grants_ < limits.grants_per_commit && ends_ < limits.ends_per_commit &&
-         left.writes > 2 * kRowsPerStep && left.guards > kGuardsPerStep;
+         left.writes > 2 * kRowsPerStep + to_do && left.guards > kGuardsPerStep;
 }
 
 bool Settler::spare_left() const {
@@ -73,11 +75,28 @@ std::int64_t left_of(std::uint64_t epoch, std::int64_t mono_ms, std::int64_t kep
   return is_of_this_boot(due, context) ? 0 : unknown_ms;
 }
 
-Result<std::int64_t> left_of_activity(const kv::Row& row, const DueRow& due,
-                                      const Context& context) {
+// A peek: whoever takes something at this moment is noted again when it reports.
+Result<bool> holds_anything(State& state, const Owner& owner) {
+  bool any = false;
+  const auto found = [&](const kv::Row&) {
+    any = true;
+    return false;
+  };
+  const kv::Range all = kv::prefix_range(lease_key(LeaseId{owner_tag(owner)}));
+  LK_CHECK(state.txn().scan(all, found, kv::Read::kPeek));
+  return any;
+}
+
+// A session finds its parts here, so it is kept as long as one of them holds something.
+Result<std::int64_t> left_of_activity(State& state, const kv::Row& row, const DueRow& due) {
   LK_ASSIGN(const auto read, decode_activity(row.value));
-  const std::int64_t kept_ms = context.limits.remember_ms;
-  return left_of(read.second.epoch, read.second.noted_mono_ms, kept_ms, kept_ms, due, context);
+  const auto& [owner, activity] = read;
+  const std::int64_t kept_ms = state.context().limits.remember_ms;
+  for (const std::string& part : activity.parts) {
+    LK_ASSIGN(const bool holds, holds_anything(state, {owner.agent, part}));
+    if (holds) return kept_ms;
+  }
+  return left_of(activity.epoch, activity.noted_mono_ms, kept_ms, kept_ms, due, state.context());
 }
 
 // Across boots days are counted by the wall clock, which may be wrong: a trace excludes nobody.
@@ -259,12 +278,10 @@ Result<void> Settler::grant(const Waiter& waiter) {
 // or hide one until this lease ends. What the owner holds also lets its session's parts pass. So
 // all waiters through which the owner waits look now instead of within a second (L5). A wake is a
 // hint, so peeks would do; but whoever joins the queue at this moment sees no cycle yet and would
-// not be woken either.
+// not be woken either. Where a commit has no room for that, he finds it within a second.
 Result<void> Settler::wake_waiting(const Lease& granted) {
-  const auto read = [&] {
-    const bool sure = granted.overtook && state_.txn().left().guards > kGuardsPerStep;
-    return sure ? kv::Read::kGuarded : kv::Read::kPeek;
-  };
+  const State::Mark before = state_.mark();
+  const kv::Read read = granted.overtook ? kv::Read::kGuarded : kv::Read::kPeek;
   std::vector<LeaseId> waiting;
   const auto own = [&](const kv::Row& row) {
     waiting.push_back(LeaseId{row.key.substr(1)});
@@ -272,8 +289,8 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
   };
   const LeaseId all_of_owner{owner_tag(granted.owner)};
   kv::Txn& txn = state_.txn();
-  LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, read()));
-  LK_ASSIGN(const std::vector<LeaseId> of_parts, state_.waiters_of_parts(granted.owner, read()));
+  LK_CHECK(txn.scan(kv::prefix_range(waiter_key(all_of_owner)), own, read));
+  LK_ASSIGN(const std::vector<LeaseId> of_parts, state_.waiters_of_parts(granted.owner, read));
   waiting.insert(waiting.end(), of_parts.begin(), of_parts.end());
   // What lies under its leases, at any depth: a child's row begins with its parent's id.
   std::deque<LeaseId> parents;
@@ -286,8 +303,9 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
       return true;
     };
     const kv::Range below = kv::prefix_range(child_key(parents.front(), {}));
-    LK_CHECK(txn.scan(below, child, read()));
+    LK_CHECK(txn.scan(below, child, read));
   }
+  if (txn.left().guards <= kGuardsPerStep) state_.forget_reads(before);
   for (const LeaseId& id : waiting) {
     LK_ASSIGN(const std::optional<kv::Row> row, txn.get(waiter_key(id), kv::Read::kPeek));
     if (!row) continue;
@@ -330,12 +348,13 @@ Result<Considered> Settler::consider(const LeaseId& id, bool queue_matters) {
                 conflict.waiting ? reap_waiter(conflict.holder.id) : reap(conflict.holder.id));
       reaped |= gone;
     }
-    if (!reaped && all_give_way(findings.conflicts) && room_left()) {
-      LK_CHECK(make_way(findings.conflicts, waiter->request.owner));
-      reaped = true;
-    }
     if (reaped && filed.request.overtook) return Considered::kLater;
     if (reaped) continue;
+    // What gives way to this one is not for others, so it is decided at once.
+    if (all_give_way(findings.conflicts) && room_left()) {
+      LK_CHECK(make_way(findings.conflicts, waiter->request.owner));
+      continue;
+    }
     LK_ASSIGN(const Blocker blocker, choose_blocker(state_, findings.conflicts));
     filed.blocker = blocker.id;
     filed.alone = blocker.alone && !filed.request.overtook;
@@ -483,7 +502,7 @@ Result<void> Settler::handle_due_kept(const DueRow& due, const std::string& key)
   if (!row) return {};
   LK_ASSIGN(const std::int64_t left, due.what == Due::kTrace
                                          ? left_of_trace(*row, due, context)
-                                         : left_of_activity(*row, due, context));
+                                         : left_of_activity(state_, *row, due));
   if (left <= 0) return state_.txn().erase(subject);
   return state_.file_due(context.now.mono_ms + left, due.what, due.subject);
 }

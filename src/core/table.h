@@ -100,6 +100,7 @@ class Table {
   Result<void> check_depth(const LeaseId& parent);
   Result<void> add_hold(const AcquireRequest& request, Lease& lease);
   bool too_full(const State::Mark& since);
+  Result<bool> clear_the_way(const Lease& lease, Findings& findings, const State::Mark& before);
   Result<bool> reap_all(const Findings& findings, bool& full);
   Result<AcquireReply> resume(const AcquireRequest& request, Waiter waiter);
   Result<AcquireReply> grant(const AcquireRequest& request, Lease lease);

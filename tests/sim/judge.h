@@ -103,6 +103,7 @@ class Judge {
   void expect_release(const Done& done, const core::ReleaseReply& reply) const;
   void refused_acquire(const Op& op, const Error& error, const core::Prober& view) const;
 
+  bool lies_in_dead(const Entry& entry) const;
   bool may_be_lost(const core::LeaseId& id, const core::Prober& view) const;
   Entry entry_of(const Op& op, const core::Lease& lease) const;
   void check_parent(const Op& op, const Entry& entry, const core::Prober& view) const;

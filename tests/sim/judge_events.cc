@@ -81,6 +81,12 @@ void Judge::recreated(const kv::Epoch& epoch, const std::vector<Event>& events) 
   model_.epoch = epoch;
 }
 
+bool Judge::lies_in_dead(const Entry& entry) const {
+  return std::ranges::any_of(model_.leases, [&](const auto& lease) {
+    return model_.descends(entry, lease.first) && model_.dead(lease.second);
+  });
+}
+
 void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& view) {
   std::erase_if(about_to_look_,
                 [&](const auto& looks) { return !model_.waiters.contains(looks.first); });
@@ -96,12 +102,13 @@ void Judge::check_cycles(const std::set<LeaseId>& looking, const core::Prober& v
   for (const LeaseId& id : cycle) {
     if (looking.contains(id) || about_to_look_.contains(id)) return;
     const Entry& waiter = model_.waiters.at(id);
+    // Dead, and from here it cannot be seen: for those who can see it there is no cycle.
+    if (lies_in_dead(waiter)) return;
     for (const Block& block : model_.blocks(waiter, waiter.created, view)) {
       const Entry& before = (block.waiting ? model_.waiters : model_.leases).at(block.id);
       const std::string over =
           block.waiting ? model_.over_waiter(before, view) : model_.over_lease(before, view);
-      // Dead, and from here it cannot be seen: for those who can see it there is no cycle.
-      if (!over.empty() || model_.dead(before)) return;
+      if (!over.empty() || model_.dead(before) || lies_in_dead(before)) return;
     }
     members += "\n  " + describe(waiter, model_.world());
     for (const Block& block : model_.blocks(waiter, waiter.created, view)) {

@@ -212,6 +212,27 @@ TEST(Sim, I1_I2_I3_I5_I6_I8_I9_I11_L4_L5_L6_L8_L9_random_episodes) {
   }
 }
 
+// Each of these has failed once; see README.md. Where the simulator draws otherwise by now, it is
+// just one more episode.
+constexpr std::uint64_t kFoundSomething[] = {2'000'193,  4'000'512,  6'004'325,  6'006'028,
+                                             10'003'161, 10'005'241, 20'004'177, 20'008'553,
+                                             20'008'957, 40'004'651, 40'007'640};
+
+TEST(Sim, L5_L8_I5_episodes_that_have_failed_before) {
+  const World world;
+  for (const std::uint64_t seed : kFoundSomething) {
+    EpisodeOptions options;
+    options.seed = seed;
+    Probes ignored;
+    try {
+      Episode episode(world, ignored, options);
+      run(episode, seed);
+    } catch (const Violation& violation) {
+      ADD_FAILURE() << report(world, options, violation.what());
+    }
+  }
+}
+
 // Every store call of one operation as the place where its process dies, before and after the call;
 // then everything is checked to the end as always.
 TEST(Sim, F1_crash_at_every_store_call) {
