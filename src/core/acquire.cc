@@ -219,9 +219,13 @@ Result<bool> Table::clear_the_way(const Lease& lease, Findings& findings,
                                   const State::Mark& before) {
   if (findings.conflicts.empty()) return !too_full(before);
   LK_CHECK(settler_.make_way(findings.conflicts, lease.owner));
-  const State::Mark ended = state_.mark();
-  LK_ASSIGN(findings, find_conflicts(state_, lease, {}));
-  const bool fits = findings.conflicts.empty() && settler_.room_left() && !too_full(ended);
+  bool fits = settler_.room_left();
+  if (fits) {
+    const State::Mark ended = state_.mark();
+    LK_ASSIGN(findings, find_conflicts(state_, lease, {}));
+    fits = findings.conflicts.empty() && settler_.spare_left();
+    if (!fits) state_.forget_reads(ended);
+  }
   if (!fits) LK_CHECK(settler_.settle());
   return fits;
 }
