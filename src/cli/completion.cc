@@ -44,7 +44,7 @@ std::string question(Complete complete) {
 std::string all_names(const VerbShape& shape, const std::string& before,
                       const std::string& between) {
   std::string text = before + shape.name;
-  for (const std::string& alias : shape.aliases) text += between + before + alias;
+  for (const std::string& alias : shape.aliases) text.append(between).append(before).append(alias);
   return text;
 }
 

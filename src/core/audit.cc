@@ -253,7 +253,7 @@ class Audit {
     }
     for (const std::string& whole : wholes_of(request.owner)) {
       const bool listed = std::ranges::find(waiter.wholes, whole) != waiter.wholes.end();
-      if (!listed) say(name + " is not filed under its session " + whole);
+      if (!listed) say(std::string(name).append(" is not filed under its session ").append(whole));
     }
     count(request);
     if (!request.attached()) say(name + " is bound to no process");

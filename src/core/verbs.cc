@@ -125,10 +125,9 @@ Result<void> Table::inner_first(std::vector<Lease>& leases) {
 Result<void> Table::release_one(const Lease& lease, const Attachment& by) {
   const bool others = std::ranges::any_of(
       lease.holds, [&](const Attachment& hold) { return hold.attached() && hold != by; });
-  const Lease ended = lease;
   const EndedBy how{"released", "", "", {}};
-  LK_CHECK(settler_.end(ended, how, false));
-  return others ? note_loss(state_, ended, how) : Result<void>();
+  LK_CHECK(settler_.end(lease, how, false));
+  return others ? note_loss(state_, lease, how) : Result<void>();
 }
 
 Result<ReleaseReply> Table::release(const Owner& owner, const std::vector<key::Resource>& resources,

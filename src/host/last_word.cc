@@ -42,7 +42,7 @@ void arm_last_word(LastWord word, int after_ms) {
   ::sigemptyset(&alarm);
   ::sigaddset(&alarm, SIGALRM);
   ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
-  const itimerval timer{{0, 0}, {after_ms / 1000, (after_ms % 1000) * 1000}};
+  const itimerval timer{{0, 0}, {after_ms / 1000, suseconds_t{after_ms % 1000} * 1000}};
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

@@ -34,7 +34,7 @@ std::string mermaid(const Plan& plan, const Analysis& analysis) {
   std::string out = "flowchart LR\n";
   for (std::size_t round = 0; round < analysis.waves.rounds.size(); ++round) {
     const std::string number = std::to_string(round + 1);
-    out += "  subgraph r" + number + " [\"Round " + number + "\"]\n";
+    out.append("  subgraph r").append(number).append(" [\"Round ").append(number).append("\"]\n");
     for (const std::size_t job : analysis.waves.rounds[round]) {
       out += "    " + node(job) + "[\"";
       out += label(plan.jobs[job].id) + "<br/>";

@@ -50,7 +50,7 @@ Result<bool> is_folder_of_its_own(const std::string& path) {
 // `git init` in a folder that has been a plain realm: its locks go on counting. A folder that came
 // with a clone has other permissions than ours.
 Result<std::string> git_store_folder(const std::string& common_dir) {
-  const std::string own = join_path(common_dir, kGitStoreName);
+  std::string own = join_path(common_dir, kGitStoreName);
   if (last_name(common_dir) != ".git") return own;
   struct stat info{};
   if (::lstat(own.c_str(), &info) == 0) return own;

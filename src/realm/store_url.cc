@@ -20,7 +20,7 @@ std::unexpected<Error> bad_url(std::string_view url, std::string_view why) {
 
 // A command under a lock inherits its realm and its store, and may work in another realm.
 std::string inherited(const Realm& realm, const Environment& env) {
-  const std::string url = variable(env, "LOCKKEEPER_STORE").value_or("");
+  std::string url = variable(env, "LOCKKEEPER_STORE").value_or("");
   FindRealm where;
   where.explicit_dir = variable(env, "LOCKKEEPER_REALM").value_or("");
   where.env = env;

@@ -56,7 +56,8 @@ void explain_missed_break(Site& site, const BreakCall& call, Error& error) {
       const char* const spared = call.foreign        ? " is not another tool's"
                                  : call.only_expired ? " has not expired"
                                                      : " is not that of a dead process";
-      error.message = "nothing was broken: the lease of " + holder + " on " + name + spared;
+      error.message = "nothing was broken: the lease of ";
+      error.message.append(holder).append(" on ").append(name).append(spared);
       error.hint = "wait for it: lockkeeper acquire " + shell_quote(asked.text()) + " --wait=10m";
       return;
     }

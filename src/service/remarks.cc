@@ -30,7 +30,7 @@ std::string body_of(const key::Resource& resource) {
 
 // A pattern: the folder that its first sign is in.
 std::string place_of(const key::Resource& resource) {
-  const std::string body = body_of(resource);
+  std::string body = body_of(resource);
   if (!resource.is_glob()) return body;
   const std::size_t slash = body.rfind('/', body.find_first_of(kPatternSigns));
   return slash == std::string::npos ? "" : body.substr(0, slash);

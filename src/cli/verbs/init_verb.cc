@@ -225,8 +225,10 @@ void tell_what_stays(Output& out, const install::Machine& machine) {
     }
     if (clients.empty()) continue;
     const std::string name(install::scope_name(scope));
-    out.note("installed with --" + name + ", and still there: " + client_titles(clients) +
-             "; to remove it: lockkeeper install all --" + name + " --uninstall");
+    std::string note = "installed with --" + name;
+    note.append(", and still there: ").append(client_titles(clients));
+    note.append("; to remove it: lockkeeper install all --").append(name).append(" --uninstall");
+    out.note(note);
   }
 }
 

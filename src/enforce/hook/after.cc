@@ -38,7 +38,7 @@ class Reporting {
 
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
-  Result<core::ReportReply> send(const Reported& report);
+  std::optional<core::ReportReply> send(const Reported& report);
   void keep_new_waiters(Place& place, std::vector<core::Waiter>& waiting);
   void tell_what_is_free(Place& place, const std::vector<std::string>& refused);
   void report_elsewhere(const core::ReportReply& reply);
@@ -103,19 +103,22 @@ Answer Reporting::carry_out() {
   return {.tell = can_tell(session_.event()) ? lines_.text() : std::string()};
 }
 
-Result<core::ReportReply> Reporting::send(const Reported& report) {
+// Nothing can be done here about a table that cannot be written: what was not reported gives way
+// after a while.
+std::optional<core::ReportReply> Reporting::send(const Reported& report) {
   const bool tells = can_tell(session_.event());
   Place& place = *report.place;
   if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = true});
-  LK_ASSIGN(core::ReportReply reply, place.locks().report(report.request));
-  if (!tells) return reply;
+  auto reply = place.locks().report(report.request);
+  if (!reply) return std::nullopt;
+  if (!tells) return std::move(*reply);
   auto notices = place.locks().notices();
   if (notices) {
     keep_new_waiters(place, notices->waiting);
     lines_.add(notice_words(*notices, session_.now().wall_ms));
   }
-  tell_what_is_free(place, reply.refused);
-  return reply;
+  tell_what_is_free(place, reply->refused);
+  return std::move(*reply);
 }
 
 // The table tells of a waiter as long as it waits; a model is told once.

@@ -271,8 +271,9 @@ void Claiming::record(const std::string& what, const std::vector<core::Conflict>
     const std::string file = conflict.requested.resource.text();
     if (waits) request.refused.push_back(file);
     request.notes.push_back({what, {file}, conflict.holder.owner, "edit"});
-    std::string word =
-        what + " " + file + " " + conflict.holder.owner.agent + " " + conflict.holder.owner.session;
+    const core::Owner& holder = conflict.holder.owner;
+    std::string word = what + " " + file;
+    word.append(" ").append(holder.agent).append(" ").append(holder.session);
     request.once.push_back(word);
     words.emplace_back(std::move(word), &conflict);
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kWhatToDo =
     "it in another way, such as with a shell command. To see all locks: lockkeeper list";
 
 std::string name_of(const core::Lease& holder, const core::Owner& asker) {
-  const std::string kin = service::kin_text(holder, asker);
+  std::string kin = service::kin_text(holder, asker);
   if (!kin.empty()) return kin;
   return holder.foreign ? shown(holder.owner.agent) : service::owner_text(holder.owner);
 }

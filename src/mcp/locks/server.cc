@@ -189,8 +189,9 @@ Result<std::vector<std::string>> LockServer::check_places(const service::Wanted&
   const std::string root = site_.realm().root + "/";
   if (!options_.folder.starts_with(root)) return warnings;
   const std::string folder = options_.folder.substr(root.size()) + "/";
+  const std::string inside = root + folder;
   for (const std::string& text : wanted.texts) {
-    if (!is_plain_relative(text) || !is_there(root + folder + text)) continue;
+    if (!is_plain_relative(text) || !is_there(inside + text)) continue;
     const std::string there = shown(folder + text);
     if (!is_there(root + text)) {
       return fail(Code::kInvalidInput,
