@@ -15,11 +15,14 @@ namespace {
 
 using Kind = Step::Kind;
 using core::Mode;
+using Then = core::ReportRequest::Then;
 
 bool is_long() {
   const char* text = std::getenv("LOCKKEEPER_SCHEDULES");
   return text != nullptr && std::strcmp(text, "long") == 0;
 }
+
+using Steps = std::vector<Step>;
 
 struct Shard {
   unsigned number = 1;
@@ -65,10 +68,55 @@ Step on(Kind kind, int resource) {
   return {.kind = kind, .resources = {resource}};
 }
 
+Step in(const char* worktree, Step step) {
+  step.worktree = worktree;
+  return step;
+}
+Step edit(int resource, const char* call) {
+  Step step = in("w", x(resource));
+  step.call = call;
+  step.lasting = true;
+  return step;
+}
+Step lasting(Step step) {
+  step.lasting = true;
+  return step;
+}
+Step pass(std::int64_t ms) {
+  return {.kind = Kind::kPass, .pass_ms = ms + 1};
+}
+Step done(const char* call, Then then = Then::kGoesOn) {
+  Step step = just(Kind::kReport);
+  step.report.done = {call};
+  step.report.then = then;
+  return step;
+}
+Step failed(const char* call) {
+  Step step = just(Kind::kReport);
+  step.report.failed = {call};
+  return step;
+}
+Step begun(const char* call) {
+  Step step = just(Kind::kReport);
+  step.report.begun = {call};
+  return step;
+}
+Step then(Then what, bool parts_go_on = false) {
+  Step step = just(Kind::kReport);
+  step.report.then = what;
+  step.report.parts_go_on = parts_go_on;
+  return step;
+}
+Step turn_begins() {
+  Step step = just(Kind::kReport);
+  step.report.turn_begins = true;
+  return step;
+}
+
 // What an actor may do with one resource, `r`, knowing of another that overlaps it, `q`. Two steps
 // each; the long run adds a third.
-std::vector<std::vector<Step>> programs(int r, int q, bool third) {
-  std::vector<std::vector<Step>> all = {
+std::vector<Steps> programs(int r, int q, bool third) {
+  std::vector<Steps> all = {
       {x(r), just(Kind::kRelease)},
       {s(r), on(Kind::kGiveBack, r)},
       {s(r), waiting(x(r))},  // an upgrade
@@ -85,7 +133,7 @@ std::vector<std::vector<Step>> programs(int r, int q, bool third) {
       {waiting(x(r)), just(Kind::kRepeat)},
   };
   if (!third) return all;
-  for (std::vector<Step>& program : all) {
+  for (Steps& program : all) {
     const Kind last = program.back().kind;
     const bool again = last == Kind::kRelease || last == Kind::kGiveBack || last == Kind::kCancel;
     program.push_back(again ? waiting(x(q)) : just(Kind::kRelease));
@@ -136,28 +184,103 @@ void play(const World& world, const Story& story, kv::Flavour flavour, Counted& 
   }
 }
 
+// Those of this shard.
+Counted play_each(const World& world, const std::vector<Story>& stories, kv::Flavour flavour) {
+  const Shard mine = shard();
+  Counted counted;
+  for (std::size_t i = mine.number - 1; i < stories.size(); i += mine.of) {
+    play(world, stories[i], flavour, counted);
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  return counted;
+}
+
 // All triples of programs, whoever runs which; the third actor's resource is either one.
-Counted all_triples(const World& world, const Pair& pair, kv::Flavour flavour, bool third,
-                    std::size_t most) {
+std::vector<Story> all_triples(const World& world, const Pair& pair, bool third, std::size_t most) {
   const int r = world.index_of(pair.first);
   const int q = world.index_of(pair.second);
   const auto on_first = programs(r, q, third);
   const auto on_second = programs(q, r, third);
-  const Shard mine = shard();
-  Counted counted;
-  unsigned number = 0;
-  for (std::size_t a = 0; a < std::min(most, on_first.size()); ++a) {
-    for (std::size_t b = 0; b < std::min(most, on_first.size()); ++b) {
-      for (std::size_t c = b; c < std::min(most, on_first.size()); ++c) {
-        if (number++ % mine.of != mine.number - 1) continue;
-        const Story story{
-            pair.name, {}, {{kAnn, on_first[a]}, {kBob, on_second[b]}, {kCat, on_second[c]}}};
-        play(world, story, flavour, counted);
-        if (testing::Test::HasFatalFailure()) return counted;
+  most = std::min(most, on_first.size());
+  std::vector<Story> stories;
+  for (std::size_t a = 0; a < most; ++a) {
+    for (std::size_t b = 0; b < most; ++b) {
+      for (std::size_t c = b; c < most; ++c) {
+        stories.push_back(
+            {pair.name, {}, {{kAnn, on_first[a]}, {kBob, on_second[b]}, {kCat, on_second[c]}}});
       }
     }
   }
-  return counted;
+  return stories;
+}
+
+// Rules 15 and 16: whoever edits `r`, perhaps once more.
+std::vector<Steps> edits_of(int r, int q) {
+  return {
+      {edit(r, "c1"), done("c1")},
+      {edit(r, "c1"), failed("c1")},
+      {begun("make"), done("make")},
+      {edit(r, "c1"), then(Then::kIdle)},
+      {edit(r, "c1"), then(Then::kTurnOver)},
+      {waiting(edit(r, "c1")), just(Kind::kPoll)},
+      {then(Then::kIdle), waiting(edit(r, "c1"))},
+      {attached(edit(r, "c1")), just(Kind::kDie)},
+      {waiting(edit(q, "c1")), done("c1")},
+      {turn_begins(), waiting(x(q))},
+  };
+}
+
+// Whoever asks for what it edits.
+std::vector<Steps> requests_for(int r, int q) {
+  return {
+      {waiting(x(q)), just(Kind::kPoll)},
+      {in("v", x(q)), just(Kind::kRelease)},  // never in its way
+      {waiting(edit(q, "d1")), done("d1")},
+      {waiting(both(q, r)), just(Kind::kPoll)},
+      {lasting(x(q)), waiting(edit(r, "d1"))},
+      {waiting(in("v", s(q))), waiting(s(r))},
+      {edit(q, "d1"), failed("d1")},
+  };
+}
+
+// And whoever lets time pass, or the machine reboot, and comes across both.
+std::vector<Steps> changes_around(int r, int q) {
+  return {
+      {pass(core::kUnreportedMs), x(q)},
+      {pass(core::kUntouchedMs), waiting(x(r))},
+      {waiting(x(r)), pass(core::kUntouchedMs)},
+      {just(Kind::kReboot), waiting(in("w", x(q)))},
+      {waiting(in("v", x(q))), just(Kind::kReboot)},
+      {pass(core::kCallCountsMs), just(Kind::kMaintain)},
+      {on(Kind::kCheck, r), on(Kind::kBreak, q)},
+  };
+}
+
+std::vector<Story> all_edits(const World& world, const Pair& pair, bool third, std::size_t most) {
+  const int r = world.index_of(pair.first);
+  const int q = world.index_of(pair.second);
+  std::vector<Steps> edits = edits_of(r, q);
+  std::vector<Steps> requests = requests_for(r, q);
+  std::vector<Steps> changes = changes_around(r, q);
+  if (third) {
+    for (Steps& steps : edits) steps.push_back(then(Then::kTurnOver));
+    for (Steps& steps : requests) steps.push_back(just(Kind::kPoll));
+    for (Steps& steps : changes) steps.push_back(just(Kind::kPoll));
+  }
+  const std::vector<std::vector<std::pair<int, Step>>> befores = {
+      {}, {{0, edit(r, "c0")}, {0, done("c0")}}};
+  std::vector<Story> stories;
+  for (std::size_t a = 0; a < std::min(most, edits.size()); ++a) {
+    for (std::size_t b = 0; b < std::min(most, requests.size()); ++b) {
+      for (std::size_t c = 0; c < std::min(most, changes.size()); ++c) {
+        for (const auto& before : befores) {
+          stories.push_back(
+              {pair.name, before, {{kAnn, edits[a]}, {kBob, requests[b]}, {kCat, changes[c]}}});
+        }
+      }
+    }
+  }
+  return stories;
 }
 
 void say(const char* what, const Counted& counted) {
@@ -172,7 +295,8 @@ TEST(Exhaustive, I1_I2_I5_I6_I8_L4_L5_L9_every_schedule_of_whole_operations) {
   const World world;
   for (const Pair& pair : kPairs) {
     const std::size_t most = is_long() || &pair == &kPairs[0] ? kAll : 6;
-    say(pair.name, all_triples(world, pair, kv::Flavour::kPessimistic, is_long(), most));
+    const std::vector<Story> stories = all_triples(world, pair, is_long(), most);
+    say(pair.name, play_each(world, stories, kv::Flavour::kPessimistic));
     if (HasFatalFailure()) return;
   }
 }
@@ -181,7 +305,22 @@ TEST(Exhaustive, I1_I2_I5_I6_I8_L4_L5_L9_every_schedule_of_reads_and_commits) {
   const World world;
   // 34,650 schedules for each triple, and more where commits are refused.
   const std::size_t most = is_long() ? 9 : 1;
-  say("reads and commits", all_triples(world, kPairs[0], kv::Flavour::kOptimistic, false, most));
+  const std::vector<Story> stories = all_triples(world, kPairs[0], false, most);
+  say("reads and commits", play_each(world, stories, kv::Flavour::kOptimistic));
+}
+
+TEST(Exhaustive, I1_I2_I5_I7_I8_L4_L5_L9_every_schedule_of_edits_and_worktrees) {
+  const World world;
+  for (const Pair& pair : kPairs) {
+    const std::size_t most = is_long() ? kAll : &pair == &kPairs[0] ? 4 : 2;
+    const std::vector<Story> stories = all_edits(world, pair, is_long(), most);
+    say((std::string("edits: ") + pair.name).c_str(),
+        play_each(world, stories, kv::Flavour::kPessimistic));
+    if (HasFatalFailure()) return;
+  }
+  if (!is_long()) return;
+  const std::vector<Story> stories = all_edits(world, kPairs[0], false, 5);
+  say("edits: reads and commits", play_each(world, stories, kv::Flavour::kOptimistic));
 }
 
 class Stories : public testing::TestWithParam<kv::Flavour> {
@@ -303,6 +442,69 @@ TEST_P(Stories, L5_I4_a_cycle_through_who_is_let_in_under_a_lease) {
         {{kAnn, {just(Kind::kRelease)}},
          {kBob, {waiting(x(folder_))}},
          {kCat, {waiting(x(other)), inside}}}});
+}
+
+TEST_P(Stories, L4_I1_worktrees_and_whoever_waits_for_all_of_them) {
+  tell({"one waits for all worktrees, others come to theirs",
+        {{0, in("w", x(file_))}},
+        {{kAnn, {just(Kind::kRelease)}},
+         {kBob, {waiting(x(folder_)), just(Kind::kPoll)}},
+         {kCat, {waiting(in("v", x(file_))), just(Kind::kRelease)}}}});
+  tell({"what covers one worktree does not pass those who wait for all",
+        {{0, in("w", s(file_))}, {2, in("v", s(file_))}},
+        {{kAnn, {waiting(s(file_)), just(Kind::kPoll)}},
+         {kBob, {waiting(in("v", x(folder_)))}},
+         {kCat, {just(Kind::kRelease), in("w", x(file_))}}}});
+}
+
+TEST_P(Stories, L5_an_edit_that_is_firm_again_closes_a_cycle) {
+  const int other = world_.index_of("docs/x.md");
+  const int third = world_.index_of("foo");
+  std::vector<Step> cat = {just(Kind::kRelease)};
+  if (is_long()) cat.push_back(waiting(x(file_)));
+  tell({"touched again while its owner waits for whoever waits for it",
+        {{0, edit(file_, "c0")},
+         {0, done("c0")},
+         {1, lasting(x(other))},
+         {2, lasting(x(third))},
+         {0, lasting(waiting(x(other)))},
+         {0, pass(core::kUntouchedMs)},
+         {1, lasting(waiting(both(folder_, third)))}},
+        {{kAnn, {begun("make"), just(Kind::kPoll)}}, {kBob, {just(Kind::kPoll)}}, {kCat, cat}}});
+}
+
+TEST_P(Stories, I1_L4_a_part_passes_its_edit_on) {
+  const core::Owner one{"ann", "s/one"};
+  const core::Owner two{"ann", "s/two"};
+  tell({"a sibling may take it, a stranger waits, and the turn ends",
+        {{1, edit(file_, "c0")}, {1, done("c0")}},
+        {{kAnn, {then(Then::kTurnOver)}},
+         {one, {then(Then::kPassedOn)}},
+         {two, {waiting(edit(folder_, "d")), then(Then::kPassedOn)}}}});
+  tell({"passed on while a stranger waits and time passes",
+        {{1, edit(file_, "c0")}, {1, done("c0")}},
+        {{kAnn, {waiting(edit(file_, "c")), then(Then::kIdle)}},
+         {one, {then(Then::kPassedOn)}},
+         {kBob, {waiting(x(folder_)), pass(core::kUntouchedMs)}}}});
+  tell({"passed on to a session that has the same, undone or not",
+        {{0, edit(file_, "c0")}, {0, done("c0")}},
+        {{kAnn, {turn_begins()}},
+         {one, {edit(file_, "c1"), done("c1", Then::kPassedOn)}},
+         {kBob, {waiting(x(folder_)), just(Kind::kPoll)}}}});
+}
+
+TEST_P(Stories, L9_parts_that_go_on_and_parts_that_do_not) {
+  const core::Owner one{"ann", "s/one"};
+  tell({"the turn ends, its part goes on",
+        {{1, edit(file_, "c0")}},
+        {{kAnn, {then(Then::kTurnOver, true), then(Then::kTurnOver)}},
+         {one, {done("c0")}},
+         {kBob, {waiting(x(folder_)), just(Kind::kPoll)}}}});
+  tell({"a part edits after a reboot, and the turn of its session ends",
+        {{1, edit(file_, "c0")}},
+        {{kAnn, {then(Then::kTurnOver)}},
+         {one, {done("c0"), edit(file_, "c1")}},
+         {kBob, {just(Kind::kReboot), waiting(x(folder_))}}}});
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::int64_t kBriefMs = 1'000;
 constexpr std::int64_t kLongMs = 60'000;
+constexpr std::int64_t kLastingMs = 3'600'000;
 constexpr std::int64_t kGraceMs = 500;
+constexpr std::int64_t kFencesLost = 10;  // from one boot to the next
 constexpr int kTriesMax = 40;
 constexpr int kRoundsMax = 30;
 
@@ -113,10 +115,13 @@ class Play {
     for (const int resource : step.resources) {
       request.claims.push_back({watch_.world.resource(resource), step.mode});
     }
-    request.terms.ttl_ms = step.brief ? kBriefMs : kLongMs;
+    request.terms.ttl_ms = step.brief ? kBriefMs : step.lasting ? kLastingMs : kLongMs;
+    request.terms.worktree = step.worktree;
+    request.call = step.call;
     if (step.attached) request.attachment = Processes::by_slot(actor.process);
     if (step.grace) request.terms.orphan_grace_ms = kGraceMs;
-    request.terms.request_id = "r" + std::to_string(++requests_);
+    // A hook that asks again does so with the same call.
+    if (step.call.empty()) request.terms.request_id = "r" + std::to_string(++requests_);
     request.wait = step.wait;
     request.waiting_process = Processes::by_slot(actor.process);
     request.wake = ++words_;
@@ -176,17 +181,54 @@ class Play {
         op.attachment = Processes::by_slot(actor.process);
         return op;
       }
+      case Step::Kind::kReport: {
+        Op op = simple(actor, Op::Kind::kReport);
+        op.report = step.report;
+        op.report.owner = actor.owner;
+        return op;
+      }
       case Step::Kind::kExpire:
-        watch_.model.now += kBriefMs + 1;
-        watch_.note("time passes\n");
-        return std::nullopt;
+      case Step::Kind::kPass:
       case Step::Kind::kDie:
-        watch_.processes.kill(actor.process);
-        actor.dead = true;
-        watch_.note(actor.owner.agent + " dies\n");
+      case Step::Kind::kReboot:
+        happen(actor, step);
         return std::nullopt;
     }
     return std::nullopt;
+  }
+
+  void happen(Actor& actor, const Step& step) {
+    if (step.kind == Step::Kind::kReboot) return reboot();
+    if (step.kind == Step::Kind::kDie) {
+      watch_.processes.kill(actor.process);
+      actor.dead = true;
+      watch_.note(actor.owner.agent + " dies\n");
+      return;
+    }
+    watch_.model.now += step.kind == Step::Kind::kPass ? step.pass_ms : kBriefMs + 1;
+    watch_.note("time passes\n");
+  }
+
+  // What was not committed has not happened, and what waited is not there any more.
+  void reboot() {
+    for (Actor& actor : actors_) {
+      if (actor.open) ++actor.next;
+      actor.open.reset();
+      actor.waiting.clear();
+    }
+    kv::Epoch next = watch_.epoch;
+    ++next.id;
+    next.fence_offset += kFencesLost;
+    next.start_mono_ms = kBriefMs;
+    watch_.reboot(next);
+    for (Actor& actor : actors_) {
+      if (actor.dead) continue;
+      actor.process = watch_.processes.start();
+      if (!actor.last) continue;
+      core::AcquireRequest& request = actor.last->request;
+      request.waiting_process = Processes::by_slot(actor.process);
+      if (request.attachment.attached()) request.attachment = request.waiting_process;
+    }
   }
 
   std::optional<Op> to_break(const Actor& actor, const Step& step) const {
@@ -299,10 +341,24 @@ std::string describe(const Schedule& schedule) {
   return text;
 }
 
+namespace {
+
+std::string text_of_report(const core::ReportRequest& report) {
+  static const char* const kThens[] = {"", " idle", " over", " passed on"};
+  std::string text = report.turn_begins ? " turn" : "";
+  for (const std::string& call : report.begun) text += " begun " + call;
+  for (const std::string& call : report.done) text += " done " + call;
+  for (const std::string& call : report.failed) text += " failed " + call;
+  text += kThens[static_cast<std::size_t>(report.then)];
+  return report.parts_go_on ? text + ", parts go on" : text;
+}
+
+}  // namespace
+
 std::string describe(const Story& story, const World& world) {
-  static const char* const kNames[] = {"acquire", "poll",   "cancel", "release",  "give back",
-                                       "renew",   "break",  "check",  "maintain", "repeat",
-                                       "let go",  "expire", "die"};
+  static const char* const kNames[] = {
+      "acquire",  "poll",   "cancel", "release", "give back", "renew",  "break", "check",
+      "maintain", "repeat", "let go", "expire",  "die",       "report", "pass",  "reboot"};
   const auto text_of = [&](const Step& step) {
     std::string text = kNames[static_cast<std::size_t>(step.kind)];
     const bool modes = step.kind == Step::Kind::kAcquire;
@@ -313,7 +369,11 @@ std::string describe(const Story& story, const World& world) {
     if (step.attached) text += " attached";
     if (step.grace) text += " grace";
     if (step.under) text += " under";
-    return text;
+    if (step.lasting) text += " lasting";
+    if (!step.worktree.empty()) text += " in " + step.worktree;
+    if (!step.call.empty()) text += " call " + step.call;
+    if (step.pass_ms != 0) text += " " + std::to_string(step.pass_ms) + " ms";
+    return text + text_of_report(step.report);
   };
   std::string text = story.name;
   for (const auto& [who, step] : story.before) {

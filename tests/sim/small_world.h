@@ -31,7 +31,10 @@ struct Step {
     kRepeat,  // the last request it made, with the same request id (F7)
     kLetGo,   // its newest lease is no longer kept by its own process
     kExpire,  // time passes: what is short is over
-    kDie
+    kDie,
+    kReport,  // of its calls and its turn
+    kPass,    // much time passes
+    kReboot   // of the machine: everybody goes on in a new process
   };
   Kind kind = Kind::kMaintain;
   std::vector<int> resources = {};
@@ -41,6 +44,11 @@ struct Step {
   bool attached = false;  // to its process
   bool grace = false;     // and outlives it for a while
   bool under = false;     // inside the first actor's newest lease
+  bool lasting = false;   // does not end by itself
+  std::string worktree = {};
+  std::string call = {};            // an edit, for this call (rule 16)
+  core::ReportRequest report = {};  // whose owner is the actor
+  std::int64_t pass_ms = 0;
 };
 
 struct Program {
