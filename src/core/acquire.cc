@@ -213,8 +213,8 @@ Result<AcquireReply> Table::decide(const AcquireRequest& request) {
   }
 }
 
-// Ends the edits that give way to it. Whoever else waits for them comes after this request, so
-// nothing is handed off before it is granted. False: this commit has no room for it.
+// Ends the edits that give way to it. Whoever else waits for them comes after this request, and
+// could end what it works under: that is left to the next commit. False: this one has no room.
 Result<bool> Table::clear_the_way(const Lease& lease, Findings& findings,
                                   const State::Mark& before) {
   if (findings.conflicts.empty()) return !too_full(before);
@@ -226,7 +226,7 @@ Result<bool> Table::clear_the_way(const Lease& lease, Findings& findings,
     fits = findings.conflicts.empty() && settler_.spare_left();
     if (!fits) state_.forget_reads(ended);
   }
-  if (!fits) LK_CHECK(settler_.settle());
+  LK_CHECK(fits ? settler_.leave_to_next() : settler_.settle());
   return fits;
 }
 

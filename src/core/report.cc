@@ -176,7 +176,8 @@ Result<void> Table::report_edits(const ReportRequest& request, ReportReply& repl
     Lease after = before;
     carry_over(after, context_);
     const bool undone = settle_calls(*after.edit, request, context_);
-    if (after.edit != before.edit) LK_CHECK(state_.change_lease(before, after));
+    const bool carried = after.epoch != before.epoch;
+    if (carried || after.edit != before.edit) LK_CHECK(state_.change_lease(before, after));
     bool passed = false;
     if (!undone && passes) {
       LK_ASSIGN(passed, pass_on(after, *whole));

@@ -15,6 +15,8 @@ constexpr std::size_t kGuardsPerStep = 40;
 constexpr std::size_t kGuardsPerFollower = 8;
 // What a grant or a place in the queue still reads when it is decided, and whoever asked for it.
 constexpr std::size_t kGuardsSpare = 4;
+// Those that are woken to look for themselves, where a handoff is left to the next commit.
+constexpr std::size_t kFollowersWoken = 4;
 // Comparing costs claims times claims; beyond this the queue is searched instead.
 constexpr std::size_t kClaimPairsCompared = 20'000;
 
@@ -306,12 +308,15 @@ Result<void> Settler::wake_waiting(const Lease& granted) {
     LK_CHECK(txn.scan(below, child, read));
   }
   if (txn.left().guards <= kGuardsPerStep) state_.forget_reads(before);
-  for (const LeaseId& id : waiting) {
-    LK_ASSIGN(const std::optional<kv::Row> row, txn.get(waiter_key(id), kv::Read::kPeek));
-    if (!row) continue;
-    LK_ASSIGN(const Waiter waiter, decode_waiter(id, row->value, row->created));
-    wake_.push_back(waiter.wake);
-  }
+  for (const LeaseId& id : waiting) LK_CHECK(wake_waiter(id));
+  return {};
+}
+
+Result<void> Settler::wake_waiter(const LeaseId& id) {
+  LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(waiter_key(id), kv::Read::kPeek));
+  if (!row) return {};
+  LK_ASSIGN(const Waiter waiter, decode_waiter(id, row->value, row->created));
+  wake_.push_back(waiter.wake);
   return {};
 }
 
@@ -427,6 +432,20 @@ Result<void> Settler::serve_passing() {
   return {};
 }
 
+Result<void> Settler::leave_to_next() {
+  const State::Mark before = state_.mark();
+  for (; settled_ < ended_.size(); ++settled_) {
+    LK_ASSIGN(const std::vector<LeaseId> followers,
+              state_.filed_under(ended_[settled_].id, kFollowersWoken, {}));
+    for (const LeaseId& id : followers) LK_CHECK(wake_waiter(id));
+    LK_CHECK(continue_later(ended_[settled_]));
+  }
+  state_.forget_reads(before);  // nothing was decided
+  ended_.clear();
+  settled_ = 0;
+  return {};
+}
+
 Result<void> Settler::settle() {
   for (;;) {
     while (settled_ < ended_.size()) {
@@ -500,9 +519,8 @@ Result<void> Settler::handle_due_kept(const DueRow& due, const std::string& key)
   LK_CHECK(state_.txn().erase(key));
   LK_ASSIGN(const std::optional<kv::Row> row, state_.txn().get(subject));
   if (!row) return {};
-  LK_ASSIGN(const std::int64_t left, due.what == Due::kTrace
-                                         ? left_of_trace(*row, due, context)
-                                         : left_of_activity(state_, *row, due));
+  LK_ASSIGN(const std::int64_t left, due.what == Due::kTrace ? left_of_trace(*row, due, context)
+                                                             : left_of_activity(state_, *row, due));
   if (left <= 0) return state_.txn().erase(subject);
   return state_.file_due(context.now.mono_ms + left, due.what, due.subject);
 }

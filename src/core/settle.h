@@ -53,6 +53,8 @@ class Settler {
 
   // Hands off until the list is empty or this commit is full. Call before committing.
   Result<void> settle();
+  // Or hands off nothing: whoever comes next does it, and those who wait are woken for that.
+  Result<void> leave_to_next();
 
   // Grants the waiter if nothing conflicts with it any more, otherwise files it under a conflict.
   // `queue_matters`: earlier waiters may still stand before it.
@@ -85,6 +87,7 @@ class Settler {
     LeaseId id;
     Ended under;
   };
+  Result<void> wake_waiter(const LeaseId& id);
   Result<void> hand_off(const Ended& ended);
   Result<void> serve_passing();
   Result<void> end_children(const LeaseId& parent);
