@@ -136,6 +136,16 @@ TEST_P(Rule15, L4WaitersOfTwoWorktreesDoNotStandBehindEachOther) {
   EXPECT_TRUE(realm_.holds(waits.id));
 }
 
+TEST_P(Rule15, L4ALeaseOfAWorktreeLetsItsOwnerPassNobodyInAnother) {
+  realm_.granted(in("/w", kAnn, {x("a")}));
+  realm_.granted(in("/v", kCat, {x("a")}));
+  AcquireRequest waiting = realm_.wait(kBob, {x("a"), x("b")});
+  waiting.terms.worktree = "/v";
+  realm_.queued(waiting);
+  EXPECT_EQ(realm_.outcome(in("/v", kAnn, {x("b")})), Outcome::kHeld);
+  EXPECT_EQ(realm_.outcome(in("/w", kAnn, {x("b")})), Outcome::kGranted);
+}
+
 class Rule16 : public Edits {};
 LOCKKEEPER_ON_BOTH_FLAVOURS(Rule16);
 
@@ -325,6 +335,30 @@ TEST_P(Rule16, L4AWaiterIsServedWhenItsTurnToLookComes) {
   EXPECT_FALSE(realm_.holds(lease.id));
 }
 
+TEST_P(Rule16, L4AnEditThatGivesWayLetsItsOwnerPassNobody) {
+  confirmed(kClaude, "a");
+  AcquireRequest firm = Realm::ask(kCat, {x("b")});
+  firm.terms.ttl_ms = 3'600'000;
+  realm_.granted(firm);
+  realm_.pass(kUntouchedMs + 1);
+  realm_.queued(kBob, {x("a"), x("b"), x("c")});
+  EXPECT_EQ(realm_.outcome(Realm::ask(kClaude, {x("a")})), Outcome::kHeld);
+  EXPECT_EQ(realm_.outcome(Realm::ask(kClaude, {x("c")})), Outcome::kHeld);
+  begun(kClaude, "make");
+  EXPECT_EQ(realm_.outcome(Realm::ask(kClaude, {x("c")})), Outcome::kGranted);
+}
+
+TEST_P(Rule16, I1AnEditThatIsHandedOverGivesWayToNobody) {
+  const Lease cat = realm_.granted(kCat, {x("a")});
+  ends(kClaude, Then::kIdle);
+  AcquireRequest request = realm_.wait(kClaude, {x("a")});
+  request.call = "c1";
+  const Lease waits = realm_.queued(request);
+  ASSERT_TRUE(realm_.release(kCat, cat.id).has_value());
+  EXPECT_EQ(bob_asks("a"), Outcome::kHeld);
+  EXPECT_EQ(realm_.poll(waits.id)->outcome, Outcome::kGranted);
+}
+
 TEST_P(Rule16, ItEndsWithTheTurn) {
   confirmed(kClaude, "a");
   realm_.granted(edit(kClaude, {x("b")}, "c2"));
@@ -387,6 +421,15 @@ TEST_P(Rule16, PassedOnToASessionThatHasTheSameItIsOne) {
   confirmed(kPart, "a");
   ends(kPart, Then::kPassedOn);
   EXPECT_THAT(realm_.leases(), SizeIs(1));
+}
+
+// An agent's session has let in the parts of another agent's, but not that one itself.
+TEST_P(Rule16, I1NotPassedOnToWhomTheHolderHasNotLetIn) {
+  const Lease host = realm_.granted({"bob", "s"}, {x("a")});
+  confirmed(kPart, "a");
+  EXPECT_THAT(ends(kPart, Then::kPassedOn).ended, ElementsAre("a"));
+  ASSERT_THAT(realm_.leases(), SizeIs(1));
+  EXPECT_TRUE(realm_.holds(host.id));
 }
 
 TEST_P(Rule16, L4WaitersStayInOrderWhenAnEditIsPassedOn) {
@@ -461,6 +504,16 @@ TEST_P(Rule16, F11AfterARebootNobodyKeepsAnEdit) {
   AcquireRequest detached = edit(kClaude, {x("a")}, "c1");
   detached.attachment = {};
   realm_.granted(detached);
+  done(kClaude, "c1");
+  realm_.reboot();
+  EXPECT_EQ(bob_asks("a"), Outcome::kGranted);
+}
+
+TEST_P(Rule16, F11AnEndlessEditOfAnEarlierBootGivesWay) {
+  AcquireRequest endless = edit(kClaude, {x("a")}, "c1");
+  endless.attachment = {};
+  endless.terms.ttl_ms = kNoEnd;
+  realm_.granted(endless);
   done(kClaude, "c1");
   realm_.reboot();
   EXPECT_EQ(bob_asks("a"), Outcome::kGranted);

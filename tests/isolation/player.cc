@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/testing.h"
+#include "core/traces.h"
 
 namespace lockkeeper::isolation {
 namespace {
@@ -17,6 +18,8 @@ using core::LeaseId;
 using core::Mode;
 using core::Outcome;
 using core::Owner;
+
+constexpr const char* kWorktree = "/w";  // where files change
 
 std::string joined(const std::vector<std::string>& words, const char* separator) {
   std::string text;
@@ -140,7 +143,7 @@ class Player {
   }
 
   static std::int64_t duration(const std::string& text) {
-    const auto ms = parse_duration_ms(text);
+    const auto ms = parse_duration_ms(text, {.allow_none = true});
     EXPECT_TRUE(ms.has_value()) << text;
     return ms.value_or(0);
   }
@@ -157,6 +160,7 @@ class Player {
     if (verb == "renew") return renew(step, rest.at(0));
     if (verb == "lets-go") return let_go(step, rest.at(0));
     if (verb == "reports") return report(owner, rest);
+    if (verb == "looks-at") return look_at(owner, rest.at(0));
     if (verb == "break") {
       const auto broken = realm_.break_lease({.by = owner, .reason = "spec"}, ids_[rest.at(0)]);
       return broken && !broken->empty() ? "broken" : "nothing to break";
@@ -261,16 +265,43 @@ class Player {
         request.then = kThens.at(word);
       } else if (word == "turn") {
         request.turn_begins = true;
+      } else if (word == "parts-go-on") {
+        request.parts_go_on = true;
+      } else if (word == "changed") {
+        request.worktree = kWorktree;
+        request.changed.push_back({words.at(++i), {}, ""});
       } else {
-        std::vector<std::string>& calls = word == "begun"  ? request.begun
-                                          : word == "done" ? request.done
-                                                           : request.failed;
-        calls.push_back(words.at(++i));
+        list_of(request, word).push_back(words.at(++i));
       }
     }
     const auto reply = realm_.run([&](core::Table& table) { return table.report(request); });
     if (!reply) return std::string(code_name(reply.error().code));
-    return reply->ended.empty() ? "noted" : "ended " + joined(reply->ended, " ");
+    std::string text = reply->ended.empty() ? "noted" : "ended " + joined(reply->ended, " ");
+    if (!reply->refused.empty()) text += ", still refused " + joined(reply->refused, " ");
+    if (!reply->news.empty()) text += ", news " + joined(reply->news, " ");
+    return text;
+  }
+
+  static std::vector<std::string>& list_of(core::ReportRequest& report, const std::string& word) {
+    if (word == "begun") return report.begun;
+    if (word == "done") return report.done;
+    if (word == "refused") return report.refused;
+    if (word == "settled") return report.settled;
+    if (word == "once") return report.once;
+    EXPECT_EQ(word, "failed") << "nobody reports this";
+    return report.failed;
+  }
+
+  // Whoever looks at a file is told who changed it, once.
+  std::string look_at(const Owner& owner, const std::string& path) {
+    const auto news = realm_.run([&](core::Table& table) -> Result<std::optional<core::Trace>> {
+      LK_ASSIGN(std::optional<core::Trace> unseen,
+                core::unseen_change(table.state(), owner, kWorktree, path));
+      if (unseen) LK_CHECK(core::note_told(table.state(), owner, *unseen));
+      return unseen;
+    });
+    if (!news) return std::string(code_name(news.error().code));
+    return *news ? "changed by " + (*news)->owner.agent : "nothing new";
   }
 
   void compare_end() {
