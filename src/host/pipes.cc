@@ -1,6 +1,7 @@
 #include "host/pipes.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +15,11 @@ Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error(errno, "a pipe", Code::kFailed));
   return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+bool has_no_reader(int fd) {
+  pollfd asked{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&asked, 1, 0) == 1 && (asked.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 Result<std::pair<Fd, Fd>> make_message_channel() {

@@ -15,6 +15,10 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
+// Has whoever was to read what is written there ended, or closed it? False if that cannot be told,
+// as of a file.
+bool has_no_reader(int fd);
+
 // The two ends of a channel that keeps messages apart and tells when the other end is gone.
 Result<std::pair<Fd, Fd>> make_message_channel();
 // Is it an end of such a channel?

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -86,6 +88,21 @@ TEST_F(HookProcesses, WithoutAHomeItWorksTheSame) {
   stage_.env.erase("HOME");
   EXPECT_EQ(run(edit("s1", "a.c", "t")).out, "");
   EXPECT_THAT(run(edit("s2", "b.c", "t")).all(), "");
+}
+
+// Its parent is then whoever has adopted it, as this process here, and may live for long.
+TEST_F(HookProcesses, IfTheClientHasEndedNothingIsClaimed) {
+  for (const bool gone : {true, false}) {
+    Launch launch = hook(edit(gone ? "s1" : "s2", "a.c", "t"));
+    launch.out = stage_.path(gone ? "pipe1" : "pipe2");
+    launch.traced = true;
+    ASSERT_EQ(::mkfifo(launch.out.c_str(), 0600), 0);
+    Fd client(::open(launch.out.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    Process process(launch);
+    if (gone) client.reset();
+    process.step([](const SystemCall&) { return true; });
+    EXPECT_EQ(stage_.list()["leases"].size(), gone ? 0U : 1U);
+  }
 }
 
 TEST_F(HookProcesses, NothingIsWrittenBesideTheStore) {

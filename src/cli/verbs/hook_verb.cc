@@ -1,5 +1,7 @@
 // `hook CLIENT`: what a coding agent starts before and after its tool calls. `hook report`: what
 // was refused, or would have been.
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "cli/verbs/verbs.h"
 #include "enforce/hook/hook.h"
 #include "host/last_word.h"
+#include "host/pipes.h"
 #include "host/process.h"
 #include "host/signals.h"
 #include "realm/identity.h"
@@ -40,6 +43,15 @@ std::optional<int> hook_client_pid(const realm::Environment& env) {
   return host::find_client();
 }
 
+// Every client reads what a hook says. The kernel closes the files of a process before it gives its
+// children to another one, so a parent that was found first and still has a reader beside it is the
+// client.
+void find_hook_client(const realm::Environment& env, enforce::hook::World& world) {
+  world.client_pid = hook_client_pid(env);
+  world.client_gone = host::has_no_reader(STDOUT_FILENO);
+  if (world.client_gone) world.client_pid.reset();
+}
+
 host::LastWord as_last_word(const enforce::Said& said) {
   return {said.out, said.err, said.exit_code};
 }
@@ -51,8 +63,8 @@ enforce::hook::World hook_world(const VerbContext& context, enforce::Client clie
   world.client = client;
   world.cwd = environment.cwd;
   if (world.cwd.empty()) world.cwd = realm::current_folder().value_or("/");
-  world.client_pid = hook_client_pid(context.runtime().env);
-  if (client == enforce::Client::kGemini) {
+  find_hook_client(context.runtime().env, world);
+  if (client == enforce::Client::kGemini && !world.client_gone) {
     const auto process = host::client_process();
     if (process && *process) world.process_session = realm::process_session(**process);
   }

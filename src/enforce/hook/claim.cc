@@ -364,6 +364,9 @@ Answer before_run(Session& session, const ToolCall& call, bool our_tool) {
 }  // namespace
 
 Answer before_call(Session& session, const ToolCall& call) {
+  if (session.world().client_gone) {
+    return refused("lockkeeper: the agent that asked has ended, so nothing was claimed for it");
+  }
   const auto touch = session.touch_of(call);
   if (!touch) return refused(not_judged_words(touch.error()));
   switch (touch->what) {

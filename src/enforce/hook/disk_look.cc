@@ -84,6 +84,7 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
 }
 
 void adopt_locks(Session& session, Place& place) {
+  if (session.world().client_gone) return;
   const auto own = place.locks().own_calls();
   const auto seen = place.locks().look(place.worktree());
   if (!own || !seen || own->empty() || !seen->busy.empty()) return;

@@ -69,6 +69,7 @@ Said answer_wake(const World& world, std::string_view payload,
   const auto event = read_event(world.client, payload);
   if (!event || event->moment != Moment::kTurnOver) return {};
   if (event->client != Client::kClaude) return {};  // others that read its settings would wait
+  if (world.client_gone) return {};
   Session session(world, *event);
   const auto home = session.home();
   if (!session.check() || !home || *home == nullptr || !(*home)->has_table()) return {};

@@ -21,6 +21,9 @@ struct World {
   Client client = Client::kClaude;            // the one that the hook was installed for
   std::string cwd;                            // absolute
   std::optional<int> client_pid;              // its claims end with it; nullopt: not known
+  // The client has ended. Whoever stands in its place as our parent is a stranger: nothing may be
+  // claimed that would last as long as that one.
+  bool client_gone = false;
   // The session of commands that know the client by its process alone. Empty: not known.
   std::string process_session = {};
   // Can this repository have a table? The error says why not. Empty: it can.
