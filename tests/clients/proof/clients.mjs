@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { kFolder, write } from "../record/agents.mjs";
 import { listHooks, trustHooks } from "../record/codex_hooks.mjs";
-import { call, callText } from "../record/model.mjs";
+import { call, callText } from "../model.mjs";
 
 const patchText = (...lines) => ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n");
 const updated = (file, from, to) => [`*** Update File: ${file}`, "@@", `-${from}`, `+${to}`];

@@ -2,7 +2,7 @@
 // of the claims of a client that is killed; and of everything when lockkeeper is uninstalled.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { calls, say } from "../record/model.mjs";
+import { calls, say } from "../model.mjs";
 import { sleep } from "../record/run.mjs";
 import { isGone, kText, look, treeOf, until } from "./stage.mjs";
 

@@ -1,7 +1,7 @@
 // What runs beside the main conversation: subagents and background shells.
 import assert from "node:assert/strict";
 import { existsSync, rmSync } from "node:fs";
-import { after, call, calls, say } from "../record/model.mjs";
+import { after, call, calls, say } from "../model.mjs";
 import { sleep } from "../record/run.mjs";
 import { endOf, kDone, timeOf } from "./edits.mjs";
 import { kText, look, promised, until } from "./stage.mjs";

@@ -19,7 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { agents } from "../record/agents.mjs";
-import { startModel } from "../record/model.mjs";
+import { startModel } from "../model.mjs";
 import { endGroup, launch, sleep } from "../record/run.mjs";
 
 export const program = process.env.LOCKKEEPER_TEST_PROGRAM ?? "";

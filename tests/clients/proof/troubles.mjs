@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { after, calls } from "../record/model.mjs";
+import { after, calls } from "../model.mjs";
 import { kDone } from "./edits.mjs";
 import { isStopped, kText, look, until } from "./stage.mjs";
 

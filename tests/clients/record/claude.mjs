@@ -1,7 +1,7 @@
 // What Claude Code's hooks do. claude.mjs [SCENE…]; results go to $HOOK_RUNS, payloads to $HOOK_PAYLOADS.
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { call, calls, say } from "./model.mjs";
+import { call, calls, say } from "../model.mjs";
 import { kCommon, outcomes } from "./outcomes.mjs";
 import { agents, recorderLine, recorderWords, write } from "./agents.mjs";
 import { recordsOf, sleep } from "./run.mjs";

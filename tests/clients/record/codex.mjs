@@ -1,7 +1,7 @@
 // What Codex's hooks do. codex.mjs [SCENE…]
 import { join } from "node:path";
 import { agents, recorderLine, write } from "./agents.mjs";
-import { call, calls, callText, say } from "./model.mjs";
+import { call, calls, callText, say } from "../model.mjs";
 import { kCommon, outcomes } from "./outcomes.mjs";
 import { recordsOf, sleep } from "./run.mjs";
 import { play, scene } from "./scenes.mjs";

@@ -1,7 +1,7 @@
 // Asks Codex's app server which hooks it knows and whether it trusts them, writes their hashes into
 // config.toml as /hooks does, and runs once more without --dangerously-bypass-hook-trust.
 import { listHooks, trustHooks } from "./codex_hooks.mjs";
-import { calls, callText, say } from "./model.mjs";
+import { calls, callText, say } from "../model.mjs";
 import { run, told } from "./run.mjs";
 
 const options = {

@@ -1,7 +1,7 @@
 // What Copilot CLI's hooks do. copilot.mjs [SCENE…]
 import { join } from "node:path";
 import { agents, recorderLine, recorderWords, write } from "./agents.mjs";
-import { call, calls, say } from "./model.mjs";
+import { call, calls, say } from "../model.mjs";
 import { kCommon, outcomes } from "./outcomes.mjs";
 import { recordsOf, sleep } from "./run.mjs";
 import { play, scene } from "./scenes.mjs";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { agents, recorderLine, write } from "./agents.mjs";
-import { call, calls, say } from "./model.mjs";
+import { call, calls, say } from "../model.mjs";
 import { kCommon, outcomes } from "./outcomes.mjs";
 import { recordsOf, sleep } from "./run.mjs";
 import { play, scene } from "./scenes.mjs";

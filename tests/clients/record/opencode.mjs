@@ -1,7 +1,7 @@
 // What opencode's plugin hooks do. opencode.mjs [SCENE…]
 import { copyFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { call, calls, say } from "./model.mjs";
+import { call, calls, say } from "../model.mjs";
 import { recordsOf, sleep } from "./run.mjs";
 import { play, scene } from "./scenes.mjs";
 

@@ -1,6 +1,6 @@
 // Everything a hook can do wrong or right before an edit, one edit for each, in one run: did the edit
 // happen, and what did the model see? `put(scene, file)` gives the call that creates a file.
-import { calls, say } from "./model.mjs";
+import { calls, say } from "../model.mjs";
 
 // What any client may meet; `json` and so on as in record.mjs.
 export const kCommon = {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agents } from "./agents.mjs";
-import { startModel } from "./model.mjs";
+import { startModel } from "../model.mjs";
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const kPatience = 120_000;

@@ -2,18 +2,17 @@
 // turn, and gets it; over stdio, and over HTTP. clients.mjs claude|codex|gemini|copilot|opencode, and
 // another one of these if the second is to be of another kind.
 //
-// The clients are real, their models are ours (fake_model.mjs); nothing goes over a network.
+// The clients are real, their models are ours (tests/clients/model.mjs); nothing goes over a network.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { assert, check, program, runChecks, skip } from "./support.mjs";
-import { say, startModel, tool } from "./fake_model.mjs";
+import { after, call, calls, startModel } from "../../clients/model.mjs";
 
 const [first, second = first] = process.argv.slice(2);
 const kFolder = process.env.LOCKKEEPER_MCP_CLIENTS ?? "";
 const kModules = join(kFolder, "node_modules");
 const kArchitecture = process.arch === "arm64" ? "arm64" : "x64";
-const kPrompt = "go";
 
 function write(file, text) {
   mkdirSync(dirname(file), { recursive: true });
@@ -34,8 +33,8 @@ const clients = {
         : { type: "stdio", command: program, args: ["mcp"] };
       write(join(home, "mcp.json"), { mcpServers: { lock: server } });
     },
-    words: (home) => [
-      "-p", kPrompt, "--output-format", "stream-json", "--verbose",
+    words: (prompt, home) => [
+      "-p", prompt, "--output-format", "stream-json", "--verbose",
       "--mcp-config", join(home, "mcp.json"), "--strict-mcp-config",
       "--permission-mode", "dontAsk", "--allowedTools", "mcp__lock", "ToolSearch",
     ],
@@ -67,7 +66,7 @@ trust_level = "trusted"
 ${server}
 `);
     },
-    words: (home, repo) => ["exec", "--json", "-m", "gpt-5.5", "-C", repo, kPrompt],
+    words: (prompt, home, repo) => ["exec", "--json", "-m", "gpt-5.5", "-C", repo, prompt],
     env: (url, http) => ({ FAKE_KEY: "dummy", ...(http && { LOCKKEEPER_TOKEN: http.token }) }),
   },
   gemini: {
@@ -82,9 +81,9 @@ ${server}
         mcpServers: { lock: { ...server, trust: true } },
       });
     },
-    words: () => [
+    words: (prompt) => [
       "-m", "gemini-2.5-flash", "--skip-trust", "--approval-mode", "yolo", "--output-format", "stream-json",
-      "-p", kPrompt,
+      "-p", prompt,
     ],
     env: (url) => ({ GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: url }),
   },
@@ -98,7 +97,7 @@ ${server}
       const lock = { ...server, tools: ["*"] };
       write(join(home, ".copilot/mcp-config.json"), { mcpServers: { lock } });
     },
-    words: () => ["-p", kPrompt, "--allow-all-tools"],
+    words: (prompt) => ["-p", prompt, "--allow-all-tools"],
     env: (url) => ({
       COPILOT_PROVIDER_BASE_URL: url,
       COPILOT_PROVIDER_TYPE: "anthropic",
@@ -120,7 +119,7 @@ ${server}
         autoupdate: false,
       });
     },
-    words: () => ["run", "--print-logs", kPrompt],
+    words: (prompt) => ["run", "--print-logs", prompt],
     env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: "1" }),
   },
 };
@@ -137,11 +136,12 @@ for (const client of Object.values(clientOf)) {
 function run(scene, model, agent, http) {
   const home = join(scene.folder, agent);
   mkdirSync(home);
-  const url = model.url(agent);
+  const { url } = model;
   const client = clientOf[agent];
   client.prepare({ home, url, repo: scene.repo, http });
   const [command, ...words] = client.command();
-  const child = scene.start(command, [...words, ...client.words(home, scene.repo)], {
+  const prompt = `SCRIPT=${agent}`;
+  const child = scene.start(command, [...words, ...client.words(prompt, home, scene.repo)], {
     env: { HOME: home, PATH: "/usr/bin:/bin", TERM: "dumb", ...client.env(url, http) },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -156,50 +156,52 @@ const promised = () => {
   return { promise, keep };
 };
 
+// What its model saw of each tool's result, as text, in order. A step whose tool must be looked for
+// is asked for again; only the first time is about the call before it.
+function seenBy(model, agent) {
+  const own = model.seen.filter((each) => each.script === agent);
+  return own
+    .filter(({ turn }, index) => turn > 0 && own.findIndex((each) => each.turn === turn) === index)
+    .map(({ news }) => JSON.stringify(news));
+}
+
 // Both at once; `name` says who asks where the server cannot know it.
 async function meet(scene, { http, name = () => ({}) } = {}) {
   const held = promised();
   const met = promised();
   const waits = promised();
   const [ann, bob] = [name("ann"), name("bob")];
+  const acquire = (more) => calls(call("lock_acquire", { resources: ["a.c"], ...more }));
+  const shown = waits.promise.then(() => console.log(scene.shown("list")));
   const model = await startModel({
     ann: [
-      () => tool("lock_acquire", { resources: ["a.c"], reason: "parser rewrite", ...ann }),
-      (seen) => (held.keep(seen), met.promise.then(() => tool("lock_status", { ...ann }))),
-      () =>
-        waits.promise.then(() => {
-          console.log(scene.shown("list"));
-          return tool("lock_release", { resources: ["a.c"], ...ann });
-        }),
-      () => say("released"),
+      acquire({ reason: "parser rewrite", ...ann }),
+      (seen) => (held.keep(seen), after(met.promise, calls(call("lock_status", ann)))),
+      after(shown, calls(call("lock_release", { resources: ["a.c"], ...ann }))),
     ],
     bob: [
-      () => held.promise.then(() => tool("lock_acquire", { resources: ["a.c"], ...bob })),
-      (seen) => (
-        met.keep(seen),
-        setTimeout(waits.keep, 1_000),
-        tool("lock_acquire", { resources: ["a.c"], wait_s: 45, ...bob })
-      ),
-      () => tool("lock_release", { ...bob }),
-      () => say("done"),
+      after(held.promise, acquire(bob)),
+      (seen) => (met.keep(seen), setTimeout(waits.keep, 1_000), acquire({ wait_s: 45, ...bob })),
+      calls(call("lock_release", bob)),
     ],
   });
   scene.atEnd(() => model.close());
   const ended = await Promise.all(["ann", "bob"].map((each) => run(scene, model, each, http)));
   for (const agent of ["ann", "bob"]) {
-    for (const seen of model.seen(agent)) console.log(`          ${agent}'s model saw: ${seen}`);
+    for (const seen of seenBy(model, agent)) console.log(`          ${agent}'s model saw: ${seen}`);
   }
   console.log(scene.shown("log"));
+  assert.deepEqual(model.failures, []);
   for (const { status, out } of ended) assert.equal(status, 0, out);
   return model;
 }
 
 function checkWhatTheySaw(scene, model) {
-  const [granted, listed, released] = model.seen("ann");
+  const [granted, listed, released] = seenBy(model, "ann");
   assert.match(granted, /Locked a\.c/);
   assert.match(listed, /a\.c/);
   assert.match(released, /Released a\.c/);
-  const [refused, waited, given] = model.seen("bob");
+  const [refused, waited, given] = seenBy(model, "bob");
   // The whole message, whichever half the client shows: who, why, what next.
   assert.match(refused, / holds a\.c/);
   assert.match(refused, /parser rewrite/);
