@@ -165,10 +165,13 @@ Result<Fd> open_or_create(const std::string& path, unsigned mode) {
   return fd;
 }
 
-Result<void> make_folders(const std::string& path, unsigned mode) {
+Result<std::vector<std::string>> make_folders(const std::string& path, unsigned mode) {
+  std::vector<std::string> made;
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+    if (::mkdir(part.c_str(), mode) == 0) {
+      made.push_back(part);
+    } else if (errno != EEXIST) {
       return fail(errno_error(errno, part));
     }
     if (slash == std::string::npos) break;
@@ -177,7 +180,7 @@ Result<void> make_folders(const std::string& path, unsigned mode) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return fail(errno_error(errno, path));
   if (!S_ISDIR(status.st_mode)) return fail(errno_error(ENOTDIR, path));
-  return {};
+  return made;
 }
 
 }  // namespace lockkeeper

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -70,7 +71,8 @@ int lock_exclusively(int fd, std::int64_t wait_ms);
 // store_corrupt: it is not a regular file.
 Result<Fd> open_or_create(const std::string& path, unsigned mode);
 
-// Creates the folder (0700) and its missing parents. Success if it is already there.
-Result<void> make_folders(const std::string& path, unsigned mode = 0700);
+// Creates the folder (0700) and its missing parents. Success if it is already there. Returns those
+// that it created, outermost first.
+Result<std::vector<std::string>> make_folders(const std::string& path, unsigned mode = 0700);
 
 }  // namespace lockkeeper

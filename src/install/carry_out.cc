@@ -16,12 +16,17 @@ namespace {
 
 class Carrier {
  public:
-  Carrier(const Machine& machine, const Plan& plan, Record record)
-      : machine_(machine), plan_(plan), record_(std::move(record)) {}
+  Carrier(const Machine& machine, const Plan& plan, Record& record)
+      : machine_(machine), plan_(plan), record_(record) {}
 
   Result<Done> run() {
     for (const Change& change : plan_.changes) LK_CHECK(check_unchanged(change));
     for (const Change& change : plan_.changes) LK_CHECK(keep(change));
+    const bool started = record_.starts_program();
+    if (plan_.program) {
+      LK_ASSIGN(program_, install_program(machine_, *plan_.program));
+      record_.put_folders(program_.folders);
+    }
     for (const Change& change : plan_.changes) {
       written_.push_back({.change = &change});
       if (auto done = write(written_.back()); !done) return undo(std::move(done.error()));
@@ -30,10 +35,9 @@ class Carrier {
     for (const std::string& file : plan_.forgotten) forget(file);
     if (auto saved = record_.save(); !saved) return undo(std::move(saved.error()));
     for (const std::string& sha256 : unused_) record_.forget_backup(sha256);
-    for (const std::string& folder : emptied_ | std::views::reverse) ::rmdir(folder.c_str());
+    if (started && !record_.starts_program()) LK_CHECK(remove_program(machine_));
     return std::move(done_);
   }
-  void tidy() const { record_.remove_empty_folders(); }
 
  private:
   struct Written {
@@ -113,7 +117,10 @@ class Carrier {
               ? replace(change.target, *change.before, change.mode).has_value()
               : ::unlink(change.target.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR;
       if (!restored) lost.push_back(change.file);
-      for (const std::string& folder : each.folders | std::views::reverse) ::rmdir(folder.c_str());
+      record_.put_folders(each.folders);
+    }
+    if (program_.how == InstalledProgram::How::kCopied) {
+      static_cast<void>(remove_program(machine_));
     }
     if (!lost.empty()) {
       error.message += "; not restored: " + shown_list(lost);
@@ -129,11 +136,9 @@ class Carrier {
     FileRecord next;
     next.file = change.target;
     if (const FileRecord* const known = record_.find(change.target)) {
-      next.folders = known->folders;
       unused_.push_back(known->original);
     }
-    next.folders.insert(next.folders.end(), written.folders.begin(), written.folders.end());
-    if (!change.after) emptied_.insert(emptied_.end(), next.folders.begin(), next.folders.end());
+    record_.put_folders(written.folders);
     record_.erase(change.target);
     if (change.slots.empty() || !change.after) return;
     next.written = sha256_hex(*change.after);
@@ -143,32 +148,27 @@ class Carrier {
   }
 
   void forget(const std::string& file) {
-    if (const FileRecord* const known = record_.find(file)) {
-      unused_.push_back(known->original);
-      emptied_.insert(emptied_.end(), known->folders.begin(), known->folders.end());
-    }
+    if (const FileRecord* const known = record_.find(file)) unused_.push_back(known->original);
     record_.erase(file);
   }
 
   const Machine& machine_;
   const Plan& plan_;
-  Record record_;
+  Record& record_;
+  InstalledProgram program_;
   std::vector<Written> written_;
-  std::vector<std::string> unused_;   // backups that may have become useless
-  std::vector<std::string> emptied_;  // folders of ours that may be empty, outermost first
+  std::vector<std::string> unused_;  // backups that may have become useless
   Done done_;
 };
 
 }  // namespace
 
 Result<Done> carry_out(const Machine& machine, const Plan& plan) {
-  if (plan.changes.empty() && plan.forgotten.empty()) return Done{};
-  const std::string folder = state_folder(machine);
-  LK_ASSIGN(const Fd lock, Record::lock(folder));
-  LK_ASSIGN(Record record, Record::load(folder));
-  Carrier carrier(machine, plan, std::move(record));
-  auto done = carrier.run();
-  carrier.tidy();
+  if (plan.is_nothing()) return Done{};
+  LK_ASSIGN(Record record, Record::load_locked(state_folder(machine)));
+  auto done = Carrier(machine, plan, record).run();
+  // Unless everything was restored. A record that still names them does no harm.
+  if (record.remove_empty_folders() && done) static_cast<void>(record.save());
   return done;
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 class Inspect : public InstallTest {
  protected:
-  Inspect() {
+  Inspect() { write_program(); }
+  void write_program() const {
     write("home/.local/share/lockkeeper/bin/lockkeeper", "#!/bin/sh\n");
     std::filesystem::permissions(program_, std::filesystem::perms::owner_all);
   }
@@ -32,6 +33,7 @@ TEST_F(Inspect, WhatIsInstalledIsPresentInEveryScope) {
   for (const ClientFacts& facts : all_clients()) {
     EXPECT_FALSE(status(facts.client).is_installed()) << facts.name;
     for (const Scope scope : {Scope::kUser, Scope::kProject}) {
+      write_program();
       install(request({facts.client}, scope));
       const ScopeStatus found = one(facts.client);
       EXPECT_EQ(found.scope, scope) << facts.name;

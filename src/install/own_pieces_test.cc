@@ -139,9 +139,7 @@ TEST_F(OwnPieces, EveryLineOfTheSettingsIsACommentAndWithoutItTheyAreToml) {
 TEST_F(OwnPieces, TheRecordRemembersLayouts) {
   const std::string folder = at("home/.local/state/lockkeeper");
   {
-    const auto lock = Record::lock(folder);
-    ASSERT_TRUE(lock);
-    auto record = Record::load(folder);
+    auto record = Record::load_locked(folder);
     ASSERT_TRUE(record);
     record->put_layout({"/store", "mkdir-1"});
     record->put_layout({"/store", "mkdir-1"});

@@ -11,6 +11,7 @@
 #include "install/clients.h"
 #include "install/machine.h"
 #include "install/piece.h"
+#include "install/program.h"
 
 namespace lockkeeper::install {
 
@@ -29,11 +30,15 @@ struct Change {
 };
 
 struct Plan {
-  std::vector<Change> changes;             // empty: everything is as it should be
+  std::vector<Change> changes;
   std::vector<std::string> notes;          // what the user should know, each a sentence or two
   std::vector<std::string> warnings = {};  // the same, if others are concerned
   // Files that have nothing of ours any more, though we did not take it out.
   std::vector<std::string> forgotten;
+  // Copied before anything else: no hook may name a program that is not there.
+  std::optional<ProgramRequest> program = {};
+
+  bool is_nothing() const { return changes.empty() && forgotten.empty() && !program; }
 };
 
 struct Request {
@@ -56,8 +61,9 @@ struct Done {
   std::vector<std::string> backups;  // where the files are as they were before
 };
 
-// Writes all files, each in one step, or none: if one fails, those before it are restored. failed:
-// a file is not what it was when the plan was made.
+// Writes all files, each in one step, or none: if one fails, those before it are restored. With the
+// last hook the copy of the program goes, too, and so do empty folders that we created. failed: a
+// file is not what it was when the plan was made.
 Result<Done> carry_out(const Machine& machine, const Plan& plan);
 
 // "--- a/FILE", "+++ b/FILE" and the lines that change, with three lines around them. What others

@@ -143,7 +143,7 @@ Result<InstalledProgram> install_program(const Machine& machine, const ProgramRe
   LK_ASSIGN(InstalledProgram found, look_at_program(machine, request));
   if (found.how != How::kCopied && found.how != How::kReplaced) return found;
   LK_ASSIGN(const std::string bytes, read_file(request.self, kProgramBytesMax));
-  LK_CHECK(make_folders(realm::parent_path(found.path)));
+  LK_ASSIGN(found.folders, make_folders(realm::parent_path(found.path)));
   Replacing how;
   how.mode = kProgramMode;
   LK_CHECK(replace_file_durably(found.path, bytes, how));

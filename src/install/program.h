@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "install/machine.h"
@@ -37,6 +38,7 @@ struct InstalledProgram {
   std::string path;  // what hooks start
   How how = How::kSystem;
   std::string other_version;  // kReplaced, kKeptNewer: of the other copy; empty: unknown
+  std::vector<std::string> folders = {};  // created for it, outermost first
 };
 
 struct ProgramRequest {

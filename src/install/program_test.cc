@@ -2,6 +2,7 @@
 
 #include "install/inspect.h"
 #include "install/install_testing.h"
+#include "install/own_pieces.h"
 
 namespace lockkeeper::install {
 namespace {
@@ -43,6 +44,36 @@ TEST_F(Program, IsCopiedOnce) {
   EXPECT_EQ(done(itself).how, How::kUpToDate);
   EXPECT_TRUE(*remove_program(machine()));
   EXPECT_FALSE(*remove_program(machine()));
+  EXPECT_EQ(everything(), before);
+}
+
+TEST_F(Program, WithTheLastHookItGoesAndSoDoEmptyFoldersOfOurs) {
+  for (const char* const own : {"home", "home/.local", "home/.local/share"}) {
+    std::filesystem::remove_all(at("home"));
+    place_.folder(own);
+    const auto before = everything();
+    Plan plan = planned(request({Client::kOpencode}, Scope::kUser));
+    plan.program = from_build();
+    ASSERT_TRUE(carry_out(machine(), plan));
+    EXPECT_EQ(read(kCopy), read("build/lockkeeper"));
+    Request policy = request({}, Scope::kUser);
+    policy.more = {policy_piece(Scope::kUser, at("home/.config/lockkeeper/config.toml"), "warn")};
+    install(policy);
+    uninstall(request({Client::kOpencode}, Scope::kUser));
+    EXPECT_EQ(read(kCopy), "(none)") << own;
+    EXPECT_EQ(mode("home/.config/opencode"), 0U) << "it is empty";
+    uninstall(policy);
+    EXPECT_EQ(everything(), before) << own;
+  }
+}
+
+TEST_F(Program, IfAnInstallFailsItsCopyAndItsFoldersGo) {
+  std::filesystem::remove_all(at("home/.local"));
+  write("home/.copilot/hooks", "a file where a folder must be");
+  const auto before = everything();
+  Plan plan = planned(request({Client::kOpencode, Client::kCopilot}, Scope::kUser));
+  plan.program = from_build();
+  EXPECT_FALSE(carry_out(machine(), plan));
   EXPECT_EQ(everything(), before);
 }
 

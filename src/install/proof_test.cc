@@ -62,9 +62,9 @@ TEST_F(Proof, WhatCannotBeStartedIsAnError) {
 
 // The client's own command, exactly as an install wrote it, in every scope that has one.
 TEST_F(Proof, EveryInstalledGuardIsStartedAsItsClientWould) {
-  answer_with("echo \"$*\"; cat");
   for (const ClientFacts& facts : all_clients()) {
     for (const Scope scope : {Scope::kUser, Scope::kProject}) {
+      answer_with("echo \"$*\"; cat");
       install(request({facts.client}, scope));
       const ClientStatus status = inspect(machine(), facts.client);
       ASSERT_EQ(status.scopes.size(), 1U) << facts.name;
@@ -82,8 +82,8 @@ TEST_F(Proof, EveryInstalledGuardIsStartedAsItsClientWould) {
 }
 
 TEST_F(Proof, AHookThatCrashesIsNotAVerdict) {
-  answer_with("kill -9 $$");
   for (const ClientFacts& facts : all_clients()) {
+    answer_with("kill -9 $$");
     install(request({facts.client}, Scope::kProject));
     const ClientStatus status = inspect(machine(), facts.client);
     ASSERT_EQ(status.scopes.size(), 1U) << facts.name;

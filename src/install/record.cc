@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "install/machine.h"
+#include "install/piece.h"
 
 namespace lockkeeper::install {
 namespace {
@@ -30,21 +32,21 @@ std::vector<std::string> texts_in(const Json& list) {
   return texts;
 }
 
+bool has_texts(const Json& json, const char* key) {
+  return json.contains(key) && json[key].is_array() &&
+         std::ranges::all_of(json[key], [](const Json& each) { return each.is_string(); });
+}
+
 // nullopt: damaged.
 std::optional<FileRecord> read_entry(const Json& json) {
   const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
-  const auto texts = [&](const char* key) {
-    return json.contains(key) && json[key].is_array() &&
-           std::ranges::all_of(json[key], [](const Json& each) { return each.is_string(); });
-  };
   if (!json.is_object() || !text("file") || !text("written")) return std::nullopt;
-  if (!texts("slots") || !texts("folders")) return std::nullopt;
+  if (!has_texts(json, "slots")) return std::nullopt;
   FileRecord record;
   record.file = json["file"].get<std::string>();
   record.written = json["written"].get<std::string>();
   if (text("original")) record.original = json["original"].get<std::string>();
   record.slots = texts_in(json["slots"]);
-  record.folders = texts_in(json["folders"]);
   const bool named = is_sha256(record.written) &&
                      (record.original.empty() || is_sha256(record.original)) &&
                      record.file.starts_with('/');
@@ -78,11 +80,28 @@ Result<Record> Record::load(const std::string& state_folder) {
     if (good) record.files_.push_back(std::move(*entry));
   }
   if (good && json.contains("layouts")) good = read_layouts(json["layouts"], record.layouts_);
+  if (good && json.contains("folders")) good = has_texts(json, "folders");
   if (!good) {
     return fail(Code::kFailed, record.path() + ": damaged",
                 "move it away; then an uninstall removes our entries, but cannot restore every "
                 "byte");
   }
+  if (json.contains("folders")) record.folders_ = texts_in(json["folders"]);
+  return record;
+}
+
+Result<Record> Record::load_locked(const std::string& state_folder) {
+  LK_ASSIGN(const std::vector<std::string> made, make_folders(state_folder));
+  Fd fd(::open(state_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail(errno_error(errno, state_folder, Code::kFailed));
+  const int error = lock_exclusively(fd.get(), kLockWaitMs);
+  if (error == EWOULDBLOCK) {
+    return fail(Code::kFailed, "another `lockkeeper install` is at work", "try again");
+  }
+  if (error != 0) return fail(errno_error(error, state_folder, Code::kFailed));
+  LK_ASSIGN(Record record, load(state_folder));
+  record.lock_ = std::move(fd);
+  record.put_folders(made);
   return record;
 }
 
@@ -113,6 +132,19 @@ void Record::erase_layouts(std::string_view store) {
   std::erase_if(layouts_, [&](const JoinedLayout& each) { return each.store == store; });
 }
 
+bool Record::starts_program() const {
+  return std::ranges::any_of(files_, [](const FileRecord& file) {
+    return std::ranges::any_of(file.slots, slot_starts_program);
+  });
+}
+
+void Record::put_folders(const std::vector<std::string>& outermost_first) {
+  for (const std::string& folder : outermost_first) {
+    const bool known = std::ranges::find(folders_, folder) != folders_.end();
+    if (!known) folders_.push_back(folder);
+  }
+}
+
 Result<void> Record::save() const {
   if (files_.empty() && layouts_.empty()) {
     if (::unlink(path().c_str()) != 0 && errno != ENOENT) {
@@ -120,13 +152,12 @@ Result<void> Record::save() const {
     }
     return {};
   }
-  Json json = {{"schema", kSchema}, {"files", Json::array()}};
+  Json json = {{"schema", kSchema}, {"files", Json::array()}, {"folders", folders_}};
   for (const FileRecord& each : files_) {
     json["files"].push_back({{"file", each.file},
                              {"written", each.written},
                              {"original", text_or_null(each.original)},
-                             {"slots", each.slots},
-                             {"folders", each.folders}});
+                             {"slots", each.slots}});
   }
   for (const JoinedLayout& each : layouts_) {
     json["layouts"].push_back({{"store", each.store}, {"id", each.id}});
@@ -157,22 +188,20 @@ void Record::forget_backup(std::string_view sha256) const {
   if (!sha256.empty() && !uses_backup(sha256)) ::unlink(backup_path(sha256).c_str());
 }
 
-void Record::remove_empty_folders() const {
+bool Record::remove_empty_folders() {
   // rmdir refuses a folder that is not empty.
   ::rmdir((folder_ + "/backups").c_str());
   ::rmdir(folder_.c_str());
-}
-
-Result<Fd> Record::lock(const std::string& state_folder) {
-  LK_CHECK(make_folders(state_folder));
-  Fd fd(::open(state_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail(errno_error(errno, state_folder, Code::kFailed));
-  const int error = lock_exclusively(fd.get(), kLockWaitMs);
-  if (error == EWOULDBLOCK) {
-    return fail(Code::kFailed, "another `lockkeeper install` is at work", "try again");
+  // Each after those inside it.
+  std::ranges::sort(folders_);
+  std::vector<std::string> left;
+  for (std::string& folder : folders_ | std::views::reverse) {
+    const bool gone = ::rmdir(folder.c_str()) == 0 || errno == ENOENT;
+    if (!gone) left.push_back(std::move(folder));
   }
-  if (error != 0) return fail(errno_error(error, state_folder, Code::kFailed));
-  return fd;
+  const bool changed = left.size() != folders_.size();
+  folders_ = std::move(left);
+  return changed;
 }
 
 }  // namespace lockkeeper::install

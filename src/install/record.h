@@ -16,8 +16,7 @@ struct FileRecord {
   std::string file;      // where it is, physically
   std::string written;   // the SHA-256 of what we left there
   std::string original;  // the SHA-256 of what was there before us; empty: there was no file
-  std::vector<std::string> slots;    // which pieces of ours it has (Piece::slot)
-  std::vector<std::string> folders;  // that we created for it, outermost first
+  std::vector<std::string> slots;  // which pieces of ours it has (Piece::slot)
 };
 
 // A lock folder of another tool that an init has registered.
@@ -32,6 +31,8 @@ class Record {
  public:
   // An empty one if there is none. failed: it cannot be read, or is damaged.
   static Result<Record> load(const std::string& state_folder);
+  // The same to be changed: until it is destroyed nobody else installs. Creates the folder.
+  static Result<Record> load_locked(const std::string& state_folder);
 
   const FileRecord* find(std::string_view file) const;  // null: none
   void put(FileRecord record);
@@ -41,6 +42,9 @@ class Record {
   const std::vector<JoinedLayout>& layouts() const { return layouts_; }
   void put_layout(JoinedLayout layout);
   void erase_layouts(std::string_view store);
+  bool starts_program() const;  // does anything on record start our program?
+  // That we created: they go as soon as they are empty.
+  void put_folders(const std::vector<std::string>& outermost_first);
 
   // Also without the file if nothing is recorded. failed, no_space: nothing has changed.
   Result<void> save() const;
@@ -50,12 +54,10 @@ class Record {
   Result<std::string> keep_backup(std::string_view text) const;  // its SHA-256
   // not_found: there is none, or it is not what it was.
   Result<std::string> backup(std::string_view sha256) const;
-  // Removes the backup, unless it is in use, and folders of ours that are empty.
+  // Removes the backup, unless it is in use.
   void forget_backup(std::string_view sha256) const;
-  void remove_empty_folders() const;
-
-  // Until the descriptor is closed nobody else installs. Creates the folder.
-  static Result<Fd> lock(const std::string& state_folder);
+  // Removes folders of ours that are empty. True: the record is not what was saved.
+  bool remove_empty_folders();
 
  private:
   explicit Record(std::string folder) : folder_(std::move(folder)) {}
@@ -64,6 +66,8 @@ class Record {
   std::string folder_;
   std::vector<FileRecord> files_;
   std::vector<JoinedLayout> layouts_;
+  std::vector<std::string> folders_;
+  Fd lock_;
 };
 
 }  // namespace lockkeeper::install

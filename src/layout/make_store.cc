@@ -66,7 +66,7 @@ Result<void> create_store_folder(const realm::Realm& of) {
   if (state == realm::StoreState::kPresent) return {};
   const std::string parent = realm::parent_path(of.store_folder);
   if (of.machine) {
-    if (auto made = make_folders(parent); !made) return made;
+    LK_CHECK(make_folders(parent));
   }
   std::string fresh = of.store_folder + ".new.XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr) return fail(cannot_create(of, errno));

@@ -22,7 +22,7 @@ constexpr const char* kCopy = "home/.local/share/lockkeeper/bin/lockkeeper";
 class Install : public testing::Test {
  protected:
   Install() {
-    fs::create_directories(path("home/.local/share"));
+    fs::create_directories(path("home"));
     fs::create_directories(path("bin"));
     // Coding agents that this machine really has are not seen.
     for (const char* const tool : {"cat", "git", "grep", "head", "sh", "sleep", "touch"}) {

@@ -69,13 +69,10 @@ std::vector<dialect::Unjoined> find_lock_folders(const VerbContext& context,
 // Whatever is changed together with the record.
 Result<void> change_record(const install::Machine& machine,
                            const std::function<void(install::Record&)>& change) {
-  const std::string folder = install::state_folder(machine);
-  LK_ASSIGN(const Fd lock, install::Record::lock(folder));
-  LK_ASSIGN(install::Record record, install::Record::load(folder));
+  LK_ASSIGN(install::Record record, install::Record::load_locked(install::state_folder(machine)));
   change(record);
   LK_CHECK(record.save());
-  record.remove_empty_folders();
-  return {};
+  return record.remove_empty_folders() ? record.save() : Result<void>();
 }
 
 // Their ids. One that cannot be joined is a warning: locks work without it.
@@ -149,7 +146,7 @@ Result<void> confirm_init(VerbContext& context, const InitWords& given, const Se
     context.out().text("the lock folder " + shown(one.root) + " (" + one.kind +
                        ") is read and written from now on");
   }
-  const bool nothing = setup.is_nothing() && found.empty();
+  const bool nothing = setup.plan.is_nothing() && found.empty();
   if (nothing) context.out().text("nothing to do: everything is in place");
   if (nothing || given.yes || says_yes(context, "Do this?", true)) return {};
   return fail(Code::kFailed, "nothing was changed", "");
@@ -257,13 +254,13 @@ Result<int> init_verb(VerbContext& context) {
   LK_ASSIGN(const Setup setup, plan_init(context, given, realm));
   const auto found = find_lock_folders(context, realm, settings);
   LK_CHECK(confirm_init(context, given, setup, found));
-  LK_ASSIGN(const std::vector<std::string> backups, carry_out_setup(context, setup));
+  LK_ASSIGN(const install::Done done, install::carry_out(setup.machine, setup.plan));
   LK_ASSIGN(const std::vector<std::string> layouts,
             join_lock_folders(context, setup, realm, found));
   service::Json json = setup_json(setup);
   json["policy"] = text_or_null(given.policy.value_or(""));
   json["layouts"] = layouts;
-  json["backups"] = backups;
+  json["backups"] = done.backups;
   return finish_init(context, setup, realm, std::move(json));
 }
 
@@ -287,10 +284,11 @@ Result<int> deinit_verb(VerbContext& context) {
   json["backups"] = service::Json::array();
   if (!dry_run) {
     LK_CHECK(leave_lock_folders(context, setup.machine, realm, layouts));
-    LK_ASSIGN(json["backups"], carry_out_setup(context, setup));
+    LK_ASSIGN(const install::Done done, install::carry_out(setup.machine, setup.plan));
+    json["backups"] = done.backups;
   }
   out.object(json);
-  const bool nothing = setup.is_nothing() && layouts.empty();
+  const bool nothing = setup.plan.is_nothing() && layouts.empty();
   out.prose(nothing   ? "nothing to do: nothing of ours is in this repository"
             : dry_run ? "nothing was changed: this is what would be done"
                       : "Done. The lock table itself stays; to remove it: lockkeeper purge "

@@ -100,7 +100,7 @@ const char* scope_text(Scope scope) {
 void tell_done(Output& out, const Setup& setup, bool dry_run) {
   const std::string who = client_titles(setup.request.clients);
   const std::string where = scope_text(setup.request.scope);
-  if (setup.is_nothing()) {
+  if (setup.plan.is_nothing()) {
     out.prose("nothing to do for " + who + ", " + where +
               (setup.removes ? ": nothing of ours is there" : ": everything is in place"));
     return;
@@ -124,15 +124,15 @@ Result<int> finish_install(VerbContext& context, const Setup& setup, const Insta
   json["policy"] = text_or_null(given.policy.value_or(""));
   json["uninstall"] = given.uninstall;
   json["dry_run"] = given.dry_run;
-  std::vector<std::string> backups;
+  install::Done done;
   show_changes(out, setup, given.dry_run);
   if (!given.dry_run) {
-    LK_ASSIGN(backups, carry_out_setup(context, setup));
+    LK_ASSIGN(done, install::carry_out(setup.machine, setup.plan));
   }
-  json["backups"] = backups;
+  json["backups"] = done.backups;
   out.object(json);
   tell_done(out, setup, given.dry_run);
-  for (const std::string& backup : backups) out.note("as it was before: " + backup);
+  for (const std::string& backup : done.backups) out.note("as it was before: " + backup);
   show_notes(out, setup);
   return 0;
 }

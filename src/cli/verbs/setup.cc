@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "install/inspect.h"
 #include "install/own_pieces.h"
-#include "install/record.h"
 #include "realm/config.h"
 #include "realm/disk_path.h"
 
@@ -33,15 +32,6 @@ std::string_view how_name(How how) {
 const char* change_name(const install::Change& change) {
   if (!change.before) return "create";
   return change.after ? "change" : "delete";
-}
-
-// Does anything on record start our program?
-Result<bool> starts_program(const install::Machine& machine) {
-  LK_ASSIGN(const install::Record record, install::Record::load(install::state_folder(machine)));
-  for (const install::FileRecord& file : record.files()) {
-    if (std::ranges::any_of(file.slots, install::slot_starts_program)) return true;
-  }
-  return false;
 }
 
 // Most clients run the hook of every scope.
@@ -148,14 +138,6 @@ Result<void> check_policy(const std::string& policy) {
               "use one of: " + join(words, ", "));
 }
 
-bool Setup::copies_program() const {
-  return program.how == How::kCopied || program.how == How::kReplaced;
-}
-
-bool Setup::is_nothing() const {
-  return plan.changes.empty() && plan.forgotten.empty() && !copies_program();
-}
-
 Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
                          install::Request request) {
   Setup setup{.machine = std::move(machine), .request = std::move(request)};
@@ -166,6 +148,9 @@ Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
   }
   setup.request.program = setup.program.path;
   LK_ASSIGN(setup.plan, install::plan_install(setup.machine, setup.request));
+  if (setup.program.how == How::kCopied || setup.program.how == How::kReplaced) {
+    setup.plan.program = program_request(context);
+  }
   for (std::string& warning : doubled_by(setup.machine, setup.request)) {
     setup.plan.warnings.push_back(std::move(warning));
   }
@@ -181,22 +166,6 @@ Result<Setup> plan_removal(install::Machine machine, install::Request request) {
   Setup setup{.machine = std::move(machine), .request = std::move(request), .removes = true};
   LK_ASSIGN(setup.plan, install::plan_uninstall(setup.machine, setup.request));
   return setup;
-}
-
-Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, const Setup& setup) {
-  if (setup.removes) {
-    LK_ASSIGN(const bool before, starts_program(setup.machine));
-    LK_ASSIGN(install::Done done, install::carry_out(setup.machine, setup.plan));
-    LK_ASSIGN(const bool after, starts_program(setup.machine));
-    if (before && !after) LK_CHECK(install::remove_program(setup.machine));
-    return std::move(done.backups);
-  }
-  // First the program: no hook may name one that is not there.
-  if (setup.copies_program()) {
-    LK_CHECK(install::install_program(setup.machine, program_request(context)));
-  }
-  LK_ASSIGN(install::Done done, install::carry_out(setup.machine, setup.plan));
-  return std::move(done.backups);
 }
 
 void show_changes(Output& out, const Setup& setup, bool whole) {
@@ -215,7 +184,7 @@ void show_changes(Output& out, const Setup& setup, bool whole) {
       out.line({{line, style}});
     }
   }
-  if (setup.copies_program()) {
+  if (setup.plan.program) {
     out.text("the program is copied to " + printable(setup.program.path));
   }
 }

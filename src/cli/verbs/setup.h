@@ -39,8 +39,6 @@ struct Setup {
   install::InstalledProgram program = {};
   install::Plan plan = {};
 
-  bool copies_program() const;
-  bool is_nothing() const;  // everything is as it should be
 };
 
 // Plans, and changes nothing. The request's program is found here. Errors as plan_install().
@@ -48,9 +46,6 @@ Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
                          install::Request request);
 // The same for taking it out again.
 Result<Setup> plan_removal(install::Machine machine, install::Request request);
-
-// Does it. With the last hook the copy of the program goes, too. Returns where backups are.
-Result<std::vector<std::string>> carry_out_setup(const VerbContext& context, const Setup& setup);
 
 // For people: the difference; what is left to do. `whole`: also all lines of a file that is new or
 // goes, which is otherwise one line.

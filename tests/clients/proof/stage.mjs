@@ -92,10 +92,7 @@ export class Stage {
     this.repo = join(this.folder, "repo");
     this.home = join(this.folder, "home");
     this.installed = join(this.home, ".local/share/lockkeeper/bin/lockkeeper");
-    // A home has the standard's folders for data and state already. Without them the first
-    // installation makes them, and they stay.
-    const standard = [".local/share", ".local/state"].map((each) => join(this.home, each));
-    for (const each of [this.repo, ...standard]) mkdirSync(each, { recursive: true });
+    for (const each of [this.repo, this.home]) mkdirSync(each, { recursive: true });
     const git = (...words) =>
       spawnSync("git", ["-c", "user.name=u", "-c", "user.email=u@u", ...words], { cwd: this.repo });
     git("init", "-q");
