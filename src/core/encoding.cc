@@ -525,6 +525,8 @@ std::string encode_trace(const Trace& trace) {
   out.number(trace.epoch);
   out.number(trace.told.size());
   for (const Owner& owner : trace.told) write_owner(out, owner);
+  out.number(trace.earlier.size());
+  for (const Owner& owner : trace.earlier) write_owner(out, owner);
   return out.take();
 }
 
@@ -545,6 +547,11 @@ Result<Trace> decode_trace(std::string_view value) {
   trace.epoch = in.number();
   const std::uint64_t told = in.number();
   for (std::uint64_t i = 0; i < told && !in.failed(); ++i) trace.told.push_back(read_owner(in));
+  if (in.at_end()) return trace;  // written before earlier writers were kept
+  const std::uint64_t earlier = in.number();
+  for (std::uint64_t i = 0; i < earlier && !in.failed(); ++i) {
+    trace.earlier.push_back(read_owner(in));
+  }
   if (!in.at_end()) return damaged("trace");
   return trace;
 }

@@ -33,6 +33,8 @@ struct Trace {
   std::int64_t at_mono_ms = 0;  // on the boot of `epoch`
   std::uint64_t epoch = 0;
   std::vector<Owner> told;  // who was told of this change, and may overwrite it
+  // Who wrote the file before, and so has it in mind as it was.
+  std::vector<Owner> earlier = {};
 };
 
 inline constexpr std::int64_t kTraceKeptMs = std::int64_t{14} * 24 * 3600 * 1000;

@@ -16,6 +16,16 @@ Result<void> put_trace(State& state, const Trace& trace) {
                         std::string_view(key).substr(1));
 }
 
+// Those that wrote the file before `owner` does.
+std::vector<Owner> earlier_writers(Trace before, const Owner& owner) {
+  std::vector<Owner> writers = std::move(before.earlier);
+  std::erase(writers, before.owner);
+  if (!before.owner.agent.empty()) writers.push_back(std::move(before.owner));
+  std::erase(writers, owner);
+  if (writers.size() > kToldMax) writers.erase(writers.begin());
+  return writers;
+}
+
 }  // namespace
 
 Result<void> put_traces(State& state, const std::string& worktree, const Owner& owner,
@@ -28,6 +38,8 @@ Result<void> put_traces(State& state, const std::string& worktree, const Owner& 
     trace.at_wall_ms = state.context().now.wall_ms;
     trace.at_mono_ms = state.context().now.mono_ms;
     trace.epoch = state.context().epoch.id;
+    LK_ASSIGN(std::optional<Trace> before, trace_of(state, worktree, change.path));
+    if (before) trace.earlier = earlier_writers(std::move(*before), owner);
     LK_CHECK(put_trace(state, trace));
   }
   return {};
@@ -101,9 +113,11 @@ Result<std::optional<Trace>> unseen_change(State& state, const Owner& owner,
                                            const std::string& worktree, const std::string& path) {
   LK_ASSIGN(std::optional<Trace> trace, trace_of(state, worktree, path));
   if (!trace || trace->owner == owner) return std::nullopt;
+  if (std::ranges::find(trace->told, owner) != trace->told.end()) return std::nullopt;
+  const bool wrote = std::ranges::find(trace->earlier, owner) != trace->earlier.end();
+  if (wrote) return trace;
   LK_ASSIGN(const Activity activity, state.activity(owner));
   if (activity.turn_wall_ms > trace->at_wall_ms) return std::nullopt;
-  if (std::ranges::find(trace->told, owner) != trace->told.end()) return std::nullopt;
   return trace;
 }
 

@@ -29,9 +29,9 @@ Result<void> forget_traces(State& state, const std::string& worktree,
 Result<void> each_activity(State& state,
                            const std::function<void(const Owner&, const Activity&)>& visit);
 
-// The latest change of the file if the owner cannot know of it: another owner made it after the
-// owner's turn began, and the owner was not told of it. The parts of one session know of each
-// other's changes no better than strangers do.
+// The latest change of the file if the owner cannot know of it: another owner made it after this
+// one wrote the file itself, in whichever turn, or else after its turn began; and it was not told.
+// The parts of one session know of each other's changes no better than strangers do.
 Result<std::optional<Trace>> unseen_change(State& state, const Owner& owner,
                                            const std::string& worktree, const std::string& path);
 // The owner was told of the change as it is now.

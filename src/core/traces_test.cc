@@ -81,6 +81,29 @@ TEST_P(Traces, AChangeBeforeTheTurnIsNoNews) {
   EXPECT_FALSE(unseen(kBob, "a"));
 }
 
+TEST_P(Traces, AChangeSinceItsOwnWriteIsUnseenInLaterTurnsToo) {
+  report(kBob, {change("a", 1)});
+  realm_.pass(10);
+  report(kAnn, {change("a", 2)});
+  realm_.pass(10);
+  report(kBob, {}, true);
+  const std::optional<Trace> news = unseen(kBob, "a");
+  ASSERT_TRUE(news);
+  EXPECT_EQ(news->owner, kAnn);
+  ASSERT_TRUE(realm_.run([&](Table& table) { return note_told(table.state(), kBob, *news); }));
+  EXPECT_FALSE(unseen(kBob, "a"));
+  realm_.pass(10);
+  report(kCat, {change("a", 3)});
+  realm_.pass(10);
+  report(kBob, {}, true);
+  report(kAnn, {}, true);
+  EXPECT_TRUE(unseen(kBob, "a"));
+  EXPECT_TRUE(unseen(kAnn, "a"));
+  EXPECT_FALSE(unseen(kCat, "a"));
+  report(kBob, {change("a", 4)});
+  EXPECT_FALSE(unseen(kBob, "a"));
+}
+
 TEST_P(Traces, ToldOfAnOlderChangeIsNotToldOfTheNewOne) {
   report(kAnn, {change("a", 1)});
   const Trace old = *unseen(kBob, "a");
