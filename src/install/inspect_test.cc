@@ -169,6 +169,8 @@ TEST(Plugin, KnowsItsProgram) {
   const std::string program = "/a \"b\"\\/lockkeeper";
   EXPECT_EQ(program_of_plugin(plugin_text(program)), program);
   EXPECT_TRUE(is_our_plugin(plugin_text("x")));
+  const std::string text = plugin_text("x");
+  EXPECT_EQ(text.find("Object.assign"), text.rfind("Object.assign"));
   EXPECT_FALSE(is_our_plugin("export const X = 1\n"));
   EXPECT_EQ(program_of_plugin("// mine\n"), std::nullopt);
 }

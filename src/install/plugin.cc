@@ -98,7 +98,6 @@ export const LockkeeperPlugin = async ({ client, directory, worktree }) => {
         throw new Error(answer?.reason || "lockkeeper refused this call")
       }
       if (answer.args) Object.assign(output.args, answer.args)
-      if (answer.args) Object.assign(output.args, answer.args)
       calls.set(input.callID, { ...call, sessionID: input.sessionID })
     },
     "tool.execute.after": async (input, output) => {
