@@ -24,10 +24,11 @@ std::string tool_shown(const ToolCall& call) {
   return call.tool.empty() ? std::string("the tool") : "the tool " + shown(call.tool);
 }
 
-std::unexpected<Error> bad_argument(const ToolCall& call, std::string_view what) {
+std::unexpected<Error> bad_argument(const ToolCall& call, std::string_view what,
+                                    std::string hint = "repeat the call with a path in its place") {
   return fail(Code::kInvalidInput,
               "cannot tell which files " + tool_shown(call) + " changes: " + std::string(what),
-              "name the tool's path arguments under [hook.tools] in lockkeeper.toml");
+              std::move(hint));
 }
 
 // The texts of some arguments, or why there are none.
@@ -99,7 +100,10 @@ Result<std::vector<std::string>> needed_arguments(const ToolCall& call, std::str
       LK_ASSIGN(const bool there, arguments.take(name));
       found = found || there;
     }
-    if (!found) return bad_argument(call, "it has no argument " + quote(word));
+    if (found) continue;
+    const std::string name = words_in(word, "|").front();
+    return bad_argument(call, "it has no argument " + quote(name),
+                        "repeat the call with " + quote(name));
   }
   return arguments.texts();
 }
@@ -109,8 +113,10 @@ Result<std::vector<std::string>> some_arguments(const ToolCall& call,
   Arguments arguments(call);
   for (const std::string& name : names) LK_CHECK(arguments.take(name));
   std::vector<std::string> texts = arguments.texts();
-  if (texts.empty()) return bad_argument(call, "it has none of " + shown_list(names));
-  return texts;
+  if (!texts.empty()) return texts;
+  return bad_argument(call, "it has none of the arguments " + shown_list(names),
+                      "repeat the call with one of them, or correct the tool's line under "
+                      "[hook.tools] in lockkeeper.toml");
 }
 
 Result<void> check_paths(const ToolCall& call, std::span<const std::string> paths) {
@@ -190,18 +196,22 @@ Result<Touch> batch_of(Client client, const ToolCall& call, const KnownTool& kno
                        std::span<const ToolRule> rules) {
   const auto calls = call.input.is_object() ? call.input.find(known.arguments) : call.input.end();
   if (calls == call.input.end() || !calls->is_array()) {
-    return bad_argument(call, "it has no argument " + quote(known.arguments));
+    return bad_argument(call, "it has no argument " + quote(known.arguments),
+                        "repeat the call with an array of calls");
   }
   Touch all{.what = What::kNothing};
   for (const json& each : *calls) {
     const auto tool = each.is_object() ? each.find("tool") : each.end();
     const auto input = each.is_object() ? each.find("parameters") : each.end();
     if (!each.is_object() || tool == each.end() || !tool->is_string()) {
-      return bad_argument(call, "a call in it has no \"tool\"");
+      return bad_argument(call, "a call in it has no \"tool\"",
+                          "repeat the call, naming the tool of each call in it");
     }
     ToolCall part{call.id, *tool, json::object(), Outcome::kUnknown};
     if (input != each.end() && input->is_object()) part.input = *input;
-    if (part.tool == call.tool) return bad_argument(call, "it contains itself");
+    if (part.tool == call.tool) {
+      return bad_argument(call, "it contains itself", "make the calls in it one by one");
+    }
     LK_ASSIGN(Touch touch, touch_of(client, part, rules));
     // What may change any file counts for more than what names its files.
     if (all.what == What::kNothing || touch.what == What::kUnknown ||

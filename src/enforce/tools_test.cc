@@ -59,6 +59,13 @@ TEST_P(EveryEdit, NamesItsFile) {
   }
 }
 
+TEST(Tools, AMissingPathOfAKnownToolIsAskedForByItsName) {
+  EXPECT_EQ(refusal(Client::kClaude, "Edit", json::object()).hint,
+            "repeat the call with \"file_path\"");
+  EXPECT_THAT(refusal(Client::kCopilot, "Write", json::object()).hint,
+              testing::HasSubstr("\"path\""));
+}
+
 // Without its path, or with another thing in its place, the call is refused and not overlooked.
 TEST_P(EveryEdit, IsRefusedWithoutAPath) {
   const Editing& edit = GetParam();
