@@ -56,11 +56,22 @@ std::int64_t whole_seconds(std::int64_t left_ms) {
 }
 
 std::string until_text(const core::Lease& lease, std::int64_t now_ms) {
+  if (lease.edit) return "until its turn ends";
   if (lease.expires_wall_ms == kNoEnd) return "without end";
   const std::int64_t left = lease.expires_wall_ms - now_ms;
   const std::string when =
       left > 0 ? "in " + format_duration(whole_seconds(left)) : ago(lease.expires_wall_ms, now_ms);
   return "until " + seconds(lease.expires_wall_ms) + " (" + when + ")";
+}
+
+// What ended it, for people; JSON has the word itself.
+std::string cause_text(const std::string& cause) {
+  if (cause == "died") return "its process ended";
+  if (cause == "parent_ended") return "the lease around it ended";
+  if (cause == "unconfirmed") return "nobody took it over in time";
+  if (cause == "reboot") return "the machine was restarted";
+  if (cause == "yielded") return "taken over";
+  return shown(cause);
 }
 
 // The conflicts that tell different things: one per holder, the first of each.
@@ -571,19 +582,6 @@ std::string unmirrored_text(const layout::Unmirrored& unmirrored) {
          shown_list(unmirrored.resources, kConflictsTold) +
          "; if none are in use: lockkeeper layout remove " + unmirrored.layout;
 }
-
-namespace {
-
-// What ended it, for people; JSON has the word itself.
-std::string cause_text(const std::string& cause) {
-  if (cause == "died") return "its process ended";
-  if (cause == "parent_ended") return "the lease around it ended";
-  if (cause == "unconfirmed") return "nobody took it over in time";
-  if (cause == "reboot") return "the machine was restarted";
-  return shown(cause);
-}
-
-}  // namespace
 
 std::string lost_text(const core::LostLease& lost) {
   const bool of_a_part = lost.filed != lost.id && !lost.filed.empty();

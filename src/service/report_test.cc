@@ -283,10 +283,21 @@ TEST(Report, I7_what_was_lost_is_in_the_reply_and_in_words) {
       lost_text(lost),
       "your lease on a, b, c and 1 more (fence 39) was lost at 2026-01-17T15:30:00Z: broken by "
       "lead, reason \"hangs\"");
+  lost.cause = "yielded";
+  EXPECT_NE(lost_text(lost).find("taken over by lead"), std::string::npos);
+  lost.cause = "broken";
   AcquireResult granted = result(core::Outcome::kGranted);
   EXPECT_FALSE(acquire_json(granted).contains("lost"));
   granted.lost.push_back(lost);
   EXPECT_EQ(acquire_json(granted)["lost"][0]["cause"], "broken");
+}
+
+TEST(Report, AnEditIsHeldUntilItsTurnEnds) {
+  core::Lease held = lease("codex", "src/a.py");
+  EXPECT_NE(holder_text(conflict("src/a.py", held), kNow).find(" until 20"), std::string::npos);
+  held.edit = core::Edit{};
+  const std::string text = holder_text(conflict("src/a.py", held), kNow);
+  EXPECT_NE(text.find("(12m ago) until its turn ends"), std::string::npos) << text;
 }
 
 TEST(Report, names_that_are_not_utf8_never_throw) {

@@ -68,6 +68,17 @@ TEST_F(Config, GarbageIsRefusedWithTheNearestKnownKeyAndNothingIsDone) {
   EXPECT_FALSE(exists(stage_.store() + "/data.mdb"));
 }
 
+TEST_F(Config, WhatEndsLeasesWorksWhileTheSettingsHaveAMistake) {
+  stage_.expect(0, "ann", {"acquire", "a"});
+  stage_.expect(0, "ann", {"acquire", "b"});
+  config("[hook]\npolcy = \"warn\"\n");
+  stage_.expect(0, "bob", {"break", "a", "--reason", "urgent"});
+  stage_.expect(0, "ann", {"release", "b"});
+  stage_.expect(0, "bob", {"purge"});
+  stage_.expect(0, "bob", {"purge", "--remove-store", "--yes"});
+  stage_.expect(78, "bob", {"acquire", "a"});
+}
+
 TEST_F(Config, I5_LeasesSurviveAChangeOfDurability) {
   const Answer held = stage_.expect(0, "ann", {"acquire", "a"});
   config("[store]\ndurability = \"process\"\n");

@@ -36,6 +36,7 @@ Result<int> break_verb(VerbContext& context) {
   command.reason = reason.value_or("");
   LK_ASSIGN(command.wanted, context.wanted(resources));
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
+  context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(resources));
   LK_ASSIGN(const auto broken, open->locks.break_leases(command));
   out.object(service::leases_json("broken", broken));

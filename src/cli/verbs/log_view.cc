@@ -40,6 +40,15 @@ Style event_style(std::string_view what) {
   return Style::kPlain;
 }
 
+// Of edits (core rule 16), whose causes are not what a reader would call them.
+std::string cause_shown(const std::string& cause) {
+  if (cause == "yielded") return "taken over";
+  if (cause == "turn_over") return "its turn has ended";
+  if (cause == "passed_on") return "passed to its session";
+  if (cause == "undone") return "its call failed";
+  return shown(cause);
+}
+
 }  // namespace
 
 void LogColumns::widen(const core::Event& event) {
@@ -53,7 +62,7 @@ Line event_line(const core::Event& event, std::size_t columns, const LogColumns&
   std::string names = printable(shown_list(service::spelled(event.resources), 3));
   std::string rest;
   if (!event.cause.empty() && event.cause != event.what) {
-    rest += (names.empty() ? "(" : " (") + shown(event.cause) + ")";
+    rest += (names.empty() ? "(" : " (") + cause_shown(event.cause) + ")";
   }
   if (!event.by.agent.empty()) rest += " by " + shown(event.by.agent);
   const std::size_t limit = columns > 0 ? columns : SIZE_MAX;  // a pipe gets all of it

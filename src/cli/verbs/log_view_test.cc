@@ -37,6 +37,17 @@ TEST(LogView, B13_local_time_with_its_date_at_a_terminal_and_utc_in_a_pipe) {
   ::tzset();
 }
 
+TEST(LogView, TheCausesOfEditsAreInPlainWords) {
+  core::Event event = sample_event("ended");
+  event.reason.clear();
+  event.cause = "yielded";
+  event.by.agent = "codex";
+  EXPECT_TRUE(event_text(event_line(event, 0)).ends_with("src/a.py (taken over) by codex"));
+  event.by.agent.clear();
+  event.cause = "turn_over";
+  EXPECT_TRUE(event_text(event_line(event, 0)).ends_with("src/a.py (its turn has ended)"));
+}
+
 TEST(LogView, B13_a_line_fits_the_terminal_and_is_whole_in_a_pipe) {
   EXPECT_EQ(width(event_text(event_line(sample_event("granted"), 80))), 80U);
   EXPECT_NE(event_text(event_line(sample_event("granted"), 0)).find(std::string(200, 'r')),

@@ -57,6 +57,7 @@ Result<int> purge_verb(VerbContext& context) {
     return fail(Code::kUsage, "--force needs --remove-store",
                 "add --remove-store, or omit --force");
   }
+  context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(std::vector<std::string>{}));
   const realm::Realm& realm = open->site.realm();
   if (store) {
