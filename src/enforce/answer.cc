@@ -43,21 +43,6 @@ Texts texts_of(const Event& event, const Answer& answer) {
   return texts;
 }
 
-bool can_ask(const Event& event) {
-  switch (event.client) {
-    case Client::kClaude:
-    case Client::kCopilot:
-      return true;
-    case Client::kCodex:     // "ask" lets the call pass
-    case Client::kGemini:    // without a terminal it waits forever
-    case Client::kOpencode:  // a plugin can only let it pass or throw
-      return false;
-    case Client::kCursor:
-      return event.name == "beforeShellExecution" || event.name == "beforeMCPExecution";
-  }
-  return false;
-}
-
 ordered_json nested(const Event& event, std::string_view decision, const std::string& why) {
   return {{"hookEventName", event.name},
           {"permissionDecision", decision},
@@ -153,6 +138,21 @@ bool can_tell(const Event& event) {
       const std::string name = lowered(event.name);
       return at == Moment::kSessionStart || name == "pretooluse" || name.starts_with("posttooluse");
     }
+  }
+  return false;
+}
+
+bool can_ask(const Event& event) {
+  switch (event.client) {
+    case Client::kClaude:
+    case Client::kCopilot:
+      return true;
+    case Client::kCodex:     // "ask" lets the call pass
+    case Client::kGemini:    // without a terminal it waits forever
+    case Client::kOpencode:  // a plugin can only let it pass or throw
+      return false;
+    case Client::kCursor:
+      return event.name == "beforeShellExecution" || event.name == "beforeMCPExecution";
   }
   return false;
 }

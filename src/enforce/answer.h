@@ -38,6 +38,9 @@ inline constexpr std::size_t kReasonBytesMax = 4096;  // of each text; longer on
 // if the client has a way, otherwise to the user, otherwise to nobody.
 Said say(const Event& event, const Answer& answer);
 
+// Can the client ask its user about a call that it is about to make?
+bool can_ask(const Event& event);
+
 // Can a hook change what a call that passes is made with?
 bool can_rewrite(Client client);
 

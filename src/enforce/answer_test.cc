@@ -17,7 +17,7 @@ constexpr std::array kAllClients = {Client::kClaude,  Client::kCodex,    Client:
 constexpr std::array kAllMoments = {
     Moment::kSessionStart, Moment::kTurnStart,     Moment::kBefore,       Moment::kAfter,
     Moment::kBatchOver,    Moment::kSubagentStart, Moment::kSubagentOver, Moment::kTurnOver,
-    Moment::kIdle,         Moment::kSessionOver,   Moment::kOther};
+    Moment::kIdle,         Moment::kQuestion,      Moment::kSessionOver,  Moment::kOther};
 
 Event event_of(Client client, Moment moment, const char* name) {
   Event event;

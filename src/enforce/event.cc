@@ -69,7 +69,8 @@ bool batch_says_failed(const json& call) {
   if (!response->is_string()) return false;
   const auto& text = response->get_ref<const std::string&>();
   return text.starts_with("<tool_use_error>") || text.starts_with("PreToolUse:") ||
-         text.starts_with("Claude requested permissions") || text.starts_with("Permission to use ");
+         text.starts_with("Claude requested permissions") ||
+         text.starts_with("Permission to use ") || text.starts_with("The user doesn't want to ");
 }
 
 Result<ToolCall> read_call(const Event& event, const json& from) {

@@ -30,7 +30,8 @@ enum class Moment {
   kSubagentStart,
   kSubagentOver,
   kTurnOver,
-  kIdle,  // the client waits for its user
+  kIdle,      // the client waits for its user's next prompt
+  kQuestion,  // the client waits for its user's permission for a call
   kSessionOver,
   kOther,  // one that means nothing to locks, or one that is newer than we are
 };

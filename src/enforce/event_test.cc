@@ -120,6 +120,9 @@ TEST(Event, EveryMomentHasItsName) {
   const auto idle = R"({"session_id":"s","hook_event_name":"Notification",
                         "notification_type":"idle_prompt"})";
   EXPECT_EQ(read(Client::kClaude, idle).moment, Moment::kIdle);
+  const auto asks = R"({"session_id":"s","hook_event_name":"Notification",
+                        "notification_type":"permission_prompt"})";
+  EXPECT_EQ(read(Client::kClaude, asks).moment, Moment::kQuestion);
 }
 
 TEST(Event, CopilotsMomentsAreToldByTheirFields) {

@@ -113,6 +113,7 @@ Result<Named> moment_of(Client client, const json& payload) {
   if (small == "notification") {
     LK_ASSIGN(const std::string type, id_field(payload, {"notification_type"}));
     if (type == "idle_prompt") named.moment = Moment::kIdle;
+    if (type == "permission_prompt") named.moment = Moment::kQuestion;
     return named;
   }
   const auto known = std::ranges::find(kMoments, small, &KnownMoment::name);

@@ -143,6 +143,26 @@ TEST_F(HookProcesses, F2ATableThatDoesNotAnswerInTimeRefuses) {
   stopped.signal(SIGKILL);
 }
 
+TEST_F(HookProcesses, TheReportTellsMeetingsFromChangesOfAPerson) {
+  stage_.file("lockkeeper.toml", "[hook]\npolicy = \"block\"\n");
+  EXPECT_EQ(stage_.as("", {"hook", "report"}).status, 0);
+  stage_.file("a.c", "of the agent");
+  run(edit("s1", "a.c", "t"));
+  Json batch = moment("s1", "PostToolBatch");
+  Json call = edit("s1", "a.c", "t");
+  call["tool_response"] = "ok";
+  batch["tool_calls"] = Json::array({call});
+  run(batch);
+  EXPECT_THAT(run(edit("s2", "a.c", "t")).out, HasSubstr("\"deny\""));
+  EXPECT_THAT(stage_.as("", {"hook", "report"}).out,
+              "a.c: edits by claude-code while another claude-code held it: 1 refused\n");
+  run(moment("s1", "SessionEnd"));
+  stage_.file("a.c", "of a person");
+  run(moment("s2", "Stop"));
+  EXPECT_THAT(stage_.as("", {"hook", "report"}).out,
+              HasSubstr("a.c: written by claude-code, then changed by somebody unknown once\n"));
+}
+
 TEST_F(HookProcesses, NoAnswerSaysAllow) {
   for (const char* const client : {"claude", "codex", "gemini", "copilot", "opencode"}) {
     const Answer answer = stage_.finish(hook(edit("s1", "a.c", "t"), client));

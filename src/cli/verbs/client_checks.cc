@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/verbs/setup.h"
+#include "enforce/hook/hook.h"
 #include "host/signals.h"
 #include "install/inspect.h"
 #include "layout/registry.h"
@@ -35,7 +36,7 @@ class HeldForProof {
     LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, realm));
     std::string bytes;
     append_be64(bytes, runtime.random->next());
-    const std::string id = "proof-" + to_hex(bytes);
+    const std::string id = to_hex(bytes);
     auto held =
         std::unique_ptr<HeldForProof>(new HeldForProof(runtime, realm, std::move(settings), id));
     LK_CHECK(held->acquire());
@@ -55,14 +56,14 @@ class HeldForProof {
  private:
   HeldForProof(const service::Runtime& runtime, const realm::Realm& realm, realm::Settings settings,
                const std::string& id)
-      : file_(".lockkeeper-" + id),
-        session_("lockkeeper-" + id),
+      : file_(".lockkeeper-proof-" + id),
+        session_(std::string(enforce::hook::kProofSession) + id),
         open_(runtime, realm, std::move(settings), doctor_identity(id), {}) {}
 
   static realm::Identity doctor_identity(const std::string& id) {
     realm::Identity who;
     who.agent = kDoctorAgent;
-    who.session = id;
+    who.session = "proof-" + id;
     return who;
   }
 

@@ -170,31 +170,48 @@ service::Json report_json(const std::vector<Meeting>& meetings) {
   return json;
 }
 
-std::string became_text(const Meeting& one) {
-  std::vector<std::string> parts;
-  for (const std::string_view what : kBecame) {
-    const auto found = one.counts.find(std::string(what));
-    if (found == one.counts.end()) continue;
-    const bool unknown = what == "changed";
-    parts.push_back(std::to_string(found->second) + " " +
-                    (unknown ? "changed by nobody known" : std::string(what)));
-  }
-  return join(parts, ", ");
+std::string times_text(std::size_t count) {
+  return count == 1 ? "once" : std::to_string(count) + " times";
 }
 
 std::string other_text(const Meeting& one) {
+  if (one.other.empty()) return "somebody unknown";
   return (one.other == one.agent ? "another " : "") + shown(one.other);
+}
+
+// One line for what was tried, and one for what was done to somebody's work.
+std::vector<std::string> meeting_lines(const Meeting& one) {
+  const auto count = [&](std::string_view what) {
+    const auto found = one.counts.find(std::string(what));
+    return found == one.counts.end() ? 0 : found->second;
+  };
+  std::vector<std::string> lines;
+  std::vector<std::string> tried;
+  for (const std::string_view what : {"refused", "warned", "asked"}) {
+    if (count(what) > 0) tried.push_back(std::to_string(count(what)) + " " + std::string(what));
+  }
+  if (!tried.empty()) {
+    lines.push_back("edits by " + shown(one.agent) + " while " + other_text(one) +
+                    " held it: " + join(tried, ", "));
+  }
+  if (count("overwrote") > 0) {
+    lines.push_back("changed by " + shown(one.agent) + " over the work of " + other_text(one) +
+                    " " + times_text(count("overwrote")));
+  }
+  if (count("changed") > 0) {
+    lines.push_back((one.other.empty() ? "" : "written by " + shown(one.other) + ", then ") +
+                    "changed by somebody unknown " + times_text(count("changed")));
+  }
+  return lines;
 }
 
 void show_report(Output& out, const std::vector<Meeting>& meetings) {
   if (meetings.empty()) {
-    out.text("no edit has met what another agent was working on");
+    out.text("no edit was refused, and nobody's work was overwritten");
     return;
   }
   for (const Meeting& one : meetings) {
-    out.text(shown(one.file) + ": " + shown(one.agent) + " met " +
-             (one.other.empty() ? "a change of nobody known" : other_text(one)) + ", " +
-             became_text(one));
+    for (const std::string& line : meeting_lines(one)) out.text(shown(one.file) + ": " + line);
   }
 }
 

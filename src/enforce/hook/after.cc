@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/sessions.h"
+#include "enforce/hook/asking.h"
 #include "enforce/hook/disk_look.h"
 #include "enforce/hook/files.h"
 #include "enforce/hook/words.h"
+#include "realm/hook_settings.h"
+#include "service/messages.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
@@ -38,6 +42,8 @@ class Reporting {
 
  private:
   void add_edit(const ToolCall& call, const Touch& touch);
+  void note_overwritten(Place& place, const Target& target, core::ReportRequest& request);
+  std::vector<AskedClaim> denied_at(const Reported& report);
   std::optional<core::ReportReply> send(const Reported& report);
   void keep_new_waiters(Place& place, std::vector<core::Waiter>& waiting);
   void tell_what_is_free(Place& place, const std::vector<std::string>& refused);
@@ -72,17 +78,65 @@ void Reporting::add_edit(const ToolCall& call, const Touch& touch) {
   for (const Targets& targets : sorted->places) {
     if (!targets.place->has_table()) continue;
     core::ReportRequest& request = at(*targets.place);
+    const std::string id = Session::edit_id(call);
     if (call.outcome == Outcome::kFailed) {
-      request.failed.push_back(Session::edit_id(call));
+      request.failed.push_back(id);
       continue;
     }
-    request.done.push_back(Session::edit_id(call));
+    request.done.push_back(id);
+    request.done.push_back(asked_id(id));
     const Files files(targets.place->worktree());
     for (const Target& target : targets.files) {
+      // It is no news that what it has just edited is free.
+      for (const key::Resource& resource : target.resources) {
+        request.settled.push_back(refused_word(*targets.place, resource.text()));
+      }
+      note_overwritten(*targets.place, target, request);
       if (target.resources.front().kind() != key::Kind::kFile) continue;
       request.changed.push_back(files.change(target.path()));
     }
   }
+}
+
+// Its claim gave way while its user was thinking, or its user let it pass. The policy "warn" has
+// told both sides already.
+void Reporting::note_overwritten(Place& place, const Target& target, core::ReportRequest& request) {
+  const auto policy = realm::hook_policy_for(place.settings(), target.resources.front());
+  if (policy == realm::HookPolicy::kWarn) return;
+  service::CheckCommand command;
+  command.wanted.resources = target.resources;
+  if (place.settings().hook_worktrees.value != realm::HookWorktrees::kBlock) {
+    command.worktree = place.worktree();
+  }
+  const auto now = place.locks().check(command);
+  if (!now) return;
+  for (const core::Conflict& conflict : now->conflicts) {
+    const core::Lease& holder = conflict.holder;
+    if (conflict.waiting || holder.foreign) continue;
+    if (core::is_part_of(holder.owner, session_.owner())) continue;
+    request.notes.push_back({"overwrote", {target.path()}, holder.owner, "edit"});
+    service::SendCommand send;
+    send.to = holder.owner;
+    send.type = "alert";
+    send.text = "changed " + target.path() + " while you held it. Read it again before you go on";
+    static_cast<void>(service::Messages(place.site(), session_.owner()).send(send));
+  }
+}
+
+// A claim that only a question to the user has confirmed, for a call that did nothing.
+std::vector<AskedClaim> Reporting::denied_at(const Reported& report) {
+  std::vector<AskedClaim> denied;
+  if (report.request.failed.empty() && !report.request.turn_begins) return denied;
+  const auto is_among = [](const std::vector<std::string>& calls, const std::string& call) {
+    return std::ranges::find(calls, call) != calls.end();
+  };
+  for (AskedClaim& claim : asked_claims(session_, *report.place)) {
+    const bool worked = std::ranges::any_of(
+        claim.calls, [&](const std::string& call) { return is_among(report.request.done, call); });
+    const bool failed = report.request.turn_begins || is_among(report.request.failed, claim.call);
+    if (failed && !worked) denied.push_back(std::move(claim));
+  }
+  return denied;
 }
 
 void Reporting::look(bool ran) {
@@ -109,8 +163,10 @@ std::optional<core::ReportReply> Reporting::send(const Reported& report) {
   const bool tells = can_tell(session_.event());
   Place& place = *report.place;
   if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = true});
+  const std::vector<AskedClaim> denied = denied_at(report);
   auto reply = place.locks().report(report.request);
   if (!reply) return std::nullopt;
+  give_up(place, denied);
   if (!tells) return std::move(*reply);
   auto notices = place.locks().notices();
   if (notices) {
@@ -156,12 +212,13 @@ void Reporting::report_elsewhere(const core::ReportReply& reply) {
 }
 
 void Reporting::tell_what_is_free(Place& place, const std::vector<std::string>& refused) {
+  const Freed freed = free_of(session_, refused);
+  if (freed.words.empty()) return;
   core::ReportRequest request;
   request.worktree = place.worktree();
-  request.settled = free_of(place, refused);
-  if (request.settled.empty()) return;
+  request.settled = freed.words;
   static_cast<void>(place.locks().report(request));
-  lines_.add(free_words(request.settled));
+  lines_.add(free_words(freed));
 }
 
 bool parts_go_on(Client client) {
@@ -170,23 +227,35 @@ bool parts_go_on(Client client) {
 
 }  // namespace
 
-std::vector<std::string> free_of(Place& place, const std::vector<std::string>& refused) {
-  std::vector<std::string> free;
-  for (const std::string& file : refused) {
+// A file of that name may be in several worktrees of one table, and only one was refused.
+std::string refused_word(const Place& place, const std::string& file) {
+  return file + "\n" + place.worktree();
+}
+
+Freed free_of(Session& session, const std::vector<std::string>& refused) {
+  Freed freed;
+  for (const std::string& word : refused) {
+    const std::size_t end = word.find('\n');
+    if (end == std::string::npos) continue;
+    const std::string file = word.substr(0, end);
+    const auto place = session.place_at(word.substr(end + 1));
+    if (!place || *place == nullptr) continue;
     service::CheckCommand command;
     command.wanted.texts = {file};
     command.wanted.syntax = key::Syntax::kLiteral;
-    command.worktree = place.worktree();
-    const auto now = place.locks().check(command);
-    if (now && now->free) free.push_back(file);
+    command.worktree = (*place)->worktree();
+    const auto now = (*place)->locks().check(command);
+    if (!now || !now->free) continue;
+    freed.words.push_back(word);
+    freed.files.push_back(session.names_of(**place).name(file));
   }
-  return free;
+  return freed;
 }
 
-std::string free_words(const std::vector<std::string>& files) {
-  return "lockkeeper: " + shown_list(files, 5) + (files.size() == 1 ? " is" : " are") +
-         " free now; an earlier edit of yours was refused. Read " +
-         (files.size() == 1 ? "it" : "them") + " again before you edit";
+std::string free_words(const Freed& freed) {
+  const char* const them = freed.files.size() == 1 ? "it" : "them";
+  return "lockkeeper: you can edit " + shown_list(freed.files, 5) + " now. An earlier edit of " +
+         them + " was refused. Read " + them + " again before you edit";
 }
 
 Answer after_calls(Session& session) {
@@ -204,11 +273,17 @@ Answer after_calls(Session& session) {
 
 Answer at_session_start(Session& session) {
   const auto home = session.home();
-  if (!home) return {.tell = failed_words(home.error())};
+  if (!home) return {.tell = unusable_words(home.error())};
   if (*home == nullptr) {
     return {.tell =
                 "lockkeeper: this folder is in no git repository, so no file here is guarded "
                 "against other agents"};
+  }
+  if (!(*home)->mistakes().empty()) {
+    Lines lines;
+    lines.add(unusable_words((*home)->mistakes().front()));
+    lines.add(Reporting(session).carry_out().tell);
+    return {.tell = lines.text()};
   }
   const World& world = session.world();
   Result<void> possible;

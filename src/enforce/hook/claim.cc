@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "enforce/hook/after.h"
+#include "enforce/hook/asking.h"
 #include "enforce/hook/words.h"
 #include "realm/disk_path.h"
 #include "realm/hook_settings.h"
@@ -22,8 +24,9 @@ Answer refused(std::string why) {
 // The files of one call in one worktree.
 class Claiming {
  public:
-  Claiming(Session& session, const ToolCall& call, Targets& targets)
-      : session_(session), call_(call), targets_(targets), place_(*targets.place) {}
+  // `files`: how many the whole call names.
+  Claiming(Session& session, const ToolCall& call, Targets& targets, std::size_t files)
+      : session_(session), call_(call), targets_(targets), place_(*targets.place), files_(files) {}
 
   Answer claim();
   // Another place refused the call.
@@ -52,28 +55,34 @@ class Claiming {
     request.worktree = place_.worktree();
     return request;
   }
-  std::int64_t now_wall_ms() const { return session_.now().wall_ms; }
+  Listener listener() const;
 
   Session& session_;
   const ToolCall& call_;
   Targets& targets_;
   Place& place_;
+  std::size_t files_;
 };
 
+Listener Claiming::listener() const {
+  Listener to{.asker = session_.owner(), .now_wall_ms = session_.now().wall_ms};
+  to.names = session_.names_of(place_);
+  to.files = files_;
+  const auto home = session_.home();
+  const bool here = home && *home != nullptr && (*home)->realm().same_table(place_.realm());
+  if (!here) to.list += " --realm " + shell_quote(place_.worktree());
+  return to;
+}
+
 service::AcquireCommand Claiming::command() const {
-  const realm::Settings& settings = place_.settings();
-  service::AcquireCommand command;
+  service::AcquireCommand command = edit_command(session_, place_);
   for (const Target& target : targets_.files) {
     std::ranges::copy(target.resources, std::back_inserter(command.wanted.resources));
   }
   command.call = Session::edit_id(call_);
-  command.terms.reason = "edits it with " + call_.tool;
-  command.attach_pid = session_.world().client_pid;
-  const bool one_table = settings.hook_worktrees.value == realm::HookWorktrees::kBlock;
+  command.terms.reason = "tool call: " + (call_.tool.empty() ? "edit" : call_.tool);
+  const bool one_table = place_.settings().hook_worktrees.value == realm::HookWorktrees::kBlock;
   if (!one_table) command.terms.worktree = place_.worktree();
-  // Its process and its owner's turn end it; time alone should not.
-  const bool endless = settings.lease_longest_ms.value == kNoEnd;
-  if (command.attach_pid && !endless) command.ttl_ms = settings.lease_longest_ms.value;
   return command;
 }
 
@@ -106,16 +115,20 @@ Result<service::AcquireResult> Claiming::ask() {
   waiting.on_wait = [this](const service::WaitProgress& progress) {
     return is_worth_waiting(progress.conflicts);
   };
-  return place_.locks().acquire(waiting);
+  auto waited = place_.locks().acquire(waiting);
+  if (waited) waited->lost.insert(waited->lost.begin(), result->lost.begin(), result->lost.end());
+  return waited;
 }
 
-// Whoever is in the way is in the middle of a call on that file, or has nearly moved on.
+// Whoever is in the way is in the middle of a call on that file, or has nearly moved on. A user who
+// is being asked may take any time.
 bool Claiming::is_worth_waiting(const std::vector<core::Conflict>& conflicts) const {
   const std::int64_t until_mono_ms = session_.now().mono_ms + place_.settings().hook_wait_ms.value;
   return std::ranges::all_of(conflicts, [&](const core::Conflict& conflict) {
     if (!conflict.holder.edit || conflict.waiting) return conflict.waiting;
     const bool soon = conflict.yields || conflict.yields_mono_ms <= until_mono_ms;
-    return soon || !conflict.holder.edit->calls.empty();
+    const core::Edit& edit = *conflict.holder.edit;
+    return soon || (!edit.calls.empty() && !is_asked(edit));
   });
 }
 
@@ -162,7 +175,7 @@ Answer Claiming::granted(const service::AcquireResult& result) {
     }
     if (!unseen->empty()) {
       undo();
-      return refused(stale_words(*unseen, session_.owner(), now_wall_ms()));
+      return refused(stale_words(*unseen, listener()));
     }
   }
   Lines lines;
@@ -199,7 +212,7 @@ Answer Claiming::in_vain(const service::AcquireResult& result) {
   Answer answer;
   if (result.outcome == core::Outcome::kDeadlock) {
     record("refused", result.conflicts, true);
-    answer = refused(deadlock_words(result, session_.owner(), now_wall_ms()));
+    answer = refused(deadlock_words(result, listener()));
   } else {
     answer = by_policy(result.conflicts);
   }
@@ -217,14 +230,14 @@ Answer Claiming::by_policy(const std::vector<core::Conflict>& conflicts) {
     return std::ranges::any_of(
         conflicts, [&](const core::Conflict& each) { return policy_of(each) == policy; });
   };
-  const std::string words = held_words(conflicts, session_.owner(), now_wall_ms());
-  if (any(HookPolicy::kBlock) || any(HookPolicy::kWait)) {
+  const bool asks = any(HookPolicy::kAsk);
+  if (any(HookPolicy::kBlock) || any(HookPolicy::kWait) || (asks && !can_ask(session_.event()))) {
     record("refused", conflicts, true);
-    return refused(words);
+    return refused(held_words(conflicts, listener()));
   }
-  if (any(HookPolicy::kAsk)) {
+  if (asks) {
     record("asked", conflicts, true);
-    return {Verdict::kAsk, words};
+    return {Verdict::kAsk, question_words(conflicts, listener())};
   }
   return warned(conflicts);
 }
@@ -248,7 +261,7 @@ Answer Claiming::warned(const std::vector<core::Conflict>& conflicts) {
   }
   Lines lines;
   for (const core::Conflict& conflict : conflicts) {
-    lines.add("lockkeeper: " + in_the_way(conflict, session_.owner(), now_wall_ms()) +
+    lines.add("lockkeeper: " + in_the_way(conflict, listener()) +
               ". This call was let through, because the policy is \"warn\"; the other side is "
               "told of it");
     break;
@@ -263,13 +276,23 @@ bool Claiming::first_time(const std::string& word) {
   return reply && !reply->news.empty();
 }
 
+// It may be read long after, so it says what was.
+std::string words_to_holder(const std::string& what, const std::string& file) {
+  if (what == "warned") {
+    return "edited " + file + " while you held it: the policy \"warn\" let the call pass";
+  }
+  const std::string tried = "tried to edit " + file + " while you held it; ";
+  return tried + (what == "asked" ? "its user was asked" : "the call was refused");
+}
+
 void Claiming::record(const std::string& what, const std::vector<core::Conflict>& conflicts,
                       bool waits) {
+  if (session_.event().session.starts_with(kProofSession)) return;  // nobody has met anybody
   core::ReportRequest request = report();
   std::vector<std::pair<std::string, const core::Conflict*>> words;
   for (const core::Conflict& conflict : conflicts) {
     const std::string file = conflict.requested.resource.text();
-    if (waits) request.refused.push_back(file);
+    if (waits) request.refused.push_back(refused_word(place_, file));
     request.notes.push_back({what, {file}, conflict.holder.owner, "edit"});
     const core::Owner& holder = conflict.holder.owner;
     std::string word = what + " " + file;
@@ -285,10 +308,7 @@ void Claiming::record(const std::string& what, const std::vector<core::Conflict>
     service::SendCommand send;
     send.to = conflict->holder.owner;
     send.type = what == "warned" ? "alert" : "request";
-    send.text = (what == "warned" ? "edits " : "wants to edit ") +
-                conflict->requested.resource.text() +
-                (what == "warned" ? ", which you hold; the policy there lets it pass"
-                                  : ", which you hold; the call was refused");
+    send.text = words_to_holder(what, conflict->requested.resource.text());
     static_cast<void>(service::Messages(place_.site(), session_.owner()).send(send));
   }
 }
@@ -327,10 +347,16 @@ void note_at_home(Session& session, const Sorted& sorted) {
 Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
   auto sorted = session.sort(touch);
   if (!sorted) return refused(not_judged_words(sorted.error()));
+  for (const Targets& targets : sorted->places) {
+    const std::vector<Error>& mistakes = targets.place->mistakes();
+    if (!mistakes.empty()) return refused(bad_settings_words(mistakes.front()));
+  }
   std::vector<Claiming> claims;
   Lines lines;
+  std::size_t files = sorted->outside.size();
+  for (const Targets& targets : sorted->places) files += targets.files.size();
   for (Targets& targets : sorted->places) {
-    claims.emplace_back(session, call, targets);
+    claims.emplace_back(session, call, targets, files);
     const Answer answer = claims.back().claim();
     if (answer.verdict != Verdict::kPass) {
       claims.pop_back();
@@ -361,6 +387,14 @@ Answer before_run(Session& session, const ToolCall& call, bool our_tool) {
   return answer;
 }
 
+// The part of the settings that cannot be read may say which files such a tool changes.
+Answer before_unknown(Session& session, const ToolCall& call) {
+  const auto home = session.home();
+  const bool wrong = home && *home != nullptr && !(*home)->mistakes().empty();
+  if (wrong) return refused(bad_settings_words((*home)->mistakes().front()));
+  return before_run(session, call, false);
+}
+
 }  // namespace
 
 Answer before_call(Session& session, const ToolCall& call) {
@@ -375,8 +409,9 @@ Answer before_call(Session& session, const ToolCall& call) {
     case Touch::What::kEdit:
       return before_edit(session, call, *touch);
     case Touch::What::kShell:
-    case Touch::What::kUnknown:
       return before_run(session, call, false);
+    case Touch::What::kUnknown:
+      return before_unknown(session, call);
     case Touch::What::kOwnMcp:
       return before_run(session, call, true);
   }

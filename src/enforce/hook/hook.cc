@@ -1,6 +1,7 @@
 #include "enforce/hook/hook.h"
 
 #include "enforce/hook/after.h"
+#include "enforce/hook/asking.h"
 #include "enforce/hook/claim.h"
 #include "enforce/hook/session.h"
 #include "enforce/hook/words.h"
@@ -27,6 +28,8 @@ Answer answer_to(Session& session) {
     case Moment::kIdle:
     case Moment::kSessionOver:
       return at_end(session);
+    case Moment::kQuestion:
+      return at_question(session);
     case Moment::kOther:
       return {};
   }
@@ -82,10 +85,11 @@ Said answer_wake(const World& world, std::string_view payload,
     if (!refused) return {};
     core::ReportRequest settled;
     settled.worktree = place.worktree();
-    settled.settled = free_of(place, *refused);
-    if (!settled.settled.empty()) {
+    const Freed freed = free_of(session, *refused);
+    settled.settled = freed.words;
+    if (!freed.words.empty()) {
       static_cast<void>(place.locks().report(settled));
-      return {.err = free_words(settled.settled) + "\n", .exit_code = 2};
+      return {.err = free_words(freed) + "\n", .exit_code = 2};
     }
     if (!sleep_ms(kWakeLooksApartMs)) return {};
   }

@@ -16,6 +16,10 @@
 
 namespace lockkeeper::enforce::hook {
 
+// The session of a call that nobody makes: `doctor` only wants to see it refused. What it meets is
+// not recorded.
+inline constexpr std::string_view kProofSession = "lockkeeper-proof-";
+
 struct World {
   const service::Runtime* runtime = nullptr;  // must outlive the call
   Client client = Client::kClaude;            // the one that the hook was installed for

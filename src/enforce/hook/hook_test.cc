@@ -61,7 +61,9 @@ TEST_F(Hooks, APatchGetsAllItsFilesOrNone) {
   run(Client::kClaude, batch("s1", {{edit("s1", "b.c", "t1"), "ok"}}));
   const std::string two =
       "*** Update File: a.c\n@@\n-a\n+b\n*** Update File: b.c\n*** Move to: c.c\n@@\n-a\n+b\n";
-  EXPECT_THAT(refusal(Client::kCodex, patch("c1", two, "x")), HasSubstr("b.c is being edited"));
+  EXPECT_THAT(refusal(Client::kCodex, patch("c1", two, "x")),
+              AllOf(HasSubstr("b.c is being edited"),
+                    HasSubstr("The whole call was refused: none of its 3 files was changed")));
   EXPECT_THAT(held(), ElementsAre("claude-code s1 b.c"));
   run(Client::kClaude, claude("s1", "Stop"));
   EXPECT_EQ(refusal(Client::kCodex, patch("c1", two, "x")), "");
@@ -113,8 +115,25 @@ TEST_F(Hooks, AWholeFileIsNotReplacedOverAChangeThatWasNotSeen) {
       AllOf(HasSubstr("a.c was changed by codex (session c1)"), HasSubstr("Read the file again")));
   EXPECT_THAT(held(), IsEmpty());
   EXPECT_EQ(refusal(whole("s1", "a.c", "t2")), "") << "once for each version";
-  // An edit in place is judged by the client itself.
-  run(Client::kClaude, claude("s2", "UserPromptSubmit"));
+}
+
+TEST_F(Hooks, ANewTurnDoesNotMeanThatItHasReadTheFileAgain) {
+  write("a.c", "old");
+  const auto written = [&](const std::string& session, const std::string& id) {
+    run(Client::kClaude, claude(session, "UserPromptSubmit"));
+    const json made = whole(session, "a.c", id);
+    const std::string words = refusal(made);
+    if (!words.empty()) return words;
+    write("a.c", session + id);
+    run(Client::kClaude, batch(session, {{made, "ok"}}));
+    run(Client::kClaude, claude(session, "Stop"));
+    site_.clock.ahead_ms += 10;
+    return words;
+  };
+  ASSERT_EQ(written("s1", "t1"), "");
+  ASSERT_EQ(written("s2", "t1"), "") << "it begins after that, and has to read it first";
+  EXPECT_THAT(written("s1", "t2"), HasSubstr("a.c was changed by claude-code (session s2)"));
+  EXPECT_EQ(written("s1", "t3"), "");
 }
 
 TEST_F(Hooks, ALostClaimRefusesOnceAndSaysWhatHappened) {
@@ -137,16 +156,20 @@ TEST_F(Hooks, WarnLetsItPassTellsBothAndRecordsIt) {
   EXPECT_THAT(told(edit("s2", "a.c", "t1")), HasSubstr("let through"));
   EXPECT_THAT(events("warned"), ElementsAre("claude-code a.c"));
   EXPECT_THAT(events("refused"), IsEmpty());
-  EXPECT_THAT(told(claude("s1", "UserPromptSubmit")), HasSubstr("edits a.c, which you hold"));
+  EXPECT_THAT(told(claude("s1", "UserPromptSubmit")), HasSubstr("edited a.c while you held it"));
 }
 
 TEST_F(Hooks, AskLeavesItToTheUserWhereTheClientCanAsk) {
   write("lockkeeper.toml", "[[hook.path]]\npaths = [\"a.c\"]\npolicy = \"ask\"\n");
   ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
   run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
-  EXPECT_THAT(run(Client::kClaude, edit("s2", "a.c", "t1")).out, HasSubstr("\"ask\""));
+  EXPECT_THAT(run(Client::kClaude, edit("s2", "a.c", "t1")).out,
+              AllOf(HasSubstr("\"ask\""), HasSubstr("Allow this edit anyway?"),
+                    Not(HasSubstr("Do other work"))));
+  EXPECT_THAT(events("asked"), ElementsAre("claude-code a.c"));
   EXPECT_THAT(refusal(Client::kCodex, patch("c1", "*** Update File: a.c\n@@\n-a\n+b\n", "x")),
-              HasSubstr("a.c is being edited"));
+              AllOf(HasSubstr("a.c is being edited"), HasSubstr("Do other work")));
+  EXPECT_THAT(events("refused"), ElementsAre("codex a.c")) << "it cannot ask";
 }
 
 TEST_F(Hooks, OffAndIgnoredFilesAreNotClaimed) {
@@ -221,12 +244,91 @@ TEST_F(Hooks, ARefusedAgentIsToldWhenTheFileIsFreeAndItsHolderWhoWantsIt) {
   run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
   ASSERT_NE(refusal(edit("s2", "a.c", "t1")), "");
   ASSERT_NE(refusal(edit("s2", "a.c", "t2")), "");
-  EXPECT_THAT(told(batch("s1", {})), HasSubstr("wants to edit a.c"));
+  EXPECT_THAT(told(batch("s1", {})), HasSubstr("tried to edit a.c while you held it"));
   EXPECT_EQ(told(batch("s1", {})), "") << "once";
   EXPECT_EQ(told(batch("s2", {})), "");
   run(Client::kClaude, claude("s1", "Stop"));
-  EXPECT_THAT(told(batch("s2", {})), HasSubstr("a.c is free now"));
+  EXPECT_THAT(told(batch("s2", {})), HasSubstr("you can edit a.c now"));
   EXPECT_EQ(told(batch("s2", {})), "") << "once";
+}
+
+TEST_F(Hooks, AFileIsNotFreeBecauseItIsFreeInAnotherWorktree) {
+  site_.files.git("repo", "worktree add ../other");
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
+  const auto from_there = [&](json payload) {
+    payload["cwd"] = site_.files.at("other");
+    return payload;
+  };
+  EXPECT_THAT(refusal(from_there(edit("s2", "a.c", "t2"))),
+              HasSubstr(at("a.c") + " is being edited"));
+  EXPECT_EQ(told(from_there(batch("s2", {}))), "");
+  run(Client::kClaude, claude("s1", "Stop"));
+  EXPECT_THAT(told(from_there(batch("s2", {}))), HasSubstr("you can edit " + at("a.c") + " now"));
+}
+
+TEST_F(Hooks, WhatItHasEditedItselfMeanwhileIsNoNews) {
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
+  ASSERT_NE(refusal(edit("s2", "a.c", "t2")), "");
+  run(Client::kClaude, claude("s1", "Stop"));
+  ASSERT_EQ(refusal(edit("s2", "a.c", "t3")), "");
+  EXPECT_EQ(told(batch("s2", {{edit("s2", "a.c", "t3"), "ok"}})), "");
+  EXPECT_EQ(told(batch("s2", {})), "");
+}
+
+TEST_F(Hooks, AFileOfANestedRepositoryIsNamedFromTheSessionsHome) {
+  site_.files.init("repo/nested");
+  ASSERT_EQ(refusal(edit("s1", "nested/n.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "nested/n.c", "t1"), "ok"}}));
+  EXPECT_THAT(refusal(edit("s2", "nested/n.c", "t2")),
+              AllOf(HasSubstr("lockkeeper: nested/n.c is being edited"),
+                    HasSubstr("lockkeeper list --realm " + at("nested"))));
+}
+
+TEST_F(Hooks, ASessionAndItsSubagentAreOneClause) {
+  write("lockkeeper.toml", "[hook]\npolicy = \"block\"\n");
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
+  ASSERT_EQ(refusal(as_subagent(edit("s1", "a.c", "t2"), "x")), "");
+  const std::string words = refusal(edit("s2", "a.c", "t3"));
+  EXPECT_THAT(words, HasSubstr("a.c is being edited by claude-code (session s1). "));
+  EXPECT_EQ(words.find("is being edited"), words.rfind("is being edited")) << words;
+}
+
+TEST_F(Hooks, ACallThatOverlapsAClaimSaysHow) {
+  write("src/a.c", "x");
+  ASSERT_EQ(refusal(edit("s1", "src/a.c", "t1")), "");
+  run(Client::kClaude, batch("s1", {{edit("s1", "src/a.c", "t1"), "ok"}}));
+  EXPECT_THAT(refusal(edit("s2", "src", "t2")),
+              HasSubstr("src/ overlaps src/a.c, which is being edited by claude-code"));
+}
+
+TEST_F(Hooks, NamesThatCannotBeLockedAreRefusedWithoutNamingAnotherFile) {
+  struct Odd {
+    const char* name;
+    const char* why;
+  };
+  for (const auto& [name, why] :
+       {Odd{"odd\n.c", "has a control character"}, Odd{"odd\t.c", "has a control character"},
+        Odd{"odd\x1b.c", "has a control character"}, Odd{"odd\\x.c", "has a backslash"},
+        Odd{"odd ", "ends in a blank"}}) {
+    write(name, "x");
+    EXPECT_THAT(refusal(edit("s1", name, "t1")),
+                AllOf(HasSubstr(why), HasSubstr("rename the file"), HasSubstr("[hook] ignore"),
+                      Not(HasSubstr("; use ")), Not(HasSubstr("write "))));
+  }
+  write("lockkeeper.toml", "[hook]\nignore = [\"odd*\"]\n");
+  EXPECT_EQ(refusal(edit("s1", "odd ", "t2")), "");
+  EXPECT_EQ(refusal(edit("s1", "odd\\x.c", "t3")), "");
+}
+
+TEST_F(Hooks, AProofOfTheDoctorIsRefusedAndNotRecorded) {
+  take({"lockkeeper-doctor", "1"}, "a.c");
+  EXPECT_NE(refusal(edit(std::string(kProofSession) + "1", "a.c", "t1")), "");
+  EXPECT_THAT(events("refused"), IsEmpty());
+  EXPECT_NE(refusal(edit("s1", "a.c", "t1")), "");
+  EXPECT_THAT(events("refused"), ElementsAre("claude-code a.c"));
 }
 
 TEST_F(Hooks, WhoeverWaitsForAClaimIsToldOnce) {
@@ -263,7 +365,32 @@ TEST_F(Hooks, ATableThatCannotBeReadRefusesUnlessTheSettingsSayOtherwise) {
 
 TEST_F(Hooks, SettingsThatCannotBeReadRefuseAndNameTheLine) {
   write("lockkeeper.toml", "[hook]\npolicy = \"perhaps\"\n");
-  EXPECT_THAT(refusal(edit("s1", "a.c", "t1")), HasSubstr("lockkeeper.toml:2"));
+  EXPECT_THAT(refusal(edit("s1", "a.c", "t1")),
+              AllOf(HasSubstr("lockkeeper.toml:2"), HasSubstr("lockkeeper doctor")));
+  EXPECT_NE(refusal(call("s1", "mcp__db__apply", {{"x", 1}}, "t2")), "")
+      << "the settings may say what it does";
+}
+
+TEST_F(Hooks, AMistakeInTheSettingsDoesNotKeepAgentsFromCorrectingIt) {
+  write("lockkeeper.toml", "[hook]\npolcy = \"warn\"\n");
+  EXPECT_EQ(run(Client::kClaude, shell("s1", "t1")).out, "");
+  EXPECT_EQ(refusal(edit("s1", "lockkeeper.toml", "t2")), "");
+  json relative = edit("s1", "", "t3");
+  relative["tool_input"]["file_path"] = "src/../lockkeeper.toml";
+  EXPECT_EQ(refusal(relative), "");
+  const std::string words = refusal(edit("s1", "a.c", "t4"));
+  EXPECT_THAT(words, AllOf(HasSubstr("did you mean hook.policy? Correct that file"),
+                           HasSubstr("shell commands and edits of that file pass")));
+  const std::string both =
+      "*** Update File: lockkeeper.toml\n@@\n-a\n+b\n*** Update File: a.c\n@@\n-a\n+b\n";
+  EXPECT_NE(refusal(Client::kCodex, patch("c1", both, "x")), "");
+}
+
+TEST_F(Hooks, AtTheStartOfASessionAMistakeInTheSettingsIsToldAsItIs) {
+  write("lockkeeper.toml", "[hook]\npolcy = \"warn\"\n");
+  EXPECT_THAT(told(claude("s1", "SessionStart")),
+              AllOf(HasSubstr("lockkeeper.toml:2"), HasSubstr("hook.policy? To find out more"),
+                    Not(HasSubstr("this file")), Not(HasSubstr("The call"))));
 }
 
 TEST_F(Hooks, F29BadPayloadsAreRefusedAndChangeNothing) {

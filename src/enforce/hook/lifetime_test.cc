@@ -79,6 +79,25 @@ TEST_F(Lifetime, ATurnsEndReleasesAndAPausedTurnDoesNot) {
   EXPECT_THAT(held(), IsEmpty());
 }
 
+TEST_F(Lifetime, ATurnEndsAlsoWhileTheSettingsHaveAMistake) {
+  for (const char* const end : {"Stop", "SessionEnd"}) {
+    edited("s1", "a.c", "t1");
+    write("lockkeeper.toml", "[hook]\npolcy = \"warn\"\n");
+    run(Client::kClaude, claude("s1", end));
+    std::filesystem::remove(at("lockkeeper.toml"));
+    EXPECT_THAT(held(), IsEmpty()) << end;
+  }
+}
+
+TEST_F(Lifetime, ACallIsReportedAlsoWhileTheSettingsHaveAMistake) {
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  write("lockkeeper.toml", "[hook]\npolcy = \"warn\"\n");
+  run(Client::kClaude, batch("s1", {{edit("s1", "a.c", "t1"), "ok"}}));
+  std::filesystem::remove(at("lockkeeper.toml"));
+  site_.clock.ahead_ms += 61'000;
+  EXPECT_THAT(refusal(edit("s2", "a.c", "t1")), HasSubstr("is being edited"));
+}
+
 TEST_F(Lifetime, AnIdleClientKeepsNobodyOut) {
   write("lockkeeper.toml", "[hook]\npolicy = \"block\"\n");
   edited("s1", "a.c", "t1");
@@ -159,7 +178,7 @@ TEST_F(Lifetime, ARefusedAgentIsWokenOnceIfTheSettingsSaySo) {
   EXPECT_EQ(slept, 0);
   const Said said = wake("s2");
   EXPECT_EQ(said.exit_code, 2);
-  EXPECT_THAT(said.err, HasSubstr("a.c is free now"));
+  EXPECT_THAT(said.err, HasSubstr("you can edit a.c now"));
   EXPECT_EQ(slept, 2);
   EXPECT_EQ(wake("s2").exit_code, 0) << "once for each file";
 }

@@ -4,7 +4,9 @@
 
 #include "base/text.h"
 #include "key/path.h"
+#include "key/unicode.h"
 #include "layout/registry.h"
+#include "realm/config.h"
 #include "realm/disk_path.h"
 #include "realm/hook_settings.h"
 #include "realm/identity.h"
@@ -39,6 +41,25 @@ std::vector<ToolRule> tool_rules(const realm::Settings& settings) {
   return rules;
 }
 
+// What is typed at a command line may be corrected. The name of a file that is there is what it is.
+Error without_wrong_advice(Error error, const std::string& typed) {
+  if (error.code != Code::kInvalidResource) return error;
+  std::string_view name = typed;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  const bool backslash = name.find('\\') != std::string_view::npos;
+  const bool control = std::ranges::any_of(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  const bool blank = key::trim_end(name).size() != name.size();
+  if (!backslash && !control && !blank) return error;
+  error.message = quote(typed) + " cannot be locked: its name " +
+                  (control     ? "has a control character"
+                   : backslash ? "has a backslash"
+                               : "ends in a blank");
+  error.hint =
+      "rename the file, or name it under [hook] ignore in lockkeeper.toml to leave it unguarded";
+  return error;
+}
+
 // Gemini CLI names its session to hooks alone. Its shells and MCP servers know its process, and
 // they are the same agent.
 core::Owner owner_of(const World& world, const Event& event) {
@@ -56,9 +77,15 @@ std::string Target::path() const {
 }
 
 Place::Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-             core::Owner owner, service::ParentLease parent)
-    : site_(runtime, std::move(realm), std::move(settings)),
+             std::vector<Error> mistakes, core::Owner owner, service::ParentLease parent)
+    : mistakes_(std::move(mistakes)),
+      site_(runtime, std::move(realm), std::move(settings)),
       locks_(site_, std::move(owner), std::move(parent)) {}
+
+bool Place::is_settings_file(const std::string& absolute) const {
+  return absolute == realm::join_path(worktree(), realm::kRepositoryConfigName) ||
+         absolute == realm::join_path(realm().store_folder, realm::kLocalConfigName);
+}
 
 bool Place::has_table() const {
   // What cannot be told is found out by whoever opens it.
@@ -92,10 +119,11 @@ Result<Place*> Session::place_of(const realm::Realm& realm) {
   realm::Realm chosen = realm;
   const service::Runtime& runtime = *world_.runtime;
   LK_CHECK(realm::choose_store(chosen, "", runtime.env));
-  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, chosen));
+  std::vector<Error> mistakes;
+  LK_ASSIGN(realm::Settings settings, layout::load_settings(runtime, chosen, &mistakes));
   LK_ASSIGN(service::ParentLease under, service::parent_lease_from(runtime.env, chosen));
-  auto place = std::make_unique<Place>(runtime, std::move(chosen), std::move(settings), owner_,
-                                       std::move(under));
+  auto place = std::make_unique<Place>(runtime, std::move(chosen), std::move(settings),
+                                       std::move(mistakes), owner_, std::move(under));
   return places_.emplace(realm.root, std::move(place)).first->second.get();
 }
 
@@ -108,6 +136,17 @@ Result<Place*> Session::place_at(const std::string& root) {
 
 Result<Place*> Session::home() {
   return place_at(home_folder_);
+}
+
+service::Names Session::names_of(const Place& place) {
+  service::Names names;
+  const auto here = home();
+  if (here && *here != nullptr && (*here)->worktree() == place.worktree()) return names;
+  names.place = place.worktree() + "/";
+  if (!here || *here == nullptr) return names;
+  const std::string above = (*here)->worktree() + "/";
+  if (names.place.starts_with(above)) names.place.erase(0, above.size());
+  return names;
 }
 
 Result<Touch> Session::touch_of(const ToolCall& call) {
@@ -126,6 +165,9 @@ Result<Sorted> Session::sort(const Touch& touch) {
       sorted.outside.push_back(typed);
       continue;
     }
+    // Whoever corrects the settings must not be kept from it by their mistake.
+    const bool wrong = !place->mistakes().empty();
+    if (wrong && place->is_settings_file(absolute)) continue;
     // Some of what is ignored cannot be locked at all, such as git's own files.
     const std::string root = place->worktree() + "/";
     if (absolute.starts_with(root) &&
@@ -134,20 +176,31 @@ Result<Sorted> Session::sort(const Touch& touch) {
     }
     realm::Resolver resolver(place->realm(), place->settings().key_rules(place->realm()),
                              {realm::Base::kCwd, folder_}, world_.runtime->env);
-    LK_ASSIGN(const std::vector<key::Parsed> all,
-              resolver.resolve_all(absolute, key::Syntax::kLiteral));
+    auto all = resolver.resolve_all(absolute, key::Syntax::kLiteral);
+    if (!all) return fail(without_wrong_advice(std::move(all.error()), typed));
     Target target{.typed = typed, .resources = {}};
-    for (const key::Parsed& parsed : all) target.resources.push_back(parsed.resource);
+    for (const key::Parsed& parsed : *all) target.resources.push_back(parsed.resource);
     target.replaced = std::ranges::find(touch.replaced, typed) != touch.replaced.end();
     if (realm::hook_ignores(place->settings(), target.path())) continue;
+    if (wrong && place->is_settings_file(realm::join_path(place->worktree(), target.path()))) {
+      continue;
+    }
     const realm::HookPolicy policy =
         realm::hook_policy_for(place->settings(), target.resources.front());
-    if (policy == realm::HookPolicy::kOff) continue;
+    if (policy == realm::HookPolicy::kOff && !wrong) continue;
     auto there = std::ranges::find(sorted.places, place, &Targets::place);
     if (there == sorted.places.end()) there = sorted.places.insert(there, {place, {}});
     there->files.push_back(std::move(target));
   }
   return sorted;
+}
+
+service::AcquireCommand edit_command(const Session& session, const Place& place) {
+  service::AcquireCommand command;
+  command.attach_pid = session.world().client_pid;
+  const std::int64_t longest_ms = place.settings().lease_longest_ms.value;
+  if (command.attach_pid && longest_ms != kNoEnd) command.ttl_ms = longest_ms;
+  return command;
 }
 
 }  // namespace lockkeeper::enforce::hook

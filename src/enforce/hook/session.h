@@ -17,6 +17,7 @@
 #include "enforce/hook/hook.h"
 #include "enforce/tools.h"
 #include "service/locks.h"
+#include "service/names.h"
 
 namespace lockkeeper::enforce::hook {
 
@@ -32,10 +33,13 @@ struct Target {
 class Place {
  public:
   Place(const service::Runtime& runtime, realm::Realm realm, realm::Settings settings,
-        core::Owner owner, service::ParentLease parent);
+        std::vector<Error> mistakes, core::Owner owner, service::ParentLease parent);
 
   const realm::Realm& realm() const { return site_.realm(); }
+  // Without what is wrong in them: that is enough to give back, but not to judge an edit.
   const realm::Settings& settings() const { return site_.settings(); }
+  const std::vector<Error>& mistakes() const { return mistakes_; }
+  bool is_settings_file(const std::string& absolute) const;
   const std::string& worktree() const { return realm().root; }
   service::Site& site() { return site_; }
   service::Locks& locks() { return locks_; }
@@ -43,6 +47,7 @@ class Place {
   bool has_table() const;
 
  private:
+  const std::vector<Error> mistakes_;  // of the settings
   service::Site site_;
   service::Locks locks_;
 };
@@ -71,13 +76,17 @@ class Session {
   Result<void> check() const;
 
   // The worktree that the session was started in; null: it is in no repository. An error: the
-  // settings or the repository cannot be read.
+  // repository cannot be read. If only its settings have a mistake, the place says so.
   Result<Place*> home();
 
   // The files of the call, without those that the settings ignore or switch off. An error names the
   // path: it cannot be judged.
   Result<Sorted> sort(const Touch& touch);
   Result<Place*> place_at(const std::string& root);
+
+  // What the files of a place are called in what this session reads: by their paths from its home,
+  // or by their whole paths.
+  service::Names names_of(const Place& place);
 
   // What the tools of this session do, by the settings of its home.
   Result<Touch> touch_of(const ToolCall& call);
@@ -96,5 +105,9 @@ class Session {
   std::string home_folder_;                               // where the session was started
   std::map<std::string, std::unique_ptr<Place>> places_;  // by root
 };
+
+// What every claim of this session in that place has: its process and its owner's turn end it; time
+// alone should not.
+service::AcquireCommand edit_command(const Session& session, const Place& place);
 
 }  // namespace lockkeeper::enforce::hook

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/sessions.h"
 #include "service/messages.h"
 #include "service/report.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 constexpr std::size_t kFilesTold = 5;
 constexpr std::string_view kWhatToDo =
-    "The file was not changed. Do other work and try again later, or ask the user. Do not change "
-    "it in another way, such as with a shell command. To see all locks: lockkeeper list";
+    " Do other work and try again later, or ask the user. Do not change it in another way, such as "
+    "with a shell command. To see all locks: ";
 
 std::string name_of(const core::Lease& holder, const core::Owner& asker) {
   std::string kin = service::kin_text(holder, asker);
@@ -35,6 +36,11 @@ std::string with_hint(const Error& error) {
   return error.message + (error.hint.empty() ? "" : "; " + error.hint);
 }
 
+// A hint may be a question.
+std::string as_sentence(const std::string& text) {
+  return text + (text.ends_with('?') || text.ends_with('.') ? "" : ".");
+}
+
 }  // namespace
 
 void Lines::add(const std::string& line) {
@@ -42,37 +48,58 @@ void Lines::add(const std::string& line) {
   text_ += (text_.empty() ? "" : "\n") + line;
 }
 
-std::string in_the_way(const core::Conflict& conflict, const core::Owner& asker,
-                       std::int64_t now_wall_ms) {
-  const std::string file = shown(conflict.requested.resource.text());
-  if (!conflict.holder.edit) {
-    return file + " is " + service::holder_text(conflict, now_wall_ms, asker);
-  }
-  std::string text = file + " is being edited by " + name_of(conflict.holder, asker);
-  const std::string held = conflict.held.resource.text();
-  if (held != conflict.requested.resource.text()) text += " (" + shown(held) + ")";
-  return text;
+namespace {
+
+// The subagent of a session that is in the way itself is not worth a second clause.
+bool is_told_with(const core::Conflict& part, const core::Conflict& whole) {
+  return part.holder.edit && whole.holder.edit && !part.holder.foreign && !whole.holder.foreign &&
+         part.requested.resource == whole.requested.resource &&
+         core::is_part_of(part.holder.owner, whole.holder.owner);
 }
 
-std::string held_words(const std::vector<core::Conflict>& conflicts, const core::Owner& asker,
-                       std::int64_t now_wall_ms) {
-  std::string text = "lockkeeper: ";
+std::string clauses(const std::vector<core::Conflict>& conflicts, const Listener& to) {
   std::vector<std::string> said;
   for (const core::Conflict& conflict : conflicts) {
-    std::string one = in_the_way(conflict, asker, now_wall_ms);
+    const bool known = std::ranges::any_of(
+        conflicts, [&](const core::Conflict& other) { return is_told_with(conflict, other); });
+    if (known) continue;
+    std::string one = in_the_way(conflict, to);
     if (std::ranges::find(said, one) == said.end()) said.push_back(std::move(one));
   }
   const std::size_t most = std::min(said.size(), kFilesTold);
-  text += join(std::span(said).first(most), "; ");
+  std::string text = "lockkeeper: " + join(std::span(said).first(most), "; ");
   if (said.size() > most) text += "; and " + std::to_string(said.size() - most) + " more";
-  return text + ". " + std::string(kWhatToDo);
+  return text + ".";
 }
 
-std::string deadlock_words(const service::AcquireResult& result, const core::Owner& asker,
-                           std::int64_t now_wall_ms) {
+}  // namespace
+
+std::string in_the_way(const core::Conflict& conflict, const Listener& to) {
+  const std::string file = shown(to.names.name(conflict.requested.resource.text()));
+  if (!conflict.holder.edit || conflict.waiting) {
+    return file + " is " + service::holder_text(conflict, to.now_wall_ms, to.asker, to.names);
+  }
+  const std::string by = "being edited by " + name_of(conflict.holder, to.asker);
+  const std::string held = shown(to.names.name(conflict.held.resource.text()));
+  return held == file ? file + " is " + by : file + " overlaps " + held + ", which is " + by;
+}
+
+std::string held_words(const std::vector<core::Conflict>& conflicts, const Listener& to) {
+  const std::string nothing = to.files > 1 ? " The whole call was refused: none of its " +
+                                                 std::to_string(to.files) + " files was changed."
+                                           : " The file was not changed.";
+  return clauses(conflicts, to) + nothing + std::string(kWhatToDo) + to.list;
+}
+
+std::string question_words(const std::vector<core::Conflict>& conflicts, const Listener& to) {
+  return clauses(conflicts, to) + " Allow this edit anyway?";
+}
+
+std::string deadlock_words(const service::AcquireResult& result, const Listener& to) {
   service::HintContext asked;
-  asked.asker = asker;
-  asked.now_wall_ms = now_wall_ms;
+  asked.asker = to.asker;
+  asked.now_wall_ms = to.now_wall_ms;
+  asked.names = to.names;
   return "lockkeeper: " + with_hint(service::refusal(result, asked));
 }
 
@@ -84,13 +111,12 @@ std::string lost_words(const std::vector<core::LostLease>& lost) {
   return text;
 }
 
-std::string stale_words(const std::vector<core::Trace>& unseen, const core::Owner& asker,
-                        std::int64_t now_wall_ms) {
+std::string stale_words(const std::vector<core::Trace>& unseen, const Listener& to) {
   std::string text = "lockkeeper: ";
   for (std::size_t i = 0; i < std::min(unseen.size(), kFilesTold); ++i) {
     const core::Trace& trace = unseen[i];
-    text += (i > 0 ? "; " : "") + shown(trace.change.path) + " was changed by " +
-            writer_of(trace, asker) + " " + ago_text(trace.at_wall_ms, now_wall_ms);
+    text += (i > 0 ? "; " : "") + shown(to.names.name(trace.change.path)) + " was changed by " +
+            writer_of(trace, to.asker) + " " + ago_text(trace.at_wall_ms, to.now_wall_ms);
   }
   return text +
          ". Your call would replace the whole file. It was not written. Read the file again, keep "
@@ -104,8 +130,20 @@ std::string elsewhere_words(const core::Conflict& conflict) {
 }
 
 std::string failed_words(const Error& error) {
-  return "lockkeeper cannot tell whether this file is free: " + with_hint(error) +
-         ". The call is refused until it can. To find out more: lockkeeper doctor";
+  return "lockkeeper cannot tell whether this file is free: " + as_sentence(with_hint(error)) +
+         " The call is refused until it can. To find out more: lockkeeper doctor";
+}
+
+std::string bad_settings_words(const Error& mistake) {
+  return "lockkeeper refused this call, because its settings have a mistake: " +
+         as_sentence(with_hint(mistake)) +
+         " Correct that file, or ask the user to, and repeat the call. Until then only shell "
+         "commands and edits of that file pass. To check it: lockkeeper doctor";
+}
+
+std::string unusable_words(const Error& error) {
+  return "lockkeeper: edits of this repository's files are refused for now: " +
+         as_sentence(with_hint(error)) + " To find out more: lockkeeper doctor";
 }
 
 std::string not_judged_words(const Error& error) {
