@@ -210,46 +210,6 @@ TEST_P(Rule16, I7AnUnreportedCallGivesWayAfterAMinute) {
   EXPECT_EQ(notices.front().by, kBob);
 }
 
-// Else its session would not find it again, and it would outlive the turn.
-TEST_P(Rule16, ASessionKnowsItsPartsAsLongAsTheyHoldSomething) {
-  AcquireRequest request = edit(kPart, {x("a")}, "c1");
-  request.terms.ttl_ms = kNoEnd;
-  request.attachment = {};
-  const Lease lease = realm_.granted(request);
-  done(kPart, "c1");
-  for (int days = 0; days < 3; ++days) {
-    realm_.pass(realm_.limits.remember_ms + 1);
-    realm_.maintain();
-  }
-  ASSERT_TRUE(realm_.holds(lease.id));
-  ends(kClaude, Then::kTurnOver);
-  EXPECT_FALSE(realm_.holds(lease.id));
-}
-
-// What lies in an edit that gave way is over, also where this commit has no room to end it.
-TEST_P(Rule16, I5NobodyIsLetInUnderWhatEndedInTheSameCommit) {
-  realm_.limits.ends_per_commit = 2;
-  const Lease host = realm_.granted(edit(kClaude, {x("a")}, "c1", ""));
-  const auto under = [](AcquireRequest request, const Lease& parent) {
-    request.under = parent.id;
-    request.under_fence = parent.fence();
-    return request;
-  };
-  AcquireRequest inside = under(Realm::ask(kBob, {x("b")}), host);
-  inside.terms.ttl_ms = kNoEnd;
-  const Lease guest = realm_.granted(inside);
-  AcquireRequest dead = realm_.wait(kDan, {x("a"), x("c")});
-  dead.waiting_process = process(9);
-  realm_.queued(dead);
-  const Lease next = realm_.queued(kAnn, {x("a")});
-  realm_.pass(kUnreportedMs + 1);
-  realm_.kill(9);
-  const auto reply = realm_.acquire(under(Realm::ask(kCat, {x("c")}), guest));
-  EXPECT_TRUE(realm_.holds(next.id));
-  ASSERT_FALSE(reply.has_value());
-  EXPECT_EQ(reply.error().code, Code::kLost);
-}
-
 TEST_P(Rule16, I7AConfirmedEditGivesWayAfterFiveMinutesWithoutACall) {
   confirmed(kClaude, "a");
   realm_.pass(kUntouchedMs);

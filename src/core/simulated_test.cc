@@ -226,5 +226,58 @@ TEST_P(Simulated, I7_F11WhatEndedWithTheStoreOfBeforeIsToldAlsoAfterItsFirstUpke
   EXPECT_EQ(told.front().cause, "reboot");
 }
 
+AcquireRequest edit_of(const Owner& owner, std::string_view path, std::string call) {
+  AcquireRequest request = Realm::ask(owner, {x(path)});
+  request.call = std::move(call);
+  request.terms.ttl_ms = kNoEnd;
+  return request;
+}
+
+// Else its session would not find it again, and it would outlive the turn.
+TEST_P(Simulated, Rule16ASessionKnowsItsPartsAsLongAsTheyHoldSomething) {
+  const auto reports = [&](const ReportRequest& request) {
+    return realm_.run([&](Table& table) { return table.report(request); }).has_value();
+  };
+  ReportRequest done;
+  done.owner = {"claude", "s/1"};
+  done.done = {"c1"};
+  const Lease lease = realm_.granted(edit_of(done.owner, "a", "c1"));
+  ASSERT_TRUE(reports(done));
+  for (int days = 0; days < 3; ++days) {
+    realm_.pass(realm_.limits.remember_ms + 1);
+    realm_.maintain();
+  }
+  ASSERT_TRUE(realm_.holds(lease.id));
+  ReportRequest over;
+  over.owner = {"claude", "s"};
+  over.then = ReportRequest::Then::kTurnOver;
+  ASSERT_TRUE(reports(over));
+  EXPECT_FALSE(realm_.holds(lease.id));
+}
+
+// What lies in an edit that gave way is over, also where this commit has no room to end it.
+TEST_P(Simulated, I5NobodyIsLetInUnderWhatEndedInTheSameCommit) {
+  realm_.limits.ends_per_commit = 2;
+  const Lease host = realm_.granted(edit_of(kAnnInS1, "a", "c1"));
+  const auto under = [](AcquireRequest request, const Lease& parent) {
+    request.under = parent.id;
+    request.under_fence = parent.fence();
+    return request;
+  };
+  AcquireRequest inside = under(Realm::ask(kBob, {x("b")}), host);
+  inside.terms.ttl_ms = kNoEnd;
+  const Lease guest = realm_.granted(inside);
+  AcquireRequest dead = realm_.wait(kDan, {x("a"), x("c")});
+  dead.waiting_process = process(9);
+  realm_.queued(dead);
+  const Lease next = realm_.queued(kAnn, {x("a")});
+  realm_.pass(kUnreportedMs + 1);
+  realm_.kill(9);
+  const auto reply = realm_.acquire(under(Realm::ask(kCat, {x("c")}), guest));
+  EXPECT_TRUE(realm_.holds(next.id));
+  ASSERT_FALSE(reply.has_value());
+  EXPECT_EQ(reply.error().code, Code::kLost);
+}
+
 }  // namespace
 }  // namespace lockkeeper::core
