@@ -149,6 +149,20 @@ TEST_F(Hooks, ALostClaimRefusesOnceAndSaysWhatHappened) {
   EXPECT_EQ(refusal(edit("s1", "a.c", "t3")), "");
 }
 
+TEST_F(Hooks, ALossIsToldAlsoIfTheCallHadToWait) {
+  write("lockkeeper.toml", "[hook]\nwait = \"1ms\"\n");
+  ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
+  ASSERT_EQ(refusal(edit("s2", "b.c", "t1")), "");
+  run(Client::kClaude, batch("s2", {{edit("s2", "b.c", "t1"), "ok"}}));
+  service::BreakCommand by_force;
+  by_force.wanted.texts = {"b.c"};
+  by_force.reason = "urgent";
+  ASSERT_TRUE(locks({"ann", ""}).break_leases(by_force));
+  EXPECT_THAT(
+      refusal(edit("s2", "a.c", "t2")),
+      AllOf(HasSubstr("a.c is being edited"), HasSubstr("b.c"), HasSubstr("broken by ann")));
+}
+
 TEST_F(Hooks, WarnLetsItPassTellsBothAndRecordsIt) {
   write("lockkeeper.toml", "[hook]\npolicy = \"warn\"\n");
   ASSERT_EQ(refusal(edit("s1", "a.c", "t1")), "");
