@@ -143,7 +143,7 @@ class Player {
   }
 
   static std::int64_t duration(const std::string& text) {
-    const auto ms = parse_duration_ms(text, {.allow_none = true});
+    const auto ms = parse_duration_ms(text);
     EXPECT_TRUE(ms.has_value()) << text;
     return ms.value_or(0);
   }
