@@ -29,6 +29,8 @@ pid_t start_waiting(const Shell& shell) {
                                "second",     "--wait",  "--json",   nullptr};
   const int out = ::open(shell.files().at("reply").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   if (::chdir(shell.root().c_str()) != 0 || ::dup2(out, STDOUT_FILENO) < 0) ::_exit(99);
+  // Tests that run in the background, or under nohup, are started with these ignored.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
   ::execve(program.c_str(), const_cast<char* const*>(words), const_cast<char* const*>(environment));
   ::_exit(99);
 }
