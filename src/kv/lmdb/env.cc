@@ -70,10 +70,12 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   int code = mdb_env_create(&env->env_);
   if (code != 0) return fail(errno_error(code, path));
   mdb_env_set_assert(env->env_, on_assert);
-  unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
+  // Without read-ahead only the pages that are used become resident. With it the kernel keeps the
+  // file in pieces of up to 2 MiB and gives them whole to every process that touches a byte, also
+  // to those that ask one question and end.
+  unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS | MDB_NORDAHEAD;
   flags |= options.sync ? MDB_NOMETASYNC : MDB_NOSYNC;
   if (options.read_only) flags |= MDB_RDONLY;
-  if (options.sparing) flags |= MDB_NORDAHEAD;
   env->write_map_ = options.write_map && !options.read_only;
   if (env->write_map_) flags |= MDB_WRITEMAP;
   // Where address space is limited (ulimit -v), start smaller: the map grows by itself.

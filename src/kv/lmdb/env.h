@@ -26,9 +26,6 @@ class Env {
     // Writes go through the map instead of the file: for stores that need no order of writing. A
     // write to a hole on a full disk would fault, so a writer reserves blocks first.
     bool write_map = false;
-    // Only the pages that are read become resident. For a process that asks one question of a large
-    // store and ends: read-ahead would be most of its memory.
-    bool sparing = false;
     std::uint64_t map_bytes = 0;
     unsigned file_mode = 0600;
   };

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -444,6 +445,41 @@ TEST(LmdbStoreTest, NothingIsInheritedByWhatWeExecute) {
     EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0) << target;
   }
   EXPECT_GE(seen, 3);
+}
+
+// How much of a file this process has mapped into its memory.
+std::uint64_t resident_kib(const std::string& file) {
+  std::ifstream maps("/proc/self/smaps");
+  bool here = false;
+  std::uint64_t kib = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find('-') < line.find(':')) here = line.ends_with(" " + file);
+    if (here && line.starts_with("Rss:")) kib += std::stoull(line.substr(4));
+  }
+  return kib;
+}
+
+// A hook of a coding agent is such a process.
+TEST(LmdbStoreTest, AProcessThatAsksOneQuestionHasLittleOfALargeStoreInItsMemory) {
+  constexpr std::uint32_t kRows = 100'000;
+  constexpr std::uint32_t kRowsAtOnce = 100;
+  StoreFolder place;
+  LmdbOptions options = place.options();
+  options.durability = Durability::kProcess;
+  const auto scattered = [](std::uint32_t n) { return std::to_string(n * 2'654'435'761U); };
+  {
+    const auto store = open_store(options);
+    const std::string value(700, 'x');
+    for (std::uint32_t first = 0; first < kRows; first += kRowsAtOnce) {
+      auto txn = must(store->begin(Access::kWrite));
+      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) must(txn->put(scattered(first + i), value));
+      must(txn->commit());
+    }
+    EXPECT_GT(resident_kib(place.file("data.mdb")), 16'384U) << "it is large";
+  }
+  const auto store = open_store(options);
+  for (std::uint32_t n = 0; n < 5; ++n) put_row(*store, scattered(n * 10'007), "changed");
+  EXPECT_LT(resident_kib(place.file("data.mdb")), 2'048U);
 }
 
 TEST(LmdbStoreTest, F20_NetworkFilesystemsAreRefused) {

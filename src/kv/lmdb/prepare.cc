@@ -376,7 +376,6 @@ Result<OpenedData> open_data(const Place& place, const EpochRecord& epoch, const
   auto env = Env::open(place.data_path, {.read_only = read_only,
                                          .sync = epoch.durability == Durability::kFull,
                                          .write_map = write_map,
-                                         .sparing = !place.options.create,
                                          .map_bytes = map_bytes,
                                          .file_mode = place.policy.file_mode});
   if (!env) return fail(std::move(env.error()));
