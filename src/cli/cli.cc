@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -106,7 +107,7 @@ int without_verb(const std::vector<std::string>& words, const CliEnvironment& en
     return 0;
   }
   if (common.help) {
-    std::fputs(overview(environment).c_str(), environment.out);
+    out.help(overview(environment));
     return 0;
   }
   if (out.json() || !words.empty()) {
@@ -156,15 +157,15 @@ int unknown_verb(std::string_view name, bool json, const CliEnvironment& environ
 int without_subcommand(const Verb& verb, const VerbShape& shape, const std::string& name,
                        std::span<const std::string> words, const CliEnvironment& environment) {
   const std::string above = "lockkeeper " + shape.name;
+  Output out = plain_output(environment, has(words, "--json"));
   if (has(words, "--help") || has(words, "-h")) {
     const std::string text = "Examples:\n" + shape.examples + "\n" + shape.summary +
                              ".\n\nUsage: " + above + " SUBCOMMAND [OPTIONS]\n\nSubcommands:\n" +
                              list(verb.subcommands()) + "\n" + above +
                              " SUBCOMMAND --help shows examples and options.\n";
-    std::fputs(text.c_str(), environment.out);
+    out.help(text);
     return 0;
   }
-  Output out = plain_output(environment, has(words, "--json"));
   if (!name.empty()) {
     Error error = not_known(shape.name + " has no subcommand", name, verb.subcommands(), above);
     if (!verb.hint.empty()) error.hint = verb.hint;
@@ -238,31 +239,56 @@ std::string real_name(const CliEnvironment& environment, const std::string& name
   return alias == environment.aliases.end() ? name : std::string(alias->verb);
 }
 
+// `help [VERB [SUBCOMMAND]]`, with options anywhere.
+int explain(std::vector<std::string> words, const CliEnvironment& environment) {
+  const std::size_t at = first_word(words, common_values());
+  const bool itself = at < words.size() && (words[at] == "help" || words[at] == "version");
+  if (itself) words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  const bool json = has(words, "--json");
+  if (itself || at == words.size()) {
+    words.emplace_back("--help");
+    return without_verb(words, environment);
+  }
+  const std::string name = real_name(environment, words[at]);
+  const Verb* const verb = find_verb(environment.verbs, name);
+  if (verb == nullptr) return unknown_verb(name, json, environment);
+  words[at] = "--help";
+  std::vector<std::string> rest = words;
+  std::size_t next = first_word(rest, common_values());
+  if (verb->run == nullptr && next < rest.size()) {  // its subcommand
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(next));
+    next = first_word(rest, common_values());
+  }
+  if (next < rest.size()) return too_many_words(rest[next], json, environment);
+  return run_verb(*verb, std::move(words), environment);
+}
+
 int run_words(std::vector<std::string> words, const CliEnvironment& environment) {
   const std::size_t at = first_word(words, common_values());
   if (at == words.size()) return without_verb(words, environment);
-  std::string name = real_name(environment, words[at]);
+  const std::string name = real_name(environment, words[at]);
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
   if (name == "version") {
     words.emplace_back("--version");
     return without_verb(words, environment);
   }
   if (name == "help" && find_verb(environment.verbs, name) == nullptr) {
-    // `help VERB [SUBCOMMAND]`
-    const bool itself = !words.empty() && (words.front() == "help" || words.front() == "version");
-    if (words.empty() || itself) return without_verb({"--help"}, environment);
-    if (words.front() == "--man") return print_manual(words, environment);
-    name = real_name(environment, words.front());
-    const Verb* const verb = find_verb(environment.verbs, name);
-    const std::size_t known = verb != nullptr && verb->run == nullptr ? 2 : 1;
-    if (verb != nullptr && words.size() > known && !words[known].starts_with('-')) {
-      return too_many_words(words[known], has(words, "--json"), environment);
-    }
-    words.front() = "--help";
+    if (!words.empty() && words.front() == "--man") return print_manual(words, environment);
+    return explain(std::move(words), environment);
   }
   const Verb* const verb = find_verb(environment.verbs, name);
   if (verb != nullptr) return run_verb(*verb, std::move(words), environment);
   return unknown_verb(name, has(before_dashes(words), "--json"), environment);
+}
+
+// Nothing is done that somebody would have to look up.
+bool only_looks(const std::vector<std::string>& words, const CliEnvironment& environment) {
+  constexpr std::string_view kLooking[] = {"check",    "completion", "config", "gate",
+                                           "help",     "list",       "log",    "plan",
+                                           "validate", "version",    "whoami"};
+  const std::size_t at = first_word(words, common_values());
+  if (at == words.size()) return true;
+  return std::ranges::find(kLooking, real_name(environment, words[at])) != std::end(kLooking);
 }
 
 }  // namespace
@@ -275,14 +301,19 @@ int run_cli(int argc, const char* const* argv, const CliEnvironment& environment
   runtime.on_grant = [&](const service::Granted& granted) { grants.add(granted); };
   CliEnvironment watched = environment;
   watched.runtime = &runtime;
+  const bool looks = only_looks(words, environment);
   const int status = run_words(std::move(words), watched);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
-  std::fputs(grants.give_back(runtime)
-                 ? "lockkeeper: cannot write to stdout; what was locked was given back\n"
-                 : "lockkeeper: cannot write to stdout; what was asked for is done\n"
-                   "  hint: see: lockkeeper list\n",
-             environment.err);
+  const char* told = "lockkeeper: cannot write to stdout\n";
+  if (grants.give_back(runtime)) {
+    told = "lockkeeper: cannot write to stdout; what was locked was given back\n";
+  } else if (!looks) {
+    told =
+        "lockkeeper: cannot write to stdout; what was asked for is done\n"
+        "  hint: see: lockkeeper list\n";
+  }
+  std::fputs(told, environment.err);
   return exit_status(Code::kFailed);
 }
 

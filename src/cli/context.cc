@@ -80,7 +80,7 @@ std::optional<int> VerbContext::parse() {
     text += verb_.examples;
     text += "\n" + std::string(verb_.summary) + ".\n\nUsage: " + arguments_.usage(name_) + "\n";
     text += arguments_.help();
-    std::fputs(text.c_str(), environment_.out);
+    output_.help(text);
     return 0;
   }
   if (parsed) return std::nullopt;

@@ -170,6 +170,11 @@ void Output::prose(std::string_view text) {
   }
 }
 
+void Output::help(std::string_view text) {
+  if (options_.json) return data({{"help", text}});
+  write(options_.out, std::string(text));
+}
+
 void Output::line(const Line& line) {
   if (options_.json || options_.quiet) return;
   std::string out;

@@ -80,6 +80,8 @@ class Output {
   void text(std::string_view text);
   // The same for sentences: wrapped at a terminal.
   void prose(std::string_view text);
+  // What --help shows, also with --quiet; with --json an object.
+  void help(std::string_view text);
   // One line, styled if stdout is a terminal with colours.
   void line(const Line& line);
   // A message on stderr, "lockkeeper: …"; nothing with --quiet.

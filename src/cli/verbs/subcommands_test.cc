@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/parse.h"
@@ -112,6 +113,23 @@ TEST(Verbs, B14_the_usual_names_of_other_tools_are_understood) {
   EXPECT_EQ(said({"-V"}), said({"--version"}));
   EXPECT_EQ(said({"version", "--json"}), said({"--version", "--json"}));
   EXPECT_THAT(said({"log", "--help"}), HasSubstr("\n  -f, --follow "));
+}
+
+TEST(Verbs, HelpIsAnObjectWithJson) {
+  const auto help = [](const std::vector<std::string>& words) {
+    const std::string text = said(words);
+    EXPECT_THAT(text, StartsWith("{\"help\":\""));
+    return service::Json::parse(text, nullptr, false).value("help", "");
+  };
+  EXPECT_EQ(help({"help", "--json"}), said({"--help"}));
+  EXPECT_EQ(help({"--json", "--help"}), said({"--help"}));
+  EXPECT_EQ(help({"help", "--json", "check"}), said({"check", "--help"}));
+  EXPECT_EQ(help({"help", "check", "--json"}), said({"check", "--help"}));
+  EXPECT_EQ(help({"help", "task", "--json", "list"}), said({"task", "list", "--help"}));
+  EXPECT_EQ(help({"help", "--json", "task"}), said({"task", "--help"}));
+  EXPECT_THAT(answer({"help", "--json", "chekc"}).out, HasSubstr("did you mean lockkeeper check?"));
+  EXPECT_THAT(answer({"help", "--jsn"}).err, HasSubstr("unknown flag \"--jsn\""));
+  EXPECT_THAT(answer({"help", "check", "more"}).err, HasSubstr("unexpected argument \"more\""));
 }
 
 TEST(Verbs, B14_an_unknown_flag_without_a_verb_is_named_with_the_nearest) {
