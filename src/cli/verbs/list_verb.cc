@@ -48,11 +48,14 @@ void keep_own(service::ListReply& reply, const Viewer& viewer) {
   std::erase_if(reply.waiters, [&](const auto& waiter) { return !viewer.owns(waiter.request); });
 }
 
-// As service::list_json, and which are the viewer's own.
+// As service::list_json, and which are the viewer's own, and which give way.
 service::Json list_json(const service::ListReply& reply, const Viewer& viewer) {
   service::Json json = service::list_json(reply);
   for (std::size_t i = 0; i < reply.leases.size(); ++i) {
-    json["leases"][i]["mine"] = viewer.owns(reply.leases[i].lease);
+    service::Json& lease = json["leases"][i];
+    const service::ListedLease& listed = reply.leases[i];
+    lease["mine"] = viewer.owns(listed.lease);
+    if (listed.lease.edit) lease["edit"]["gives_way"] = listed.condition.yields;
   }
   for (std::size_t i = 0; i < reply.waiters.size(); ++i) {
     json["waiters"][i]["mine"] = viewer.owns(reply.waiters[i].request);

@@ -18,16 +18,19 @@ const char* mode_text(core::Mode mode) {
   return mode == core::Mode::kShared ? "shared" : "exclusive";
 }
 
-// One unit is enough in a table: "2m", "3h".
-std::string rough(std::int64_t ms) {
-  const std::string text = format_duration(std::max<std::int64_t>(0, ms / 1000 * 1000));
-  return text.substr(0, text.find(' '));
+// Enough for a table: "20s", "2m", "1h 59m", "2d 23h".
+std::string rough(std::int64_t ms, bool up = false) {
+  constexpr std::int64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  const std::int64_t step = ms >= 24 * kHour ? kHour : ms >= kMinute ? kMinute : kSecond;
+  const std::int64_t rounded = (ms + (up ? step - 1 : 0)) / step * step;
+  return format_duration(std::max<std::int64_t>(0, rounded));
 }
 
-std::string ends_in(const core::Lease& lease, std::int64_t now) {
-  if (lease.edit) return "turn";
-  if (lease.expires_wall_ms == kNoEnd) return "no end";
-  return rough(lease.expires_wall_ms - now + 999);  // rounded up
+std::string end_cell(const service::ListedLease& listed, std::int64_t now) {
+  const core::Lease& lease = listed.lease;
+  if (lease.edit) return listed.condition.yields ? "on request" : "with turn";
+  if (lease.expires_wall_ms == kNoEnd) return "never";
+  return "in " + rough(lease.expires_wall_ms - now, true);
 }
 
 Span alive_span(const service::ListedLease& listed) {
@@ -113,7 +116,7 @@ std::vector<Held> by_path(const service::ListReply& reply) {
 
 std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& viewer,
                                 std::size_t columns) {
-  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SINCE", "ENDS IN", "ALIVE"})};
+  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SINCE", "ENDS", "ALIVE"})};
   const std::vector<Held> all = by_path(reply);
   for (const auto& [listed, claim] : all) {
     const core::Lease& lease = listed->lease;
@@ -121,7 +124,7 @@ std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& v
                     {mode_text(claim.mode)},
                     {agent_text(lease, viewer), viewer.owns(lease) ? Style::kBold : Style::kPlain},
                     {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
-                    {ends_in(lease, viewer.now_wall_ms)},
+                    {end_cell(*listed, viewer.now_wall_ms)},
                     alive_span(*listed)});
   }
   const std::size_t digits = id_digits(reply);
@@ -136,8 +139,8 @@ std::vector<Line> narrow_leases(const service::ListReply& reply, const Viewer& v
 }
 
 std::vector<Line> wide_leases(const service::ListReply& reply, const Viewer& viewer) {
-  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS IN",
-                                   "ALIVE", "LEASE", "FENCE", "REASON"})};
+  std::vector<Row> rows = {header({"RESOURCE", "MODE", "AGENT", "SESSION", "SINCE", "ENDS", "ALIVE",
+                                   "LEASE", "FENCE", "REASON"})};
   const std::size_t digits = id_digits(reply);
   constexpr std::size_t kWhole = std::string::npos;  // a pipe gets all of it
   for (const auto& [listed, claim] : by_path(reply)) {
@@ -147,7 +150,7 @@ std::vector<Line> wide_leases(const service::ListReply& reply, const Viewer& vie
                     {agent_text(lease, viewer)},
                     {lease.owner.session.empty() ? "-" : shown(lease.owner.session)},
                     {rough(viewer.now_wall_ms - lease.acquired_wall_ms)},
-                    {ends_in(lease, viewer.now_wall_ms)},
+                    {end_cell(*listed, viewer.now_wall_ms)},
                     alive_span(*listed),
                     {short_id(lease, digits)},
                     {lease.foreign ? "-" : std::to_string(lease.fence())},
@@ -178,13 +181,39 @@ struct Node {
   std::vector<Line> holders;
 };
 
+// The agents that are there in more than one session: their names alone do not tell them apart.
+std::set<std::string> many_sessions(const service::ListReply& reply) {
+  std::map<std::string, std::string> first;
+  std::set<std::string> many;
+  const auto add = [&](const core::Owner& owner) {
+    const auto [known, fresh] = first.emplace(owner.agent, owner.session);
+    if (!fresh && known->second != owner.session) many.insert(owner.agent);
+  };
+  for (const service::ListedLease& listed : reply.leases) add(listed.lease.owner);
+  for (const core::Waiter& waiter : reply.waiters) add(waiter.request.owner);
+  return many;
+}
+
+// As agent_text(), with the session where it matters.
+std::string owner_in_tree(const core::Lease& lease, const Viewer& viewer,
+                          const std::set<std::string>& many) {
+  constexpr std::size_t kSessionColumns = 20;
+  std::string text = agent_text(lease, viewer);
+  if (lease.foreign || lease.owner.session.empty() || !many.contains(lease.owner.agent)) {
+    return text;
+  }
+  return text + " (session " + cut_middle(shown(lease.owner.session), kSessionColumns) + ")";
+}
+
 // Who and how long, then what may be cut.
-Line holder_line(const service::ListedLease& listed, core::Mode mode, const Viewer& viewer) {
+Line holder_line(const service::ListedLease& listed, core::Mode mode, const Viewer& viewer,
+                 const std::set<std::string>& many) {
   const core::Lease& lease = listed.lease;
-  Line line = {
-      {agent_text(lease, viewer), Style::kBold},
-      {std::string(" ") + mode_text(mode) + ", " + service::end_text(lease, viewer.now_wall_ms),
-       Style::kDim}};
+  const std::string end = lease.edit && listed.condition.yields
+                              ? "gives way to whoever asks"
+                              : service::end_text(lease, viewer.now_wall_ms);
+  Line line = {{owner_in_tree(lease, viewer, many), Style::kBold},
+               {std::string(" ") + mode_text(mode) + ", " + end, Style::kDim}};
   if (listed.condition.alive == core::Alive::kDead) line.push_back({", dead", Style::kRed});
   if (!lease.terms.reason.empty()) {
     line.push_back({", " + quote(lease.terms.reason, 40), Style::kDim});
@@ -393,15 +422,16 @@ std::vector<Line> list_lines(const service::ListReply& reply, const Viewer& view
 std::vector<Line> tree_lines(const service::ListReply& reply, const Viewer& viewer,
                              std::size_t columns) {
   Node root;
+  const std::set<std::string> many = many_sessions(reply);
   for (const service::ListedLease& listed : reply.leases) {
     for (const core::Claim& claim : service::spelled_claims(listed.lease)) {
-      place(root, claim.resource).holders.push_back(holder_line(listed, claim.mode, viewer));
+      place(root, claim.resource).holders.push_back(holder_line(listed, claim.mode, viewer, many));
     }
   }
   for (const core::Waiter& waiter : reply.waiters) {
     for (const core::Claim& claim : service::spelled_claims(waiter.request)) {
       place(root, claim.resource)
-          .holders.push_back({{agent_text(waiter.request, viewer), Style::kYellow},
+          .holders.push_back({{owner_in_tree(waiter.request, viewer, many), Style::kYellow},
                               {std::string(" waits (") + mode_text(claim.mode) + ") behind " +
                                    blocker_text(reply, waiter),
                                Style::kDim}});

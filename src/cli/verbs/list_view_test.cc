@@ -56,17 +56,62 @@ TEST(ListView, at_a_terminal_every_line_fits) {
 
 TEST(ListView, terminal_shows_all_that_matters) {
   EXPECT_EQ(plain(list_lines(sample(), viewer(), 80)),
-            "RESOURCE             MODE       AGENT          SINCE  ENDS IN  ALIVE\n"
-            "docs/**/*.md         shared     documentation  2m     no end   -\n"
+            "RESOURCE             MODE       AGENT          SINCE  ENDS   ALIVE\n"
+            "docs/**/*.md         shared     documentation  2m     never  -\n"
             "  lease 01010d, session s1, fence 40\n"
-            "src/a.py             exclusive  backend        2m     1h       yes\n"
-            "src/auth/            exclusive  backend        2m     1h       yes\n"
+            "src/a.py             exclusive  backend        2m     in 1h  yes\n"
+            "src/auth/            exclusive  backend        2m     in 1h  yes\n"
             "  lease 010107, \"JWT\", fence 40\n"
-            "\"api:GET /v1/users\"  shared     documentation  2m     no end   -\n"
+            "\"api:GET /v1/users\"  shared     documentation  2m     never  -\n"
             "  lease 01010d, session s1, fence 40\n"
             "\n"
             "WAITING FOR  MODE       AGENT  SINCE  BEHIND\n"
             "src/         exclusive  fe     2m     backend\n");
+}
+
+TEST(ListView, TheRestOfALeaseIsNotRoundedToHalfOfIt) {
+  constexpr std::int64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  const std::pair<std::int64_t, const char*> cases[] = {
+      {2 * kHour - 1, "in 2h"},     {2 * kHour - kMinute, "in 1h 59m"},
+      {72 * kHour - 1, "in 3d"},    {71 * kHour, "in 2d 23h"},
+      {5 * kMinute - 1, "in 5m"},   {60 * kSecond - 1, "in 1m"},
+      {20 * kSecond - 1, "in 20s"}, {-1, "in 0s"},
+  };
+  for (const auto& [left, text] : cases) {
+    service::ListReply reply = sample();
+    reply.leases.resize(1);
+    reply.leases[0].lease.expires_wall_ms = kTestNow + left;
+    EXPECT_NE(plain(list_lines(reply, viewer(), 80)).find("  " + std::string(text) + "  "),
+              std::string::npos)
+        << text << "\n"
+        << plain(list_lines(reply, viewer(), 80));
+  }
+}
+
+TEST(ListView, AnEditEndsWithItsTurnOrGivesWay) {
+  service::ListReply reply = sample();
+  reply.waiters.clear();
+  reply.leases.resize(1);
+  reply.leases[0].lease.edit = core::Edit{};
+  EXPECT_NE(plain(list_lines(reply, viewer(), 80)).find("  with turn  "), std::string::npos);
+  EXPECT_NE(plain(tree_lines(reply, viewer())).find(", ends with its turn"), std::string::npos);
+  reply.leases[0].condition.yields = true;
+  EXPECT_NE(plain(list_lines(reply, viewer(), 80)).find("  on request  "), std::string::npos);
+  EXPECT_NE(plain(tree_lines(reply, viewer())).find(", gives way to whoever asks"),
+            std::string::npos);
+}
+
+TEST(ListView, TheTreeTellsTwoSessionsOfOneAgentApart) {
+  service::ListReply reply = sample();
+  EXPECT_EQ(plain(tree_lines(reply, viewer())).find("session"), std::string::npos);
+  core::Lease other = lease_of("documentation", {"docs/b"});
+  other.owner.session = "0b5c8a52-8c15-4dc9-a9d5-9a4f5f8b6b52";
+  reply.leases.push_back({other, {}});
+  const std::string text = plain(tree_lines(reply, viewer()));
+  EXPECT_NE(text.find("documentation (session s1) shared"), std::string::npos) << text;
+  EXPECT_NE(text.find("documentation (session 0b5c8a…-9a4f5f8b6b52) exclusive"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("backend exclusive"), std::string::npos) << text;
 }
 
 TEST(ListView, a_long_reason_is_cut_and_the_fence_is_not) {
@@ -128,7 +173,7 @@ TEST(ListView, of_a_long_path_the_end_is_kept) {
   service::ListReply reply;
   reply.leases.push_back({lease_of("backend", {kLongPath}), {}});
   const std::string text = plain(list_lines(reply, viewer(), 80));
-  EXPECT_NE(text.find("src/some/ver…r/name.component.test.ts  exclusive  backend"),
+  EXPECT_NE(text.find("src/some/ver…der/name.component.test.ts  exclusive  backend"),
             std::string::npos)
       << text;
 }

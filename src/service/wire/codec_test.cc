@@ -140,6 +140,19 @@ TEST(Codec, ARefusalNamesItsHolder) {
   EXPECT_EQ(back.reason_before, "JWT");
 }
 
+TEST(Codec, AListSaysWhichEditsGiveWay) {
+  Reply<ListReply> reply;
+  core::Condition now;
+  now.alive = core::Alive::kAlive;
+  now.yields = true;
+  reply.value.leases = {{some_lease(), now}, {some_lease(), {}}};
+  const ListReply back = through(reply).value;
+  ASSERT_EQ(back.leases.size(), 2U);
+  EXPECT_TRUE(back.leases[0].condition.yields);
+  EXPECT_EQ(back.leases[0].condition.alive, core::Alive::kAlive);
+  EXPECT_FALSE(back.leases[1].condition.yields);
+}
+
 TEST(Codec, AnErrorKeepsItsCodeMessageAndHint) {
   const Error back = through(Error{Code::kStoreBusy, "busy", "try again"});
   EXPECT_EQ(back.code, Code::kStoreBusy);

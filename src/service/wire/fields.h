@@ -107,6 +107,7 @@ void fields(Archive& archive, core::Condition& condition) {
   archive("cause", condition.cause);
   archive("newly_orphaned", condition.newly_orphaned);
   archive("alive", condition.alive);
+  archive("yields", condition.yields);
 }
 
 template <class Archive>
