@@ -444,7 +444,7 @@ Result<void> Locks::purge(bool history) {
 Result<Remarks> Locks::remarks(const Wanted& wanted, bool names, core::Owner starter) const {
   LK_ASSIGN(const Resolved resolved, resolve(wanted));
   Remarks remarks;
-  if (names) add_unmatched(remarks, site_->realm(), wanted, resolved.words);
+  if (names) add_unmatched(remarks, *site_, owner_, wanted, resolved.words);
   const std::vector<key::Resource> resources = resolved.resources();
   add_nested(remarks, *site_, owner_, wanted.mode, resources);
   if (!parent_.lease.empty()) {

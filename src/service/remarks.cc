@@ -171,10 +171,33 @@ std::vector<Nested> nested_realms(const Site& site, const core::Owner& owner, co
   return nested;
 }
 
+// From a folder below the root, a name as `list` shows it means something else.
+void add_root_name(Remarks& remarks, Site& site, const core::Owner& owner, const Wanted& wanted,
+                   std::span<const std::vector<key::Resource>> words) {
+  if (remarks.unmatched.empty() || wanted.base.kind != realm::Base::kCwd) return;
+  const std::string& text = remarks.unmatched.front();
+  const auto named = key::parse(text, site.key_rules(), key::Syntax::kLiteral);
+  if (!named || !named->resource.is_path()) return;
+  const key::Resource& meant = named->resource;
+  if (!is_there(realm::join_path(site.realm().root, body_of(meant)))) return;
+  const auto place = std::ranges::find(wanted.texts, text) - wanted.texts.begin();
+  remarks.meant = meant.text();
+  remarks.read_as = words[static_cast<std::size_t>(place)].front().text();
+  const auto held = overlapping_claims(site, std::span(&meant, 1));
+  if (!held) return;
+  for (const OverlappingClaim& one : *held) {
+    const core::Owner& holder = one.lease.owner;
+    if (holder == owner || core::is_part_of(holder, owner)) continue;
+    remarks.meant_holder = owner_text(holder);
+    return;
+  }
+}
+
 }  // namespace
 
-void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wanted,
+void add_unmatched(Remarks& remarks, Site& site, const core::Owner& owner, const Wanted& wanted,
                    std::span<const std::vector<key::Resource>> words) {
+  const realm::Realm& realm = site.realm();
   if (realm.in_memory || realm.machine) return;
   for (std::size_t i = 0; i < wanted.texts.size() && i < words.size(); ++i) {
     const std::string& text = wanted.texts[i];
@@ -190,6 +213,7 @@ void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wa
       remarks.meant = nearest_on_disk(realm, body_of(first));
     }
   }
+  add_root_name(remarks, site, owner, wanted, words);
 }
 
 void add_nested(Remarks& remarks, const Site& site, const core::Owner& owner, core::Mode mode,

@@ -13,13 +13,18 @@ namespace lockkeeper::service {
 
 struct Remarks {
   std::vector<std::string> unmatched;  // as typed: nothing has that name yet
-  std::string meant;                   // what the first of them may have been meant to be
-  std::vector<std::string> warnings;   // sentences
+  // What the first of them may have been meant to be: a canonical text; empty: no idea.
+  std::string meant = {};
+  // If that is its name from the root, which the asker is not at: what it is from there, and who
+  // else holds what was meant.
+  std::string read_as = {};
+  std::string meant_holder = {};
+  std::vector<std::string> warnings;  // sentences
 };
 
 // Perhaps a typing mistake. `words`: what each text of `wanted` stands for. A pattern is judged by
 // its folder alone, because to look for a match could take as long as the disk is large.
-void add_unmatched(Remarks& remarks, const realm::Realm& realm, const Wanted& wanted,
+void add_unmatched(Remarks& remarks, Site& site, const core::Owner& owner, const Wanted& wanted,
                    std::span<const std::vector<key::Resource>> words);
 
 // Each repository has its own table. What others hold in the ones around this realm, and which ones

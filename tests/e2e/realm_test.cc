@@ -61,11 +61,27 @@ TEST_F(Where, ANameThatNothingHasYetIsTold) {
   EXPECT_EQ(unmatched(stage_.expect(0, "ann", {"acquire", "new.py"})), "none") << "once";
   const Answer text = stage_.as("ann", {"acquire", "srcc/"});
   EXPECT_EQ(text.status, 0);
-  EXPECT_THAT(text.err, HasSubstr("nothing matches srcc/ yet; did you mean src/?"));
+  EXPECT_THAT(text.err, HasSubstr("not on disk yet: srcc/; did you mean src/?"));
   EXPECT_EQ(stage_.as("ann", {"acquire", "other/", "--quiet"}).err, "");
   EXPECT_THAT(stage_.as("ann", {"acquire", "src/mian.py"}).err,
-              HasSubstr("nothing matches src/mian.py yet; did you mean src/main.py?"));
+              HasSubstr("not on disk yet: src/mian.py; did you mean src/main.py?"));
   EXPECT_EQ(stage_.as("ann", {"run", "src/new.py", "--", "true"}).err, "") << "the command's";
+}
+
+TEST_F(Where, ANameCopiedFromListMeansSomethingElseInAFolderAndThatIsSaid) {
+  stage_.file("src/main.py");
+  stage_.expect(0, "ann", {"acquire", "src/main.py"});
+  Launch launch = stage_.launch("bob", {"check", "src/main.py"});
+  launch.folder = stage_.repo() + "/src";
+  const Answer told = stage_.finish(launch);
+  EXPECT_EQ(told.status, 0) << told.all();
+  EXPECT_THAT(told.err, HasSubstr("not on disk yet: src/main.py; from this folder that is "
+                                  "src/src/main.py; did you mean " +
+                                  stage_.repo() + "/src/main.py, which is held by ann?"));
+  launch = stage_.launch("bob", {"check", "mian.py"});
+  launch.folder = stage_.repo() + "/src";
+  EXPECT_THAT(stage_.finish(launch).err,
+              HasSubstr("did you mean " + stage_.repo() + "/src/main.py?"));
 }
 
 TEST_F(Where, ARepositoryInsideAnotherDoesNotExcludeItAndBothAreTold) {

@@ -67,8 +67,16 @@ void tell_remarks(VerbContext& context, const OpenLocks& open, const service::Wa
   if (remarks->unmatched.empty()) return;
   json["unmatched"] = remarks->unmatched;
   constexpr std::size_t kShown = 3;
-  out.note("nothing matches " + shown_list(remarks->unmatched, kShown) + " yet" +
-           (remarks->meant.empty() ? "" : "; did you mean " + shown(remarks->meant) + "?"));
+  std::string text = "not on disk yet: " + shown_list(remarks->unmatched, kShown);
+  if (!remarks->read_as.empty()) {
+    text += "; from this folder that is " + shown(remarks->read_as);
+  }
+  if (!remarks->meant.empty()) {
+    text += "; did you mean " + shown(names_of(context, open, wanted).word(remarks->meant));
+    if (!remarks->meant_holder.empty()) text += ", which is held by " + remarks->meant_holder;
+    text += "?";
+  }
+  out.note(text);
 }
 
 service::Names names_of(const VerbContext& context, const OpenLocks& open,
