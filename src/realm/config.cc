@@ -155,6 +155,13 @@ std::uint64_t settings_stamp(const Realm& realm, const Environment& env) {
   return std::max<std::uint64_t>(stamp, 1);
 }
 
+std::vector<std::string> settings_files(const Realm& realm, const Environment& env) {
+  std::vector<std::string> paths;
+  for (const ConfigFile& file : config_files(realm, env)) paths.push_back(file.path);
+  std::ranges::reverse(paths);
+  return paths;
+}
+
 Result<Settings> load_settings(const Realm& realm, const Environment& env,
                                std::vector<Error>* mistakes) {
   const auto tolerated = [mistakes](Result<void> done) -> Result<void> {

@@ -107,6 +107,9 @@ struct Settings {
   key::Rules key_rules(const Realm& realm) const;
 };
 
+// Where the files are, or would be, highest precedence first.
+std::vector<std::string> settings_files(const Realm& realm, const Environment& env);
+
 // How the three files look: other settings have another stamp. Never 0.
 std::uint64_t settings_stamp(const Realm& realm, const Environment& env);
 

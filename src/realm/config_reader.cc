@@ -1,6 +1,7 @@
 #include "realm/config_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/parse.h"
 #include "realm/config_schema.h"
@@ -95,10 +96,13 @@ std::string toml_list(const std::vector<std::string>& values) {
 
 Error config_error(const Origin& origin, std::string_view key, std::string_view value,
                    std::string_view expected) {
+  // What a rule says has no default.
+  const bool has_default = std::ranges::find(kFields, key, &Field::name) != std::end(kFields);
   return Error{Code::kInvalidConfig,
                origin.text() + ": " + std::string(key) + " is " + std::string(value) +
                    ", expected " + std::string(expected),
-               "correct the line, or remove it to get the default"};
+               has_default ? "correct the line, or remove it to get the default"
+                           : "correct the line; until then nothing is granted"};
 }
 
 }  // namespace lockkeeper::realm

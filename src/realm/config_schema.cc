@@ -120,8 +120,11 @@ Result<void> Schema::apply_section(std::string_view section, const toml::table& 
 
 Result<void> Schema::read(const toml::node& node, std::string_view key,
                           const DurationField& field) {
+  constexpr std::int64_t kHourMs = 3'600'000;
+  const char* const examples =
+      field.high < kHourMs ? "\"500ms\" or \"5s\"" : "\"90s\" or \"1h30m\"";
   const std::string expected = "a duration from " + format_duration(field.low) + " to " +
-                               format_duration(field.high) + ", such as \"90s\" or \"1h30m\"" +
+                               format_duration(field.high) + ", such as " + examples +
                                (field.may_be_none ? ", or \"none\"" : "");
   const auto* text = node.as_string();
   if (text == nullptr) return bad(node, key, expected);

@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class HookSettings : public SettingsFiles {
  protected:
@@ -163,7 +164,12 @@ TEST_F(HookSettings, AWrongWordNamesWhatWasExpected) {
               HasSubstr("hook.on_failure is true, expected \"block\" or \"pass\""));
   EXPECT_THAT(bad("[hook]\nworktrees = \"ask\"\n").message,
               HasSubstr("expected \"warn\", \"block\" or \"off\""));
-  EXPECT_THAT(bad("[hook]\nwait = \"11s\"\n").message, HasSubstr("hook.wait is \"11s\""));
+  EXPECT_THAT(bad("[hook]\nwait = \"11s\"\n").message,
+              HasSubstr("hook.wait is \"11s\", expected a duration from 0s to 10s, such as "
+                        "\"500ms\" or \"5s\""));
+  EXPECT_THAT(bad("[hook]\nwait = \"11s\"\n").hint, HasSubstr("remove it to get the default"));
+  EXPECT_THAT(bad("[[protect]]\npaths = \"a\"\n").hint, Not(HasSubstr("default")))
+      << "a rule has none";
   EXPECT_THAT(bad("store.durability = \"half\"\n").message,
               HasSubstr("expected \"full\" (survives power loss) or \"process\" (survives kill "
                         "-9)"));

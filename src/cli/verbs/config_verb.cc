@@ -1,4 +1,5 @@
 // `config show`: the settings in force, and where each comes from.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs/list_view.h"
@@ -30,7 +31,14 @@ Result<int> config_show(VerbContext& context) {
     rows.push_back({{row.name}, {row.value}, {short_origin(row.origin, realm.root), Style::kDim}});
   }
   out.object(json);
-  out.text("realm  " + realm.root + "\nstore  " + realm.store_folder + "\n");
+  out.text("realm  " + realm.root + "\nstore  " + realm.store_folder);
+  const char* label = "files  ";
+  for (const std::string& file : realm::settings_files(realm, context.runtime().env)) {
+    const bool read = std::ranges::find(settings.files, file) != settings.files.end();
+    out.text(label + file + (read ? "" : " (none)"));
+    label = "       ";
+  }
+  out.text("");
   for (const Line& line : wrapped_table_lines(std::move(rows), out.columns())) out.line(line);
   return 0;
 }
