@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "cli/verbs/check_list.h"
 #include "cli/verbs/client_checks.h"
@@ -78,7 +79,7 @@ class Doctor {
     auto settings = layout::load_settings(context_.runtime(), realm);
     if (!settings) return bad("settings", settings.error());
     durability_ = settings->durability.value;
-    good("settings", settings->files.empty() ? "defaults, no file" : settings->files.front());
+    good("settings", settings->files.empty() ? "defaults, no file" : join(settings->files, ", "));
   }
 
   void look_at_identity() {
@@ -93,12 +94,27 @@ class Doctor {
   void check_store(const realm::Realm& realm, Repair how) {
     const auto state = realm::check_store(realm);
     if (!state) return bad("store", state.error());
-    if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, how != Repair::kNo)) return;
+    if (*state == realm::StoreState::kAbsent && !look_at_absent(realm, how != Repair::kNo)) {
+      if (!list_.first()) look_at_permissions(realm.store_folder);
+      return;
+    }
     auto options = wiring::embedded_options(context_.runtime(), {realm, durability_, false});
     if (!options) return bad("store", options.error());
     if (how != Repair::kNo && !repair_store(*options, how)) return;
     look_at_files(*options);
     if (!list_.first()) look_at_rows(*options);
+    if (!list_.first()) look_at_permissions(realm.store_folder);
+  }
+
+  // Looking works there, so that nothing else would tell.
+  void look_at_permissions(const std::string& folder) {
+    auto kept = find_unwritable(folder);
+    if (!kept) kept = find_unwritable(folder + "/data.mdb");
+    if (!kept) return;
+    Error error = errno_error(kept->error, kept->path);
+    error.message += ": locks can be seen, but not taken";
+    error.hint = "make it writable for this user, or run as the user it belongs to";
+    bad("store", error);
   }
 
   // Whatever looks at it finds nothing.

@@ -67,6 +67,22 @@ std::uint64_t file_stamp(const std::string& path, bool follow) {
   return hash64(looks.take());
 }
 
+std::optional<Unwritable> find_unwritable(std::string path) {
+  bool above = false;
+  while (::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos || path == "/") return std::nullopt;
+    path.resize(std::max<std::size_t>(slash, 1));
+    above = true;
+  }
+  struct stat info{};
+  if (above && ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+    return Unwritable{path, ENOTDIR};
+  }
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return std::nullopt;
+  return Unwritable{path, errno};
+}
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());

@@ -45,6 +45,14 @@ std::uint64_t file_stamp(const std::string& path, bool follow = false);
 // Writes all bytes, with several calls if necessary. False: errno says why not.
 bool write_all(int fd, std::string_view bytes);
 
+// What keeps this process from writing: the file or folder, or the first folder above it that is
+// there, with errno's value. nullopt: nothing does.
+struct Unwritable {
+  std::string path;
+  int error = 0;
+};
+std::optional<Unwritable> find_unwritable(std::string path);
+
 // How a file is replaced. The umask does not matter.
 struct Replacing {
   unsigned mode = 0600;

@@ -26,6 +26,24 @@ std::size_t entries(const std::string& folder) {
   return count;
 }
 
+TEST(FdTest, WhatCannotBeWrittenIsNamed) {
+  const TestFolder folder;
+  EXPECT_FALSE(find_unwritable(folder.path()));
+  EXPECT_FALSE(find_unwritable(folder.path() + "/new/and/newer"));
+  const std::string file = folder.path() + "/file";
+  ASSERT_TRUE(replace_file_durably(file, "x"));
+  EXPECT_FALSE(find_unwritable(file));
+  const auto below = find_unwritable(file + "/new/and/newer");
+  ASSERT_TRUE(below);
+  EXPECT_EQ(below->path, file);
+  EXPECT_EQ(below->error, ENOTDIR);
+  ASSERT_EQ(::chmod(file.c_str(), 0400), 0);
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const auto denied = find_unwritable(file);
+  ASSERT_TRUE(denied);
+  EXPECT_EQ(denied->error, EACCES);
+}
+
 TEST(FdTest, owns_moves_releases_and_closes) {
   const int number = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(number, 0);

@@ -533,6 +533,9 @@ TEST_F(Where, CheckWorksInAReadOnlyRepository) {
   EXPECT_EQ(as_user("bob", {"check", "b"}).status, 0);
   EXPECT_EQ(as_user("bob", {"list"}).status, 0);
   EXPECT_EQ(as_user("bob", {"acquire", "b"}).status, 69);
+  const Answer doctor = as_user("bob", {"doctor"});
+  EXPECT_EQ(doctor.status, 69) << doctor.all();
+  EXPECT_THAT(doctor.out, HasSubstr("Permission denied: locks can be seen, but not taken"));
   EXPECT_EQ(stage_.finish(stage_.command({"chmod", "-R", "u+w", stage_.repo()})).status, 0);
 }
 
