@@ -48,7 +48,8 @@ constexpr std::string_view kAdviceText = R"~(
 - A refused edit means that another agent works on that file. Do other work, then try again. Do not
   change the file in another way, such as a script.
 - Before work on many files, take them together: `lockkeeper acquire src/auth/ --reason "why"`.
-  Give them back as soon as you are done: `lockkeeper release --all`.
+  Give them back as soon as you are done: `lockkeeper release --all`. Otherwise they stay locked for
+  an hour, even if your session ends.
 - `lockkeeper list --tree` shows who holds what.
 )~";
 
@@ -71,8 +72,19 @@ Result<std::optional<AdvicePlace>> find_advice(const Piece& piece, const std::st
               "remove them with the lines between them by hand; nothing was changed");
 }
 
-std::string advice() {
-  return std::string(kAdviceBegin) + std::string(kAdviceText) + std::string(kAdviceEnd);
+// What the file ends its lines with.
+std::string line_end(const std::string& text) {
+  const std::size_t first = text.find('\n');
+  const bool both = first != std::string::npos && first > 0 && text[first - 1] == '\r';
+  return both ? "\r\n" : "\n";
+}
+
+std::string advice(const std::string& end) {
+  std::string text;
+  for (const char c : std::string(kAdviceBegin) + std::string(kAdviceText)) {
+    text += c == '\n' ? end : std::string(1, c);
+  }
+  return text + std::string(kAdviceEnd);
 }
 
 }  // namespace
@@ -137,11 +149,12 @@ FileText take_out_settings(const std::string& text, const FileText* original) {
 // With the newlines around it that taking it out removes again.
 Result<FileText> put_advice(const Piece& piece, const FileText& text) {
   const std::string now = text.value_or("");
+  const std::string end = line_end(now);
   LK_ASSIGN(const auto place, find_advice(piece, now));
-  if (place) return now.substr(0, place->begin) + advice() + now.substr(place->end);
-  if (now.empty()) return advice() + "\n";
-  if (now.ends_with('\n')) return now + "\n" + advice() + "\n";
-  return now + "\n\n" + advice();
+  if (place) return now.substr(0, place->begin) + advice(end) + now.substr(place->end);
+  if (now.empty()) return advice(end) + end;
+  if (now.ends_with('\n')) return now + end + advice(end) + end;
+  return now + end + end + advice(end);
 }
 
 Result<FileText> take_out_advice(const Piece& piece, const std::string& text,
@@ -150,10 +163,11 @@ Result<FileText> take_out_advice(const Piece& piece, const std::string& text,
   if (!place) return text;
   std::string above = text.substr(0, place->begin);
   std::string below = text.substr(place->end);
-  if (below.empty() && above.ends_with("\n\n")) above.resize(above.size() - 2);
-  if (below.starts_with('\n')) {
-    below.erase(0, 1);
-    if (above.ends_with("\n\n")) above.pop_back();
+  const std::string end = line_end(text);
+  if (below.empty() && above.ends_with(end + end)) above.resize(above.size() - 2 * end.size());
+  if (below.starts_with(end)) {
+    below.erase(0, end.size());
+    if (above.ends_with(end + end)) above.resize(above.size() - end.size());
   }
   if (had_no_file(original) && above.empty() && below.empty()) return std::nullopt;
   return above + below;

@@ -92,6 +92,21 @@ TEST_F(OwnPieces, APolicyThatWeDidNotWriteStays) {
   EXPECT_EQ(read("repo/.git/lockkeeper/config.toml"), "[hook]\npolicy = \"block\"\n");
 }
 
+TEST_F(OwnPieces, AdviceKeepsTheLineEndsOfItsFile) {
+  const Request advice = own({advice_piece(machine(), "AGENTS.md")});
+  for (const std::string mine : {"# Rules\r\nBe kind.\r\n", "# Rules\r\nBe kind."}) {
+    write("repo/AGENTS.md", mine);
+    install(advice);
+    const std::string text = read("repo/AGENTS.md");
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; ++at) {
+      ASSERT_EQ(text[at - 1], '\r') << text;
+    }
+    write("repo/AGENTS.md", "Mine.\r\n" + text);
+    uninstall(advice);
+    EXPECT_EQ(read("repo/AGENTS.md"), "Mine.\r\n" + mine);
+  }
+}
+
 TEST_F(OwnPieces, AdviceIsReplacedWhereItIsAndDamagedMarksAreRefused) {
   write("repo/AGENTS.md",
         "above\n\n<!-- lockkeeper: begin -->\nOUTDATED\n<!-- lockkeeper: end -->\nbelow\n");
