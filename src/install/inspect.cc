@@ -16,6 +16,7 @@
 #include "install/plugin.h"
 #include "install/toml_edit.h"
 #include "realm/disk_path.h"
+#include "realm/worktrees.h"
 
 namespace lockkeeper::install {
 namespace {
@@ -399,6 +400,26 @@ bool ClientStatus::is_installed() const {
 
 ClientStatus inspect(const Machine& machine, Client client) {
   return Inspector(machine, client).run();
+}
+
+std::vector<OtherWorktree> other_worktrees(const Machine& machine) {
+  std::vector<OtherWorktree> others;
+  for (const std::string& root : realm::worktree_roots(machine.repository, machine.git_folder)) {
+    if (root == machine.repository) continue;
+    Machine there = machine;
+    there.repository = root;
+    OtherWorktree other{.root = root};
+    for (const ClientFacts& facts : all_clients()) {
+      const ClientStatus status = inspect(there, facts.client);
+      if (status.is_installed()) other.installed.push_back(facts.client);
+      const bool own = std::ranges::any_of(status.scopes, [](const ScopeStatus& scope) {
+        return scope.scope == Scope::kProject && scope.hook != HookState::kMissing;
+      });
+      if (own) other.own.push_back(facts.client);
+    }
+    others.push_back(std::move(other));
+  }
+  return others;
 }
 
 }  // namespace lockkeeper::install

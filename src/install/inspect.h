@@ -56,8 +56,16 @@ struct ClientStatus {
   bool is_installed() const;  // hooks in any scope
 };
 
+// Another worktree of the same repository, and who has a hook there.
+struct OtherWorktree {
+  std::string root;
+  std::vector<Client> installed = {};  // in any scope
+  std::vector<Client> own = {};        // in its own files, for this user alone
+};
+
 // Never fails: what cannot be read is a problem of its scope. Without a repository only the user's
 // scope is looked at.
 ClientStatus inspect(const Machine& machine, Client client);
+std::vector<OtherWorktree> other_worktrees(const Machine& machine);
 
 }  // namespace lockkeeper::install

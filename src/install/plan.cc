@@ -1,5 +1,7 @@
 #include "install/plan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "base/text.h"
 #include "install/record.h"
 #include "realm/disk_path.h"
+#include "realm/worktrees.h"
 
 namespace lockkeeper::install {
 namespace {
@@ -32,7 +35,10 @@ class Planner {
     LK_CHECK(collect());
     LK_CHECK(exclude());
     for (const FilePieces& file : files_) LK_CHECK(put(file));
-    if (!plan_.changes.empty()) tell_steps();
+    const auto starts = [](const Change& change) {
+      return std::ranges::any_of(change.slots, slot_starts_program);
+    };
+    if (std::ranges::any_of(plan_.changes, starts)) tell_steps();
     return std::move(plan_);
   }
 
@@ -121,6 +127,16 @@ class Planner {
     return {};
   }
 
+  // All worktrees share git's exclude file.
+  bool is_used_elsewhere(const std::string& path) const {
+    const auto roots = realm::worktree_roots(machine_.repository, machine_.git_folder);
+    return std::ranges::any_of(roots, [&](const std::string& root) {
+      const std::string file = realm::join_path(root, path);
+      return root != machine_.repository && record_.find(file) != nullptr &&
+             ::access(file.c_str(), F_OK) == 0;
+    });
+  }
+
   // Only lines that we added.
   Result<void> include_again() {
     if (machine_.git_folder.empty()) return {};
@@ -133,6 +149,7 @@ class Planner {
       if (!path || !file.pieces.front().is_of_client()) continue;
       const std::string slot = "line /" + *path;
       if (std::ranges::find(known->slots, slot) == known->slots.end()) continue;
+      if (is_used_elsewhere(*path)) continue;
       LK_CHECK(add_line(file.pieces.front().client, "/" + *path));
     }
     return {};
@@ -214,12 +231,24 @@ class Planner {
       LK_ASSIGN(change.original, without(file, *recorded, nullptr));
       if (change.as_we_left_it && change.slots.empty()) change.after = change.original;
     }
+    tell_kept(file, known, change.after);
     if (change.after != change.before) {
       plan_.changes.push_back(std::move(change));
     } else if (known != nullptr && change.slots.empty()) {
       plan_.forgotten.push_back(change.target);
     }
     return {};
+  }
+
+  // A lockkeeper.toml of ours that its user has changed.
+  void tell_kept(const FilePieces& file, const FileRecord* known, const FileText& after) {
+    for (const Piece& piece : file.pieces) {
+      const bool ours = piece.kind == Piece::Kind::kSettings && known != nullptr &&
+                        std::ranges::find(known->slots, piece.slot()) != known->slots.end();
+      if (ours && after) {
+        plan_.notes.push_back(file.file + " has changed since it was created; it stays");
+      }
+    }
   }
 
   const Machine& machine_;

@@ -276,11 +276,117 @@ TEST_F(Install, InitProvesItselfAndDeinitUndoesItAll) {
 
   const Answer dry = stage_.as("", {"deinit", "--dry-run"});
   EXPECT_EQ(dry.status, 0) << dry.all();
-  EXPECT_THAT(dry.out, AllOf(HasSubstr("--- "), HasSubstr("nothing was changed")));
+  EXPECT_THAT(dry.out, AllOf(HasSubstr("--- "), HasSubstr("nothing was changed"),
+                             HasSubstr("removes " + path("repo/lockkeeper.toml")),
+                             Not(HasSubstr("/dev/null"))))
+      << "of a file that goes, only its name";
   EXPECT_EQ(everything(), after);
   stage_.expect(0, "", {"deinit"});
   EXPECT_EQ(everything(), before);
   EXPECT_THAT(stage_.as("", {"deinit"}).out, HasSubstr("nothing to do"));
+}
+
+TEST_F(Install, InitSaysWhatAgentsWillDo) {
+  stand_in(judging());
+  const Answer left = stage_.as("", {"init", "--yes"});
+  EXPECT_EQ(left.status, 0) << left.all();
+  EXPECT_THAT(left.out, AllOf(HasSubstr("to do   codex"), HasSubstr("Installed. Agents that are"),
+                              HasSubstr("All others that start from now on respect the locks."),
+                              Not(HasSubstr("Done."))));
+  fs::remove(path("bin/codex"));
+  stage_.expect(0, "", {"deinit"});
+  stand_in(judging());
+  EXPECT_THAT(stage_.as("", {"init", "--yes"}).out,
+              HasSubstr("Done. Agents that start from now on respect the locks."));
+  EXPECT_THAT(stage_.as("", {"init", "--yes", "--policy", "off"}).out,
+              HasSubstr("No hook does anything as long as [hook] policy is \"off\"."));
+  EXPECT_THAT(stage_.as("", {"init", "--yes", "--policy", "warn"}).out,
+              AllOf(HasSubstr("Nothing is refused: [hook] policy is \"warn\"."),
+                    Not(HasSubstr("respect the locks"))));
+}
+
+TEST_F(Install, WhatAllWorktreesShareGoesWithTheLastOfThem) {
+  stand_in(judging());
+  fs::remove(path("bin/codex"));
+  stage_.git("repo", {"worktree", "add", "-q", path("other")});
+  const auto there = [&](const Words& words) {
+    Launch launch = stage_.launch("", words);
+    launch.folder = path("other");
+    return stage_.finish(std::move(launch));
+  };
+  const auto shared = [&] {
+    return text("repo/.git/info/exclude") + text("repo/.git/lockkeeper/config.toml");
+  };
+  const auto before = everything();
+  stage_.expect(0, "", {"init", "--yes", "--policy", "warn"});
+  const std::string alone = shared();
+  EXPECT_THAT(alone, AllOf(HasSubstr("/.claude/settings.local.json\n"), HasSubstr("warn")));
+  EXPECT_EQ(there({"init", "--yes"}).status, 0);
+  const Answer left = there({"deinit"});
+  EXPECT_EQ(left.status, 0) << left.all();
+  EXPECT_THAT(
+      left.err,
+      HasSubstr("what all worktrees share stays, because hooks are installed in " + stage_.repo()));
+  EXPECT_EQ(shared(), alone);
+  EXPECT_EQ(there({"init", "--yes"}).status, 0);
+  EXPECT_EQ(there({"install", "claude", "--uninstall"}).status, 0);
+  EXPECT_EQ(shared(), alone);
+  EXPECT_EQ(there({"deinit"}).status, 0);
+  stage_.expect(0, "", {"deinit"});
+  EXPECT_EQ(everything(), before);
+  EXPECT_FALSE(exists(path("repo/.git/lockkeeper/config.toml")));
+}
+
+TEST_F(Install, HooksThatDoNotReachOtherWorktreesAreNamed) {
+  stand_in(judging());
+  fs::remove(path("bin/codex"));
+  stage_.git("repo", {"worktree", "add", "-q", path("other")});
+  const auto without = [&] {
+    return stage_.json("", {"doctor"}).json().value("worktrees_without_hooks", Json());
+  };
+  EXPECT_EQ(without(), Json()) << "there are none here either";
+  EXPECT_THAT(stage_.as("", {"init", "--yes"}).out,
+              HasSubstr("the hooks of this worktree do not reach " + path("other")));
+  EXPECT_EQ(without(), Json({path("other")}));
+  Launch launch = stage_.launch("", {"init", "--yes"});
+  launch.folder = path("other");
+  EXPECT_EQ(stage_.finish(std::move(launch)).status, 0);
+  EXPECT_EQ(without(), Json());
+}
+
+TEST_F(Install, AChangeOfThePolicyAloneIsOneForAllAgents) {
+  stage_.expect(0, "", {"install", "claude", "codex"});
+  const Answer told = stage_.as("", {"install", "codex", "--policy", "ask"});
+  EXPECT_EQ(told.status, 0) << told.all();
+  EXPECT_THAT(told.out, AllOf(HasSubstr("The policy is \"ask\" now, for all agents in this "
+                                        "repository, at once."),
+                              Not(HasSubstr("installed for")), Not(HasSubstr("start them again"))));
+  EXPECT_EQ(told.err, "") << "nothing must be trusted again";
+}
+
+TEST_F(Install, ALockkeeperTomlThatWasChangedStaysAndThatIsSaid) {
+  stand_in(judging());
+  stage_.expect(0, "", {"init", "--yes"});
+  write_text(path("repo/lockkeeper.toml"), "[lease]\ndefault = \"2h\"\n");
+  EXPECT_THAT(stage_.as("", {"deinit"}).err,
+              HasSubstr("lockkeeper.toml has changed since it was created; it stays"));
+  EXPECT_TRUE(exists(path("repo/lockkeeper.toml")));
+  EXPECT_THAT(stage_.as("", {"deinit"}).err, Not(HasSubstr("lockkeeper.toml"))) << "once";
+}
+
+TEST_F(Install, WhereNothingCanBeWrittenNothingIsShownOrChanged) {
+  fs::remove_all(path("home/.local"));
+  write_text(path("home/.local"), "not a folder");
+  const auto before = everything();
+  for (const Words& words : {Words{"init", "--yes"}, Words{"install", "claude", "--user"}}) {
+    const Answer refused = stage_.as("", words);
+    EXPECT_EQ(refused.status, 1) << refused.all();
+    EXPECT_THAT(refused.out, Not(HasSubstr("creates")));
+    EXPECT_THAT(refused.err,
+                AllOf(HasSubstr(path("home/.local") + ": Not a directory; nothing was changed"),
+                      HasSubstr("hint: make it writable, or set XDG_")));
+    EXPECT_EQ(everything(), before);
+  }
 }
 
 TEST_F(Install, InitJoinsTheLockFoldersOfOtherToolsAndDeinitLeavesThem) {
@@ -322,6 +428,7 @@ TEST_F(Install, InitAsksAtATerminal) {
     return std::pair(status, init.out());
   };
   EXPECT_EQ(answered("n\n", "n\n").first, 1);
+  EXPECT_THAT(answered("n\n", "\x04").second, HasSubstr("[Y/n] \r\nlockkeeper: nothing was"));
   EXPECT_EQ(everything(), before);
   const auto [status, shown] = answered("y\n", "\n");
   EXPECT_EQ(status, 0) << shown;
@@ -367,7 +474,10 @@ TEST_F(Install, DoctorSaysWhyThereIsNoRefusal) {
   stand_in("kill -9 $$\n");
   EXPECT_EQ(clients_of_doctor(1)[0]["proof"]["verdict"], "failed");
   fs::remove(path(kCopy));
-  EXPECT_THAT(stage_.as("", {"doctor"}).out, HasSubstr("is not a program"));
+  EXPECT_THAT(stage_.as("", {"doctor"}).out,
+              AllOf(HasSubstr("is not a program"),
+                    HasSubstr("hint: install it again: lockkeeper install claude --project"),
+                    Not(HasSubstr("try its command"))));
   EXPECT_EQ(stage_.list()["leases"], Json::array());
 }
 

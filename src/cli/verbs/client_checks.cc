@@ -21,11 +21,17 @@ namespace {
 constexpr std::int64_t kHeldMs = 300'000;  // more than all proofs take
 constexpr std::int64_t kEndLimitMs = 3'000;
 constexpr std::size_t kReasonShown = 300;
+constexpr std::size_t kWorktreesTold = 3;
 
 using install::Verdict;
 
 std::string took_text(std::int64_t ms) {
   return " (" + (ms > 0 ? format_duration(ms) : "under 1ms") + ")";
+}
+
+std::string install_command(const install::ClientFacts& facts, const install::ScopeStatus& scope) {
+  return "lockkeeper install " + std::string(facts.name) + " --" +
+         std::string(install::scope_name(scope.scope));
 }
 
 // A file that does not exist, held by the doctor as long as this lives.
@@ -104,11 +110,29 @@ class ClientChecks {
       if (signals_.signal() != 0) break;
       look_at(facts, install::inspect(machine_, facts.client));
     }
+    look_at_other_worktrees();
     return signals_.signal() == 0 ? 0 : signals_.exit_status();
   }
 
  private:
+  // Hooks in the files of one worktree do not reach the others.
+  void look_at_other_worktrees() {
+    std::vector<std::string> without;
+    for (const install::OtherWorktree& other : install::other_worktrees(machine_)) {
+      const bool all = std::ranges::all_of(installed_, [&](install::Client client) {
+        return std::ranges::find(other.installed, client) != other.installed.end();
+      });
+      if (!all) without.push_back(other.root);
+    }
+    if (without.empty()) return;
+    list_.json()["worktrees_without_hooks"] = without;
+    list_.note("worktrees", "the hooks of this worktree do not reach " +
+                                shown_list(without, kWorktreesTold) +
+                                ". To install them there, run in it: lockkeeper init");
+  }
+
   void look_at(const install::ClientFacts& facts, const install::ClientStatus& client) {
+    if (client.is_installed()) installed_.push_back(facts.client);
     if (!client.is_installed() && client.seen) {
       list_.note(std::string(facts.name),
                  std::string(facts.title) + " is here, and no hook holds it to the locks. To " +
@@ -126,7 +150,7 @@ class ClientChecks {
                {"trust", install::trust_name(scope.trust)},
                {"fails_closed", scope.fails_closed}};
       look_at_scope(facts, scope);
-      if (scope.server && starts_) greet(scope);
+      if (scope.server && starts_) greet(facts, scope);
       list_.json()["clients"].push_back(std::move(json_));
     }
   }
@@ -185,9 +209,8 @@ class ClientChecks {
     json_["proof"] = {{"verdict", install::verdict_name(read.verdict)},
                       {"took_ms", took_ms},
                       {"reason", text_or_null(read.reason)}};
-    const std::string again = "lockkeeper install " + std::string(facts.name) + " --" +
-                              std::string(install::scope_name(scope.scope));
-    const Judged judged = judge_proof(read, took_ms, held_->edit().file, policy(), again);
+    const Judged judged =
+        judge_proof(read, took_ms, held_->edit().file, policy(), install_command(facts, scope));
     switch (judged.kind) {
       case Judged::Kind::kGood:
         return list_.good(label_, judged.message);
@@ -204,7 +227,7 @@ class ClientChecks {
     return settings ? settings->hook_policy : ProofPolicy{};
   }
 
-  void greet(const install::ScopeStatus& scope) {
+  void greet(const install::ClientFacts& facts, const install::ScopeStatus& scope) {
     const auto heard = install::ask_program({.command = scope.server_command,
                                              .folder = machine_.repository,
                                              .input = install::mcp_greeting(),
@@ -222,7 +245,8 @@ class ClientChecks {
                                           : quote(heard->err + heard->out, kReasonShown);
     list_.bad(label_,
               {Code::kFailed, "the MCP server of " + scope.server_file + " does not answer: " + why,
-               "try its command in a terminal: " + join(scope.server_command.words, " ")});
+               heard ? "try its command in a terminal: " + join(scope.server_command.words, " ")
+                     : "install it again: " + install_command(facts, scope)});
   }
 
   VerbContext& context_;
@@ -233,6 +257,7 @@ class ClientChecks {
   bool starts_ = false;  // hooks and servers
   bool proves_ = false;
   std::unique_ptr<HeldForProof> held_;
+  std::vector<install::Client> installed_;
   std::string label_;   // of the client and scope that is looked at
   service::Json json_;  // the same
 };

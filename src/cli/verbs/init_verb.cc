@@ -26,6 +26,7 @@ using install::Scope;
 
 constexpr const char* kForAgents = "AGENTS.md";
 constexpr const char* kForClaude = "CLAUDE.md";
+constexpr std::size_t kWorktreesShown = 3;
 
 struct InitWords {
   bool yes = false, agents_md = false, no_agents_md = false;
@@ -36,7 +37,7 @@ Result<install::Machine> machine_in_repository(const VerbContext& context,
                                                const realm::Realm& realm) {
   LK_ASSIGN(install::Machine machine, find_machine(context, realm));
   if (!machine.repository.empty()) return machine;
-  return fail(Code::kUsage, realm.root + " is not in a repository",
+  return fail(Code::kUsage, "there is no repository here: " + shown(realm.root),
               "go into one, or make one: git init");
 }
 
@@ -152,9 +153,28 @@ Result<void> confirm_init(VerbContext& context, const InitWords& given, const Se
   return fail(Code::kFailed, "nothing was changed", "");
 }
 
+// What agents do from now on. `left_to_do`: some of them do not trust their hooks yet.
+std::string outcome_text(bool left_to_do, realm::HookPolicy policy) {
+  const std::string who = left_to_do ? "All others that" : "Agents that";
+  const std::string begin =
+      left_to_do ? "Installed. Agents that are marked \"to do\" skip their hooks until you have "
+                   "done that.\n"
+                 : "Done. ";
+  switch (policy) {
+    case realm::HookPolicy::kOff:
+      return begin + "No hook does anything as long as [hook] policy is \"off\".";
+    case realm::HookPolicy::kWarn:
+      return begin + who +
+             " start from now on are told when they meet in a file. Nothing is refused: [hook] "
+             "policy is \"warn\".";
+    default:
+      return begin + who + " start from now on respect the locks.";
+  }
+}
+
 // The proof, and what to know from now on.
-int finish_init(VerbContext& context, const Setup& setup, const realm::Realm& realm,
-                service::Json json) {
+Result<int> finish_init(VerbContext& context, const Setup& setup, const realm::Realm& realm,
+                        service::Json json) {
   Output& out = context.out();
   CheckList list(out);
   if (const int ended = check_clients(context, realm, list); ended != 0) return ended;
@@ -165,24 +185,28 @@ int finish_init(VerbContext& context, const Setup& setup, const realm::Realm& re
     error.message = "installed, but not everything works: " + error.message;
     return out.failed(error, std::move(json));
   }
+  LK_ASSIGN(const realm::Settings settings, layout::load_settings(context.runtime(), realm));
   out.object(json);
+  out.prose(outcome_text(list.first().has_value(), settings.hook_policy.value));
   out.prose(
-      "Done. Agents that start from now on respect the locks. Three commands to know:\n"
+      "Three commands to know:\n"
       "  lockkeeper list --tree   who works on what\n"
       "  lockkeeper doctor        does it still work?\n"
       "  lockkeeper deinit        undo all of this");
   return 0;
 }
 
-install::Request removal_request(const install::Machine& machine, const realm::Realm& realm) {
+// `last`: no other worktree uses what all of them share.
+install::Request removal_request(const install::Machine& machine, const realm::Realm& realm,
+                                 bool last) {
   install::Request request;
   request.scope = Scope::kProject;
   for (const install::ClientFacts& facts : install::all_clients()) {
     request.clients.push_back(facts.client);
   }
-  request.more = {policy_for(machine, realm, request.scope, ""), install::settings_piece(machine),
-                  install::advice_piece(machine, kForAgents),
+  request.more = {install::settings_piece(machine), install::advice_piece(machine, kForAgents),
                   install::advice_piece(machine, kForClaude)};
+  if (last) request.more.push_back(policy_for(machine, realm, request.scope, ""));
   return request;
 }
 
@@ -271,10 +295,14 @@ Result<int> deinit_verb(VerbContext& context) {
   Output& out = context.out();
   LK_ASSIGN(const realm::Realm realm, context.realm({}));
   LK_ASSIGN(install::Machine machine, machine_in_repository(context, realm));
-  install::Request request = removal_request(machine, realm);
+  const std::vector<std::string> elsewhere = set_up_elsewhere(machine);
+  install::Request request = removal_request(machine, realm, elsewhere.empty());
   LK_ASSIGN(const Setup setup, plan_removal(std::move(machine), std::move(request)));
-  LK_ASSIGN(const std::vector<std::string> layouts, joined_layouts(setup.machine, realm));
-  show_changes(out, setup, dry_run);
+  std::vector<std::string> layouts;
+  if (elsewhere.empty()) {
+    LK_ASSIGN(layouts, joined_layouts(setup.machine, realm));
+  }
+  show_changes(out, setup, false);
   for (const std::string& id : layouts) {
     out.text("the layout " + id + " is neither read nor written any more");
   }
@@ -293,6 +321,11 @@ Result<int> deinit_verb(VerbContext& context) {
             : dry_run ? "nothing was changed: this is what would be done"
                       : "Done. The lock table itself stays; to remove it: lockkeeper purge "
                         "--remove-store");
+  show_notes(out, setup);
+  if (!elsewhere.empty()) {
+    out.note("what all worktrees share stays, because hooks are installed in " +
+             shown_list(elsewhere, kWorktreesShown));
+  }
   tell_what_stays(out, setup.machine);
   return 0;
 }

@@ -1,6 +1,7 @@
 // `install CLIENT…`: our hooks and MCP server in the settings of coding agents, and out again.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/verbs/setup.h"
@@ -74,8 +75,10 @@ Result<std::vector<Client>> clients_to_install(const InstallWords& given,
   return clients;
 }
 
-// Does another client keep a hook of this scope, which needs the policy?
+// Does another client, here or in another worktree, keep a hook of this scope, which needs the
+// policy?
 bool others_stay(const install::Machine& machine, const install::Request& request) {
+  if (request.scope == Scope::kProject && !set_up_elsewhere(machine).empty()) return true;
   return std::ranges::any_of(install::all_clients(), [&](const install::ClientFacts& facts) {
     if (std::ranges::find(request.clients, facts.client) != request.clients.end()) return false;
     const install::ClientStatus status = install::inspect(machine, facts.client);
@@ -97,7 +100,26 @@ const char* scope_text(Scope scope) {
   return "in this repository, for everybody once it is committed";
 }
 
-void tell_done(Output& out, const Setup& setup, bool dry_run) {
+// The policy is read at every edit, by the hooks of all agents.
+std::string policy_text(const std::string& policy, Scope scope) {
+  const std::string who = scope == Scope::kUser
+                              ? "in every repository of yours that has no policy of its own"
+                              : "in this repository";
+  return "The policy is " + quote(policy) + " now, for all agents " + who + ", at once.";
+}
+
+// `policy_only`: that is all that has changed.
+void tell_installed(Output& out, const Setup& setup, const std::string& policy, bool policy_only) {
+  if (!policy.empty()) out.prose(policy_text(policy, setup.request.scope));
+  if (policy_only) return;
+  out.prose("installed for " + client_titles(setup.request.clients) + ", " +
+            scope_text(setup.request.scope) +
+            "\nSessions that run already keep their settings: start them again.\n"
+            "See that it works: lockkeeper doctor");
+}
+
+void tell_done(Output& out, const Setup& setup, const InstallWords& given) {
+  const bool dry_run = given.dry_run;
   const std::string who = client_titles(setup.request.clients);
   const std::string where = scope_text(setup.request.scope);
   if (setup.plan.is_nothing()) {
@@ -113,9 +135,15 @@ void tell_done(Output& out, const Setup& setup, bool dry_run) {
     out.prose("removed from " + who + ", " + where);
     return;
   }
-  out.prose("installed for " + who + ", " + where +
-            "\nSessions that run already keep their settings: start them again.\n"
-            "See that it works: lockkeeper doctor");
+  const auto of_policy = [&](const install::Change& change) {
+    return std::ranges::any_of(setup.request.more, [&](const install::Piece& piece) {
+      return piece.kind == install::Piece::Kind::kPolicy && piece.file == change.file;
+    });
+  };
+  const auto changed = std::ranges::count_if(setup.plan.changes, of_policy);
+  const bool only =
+      changed > 0 && std::cmp_equal(changed, setup.plan.changes.size()) && !setup.plan.program;
+  tell_installed(out, setup, changed > 0 ? *given.policy : "", only);
 }
 
 Result<int> finish_install(VerbContext& context, const Setup& setup, const InstallWords& given) {
@@ -125,13 +153,13 @@ Result<int> finish_install(VerbContext& context, const Setup& setup, const Insta
   json["uninstall"] = given.uninstall;
   json["dry_run"] = given.dry_run;
   install::Done done;
-  show_changes(out, setup, given.dry_run);
+  show_changes(out, setup, given.dry_run && !setup.removes);
   if (!given.dry_run) {
     LK_ASSIGN(done, install::carry_out(setup.machine, setup.plan));
   }
   json["backups"] = done.backups;
   out.object(json);
-  tell_done(out, setup, given.dry_run);
+  tell_done(out, setup, given);
   for (const std::string& backup : done.backups) out.note("as it was before: " + backup);
   show_notes(out, setup);
   return 0;

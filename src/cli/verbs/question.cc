@@ -19,7 +19,10 @@ bool says_yes(VerbContext& context, const std::string& question, bool usually) {
   std::fprintf(environment.err, "%s %s ", printable(question).c_str(), usually ? "[Y/n]" : "[y/N]");
   std::fflush(environment.err);
   std::array<char, 16> answer{};
-  if (std::fgets(answer.data(), answer.size(), environment.in) == nullptr) return false;
+  if (std::fgets(answer.data(), answer.size(), environment.in) == nullptr) {
+    std::fputc('\n', environment.err);  // ^D leaves the cursor behind the question
+    return false;
+  }
   const std::string said = lowered(answer.data());
   return said == "y\n" || said == "yes\n" || (usually && said == "\n");
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "install/inspect.h"
@@ -54,6 +55,16 @@ std::vector<std::string> doubled_by(const install::Machine& machine,
   return warnings;
 }
 
+// Before anything is shown or asked.
+Result<void> check_writable(const std::string& folder, const char* variable) {
+  const auto kept = find_unwritable(folder);
+  if (!kept) return {};
+  Error error = errno_error(kept->error, kept->path, Code::kFailed);
+  error.message += "; nothing was changed";
+  error.hint = "make it writable, or set " + std::string(variable) + " to another folder";
+  return fail(std::move(error));
+}
+
 }  // namespace
 
 Result<install::Machine> find_machine(const VerbContext& context, const realm::Realm& realm) {
@@ -69,6 +80,14 @@ std::vector<install::Client> seen_clients(const install::Machine& machine) {
     if (install::inspect(machine, facts.client).seen) clients.push_back(facts.client);
   }
   return clients;
+}
+
+std::vector<std::string> set_up_elsewhere(const install::Machine& machine) {
+  std::vector<std::string> roots;
+  for (install::OtherWorktree& other : install::other_worktrees(machine)) {
+    if (!other.own.empty()) roots.push_back(std::move(other.root));
+  }
+  return roots;
 }
 
 std::string client_titles(const std::vector<install::Client>& clients) {
@@ -149,7 +168,11 @@ Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
   setup.request.program = setup.program.path;
   LK_ASSIGN(setup.plan, install::plan_install(setup.machine, setup.request));
   if (setup.program.how == How::kCopied || setup.program.how == How::kReplaced) {
+    LK_CHECK(check_writable(install::data_folder(setup.machine), "XDG_DATA_HOME"));
     setup.plan.program = program_request(context);
+  }
+  if (!setup.plan.changes.empty()) {
+    LK_CHECK(check_writable(install::state_folder(setup.machine), "XDG_STATE_HOME"));
   }
   for (std::string& warning : doubled_by(setup.machine, setup.request)) {
     setup.plan.warnings.push_back(std::move(warning));

@@ -16,6 +16,9 @@ Result<install::Machine> find_machine(const VerbContext& context, const realm::R
 
 // The clients that are on this machine.
 std::vector<install::Client> seen_clients(const install::Machine& machine);
+// The other worktrees of this repository that have hooks of their own, for this user alone. They
+// share the policy and the joined lock folders.
+std::vector<std::string> set_up_elsewhere(const install::Machine& machine);
 // "Claude Code and Cursor (experimental)"
 std::string client_titles(const std::vector<install::Client>& clients);
 // not_found: the machine has none of them.

@@ -11,11 +11,11 @@
 #include "base/text.h"
 #include "core/encoding.h"
 #include "core/mirrored.h"
-#include "dialect/dirlock/worktrees.h"
 #include "host/file_ops.h"
 #include "host/process.h"
 #include "realm/disk_path.h"
 #include "realm/identity.h"
+#include "realm/worktrees.h"
 
 namespace lockkeeper::dialect::dirlock {
 namespace {
@@ -101,7 +101,8 @@ Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::Layout
 // --- reading ------------------------------------------------------------------------------------
 
 const std::vector<std::string>& DirLockLayout::roots() const {
-  if (roots_.empty()) roots_ = worktree_roots(context_.realm);
+  if (roots_.empty())
+    roots_ = realm::worktree_roots(context_.realm.root, context_.realm.common_dir);
   return roots_;
 }
 

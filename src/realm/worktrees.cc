@@ -1,4 +1,4 @@
-#include "dialect/dirlock/worktrees.h"
+#include "realm/worktrees.h"
 
 #include <algorithm>
 #include <climits>
@@ -8,10 +8,10 @@
 #include "base/folder.h"
 #include "realm/disk_path.h"
 
-namespace lockkeeper::dialect::dirlock {
+namespace lockkeeper::realm {
 namespace {
 
-void add(std::vector<std::string>& roots, const std::string& folder) {
+void add_root(std::vector<std::string>& roots, const std::string& folder) {
   char physical[PATH_MAX];
   if (::realpath(folder.c_str(), physical) == nullptr) return;
   if (std::ranges::find(roots, physical) == roots.end()) roots.emplace_back(physical);
@@ -19,11 +19,11 @@ void add(std::vector<std::string>& roots, const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> worktree_roots(const realm::Realm& realm) {
-  std::vector<std::string> roots = {realm.root};
-  if (realm.common_dir.empty()) return roots;
-  if (realm.common_dir.ends_with("/.git")) add(roots, realm::parent_path(realm.common_dir));
-  const auto folder = Folder::open(realm.common_dir, "worktrees");
+std::vector<std::string> worktree_roots(const std::string& root, const std::string& common_dir) {
+  std::vector<std::string> roots = {root};
+  if (common_dir.empty()) return roots;
+  if (common_dir.ends_with("/.git")) add_root(roots, parent_path(common_dir));
+  const auto folder = Folder::open(common_dir, "worktrees");
   if (!folder) return roots;
   const auto names = folder->names();
   if (!names) return roots;
@@ -33,10 +33,10 @@ std::vector<std::string> worktree_roots(const realm::Realm& realm) {
     if (!text) continue;
     while (text->ends_with('\n')) text->pop_back();
     if (text->starts_with('/') && text->ends_with("/.git")) {
-      add(roots, realm::parent_path(*text));
+      add_root(roots, parent_path(*text));
     }
   }
   return roots;
 }
 
-}  // namespace lockkeeper::dialect::dirlock
+}  // namespace lockkeeper::realm
