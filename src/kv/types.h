@@ -21,8 +21,10 @@ Result<void> check_appends(std::size_t appended);
 
 using Version = std::uint64_t;
 
+// The views of a row that get() returned are valid until the next write or the end of the
+// transaction; those of a row that is visited, until the visit returns.
 struct Row {
-  std::string_view key;  // views are valid until the next write or the end of the transaction
+  std::string_view key;
   std::string_view value;
   Version created = 0;  // 0: written by this transaction, version not known yet
   Version modified = 0;

@@ -2,7 +2,10 @@
 // other schemas. Flipped bits and the doctor are in doctor_test.cc.
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "kv/lmdb/damage_testing.h"
 #include "kv/lmdb/epoch.h"
@@ -13,9 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::DamageTest;
 using testing::fence;
+using testing::fill;
 using testing::get_row;
 using ::testing::HasSubstr;
 using testing::join;
+using testing::key_of;
 using testing::must;
 using testing::open_store;
 using testing::overwrite;
@@ -23,12 +28,67 @@ using testing::put_row;
 using testing::slurp;
 using testing::spawn;
 using testing::StoreFolder;
+using testing::value_of;
 
 TEST_F(DamageTest, F15_EmptiedIsLostStateNotNew) {
   make();
   ASSERT_EQ(::truncate(place_.file("data.mdb").c_str(), 0), 0);
   expect_corrupt("no longer known");
   EXPECT_EQ(expect_repaired().kept_rows, 0U);
+}
+
+// A row that was read is the caller's, whatever happens to the file.
+TEST_F(DamageTest, F16_I10_RowsOutliveTheFileThatTheyWereReadFrom) {
+  make();
+  auto store = open_store(place_.options());
+  auto txn = must(store->begin(Access::kRead));
+  const auto got = must(txn->get(key_of(7)));
+  int visits = 0;
+  const auto done = txn->scan(prefix_range("row/"), [&](const Row& row) {
+    ++visits;
+    EXPECT_EQ(::truncate(place_.file("data.mdb").c_str(), 0), 0);
+    EXPECT_EQ(row.key, key_of(0));
+    EXPECT_EQ(row.value, value_of(0));
+    return true;
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kStoreCorrupt) << done.error().message;
+  EXPECT_EQ(visits, 1);
+  EXPECT_EQ(got->key, key_of(7));
+  EXPECT_EQ(got->value, value_of(7));
+  txn.reset();
+  EXPECT_FALSE(store->begin(Access::kRead));
+}
+
+// It crashed one time in a thousand: the file was cut between two steps of a reader.
+TEST_F(DamageTest, F16_I10_OverwrittenAtAnyMomentOfAReaderOrWriterIsAnError) {
+  for (int round = 0; round < 150; ++round) {
+    SCOPED_TRACE(round);
+    StoreFolder place;
+    auto store = open_store(place.options());
+    fill(*store, 50);
+    std::atomic<int> passes = 0;
+    std::thread user([&] {
+      for (;; ++passes) {
+        auto txn = store->begin(passes % 4 == 3 ? Access::kWrite : Access::kRead);
+        if (!txn) break;
+        std::string all;
+        const auto seen = (*txn)->scan(prefix_range("row/"), [&](const Row& row) {
+          all.append(row.key).append(row.value);
+          return true;
+        });
+        if (!seen) break;
+        if (passes % 4 == 3 && !((*txn)->put(key_of(3), value_of(3)) && (*txn)->commit())) break;
+      }
+    });
+    while (passes < 4) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(round * 3));
+    overwrite(place.file("data.mdb"), std::string(65'536, 'x'));
+    user.join();
+    const auto after = store->begin(Access::kRead);
+    ASSERT_FALSE(after);
+    EXPECT_EQ(after.error().code, Code::kStoreCorrupt) << after.error().message;
+  }
 }
 
 TEST_F(DamageTest, F15_DeletedIsLostStateNotNew) {

@@ -17,6 +17,7 @@ namespace lockkeeper::kv::internal {
 namespace {
 
 constexpr std::size_t kMetaBodyBytes = 136;  // LMDB's MDB_meta, behind the page's header
+constexpr std::size_t kPagesMax = std::size_t{1} << 40;
 
 void on_assert(MDB_env*, const char*) {
   land();
@@ -98,11 +99,10 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
   // LMDB 0.9.24 forgets O_CLOEXEC for this one; programs that we start must not inherit the store.
   if (::fcntl(env->fd_, F_SETFD, FD_CLOEXEC) != 0) return fail(errno_error(errno, path));
   MDB_stat stat{};
-  mdb_env_stat(env->env_, &stat);
-  env->page_bytes_ = stat.ms_psize;
   // Opening the unnamed database sets its comparison function, once for the environment.
   MDB_env* raw = env->env_;
-  code = guarded([raw] {
+  code = guarded([raw, &stat] {
+    mdb_env_stat(raw, &stat);
     MDB_txn* txn = nullptr;
     if (const int began = mdb_txn_begin(raw, nullptr, MDB_RDONLY, &txn); began != 0) return began;
     MDB_dbi dbi = 0;
@@ -112,6 +112,8 @@ Result<std::unique_ptr<Env>> Env::open(const std::string& path, const Options& o
     return opened;
   });
   if (code != 0) return fail(env->error(code, "open"));
+  env->page_bytes_ = stat.ms_psize;
+  env->map_bytes_ = env->info().me_mapsize;
   return env;
 }
 
@@ -120,16 +122,16 @@ Env::~Env() {
   if (env_ != nullptr && !poisoned_ && owner_pid_ == process_id()) mdb_env_close(env_);
 }
 
-std::uint64_t Env::map_bytes() const {
+MDB_envinfo Env::info() {
   MDB_envinfo info{};
-  mdb_env_info(env_, &info);
-  return info.me_mapsize;
-}
-
-std::uint64_t Env::used_pages() const {
-  MDB_envinfo info{};
-  mdb_env_info(env_, &info);
-  return info.me_last_pgno + 1;
+  if (guarded([&] { return mdb_env_info(env_, &info); }) != 0) {
+    poison();
+    info = {};
+  }
+  // Somebody may have overwritten the meta pages: a number of pages that no file can have would
+  // make the arithmetic of lengths wrap around.
+  info.me_last_pgno = std::min(info.me_last_pgno, kPagesMax);
+  return info;
 }
 
 Result<void> Env::resize(std::uint64_t map_bytes) {
@@ -138,6 +140,7 @@ Result<void> Env::resize(std::uint64_t map_bytes) {
     poison();  // unmapped by now
     return fail(error(code, "grow the map"));
   }
+  map_bytes_ = info().me_mapsize;
   return {};
 }
 

@@ -39,8 +39,9 @@ class Env {
   MDB_env* get() const { return env_; }
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
-  std::uint64_t map_bytes() const;
-  std::uint64_t used_pages() const;  // as of the last commit
+  std::uint64_t map_bytes() const { return map_bytes_; }
+  std::uint64_t used_pages() { return info().me_last_pgno + 1; }  // as of the last commit
+  std::uint64_t last_commit() { return info().me_last_txnid; }
   std::uint64_t page_bytes() const { return page_bytes_; }
   bool write_map() const { return write_map_; }
 
@@ -63,11 +64,14 @@ class Env {
 
  private:
   explicit Env(std::string path) : path_(std::move(path)) {}
+  // Poisons if the meta pages are gone; then all numbers are 0.
+  MDB_envinfo info();
 
   const std::string path_;
   MDB_env* env_ = nullptr;
   int fd_ = -1;  // LMDB's own
   std::uint64_t page_bytes_ = 0;
+  std::uint64_t map_bytes_ = 0;
   bool write_map_ = false;
   pid_t owner_pid_ = 0;
   // Set by the thread that finds out, read by threads that begin a transaction.

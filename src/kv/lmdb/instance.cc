@@ -230,7 +230,8 @@ Result<std::uint64_t> Instance::fits() const {
       return 0;
     }
   }
-  return bytes >= env_->used_pages() * env_->page_bytes() ? bytes : 0;
+  const std::uint64_t used = env_->used_pages() * env_->page_bytes();
+  return bytes >= used && !env_->poisoned() ? bytes : 0;
 }
 
 Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms) {
@@ -272,6 +273,7 @@ Result<std::unique_ptr<LmdbTxn>> Instance::begin(Access access, int patience_ms)
 
 Result<int> Instance::begin_lmdb(Access access, MDB_txn*& txn) {
   const std::uint64_t used = env_->used_pages() * env_->page_bytes();
+  if (env_->poisoned()) return kFaulted;
   if (access == Access::kWrite && used * 2 > env_->map_bytes()) {
     std::uint64_t bytes = env_->map_bytes();
     while (bytes < used * 4) bytes *= 2;

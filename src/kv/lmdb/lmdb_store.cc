@@ -162,10 +162,11 @@ Result<void> LmdbStore::set_durability(Durability durability) {
       instance->gate().page().generation.load() != instance->epoch().revision) {
     return fail(Code::kStoreUnavailable, options_.folder + ": the store has changed", "try again");
   }
-  const internal::Env& env = instance->env();
+  internal::Env& env = instance->env();
   // A file written through the map is as long as the map, mostly holes. From now on its length
   // counts.
   const auto used = static_cast<off_t>(env.used_pages() * env.page_bytes());
+  if (env.poisoned()) return fail(env.error(internal::kFaulted, "read"));
   if (env.write_map() && ::ftruncate(env.fd(), used) != 0) {
     return fail(errno_error(errno, env.path()));
   }

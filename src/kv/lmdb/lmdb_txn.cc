@@ -1,6 +1,7 @@
 #include "kv/lmdb/lmdb_txn.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -29,6 +30,8 @@ class PrivateHost final : public CommitHooks {
   bool ours() const override { return true; }
 };
 
+constexpr std::size_t kRecordBytesMax = kValueBytesMax + kRecordHeadBytesMax;
+
 }  // namespace
 
 std::unique_ptr<CommitHooks> private_hooks() {
@@ -53,8 +56,12 @@ void LmdbTxn::end() {
   if (txn_ == nullptr) return;
   MDB_txn* const txn = std::exchange(txn_, nullptr);
   if (env_->poisoned()) return;
-  close_cursors();
-  mdb_txn_abort(txn);
+  const int code = guarded([&] {
+    close_cursors();
+    mdb_txn_abort(txn);
+    return 0;
+  });
+  if (code != 0) env_->poison();
 }
 
 void LmdbTxn::close_cursors() {
@@ -74,15 +81,17 @@ Error LmdbTxn::damaged(std::string_view key) {
           "run lockkeeper doctor"};
 }
 
-Result<Row> LmdbTxn::to_row(std::string_view key, std::string_view bytes) {
-  Record record;
-  bool good = false;
+// `key` is the row's, copied. The value is copied before it is checked.
+Result<Row> LmdbTxn::to_row(std::string_view key, const MDB_val& value, RowCopies& copies) {
+  if (value.mv_size > kRecordBytesMax) return fail(damaged(key));
+  char* const copy = copies.room(value.mv_size);
   const int code = guarded([&] {
-    good = read_record(key, bytes, record);
+    std::memcpy(copy, value.mv_data, value.mv_size);
     return 0;
   });
   if (code != 0) return fail(error(code, "read"));
-  if (!good) return fail(damaged(key));
+  Record record;
+  if (!read_record(key, {copy, value.mv_size}, record)) return fail(damaged(key));
   Row row{key, record.payload, record.created, record.modified};
   if (access_ == Access::kWrite) {
     if (row.created == version_) row.created = 0;
@@ -93,17 +102,16 @@ Result<Row> LmdbTxn::to_row(std::string_view key, std::string_view bytes) {
 
 Result<std::optional<Row>> LmdbTxn::get(std::string_view key, Read) {
   LOCKKEEPER_ASSERT(!ended_);
-  if (key.empty() || key.size() > kKeyBytesMax + kAppendTailBytes || key == kLedgerKey) {
-    return std::nullopt;
-  }
+  if (key.empty() || key.size() > kLongestKey || key == kLedgerKey) return std::nullopt;
   LK_ASSIGN(MDB_cursor* const at, cursor(key));
-  // SET_KEY: the row's key is a view of the stored one, not of the caller's buffer.
-  MDB_val wanted = to_val(key);
-  MDB_val found{};
-  const int code = step(at, wanted, found, MDB_SET_KEY);
+  Found found;
+  found.key = to_val(key);
+  const int code = step(at, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) return std::nullopt;
   if (code != 0) return fail(error(code, "read"));
-  LK_ASSIGN(const Row row, to_row(to_view(wanted), to_view(found)));
+  char* const copy = got_.room(key.size());
+  std::memcpy(copy, key.data(), key.size());
+  LK_ASSIGN(const Row row, to_row({copy, key.size()}, found.value, got_));
   return row;
 }
 
@@ -134,23 +142,20 @@ bool LmdbTxn::in_gap(const Range& range) const {
   return gap_ && range.from >= gap_from_ && (gap_open_ || range.to <= gap_to_);
 }
 
-// `next`: the first row not less than the range's beginning; null: none.
-void LmdbTxn::note_gap(const Range& range, const MDB_val* next) {
+// `next`: the first row not less than the range's beginning.
+void LmdbTxn::note_gap(const Range& range, std::optional<std::string_view> next) {
   gap_ = range.from.size() <= kKeyBytesMax;  // a longer one was cut
-  gap_open_ = next == nullptr;
+  gap_open_ = !next;
   gap_from_.assign(range.from);
-  if (next != nullptr) gap_to_.assign(to_view(*next));
+  if (next) gap_to_.assign(*next);
 }
 
-int LmdbTxn::step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op) {
+int LmdbTxn::step(MDB_cursor* cursor, Found& found, MDB_cursor_op op) {
   return guarded([&] {
-    const int code = mdb_cursor_get(cursor, &key, &value, op);
+    const int code = mdb_cursor_get(cursor, &found.key, &found.value, op);
     if (code != 0) return code;
-    // In a damaged page the key may reach beyond the file: fault here, not in a comparison.
-    if (key.mv_size == 0 || key.mv_size > kKeyBytesMax + kAppendTailBytes) return MDB_CORRUPTED;
-    const auto* bytes = static_cast<const volatile char*>(key.mv_data);
-    (void)bytes[0];
-    (void)bytes[key.mv_size - 1];
+    if (found.key.mv_size == 0 || found.key.mv_size > kLongestKey) return MDB_CORRUPTED;
+    std::memcpy(found.copy, found.key.mv_data, found.key.mv_size);
     return 0;
   });
 }
@@ -169,34 +174,43 @@ Result<void> LmdbTxn::walk(const Range& range, const Visit& visit, bool forward)
   LOCKKEEPER_ASSERT(!ended_);
   const std::string& start = forward ? range.from : range.to;
   LK_ASSIGN(MDB_cursor* const at, cursor(start));
-  MDB_val key = to_val(bound(start));
-  MDB_val value{};
+  if (visited_.size() <= visiting_) visited_.resize(visiting_ + 1);
+  Found both[2];  // this one and the one before, in turns
+  Found* now = &both[0];
   std::string_view last;
-  int code = step(at, key, value, start.empty() ? MDB_FIRST : MDB_SET_RANGE);
+  now->key = to_val(bound(start));
+  int code = step(at, *now, start.empty() ? MDB_FIRST : MDB_SET_RANGE);
   if (!forward) {
-    code = step(at, key, value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV);
+    code = step(at, *now, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV);
   } else if (code == MDB_NOTFOUND) {
-    note_gap(range, nullptr);
+    note_gap(range, std::nullopt);
   }
-  for (; code == 0; code = step(at, key, value, forward ? MDB_NEXT : MDB_PREV)) {
-    const std::string_view found = to_view(key);
+  for (; code == 0; code = step(at, *now, forward ? MDB_NEXT : MDB_PREV)) {
+    const std::string_view found = now->copied();
     if (forward ? found >= range.to : found < range.from) {
-      if (forward && last.data() == nullptr) note_gap(range, &key);
+      if (forward && last.empty()) note_gap(range, found);
       return {};
     }
     // Rows out of order mean a damaged page, and could make this loop run forever.
-    const bool in_order = last.data() == nullptr || (forward ? found > last : found < last);
+    const bool in_order = last.empty() || (forward ? found > last : found < last);
     if (!in_order) return fail(damaged(found));
     last = found;
-    if (found == kLedgerKey) continue;
-    LK_ASSIGN(const Row row, to_row(found, to_view(value)));
-    ++visiting_;
-    const bool more = visit(row);
-    --visiting_;
+    LK_ASSIGN(const bool more, visit_one(*now, visit));
     if (!more) return {};
+    now = now == &both[0] ? &both[1] : &both[0];
   }
   if (code != MDB_NOTFOUND) return fail(error(code, "read"));
   return {};
+}
+
+Result<bool> LmdbTxn::visit_one(const Found& found, const Visit& visit) {
+  if (found.copied() == kLedgerKey) return true;
+  visited_[visiting_].clear();
+  LK_ASSIGN(const Row row, to_row(found.copied(), found.value, visited_[visiting_]));
+  ++visiting_;
+  const bool more = visit(row);
+  --visiting_;
+  return more;
 }
 
 Result<void> LmdbTxn::guard_absent(std::string_view key) {
@@ -290,6 +304,7 @@ Result<void> LmdbTxn::put(std::string_view key, std::string_view value, Lifetime
   wrote_ = true;
   auto ok = put_record(key, value);
   if (!ok) failed_ = ok.error();
+  got_.clear();
   return ok;
 }
 
@@ -300,16 +315,16 @@ Result<void> LmdbTxn::erase(std::string_view key) {
   LK_CHECK(keep_room(0));
   LK_ASSIGN(MDB_cursor* const at, cursor(key));
   key_.assign(key);
-  MDB_val where = to_val(key_);
-  MDB_val found{};
-  int code = step(at, where, found, MDB_SET_KEY);
+  Found found;
+  found.key = to_val(key_);
+  int code = step(at, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) return {};
   Record old;
   bool good = true;
   if (code == 0) {
-    demand_.erased_bytes += key.size() + found.mv_size;
+    demand_.erased_bytes += key.size() + found.value.mv_size;
     code = guarded([&] {
-      good = read_record(key_, to_view(found), old);
+      good = read_record(key_, to_view(found.value), old);
       return good ? mdb_cursor_del(at, 0) : 0;
     });
   }
@@ -318,6 +333,7 @@ Result<void> LmdbTxn::erase(std::string_view key) {
     return fail(*failed_);
   }
   if (old.created != version_) erased_.emplace(hash64(key_), old.created);
+  got_.clear();
   wrote_ = true;
   ++demand_.writes;
   --rows_delta_;
@@ -358,15 +374,15 @@ Result<void> LmdbTxn::restore(std::string_view key, const Record& record, bool d
 
 Result<Ledger> LmdbTxn::ledger() {
   LK_ASSIGN(MDB_cursor* const at, cursor(kLedgerKey));
-  MDB_val where = to_val(kLedgerKey);
-  MDB_val found{};
-  const int code = step(at, where, found, MDB_SET_KEY);
+  Found found;
+  found.key = to_val(kLedgerKey);
+  const int code = step(at, found, MDB_SET_KEY);
   if (code == MDB_NOTFOUND) {
     return fail(Code::kStoreCorrupt, env_->path() + ": not a lock store (it has no ledger)",
                 "run lockkeeper doctor");
   }
   if (code != 0) return fail(error(code, "read"));
-  LK_ASSIGN(const Row row, to_row(kLedgerKey, to_view(found)));
+  LK_ASSIGN(const Row row, to_row(kLedgerKey, found.value, got_));
   Ledger ledger;
   if (!read_ledger(row.value, ledger)) return fail(damaged(kLedgerKey));
   ledger.modified = row.modified;
@@ -434,9 +450,7 @@ Result<CommitResult> LmdbTxn::finish() {
   // The meta page decides: if it was not written, nothing has happened.
   bool reached = code == kFaulted;
   if (code != kFaulted) {
-    MDB_envinfo info{};
-    mdb_env_info(env_->get(), &info);
-    reached = info.me_last_txnid >= id;
+    reached = env_->last_commit() >= id || env_->poisoned();
     if (!reached) env_->restore_meta(id);
     env_->retire();  // LMDB may refuse everything from now on
   }

@@ -13,9 +13,12 @@
 #include "kv/lmdb/commit_hooks.h"
 #include "kv/lmdb/env.h"
 #include "kv/lmdb/record.h"
+#include "kv/lmdb/row_copies.h"
 #include "kv/store.h"
 
 namespace lockkeeper::kv::internal {
+
+inline constexpr std::size_t kLongestKey = kKeyBytesMax + kAppendTailBytes;
 
 class LmdbTxn final : public Txn {
  public:
@@ -67,14 +70,22 @@ class LmdbTxn final : public Txn {
 
   Error error(int code, std::string_view what);
   Error damaged(std::string_view key);
-  Result<Row> to_row(std::string_view key, std::string_view bytes);
+  Result<Row> to_row(std::string_view key, const MDB_val& value, RowCopies& copies);
   Result<MDB_cursor*> cursor(std::string_view key);
   Result<void> open(MDB_cursor*& cursor);
   void close_cursors();
   bool in_gap(const Range& range) const;
-  void note_gap(const Range& range, const MDB_val* next);
-  int step(MDB_cursor* cursor, MDB_val& key, MDB_val& value, MDB_cursor_op op);
+  void note_gap(const Range& range, std::optional<std::string_view> next);
+  // `copy`: the key's, with room for any.
+  struct Found {
+    MDB_val key{};
+    MDB_val value{};
+    char copy[kLongestKey];
+    std::string_view copied() const { return {copy, key.mv_size}; }
+  };
+  int step(MDB_cursor* cursor, Found& found, MDB_cursor_op op);
   Result<void> walk(const Range& range, const Visit& visit, bool forward);
+  Result<bool> visit_one(const Found& found, const Visit& visit);
   Version created_before(std::string_view key) const;
   Result<void> put_record(std::string_view key, std::string_view value);
   Result<void> put_ledger();
@@ -115,7 +126,9 @@ class LmdbTxn final : public Txn {
   std::uint64_t rows_delta_ = 0;  // modulo 2^64, like the digest's
   std::uint64_t digest_delta_ = 0;
   CommitHooks::Demand demand_;
-  std::string key_;  // scratch: LMDB may move what a caller's view points to
+  RowCopies got_;                   // what get() has returned since the last write
+  std::vector<RowCopies> visited_;  // one row for each scan inside another
+  std::string key_;                 // scratch: LMDB may move what a caller's view points to
   std::string record_;
 };
 

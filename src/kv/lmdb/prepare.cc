@@ -281,9 +281,8 @@ Result<bool> Preparation::migrate(const EpochRecord& record, const DataFacts& fa
   }
   Env& env = *data->env;
   MDB_txn* txn = nullptr;
-  if (const int code = mdb_txn_begin(env.get(), nullptr, 0, &txn); code != 0) {
-    return fail(env.error(code, "begin"));
-  }
+  const int code = guarded([&] { return mdb_txn_begin(env.get(), nullptr, 0, &txn); });
+  if (code != 0) return fail(env.error(code, "begin"));
   LmdbTxn change({.hooks = private_hooks(),
                   .env = &env,
                   .txn = txn,

@@ -29,6 +29,8 @@ struct Record {
 std::uint64_t write_record(std::string& out, std::string_view key, Version created,
                            Version modified, std::string_view payload);
 
+inline constexpr std::size_t kRecordHeadBytesMax = 8 + 2 * 9;
+
 // False if `bytes` is not what write_record made for this key.
 bool read_record(std::string_view key, std::string_view bytes, Record& record);
 
