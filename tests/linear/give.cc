@@ -57,12 +57,15 @@ Gone Move::released(const Life& life) const {
   return how;
 }
 
-// Whoever asks for what an ended lease covered puts its end on record, and of its own leases also
-// what does not conflict. A waiter whose turn comes asks nobody on its own side.
+// Whoever asks for what an ended lease covered puts its end on record, and perhaps also that of its
+// own leases which do not conflict. A waiter whose turn comes asks nobody on its own side.
 void Move::look_at_ghosts(const Entry& entry, bool handed) {
   std::erase_if(s_.ghosts, [&](const Entry& old) {
     const bool own = old.owner == entry.owner && !handed && overlap(old, entry);
-    if (!own && !s_.model.conflict(old, entry)) return false;
+    const bool in_its_way = s_.model.conflict(old, entry);
+    if (!own && !in_its_way) return false;
+    // Whether the table comes across what is only the asker's own depends on who waits.
+    if (!in_its_way && choices_.pick(2) == 1) return false;
     if (handed && s_.model.on_side(entry, old)) return false;
     remember_end(old.id, Gone::kLost);
     return true;

@@ -38,6 +38,15 @@ Ending orphaning_of(const State& state, const Step& step, const LeaseId& id, std
   return ending_between(state, step, life.gone(), true);
 }
 
+// Does the step break it, or give it back?
+bool is_ended_by(const Part& part, const State& state, const Step& step, const sim::Entry& lease) {
+  const Verb verb = step.call->asked.verb;
+  if (verb != Verb::kBreak && verb != Verb::kRelease) return false;
+  if (!step.call->asked.lease.empty()) return state.real(part, step.named) == lease.id;
+  const bool may = verb == Verb::kBreak || lease.owner == step.entry.owner;
+  return may && has(lease, step.entry.wants.front().resource);
+}
+
 struct Start {
   State state;
   // Those that had been served, perhaps by the same commit, and their fence.
@@ -63,12 +72,12 @@ std::vector<Start> starts_of(const Part& part, const State& before, const Step& 
       starts.push_back(std::move(served));
     }
   };
-  const bool breaks = step.call->asked.verb == Verb::kBreak;
   for (const auto& [id, lease] : before.model.leases) {
     const std::vector<LeaseId> passing = passing_by(before.model, lease);
     if (passing.empty()) continue;
-    const bool broken = breaks && has(lease, step.entry.wants.front().resource);
-    if (!broken && ending_of(part, before, step, id, latest) == Ending::kNo) continue;
+    const bool ends = is_ended_by(part, before, step, lease) ||
+                      ending_of(part, before, step, id, latest) != Ending::kNo;
+    if (!ends) continue;
     for (const LeaseId& waiter : passing) {
       serve([&](Move& move) { return move.serve_before(waiter, id); });
     }
