@@ -1,7 +1,6 @@
 #include "cli/cli.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -193,15 +192,23 @@ Error explained(Error error, const realm::Environment& env) {
   return error;
 }
 
-int run_leaf(const Verb& verb, const Verb* above, std::vector<std::string> words,
-             const CliEnvironment& environment) {
+struct Outcome {
+  // Without a verb nothing is done.
+  Outcome(int exit_status, Does what = Does::kLook) : status(exit_status), did(what) {}
+  int status;
+  Does did;
+};
+
+Outcome run_leaf(const Verb& verb, const Verb* above, std::vector<std::string> words,
+                 const CliEnvironment& environment) {
   VerbContext context(environment, verb, above, std::move(words));
   const Result<int> status = verb.run(context);
-  if (status) return *status;
+  if (status) return {*status, verb.effect};
   return context.out().failed(explained(status.error(), environment.runtime->env));
 }
 
-int run_verb(const Verb& verb, std::vector<std::string> words, const CliEnvironment& environment) {
+Outcome run_verb(const Verb& verb, std::vector<std::string> words,
+                 const CliEnvironment& environment) {
   if (verb.run != nullptr) return run_leaf(verb, nullptr, std::move(words), environment);
   const VerbShape shape = verb_shape(environment, verb);
   const std::size_t at = first_word(words, shape.value_flags());
@@ -260,10 +267,10 @@ int explain(std::vector<std::string> words, const CliEnvironment& environment) {
     next = first_word(rest, common_values());
   }
   if (next < rest.size()) return too_many_words(rest[next], json, environment);
-  return run_verb(*verb, std::move(words), environment);
+  return run_verb(*verb, std::move(words), environment).status;
 }
 
-int run_words(std::vector<std::string> words, const CliEnvironment& environment) {
+Outcome run_words(std::vector<std::string> words, const CliEnvironment& environment) {
   const std::size_t at = first_word(words, common_values());
   if (at == words.size()) return without_verb(words, environment);
   const std::string name = real_name(environment, words[at]);
@@ -281,16 +288,6 @@ int run_words(std::vector<std::string> words, const CliEnvironment& environment)
   return unknown_verb(name, has(before_dashes(words), "--json"), environment);
 }
 
-// Nothing is done that somebody would have to look up.
-bool only_looks(const std::vector<std::string>& words, const CliEnvironment& environment) {
-  constexpr std::string_view kLooking[] = {"check",    "completion", "config", "gate",
-                                           "help",     "list",       "log",    "plan",
-                                           "validate", "version",    "whoami"};
-  const std::size_t at = first_word(words, common_values());
-  if (at == words.size()) return true;
-  return std::ranges::find(kLooking, real_name(environment, words[at])) != std::end(kLooking);
-}
-
 }  // namespace
 
 int run_cli(int argc, const char* const* argv, const CliEnvironment& environment) {
@@ -301,14 +298,13 @@ int run_cli(int argc, const char* const* argv, const CliEnvironment& environment
   runtime.on_grant = [&](const service::Granted& granted) { grants.add(granted); };
   CliEnvironment watched = environment;
   watched.runtime = &runtime;
-  const bool looks = only_looks(words, environment);
-  const int status = run_words(std::move(words), watched);
+  const auto [status, did] = run_words(std::move(words), watched);
   const bool clean = std::fflush(environment.out) == 0 && std::ferror(environment.out) == 0;
   if (clean || status != 0) return status;
   const char* told = "lockkeeper: cannot write to stdout\n";
   if (grants.give_back(runtime)) {
     told = "lockkeeper: cannot write to stdout; what was locked was given back\n";
-  } else if (!looks) {
+  } else if (did == Does::kChange) {
     told =
         "lockkeeper: cannot write to stdout; what was asked for is done\n"
         "  hint: see: lockkeeper list\n";

@@ -15,13 +15,16 @@ namespace lockkeeper::cli {
 
 class VerbContext;
 
+// Does it do something that somebody who did not read its answer would have to look up?
+enum class Does { kChange, kLook };
+
 struct Verb {
   using Run = Result<int> (*)(VerbContext&);
   using Subcommands = std::span<const Verb> (*)();
 
   constexpr Verb(std::string_view named, std::string_view one_line, std::string_view shell,
-                 Run does)
-      : name(named), summary(one_line), examples(shell), run(does) {}
+                 Run does, Does what = Does::kChange)
+      : name(named), summary(one_line), examples(shell), run(does), effect(what) {}
   constexpr Verb(std::string_view named, std::string_view one_line, Subcommands has,
                  std::string_view advice = {})
       : name(named), summary(one_line), subcommands(has), hint(advice) {}
@@ -30,6 +33,7 @@ struct Verb {
   std::string_view summary;   // one line; a subcommand without one is hidden
   std::string_view examples;  // shell lines, shown first by --help
   Run run = nullptr;          // null: it has subcommands
+  Does effect = Does::kLook;
   Subcommands subcommands = nullptr;
   std::string_view hint;  // for an unknown subcommand
 };

@@ -107,6 +107,14 @@ TEST_F(Verbs, AFileSizeLimitIsAnErrorLikeAFullDisk) {
        "(ulimit -f 0; \"$LK\" list >" + stage_.path("full") + "; echo status $? >&2) 2>&1 | cat"}));
   EXPECT_THAT(inside.out, HasSubstr("cannot write to stdout\nstatus")) << "list changes nothing";
   EXPECT_THAT(inside.out, HasSubstr("status 1"));
+  const auto at_a_full_disk = [&](const std::string& words) {
+    return stage_.finish(stage_.command({"sh", "-c", "\"$LK\" " + words + " >/dev/full"})).err;
+  };
+  for (const char* const looks : {"layout list", "config show", "help run", "--version"}) {
+    EXPECT_EQ(at_a_full_disk(looks), "lockkeeper: cannot write to stdout\n") << looks;
+  }
+  EXPECT_THAT(at_a_full_disk("release b --agent ann"), HasSubstr("what was asked for is done"));
+  stage_.expect(0, "ann", {"acquire", "b"});
   stage_.expect(75, "bob", {"acquire", "b"});
 }
 

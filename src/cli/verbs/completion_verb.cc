@@ -91,18 +91,18 @@ Result<int> completion_script(VerbContext& context) {
 constexpr Verb kCompletionSubcommands[] = {
     {"bash", "A script for bash",
      "  lockkeeper completion bash > /etc/bash_completion.d/lockkeeper\n",
-     completion_script<bash_completion>},
+     completion_script<bash_completion>, Does::kLook},
     {"zsh", "A script for zsh", "  lockkeeper completion zsh > ~/.zfunc/_lockkeeper\n",
-     completion_script<zsh_completion>},
+     completion_script<zsh_completion>, Does::kLook},
     {"fish", "A script for fish",
      "  lockkeeper completion fish > ~/.config/fish/completions/lockkeeper.fish\n",
-     completion_script<fish_completion>},
-    {"agents", {}, {}, completion_offers<Asked::kAgents>},
-    {"held", {}, {}, completion_offers<Asked::kHeld>},
-    {"taken", {}, {}, completion_offers<Asked::kTaken>},
-    {"own-leases", {}, {}, completion_offers<Asked::kOwnLeases>},
-    {"leases", {}, {}, completion_offers<Asked::kLeases>},
-    {"layouts", {}, {}, completion_offers<Asked::kLayouts>},
+     completion_script<fish_completion>, Does::kLook},
+    {"agents", {}, {}, completion_offers<Asked::kAgents>, Does::kLook},
+    {"held", {}, {}, completion_offers<Asked::kHeld>, Does::kLook},
+    {"taken", {}, {}, completion_offers<Asked::kTaken>, Does::kLook},
+    {"own-leases", {}, {}, completion_offers<Asked::kOwnLeases>, Does::kLook},
+    {"leases", {}, {}, completion_offers<Asked::kLeases>, Does::kLook},
+    {"layouts", {}, {}, completion_offers<Asked::kLayouts>, Does::kLook},
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ constexpr Verb kConfigSubcommands[] = {
     {"show", "The settings, and the line of lockkeeper.toml that sets each",
      "  lockkeeper config show\n"
      "  lockkeeper config show --json\n",
-     config_show},
+     config_show, Does::kLook},
 };
 
 }  // namespace

@@ -182,7 +182,7 @@ constexpr Verb kCoordinatorSubcommands[] = {
     {"check", "check_locks: who holds what",
      "  lockkeeper coordinator check src/users.py 'api:GET /v1/users' --json\n"
      "  lockkeeper coordinator check\n",
-     coordinator_check},
+     coordinator_check, Does::kLook},
 };
 
 }  // namespace

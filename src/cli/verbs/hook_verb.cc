@@ -237,7 +237,7 @@ constexpr Verb kHookVerbs[] = {
     {"report", "What was refused, or would have been under another policy",
      "  lockkeeper hook report\n"
      "  lockkeeper hook report --since 1d --json\n",
-     hook_report},
+     hook_report, Does::kLook},
     {"claude", "Answer a hook of Claude Code: its payload on stdin",
      "  lockkeeper install claude      # writes the hooks that start this\n",
      hook_of<Client::kClaude>},

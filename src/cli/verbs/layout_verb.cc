@@ -184,7 +184,7 @@ constexpr Verb kLayoutSubcommands[] = {
     {"remove", "Stop reading and writing them", "  lockkeeper layout remove mkdir-1a2b3c4d\n",
      layout_remove},
     {"list", "Which layouts there are, and what they hold", "  lockkeeper layout list\n",
-     layout_list},
+     layout_list, Does::kLook},
     {"ignore", "Ignore a lock file that cannot be read",
      "  lockkeeper layout ignore out/locks/broken.lock\n"
      "  lockkeeper layout ignore out/locks/broken.lock --again\n",

@@ -115,7 +115,7 @@ constexpr Verb kMessageSubcommands[] = {
     {"list", "Show your messages without marking them as read",
      "  lockkeeper message list --all\n"
      "  lockkeeper message list --sent\n",
-     message_list},
+     message_list, Does::kLook},
     {"read", "Show unread messages and mark them as read",
      "  lockkeeper message read\n"
      "  lockkeeper message read 0123456789abcdef\n",

@@ -104,7 +104,7 @@ constexpr Verb kPortsSubcommands[] = {
     {"status", "Which session has which ports",
      "  lockkeeper ports status\n"
      "  lockkeeper ports status backend-1\n",
-     ports_status},
+     ports_status, Does::kLook},
 };
 
 }  // namespace

@@ -244,7 +244,7 @@ constexpr Verb kTaskSubcommands[] = {
     {"list", "Who holds which task and which file",
      "  lockkeeper task list\n"
      "  lockkeeper task list --root spec\n",
-     task_list},
+     task_list, Does::kLook},
     {"sweep", "Free what was left behind",
      "  lockkeeper task sweep --returned T-17   # its agent returned and left locks\n"
      "  lockkeeper task sweep                   # what dead processes left\n",

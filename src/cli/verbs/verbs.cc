@@ -28,18 +28,18 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper check src/auth/login.py            # exit 0: free or yours\n"
      "  lockkeeper check --held src/auth/login.py     # exit 0: only if you hold it\n"
      "  lockkeeper check src/a.py --fence \"$FENCE\"    is that lease still current?\n",
-     check_verb},
+     check_verb, Does::kLook},
     {"list", "Who holds what, and who waits",
      "  lockkeeper list\n"
      "  lockkeeper list --mine\n"
      "  lockkeeper list --tree\n"
      "  lockkeeper list --under src/auth/ --json\n"
      "  lockkeeper list --all-realms\n",
-     list_verb},
+     list_verb, Does::kLook},
     {"whoami", "Who you are here, and why",
      "  lockkeeper whoami\n"
      "  lockkeeper whoami --json\n",
-     whoami_verb},
+     whoami_verb, Does::kLook},
     {"run", "Hold resources while a command runs",
      "  lockkeeper run src/auth/ -- claude -p \"fix the login\"\n"
      "  lockkeeper run --wait db:migration-slot -- make migrate\n"
@@ -59,7 +59,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log --since 10m\n"
      "  lockkeeper log -f --under src/auth/\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
-     log_verb},
+     log_verb, Does::kLook},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
     {"hook", "What coding agents start before and after their tool calls", hook_subcommands},
     {"layout", "The lock files of other tools that are read and written", layout_subcommands},
@@ -78,7 +78,7 @@ constexpr Verb kVerbs[] = {
     {"gate", "May work on a feature continue? Locks nothing",
      "  lockkeeper gate FEAT-123 || exit\n"
      "  lockkeeper gate FEAT-123 --wait=10m   # until it is resumed, at most this long\n",
-     gate_verb},
+     gate_verb, Does::kLook},
     {"ports", "Four ports for a session's services", ports_subcommands},
     {"coordinator", "acquire_lock, release_lock, check_locks of the coordinator",
      coordinator_subcommands},
@@ -89,7 +89,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper validate work-packages.yaml\n"
      "  lockkeeper validate --strict plans/*.yaml\n"
      "  lockkeeper validate --sarif work-packages.yaml > findings.sarif\n",
-     validate_verb},
+     validate_verb, Does::kLook},
     {"plan", "Conflicts, rounds and timeline of a plan, and what to change",
      "  lockkeeper plan --example > work-packages.yaml\n"
      "  lockkeeper plan work-packages.yaml\n"
@@ -97,7 +97,7 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper plan plan.yaml --graph graph.svg --timeline time.svg\n"
      "  lockkeeper plan plan.yaml --mermaid > plan.mmd\n"
      "  lockkeeper plan plan.yaml --apply 3 --output better.yaml\n",
-     plan_verb},
+     plan_verb, Does::kLook},
     {"init", "Set up this repository and the coding agents on this machine",
      "  lockkeeper init                     # shows what it will do, and asks\n"
      "  lockkeeper init --yes --agents-md   # asks nothing\n"

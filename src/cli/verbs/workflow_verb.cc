@@ -396,7 +396,7 @@ constexpr Verb kWorkflowSubcommands[] = {
     {"status", "Which lock files there are, and who waits for what",
      "  lockkeeper workflow status                  # all workflows of this realm\n"
      "  lockkeeper workflow status --output out\n",
-     workflow_status},
+     workflow_status, Does::kLook},
     {"clean", "Unlock everything: the workflow is over",
      "  lockkeeper workflow clean --output out\n", workflow_clean},
     {"keep", {}, {}, workflow_keep},

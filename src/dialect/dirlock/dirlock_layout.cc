@@ -101,8 +101,8 @@ Result<std::unique_ptr<layout::Layout>> DirLockLayout::make(const layout::Layout
 // --- reading ------------------------------------------------------------------------------------
 
 const std::vector<std::string>& DirLockLayout::roots() const {
-  if (roots_.empty())
-    roots_ = realm::worktree_roots(context_.realm.root, context_.realm.common_dir);
+  const realm::Realm& realm = context_.realm;
+  if (roots_.empty()) roots_ = realm::worktree_roots(realm.root, realm.common_dir);
   return roots_;
 }
 
