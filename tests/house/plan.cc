@@ -22,6 +22,7 @@ const Plan& plan() {
     rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
     rooms["core"] = {"kv", "key", "base"};
     rooms["realm"] = {"key", "base"};
+    rooms["git"] = {"realm", "host", "key", "base"};  // asked as it is, about a repository
     // Other programs' settings: who calls us. It knows no lock.
     rooms["install"] = {"realm", "host", "key", "base"};
     rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
@@ -44,9 +45,9 @@ const Plan& plan() {
         with(below, {"kv/lmdb", "kv/memory", "dialect", "service/local", "service/wire"});
     rooms["embed"] = with(below, {"wiring", "dialect/dirlock"});
     rooms["crew/record"] = {"base"};
-    rooms["crew/changes"] = {"crew/record", "realm", "host", "key", "base"};
+    rooms["crew/changes"] = {"crew/record", "git", "realm", "host", "key", "base"};
     rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
-    const Rooms crews = {"crew/record", "crew/changes", "crew/report"};
+    const Rooms crews = {"crew/record", "crew/changes", "crew/report", "git"};
     rooms["crew"] = with(with(below, crews), plans);
     // Two languages of the wire that know no lock, and what is said in one of them.
     rooms["http"] = {"base"};
@@ -58,8 +59,9 @@ const Plan& plan() {
     // What coding agents tell their hooks, which is text; and what a hook does about it.
     rooms["enforce"] = {"key", "base"};
     rooms["enforce/hook"] = with(below, {"enforce"});
-    const Rooms verbs = with(with(rooms["crew"], with(dialects, {"dialect"})),
-                             {"cli", "demo", "crew", "install", "enforce", "enforce/hook"});
+    const Rooms verbs =
+        with(with(rooms["crew"], with(dialects, {"dialect"})),
+             {"cli", "demo", "crew", "install", "enforce", "enforce/hook"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "kv/memory",
                                 "kv/lmdb", "wiring"});

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "crew/changes/file_digest.h"
-#include "crew/changes/git_reader.h"
+#include "git/reader.h"
 #include "host/file_ops.h"
 
 namespace lockkeeper::crew {
@@ -97,7 +97,7 @@ Result<void> Comparison::read_commits() {
 Result<void> Comparison::add_committed(const std::string& prefix, const std::string& from,
                                        const std::string& to) {
   if (from == to) return {};
-  const Result<GitReader> git = GitReader::open(root_ + "/" + prefix);
+  const Result<git::Reader> git = git::Reader::open(root_ + "/" + prefix);
   Result<std::string> names = fail(Code::kFailed, "");
   if (git && !from.empty() && !to.empty()) {
     names = git->ask({"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to});
@@ -106,7 +106,7 @@ Result<void> Comparison::add_committed(const std::string& prefix, const std::str
     unknown_.push_back(prefix);
     return {};
   }
-  for (const std::string& name : split_at_nul(*names)) committed_.insert(prefix + name);
+  for (const std::string& name : git::split_at_nul(*names)) committed_.insert(prefix + name);
   return {};
 }
 

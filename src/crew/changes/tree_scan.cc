@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "crew/changes/file_digest.h"
-#include "crew/changes/git_reader.h"
+#include "git/reader.h"
 #include "host/file_ops.h"
 #include "realm/git_folder.h"
 
@@ -117,7 +117,7 @@ Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth)
   if (folder.size() > 1) folder.pop_back();
   const Result<bool> begins = realm::git_begins_at(folder);
   if (!begins || !*begins) return false;
-  const Result<GitReader> git = GitReader::open(folder);
+  const Result<git::Reader> git = git::Reader::open(folder);
   if (!git) return false;
   // -v: files marked "assume unchanged" are checked all the same.
   const Result<std::string> names = git->ask({"ls-files", "-z", "-c", "-v"});
@@ -126,7 +126,7 @@ Result<bool> TreeScan::scan_by_git(const std::string& prefix, std::size_t depth)
       {"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
        "--ignored=no", "--no-renames", "--ignore-submodules=all"});
   if (!status) return unless_failed(status.error());
-  for (const std::string& line : split_at_nul(*names)) {
+  for (const std::string& line : git::split_at_nul(*names)) {
     if (line.size() > 2) LK_CHECK(take_name(prefix + line.substr(2), line[0] != 'H', depth));
   }
   LK_CHECK(take_status(prefix, *status, depth));
@@ -147,7 +147,7 @@ Result<void> TreeScan::take_status(const std::string& prefix, const std::string&
   // Changed, unmerged and new files: how such a line begins, and how many fields precede the path.
   constexpr std::pair<std::string_view, std::size_t> kKinds[] = {{"1 ", 8}, {"u ", 10}, {"? ", 1}};
   std::string head;
-  for (const std::string& line : split_at_nul(status)) {
+  for (const std::string& line : git::split_at_nul(status)) {
     if (line.starts_with(kHead)) {
       head = line.substr(kHead.size());
       if (head.starts_with('(')) head.clear();  // "(initial)"

@@ -1,4 +1,4 @@
-#include "crew/changes/git_reader.h"
+#include "git/reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,16 +7,17 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "crew/changes/changes_testing.h"
+#include "git/paths.h"
+#include "realm/test_repository.h"
 
-namespace lockkeeper::crew {
+namespace lockkeeper::git {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Git : public testing::Test {
+class GitReader : public testing::Test {
  protected:
-  Git() {
+  GitReader() {
     repository_.init("r");
     repository_.write("r/a.txt", "a\n");
     repository_.git("r", "add -A");
@@ -33,8 +34,8 @@ class Git : public testing::Test {
   std::string ran_;
 };
 
-TEST_F(Git, Answers) {
-  const auto git = GitReader::open(root_);
+TEST_F(GitReader, Answers) {
+  const auto git = Reader::open(root_);
   ASSERT_TRUE(git);
   EXPECT_EQ(git->ask({"ls-files", "-z"}).value_or(""), std::string("a.txt\0", 6));
   const auto wrong = git->ask({"no-such-verb"});
@@ -42,7 +43,7 @@ TEST_F(Git, Answers) {
   EXPECT_EQ(wrong.error().code, Code::kFailed);
 }
 
-TEST_F(Git, NothingThatTheRepositoryNamesIsRun) {
+TEST_F(GitReader, NothingThatTheRepositoryNamesIsRun) {
   repository_.git("r", "config core.fsmonitor " + evil_);
   repository_.git("r", "config filter.evil.clean " + evil_);
   repository_.git("r", "config filter.evil.process " + evil_);
@@ -56,19 +57,42 @@ TEST_F(Git, NothingThatTheRepositoryNamesIsRun) {
   repository_.write("r/a.txt", "b\n");
   repository_.write("r/b.c", "b\n");
   fs::remove(ran_);  // what git itself ran while this was set up
-  EXPECT_TRUE(tree_of(root_).by_git);
+  const auto git = Reader::open(root_);
+  ASSERT_TRUE(git);
+  const auto changed = all_changed_paths(*git);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->size(), 3U);
   EXPECT_FALSE(fs::exists(ran_));
 }
 
-TEST_F(Git, TheEnvironmentDoesNotLeadAstray) {
+TEST_F(GitReader, TheEnvironmentDoesNotLeadAstray) {
   repository_.init("other");
   ::setenv("GIT_DIR", repository_.at("other/.git").c_str(), 1);
   ::setenv("GIT_INDEX_FILE", "/nowhere", 1);
-  const Tree tree = tree_of(root_);
+  const auto git = Reader::open(root_);
+  const auto listed = git ? git->ask({"ls-files"}) : "";
   ::unsetenv("GIT_DIR");
   ::unsetenv("GIT_INDEX_FILE");
-  EXPECT_TRUE(tree.by_git);
-  EXPECT_TRUE(tree.files.contains("a.txt"));
+  EXPECT_EQ(listed.value_or(""), "a.txt\n");
+}
+
+TEST_F(GitReader, WhatGitToldAHookIsPassedOn) {
+  const std::string index = repository_.at("index");
+  fs::copy(root_ + "/.git/index", index);
+  repository_.write("r/b.txt", "b\n");
+  repository_.git("r", "add b.txt");
+  const auto git =
+      Reader::open(root_, {.variables = {{"GIT_INDEX_FILE", index}}, .reads_files = false});
+  ASSERT_TRUE(git);
+  EXPECT_EQ(git->ask({"ls-files"}).value_or(""), "a.txt\n");
+}
+
+TEST_F(GitReader, AnExitStatusIsAnAnswer) {
+  const auto git = Reader::open(root_, {.reads_files = false});
+  ASSERT_TRUE(git);
+  const auto no = git->try_to_ask({"merge-base", "--is-ancestor", "HEAD", "HEAD^"});
+  ASSERT_TRUE(no);
+  EXPECT_EQ(no->status, 1);
 }
 
 // PATH for the time of a test.
@@ -85,32 +109,36 @@ class PathOf {
   std::string old_;
 };
 
-TEST_F(Git, WithoutGitTheTreeIsWalked) {
+TEST_F(GitReader, OnlyAbsoluteFoldersOfPathHaveGit) {
   repository_.folder("empty");
   const PathOf path(repository_.at("empty") + "::.");
-  EXPECT_FALSE(GitReader::open(root_));
-  const Tree tree = tree_of(root_);
-  EXPECT_FALSE(tree.by_git);
-  EXPECT_TRUE(tree.files.contains("a.txt"));
+  EXPECT_FALSE(Reader::open(root_));
 }
 
-TEST_F(Git, WhatDoesNotEndIsEnded) {
+TEST_F(GitReader, ThisProgramIsNotGitUnderAnotherName) {
+  repository_.folder("bin");
+  fs::create_symlink("/proc/self/exe", repository_.at("bin/git"));
+  const PathOf path(repository_.at("bin") + ":/usr/bin:/bin");
+  EXPECT_EQ(find_git().value_or(""), "/usr/bin/git");
+}
+
+TEST_F(GitReader, WhatDoesNotEndIsEnded) {
   repository_.write("bin/git", "#!/bin/sh\nexec sleep 1000\n");
   ::chmod(repository_.at("bin/git").c_str(), 0755);
   const PathOf path(repository_.at("bin") + ":/usr/bin:/bin");
-  const auto git = GitReader::open(root_, {.patience_ms = 100});
+  const auto git = Reader::open(root_, {.limits = {.patience_ms = 100}});
   ASSERT_FALSE(git);
   EXPECT_EQ(git.error().code, Code::kTimeout);
 }
 
-TEST_F(Git, WhatPrintsWithoutEndIsEnded) {
+TEST_F(GitReader, WhatPrintsWithoutEndIsEnded) {
   repository_.write("bin/git", "#!/bin/sh\nexec yes\n");
   ::chmod(repository_.at("bin/git").c_str(), 0755);
   const PathOf path(repository_.at("bin") + ":/usr/bin:/bin");
-  const auto git = GitReader::open(root_, {.answer_bytes = 1 << 20});
+  const auto git = Reader::open(root_, {.limits = {.answer_bytes = 1 << 20}});
   ASSERT_FALSE(git);
   EXPECT_EQ(git.error().code, Code::kLimitExceeded);
 }
 
 }  // namespace
-}  // namespace lockkeeper::crew
+}  // namespace lockkeeper::git

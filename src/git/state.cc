@@ -1,0 +1,104 @@
+#include "git/state.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "realm/disk_path.h"
+
+namespace lockkeeper::git {
+namespace {
+
+constexpr std::size_t kPointerBytesMax = 64U << 10;
+
+bool is_there(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+}  // namespace
+
+Result<std::string> own_git_folder(const std::string& worktree) {
+  const std::string path = realm::join_path(worktree, ".git");
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) {
+    return fail(Code::kNotFound, shown(worktree) + " is not a worktree: it has no .git");
+  }
+  if (S_ISDIR(info.st_mode)) return path;
+  LK_ASSIGN(const std::string text, read_file(path, kPointerBytesMax));
+  constexpr std::string_view kWord = "gitdir: ";
+  const std::size_t end = std::min(text.find_last_not_of("\r\n") + 1, text.size());
+  if (!text.starts_with(kWord) || end <= kWord.size()) {
+    return fail(Code::kNotFound, shown(path) + " does not name a git folder");
+  }
+  const std::string named = text.substr(kWord.size(), end - kWord.size());
+  return named.starts_with('/') ? named : realm::join_path(worktree, named);
+}
+
+Operation current_operation(const std::string& own_git_folder) {
+  const auto has = [&](const char* name) {
+    return is_there(realm::join_path(own_git_folder, name));
+  };
+  // A pick or an am in a rebase is the rebase's.
+  if (has("rebase-merge")) return Operation::kRebase;
+  if (has("rebase-apply")) {
+    return has("rebase-apply/applying") ? Operation::kAm : Operation::kRebase;
+  }
+  if (has("MERGE_HEAD")) return Operation::kMerge;
+  if (has("CHERRY_PICK_HEAD")) return Operation::kCherryPick;
+  if (has("REVERT_HEAD")) return Operation::kRevert;
+  return Operation::kNone;
+}
+
+std::string_view operation_name(Operation operation) {
+  switch (operation) {
+    case Operation::kNone:
+      return "commit";
+    case Operation::kMerge:
+      return "merge";
+    case Operation::kCherryPick:
+      return "cherry-pick";
+    case Operation::kRevert:
+      return "revert";
+    case Operation::kRebase:
+      return "rebase";
+    case Operation::kAm:
+      return "am";
+  }
+  return "commit";
+}
+
+std::vector<std::string> merge_heads(const std::string& own_git_folder) {
+  const auto text = read_file(realm::join_path(own_git_folder, "MERGE_HEAD"), kPointerBytesMax);
+  return text ? words_in(*text, "\n") : std::vector<std::string>();
+}
+
+Result<std::vector<Worktree>> worktrees(const Reader& reader) {
+  LK_ASSIGN(const std::string answer, reader.ask({"worktree", "list", "--porcelain", "-z"}));
+  std::vector<Worktree> found;
+  for (const std::string& line : split_at_nul(answer)) {
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string word = line.substr(0, blank);
+    const std::string rest = line.substr(std::min(blank + 1, line.size()));
+    if (word == "worktree") {
+      found.push_back({.path = rest, .head = {}, .branch = {}});
+    } else if (found.empty()) {
+      return fail(Code::kFailed, "git's list of worktrees was not understood: " + shown(line));
+    } else if (word == "HEAD") {
+      const bool none = rest.find_first_not_of('0') == std::string::npos;
+      if (!none) found.back().head = rest;
+    } else if (word == "branch") {
+      found.back().branch = rest;
+    } else if (word == "bare") {
+      found.back().bare = true;
+    } else if (word == "prunable") {
+      found.back().prunable = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace lockkeeper::git
