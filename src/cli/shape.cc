@@ -68,6 +68,7 @@ VerbShape verb_shape(const CliEnvironment& environment, const Verb& verb) {
 VerbShape program_shape(const CliEnvironment& environment) {
   VerbShape shape{"lockkeeper", "Locks for coding agents that share a repository", {}};
   for (const Verb& verb : environment.verbs) {
+    if (verb.summary.empty()) continue;
     shape.subcommands.push_back(verb_shape(environment, verb));
     add_flags(shape, shape.subcommands.back(), true);
     for (const VerbAlias& alias : environment.aliases) {

@@ -30,7 +30,7 @@ struct Verb {
       : name(named), summary(one_line), subcommands(has), hint(advice) {}
 
   std::string_view name;
-  std::string_view summary;   // one line; a subcommand without one is hidden
+  std::string_view summary;   // one line; a verb without one is hidden
   std::string_view examples;  // shell lines, shown first by --help
   Run run = nullptr;          // null: it has subcommands
   Does effect = Does::kLook;

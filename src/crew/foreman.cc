@@ -140,6 +140,7 @@ class Foreman::Impl {
     orders.feature = dispatcher_->feature();
     if (job.command.empty()) orders.command = options_.command;
     orders.environment["LOCKKEEPER_OUTPUT"] = run_.output.path();
+    orders.environment.insert(options_.environment.begin(), options_.environment.end());
     orders.folder = options_.folder;
     orders.grace_ms = options_.grace_ms;
     orders.log_bytes_max = options_.log_bytes_max;

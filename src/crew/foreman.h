@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,9 +33,10 @@ struct ForemanOptions {
   plan::Command command;                // for agents without one
   bool strict_scope = false;            // a change outside the scope fails the attempt
   bool detect_changes = true;
-  std::int64_t grace_ms = 10'000;           // between asking and killing
-  std::uint64_t log_bytes_max = 64U << 20;  // of each attempt
-  std::string folder;                       // where the commands run
+  std::int64_t grace_ms = 10'000;                       // between asking and killing
+  std::uint64_t log_bytes_max = 64U << 20;              // of each attempt
+  std::string folder;                                   // where the commands run
+  std::map<std::string, std::string> environment = {};  // set for them, besides ours
 };
 
 class Foreman {

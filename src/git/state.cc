@@ -49,7 +49,10 @@ Operation current_operation(const std::string& own_git_folder) {
   }
   if (has("MERGE_HEAD")) return Operation::kMerge;
   if (has("CHERRY_PICK_HEAD")) return Operation::kCherryPick;
-  if (has("REVERT_HEAD")) return Operation::kRevert;
+  // A revert without a conflict leaves nothing but its message.
+  const auto message = read_file(realm::join_path(own_git_folder, "MERGE_MSG"), kPointerBytesMax);
+  const bool reverts = message && message->contains("This reverts commit ");
+  if (reverts || has("REVERT_HEAD")) return Operation::kRevert;
   return Operation::kNone;
 }
 

@@ -51,6 +51,14 @@ TEST_F(GitState, WhatGitIsInTheMiddleOf) {
   git("revert --no-edit HEAD~1 || true");
   EXPECT_EQ(now(), Operation::kRevert);
   git("revert --abort");
+  EXPECT_EQ(now(), Operation::kNone);
+  // A hook of a revert that goes well sees it, too.
+  repository_.write("r/.git/hooks/prepare-commit-msg", "#!/bin/sh\ntest -f .git/MERGE_MSG\n");
+  std::filesystem::permissions(repository_.at("r/.git/hooks/prepare-commit-msg"),
+                               std::filesystem::perms::owner_all);
+  git("revert --no-edit HEAD");
+  git("reset --hard HEAD^");
+  EXPECT_EQ(now(), Operation::kNone);
   git("rebase other || true");
   EXPECT_EQ(now(), Operation::kRebase);
   git("rebase --abort");

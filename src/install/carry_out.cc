@@ -7,12 +7,18 @@
 #include "base/fd.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "git/hooks_folder.h"
 #include "install/plan.h"
 #include "install/record.h"
 #include "realm/disk_path.h"
 
 namespace lockkeeper::install {
 namespace {
+
+Result<void> make_git_hooks(const Machine& machine, const Plan& plan) {
+  if (plan.git_hooks_start.empty()) return {};
+  return git::make_hooks_folders(machine.env, plan.git_hooks_start);
+}
 
 class Carrier {
  public:
@@ -27,6 +33,7 @@ class Carrier {
       LK_ASSIGN(program_, install_program(machine_, *plan_.program));
       record_.put_folders(program_.folders);
     }
+    if (auto made = make_git_hooks(machine_, plan_); !made) return undo(std::move(made.error()));
     for (const Change& change : plan_.changes) {
       written_.push_back({.change = &change});
       if (auto done = write(written_.back()); !done) return undo(std::move(done.error()));
@@ -35,7 +42,10 @@ class Carrier {
     for (const std::string& file : plan_.forgotten) forget(file);
     if (auto saved = record_.save(); !saved) return undo(std::move(saved.error()));
     for (const std::string& sha256 : unused_) record_.forget_backup(sha256);
-    if (started && !record_.starts_program()) LK_CHECK(remove_program(machine_));
+    if (started && !record_.starts_program()) {
+      LK_CHECK(remove_program(machine_));
+      LK_CHECK(git::remove_hooks_folders(machine_.env));
+    }
     return std::move(done_);
   }
 
@@ -121,6 +131,7 @@ class Carrier {
     }
     if (program_.how == InstalledProgram::How::kCopied) {
       static_cast<void>(remove_program(machine_));
+      static_cast<void>(git::remove_hooks_folders(machine_.env));
     }
     if (!lost.empty()) {
       error.message += "; not restored: " + shown_list(lost);
@@ -164,7 +175,10 @@ class Carrier {
 }  // namespace
 
 Result<Done> carry_out(const Machine& machine, const Plan& plan) {
-  if (plan.is_nothing()) return Done{};
+  if (plan.is_nothing()) {
+    LK_CHECK(make_git_hooks(machine, plan));
+    return Done{};
+  }
   LK_ASSIGN(Record record, Record::load_locked(state_folder(machine)));
   auto done = Carrier(machine, plan, record).run();
   // Unless everything was restored. A record that still names them does no harm.

@@ -95,6 +95,7 @@ constexpr std::array<ClientFacts, kClients> kFacts = {{
      .program = "codex",
      .home_variable = "CODEX_HOME",
      .home_folder = ".codex",
+     .sets_environment = true,
      .trust_step = "Codex runs new or changed hooks only after you have trusted them: start codex "
                    "and open /hooks. Until then it skips them without a word.",
      .repository_step = "Codex reads the hooks of a repository only if it is a trusted project.",

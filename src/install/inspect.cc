@@ -94,6 +94,7 @@ class Inspector {
       return status;
     }
     for (const Piece& piece : *pieces) {
+      if (piece.kind == Piece::Kind::kShellEnvironment) continue;
       const bool server =
           piece.kind == Piece::Kind::kServer || piece.kind == Piece::Kind::kTomlServer;
       (server ? status.server_file : status.hook_file) = piece.file;

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "install/entry.h"
+#include "install/git_pieces.h"
 #include "install/hooks_edit.h"
 #include "install/own_pieces.h"
 #include "install/plugin.h"
@@ -125,7 +126,7 @@ JsoncPath servers_path(const Machine& machine, const ClientFacts& facts, Scope s
 
 bool Piece::is_of_client() const {
   return kind == Kind::kHooks || kind == Kind::kPlugin || kind == Kind::kServer ||
-         kind == Kind::kTomlServer;
+         kind == Kind::kTomlServer || kind == Kind::kShellEnvironment;
 }
 
 std::string Piece::slot() const {
@@ -134,13 +135,16 @@ std::string Piece::slot() const {
   if (kind == Kind::kPolicy) return "policy";
   if (kind == Kind::kSettings) return "settings";
   if (kind == Kind::kAdvice) return "advice";
+  if (kind == Kind::kGitConfig) return "git config";
+  if (kind == Kind::kGitInclude) return "git include";
+  if (kind == Kind::kShellEnvironment) return name + " shell";
   if (kind == Kind::kPlugin) return name + " plugin";
   if (kind == Kind::kHooks) return name + " hooks";
   return name + " server" + (servers.size() > 1 ? " " + std::get<std::string>(servers[1]) : "");
 }
 
 bool slot_starts_program(std::string_view slot) {
-  return client_named(slot.substr(0, slot.find(' '))).has_value();
+  return slot.starts_with("git ") || client_named(slot.substr(0, slot.find(' '))).has_value();
 }
 
 Result<std::vector<Piece>> pieces_of(const Machine& machine, Client client, Scope scope) {
@@ -156,6 +160,11 @@ Result<std::vector<Piece>> pieces_of(const Machine& machine, Client client, Scop
                       .file = *hooks});
   }
   LK_ASSIGN(const auto server, place_of(machine, facts, facts.server_files[index]));
+  // A file that is committed must not name a folder of this machine.
+  if (server && facts.sets_environment && scope != Scope::kShared) {
+    LK_ASSIGN(Piece shell, shell_environment_piece(machine, client, scope, *server));
+    pieces.push_back(std::move(shell));
+  }
   if (server) {
     const bool toml = facts.server.kind == ServerFormat::Kind::kToml;
     pieces.push_back({.kind = toml ? Kind::kTomlServer : Kind::kServer,
@@ -182,6 +191,12 @@ Result<FileText> put_piece(const Piece& piece, const FileText& text, std::string
       return put_settings(text);
     case Kind::kAdvice:
       return put_advice(piece, text);
+    case Kind::kGitConfig:
+      return put_git_config(text);
+    case Kind::kGitInclude:
+      return put_git_include(piece, text);
+    case Kind::kShellEnvironment:
+      return put_shell_environment(piece, text);
     case Kind::kExcluded:
       break;
   }
@@ -205,6 +220,12 @@ Result<FileText> take_out_piece(const Piece& piece, const FileText& text,
       return take_out_settings(*text, original);
     case Kind::kAdvice:
       return take_out_advice(piece, *text, original);
+    case Kind::kGitConfig:
+      return take_out_git_config(*text, original);
+    case Kind::kGitInclude:
+      return take_out_git_include(*text);
+    case Kind::kShellEnvironment:
+      return take_out_shell_environment(piece, *text, original);
     case Kind::kExcluded:
       break;
   }
@@ -212,6 +233,14 @@ Result<FileText> take_out_piece(const Piece& piece, const FileText& text,
 }
 
 std::string left_alone(const Piece& piece, const FileText& text) {
+  if (piece.kind == Kind::kShellEnvironment) {
+    const auto after = put_shell_environment(piece, text);
+    const bool there = text && text->contains(piece.line);
+    if (there || !after || *after != text) return {};
+    return piece.file +
+           " sets variables of its own in [shell_environment_policy], which were left "
+           "as they are: its shells are without the commit guard";
+  }
   if (piece.kind != Kind::kServer || is_nothing(text)) return {};
   const auto document = Jsonc::parse(*text, piece.file);
   const auto found = document ? find_server(*document, piece.servers) : std::nullopt;

@@ -30,9 +30,12 @@ struct Piece {
     kServer,
     kTomlServer,
     kExcluded,
-    kPolicy,    // [hook] policy in a settings file of ours
-    kSettings,  // a lockkeeper.toml to start from
-    kAdvice,    // our lines in AGENTS.md
+    kPolicy,            // [hook] policy in a settings file of ours
+    kSettings,          // a lockkeeper.toml to start from
+    kAdvice,            // our lines in AGENTS.md
+    kGitConfig,         // our lines in a repository's git configuration (git_pieces.h) …
+    kGitInclude,        // … and the file that they include
+    kShellEnvironment,  // what a client sets in its shells, for the commit guard
   };
 
   Kind kind = Kind::kHooks;
@@ -40,7 +43,7 @@ struct Piece {
   Scope scope = Scope::kUser;
   std::string file;
   JsoncPath servers = {};  // kServer: where the servers are
-  std::string line = {};   // kExcluded; kPolicy: the policy
+  std::string line = {};   // kExcluded; kPolicy: the policy; git: the folder of hooks
   // Of a file and of folders that are created; 0: as the scope says.
   unsigned mode = 0;
   unsigned folder_mode = 0;

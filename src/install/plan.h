@@ -37,6 +37,9 @@ struct Plan {
   std::vector<std::string> forgotten;
   // Copied before anything else: no hook may name a program that is not there.
   std::optional<ProgramRequest> program = {};
+  // The program that our git hooks start (git/hooks_folder.h), which agents' shells and
+  // `install git` name; empty: leave them alone.
+  std::string git_hooks_start = {};
 
   bool is_nothing() const { return changes.empty() && forgotten.empty() && !program; }
 };

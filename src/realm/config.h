@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "key/resource.h"
 #include "realm/environment.h"
+#include "realm/git_settings.h"
 #include "realm/hook_settings.h"
 #include "realm/realm.h"
 #include "realm/setting.h"
@@ -94,6 +95,8 @@ struct Settings {
   Setting<bool> hook_wake{false, {}};
   Setting<std::vector<std::string>> hook_ignore{{".git/", ".claude/", "node_modules/", "dist/"},
                                                 {}};
+  Setting<GitPolicy> git_policy{GitPolicy::kBlock, {}};  // for agents
+  Setting<GitPolicy> git_people{GitPolicy::kWarn, {}};   // for whoever is not known as one
   std::vector<HookPathRule> hook_paths;  // of all files; the first that matches decides
   std::vector<HookToolRule> hook_tools;  // the same
   std::vector<ProtectRule> protect;

@@ -50,8 +50,9 @@ class Schema : private ConfigReader {
   std::size_t hook_paths_ = 0;
 };
 
-constexpr std::array<std::string_view, 10> kSections = {
-    "lease", "limits", "keys", "store", "events", "ports", "hook", "protect", "policy", "layout"};
+constexpr std::array<std::string_view, 11> kSections = {
+    "lease", "limits", "keys", "store", "events", "ports", "hook", "git", "protect", "policy",
+    "layout"};
 constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
 constexpr std::size_t kLayoutsMax = 64;
 constexpr std::size_t kLayoutTextMax = 4096;

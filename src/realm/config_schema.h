@@ -67,7 +67,7 @@ struct Field {
   std::string_view name;
   std::variant<DurationField, NumberField, FlagField, WordsField, PatternsField,
                ChoiceField<Durability>, ChoiceField<HookPolicy>, ChoiceField<HookWorktrees>,
-               ChoiceField<bool>>
+               ChoiceField<GitPolicy>, ChoiceField<bool>>
       kind;
   std::string_view tried = {};  // what people write instead
 };
@@ -104,6 +104,8 @@ inline constexpr Field kFields[] = {
      "onFailure failure fail_closed failClosed"},
     {"hook.wake", FlagField{&Settings::hook_wake}, "wake_up wakeup"},
     {"hook.ignore", PatternsField{&Settings::hook_ignore}},
+    {"git.policy", ChoiceField<GitPolicy>{&Settings::git_policy, kGitPolicies}, "agents"},
+    {"git.people", ChoiceField<GitPolicy>{&Settings::git_people, kGitPolicies}, "humans users"},
 };
 
 // Rules as written; their paths are parsed once the prefixes of all files are known.

@@ -192,7 +192,9 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "hook.worktrees",
                                          "hook.on_failure",
                                          "hook.wake",
-                                         "hook.ignore"};
+                                         "hook.ignore",
+                                         "git.policy",
+                                         "git.people"};
   const auto rows = settings_rows(Settings{});
   ASSERT_EQ(keys.size(), rows.size()) << "a new key needs a row here";
   const std::vector<std::string> garbage = {

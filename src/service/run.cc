@@ -112,10 +112,9 @@ Result<std::map<std::string, std::string>> variables_for(Locks& locks, const cor
                                                          const realm::Realm& realm,
                                                          const RunCommand& command,
                                                          ScopeFile& scope_file) {
-  std::map<std::string, std::string> ours{
-      {"LOCKKEEPER_AGENT", locks.owner().agent},
-      {"LOCKKEEPER_SESSION", locks.owner().session},
-  };
+  std::map<std::string, std::string> ours = command.environment;
+  ours["LOCKKEEPER_AGENT"] = locks.owner().agent;
+  ours["LOCKKEEPER_SESSION"] = locks.owner().session;
   if (!realm.machine) {  // nothing is asked for under a lock of the machine
     ours["LOCKKEEPER_LEASE"] = lease.id.text();
     ours["LOCKKEEPER_FENCE"] = std::to_string(lease.fence());

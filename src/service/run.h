@@ -58,8 +58,9 @@ struct RunCommand {
   // Called once, when the lease is granted. True: the user gave up meanwhile (Ctrl-C); the lease is
   // released and the outcome is kInterrupted.
   std::function<bool()> given_up;
-  std::string folder;            // where the command runs; empty: here
-  const Stage* stage = nullptr;  // null: it shares our terminal
+  std::string folder;                                   // where the command runs; empty: here
+  const Stage* stage = nullptr;                         // null: it shares our terminal
+  std::map<std::string, std::string> environment = {};  // set for the command, besides ours
 };
 
 // A lock that consists of more than one lease, such as a guard's.

@@ -24,7 +24,7 @@ const Plan& plan() {
     rooms["realm"] = {"key", "base"};
     rooms["git"] = {"realm", "host", "key", "base"};  // asked as it is, about a repository
     // Other programs' settings: who calls us. It knows no lock.
-    rooms["install"] = {"realm", "host", "key", "base"};
+    rooms["install"] = {"git", "realm", "host", "key", "base"};
     rooms["layout"] = {"realm", "core", "host", "kv", "key", "base"};
     rooms["service"] = with(rooms["layout"], {"layout"});
     // One interface for every door. What is behind it is chosen in `wiring`.
@@ -59,9 +59,10 @@ const Plan& plan() {
     // What coding agents tell their hooks, which is text; and what a hook does about it.
     rooms["enforce"] = {"key", "base"};
     rooms["enforce/hook"] = with(below, {"enforce"});
+    rooms["guard"] = with(below, {"git"});  // what our git hooks decide
     const Rooms verbs =
         with(with(rooms["crew"], with(dialects, {"dialect"})),
-             {"cli", "demo", "crew", "install", "enforce", "enforce/hook"});
+             {"cli", "demo", "crew", "install", "enforce", "enforce/hook", "guard"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "kv/memory",
                                 "kv/lmdb", "wiring"});

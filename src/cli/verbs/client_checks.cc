@@ -12,6 +12,7 @@
 #include "cli/verbs/setup.h"
 #include "enforce/hook/hook.h"
 #include "host/signals.h"
+#include "install/git_pieces.h"
 #include "install/inspect.h"
 #include "layout/registry.h"
 
@@ -300,6 +301,17 @@ int check_clients(VerbContext& context, const realm::Realm& realm, CheckList& li
   if (!machine) {
     list.note("clients", machine.error().message);
     return 0;
+  }
+  if (install::is_git_guard_installed(*machine)) {
+    const std::string trouble = install::git_guard_trouble(*machine);
+    if (trouble.empty()) {
+      list.good("git", "everybody's commits here are guarded");
+    } else {
+      list.bad(
+          "git",
+          {Code::kFailed, "the commit guard was installed, but git runs other hooks: " + trouble,
+           "lockkeeper install git, or take it out: lockkeeper install git --uninstall"});
+    }
   }
   return ClientChecks(context, realm, std::move(*machine), list).run();
 }

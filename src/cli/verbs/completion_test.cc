@@ -38,6 +38,7 @@ TEST(Completion, every_verb_is_in_every_script) {
   for (const char* const shell : {"bash", "zsh", "fish"}) {
     const std::string text = script(shell);
     for (const Verb& verb : all_verbs()) {
+      if (verb.summary.empty()) continue;
       EXPECT_NE(text.find(verb.name), std::string::npos) << shell << " " << verb.name;
     }
     for (const char* const flag : {"request-id", "all-realms", "status-fd", "repair", "quiet"}) {

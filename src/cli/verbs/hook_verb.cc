@@ -1,5 +1,6 @@
 // `hook CLIENT`: what a coding agent starts before and after its tool calls. `hook report`: what
 // was refused, or would have been.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,15 +8,20 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/fd.h"
 #include "base/parse.h"
 #include "base/text.h"
+#include "cli/verbs/git_arming.h"
 #include "cli/verbs/log_view.h"
 #include "cli/verbs/verbs.h"
 #include "enforce/hook/hook.h"
+#include "guard/arming.h"
 #include "host/last_word.h"
 #include "host/pipes.h"
 #include "host/process.h"
 #include "host/signals.h"
+#include "install/git_pieces.h"
+#include "install/machine.h"
 #include "realm/identity.h"
 
 namespace lockkeeper::cli {
@@ -56,6 +62,17 @@ host::LastWord as_last_word(const enforce::Said& said) {
   return {said.out, said.err, said.exit_code};
 }
 
+// Another tool has taken the place of our git hooks.
+std::string git_guard_news(const VerbContext& context, const std::string& cwd) {
+  const auto realm = realm::realm_of(cwd, context.runtime().env);
+  if (!realm || !realm->in_git || realm->bare) return {};
+  const auto machine = install::look_at_machine(context.runtime().env, realm->root);
+  const std::string trouble = machine ? install::git_guard_trouble(*machine) : std::string();
+  if (trouble.empty()) return {};
+  return "lockkeeper: the commit guard of this repository is not at work: " + trouble +
+         ". Tell the user: lockkeeper install git";
+}
+
 enforce::hook::World hook_world(const VerbContext& context, enforce::Client client) {
   const CliEnvironment& environment = context.environment();
   enforce::hook::World world;
@@ -69,7 +86,27 @@ enforce::hook::World hook_world(const VerbContext& context, enforce::Client clie
     if (process && *process) world.process_session = realm::process_session(**process);
   }
   world.table_possible = environment.table_possible;
+  world.at_start = [&context, cwd = world.cwd] { return git_guard_news(context, cwd); };
   return world;
+}
+
+constexpr std::size_t kEnvFileBytesMax = 1U << 20;
+
+// Claude Code names a file at the start of a session whose lines its shells run first: from then on
+// their git runs our hooks. A session without them is not guarded in git, and works all the same.
+void arm_shells(const VerbContext& context, const std::string& cwd) {
+  const realm::Environment& env = context.runtime().env;
+  const auto file = realm::variable(env, "CLAUDE_ENV_FILE");
+  if (!file || !file->starts_with('/')) return;
+  const std::string home = realm::variable(env, "CLAUDE_PROJECT_DIR").value_or(cwd);
+  const auto realm = realm::realm_of(home, env);
+  if (!realm || !realm->in_git || realm->bare) return;
+  const auto variables = guard::arming(env, realm->root, context.environment().program);
+  if (!variables) return;
+  const std::string lines =
+      guard::arming_lines(*variables, read_file(*file, kEnvFileBytesMax).value_or(""));
+  const Fd fd(::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (fd) static_cast<void>(write_all(fd.get(), lines));
 }
 
 int say_to_client(const CliEnvironment& environment, const enforce::Said& said) {
@@ -101,6 +138,7 @@ Result<int> run_hook(VerbContext& context, enforce::Client client) {
       client, "", "lockkeeper got no payload in time. Run: lockkeeper doctor");
   host::arm_last_word(as_last_word(late), kHookAnswersWithinMs);
   const std::string payload = read_payload(environment.in);
+  if (client == enforce::Client::kClaude) arm_shells(context, world.cwd);
   world.on_last_word = [](const enforce::Said& said) {
     host::arm_last_word(as_last_word(said), kHookAnswersWithinMs);
   };
@@ -231,8 +269,6 @@ Result<int> hook_report(VerbContext& context) {
   return 0;
 }
 
-using enforce::Client;
-
 constexpr Verb kHookVerbs[] = {
     {"report", "What was refused, or would have been under another policy",
      "  lockkeeper hook report\n"
@@ -240,22 +276,22 @@ constexpr Verb kHookVerbs[] = {
      hook_report, Does::kLook},
     {"claude", "Answer a hook of Claude Code: its payload on stdin",
      "  lockkeeper install claude      # writes the hooks that start this\n",
-     hook_of<Client::kClaude>},
+     hook_of<enforce::Client::kClaude>},
     {"codex", "Answer a hook of Codex",
      "  lockkeeper install codex       # writes the hooks that start this\n",
-     hook_of<Client::kCodex>},
+     hook_of<enforce::Client::kCodex>},
     {"gemini", "Answer a hook of Gemini CLI",
      "  lockkeeper install gemini      # writes the hooks that start this\n",
-     hook_of<Client::kGemini>},
+     hook_of<enforce::Client::kGemini>},
     {"copilot", "Answer a hook of GitHub Copilot CLI",
      "  lockkeeper install copilot     # writes the hooks that start this\n",
-     hook_of<Client::kCopilot>},
+     hook_of<enforce::Client::kCopilot>},
     {"opencode", "Answer our plugin for opencode",
      "  lockkeeper install opencode    # writes the plugin that starts this\n",
-     hook_of<Client::kOpencode>},
+     hook_of<enforce::Client::kOpencode>},
     {"cursor", "Answer a hook of Cursor (experimental)",
      "  lockkeeper install cursor      # writes the hooks that start this\n",
-     hook_of<Client::kCursor>},
+     hook_of<enforce::Client::kCursor>},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/verbs/setup.h"
 #include "cli/verbs/verbs.h"
+#include "install/git_pieces.h"
 #include "install/inspect.h"
 #include "install/own_pieces.h"
 
@@ -20,15 +21,18 @@ struct InstallWords {
   bool user = false, project = false, shared = false;
   std::optional<std::string> policy;
   bool dry_run = false, uninstall = false;
+  bool git = false;  // among the clients: the commit guard for this repository
 };
 
 void declare_install(Arguments& arguments, InstallWords& given) {
   std::vector<std::string> names;
   for (const install::ClientFacts& facts : install::all_clients()) names.emplace_back(facts.name);
   names.emplace_back("all");
+  names.emplace_back("git");
   arguments.words("CLIENT…", given.clients,
                   "claude, codex, gemini, copilot, opencode, cursor\n"
-                  "(experimental), or all that are on this machine");
+                  "(experimental), or all that are on this machine;\n"
+                  "git: the commit guard for everybody's git here");
   arguments.offer(names);
   arguments.flag("--project", given.project,
                  "in this repository, for you alone: nothing to\ncommit (default)");
@@ -49,6 +53,23 @@ Result<Scope> install_scope(const InstallWords& given) {
   return given.shared ? Scope::kShared : Scope::kProject;
 }
 
+// `git` among the names is no client: it stands alone.
+Result<void> take_git_word(InstallWords& given) {
+  given.git = std::ranges::find(given.clients, "git") != given.clients.end();
+  if (!given.git) return {};
+  if (given.clients.size() > 1) {
+    return fail(Code::kUsage, "git stands alone", "lockkeeper install git");
+  }
+  if (given.user || given.shared || given.policy) {
+    return fail(Code::kOperationNotPermitted,
+                "the commit guard is installed in one repository; a core.hooksPath for all of them "
+                "would take their hooks from those that have none of ours",
+                "go into the repository: lockkeeper install git");
+  }
+  given.clients.clear();
+  return {};
+}
+
 Result<std::vector<Client>> clients_to_install(const InstallWords& given,
                                                const install::Machine& machine) {
   std::vector<Client> clients;
@@ -60,7 +81,7 @@ Result<std::vector<Client>> clients_to_install(const InstallWords& given,
     if (client) continue;
     if (name != "all") {
       return fail(Code::kUsage, quote(name) + " is not a coding agent that Lockkeeper knows",
-                  "use claude, codex, gemini, copilot, opencode, cursor or all");
+                  "use claude, codex, gemini, copilot, opencode, cursor, git or all");
     }
     if (given.clients.size() > 1) {
       return fail(Code::kUsage, "all stands alone", "lockkeeper install all");
@@ -100,6 +121,20 @@ const char* scope_text(Scope scope) {
   return "in this repository, for everybody once it is committed";
 }
 
+// The commit guard, for everybody's git?
+bool is_git(const Setup& setup) {
+  return setup.request.clients.empty();
+}
+
+std::string who_text(const Setup& setup) {
+  return is_git(setup) ? "git" : client_titles(setup.request.clients);
+}
+
+std::string where_text(const Setup& setup) {
+  return is_git(setup) ? "in this repository, for everybody who works in it here"
+                       : scope_text(setup.request.scope);
+}
+
 // The policy is read at every edit, by the hooks of all agents.
 std::string policy_text(const std::string& policy, Scope scope) {
   const std::string who = scope == Scope::kUser
@@ -112,16 +147,16 @@ std::string policy_text(const std::string& policy, Scope scope) {
 void tell_installed(Output& out, const Setup& setup, const std::string& policy, bool policy_only) {
   if (!policy.empty()) out.prose(policy_text(policy, setup.request.scope));
   if (policy_only) return;
-  out.prose("installed for " + client_titles(setup.request.clients) + ", " +
-            scope_text(setup.request.scope) +
-            "\nSessions that run already keep their settings: start them again.\n"
-            "See that it works: lockkeeper doctor");
+  out.prose(
+      "installed for " + who_text(setup) + ", " + where_text(setup) +
+      (is_git(setup) ? "" : "\nSessions that run already keep their settings: start them again.") +
+      "\nSee that it works: lockkeeper doctor");
 }
 
 void tell_done(Output& out, const Setup& setup, const InstallWords& given) {
   const bool dry_run = given.dry_run;
-  const std::string who = client_titles(setup.request.clients);
-  const std::string where = scope_text(setup.request.scope);
+  const std::string who = who_text(setup);
+  const std::string where = where_text(setup);
   if (setup.plan.is_nothing()) {
     out.prose("nothing to do for " + who + ", " + where +
               (setup.removes ? ": nothing of ours is there" : ": everything is in place"));
@@ -173,6 +208,7 @@ Result<int> install_verb(VerbContext& context) {
   if (const auto status = context.parse_some(given.clients, "a coding agent, or all")) {
     return *status;
   }
+  LK_CHECK(take_git_word(given));
   LK_ASSIGN(const Scope scope, install_scope(given));
   if (given.policy) LK_CHECK(check_policy(*given.policy));
   if (given.policy && given.uninstall) {
@@ -183,7 +219,14 @@ Result<int> install_verb(VerbContext& context) {
   install::Request request;
   request.scope = scope;
   LK_ASSIGN(request.clients, clients_to_install(given, machine));
-  const bool needs_policy = given.policy || (given.uninstall && !others_stay(machine, request));
+  if (given.git) {
+    request.more = install::git_pieces_there(machine);
+    if (!given.uninstall) {
+      LK_ASSIGN(request.more, install::git_pieces(machine));
+    }
+  }
+  const bool needs_policy =
+      !given.git && (given.policy || (given.uninstall && !others_stay(machine, request)));
   if (needs_policy && (scope == Scope::kUser || !machine.repository.empty())) {
     request.more.push_back(policy_for(machine, realm, scope, given.policy.value_or("")));
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include "cli/verbs/testing.h"
 #include "cli/verbs/verbs.h"
@@ -23,7 +24,9 @@ TEST(Manual, every_verb_and_every_flag_is_in_it) {
   environment.runtime = &runtime;
   environment.verbs = all_verbs();
   const VerbShape program = program_shape(environment);
-  ASSERT_EQ(program.subcommands.size(), all_verbs().size());
+  const auto shown =
+      std::ranges::count_if(all_verbs(), [](const Verb& verb) { return !verb.summary.empty(); });
+  ASSERT_EQ(program.subcommands.size(), static_cast<std::size_t>(shown));
   for (const VerbShape& verb : program.subcommands) {
     EXPECT_THAT(overview, HasSubstr(roff_text("lockkeeper-" + verb.name)));
     const std::string page = said({"help", "--man", verb.name});

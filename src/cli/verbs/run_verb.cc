@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/verbs/acquire_options.h"
 #include "cli/verbs/feature_option.h"
+#include "cli/verbs/git_arming.h"
 #include "cli/verbs/notices.h"
 #include "host/signals.h"
 #include "service/pause.h"
@@ -191,6 +192,7 @@ Result<int> run_verb(VerbContext& context) {
   LK_ASSIGN(command.feature, feature_to_obey(context, feature));
   LK_ASSIGN(auto open, context.open(options.resources));
   tell_other_tools(context, *open);
+  command.environment = git_arming(context, open->site.realm());
   command.part = core::command_name(static_cast<std::uint32_t>(context.runtime().random->next()));
 
   const StatusReport report(fd);

@@ -167,6 +167,7 @@ Result<Setup> plan_setup(const VerbContext& context, install::Machine machine,
   }
   setup.request.program = setup.program.path;
   LK_ASSIGN(setup.plan, install::plan_install(setup.machine, setup.request));
+  if (setup.program.path.starts_with('/')) setup.plan.git_hooks_start = setup.program.path;
   if (setup.program.how == How::kCopied || setup.program.how == How::kReplaced) {
     LK_CHECK(check_writable(install::data_folder(setup.machine), "XDG_DATA_HOME"));
     setup.plan.program = program_request(context);

@@ -41,7 +41,6 @@ struct Setup {
   bool removes = false;
   install::InstalledProgram program = {};
   install::Plan plan = {};
-
 };
 
 // Plans, and changes nothing. The request's program is found here. Errors as plan_install().

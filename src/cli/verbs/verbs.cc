@@ -62,6 +62,7 @@ constexpr Verb kVerbs[] = {
      log_verb, Does::kLook},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
     {"hook", "What coding agents start before and after their tool calls", hook_subcommands},
+    {"git-hook", "", "", git_hook_verb},
     {"layout", "The lock files of other tools that are read and written", layout_subcommands},
     {"adopt", "Make another tool's lock yours",
      "  lockkeeper adopt spec/.locks/files/src__a.py\n"

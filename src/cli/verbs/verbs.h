@@ -19,6 +19,7 @@ Result<int> check_verb(VerbContext& context);
 Result<int> deinit_verb(VerbContext& context);
 Result<int> doctor_verb(VerbContext& context);
 Result<int> gate_verb(VerbContext& context);
+Result<int> git_hook_verb(VerbContext& context);
 Result<int> guard_verb(VerbContext& context);
 Result<int> init_verb(VerbContext& context);
 Result<int> install_verb(VerbContext& context);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/verbs/crew_view.h"
 #include "cli/verbs/feature_option.h"
+#include "cli/verbs/git_arming.h"
 #include "cli/verbs/plan_input.h"
 #include "cli/verbs/plan_view.h"
 #include "crew/log_pump.h"
@@ -202,6 +203,7 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   run.foreman.strict_scope = options.strict_scope;
   run.foreman.detect_changes = !options.no_scope_check;
   run.foreman.folder = realm.root;
+  run.foreman.environment = git_arming(context, realm);
   run.foreman.supervisor = supervisor_program(context, *run.open);
   return run;
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "crew/changes/changes_testing.h"
@@ -318,6 +319,15 @@ TEST_F(OutsideGit, LeftOutFoldersAndPipesDoNoHarm) {
                 },
                 {root_ + "/out/"}),
             Words{"added outer"});
+}
+
+TEST_F(InGit, WithoutGitTheTreeIsWalked) {
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", root_.c_str(), 1);
+  const Tree tree = tree_of(root_);
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_FALSE(tree.by_git);
+  EXPECT_TRUE(tree.files.contains("src/a.txt"));
 }
 
 TEST_F(OutsideGit, AsDeepAsItGoes) {

@@ -294,7 +294,12 @@ Answer at_session_start(Session& session) {
     return {.tell = "lockkeeper: no file of this repository is guarded against other agents: " +
                     possible.error().message};
   }
-  return Reporting(session).carry_out();
+  Answer answer = Reporting(session).carry_out();
+  Lines lines;
+  lines.add(answer.tell);
+  if (world.at_start && can_tell(session.event())) lines.add(world.at_start());
+  answer.tell = lines.text();
+  return answer;
 }
 
 Answer at_turn_start(Session& session) {

@@ -32,6 +32,8 @@ struct World {
   std::string process_session = {};
   // Can this repository have a table? The error says why not. Empty: it can.
   std::function<Result<void>(const realm::Realm&)> table_possible = {};
+  // What else the agent should know when its session starts, in a line. Empty: nothing.
+  std::function<std::string()> at_start = {};
   // Called before anything is opened, with what to say if this process must end without an answer.
   std::function<void(const Said&)> on_last_word = {};
 };

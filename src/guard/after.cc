@@ -1,0 +1,93 @@
+// After a commit, or whatever else has moved HEAD.
+#include <algorithm>
+
+#include "guard/bypass.h"
+#include "guard/guard.h"
+#include "guard/scene.h"
+#include "guard/words.h"
+
+namespace lockkeeper::guard {
+namespace {
+
+// A change that the last commit has is safe: nobody is warned of it any more.
+Result<void> forget_committed(Scene& scene, const git::Reader& reader) {
+  LK_ASSIGN(const service::LookReply seen, scene.locks().look(scene.worktree()));
+  std::vector<std::string> paths;
+  for (const core::Trace& trace : seen.traces) paths.push_back(trace.change.path);
+  if (paths.empty()) return {};
+  LK_ASSIGN(const auto contents, git::contents_at(reader, "HEAD", paths));
+  std::vector<std::string> safe;
+  for (const core::Trace& trace : seen.traces) {
+    const auto at = contents.find(trace.change.path);
+    const std::string id = at == contents.end() ? std::string() : at->second;
+    if (!is_uncommitted(trace, id)) safe.push_back(trace.change.path);
+  }
+  if (safe.empty()) return {};
+  return scene.locks().forget(scene.worktree(), safe);
+}
+
+// What git has brought in by itself: everything in which the worktree's commit is another now.
+Result<void> record_arrival(Scene& scene, const git::Reader& reader, std::string_view operation,
+                            const std::string& before, const std::string& now) {
+  LK_ASSIGN(const auto from, git::commit_named(reader, before));
+  if (!from) return {};
+  LK_ASSIGN(const auto paths, git::between(reader, *from, now));
+  LK_ASSIGN(const auto findings, scene.judge_paths(scene.committed(paths)));
+  scene.tell_replay(operation, findings);
+  return {};
+}
+
+// A merge that made a commit was looked at before it did.
+Result<bool> is_fast_forward(const git::Reader& reader) {
+  LK_ASSIGN(const auto parents, git::parents_of(reader, "HEAD"));
+  return parents.size() < 2;
+}
+
+Result<void> look_after(Scene& scene, std::string_view hook) {
+  LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
+  LK_ASSIGN(const auto head, git::commit_named(reader, "HEAD"));
+  if (!head) return {};
+  const bool commit = hook == "post-commit";
+  static_cast<void>(notice_bypass(scene, commit ? 1 : 0));
+  if (scene.notebook()) scene.notebook()->put_head(scene.worktree(), *head);
+  if (commit && scene.notebook()) {
+    const std::string lost = scene.lost_lease();
+    if (!lost.empty()) scene.notebook()->mark({*head, lost});
+  }
+  if (hook == "post-applypatch") LK_CHECK(record_arrival(scene, reader, "am", "HEAD^", *head));
+  if (hook == "post-rewrite") LK_CHECK(record_arrival(scene, reader, "rebase", "ORIG_HEAD", *head));
+  if (hook == "post-merge") {
+    LK_ASSIGN(const bool forward, is_fast_forward(reader));
+    if (forward) LK_CHECK(record_arrival(scene, reader, "merge", "ORIG_HEAD", *head));
+  }
+  return forget_committed(scene, reader);
+}
+
+// A rebase goes to the commit that it builds on, and need not end with commits of its own.
+Result<void> look_at_rebase_start(Scene& scene, const std::vector<std::string>& arguments) {
+  LK_ASSIGN(const git::Reader reader, reader_of(scene.repository()));
+  return record_arrival(scene, reader, "rebase", arguments[0], arguments[1]);
+}
+
+}  // namespace
+
+Verdict after_commit(const World& world, const Repository& repository, std::string_view hook,
+                     const std::vector<std::string>& arguments) {
+  const bool rebase = git::current_operation(repository.git_folder) == git::Operation::kRebase;
+  // An amended commit in the middle of a rebase is told of like the rebase's end.
+  const std::string why = arguments.empty() ? std::string() : arguments.front();
+  const bool ends = hook == "post-rewrite" && why == "rebase";
+  const bool starts = hook == "post-checkout" && arguments.size() == 3;
+  if (rebase && !ends && !starts) return {};
+  if (hook == "post-rewrite" && !ends) return {};
+  const auto scene = Scene::open(world, repository);
+  if (!scene || *scene == nullptr) return {};
+  if (rebase && starts) {
+    static_cast<void>(look_at_rebase_start(**scene, arguments));
+  } else {
+    static_cast<void>(look_after(**scene, hook));
+  }
+  return {};
+}
+
+}  // namespace lockkeeper::guard

@@ -1,0 +1,111 @@
+#include "guard/judge.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lockkeeper::guard {
+namespace {
+
+using Why = Finding::Why;
+
+class Judging {
+ public:
+  Judging(const Party& party, const std::vector<CommittedPath>& paths, const Around& around)
+      : party_(party), around_(around) {
+    for (const CommittedPath& path : paths) {
+      by_name_.emplace(path.name, &path);
+      by_resource_[path.resource.text()].push_back(&path);
+    }
+  }
+
+  std::vector<Finding> all() {
+    for (const core::Trace& trace : around_.traces) judge_trace(trace);
+    for (const core::Conflict& conflict : around_.in_the_way) judge_holder(conflict);
+    const auto key = [](const Finding& one) {
+      return std::tie(one.path, one.why, one.holder.agent, one.holder.session);
+    };
+    std::ranges::stable_sort(found_, {}, key);
+    const auto same = std::ranges::unique(found_, {}, key);
+    found_.erase(same.begin(), same.end());
+    return std::move(found_);
+  }
+
+ private:
+  void judge_trace(const core::Trace& trace) {
+    // Nobody is told off for what nobody is known to have done.
+    if (trace.owner.agent.empty() || party_.has(trace.owner)) return;
+    for (auto [at, end] = by_name_.equal_range(trace.change.path); at != end; ++at) {
+      const CommittedPath& path = *at->second;
+      if (!is_uncommitted(trace, path.head_id)) continue;
+      found_.push_back({.path = path.path,
+                        .why = is_taken_over(path, trace) ? Why::kTakenOver : Why::kChanged,
+                        .holder = trace.owner,
+                        .at_wall_ms = trace.at_wall_ms,
+                        .text = {}});
+    }
+  }
+
+  void judge_holder(const core::Conflict& conflict) {
+    const core::Lease& holder = conflict.holder;
+    if (conflict.waiting || (!holder.foreign && party_.has(holder.owner))) return;
+    const auto paths = by_resource_.find(conflict.requested.resource.text());
+    if (paths == by_resource_.end()) return;
+    for (const CommittedPath* path : paths->second) judge_lease(*path, holder);
+  }
+
+  void judge_lease(const CommittedPath& path, const core::Lease& holder) {
+    Finding finding{.path = path.path,
+                    .holder = holder.owner,
+                    .foreign = holder.foreign,
+                    .at_wall_ms = holder.acquired_wall_ms,
+                    .text = holder.terms.reason};
+    const std::string& worktree = holder.terms.worktree;
+    if (!worktree.empty() && worktree != around_.worktree) {
+      finding.why = Why::kElsewhere;
+      finding.text = worktree;
+    } else if (holder.edit) {
+      if (!holder.edit->confirmed) return;
+      finding.why = Why::kEdited;
+    } else {
+      if (holder.acquired_wall_ms >= path.changed_wall_ms) return;
+      finding.why = Why::kHeld;
+    }
+    found_.push_back(std::move(finding));
+  }
+
+  bool is_taken_over(const CommittedPath& path, const core::Trace& trace) const {
+    return std::ranges::any_of(around_.own, [&](const core::Lease& lease) {
+      const bool since = !lease.edit && lease.acquired_wall_ms > trace.at_wall_ms;
+      return since && std::ranges::any_of(lease.claims, [&](const core::Claim& claim) {
+               return claim.mode == core::Mode::kExclusive &&
+                      key::covers(claim.resource, path.resource);
+             });
+    });
+  }
+
+  const Party& party_;
+  const Around& around_;
+  std::multimap<std::string, const CommittedPath*> by_name_;
+  std::map<std::string, std::vector<const CommittedPath*>> by_resource_;
+  std::vector<Finding> found_;
+};
+
+}  // namespace
+
+bool refuses(const Finding& finding) {
+  return finding.why == Why::kChanged || finding.why == Why::kEdited || finding.why == Why::kHeld;
+}
+
+bool is_uncommitted(const core::Trace& trace, const std::string& head_id) {
+  const bool gone = trace.change.content.empty() && trace.change.mark == core::FileMark{};
+  if (gone) return !head_id.empty();
+  return trace.change.content.empty() || trace.change.content != head_id;
+}
+
+std::vector<Finding> judge(const Party& party, const std::vector<CommittedPath>& paths,
+                           const Around& around) {
+  return Judging(party, paths, around).all();
+}
+
+}  // namespace lockkeeper::guard

@@ -1,0 +1,126 @@
+#include "guard/own_hooks.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "git/config_block.h"
+#include "git/hooks_folder.h"
+#include "realm/disk_path.h"
+
+namespace lockkeeper::guard {
+namespace {
+
+constexpr std::size_t kConfigBytesMax = 4U << 20;
+constexpr unsigned kPairsMax = 1'000;
+
+// May this file say where hooks are? Whatever cannot be read may.
+bool may_name_hooks(const std::string& file) {
+  const auto text = read_file(file, kConfigBytesMax);
+  if (!text) return text.error().code != Code::kNotFound;
+  const std::string lower = lowered(git::without_config_block(*text));
+  return lower.contains("hookspath") || lower.contains("include");
+}
+
+// The files that git reads for this repository (git-config(1), FILES).
+std::vector<std::string> config_files(const Repository& repository, const realm::Environment& env) {
+  std::vector<std::string> files = {realm::join_path(repository.common, "config"),
+                                    realm::join_path(repository.git_folder, "config.worktree")};
+  if (const auto global = env("GIT_CONFIG_GLOBAL")) {
+    if (!global->empty()) files.push_back(*global);
+  } else {
+    if (const auto home = env("HOME")) files.push_back(*home + "/.gitconfig");
+    if (const auto config = realm::xdg_folder(env, "XDG_CONFIG_HOME", ".config")) {
+      files.push_back(*config + "/git/config");
+    }
+  }
+  if (const auto system = env("GIT_CONFIG_SYSTEM")) {
+    files.push_back(*system);
+  } else if (!realm::variable(env, "GIT_CONFIG_NOSYSTEM")) {
+    files.emplace_back("/etc/gitconfig");
+  }
+  return files;
+}
+
+// Another core.hooksPath in the environment, which precedes every file; the last one counts.
+std::optional<std::string> path_in_environment(const realm::Environment& env,
+                                               const std::string& ours) {
+  const auto count = number_in<unsigned>(realm::variable(env, "GIT_CONFIG_COUNT").value_or("0"));
+  std::optional<std::string> found;
+  for (unsigned i = 0; i < std::min(count.value_or(0), kPairsMax); ++i) {
+    const std::string number = std::to_string(i);
+    const auto key = env(("GIT_CONFIG_KEY_" + number).c_str());
+    const auto value = env(("GIT_CONFIG_VALUE_" + number).c_str());
+    if (!key || !value || lowered(*key) != "core.hookspath") continue;
+    if (!git::is_hooks_folder(env, *value, ours)) found = *value;
+  }
+  return found;
+}
+
+// The last value of the files that is not ours.
+Result<std::optional<std::string>> path_in_files(const Repository& repository,
+                                                 const realm::Environment& env,
+                                                 const std::string& ours) {
+  Repository asked = repository;
+  for (const char* const name : {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}) {
+    if (const auto value = env(name)) asked.variables[name] = *value;
+  }
+  LK_ASSIGN(const git::Reader reader, reader_of(asked));
+  LK_ASSIGN(const auto answer, reader.try_to_ask({"config", "-z", "--show-scope", "--type=path",
+                                                  "--get-all", "core.hooksPath"}));
+  std::optional<std::string> found;
+  const std::vector<std::string> parts = git::split_at_nul(answer.text);
+  for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+    const bool asked_by_us = parts[i] == "command";
+    if (!asked_by_us && !git::is_hooks_folder(env, parts[i + 1], ours)) found = parts[i + 1];
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::string> own_hooks_folder(const Repository& repository, const realm::Environment& env,
+                                     const std::string& ours) {
+  std::optional<std::string> named = path_in_environment(env, ours);
+  const auto files = config_files(repository, env);
+  if (!named && std::ranges::any_of(files, may_name_hooks)) {
+    LK_ASSIGN(named, path_in_files(repository, env, ours));
+  }
+  if (!named || named->empty()) return realm::join_path(repository.common, "hooks");
+  return named->starts_with('/') ? *named : realm::join_path(repository.folder, *named);
+}
+
+std::optional<std::string> own_hook(const std::string& folder, std::string_view name) {
+  std::string hook = realm::join_path(folder, name);
+  struct stat info{};
+  const bool runs = ::stat(hook.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+                    ::access(hook.c_str(), X_OK) == 0;
+  return runs ? std::optional(std::move(hook)) : std::nullopt;
+}
+
+Error become(const std::string& hook, const std::vector<std::string>& arguments,
+             const std::string* input) {
+  if (input != nullptr) {
+    std::FILE* const file = std::tmpfile();
+    const bool ready = file != nullptr && write_all(::fileno(file), *input) &&
+                       ::lseek(::fileno(file), 0, SEEK_SET) == 0 &&
+                       ::dup2(::fileno(file), STDIN_FILENO) >= 0;
+    if (!ready) return errno_error(errno, "cannot pass on the input of " + hook, Code::kFailed);
+  }
+  std::vector<std::string> words = {hook};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  // Like git, gives a script without a first line to the shell.
+  ::execvp(hook.c_str(), pointers.data());
+  return errno_error(errno, "cannot start " + hook, Code::kFailed);
+}
+
+}  // namespace lockkeeper::guard

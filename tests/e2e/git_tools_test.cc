@@ -1,0 +1,73 @@
+// The commit guard beside the tools that manage a repository's hooks: each as it is, from PATH or
+// from the folder LOCKKEEPER_GIT_TOOLS.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "e2e/git_guard_testing.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+using testing::HasSubstr;
+
+class GitTools : public GitGuard {
+ protected:
+  GitTools() {
+    if (const char* folder = std::getenv("LOCKKEEPER_GIT_TOOLS")) {
+      stage_.env["PATH"] = std::string(folder) + ":" + stage_.env["PATH"];
+    }
+  }
+  bool has(const std::string& tool) {
+    return past_the_guard("command -v " + tool + " >/dev/null").status == 0;
+  }
+  std::string ran() const { return stage_.path("ran"); }
+  // The tool's hook runs, for what is committed and only for that.
+  void expect_both_at_work() {
+    stage_.file("b", "mine\n");
+    const Answer passed = shell("s2", "git commit -q -m mine -- b");
+    EXPECT_EQ(passed.status, 0) << passed.all();
+    EXPECT_EQ(text_of(ran()), "ran\n");
+    edit("s1", "a", "of s1\n");
+    stop("s1");
+    const Answer refused = shell("s2", "git commit -m theirs -- a");
+    EXPECT_EQ(refused.status, 1) << refused.all();
+    EXPECT_THAT(refused.err, HasSubstr("a: changed by claude-code (session s1)"));
+    EXPECT_EQ(text_of(ran()), "ran\n");
+  }
+};
+
+TEST_F(GitTools, HuskysHooksRun) {
+  if (!has("husky")) GTEST_SKIP() << "husky is not on the PATH: npm install husky";
+  stage_.file("package.json", "{}\n");
+  EXPECT_EQ(past_the_guard("husky").status, 0);
+  stage_.file(".husky/pre-commit", "echo ran >>" + ran() + "\n");
+  expect_both_at_work();
+}
+
+TEST_F(GitTools, LefthooksHooksRun) {
+  if (!has("lefthook")) GTEST_SKIP() << "lefthook is not on the PATH: npm install lefthook";
+  stage_.file("lefthook.yml",
+              "pre-commit:\n  commands:\n    note:\n      run: echo ran >>" + ran() + "\n");
+  const Answer installed = past_the_guard("lefthook install");
+  EXPECT_EQ(installed.status, 0) << installed.all();
+  expect_both_at_work();
+}
+
+TEST_F(GitTools, PreCommitsHooksRun) {
+  if (!has("pre-commit")) GTEST_SKIP() << "pre-commit is not on the PATH: apt install pre-commit";
+  stage_.file(
+      ".pre-commit-config.yaml",
+      "repos:\n- repo: local\n  hooks:\n  - id: note\n    name: note\n    language: system\n"
+      "    pass_filenames: false\n    entry: sh -c 'echo ran >>" +
+          ran() + "'\n");
+  const Answer installed = past_the_guard("git add .pre-commit-config.yaml && pre-commit install");
+  EXPECT_EQ(installed.status, 0) << installed.all();
+  expect_both_at_work();
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
