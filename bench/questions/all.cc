@@ -15,6 +15,8 @@ const std::vector<Question>& all_questions() {
       {"check", "lockkeeper check PATH as a whole process", ask_check},
       {"hook", "the verdict of a coding agent's hook, as a whole process", ask_hook},
       {"hook-look", "the look at what others have written, after a shell command", ask_hook_look},
+      {"git-commit", "a commit with the commit guard", ask_git_commit},
+      {"git-rebase", "a rebase of ten commits with the commit guard", ask_git_rebase},
       {"reader-writer", "a reader and a writer in tight loops", ask_reader_writer},
       {"two-processes", "acquire + release as two processes", ask_two_processes},
       {"handoff", "release to the next waiter running, in another process", ask_handoff},
