@@ -24,6 +24,7 @@
 #include "realm/hook_settings.h"
 #include "realm/realm.h"
 #include "realm/setting.h"
+#include "realm/snapshot_settings.h"
 
 namespace lockkeeper::realm {
 
@@ -97,8 +98,14 @@ struct Settings {
                                                 {}};
   Setting<GitPolicy> git_policy{GitPolicy::kBlock, {}};  // for agents
   Setting<GitPolicy> git_people{GitPolicy::kWarn, {}};   // for whoever is not known as one
-  std::vector<HookPathRule> hook_paths;  // of all files; the first that matches decides
-  std::vector<HookToolRule> hook_tools;  // the same
+  Setting<bool> snapshots_enabled{true, {}};
+  Setting<std::int64_t> snapshots_keep_ms{14 * kDayMs, {}};
+  Setting<std::uint64_t> snapshots_bytes{256 * kMiB, {}};
+  Setting<std::uint64_t> snapshots_file_bytes{4 * kMiB, {}};
+  Setting<std::vector<std::string>> snapshots_only_hash{default_secrets(), {}};
+  Setting<bool> snapshots_ignored{false, {}};  // is the content of what git ignores kept?
+  std::vector<HookPathRule> hook_paths;        // of all files; the first that matches decides
+  std::vector<HookToolRule> hook_tools;        // the same
   std::vector<ProtectRule> protect;
   std::vector<PolicyRule> policy;
   std::vector<LayoutSetting> layouts;  // of all files together

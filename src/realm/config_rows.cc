@@ -50,6 +50,9 @@ template <class Kind, class Value>
 std::string field_text(const Kind&, const Value& value) {
   return toml_text(value);
 }
+std::string field_text(const BytesField&, std::uint64_t bytes) {
+  return quote(format_bytes(bytes));
+}
 template <class Value>
 std::string field_text(const ChoiceField<Value>& field, const Value& value) {
   return quote(word_of(field.words, value));

@@ -25,6 +25,7 @@ class Schema : private ConfigReader {
 
   Result<void> read(const toml::node& node, std::string_view key, const DurationField& field);
   Result<void> read(const toml::node& node, std::string_view key, const NumberField& field);
+  Result<void> read(const toml::node& node, std::string_view key, const BytesField& field);
   Result<void> read(const toml::node& node, std::string_view key, const FlagField& field);
   Result<void> read(const toml::node& node, std::string_view key, const WordsField& field);
   Result<void> read(const toml::node& node, std::string_view key, const PatternsField& field);
@@ -50,9 +51,9 @@ class Schema : private ConfigReader {
   std::size_t hook_paths_ = 0;
 };
 
-constexpr std::array<std::string_view, 11> kSections = {
-    "lease", "limits", "keys", "store", "events", "ports", "hook", "git", "protect", "policy",
-    "layout"};
+constexpr std::array<std::string_view, 12> kSections = {
+    "lease", "limits", "keys",    "store",  "events", "ports",
+    "hook",  "git",    "protect", "policy", "layout", "snapshots"};
 constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
 constexpr std::size_t kLayoutsMax = 64;
 constexpr std::size_t kLayoutTextMax = 4096;
@@ -146,6 +147,16 @@ Result<void> Schema::read(const toml::node& node, std::string_view key, const Nu
         "a whole number from " + std::to_string(field.low) + " to " + std::to_string(field.high));
   }
   settings_.*field.setting = {static_cast<std::uint64_t>(whole->get()), origin(node)};
+  return {};
+}
+
+Result<void> Schema::read(const toml::node& node, std::string_view key, const BytesField& field) {
+  const std::string expected = "a size from " + format_bytes(field.low) + " to " +
+                               format_bytes(field.high) + ", such as \"256MiB\"";
+  const auto* text = node.as_string();
+  const Result<std::uint64_t> bytes = parse_bytes(text == nullptr ? "" : text->get());
+  if (!bytes || *bytes < field.low || *bytes > field.high) return bad(node, key, expected);
+  settings_.*field.setting = {*bytes, origin(node)};
   return {};
 }
 

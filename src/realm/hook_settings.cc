@@ -65,14 +65,18 @@ HookPolicy hook_policy_for(const Settings& settings, const key::Resource& resour
   return rule == settings.hook_paths.end() ? settings.hook_policy.value : rule->policy;
 }
 
-bool hook_ignores(const Settings& settings, std::string_view path) {
+bool matches_ignore_patterns(const std::vector<std::string>& patterns, std::string_view path) {
   const std::vector<std::string> names = words_in(path, "/");
   const bool clean =
       !names.empty() && !path.starts_with('/') && std::ranges::none_of(names, is_dots);
   if (!clean) return false;
-  return std::ranges::any_of(settings.hook_ignore.value, [&](const std::string& pattern) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
     return ignored_by(pattern, names, path.ends_with('/'));
   });
+}
+
+bool hook_ignores(const Settings& settings, std::string_view path) {
+  return matches_ignore_patterns(settings.hook_ignore.value, path);
 }
 
 }  // namespace lockkeeper::realm

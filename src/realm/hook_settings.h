@@ -93,5 +93,7 @@ HookPolicy hook_policy_for(const Settings& settings, const key::Resource& resour
 // any depth, "a/b" and "/a" from the root; with '/' at the end only folders. `*` and `?` stay
 // within a name.
 bool hook_ignores(const Settings& settings, std::string_view path);
+// The same for any such patterns.
+bool matches_ignore_patterns(const std::vector<std::string>& patterns, std::string_view path);
 
 }  // namespace lockkeeper::realm
