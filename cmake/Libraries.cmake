@@ -22,6 +22,8 @@ lockkeeper_archive(dep_utf8proc utf8proc.h libutf8proc.a utf8proc)
 lockkeeper_archive(dep_nettle nettle/sha2.h libnettle.a nettle)
 
 lockkeeper_archive(dep_yaml yaml.h libyaml.a yaml)
+# The contents of snapshots.
+lockkeeper_archive(dep_zstd zstd.h libzstd.a zstd)
 
 function(lockkeeper_headers target header)
   find_path(${target}_INCLUDE ${header} HINTS ${ARGN} REQUIRED)

@@ -19,6 +19,10 @@ const Plan& plan() {
     Plan rooms;
     rooms["base"] = {};
     rooms["key"] = rooms["kv"] = rooms["host"] = {"base"};
+    // Contents of files, kept and put back. It knows no lock.
+    rooms["snapshot"] = {"host", "base"};
+    rooms["snapshot/site"] = {"snapshot", "realm", "host", "key", "base"};
+    const Rooms snapshots = {"snapshot", "snapshot/site"};
     rooms["kv/memory"] = rooms["kv/lmdb"] = {"kv", "base"};
     rooms["core"] = {"kv", "key", "base"};
     rooms["realm"] = {"key", "base"};
@@ -48,7 +52,7 @@ const Plan& plan() {
     rooms["crew/changes"] = {"crew/record", "git", "realm", "host", "key", "base"};
     rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
     const Rooms crews = {"crew/record", "crew/changes", "crew/report", "git"};
-    rooms["crew"] = with(with(below, crews), plans);
+    rooms["crew"] = with(with(with(below, crews), plans), snapshots);
     // Two languages of the wire that know no lock, and what is said in one of them.
     rooms["http"] = {"base"};
     rooms["mcp"] = {"host", "base"};
@@ -58,7 +62,7 @@ const Plan& plan() {
     rooms["demo"] = with(below, {"cli"});
     // What coding agents tell their hooks, which is text; and what a hook does about it.
     rooms["enforce"] = {"key", "base"};
-    rooms["enforce/hook"] = with(below, {"enforce"});
+    rooms["enforce/hook"] = with(with(below, {"enforce"}), snapshots);
     rooms["guard"] = with(below, {"git"});  // what our git hooks decide
     const Rooms verbs =
         with(with(rooms["crew"], with(dialects, {"dialect"})),

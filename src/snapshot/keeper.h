@@ -1,0 +1,84 @@
+// Keeps versions of a worktree's files as they are on disk.
+//
+//   keeper.keep_all({"src/a.c", "src/b.c"}, {.why = Why::kDestroyed, .by = me}, now);
+//
+// Nothing is read again that has not changed since its newest version. An error never means that
+// the files are worse off than before: whoever asks goes on, and says once that nothing is kept.
+//
+// REQUIRES: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "snapshot/tree.h"
+#include "snapshot/vault.h"
+#include "snapshot/version.h"
+
+namespace lockkeeper::snapshot {
+
+struct Keeping {
+  Why why = Why::kBefore;
+  Who writer = {};  // whose content it is, if that is known
+  Who by = {};      // who asks
+};
+
+// What was on disk, for whoever wants to remember how it looked.
+struct Seen {
+  Mark mark = {};
+  std::string content = {};  // content_id(); empty: not known
+  bool added = false;        // false: the newest version says the same
+};
+
+class Keeper {
+ public:
+  // kKept: the file's content may be kept. Otherwise why not.
+  using Secrecy = std::function<Content(const std::string& path)>;
+
+  // Opens nothing yet. `worktree`: its root, a physical path.
+  Keeper(Place place, Limits limits, std::string worktree, Secrecy secrecy);
+
+  // `path`: from the worktree's root. What is neither a file nor a symlink is not kept, and
+  // nothing at all is a version, too.
+  Result<Seen> keep(const std::string& path, const Keeping& how, std::int64_t now_wall_ms);
+  // The same for several; a folder stands for the files below it. Goes on after an error, and
+  // returns the first. limit_exceeded: there were too many for one call.
+  Result<void> keep_all(std::span<const std::string> paths, const Keeping& how,
+                        std::int64_t now_wall_ms);
+  // A content that is no longer on disk.
+  Result<void> keep_content(const std::string& path, std::string_view content, const Keeping& how,
+                            std::int64_t now_wall_ms);
+  // An entry of git's stash.
+  Result<void> keep_stash(const std::string& commit, const std::string& words, const Who& writer,
+                          std::int64_t now_wall_ms);
+
+  Tree& tree() { return tree_; }
+  // The newest version of the path, if it is among the recent ones; null: none.
+  Result<const Version*> newest(const std::string& path);
+  bool knows_stash(const std::string& commit);
+
+ private:
+  Result<Vault*> vault();
+  Result<void> load_recent();
+  Result<Seen> add(Version version, std::optional<std::string_view> content,
+                   std::int64_t now_wall_ms);
+  std::optional<std::string> read_content(const std::string& path, const Entry& entry,
+                                          Version& version);
+
+  Place place_;
+  Limits limits_;
+  const std::string worktree_;
+  const Secrecy secrecy_;
+  Tree tree_;
+  std::optional<Vault> vault_;
+  bool loaded_ = false;
+  std::map<std::string, Version, std::less<>> recent_;  // the newest of each path
+};
+
+}  // namespace lockkeeper::snapshot

@@ -1,0 +1,52 @@
+#include "snapshot/losses.h"
+
+#include <algorithm>
+
+namespace lockkeeper::snapshot {
+namespace {
+
+// Two versions that have the same content, whatever their permissions.
+bool same_content(const Version& a, const Version& b) {
+  if (a.kind != b.kind) return false;
+  if (a.kind == Kind::kFile) return !a.content.empty() && a.content == b.content;
+  return a.kind == Kind::kGone || a.target == b.target;
+}
+
+// Somebody thought that it was in danger.
+bool was_in_danger(Why why) {
+  return why == Why::kDestroyed || why == Why::kTakeover || why == Why::kBreak;
+}
+
+}  // namespace
+
+Who writer_of(const std::vector<Version>& versions, std::size_t at) {
+  if (versions[at].writer.known()) return versions[at].writer;
+  for (std::size_t i = at; i-- > 0;) {
+    if (!same_content(versions[i], versions[at])) continue;
+    if (versions[i].writer.known()) return versions[i].writer;
+  }
+  return {};
+}
+
+std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version& now) {
+  std::vector<Version> all = versions;
+  all.push_back(now);
+  std::vector<Loss> losses;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    const Version& version = all[i];
+    if (version.kind == Kind::kGone || same_content(version, all[i + 1])) continue;
+    const auto rest =
+        std::ranges::subrange(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end());
+    const auto is_it = [&](const Version& other) { return same_content(version, other); };
+    if (std::ranges::any_of(rest, is_it)) continue;  // it came back, or was seen again later
+    const Who writer = writer_of(all, i);
+    if (!writer.known() && !was_in_danger(version.why)) continue;
+    const Version& next = all[i + 1];
+    const Who changed_by = next.writer.known() ? next.writer : Who{};
+    if (writer.known() && changed_by.known() && same_party(writer, changed_by)) continue;
+    losses.push_back({version, writer, changed_by, next.at_wall_ms, next.kind == Kind::kGone});
+  }
+  return losses;
+}
+
+}  // namespace lockkeeper::snapshot

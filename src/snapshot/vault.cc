@@ -1,0 +1,232 @@
+#include "snapshot/vault.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/parse.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "snapshot/packed.h"
+
+namespace lockkeeper::snapshot {
+namespace {
+
+constexpr const char* kVersionsName = "versions";
+constexpr const char* kWeightName = "weight";
+constexpr std::string_view kGone = "gone-";
+constexpr std::string_view kUnfinished = "new-";
+constexpr std::uint64_t kWeightBytes = 4096;
+constexpr std::uint64_t kParts = 16;                   // generations that the limits are cut into
+constexpr std::uint64_t kVersionsBytesMax = 2U << 20;  // of one generation
+constexpr int kTries = 3;
+
+struct stat stat_of(const Folder& folder, const std::string& name) {
+  struct stat info{};
+  if (::fstatat(folder.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) info = {};
+  return info;
+}
+
+std::string unfinished_name() {
+  SystemRandom random;
+  std::string bytes;
+  append_be64(bytes, random.next());
+  return std::string(kUnfinished) + to_hex(bytes);
+}
+
+// Our own words: what a folder that lies elsewhere would be advised does not fit.
+std::unexpected<Error> explained(Error error) {
+  error.hint = error.code == Code::kNoSpace
+                   ? "free some space; until then nothing can be recovered that changes now"
+                   : "move it away, or switch snapshots off: [snapshots] enabled = false";
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+Result<Vault> Vault::open(Place place, Limits limits) {
+  limits.file_bytes = std::min({limits.file_bytes, limits.bytes / 4, kFileBytesMost});
+  auto store = Folder::open(place.store, "", Folder::Kind::kPrivate);
+  if (!store) return explained(std::move(store.error()));
+  const bool made = stat_of(*store, place.name).st_ino == 0;
+  auto folder = store->folder(place.name);
+  if (!folder) return explained(std::move(folder.error()));
+  Vault vault(std::move(place), limits, std::move(*folder));
+  if (made) LK_CHECK(vault.own(vault.folder_.fd(), ""));
+  return vault;
+}
+
+Result<std::optional<Vault>> Vault::find(Place place) {
+  auto store = Folder::find(place.store);
+  if (!store) return explained(std::move(store.error()));
+  if (!*store) return std::nullopt;
+  auto folder = (*store)->existing(place.name);
+  if (!folder) return explained(std::move(folder.error()));
+  if (!*folder) return std::nullopt;
+  return Vault(std::move(place), {}, std::move(**folder));
+}
+
+std::optional<Vault::Generation> Vault::generation_named(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto number = number_in<std::uint64_t>(name.substr(0, dash));
+  const auto begun = number_in<std::int64_t>(name.substr(dash + 1));
+  if (!number || !begun || *begun < 0) return std::nullopt;
+  return Generation{*number, *begun, std::string(name)};
+}
+
+Result<Vault::Listing> Vault::list() const {
+  LK_ASSIGN(const std::vector<std::string> names, folder_.names());
+  Listing listing;
+  for (const std::string& name : names) {
+    if (auto generation = generation_named(name)) {
+      listing.generations.push_back(std::move(*generation));
+    } else if (name.starts_with(kGone)) {
+      listing.gone.push_back(name);
+    }
+  }
+  std::ranges::sort(listing.generations, [](const Generation& a, const Generation& b) {
+    return std::pair(a.number, a.begun_s) < std::pair(b.number, b.begun_s);
+  });
+  return listing;
+}
+
+Result<std::uint64_t> Vault::weight_of(const Generation& generation) const {
+  LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+  if (!folder) return 0;
+  const auto contents = static_cast<std::uint64_t>(stat_of(*folder, kWeightName).st_size);
+  const auto records = static_cast<std::uint64_t>(stat_of(*folder, kVersionsName).st_size);
+  return contents * kWeightBytes + records;
+}
+
+Result<std::int64_t> Vault::last_written_ms(const Generation& generation) const {
+  LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+  std::int64_t last_s = generation.begun_s;
+  if (folder) {
+    last_s = std::max<std::int64_t>(last_s, stat_of(*folder, kVersionsName).st_mtim.tv_sec);
+  }
+  return last_s * 1000;
+}
+
+Result<bool> Vault::is_full(const Generation& generation, std::int64_t now_wall_ms) const {
+  const std::int64_t age_ms = now_wall_ms - generation.begun_s * 1000;
+  if (age_ms > limits_.keep_ms / static_cast<std::int64_t>(kParts)) return true;
+  LK_ASSIGN(const std::uint64_t weight, weight_of(generation));
+  if (weight >= limits_.bytes / kParts) return true;
+  LK_ASSIGN(const std::optional<Folder> folder, folder_.folder_if_any(generation.name));
+  if (!folder) return true;
+  return static_cast<std::uint64_t>(stat_of(*folder, kVersionsName).st_size) >= kVersionsBytesMax;
+}
+
+// The generation that is written to.
+Result<void> Vault::choose(std::int64_t now_wall_ms) {
+  LK_ASSIGN(const Listing listing, list());
+  if (!listing.generations.empty()) {
+    const Generation& newest = listing.generations.back();
+    LK_ASSIGN(const bool full, is_full(newest, now_wall_ms));
+    if (!full) {
+      LK_ASSIGN(current_, folder_.folder_if_any(newest.name));
+      if (current_) {
+        if (!listing.gone.empty()) static_cast<void>(sweep(listing, now_wall_ms));
+        return {};
+      }
+    }
+  }
+  const std::uint64_t last = listing.generations.empty() ? 0 : listing.generations.back().number;
+  LK_CHECK(begin(last + 1, now_wall_ms));
+  // What cannot be removed now is met again: no reason not to keep this.
+  static_cast<void>(sweep(listing, now_wall_ms));
+  return {};
+}
+
+Result<void> Vault::begin(std::uint64_t number, std::int64_t now_wall_ms) {
+  const std::string name =
+      std::to_string(number) + "-" + std::to_string(std::max<std::int64_t>(0, now_wall_ms / 1000));
+  LK_ASSIGN(current_, folder_.folder(name));  // another process may have made it
+  LK_CHECK(own(current_->fd(), name));
+  return sync(folder_.fd(), "");
+}
+
+Result<void> Vault::own(int fd, std::string_view name) const {
+  if (!place_.uid && !place_.gid) return {};
+  const auto uid = place_.uid.value_or(static_cast<uid_t>(-1));
+  const auto gid = place_.gid.value_or(static_cast<gid_t>(-1));
+  if (::fchown(fd, uid, gid) == 0) return {};
+  return folder_.failed(errno, "give to its owner", name);
+}
+
+Result<void> Vault::sync(int fd, std::string_view name) const {
+  if (!place_.durable || ::fsync(fd) == 0) return {};
+  return folder_.failed(errno, "write", name);
+}
+
+// Whole: what a power cut left half is written again.
+bool Vault::has_content(const std::string& id, std::string_view content) const {
+  const auto there = current_->read(id, compressed_at_most(content.size()));
+  return there && *there && decompressed(**there, content.size()) == content;
+}
+
+Result<void> Vault::put_content(const std::string& id, std::string_view content) {
+  if (has_content(id, content)) return {};
+  LK_ASSIGN(const std::string bytes, compressed(content));
+  const std::string unfinished = unfinished_name();
+  const auto written = [&]() -> Result<void> {
+    LK_ASSIGN(const Fd file, current_->create_file(unfinished, bytes));
+    LK_CHECK(own(file.get(), unfinished));
+    LK_CHECK(current_->rename(unfinished, *current_, id));
+    // After that, so that its name is on disk as well. Nothing refers to it before.
+    return sync(file.get(), id);
+  }();
+  if (!written) {
+    static_cast<void>(current_->remove(unfinished));
+    return written;
+  }
+  LK_ASSIGN(const Fd weight, current_->append(kWeightName));
+  if (stat_of(*current_, kWeightName).st_size == 0) LK_CHECK(own(weight.get(), kWeightName));
+  if (write_all(weight.get(), std::string(bytes.size() / kWeightBytes + 1, '.'))) return {};
+  return current_->failed(errno, "write", kWeightName);
+}
+
+Result<void> Vault::put_record(std::string_view record) {
+  LK_ASSIGN(const Fd index, current_->append(kVersionsName));
+  struct stat info{};
+  if (::fstat(index.get(), &info) == 0 && info.st_size == 0) {
+    LK_CHECK(own(index.get(), kVersionsName));
+  }
+  // One call: what others append stands before or behind it.
+  const ssize_t written = ::write(index.get(), record.data(), record.size());
+  if (std::cmp_not_equal(written, record.size())) {
+    return current_->failed(written < 0 ? errno : ENOSPC, "write", kVersionsName);
+  }
+  return sync(index.get(), kVersionsName);
+}
+
+Result<void> Vault::add(Version& version, std::optional<std::string_view> content,
+                        std::int64_t now_wall_ms) {
+  version.at_wall_ms = now_wall_ms;
+  const std::string record = encode_version(version);
+  if (record.empty()) {
+    return fail(Code::kLimitExceeded, "the name of " + quote(version.path) + " is too long");
+  }
+  for (int tries = 0;; ++tries) {
+    const auto added = [&]() -> Result<bool> {
+      if (!current_) LK_CHECK(choose(now_wall_ms));
+      if (content) LK_CHECK(put_content(version.content, *content));
+      LK_CHECK(put_record(record));
+      // Somebody found it beyond the limits meanwhile, and takes it away with what we wrote.
+      return current_->is_there();
+    }();
+    if (added && *added) return {};
+    current_.reset();
+    if (tries + 1 < kTries) continue;
+    if (!added) return explained(added.error());
+    return fail(Code::kFailed, folder_.path() + " is being removed", "try again");
+  }
+}
+
+}  // namespace lockkeeper::snapshot
