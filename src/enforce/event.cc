@@ -73,6 +73,14 @@ bool batch_says_failed(const json& call) {
          text.starts_with("Permission to use ") || text.starts_with("The user doesn't want to ");
 }
 
+std::optional<std::string> original_in(const json& payload) {
+  const json* const response = field(payload, {"tool_response"});
+  if (response == nullptr || !response->is_object()) return std::nullopt;
+  const json* const original = field(*response, {"originalFile"});
+  if (original == nullptr || !original->is_string()) return std::nullopt;
+  return original->get<std::string>();
+}
+
 Result<ToolCall> read_call(const Event& event, const json& from) {
   ToolCall call;
   LK_ASSIGN(call.tool, id_field(from, kToolNames));
@@ -133,6 +141,7 @@ Result<void> read_calls(Event& event, const json& payload, bool failed) {
   if (event.moment == Moment::kAfter) {
     call->outcome =
         failed || says_failed(event.client, payload) ? Outcome::kFailed : Outcome::kDone;
+    call->original = original_in(payload);
   }
   event.calls.push_back(std::move(*call));
   return {};

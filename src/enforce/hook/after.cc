@@ -7,6 +7,7 @@
 #include "enforce/hook/asking.h"
 #include "enforce/hook/disk_look.h"
 #include "enforce/hook/files.h"
+#include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
 #include "realm/hook_settings.h"
 #include "service/messages.h"
@@ -93,7 +94,12 @@ void Reporting::add_edit(const ToolCall& call, const Touch& touch) {
       }
       note_overwritten(*targets.place, target, request);
       if (target.resources.front().kind() != key::Kind::kFile) continue;
-      request.changed.push_back(files.change(target.path()));
+      const std::string path = target.path();
+      if (call.original && targets.files.size() == 1) {
+        keep_original(session_, *targets.place, path, *call.original);
+      }
+      keep_change(session_, *targets.place, path, true);
+      request.changed.push_back(files.change(path));
     }
   }
 }
@@ -162,6 +168,7 @@ Answer Reporting::carry_out() {
 std::optional<core::ReportReply> Reporting::send(const Reported& report) {
   const bool tells = can_tell(session_.event());
   Place& place = *report.place;
+  if (tells) lines_.add(unkept_words(place));
   if (tells) place.locks().tell_along({.losses = true, .messages = true, .waiting = true});
   const std::vector<AskedClaim> denied = denied_at(report);
   auto reply = place.locks().report(report.request);

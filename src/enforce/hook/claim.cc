@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "enforce/hook/after.h"
 #include "enforce/hook/asking.h"
+#include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
 #include "realm/disk_path.h"
 #include "realm/hook_settings.h"
@@ -344,6 +345,34 @@ void note_at_home(Session& session, const Sorted& sorted) {
   }
 }
 
+// What a call is about to change.
+struct AboutToChange {
+  Place* place;
+  std::vector<std::string> paths;
+};
+
+std::vector<AboutToChange> about_to_change(const Sorted& sorted) {
+  std::vector<AboutToChange> all;
+  for (const Targets& targets : sorted.places) {
+    AboutToChange& there = all.emplace_back(targets.place);
+    for (const Target& target : targets.files) {
+      const bool file = target.resources.front().kind() == key::Kind::kFile;
+      if (file) there.paths.push_back(target.path());
+    }
+  }
+  return all;
+}
+
+// Returns what has to be said of that.
+std::string keep_before(Session& session, const std::vector<AboutToChange>& all) {
+  Lines lines;
+  for (const auto& [place, paths] : all) {
+    keep(session, *place, paths, snapshot::Why::kBefore);
+    if (can_tell(session.event())) lines.add(unkept_words(*place));
+  }
+  return lines.text();
+}
+
 Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
   auto sorted = session.sort(touch);
   if (!sorted) return refused(not_judged_words(sorted.error()));
@@ -351,6 +380,8 @@ Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
     const std::vector<Error>& mistakes = targets.place->mistakes();
     if (!mistakes.empty()) return refused(bad_settings_words(mistakes.front()));
   }
+  // Also what is not claimed, because the policy lets the call pass all the same.
+  const std::vector<AboutToChange> changes = about_to_change(*sorted);
   std::vector<Claiming> claims;
   Lines lines;
   std::size_t files = sorted->outside.size();
@@ -361,11 +392,14 @@ Answer before_edit(Session& session, const ToolCall& call, const Touch& touch) {
     if (answer.verdict != Verdict::kPass) {
       claims.pop_back();
       for (Claiming& earlier : claims) earlier.undo();
+      // The user may say yes.
+      if (answer.verdict == Verdict::kAsk) keep_before(session, changes);
       return answer;
     }
     lines.add(answer.tell);
   }
   note_at_home(session, *sorted);
+  lines.add(keep_before(session, changes));
   return {.tell = lines.text()};
 }
 
@@ -379,6 +413,7 @@ Answer before_run(Session& session, const ToolCall& call, bool our_tool) {
   request.worktree = (*home)->worktree();
   request.begun = {Session::run_id(call)};
   const auto begun = (*home)->locks().report(request);
+  if (!our_tool) keep_traced(session, **home);
   if (!begun || !our_tool || !call.input.is_object()) return {};
   // Its server finds out who calls: mcp/locks/ownership.h.
   Answer answer;

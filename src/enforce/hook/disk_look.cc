@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "enforce/hook/files.h"
+#include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
 #include "service/messages.h"
 
@@ -66,16 +67,19 @@ Result<std::string> look_at_disk(Session& session, Place& place, bool ran,
     const bool mine = trace.owner == me && !seen.edited.contains(path);
     if (same) continue;
     if (mine) {
+      keep_change(session, place, path, ran);
       (ran ? report.changed : report.found).push_back(std::move(now));
       continue;
     }
     const bool blamed = ran && reply.busy.empty();
+    keep_change(session, place, path, blamed);
     report.notes.push_back(
         {blamed ? "overwrote" : "changed", {path}, trace.owner, blamed ? "edit" : "unattributed"});
     if (trace.owner != me) tell_writer(session, place, trace, blamed);
     told.push_back(path);
     (blamed ? report.changed : report.found).push_back(std::move(now));
   }
+  if (ran) keep_stashes(session, place, reply);
   if (told.empty()) return std::string();
   return "lockkeeper: " + shown_list(told, kOverwritesTold) + (told.size() == 1 ? " is" : " are") +
          " not as another agent had left " + (told.size() == 1 ? "it" : "them") +

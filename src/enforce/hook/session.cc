@@ -12,6 +12,7 @@
 #include "realm/identity.h"
 #include "realm/resolve.h"
 #include "realm/store_url.h"
+#include "snapshot/site/realm_keeper.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
@@ -91,6 +92,20 @@ bool Place::has_table() const {
   // What cannot be told is found out by whoever opens it.
   const auto state = realm::check_store(realm());
   return !state || *state == realm::StoreState::kPresent;
+}
+
+snapshot::Keeper* Place::keeper() {
+  if (!keeper_) keeper_ = snapshot::keeper_of(realm(), settings());
+  return keeper_.get();
+}
+
+void Place::note_kept(const Result<void>& kept) {
+  if (!kept && !unkept_) unkept_ = kept.error();
+}
+
+std::int64_t Place::keeping_ms(std::int64_t now_mono_ms) {
+  if (keeps_since_mono_ms_ == 0) keeps_since_mono_ms_ = now_mono_ms;
+  return now_mono_ms - keeps_since_mono_ms_;
 }
 
 Session::Session(const World& world, const Event& event)

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "enforce/event.h"
@@ -18,6 +19,7 @@
 #include "enforce/tools.h"
 #include "service/locks.h"
 #include "service/names.h"
+#include "snapshot/keeper.h"
 
 namespace lockkeeper::enforce::hook {
 
@@ -46,10 +48,21 @@ class Place {
   // Only then may a hook that only looks open it: nothing is created for nothing.
   bool has_table() const;
 
+  // Keeps versions of its files; null: the settings say no, or there is no table yet.
+  snapshot::Keeper* keeper();
+  // The first trouble with it counts.
+  void note_kept(const Result<void>& kept);
+  std::optional<Error> take_unkept() { return std::exchange(unkept_, std::nullopt); }
+  // Since it was first asked.
+  std::int64_t keeping_ms(std::int64_t now_mono_ms);
+
  private:
   const std::vector<Error> mistakes_;  // of the settings
   service::Site site_;
   service::Locks locks_;
+  std::unique_ptr<snapshot::Keeper> keeper_;
+  std::optional<Error> unkept_;
+  std::int64_t keeps_since_mono_ms_ = 0;  // 0: not yet
 };
 
 // A place with those files of one call that are in it.
