@@ -213,6 +213,12 @@ Outcome run_verb(const Verb& verb, std::vector<std::string> words,
   const VerbShape shape = verb_shape(environment, verb);
   const std::size_t at = first_word(words, shape.value_flags());
   const std::string name = at == words.size() ? "" : words[at];
+  const auto options = before_dashes(words);
+  const bool helped = has(options, "--help") || has(options, "-h");
+  if (name.empty() && !verb.otherwise.empty() && !helped) {
+    const Verb* const meant = find_verb(verb.subcommands(), verb.otherwise);
+    return run_leaf(*meant, &verb, std::move(words), environment);
+  }
   const Verb* const subcommand = find_verb(verb.subcommands(), name);
   if (subcommand == nullptr) {
     return without_subcommand(verb, shape, name, before_dashes(words), environment);

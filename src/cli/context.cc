@@ -60,7 +60,9 @@ void declare_common(Arguments& arguments, CommonOptions& common) {
                     "your name (default: LOCKKEEPER_AGENT, …, $USER)");
     arguments.offer(Arguments::Complete::kAgents);
   }
-  arguments.value("--session", common.session, "ID", "distinguishes runs of one agent");
+  if (!arguments.find("--session")) {
+    arguments.value("--session", common.session, "ID", "distinguishes runs of one agent");
+  }
   arguments.value("--realm", common.realm, "DIR",
                   "the repository to use; from outside it, relative\npaths begin at its root");
   arguments.offer(Arguments::Complete::kFolders);

@@ -26,8 +26,8 @@ struct Verb {
                  Run does, Does what = Does::kChange)
       : name(named), summary(one_line), examples(shell), run(does), effect(what) {}
   constexpr Verb(std::string_view named, std::string_view one_line, Subcommands has,
-                 std::string_view advice = {})
-      : name(named), summary(one_line), subcommands(has), hint(advice) {}
+                 std::string_view advice = {}, std::string_view unnamed = {})
+      : name(named), summary(one_line), subcommands(has), hint(advice), otherwise(unnamed) {}
 
   std::string_view name;
   std::string_view summary;   // one line; a verb without one is hidden
@@ -35,7 +35,8 @@ struct Verb {
   Run run = nullptr;          // null: it has subcommands
   Does effect = Does::kLook;
   Subcommands subcommands = nullptr;
-  std::string_view hint;  // for an unknown subcommand
+  std::string_view hint;       // for an unknown subcommand
+  std::string_view otherwise;  // the subcommand that is meant if none is named; empty: none
 };
 
 // Verbs that the overview shows together.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include "service/pause.h"
 #include "service/report.h"
 #include "service/run.h"
+#include "snapshot/site/realm_keeper.h"
 
 namespace lockkeeper::crew {
 namespace {
@@ -126,6 +128,7 @@ class Supervisor {
 
   Result<bool> may_start(const Keep& keep) {
     if (orders_.detect_changes) known(scan_tree(root(), orders_.leave_out), before_);
+    keep_uncommitted();
     // The foreman may take a while, or be stopped (Ctrl-Z).
     for (bool said = false;;) {
       if (!keep()) return false;
@@ -140,6 +143,21 @@ class Supervisor {
     LK_CHECK(fill_in());
     attempt_.started_ms = now();
     return mark_started();
+  }
+
+  // What git does not have yet, whoever wrote it: the agent may well change more than it should.
+  void keep_uncommitted() {
+    const service::Site& site = locks_.site();
+    const auto keeper = snapshot::keeper_of(site.realm(), site.settings());
+    std::vector<std::string> files;
+    for (const auto& [path, state] : before_.files) {
+      if (state.dirty) files.push_back(path);
+    }
+    if (keeper == nullptr || files.empty()) return;
+    const snapshot::Keeping how{.why = snapshot::Why::kAttempt,
+                                .by = {orders_.agent, orders_.session}};
+    const auto kept = keeper->keep_all(files, how, now());
+    if (!kept) std::fprintf(stderr, "lockkeeper: %s\n", kept.error().message.c_str());
   }
 
   // The foreman writes the scope at the last moment: only then is it known who holds the rest.

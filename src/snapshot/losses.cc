@@ -12,9 +12,11 @@ bool same_content(const Version& a, const Version& b) {
   return a.kind == Kind::kGone || a.target == b.target;
 }
 
-// Somebody thought that it was in danger.
-bool was_in_danger(Why why) {
-  return why == Why::kDestroyed || why == Why::kTakeover || why == Why::kBreak;
+// Somebody thought that it was in danger. What an agent of a plan changes is its work, but what it
+// deletes may be another's.
+bool was_in_danger(Why why, const Version& next) {
+  return why == Why::kDestroyed || why == Why::kTakeover || why == Why::kBreak ||
+         (why == Why::kAttempt && next.kind == Kind::kGone);
 }
 
 }  // namespace
@@ -40,8 +42,8 @@ std::vector<Loss> losses_of(const std::vector<Version>& versions, const Version&
     const auto is_it = [&](const Version& other) { return same_content(version, other); };
     if (std::ranges::any_of(rest, is_it)) continue;  // it came back, or was seen again later
     const Who writer = writer_of(all, i);
-    if (!writer.known() && !was_in_danger(version.why)) continue;
     const Version& next = all[i + 1];
+    if (!writer.known() && !was_in_danger(version.why, next)) continue;
     const Who changed_by = next.writer.known() ? next.writer : Who{};
     if (writer.known() && changed_by.known() && same_party(writer, changed_by)) continue;
     losses.push_back({version, writer, changed_by, next.at_wall_ms, next.kind == Kind::kGone});

@@ -71,6 +71,8 @@ TEST(Losses, TheWriterIsKnownFromAnEarlierVersion) {
 TEST(Losses, WhatNobodyIsKnownToHaveWrittenIsLostOnlyIfItWasInDanger) {
   EXPECT_THAT(lost({state('a', {}, Why::kBefore)}, 'b'), IsEmpty());
   EXPECT_THAT(lost({state('a', {}, Why::kDestroyed)}, '-'), ElementsAre("a: ? -> ? deleted"));
+  EXPECT_THAT(lost({state('a', {}, Why::kAttempt)}, 'b'), IsEmpty());
+  EXPECT_THAT(lost({state('a', {}, Why::kAttempt)}, '-'), ElementsAre("a: ? -> ? deleted"));
 }
 
 }  // namespace

@@ -47,6 +47,18 @@ TEST_F(CrewEdge, JobsAreRememberedByAResume) {
   EXPECT_THAT(ran(), ElementsAre("2", "2", "2", "2"));
 }
 
+// Whoever wrote it: git does not have it yet, and the agent may change more than it should.
+TEST_F(CrewEdge, G2_WhatIsNotCommittedIsKeptBeforeEachAttempt) {
+  write_text(stage_.repo() + "/mine.txt", "not committed\n");
+  write_plan({{"a", {"x"}, "rm mine.txt; echo x > x", {}, {}}});
+  EXPECT_EQ(run().status, 0);
+  const Json shown = stage_.expect(0, "", {"recover", "show", "mine.txt"}).json();
+  EXPECT_EQ(shown["content"], "not committed\n");
+  const Json versions = stage_.expect(0, "", {"recover", "list", "mine.txt"}).json()["versions"];
+  EXPECT_EQ(versions[0]["why"], "attempt");
+  EXPECT_EQ(stage_.expect(0, "", {"recover"}).json()["lost"][0]["file"], "mine.txt");
+}
+
 // Ctrl-Z while an agent waits for its lock: the lock comes, and must be there when it starts.
 TEST_F(CrewEdge, AStoppedForemanStartsNobodyUnlocked) {
   stage_.expect(0, "ann", {"acquire", "x"});

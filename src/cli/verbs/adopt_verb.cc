@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/verbs/acquire_options.h"
+#include "cli/verbs/keep_first.h"
 #include "cli/verbs/verbs.h"
 #include "service/names.h"
 
@@ -29,6 +30,7 @@ Result<int> adopt_verb(VerbContext& context) {
   }
   LK_ASSIGN(auto wanted, context.wanted(words));
   LK_ASSIGN(auto open, context.open(words));
+  keep_first(context, *open, snapshot::Why::kTakeover);
   LK_ASSIGN(const auto adopted, open->locks.adopt(wanted, how));
   out.object(service::acquire_json(adopted));
   for (const std::string& text : service::spelled_texts(adopted.lease)) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/verbs/keep_first.h"
 #include "cli/verbs/verbs.h"
 #include "service/names.h"
 
@@ -38,6 +39,7 @@ Result<int> break_verb(VerbContext& context) {
   if (literal) command.wanted.syntax = key::Syntax::kLiteral;
   context.allow_bad_settings();
   LK_ASSIGN(auto open, context.open(resources));
+  keep_first(context, *open, snapshot::Why::kBreak, command.agent);
   LK_ASSIGN(const auto broken, open->locks.break_leases(command));
   out.object(service::leases_json("broken", broken));
   for (const core::Lease& lease : broken) {

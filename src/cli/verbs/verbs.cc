@@ -60,6 +60,8 @@ constexpr Verb kVerbs[] = {
      "  lockkeeper log -f --under src/auth/\n"
      "  lockkeeper log --since 2026-01-17T15:30:00Z --json\n",
      log_verb, Does::kLook},
+    {"recover", "What was lost or overwritten, and how to have it back", recover_subcommands,
+     "to see the versions of a file: lockkeeper recover list FILE", "list"},
     {"message", "Messages to agents, shown with their next command", message_subcommands},
     {"hook", "What coding agents start before and after their tool calls", hook_subcommands},
     {"git-hook", "", "", git_hook_verb},
@@ -137,7 +139,7 @@ constexpr Verb kVerbs[] = {
 };
 
 constexpr VerbGroup kGroups[] = {
-    {"Everyday", "acquire release renew check list whoami run log break"},
+    {"Everyday", "acquire release renew check list whoami run log break recover"},
     {"Plans", "validate plan workflow"},
     {"Agents", "init deinit install hook mcp message pause resume gate"},
     {"Other tools", "layout adopt guard coordinator ports coordmcp task"},

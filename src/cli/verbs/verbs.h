@@ -43,6 +43,7 @@ std::span<const Verb> hook_subcommands();
 std::span<const Verb> layout_subcommands();
 std::span<const Verb> message_subcommands();
 std::span<const Verb> ports_subcommands();
+std::span<const Verb> recover_subcommands();
 std::span<const Verb> task_subcommands();
 std::span<const Verb> workflow_subcommands();
 

@@ -1,0 +1,31 @@
+// What `recover` shows: JSON, and tables for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/verbs/recover_data.h"
+
+namespace lockkeeper::cli {
+
+// {"agent","session"}, or null if nobody knows.
+service::Json who_json(const snapshot::Who& who);
+service::Json version_json(const snapshot::Version& version, const snapshot::Who& writer);
+service::Json loss_json(const snapshot::Loss& loss);
+service::Json stash_json(const KeptStash& stash);
+
+// `root`: the worktree whose files need no folder before their names.
+std::vector<Line> loss_lines(const std::vector<snapshot::Loss>& losses, const std::string& root,
+                             std::int64_t now_wall_ms, std::size_t columns);
+// Newest first.
+std::vector<Line> version_lines(const std::vector<snapshot::Version>& versions,
+                                std::int64_t now_wall_ms, std::size_t columns);
+std::string stash_text(const KeptStash& stash, std::int64_t now_wall_ms);
+
+// As one would type it here.
+std::string file_text(const KeptFile& file, const std::string& root);
+// Eight digits of an id: enough to type.
+std::string short_version(const snapshot::Version& version);
+
+}  // namespace lockkeeper::cli

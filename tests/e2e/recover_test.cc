@@ -1,0 +1,305 @@
+// The accidents that recovery is for, with real git and real hooks: agent A has written, agent B
+// destroys it, and every byte of A's comes back (G2).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/stage.h"
+
+namespace lockkeeper::stage {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+// What A has made of the repository: a file that git knows, a new one, one with odd bytes.
+const std::string kTracked = "int a = 2;  // A's work\n";
+const std::string kNew = "int fresh = 1;\n";
+const std::string kOdd("\0\xff\r\n odd bytes \x1b[2J", 20);
+
+class Recover : public testing::Test {
+ protected:
+  Recover() {
+    stage_.file("src/a.c", "int a = 1;\n");
+    stage_.file("src/other.c", "int other;\n");
+    commit("repo");
+    at_ = stage_.repo();
+  }
+  void commit(const std::string& in) {
+    stage_.git(in, {"add", "-A"});
+    stage_.git(in, {"-c", "user.name=T", "-c", "user.email=t@t", "commit", "-q", "-m", "x"});
+  }
+  // A worktree beside the repository, in which everything happens from now on.
+  void in_a_worktree() {
+    stage_.git("repo", {"worktree", "add", "-q", "-b", "side", stage_.path("tree")});
+    at_ = stage_.path("tree");
+  }
+  std::string at(const std::string& name) const { return at_ + "/" + name; }
+
+  Json payload(const std::string& session, const std::string& event) const {
+    return {{"session_id", session},
+            {"transcript_path", "/t"},
+            {"cwd", at_},
+            {"hook_event_name", event}};
+  }
+  void hook(const Json& payload) {
+    const std::string file = stage_.path("payload-" + std::to_string(++payloads_));
+    std::ofstream(file) << payload.dump();
+    Launch launch = stage_.launch("", {"hook", "claude"});
+    launch.folder = at_;
+    launch.in = file;
+    EXPECT_EQ(stage_.finish(launch).status, 0);
+  }
+  Json call(const std::string& session, const std::string& tool, const Json& input) const {
+    Json json = payload(session, "PreToolUse");
+    json["tool_name"] = tool;
+    json["tool_input"] = input;
+    json["tool_use_id"] = "t" + std::to_string(payloads_);
+    return json;
+  }
+  void end(const std::string& session, const Json& call) {
+    Json json = payload(session, "PostToolBatch");
+    json["tool_calls"] = {{{"tool_name", call["tool_name"]},
+                           {"tool_input", call["tool_input"]},
+                           {"tool_use_id", call["tool_use_id"]},
+                           {"tool_response", "ok"}}};
+    hook(json);
+  }
+  // An edit tool of that session writes the file.
+  void edits(const std::string& session, const std::string& name, const std::string& text) {
+    const Json made = call(session, "Write", {{"file_path", at(name)}, {"content", "x"}});
+    hook(made);
+    fs::create_directories(fs::path(at(name)).parent_path());
+    std::ofstream(at(name), std::ios::trunc | std::ios::binary) << text;
+    end(session, made);
+  }
+  // A shell command of that session, with its hooks; what they answer does not matter.
+  void shell(const std::string& session, const std::string& command) {
+    const Json made = call(session, "Bash", {{"command", command}});
+    hook(made);
+    Launch launch = stage_.command({"sh", "-c", command});
+    launch.folder = at_;
+    for (const char* who : {"GIT_AUTHOR", "GIT_COMMITTER"}) {
+      launch.env[std::string(who) + "_NAME"] = "T";
+      launch.env[std::string(who) + "_EMAIL"] = "t@t";
+    }
+    const Answer answer = stage_.finish(launch);
+    EXPECT_EQ(answer.status, 0) << answer.all();
+    end(session, made);
+  }
+  Answer recover(Words words, int status = 0) {
+    words.insert(words.begin(), "recover");
+    Launch launch = stage_.launch("", words);
+    launch.folder = at_;
+    const Answer answer = stage_.finish(launch);
+    EXPECT_EQ(answer.status, status) << answer.all();
+    return answer;
+  }
+  std::string text(const std::string& name) const { return read_text(at(name)); }
+
+  void a_works() {
+    edits("A", "src/a.c", kTracked);
+    edits("A", "src/new.c", kNew);
+    edits("A", "src/odd.bin", kOdd);
+  }
+  // Nobody holds anything any more.
+  void all_leave() {
+    hook(payload("A", "SessionEnd"));
+    hook(payload("B", "SessionEnd"));
+  }
+  // Everything of A's comes back, and A is known as its writer.
+  void comes_back(const std::string& changed_by = "B") {
+    all_leave();
+    const Json json = recover({"--json"}).json();
+    for (const auto& [name, wrote] : {std::pair("src/a.c", kTracked), std::pair("src/new.c", kNew),
+                                      std::pair("src/odd.bin", kOdd)}) {
+      if (text(name) == wrote) continue;  // this accident spared it
+      bool listed = false;
+      for (const Json& loss : json["lost"]) {
+        if (loss["file"] != name || loss["written_by"]["session"] != "A") continue;
+        listed = true;
+        if (changed_by.empty()) continue;
+        EXPECT_EQ(loss["changed_by"]["session"], changed_by) << name;
+      }
+      EXPECT_TRUE(listed) << name << json.dump(1);
+      EXPECT_EQ(recover({"show", name}).out, wrote);
+      recover({"restore", name});
+      EXPECT_EQ(text(name), wrote) << name;
+    }
+    EXPECT_TRUE(recover({"--session", "A", "--json"}).json()["lost"].empty());
+  }
+
+  Stage stage_;
+  std::string at_;
+  int payloads_ = 0;
+};
+
+class Accident : public Recover,
+                 public testing::WithParamInterface<std::tuple<const char*, bool>> {};
+
+TEST_P(Accident, G2_EveryByteThatAnAgentWroteComesBack) {
+  const auto& [command, worktree] = GetParam();
+  if (worktree) in_a_worktree();
+  a_works();
+  shell("B", command);
+  comes_back();
+}
+
+constexpr const char* kAccidents[] = {
+    "git reset -q --hard", "git checkout -q -- .",
+    "git clean -qfdx",     "git stash -q -u",
+    "rm -rf src",          "for f in src/*; do sed -i 's/int/long/; s/odd/even/' $f; done",
+    "mv src lib",          "git add -A && git checkout -q -f HEAD",
+};
+
+std::string accident_name(const testing::TestParamInfo<Accident::ParamType>& info) {
+  std::string name;
+  for (const char c : std::string(std::get<0>(info.param))) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+  }
+  return name + (std::get<1>(info.param) ? "_worktree" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Accident,
+                         testing::Combine(testing::ValuesIn(kAccidents), testing::Bool()),
+                         accident_name);
+
+TEST_F(Recover, G2_WithoutAnyHookOfWhoeverDidIt) {
+  a_works();
+  fs::remove_all(at("src"));
+  comes_back("");
+}
+
+TEST_F(Recover, G2_AnEditorThatIsKilledHalfwayLosesNothing) {
+  a_works();
+  hook(call("B", "Write", {{"file_path", at("src/a.c")}, {"content", "x"}}));
+  std::ofstream(at("src/a.c"), std::ios::trunc) << "int a";
+  EXPECT_EQ(recover({"show", "src/a.c"}).out, kTracked);
+}
+
+TEST_F(Recover, G2_ARemovedWorktreeGivesItsFilesBackElsewhere) {
+  in_a_worktree();
+  a_works();
+  const std::string gone = at("src/a.c");
+  stage_.git("repo", {"worktree", "remove", "--force", at_});
+  at_ = stage_.repo();
+  EXPECT_EQ(recover({"show", gone}).out, kTracked);
+  const Answer refused = recover({"restore", gone}, 66);
+  EXPECT_THAT(refused.err, HasSubstr("--to"));
+  recover({"restore", gone, "--to", stage_.path("back.c")});
+  EXPECT_EQ(read_text(stage_.path("back.c")), kTracked);
+}
+
+TEST_F(Recover, G2_AStashIsSaidToBeWhose) {
+  a_works();
+  shell("B", "git stash -q -u");
+  const Json json = recover({"--json"}).json();
+  ASSERT_EQ(json["stashes"].size(), 1U) << json.dump(1);
+  EXPECT_EQ(json["stashes"][0]["written_by"]["session"], "B");
+  EXPECT_EQ(json["stashes"][0]["listed"], true);
+  EXPECT_THAT(recover({}).out, AllOf(HasSubstr("session B"), HasSubstr("git stash apply")));
+  shell("B", "git stash drop -q");
+  EXPECT_EQ(recover({"--json"}).json()["stashes"][0]["listed"], false);
+}
+
+TEST_F(Recover, G2_WhatARestoreReplacesIsKeptToo) {
+  a_works();
+  edits("B", "src/other.c", "B's\n");
+  shell("B", "echo overwritten > src/a.c");
+  all_leave();
+  const Json restored = recover({"restore", "src/a.c", "--json"}).json()["restored"];
+  EXPECT_EQ(text("src/a.c"), kTracked);
+  const std::string replaced = restored["replaced"];
+  EXPECT_EQ(recover({"show", "src/a.c@" + replaced.substr(0, 8)}).out, "overwritten\n");
+  EXPECT_EQ(stage_.list()["leases"].size(), 0U) << "the lock is given back";
+}
+
+TEST_F(Recover, AFileThatSomebodyHoldsIsNotRestoredInPlace) {
+  a_works();
+  shell("B", "rm src/a.c");
+  all_leave();
+  stage_.expect(0, "carol", {"acquire", "src/"});
+  const Answer refused = recover({"restore", "src/a.c"}, 75);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("carol"), HasSubstr("--to")));
+  EXPECT_FALSE(exists(at("src/a.c")));
+  recover({"restore", "src/a.c", "--to", stage_.path("copy.c")});
+  EXPECT_EQ(read_text(stage_.path("copy.c")), kTracked);
+  const Answer again = recover({"restore", "src/a.c", "--to", stage_.path("copy.c")}, 65);
+  EXPECT_THAT(again.err, HasSubstr("exists"));
+}
+
+TEST_F(Recover, ModeAndSymlinkComeBack) {
+  edits("A", "tool.sh", "echo\n");
+  fs::permissions(at("tool.sh"), fs::perms(0755));
+  shell("A", "ln -s tool.sh link && true");
+  edits("A", "link2", "x");
+  shell("A", "rm link2 && ln -s tool.sh link2");
+  shell("B", "rm tool.sh link2");
+  all_leave();
+  recover({"restore", "tool.sh"});
+  struct stat info{};
+  ASSERT_EQ(::stat(at("tool.sh").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0755U);
+  recover({"restore", "link2"});
+  EXPECT_EQ(fs::read_symlink(at("link2")), "tool.sh");
+}
+
+TEST_F(Recover, SecretsAndIgnoredFilesAreNamedButNotKept) {
+  stage_.file(".gitignore", "*.log\n");
+  edits("A", ".env", "PASSWORD=1\n");
+  edits("A", "x.log", "ignored\n");
+  shell("B", "rm .env x.log");
+  const Answer secret = recover({"show", ".env"}, 66);
+  EXPECT_THAT(secret.err, HasSubstr(".env"));
+  const Json json = recover({"--json"}).json();
+  std::vector<std::string> contents;
+  for (const Json& loss : json["lost"]) contents.push_back(loss["content"]);
+  EXPECT_THAT(contents, UnorderedElementsAre("secret", "ignored"));
+  for (const auto& entry : fs::recursive_directory_iterator(stage_.store() + "/snapshots")) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(read_text(entry.path()).find("PASSWORD"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(Recover, ABreakKeepsWhatTheHolderHadWritten) {
+  stage_.expect(0, "ann", {"acquire", "src/other.c"});
+  std::ofstream(at("src/other.c")) << "ann's, by hand\n";
+  stage_.expect(0, "bob", {"break", "src/other.c", "--reason", "hangs"});
+  std::ofstream(at("src/other.c")) << "bob's\n";
+  EXPECT_EQ(recover({"show", "src/other.c"}).out, "ann's, by hand\n");
+  const Json versions = recover({"list", "src/other.c", "--json"}).json()["versions"];
+  EXPECT_EQ(versions[0]["why"], "break");
+}
+
+TEST_F(Recover, MistakesAreNamed) {
+  EXPECT_EQ(recover({"--json"}).json()["lost"].size(), 0U);
+  EXPECT_THAT(recover({"show", "src/a.c"}, 66).err, HasSubstr("no version of src/a.c"));
+  a_works();
+  EXPECT_THAT(recover({"show", "src/a.c@00000000"}, 66).err, HasSubstr("no version"));
+  EXPECT_THAT(recover({"--since", "yesterday"}, 65).err, HasSubstr("yesterday"));
+  EXPECT_THAT(recover({"shwo", "src/a.c"}, 64).err, HasSubstr("recover list FILE"));
+  EXPECT_THAT(recover({"--since", "0"}).out, "");
+}
+
+TEST_F(Recover, G2_ADamagedContentIsNeverWritten) {
+  a_works();
+  shell("B", "rm src/a.c");
+  all_leave();
+  for (const auto& entry : fs::recursive_directory_iterator(stage_.store() + "/snapshots")) {
+    if (entry.path().filename().string().size() != 40) continue;
+    std::string bytes = read_text(entry.path());
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    write_text(entry.path(), bytes);
+  }
+  EXPECT_THAT(recover({"restore", "src/a.c"}, 69).err, HasSubstr("damaged"));
+  EXPECT_FALSE(exists(at("src/a.c")));
+}
+
+}  // namespace
+}  // namespace lockkeeper::stage
