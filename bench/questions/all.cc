@@ -17,6 +17,8 @@ const std::vector<Question>& all_questions() {
       {"hook-look", "the look at what others have written, after a shell command", ask_hook_look},
       {"git-commit", "a commit with the commit guard", ask_git_commit},
       {"git-rebase", "a rebase of ten commits with the commit guard", ask_git_rebase},
+      {"snapshot", "what a hook pays for keeping a file of 100 KiB", ask_snapshot},
+      {"snapshot-look", "before a shell command: which files have changed?", ask_snapshot_look},
       {"reader-writer", "a reader and a writer in tight loops", ask_reader_writer},
       {"two-processes", "acquire + release as two processes", ask_two_processes},
       {"handoff", "release to the next waiter running, in another process", ask_handoff},

@@ -17,6 +17,8 @@ void ask_hook(const Setup& setup, Answer& answer);
 void ask_hook_look(const Setup& setup, Answer& answer);
 void ask_git_commit(const Setup& setup, Answer& answer);
 void ask_git_rebase(const Setup& setup, Answer& answer);
+void ask_snapshot(const Setup& setup, Answer& answer);
+void ask_snapshot_look(const Setup& setup, Answer& answer);
 void ask_reader_writer(const Setup& setup, Answer& answer);
 void ask_two_processes(const Setup& setup, Answer& answer);
 void ask_handoff(const Setup& setup, Answer& answer);

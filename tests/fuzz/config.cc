@@ -7,6 +7,15 @@
 namespace lockkeeper::fuzz {
 namespace {
 
+void check_snapshots(const realm::Settings& settings) {
+  const std::uint64_t bytes = settings.snapshots_bytes.value;
+  require(bytes >= realm::kSnapshotsBytesMin && bytes <= realm::kSnapshotsBytesMax,
+          "snapshots.size");
+  require(realm::parse_bytes(realm::format_bytes(bytes)) == bytes, "a size is shown as another");
+  require(settings.snapshots_file_bytes.value <= realm::kSnapshotsFileBytesMax, "snapshots.file");
+  static_cast<void>(realm::snapshot_is_secret(settings, "a/.env.local"));
+}
+
 void check_hook(const realm::Settings& settings) {
   require(settings.hook_wait_ms.value >= 0 && settings.hook_wait_ms.value <= realm::kHookWaitMsMax,
           "hook.wait");
@@ -47,6 +56,7 @@ void check(const realm::Settings& settings) {
   require(realm::settings_rows(settings).size() > 5, "too few rows");
   for (const auto& rule : settings.protect) require(!rule.paths.empty(), "a rule for nothing");
   check_hook(settings);
+  check_snapshots(settings);
   if (const auto parsed = key::parse("src/a", settings.key_rules(realm()))) {
     static_cast<void>(realm::hook_policy_for(settings, parsed->resource));
     const auto allowed = realm::check_allowed(settings, "agent", parsed->resource);
