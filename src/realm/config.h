@@ -104,8 +104,11 @@ struct Settings {
   Setting<std::uint64_t> snapshots_file_bytes{4 * kMiB, {}};
   Setting<std::vector<std::string>> snapshots_only_hash{default_secrets(), {}};
   Setting<bool> snapshots_ignored{false, {}};  // is the content of what git ignores kept?
-  std::vector<HookPathRule> hook_paths;        // of all files; the first that matches decides
-  std::vector<HookToolRule> hook_tools;        // the same
+  // Of `workflow run --worktrees`: what git does not have, but a new worktree needs.
+  Setting<std::vector<std::string>> worktrees_copy{{".env*"}, {}};
+  Setting<std::vector<std::string>> worktrees_link;
+  std::vector<HookPathRule> hook_paths;  // of all files; the first that matches decides
+  std::vector<HookToolRule> hook_tools;  // the same
   std::vector<ProtectRule> protect;
   std::vector<PolicyRule> policy;
   std::vector<LayoutSetting> layouts;  // of all files together

@@ -51,9 +51,9 @@ class Schema : private ConfigReader {
   std::size_t hook_paths_ = 0;
 };
 
-constexpr std::array<std::string_view, 12> kSections = {
-    "lease", "limits", "keys",    "store",  "events", "ports",
-    "hook",  "git",    "protect", "policy", "layout", "snapshots"};
+constexpr std::array<std::string_view, 13> kSections = {
+    "lease", "limits",  "keys",   "store",  "events",    "ports",    "hook",
+    "git",   "protect", "policy", "layout", "snapshots", "worktrees"};
 constexpr std::array<std::string_view, 3> kLayoutModes = {"off", "read", "both"};
 constexpr std::size_t kLayoutsMax = 64;
 constexpr std::size_t kLayoutTextMax = 4096;

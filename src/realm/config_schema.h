@@ -58,6 +58,8 @@ inline constexpr Field kFields[] = {
     {"snapshots.only_hash", PatternsField{&Settings::snapshots_only_hash},
      "secrets exclude hash_only"},
     {"snapshots.ignored", FlagField{&Settings::snapshots_ignored}, "gitignored"},
+    {"worktrees.copy", PatternsField{&Settings::worktrees_copy}},
+    {"worktrees.link", PatternsField{&Settings::worktrees_link}, "symlink"},
 };
 
 // Rules as written; their paths are parsed once the prefixes of all files are known.

@@ -200,7 +200,9 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
                                          "snapshots.size",
                                          "snapshots.file",
                                          "snapshots.only_hash",
-                                         "snapshots.ignored"};
+                                         "snapshots.ignored",
+                                         "worktrees.copy",
+                                         "worktrees.link"};
   const auto rows = settings_rows(Settings{});
   ASSERT_EQ(keys.size(), rows.size()) << "a new key needs a row here";
   const std::vector<std::string> garbage = {
@@ -211,8 +213,9 @@ TEST_F(Config, garbage_in_every_key_names_file_line_key_value_and_what_was_expec
   for (std::size_t i = 0; i < keys.size(); ++i) {
     EXPECT_EQ(keys[i], rows[i].name);
     for (const std::string& value : garbage) {
-      const bool names = keys[i] == "hook.ignore" || keys[i] == "snapshots.only_hash";
-      if (names && value == "[\"UPPER\"]") continue;  // a name like any other
+      const bool patterns = keys[i] == "hook.ignore" || keys[i] == "snapshots.only_hash" ||
+                            keys[i].starts_with("worktrees.");
+      if (patterns && value == "[\"UPPER\"]") continue;  // a name like any other
       shared("\n" + keys[i] + " = " + value + "\n");
       const Error error = refused();
       EXPECT_EQ(error.code, Code::kInvalidConfig) << keys[i] << value;

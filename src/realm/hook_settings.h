@@ -88,10 +88,11 @@ bool is_ignore_pattern(std::string_view pattern);
 // The policy of the first rule that overlaps the resource, else hook.policy.
 HookPolicy hook_policy_for(const Settings& settings, const key::Resource& resource);
 
-// Does hook.ignore name this file, or a folder that it is in? `path`: from the worktree's root,
-// clean; a folder ends in '/'. A path that is not clean is not ignored. "name" and "name/" match at
+// Does a pattern name this file, or a folder that it is in? `path`: from the worktree's root,
+// clean; a folder ends in '/'. A path that is not clean is not named. "name" and "name/" match at
 // any depth, "a/b" and "/a" from the root; with '/' at the end only folders. `*` and `?` stay
 // within a name.
+// Those of hook.ignore.
 bool hook_ignores(const Settings& settings, std::string_view path);
 // The same for any such patterns.
 bool matches_ignore_patterns(const std::vector<std::string>& patterns, std::string_view path);

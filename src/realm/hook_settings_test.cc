@@ -334,5 +334,19 @@ TEST_F(HookSettings, ABadIgnorePatternIsNamed) {
   EXPECT_THAT(bad(many + "]\n").message, HasSubstr("65 entries"));
 }
 
+TEST_F(HookSettings, WorktreesHaveTheSamePatterns) {
+  const Settings defaults = loaded();
+  EXPECT_TRUE(matches_ignore_patterns(defaults.worktrees_copy.value, "web/.env.local"));
+  EXPECT_TRUE(defaults.worktrees_link.value.empty());
+  shared("[worktrees]\ncopy = []\nlink = [\"node_modules/\", \"/.venv\"]\n");
+  const Settings settings = loaded();
+  EXPECT_TRUE(settings.worktrees_copy.value.empty());
+  EXPECT_TRUE(matches_ignore_patterns(settings.worktrees_link.value, "web/node_modules/"));
+  EXPECT_FALSE(matches_ignore_patterns(settings.worktrees_link.value, "web/.venv/"));
+  EXPECT_THAT(bad("[worktrees]\ncopy = [\"../secrets\"]\n").message,
+              HasSubstr("lockkeeper.toml:2: worktrees.copy is \"../secrets\", expected names"));
+  EXPECT_THAT(bad("[worktrees]\nlinks = []\n").hint, HasSubstr("link"));
+}
+
 }  // namespace
 }  // namespace lockkeeper::realm

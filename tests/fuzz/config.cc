@@ -23,6 +23,8 @@ void check_hook(const realm::Settings& settings) {
   for (const std::string& pattern : settings.hook_ignore.value) {
     require(realm::is_ignore_pattern(pattern), "a pattern of hook.ignore: " + pattern);
   }
+  require(settings.worktrees_copy.value.size() <= realm::kHookIgnoreMax, "worktrees.copy");
+  require(settings.worktrees_link.value.size() <= realm::kHookIgnoreMax, "worktrees.link");
   require(!realm::hook_ignores(settings, "dist/../src/a"), "a path that may lead anywhere");
   static_cast<void>(realm::hook_ignores(settings, "a/node_modules/b/index.min.js"));
   for (const auto& rule : settings.hook_paths) require(!rule.paths.empty(), "a rule for no path");
