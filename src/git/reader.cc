@@ -1,20 +1,14 @@
 #include "git/reader.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <set>
 #include <string_view>
 
-#include "base/fd.h"
 #include "base/text.h"
-#include "host/pipes.h"
 #include "host/process.h"
 #include "host/spawn.h"
 #include "realm/disk_path.h"
@@ -22,39 +16,11 @@
 namespace lockkeeper::git {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 bool is_this_program(const std::string& path) {
   struct stat ours{};
   struct stat there{};
   return ::stat(host::own_program().c_str(), &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
-}
-
-Result<std::string> read_answer(const Fd& from, const Limits& limits) {
-  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(limits.patience_ms);
-  std::string answer;
-  std::vector<char> buffer(64U << 10);
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
-    if (left.count() <= 0) {
-      return fail(Code::kTimeout,
-                  "git did not answer for " + std::to_string(limits.patience_ms / 1000) + " s");
-    }
-    pollfd waiting{from.get(), POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
-    if (ready < 0 && errno != EINTR) return fail(errno_error(errno, "poll", Code::kFailed));
-    if (ready <= 0) continue;
-    const ssize_t count = ::read(from.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(errno_error(errno, "git's answer", Code::kFailed));
-    if (count == 0) return answer;
-    answer.append(buffer.data(), static_cast<std::size_t>(count));
-    if (answer.size() > limits.answer_bytes) {
-      return fail(Code::kLimitExceeded,
-                  "git's answer is longer than " + std::to_string(limits.answer_bytes) + " bytes");
-    }
-  }
 }
 
 }  // namespace
@@ -101,23 +67,12 @@ std::vector<std::string> Reader::environment() const {
   return made;
 }
 
-Result<Reader::Answer> Reader::try_to_ask(const std::vector<std::string>& words) const {
-  LK_ASSIGN(host::Pipe pipe, host::make_pipe());
+Result<Answer> Reader::try_to_ask(const std::vector<std::string>& words) const {
   host::Program git;
   git.argv = {program_, "-C", root_, "--no-pager", "--literal-pathspecs"};
   git.argv.insert(git.argv.end(), words.begin(), words.end());
   git.environment = environment();
-  git.in = git.err = host::kNothing;
-  git.out = pipe.writer.get();
-  git.group = host::Program::Group::kOwn;  // Ctrl-C at the terminal is for us to handle
-  LK_ASSIGN(const pid_t pid, host::start_program(git));
-  pipe.writer.reset();
-  Result<std::string> answer = read_answer(pipe.reader, options_.limits);
-  if (!answer) ::kill(-pid, SIGKILL);
-  const std::optional<int> status = host::wait_for(pid);
-  if (!answer) return fail(std::move(answer.error()));
-  if (!status) return fail(Code::kFailed, "git " + words.front() + " ended unseen");
-  return Answer{*status, std::move(*answer)};
+  return carry_out(std::move(git), options_.limits);
 }
 
 Result<std::string> Reader::ask(const std::vector<std::string>& words) const {

@@ -5,7 +5,6 @@
 // children.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,16 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "git/call.h"
 
 namespace lockkeeper::git {
-
-inline constexpr std::size_t kAnswerBytesMax = 512U << 20;
-inline constexpr std::int64_t kPatienceMs = 120'000;
-
-struct Limits {
-  std::size_t answer_bytes = kAnswerBytesMax;
-  std::int64_t patience_ms = kPatienceMs;
-};
 
 struct Options {
   Limits limits = {};
@@ -44,10 +36,7 @@ class Reader {
   Result<std::string> ask(const std::vector<std::string>& words) const;
 
   // The same for questions that git answers with its exit status as well.
-  struct Answer {
-    int status = 0;
-    std::string text;
-  };
+  using Answer = git::Answer;
   Result<Answer> try_to_ask(const std::vector<std::string>& words) const;
 
   const std::string& root() const { return root_; }

@@ -92,9 +92,8 @@ HookPolicy hook_policy_for(const Settings& settings, const key::Resource& resour
 // clean; a folder ends in '/'. A path that is not clean is not named. "name" and "name/" match at
 // any depth, "a/b" and "/a" from the root; with '/' at the end only folders. `*` and `?` stay
 // within a name.
+bool matches_ignore_patterns(const std::vector<std::string>& patterns, std::string_view path);
 // Those of hook.ignore.
 bool hook_ignores(const Settings& settings, std::string_view path);
-// The same for any such patterns.
-bool matches_ignore_patterns(const std::vector<std::string>& patterns, std::string_view path);
 
 }  // namespace lockkeeper::realm
