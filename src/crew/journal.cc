@@ -18,11 +18,13 @@ constexpr int kFormat = 1;
 
 Json head_json(const RunState& state) {
   const auto& [record, head] = state;
-  return {{"lockkeeper_run", kFormat},        {"id", record.id},
-          {"plan", json_text(record.plan)},   {"plan_sha256", head.plan_digest},
-          {"session", head.session},          {"feature", record.feature},
-          {"realm", json_text(record.realm)}, {"jobs", record.jobs},
-          {"started_ms", record.started_ms}};
+  Json json{{"lockkeeper_run", kFormat},        {"id", record.id},
+            {"plan", json_text(record.plan)},   {"plan_sha256", head.plan_digest},
+            {"session", head.session},          {"feature", record.feature},
+            {"realm", json_text(record.realm)}, {"jobs", record.jobs},
+            {"started_ms", record.started_ms}};
+  if (!record.trees.folder.empty()) json["worktrees"] = run_trees_json(record.trees);
+  return json;
 }
 
 Result<RunState> head_from(const Json& json) {
@@ -38,6 +40,7 @@ Result<RunState> head_from(const Json& json) {
   state.record.realm = json.at("realm").get<std::string>();
   state.record.jobs = whole_number<std::size_t>(json.at("jobs"));
   state.record.started_ms = whole_number<std::int64_t>(json.at("started_ms"));
+  if (json.contains("worktrees")) state.record.trees = run_trees_from(json.at("worktrees"));
   return state;
 }
 

@@ -9,12 +9,15 @@ namespace {
 
 // Each list has the order of its enum.
 constexpr const char* kEndings[] = {"none",      "done", "failed",  "timed_out", "lost",
-                                    "unstarted", "died", "stopped", "strayed"};
+                                    "unstarted", "died", "stopped", "strayed",   "uncommitted"};
+constexpr const char* kTreeStates[] = {"none",   "open",     "nothing", "committed",
+                                       "merged", "conflict", "unmerged"};
 constexpr const char* kWaits[] = {"dependency", "agent", "jobs", "lock", "pause"};
 constexpr const char* kChanges[] = {"added", "modified", "removed"};
 constexpr const char* kStandings[] = {"pending", "waiting", "running", "done",
                                       "failed",  "skipped", "stopped"};
-static_assert(std::size(kEndings) == static_cast<std::size_t>(Ending::kStrayed) + 1);
+static_assert(std::size(kEndings) == static_cast<std::size_t>(Ending::kUncommitted) + 1);
+static_assert(std::size(kTreeStates) == static_cast<std::size_t>(TreeRecord::State::kUnmerged) + 1);
 static_assert(std::size(kWaits) == static_cast<std::size_t>(Wait::For::kPause) + 1);
 static_assert(std::size(kChanges) == static_cast<std::size_t>(Change::Kind::kRemoved) + 1);
 static_assert(std::size(kStandings) == static_cast<std::size_t>(Standing::kStopped) + 1);
@@ -42,6 +45,16 @@ const char* change_name(Change::Kind kind) {
 
 const char* standing_name(Standing standing) {
   return name_in(kStandings, standing);
+}
+
+const char* tree_state_name(TreeRecord::State state) {
+  return name_in(kTreeStates, state);
+}
+
+bool is_unmerged(const TreeRecord& tree) {
+  using State = TreeRecord::State;
+  return tree.state == State::kCommitted || tree.state == State::kConflict ||
+         tree.state == State::kUnmerged;
 }
 
 bool yet_to_start(const AgentRecord& agent) {

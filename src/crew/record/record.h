@@ -11,15 +11,16 @@ namespace lockkeeper::crew {
 
 // How one attempt ended.
 enum class Ending {
-  kNone,       // it has not
-  kDone,       // exit status 0
-  kFailed,     // another exit status
-  kTimedOut,   // stopped at its time limit
-  kLost,       // its lease was lost, and the command was stopped
-  kUnstarted,  // the command could not be started: not found, not executable
-  kDied,       // its supervisor was killed: the exit status is unknown
-  kStopped,    // the run was asked to end
-  kStrayed,    // under --strict-scope: files outside every scope were changed while it ran
+  kNone,         // it has not
+  kDone,         // exit status 0
+  kFailed,       // another exit status
+  kTimedOut,     // stopped at its time limit
+  kLost,         // its lease was lost, and the command was stopped
+  kUnstarted,    // the command could not be started: not found, not executable
+  kDied,         // its supervisor was killed: the exit status is unknown
+  kStopped,      // the run was asked to end
+  kStrayed,      // under --strict-scope: files outside every scope were changed while it ran
+  kUncommitted,  // with --worktrees: exit status 0, but its work could not be committed
 };
 const char* ending_name(Ending ending);  // "done", "failed", "timed_out", …
 
@@ -63,10 +64,38 @@ struct Attempt {
   bool log_cut = false;
   std::vector<Change> changes;
   std::string changes_unknown;  // why the changes are unknown; empty: they are known
+  std::string start;            // with --worktrees: the commit where its work began
+  std::string commit;           // with --worktrees: its branch's tip, once it is committed
 };
 
 enum class Standing { kPending, kWaiting, kRunning, kDone, kFailed, kSkipped, kStopped };
 const char* standing_name(Standing standing);  // "pending", …
+
+// An agent's worktree and branch, with --worktrees.
+struct TreeRecord {
+  enum class State {
+    kNone,       // not made yet
+    kOpen,       // the agent's work is not committed
+    kNothing,    // the agent is done and has changed nothing
+    kCommitted,  // not merged yet
+    kMerged,
+    kConflict,  // git could not merge it: `conflicts`, `why`
+    kUnmerged,  // not tried: `why`
+  };
+  State state = State::kNone;
+  std::string folder;
+  std::string branch;                  // "lk/RUN/AGENT"
+  std::string start;                   // the commit where the agent's work begins
+  std::string commit;                  // the branch's tip
+  std::string merge;                   // the merge commit; empty: there is none of its own
+  std::vector<std::string> builds_on;  // agents whose work it began with
+  std::vector<std::string> conflicts;
+  std::string why;
+  bool removed = false;  // folder and branch are gone
+  std::string kept;      // why they are not, although nothing is to be merged
+};
+const char* tree_state_name(TreeRecord::State state);  // "none", "open", "nothing", …
+bool is_unmerged(const TreeRecord& tree);              // it has work that is on its branch alone
 
 struct AgentRecord {
   std::string id;
@@ -76,6 +105,7 @@ struct AgentRecord {
   std::vector<Wait> waits;
   std::vector<Attempt> attempts;
   std::size_t forgiven = 0;  // so many first attempts do not count: --resume came after them
+  TreeRecord tree;
 };
 
 bool yet_to_start(const AgentRecord& agent);  // pending or waiting
@@ -85,6 +115,13 @@ const Wait* open_wait(const AgentRecord& agent);
 // Ends the open wait and begins another. False: that very wait is open already.
 bool begin_wait(AgentRecord& agent, Wait::For what, const std::string& on, std::int64_t now_ms);
 void end_wait(AgentRecord& agent, std::int64_t now_ms);
+
+// Where the worktrees of a run are; no folder: it has none.
+struct RunTrees {
+  std::string folder;
+  std::string branch;  // where the run began and its work is merged: "refs/heads/main"
+  std::string base;    // its commit then
+};
 
 struct RunRecord {
   std::string id;       // of the run
@@ -97,6 +134,7 @@ struct RunRecord {
   std::size_t resumed = 0;  // how many times
   std::vector<AgentRecord> agents;
   std::vector<std::string> problems;  // of the run as a whole
+  RunTrees trees;
 };
 
 }  // namespace lockkeeper::crew

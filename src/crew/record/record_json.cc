@@ -43,6 +43,26 @@ Change change_from(const Json& json) {
   return change;
 }
 
+std::string text_from(const Json& json, const char* key) {
+  return json.at(key).is_null() ? "" : json.at(key).get<std::string>();
+}
+
+TreeRecord read_tree(const Json& json) {
+  TreeRecord tree;
+  tree.folder = text_from(json, "folder");
+  tree.branch = text_from(json, "branch");
+  tree.state = named(json.at("state"), tree_state_name, TreeRecord::State::kUnmerged);
+  tree.start = text_from(json, "start");
+  tree.commit = text_from(json, "commit");
+  tree.merge = text_from(json, "merge");
+  tree.builds_on = json.at("builds_on").get<std::vector<std::string>>();
+  tree.conflicts = json.at("conflicts").get<std::vector<std::string>>();
+  tree.why = text_from(json, "why");
+  tree.removed = json.at("removed").get<bool>();
+  tree.kept = text_from(json, "kept");
+  return tree;
+}
+
 Attempt read_attempt(const Json& json) {
   Attempt attempt;
   attempt.number = whole_number<std::size_t>(json.at("attempt"));
@@ -50,7 +70,7 @@ Attempt read_attempt(const Json& json) {
   attempt.fence = whole_number<std::uint64_t>(json.at("fence"));
   attempt.started_ms = time_from(json.at("started_at"));
   attempt.ended_ms = time_from(json.at("ended_at"));
-  attempt.ending = named(json.at("ending"), ending_name, Ending::kStrayed);
+  attempt.ending = named(json.at("ending"), ending_name, Ending::kUncommitted);
   attempt.exit_status = whole_number<int>(json.at("exit_status"));
   attempt.why = json.at("why").get<std::string>();
   attempt.processes_ended = whole_number<std::size_t>(json.at("processes_ended"));
@@ -60,6 +80,8 @@ Attempt read_attempt(const Json& json) {
   if (json.contains("changes_unknown")) {
     attempt.changes_unknown = json.at("changes_unknown").get<std::string>();
   }
+  if (json.contains("start")) attempt.start = json.at("start").get<std::string>();
+  if (json.contains("commit")) attempt.commit = json.at("commit").get<std::string>();
   return attempt;
 }
 
@@ -76,6 +98,7 @@ AgentRecord read_agent(const Json& json) {
   }
   for (const Json& each : json.at("attempts")) agent.attempts.push_back(read_attempt(each));
   if (json.contains("forgiven")) agent.forgiven = whole_number<std::size_t>(json.at("forgiven"));
+  if (json.contains("worktree")) agent.tree = read_tree(json.at("worktree"));
   return agent;
 }
 
@@ -114,6 +137,8 @@ Json attempt_json(const Attempt& attempt) {
   if (!attempt.changes_unknown.empty()) {
     json["changes_unknown"] = json_text(attempt.changes_unknown);
   }
+  if (!attempt.start.empty()) json["start"] = attempt.start;
+  if (!attempt.commit.empty()) json["commit"] = attempt.commit;
   return json;
 }
 
@@ -131,7 +156,36 @@ Json agent_json(const AgentRecord& agent) {
   json["attempts"] = Json::array();
   for (const Attempt& attempt : agent.attempts) json["attempts"].push_back(attempt_json(attempt));
   if (agent.forgiven > 0) json["forgiven"] = agent.forgiven;
+  if (!agent.tree.branch.empty()) json["worktree"] = tree_json(agent.tree);
   return json;
+}
+
+Json tree_json(const TreeRecord& tree) {
+  if (tree.branch.empty()) return {};
+  const auto text = [](const std::string& value) { return text_or_null(json_text(value)); };
+  Json json{{"folder", text(tree.folder)}, {"branch", text(tree.branch)}};
+  json["state"] = tree_state_name(tree.state);
+  json["start"] = text(tree.start);
+  json["commit"] = text(tree.commit);
+  json["merge"] = text(tree.merge);
+  json["builds_on"] = tree.builds_on;
+  json["conflicts"] = Json::array();
+  for (const std::string& path : tree.conflicts) json["conflicts"].push_back(json_text(path));
+  json["why"] = text(tree.why);
+  json["removed"] = tree.removed;
+  json["kept"] = text(tree.kept);
+  return json;
+}
+
+Json run_trees_json(const RunTrees& trees) {
+  if (trees.folder.empty()) return {};
+  return {{"folder", json_text(trees.folder)},
+          {"branch", json_text(trees.branch)},
+          {"base", trees.base}};
+}
+
+RunTrees run_trees_from(const Json& json) {
+  return {text_from(json, "folder"), text_from(json, "branch"), text_from(json, "base")};
 }
 
 Result<Attempt> attempt_from(const Json& json) {

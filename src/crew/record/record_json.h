@@ -9,7 +9,11 @@ namespace lockkeeper::crew {
 
 Json attempt_json(const Attempt& attempt);
 Json agent_json(const AgentRecord& agent);
-// Read what the two above wrote. invalid_input for anything else.
+// The field names are those of the report. Null: it has none.
+Json tree_json(const TreeRecord& tree);
+Json run_trees_json(const RunTrees& trees);
+RunTrees run_trees_from(const Json& json);  // throws
+// Read what the first two wrote. invalid_input for anything else.
 Result<Attempt> attempt_from(const Json& json);
 Result<AgentRecord> agent_from(const Json& json);
 

@@ -34,6 +34,19 @@ AgentRecord full_record() {
   attempt.changes = {{"x", Change::Kind::kAdded, true, {"b", "c"}},
                      {"y/\u00e9", Change::Kind::kRemoved, false, {}}};
   attempt.changes_unknown = "git is gone";
+  attempt.start = "0a";
+  attempt.commit = "0b";
+  agent.tree = {TreeRecord::State::kConflict,
+                "/t",
+                "lk/r/a",
+                "0a",
+                "0b",
+                "0c",
+                {"b"},
+                {"f"},
+                "conflict in f",
+                true,
+                "uncommitted: g"};
   agent.attempts.emplace_back();
   return agent;
 }
@@ -51,10 +64,17 @@ TEST(RecordJson, EverythingComesBack) {
   EXPECT_EQ(read->attempts[0].changes[0].or_by, agent.attempts[0].changes[0].or_by);
   EXPECT_EQ(read->attempts[0].changes_unknown, "git is gone");
   EXPECT_EQ(read->attempts[1].ending, Ending::kNone);
+  EXPECT_EQ(read->attempts[0].start + read->attempts[0].commit, "0a0b");
+  EXPECT_EQ(read->tree.state, TreeRecord::State::kConflict);
+  EXPECT_EQ(read->tree.folder + read->tree.branch + read->tree.merge, "/tlk/r/a0c");
+  EXPECT_EQ(read->tree.builds_on, agent.tree.builds_on);
+  EXPECT_EQ(read->tree.kept, "uncommitted: g");
+  EXPECT_TRUE(read->tree.removed);
+  EXPECT_FALSE(agent_json(AgentRecord{}).contains("worktree"));
 }
 
 TEST(RecordJson, EveryWordComesBack) {
-  for (int i = 0; i <= static_cast<int>(Ending::kStrayed); ++i) {
+  for (int i = 0; i <= static_cast<int>(Ending::kUncommitted); ++i) {
     Attempt attempt;
     attempt.ending = static_cast<Ending>(i);
     EXPECT_EQ(attempt_from(attempt_json(attempt))->ending, attempt.ending);
@@ -63,6 +83,12 @@ TEST(RecordJson, EveryWordComesBack) {
     AgentRecord agent;
     agent.standing = static_cast<Standing>(i);
     EXPECT_EQ(agent_from(agent_json(agent))->standing, agent.standing);
+  }
+  for (int i = 0; i <= static_cast<int>(TreeRecord::State::kUnmerged); ++i) {
+    AgentRecord agent;
+    agent.tree.branch = "lk/r/a";
+    agent.tree.state = static_cast<TreeRecord::State>(i);
+    EXPECT_EQ(agent_from(agent_json(agent))->tree.state, agent.tree.state);
   }
   for (int i = 0; i <= static_cast<int>(Wait::For::kPause); ++i) {
     AgentRecord agent;
@@ -77,7 +103,8 @@ TEST(RecordJson, NothingElseIsTaken) {
   for (const auto& [name, value] : whole.items()) {
     Json less = whole;
     less.erase(name);
-    EXPECT_EQ(attempt_from(less).has_value(), name == "changes_unknown") << name;
+    const bool optional = name == "changes_unknown" || name == "start" || name == "commit";
+    EXPECT_EQ(attempt_from(less).has_value(), optional) << name;
     Json other = whole;
     other[name] = Json::array({Json::array()});
     EXPECT_FALSE(attempt_from(other)) << name;

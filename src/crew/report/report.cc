@@ -76,6 +76,7 @@ Json agent_json(const AgentRecord& agent, std::int64_t now_ms) {
   for (const Wait& wait : agent.waits) json["waits"].push_back(wait_json(wait, now_ms));
   json["attempts"] = Json::array();
   for (const Attempt& one : agent.attempts) json["attempts"].push_back(attempt_json(one, now_ms));
+  json["worktree"] = tree_json(agent.tree);
   return json;
 }
 
@@ -88,7 +89,8 @@ const char* outcome_name(const RunRecord& record) {
       any(Standing::kRunning)) {
     return "stopped";
   }
-  return any(Standing::kFailed) || any(Standing::kSkipped) ? "failed" : "done";
+  const bool all_merged = unmerged_count(record) == 0;
+  return any(Standing::kFailed) || any(Standing::kSkipped) || !all_merged ? "failed" : "done";
 }
 
 std::string outcome_text(const RunRecord& record) {
@@ -101,6 +103,9 @@ std::string outcome_text(const RunRecord& record) {
   for (const Standing standing : kStandings) {
     const std::size_t count = standing == Standing::kDone ? 0 : count_of(record, standing);
     if (count > 0) words += ", " + std::to_string(count) + " " + standing_name(standing);
+  }
+  if (const std::size_t count = unmerged_count(record); count > 0) {
+    words += ", " + std::to_string(count) + " not merged";
   }
   return words;
 }
@@ -118,11 +123,13 @@ Json report_json(const RunRecord& record) {
   json["ended_at"] = time_or_null(record.ended_ms);
   json["duration_ms"] = length_ms(record.started_ms, record.ended_ms, now_ms);
   json["resumed"] = record.resumed;
+  json["worktrees"] = run_trees_json(record.trees);
   Json& counts = json["counts"];
   counts["agents"] = record.agents.size();
   for (const Standing standing : kStandings) {
     counts[standing_name(standing)] = count_of(record, standing);
   }
+  counts["unmerged"] = unmerged_count(record);
   json["problems"] = list_json(record.problems);
   json["agents"] = Json::array();
   for (const AgentRecord& one : record.agents) json["agents"].push_back(agent_json(one, now_ms));

@@ -86,6 +86,7 @@ class Writer {
     head();
     went_wrong();
     agents();
+    worktrees();
     waits();
     changes();
     return std::move(out_);
@@ -96,6 +97,7 @@ class Writer {
   void went_wrong();
   void trouble_of(const AgentRecord& agent);
   void agents();
+  void worktrees();
   void waits();
   void changes();
   void changes_of(const AgentRecord& agent);
@@ -184,6 +186,8 @@ void Writer::trouble_of(const AgentRecord& agent) {
     }
     if (one.log_cut) say("printed more than its log holds" + which);
   }
+  if (is_unmerged(agent.tree))
+    say(plain(tree_text(agent.tree)) + ", on " + code(agent.tree.branch));
   if (agent.standing == Standing::kSkipped || (agent.standing == Standing::kFailed && tries == 0)) {
     say(std::string("was ") + (agent.standing == Standing::kSkipped ? "skipped" : "not run") +
         (agent.why.empty() ? "" : ": " + plain(agent.why)));
@@ -210,6 +214,21 @@ void Writer::agents() {
             (began == 0 ? "" : short_time(worked_ms(agent, now_))) + " | " +
             (waited == 0 ? "" : short_time(waited)) + " | " +
             std::to_string(agent.attempts.size()) + " | " + std::to_string(files.size()) + " |\n";
+  }
+}
+
+void Writer::worktrees() {
+  if (record_.trees.folder.empty()) return;
+  constexpr std::size_t kDigits = 12;
+  out_ += "\n## Worktrees\n\nThe run began at " + code(record_.trees.base.substr(0, kDigits)) +
+          " of " + code(record_.trees.branch) + ".\n\n" +
+          "| Agent | Branch | Commit | What became of it |\n|---|---|---|---|\n";
+  for (const AgentRecord& agent : record_.agents) {
+    const TreeRecord& tree = agent.tree;
+    if (tree.branch.empty()) continue;
+    out_ += "| " + cell(code(agent.id)) + " | " + cell(code(tree.branch)) + " | " +
+            (tree.commit.empty() ? "" : code(tree.commit.substr(0, kDigits))) + " | " +
+            cell(plain(tree_text(tree))) + " |\n";
   }
 }
 

@@ -18,7 +18,8 @@ const char* ending_phrase(Ending ending) {
                                       "could not be started",
                                       "ended in an unknown way",
                                       "was stopped with the run",
-                                      "failed the scope check"};
+                                      "failed the scope check",
+                                      "could not be committed"};
   return kPhrases[static_cast<std::size_t>(ending)];
 }
 
@@ -66,6 +67,11 @@ std::size_t count_of(const RunRecord& record, Standing standing) {
       std::ranges::count(record.agents, standing, &AgentRecord::standing));
 }
 
+std::size_t unmerged_count(const RunRecord& record) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      record.agents, [](const AgentRecord& agent) { return is_unmerged(agent.tree); }));
+}
+
 std::string short_time(std::int64_t ms) {
   constexpr std::int64_t kSecond = 1000;
   constexpr std::int64_t kMinute = 60 * kSecond;
@@ -89,6 +95,28 @@ std::string ending_text(const Attempt& attempt) {
 std::string left_behind_text(std::size_t processes) {
   return "left " + counted(processes, "process", "processes") + " behind, which " +
          (processes == 1 ? "was" : "were") + " ended";
+}
+
+std::string tree_text(const TreeRecord& tree) {
+  constexpr std::size_t kDigits = 12;
+  using State = TreeRecord::State;
+  const std::string kept = tree.kept.empty() ? "" : "; " + tree.folder + " is kept: " + tree.kept;
+  switch (tree.state) {
+    case State::kNone:
+      return "";
+    case State::kOpen:
+      return "its work is in " + tree.folder;
+    case State::kNothing:
+      return "nothing to commit" + kept;
+    case State::kCommitted:
+      return "not merged yet: " + tree.branch;
+    case State::kMerged:
+      return "merged" + (tree.merge.empty() ? "" : " as " + tree.merge.substr(0, kDigits)) + kept;
+    case State::kConflict:
+    case State::kUnmerged:
+      return "not merged: " + tree.why;
+  }
+  return "";
 }
 
 Suspects::Suspects(const RunRecord& record) {

@@ -23,6 +23,9 @@ std::int64_t waited_ms(const AgentRecord& agent, std::int64_t now_ms);  // overl
 
 std::size_t count_of(const RunRecord& record, Standing standing);
 
+// Agents that are done, but whose work is on their branch alone.
+std::size_t unmerged_count(const RunRecord& record);
+
 // "4.2s", "300ms", "1h 5m": short, for tables.
 std::string short_time(std::int64_t ms);
 
@@ -31,6 +34,10 @@ std::string ending_text(const Attempt& attempt);
 
 // "left 2 processes behind, which were ended"
 std::string left_behind_text(std::size_t processes);
+
+// What became of an agent's worktree: "merged as 0123456789ab", "not merged: conflict in a.c",
+// "its work is in /home/…". Empty: nothing to tell.
+std::string tree_text(const TreeRecord& tree);
 
 // Who else may have made a change outside all scopes: of the others that were at work, those that
 // list it among their own changes, whose changes are unknown, or who are still working.

@@ -203,6 +203,39 @@ TEST(ReportMarkdown, WhoStrayedIsToldOnce) {
       << "another may have made it; that is listed with the changes";
 }
 
+TEST(ReportMarkdown, TellsWhatBecameOfTheWorktrees) {
+  RunRecord record = run({agent("a", Standing::kDone, {}, {attempt(1, 0, 10, Ending::kDone)}),
+                          agent("b", Standing::kDone, {}, {attempt(1, 0, 10, Ending::kDone)}),
+                          agent("c", Standing::kSkipped, {}, {})},
+                         20);
+  EXPECT_THAT(report_markdown(record), Not(HasSubstr("## Worktrees")));
+  EXPECT_TRUE(report_json(record)["worktrees"].is_null());
+  EXPECT_TRUE(report_json(record)["agents"][0]["worktree"].is_null());
+  record.trees = {"/trees", "refs/heads/main", "0123456789abcdef"};
+  TreeRecord& a = record.agents[0].tree;
+  a.state = TreeRecord::State::kMerged;
+  a.branch = "lk/r7/a";
+  a.commit = "aaaaaaaaaaaaaaaa";
+  a.merge = "bbbbbbbbbbbbbbbb";
+  TreeRecord& b = record.agents[1].tree;
+  b.state = TreeRecord::State::kConflict;
+  b.branch = "lk/r7/b";
+  b.commit = "cccccccccccccccc";
+  b.why = "conflict in a|b";
+  EXPECT_STREQ(outcome_name(record), "failed");
+  EXPECT_EQ(outcome_text(record), "2 of 3 agents done, 1 skipped, 1 not merged");
+  const std::string text = report_markdown(record);
+  EXPECT_THAT(text, HasSubstr("The run began at `0123456789ab` of `refs/heads/main`."));
+  EXPECT_THAT(text, HasSubstr("| `a` | `lk/r7/a` | `aaaaaaaaaaaa` | merged as bbbbbbbbbbbb |\n"));
+  EXPECT_THAT(text,
+              HasSubstr("| `b` | `lk/r7/b` | `cccccccccccc` | not merged: conflict in a\\|b |\n"));
+  EXPECT_THAT(text, Not(HasSubstr("| `c` | `lk")));
+  const auto json = report_json(record);
+  EXPECT_EQ(json["counts"]["unmerged"], 1);
+  EXPECT_EQ(json["agents"][1]["worktree"]["state"], "conflict");
+  EXPECT_TRUE(json["agents"][1]["worktree"]["merge"].is_null());
+}
+
 TEST(Report, OutcomesInOrder) {
   using S = Standing;
   const auto outcome = [](std::vector<Standing> standings, std::int64_t end = 1) {
@@ -291,7 +324,7 @@ TEST(ReportJson, HasEverything) {
   EXPECT_EQ(json["duration_ms"], 14'000);
   EXPECT_EQ(json["counts"].dump(),
             R"({"agents":5,"done":3,"failed":1,"skipped":1,"stopped":0,"running":0,"waiting":0,)"
-            R"("pending":0})");
+            R"("pending":0,"unmerged":0})");
   const auto& backend = json["agents"][1];
   EXPECT_EQ(backend["worked_ms"], 5500);
   EXPECT_EQ(backend["waits"].dump(),
