@@ -51,7 +51,8 @@ const Plan& plan() {
     rooms["crew/record"] = {"base"};
     rooms["crew/changes"] = {"crew/record", "git", "realm", "host", "key", "base"};
     rooms["crew/report"] = {"crew/record", "draw", "key", "base"};
-    const Rooms crews = {"crew/record", "crew/changes", "crew/report", "git"};
+    rooms["crew/trees"] = with(rooms["crew/changes"], {"crew/changes"});
+    const Rooms crews = {"crew/record", "crew/changes", "crew/report", "crew/trees", "git"};
     rooms["crew"] = with(with(with(below, crews), plans), snapshots);
     // Two languages of the wire that know no lock, and what is said in one of them.
     rooms["http"] = {"base"};

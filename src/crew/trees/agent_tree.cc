@@ -1,0 +1,278 @@
+#include "crew/trees/agent_tree.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "crew/trees/worktree_ops.h"
+#include "git/paths.h"
+#include "git/reader.h"
+#include "git/state.h"
+#include "git/writer.h"
+#include "realm/disk_path.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+constexpr const char* kTreeMarkName = "tree.json";
+constexpr const char* kMessageName = "message.txt";
+constexpr std::size_t kTreeMarkBytesMax = 64U << 20;
+constexpr std::string_view kHeads = "refs/heads/";
+constexpr const char* kSubmoduleMode = "160000";
+
+bool is_on_disk(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+std::string short_branch(const std::string& ref) {
+  return ref.starts_with(kHeads) ? ref.substr(kHeads.size()) : ref;
+}
+
+Result<std::optional<std::string>> tip_of(const std::string& root, const std::string& branch) {
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(root, {.reads_files = false}));
+  return git::commit_named(reader, std::string(kHeads) + branch);
+}
+
+Change::Kind kind_of(char letter) {
+  if (letter == 'A') return Change::Kind::kAdded;
+  return letter == 'D' ? Change::Kind::kRemoved : Change::Kind::kModified;
+}
+
+}  // namespace
+
+Result<std::optional<AgentTree::Mark>> AgentTree::mark() const {
+  LK_ASSIGN(const auto text, marks_.read(kTreeMarkName, kTreeMarkBytesMax));
+  if (!text) return std::nullopt;
+  try {
+    const Json json = Json::parse(*text);
+    Mark mark;
+    mark.ready = json.at("ready").get<bool>();
+    mark.start = json.at("start").get<std::string>();
+    mark.provided = provided_from(json.at("provided"));
+    return mark;
+  } catch (const std::exception& error) {
+    return fail(Code::kFailed,
+                quote(marks_.path_of(kTreeMarkName)) + " cannot be read: " + quote(error.what()));
+  }
+}
+
+Result<void> AgentTree::write_mark(const Mark& mark) const {
+  const Json json{{"ready", mark.ready},
+                  {"folder", orders_.folder},
+                  {"branch", orders_.branch},
+                  {"start", mark.start},
+                  {"provided", provided_json(mark.provided)}};
+  return marks_.write(kTreeMarkName, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Result<git::Writer> AgentTree::writer(const std::string& root) const {
+  return git::Writer::open(root, {.variables = variables_, .lock = lock_.get(), .go_on = go_on_});
+}
+
+Result<void> AgentTree::begin() {
+  if (lock_) return {};
+  LK_ASSIGN(lock_, marks_.lock(kGitLockName, kGitLockWaitMs));
+  return {};
+}
+
+Result<std::string> AgentTree::ensure() {
+  LK_CHECK(begin());
+  LK_ASSIGN(const std::optional<Mark> before, mark());
+  if (before && before->ready) {
+    LK_ASSIGN(const bool empty, is_behind(*before));
+    if (!empty) return find_again(*before);
+    LK_CHECK(write_mark({}));
+  }
+  if (before) {
+    LK_CHECK(clear());
+  } else {
+    LK_ASSIGN(const auto tip, tip_of(orders_.checkout, orders_.branch));
+    if (tip || is_on_disk(orders_.folder)) {
+      return fail(Code::kFailed,
+                  tip ? "the branch " + quote(orders_.branch) + " already exists"
+                      : quote(orders_.folder) + " already exists",
+                  "start again with --restart, which gives the run another name");
+    }
+    LK_CHECK(write_mark({}));
+  }
+  auto made = make();
+  if (!made) {
+    // What went wrong is told, not what goes wrong now.
+    if (clear()) static_cast<void>(marks_.remove(kTreeMarkName));
+  }
+  return made;
+}
+
+Result<std::string> AgentTree::find_again(const Mark& mark) {
+  if (!is_on_disk(orders_.folder)) {
+    // Somebody removed it. What was committed is on its branch.
+    LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
+    LK_CHECK(clear_worktree(checkout, orders_.folder));
+    LK_CHECK(checkout.run({"worktree", "add", "-q", orders_.folder, orders_.branch}));
+    Mark again = mark;
+    LK_ASSIGN(again.provided, provide(orders_.checkout, orders_.folder, orders_.patterns, go_on_));
+    LK_CHECK(write_mark(again));
+  }
+  LK_ASSIGN(const auto wrong, not_on_branch());
+  if (wrong) {
+    return fail(Code::kFailed, "its worktree " + quote(orders_.folder) + " " + *wrong,
+                "git -C " + shell_quote(orders_.folder) + " switch " + shell_quote(orders_.branch));
+  }
+  return mark.start;
+}
+
+Result<bool> AgentTree::is_behind(const Mark& mark) const {
+  if (!is_on_disk(orders_.folder)) return false;
+  bool behind = false;
+  for (const std::string& commit : orders_.with) {
+    LK_ASSIGN(const bool there, contains(orders_.checkout, mark.start, commit));
+    behind = behind || !there;
+  }
+  if (!behind) return false;
+  LK_ASSIGN(const auto left, leftovers(mark));
+  if (left) return false;
+  LK_ASSIGN(const std::string head, head_of(orders_.folder));
+  return head == mark.start;
+}
+
+Result<std::string> AgentTree::make() {
+  LK_CHECK(make_folders(realm::parent_path(orders_.folder)));
+  LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
+  LK_CHECK(checkout.run(
+      {"worktree", "add", "-q", "--no-track", "-b", orders_.branch, orders_.folder, orders_.base}));
+  for (const std::string& commit : orders_.with) LK_CHECK(build_on(commit));
+  Mark mark;
+  mark.ready = true;
+  LK_ASSIGN(mark.provided, provide(orders_.checkout, orders_.folder, orders_.patterns, go_on_));
+  left_out_ = mark.provided.left_out;
+  LK_ASSIGN(mark.start, head_of(orders_.folder));
+  LK_CHECK(write_mark(mark));
+  return mark.start;
+}
+
+Result<void> AgentTree::build_on(const std::string& commit) {
+  LK_ASSIGN(const bool there, contains(orders_.folder, "HEAD", commit));
+  if (there) return {};
+  LK_ASSIGN(const git::Writer tree, writer(orders_.folder));
+  LK_ASSIGN(const Merged merged,
+            merge_into(tree, commit, "Merge what " + orders_.branch + " builds on", true));
+  if (merged.done) return {};
+  return fail(Code::kFailed, "the work that it builds on cannot be merged: " + merged.why);
+}
+
+Result<void> AgentTree::clear() {
+  LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
+  LK_CHECK(clear_worktree(checkout, orders_.folder));
+  LK_ASSIGN(const auto tip, tip_of(orders_.checkout, orders_.branch));
+  if (!tip) return {};
+  LK_CHECK(checkout.run({"update-ref", "-d", std::string(kHeads) + orders_.branch, *tip}));
+  return {};
+}
+
+Result<std::optional<std::string>> AgentTree::not_on_branch() const {
+  LK_ASSIGN(const std::string branch, branch_of(orders_.folder));
+  if (branch == std::string(kHeads) + orders_.branch) return std::nullopt;
+  return branch.empty() ? "is not on a branch any more" : "is on " + quote(short_branch(branch));
+}
+
+Result<TreeCommit> AgentTree::commit(const std::map<std::string, std::string>& variables) {
+  LK_CHECK(begin());
+  LK_ASSIGN(const std::optional<Mark> known, mark());
+  if (!known || !known->ready) return fail(Code::kFailed, "its worktree was never made");
+  LK_ASSIGN(const auto wrong, not_on_branch());
+  if (wrong) return fail(Code::kFailed, "its worktree " + *wrong);
+  LK_ASSIGN(const std::string own, git::own_git_folder(orders_.folder));
+  if (const auto operation = git::current_operation(own); operation != git::Operation::kNone) {
+    return fail(Code::kFailed, "its worktree is in the middle of a " +
+                                   std::string(git::operation_name(operation)));
+  }
+  variables_ = variables;
+  LK_ASSIGN(const git::Writer tree, writer(orders_.folder));
+  LK_CHECK(tree.run({"add", "-A"}));
+  // Afterwards: `git add` refuses to leave out a path that is ignored anyway.
+  if (std::vector<std::string> paths = pathspecs_of(known->provided); !paths.empty()) {
+    std::vector<std::string> words = {"reset", "-q", "--"};
+    std::ranges::move(paths, std::back_inserter(words));
+    LK_CHECK(tree.run(words));
+  }
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(orders_.folder, {.reads_files = false}));
+  LK_ASSIGN(const std::vector<git::Difference> staged, git::staged_against(reader, "HEAD"));
+  const auto nested = std::ranges::find_if(staged, [](const git::Difference& each) {
+    return each.mode == kSubmoduleMode && each.old_mode != kSubmoduleMode;
+  });
+  if (nested != staged.end()) {
+    LK_CHECK(tree.run({"reset", "-q"}));
+    return fail(Code::kFailed, quote(nested->path) + " is a repository of its own");
+  }
+  TreeCommit result;
+  result.made = !staged.empty();
+  if (result.made) {
+    LK_CHECK(marks_.write(kMessageName, orders_.message));
+    LK_CHECK(
+        tree.run({"commit", "-q", "--cleanup=whitespace", "-F", marks_.path_of(kMessageName)}));
+  }
+  LK_ASSIGN(result.tip, head_of(orders_.folder));
+  return result;
+}
+
+Result<std::vector<Change>> AgentTree::changes(const std::string& start,
+                                               const std::string& tip) const {
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(orders_.folder, {.reads_files = false}));
+  LK_ASSIGN(const std::vector<git::Difference> found, git::between(reader, start, tip));
+  std::vector<Change> changes;
+  for (const git::Difference& each : found) {
+    changes.push_back({each.path, kind_of(each.kind), false, {}});
+  }
+  return changes;
+}
+
+Result<std::optional<std::string>> AgentTree::leftovers(const Mark& mark) const {
+  LK_ASSIGN(const auto wrong, not_on_branch());
+  if (wrong) return "it " + *wrong;
+  LK_ASSIGN(const std::vector<std::string> copies, changed_copies(orders_.folder, mark.provided));
+  if (!copies.empty()) return "its copy of " + files_text(copies) + " was changed";
+  LK_ASSIGN(const git::Reader reader, git::Reader::open(orders_.folder));
+  LK_ASSIGN(const std::vector<git::ChangedPath> found, git::all_changed_paths(reader));
+  std::vector<std::string> paths;
+  const auto is_provided = [&](const std::string& path) {
+    return std::ranges::find(mark.provided.links, path) != mark.provided.links.end() ||
+           std::ranges::any_of(mark.provided.copies, [&](const Provided::Copy& copy) {
+             return copy.path == path || (copy.path.ends_with('/') && path.starts_with(copy.path));
+           });
+  };
+  for (const git::ChangedPath& each : found) {
+    if (!is_provided(each.path)) paths.push_back(each.path);
+  }
+  if (!paths.empty()) return "uncommitted: " + files_text(paths);
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> AgentTree::remove(const std::string& tip) {
+  LK_CHECK(begin());
+  LK_ASSIGN(const std::optional<Mark> known, mark());
+  if (!known) return std::nullopt;
+  LK_ASSIGN(const git::Writer checkout, writer(orders_.checkout));
+  LK_ASSIGN(const auto now, tip_of(orders_.checkout, orders_.branch));
+  if (now && *now != tip) return "its branch has other commits now";
+  if (is_on_disk(orders_.folder)) {
+    LK_ASSIGN(const auto left, leftovers(*known));
+    if (left) return left;
+    LK_CHECK(take_back(orders_.folder, known->provided));
+  }
+  LK_ASSIGN(const git::Answer removed, checkout.try_to_run({"worktree", "remove", orders_.folder}));
+  // Where the folder is gone, git may have forgotten it already.
+  if (removed.status != 0 && is_on_disk(orders_.folder)) return git::last_words(removed.text);
+  if (now) {
+    LK_CHECK(checkout.run({"update-ref", "-d", std::string(kHeads) + orders_.branch, tip}));
+  }
+  LK_CHECK(marks_.remove(kTreeMarkName));
+  return std::nullopt;
+}
+
+}  // namespace lockkeeper::crew

@@ -1,0 +1,261 @@
+#include "crew/trees/agent_tree.h"
+
+#include "crew/trees/trees_testing.h"
+
+namespace lockkeeper::crew {
+namespace {
+
+using testing::HasSubstr;
+
+using AgentTrees = TreesTest;
+
+TEST_F(AgentTrees, IsMadeOnceAndFoundAgain) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  {
+    AgentTree tree(wanted, folder, {});
+    const auto start = tree.ensure();
+    ASSERT_TRUE(start) << start.error().message;
+    EXPECT_EQ(*start, base);
+  }
+  EXPECT_EQ(text_of("trees/a/f"), "one\n");
+  EXPECT_EQ(says("trees/a", {"symbolic-ref", "HEAD"}), "refs/heads/lk/run/a");
+  repo.write("trees/a/f", "half done\n");
+  AgentTree again(wanted, folder, {});
+  EXPECT_EQ(again.ensure().value_or(""), base);
+  EXPECT_EQ(text_of("trees/a/f"), "half done\n") << "an earlier attempt's work";
+  EXPECT_EQ(text_of("r/f"), "one\n");
+}
+
+TEST_F(AgentTrees, WhatAKilledMakerLeftIsMadeAnew) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  ASSERT_TRUE(AgentTree(wanted, folder, {}).ensure());
+  // Killed before "ready": a branch with a merge on it, a locked worktree with half of its files.
+  ASSERT_TRUE(folder.write("tree.json",
+                           R"({"ready":false,"start":"","provided":{"copies":[],"links":[]}})"));
+  repo.git("trees/a", "commit --allow-empty -m half");
+  repo.git("r", "worktree lock " + repo.at("trees/a"));
+  repo.write("trees/a/junk", "");
+  std::filesystem::remove(repo.at("trees/a/.git"));
+  const auto start = AgentTree(wanted, folder, {}).ensure();
+  ASSERT_TRUE(start) << start.error().message;
+  EXPECT_EQ(*start, base);
+  EXPECT_FALSE(is_there("trees/a/junk"));
+  EXPECT_EQ(says("trees/a", {"rev-parse", "HEAD"}), base);
+}
+
+TEST_F(AgentTrees, SomebodyElsesBranchOrFolderIsRefusedAndStays) {
+  repo.git("r", "branch lk/run/a");
+  repo.write("trees/b/mine", "mine\n");
+  for (const char* agent : {"a", "b"}) {
+    const TreeOrders wanted = orders(agent);
+    const Folder folder = marks(agent);
+    for (int i = 0; i < 2; ++i) {
+      const auto start = AgentTree(wanted, folder, {}).ensure();
+      ASSERT_FALSE(start);
+      EXPECT_THAT(start.error().message, HasSubstr("already exists"));
+    }
+  }
+  EXPECT_EQ(says("r", {"rev-parse", "lk/run/a"}), base);
+  EXPECT_EQ(text_of("trees/b/mine"), "mine\n");
+}
+
+TEST_F(AgentTrees, ARemovedWorktreeIsMadeAgainFromItsBranch) {
+  const std::string tip = works("a", "g", "new\n");
+  std::filesystem::remove_all(repo.at("trees/a"));
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  AgentTree tree(wanted, folder, {});
+  EXPECT_EQ(tree.ensure().value_or(""), base);
+  EXPECT_EQ(text_of("trees/a/g"), "new\n");
+  EXPECT_EQ(says("trees/a", {"rev-parse", "HEAD"}), tip);
+}
+
+TEST_F(AgentTrees, BeginsWithTheWorkThatItBuildsOn) {
+  const std::string a = works("a", "a", "a\n");
+  const std::string b = works("b", "b", "b\n");
+  const std::string c = works("c", "c", "c\n", {a, b});
+  EXPECT_EQ(text_of("trees/c/a") + text_of("trees/c/b"), "a\nb\n");
+  const TreeOrders wanted = orders("c");
+  const Folder folder = marks("c");
+  AgentTree tree(wanted, folder, {});
+  const auto start = tree.ensure();
+  ASSERT_TRUE(start);
+  const auto changes = tree.changes(*start, c);
+  ASSERT_TRUE(changes) << changes.error().message;
+  ASSERT_EQ(changes->size(), 1U) << "only its own";
+  EXPECT_EQ(changes->front().path, "c");
+}
+
+TEST_F(AgentTrees, AWorktreeInWhichNothingWasDoneCatchesUp) {
+  TreeOrders wanted = orders("c");
+  const Folder folder = marks("c");
+  ASSERT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), base);
+  const std::string a = works("a", "a", "a\n");
+  wanted.with = {a};
+  repo.write("trees/c/f", "mine\n");
+  EXPECT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), base);
+  EXPECT_EQ(text_of("trees/c/f"), "mine\n") << "an attempt's work is not thrown away";
+  repo.git("trees/c", "checkout f");
+  EXPECT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), a);
+  EXPECT_EQ(text_of("trees/c/a"), "a\n");
+}
+
+TEST_F(AgentTrees, WhatCannotBeBuiltOnIsToldAndNothingIsLeft) {
+  const std::string a = works("a", "f", "a\n");
+  const std::string b = works("b", "f", "b\n");
+  TreeOrders wanted = orders("c");
+  wanted.with = {a, b};
+  const Folder folder = marks("c");
+  const auto start = AgentTree(wanted, folder, {}).ensure();
+  ASSERT_FALSE(start);
+  EXPECT_THAT(start.error().message, HasSubstr("cannot be merged: conflict in f"));
+  EXPECT_FALSE(is_there("trees/c"));
+  EXPECT_EQ(says("r", {"branch", "--list", "lk/run/c"}), "");
+  wanted.with = {a};
+  EXPECT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), a);
+}
+
+TEST_F(AgentTrees, CommitsEverythingOnce) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  AgentTree tree(wanted, folder, {});
+  const auto start = tree.ensure();
+  ASSERT_TRUE(start);
+  const auto nothing = tree.commit({});
+  ASSERT_TRUE(nothing) << nothing.error().message;
+  EXPECT_FALSE(nothing->made);
+  EXPECT_EQ(nothing->tip, base);
+  repo.write("trees/a/new dir/-x *", "x\n");
+  std::filesystem::remove(repo.at("trees/a/f"));
+  const auto done = tree.commit({});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(done->made);
+  EXPECT_EQ(says("trees/a", {"status", "--porcelain"}), "");
+  EXPECT_EQ(says("trees/a", {"log", "-1", "--format=%an <%ae> %s %(trailers)"}),
+            "t <t@example.org> a: work Lockkeeper-Agent: a");
+  const auto changes = tree.changes(*start, done->tip);
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes->size(), 2U);
+  EXPECT_EQ((*changes)[0].path, "f");
+  EXPECT_EQ((*changes)[0].kind, Change::Kind::kRemoved);
+  EXPECT_EQ((*changes)[1].path, "new dir/-x *");
+  // Made, but the one who made it was killed before it could say so.
+  const auto again = tree.commit({});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(again->made);
+  EXPECT_EQ(again->tip, done->tip);
+}
+
+TEST_F(AgentTrees, HooksRunAsUsualAndMayRefuse) {
+  repo.write("r/.git/hooks/pre-commit",
+             "#!/bin/sh\necho \"$LOCKKEEPER_AGENT $GIT_DIR\" >&2\nexit 1\n");
+  std::filesystem::permissions(repo.at("r/.git/hooks/pre-commit"),
+                               std::filesystem::perms::owner_all);
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  AgentTree tree(wanted, folder, {});
+  ASSERT_TRUE(tree.ensure());
+  repo.write("trees/a/f", "two\n");
+  const auto done = tree.commit({{"LOCKKEEPER_AGENT", "ann"}});
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("git commit failed"));
+  EXPECT_THAT(done.error().message, HasSubstr("ann "));
+  EXPECT_EQ(text_of("trees/a/f"), "two\n");
+  EXPECT_EQ(says("trees/a", {"rev-parse", "HEAD"}), base);
+  std::filesystem::remove(repo.at("r/.git/hooks/pre-commit"));
+  EXPECT_TRUE(tree.commit({}));
+}
+
+TEST_F(AgentTrees, WhatAnAgentLeftInTheMiddleIsNotCommitted) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  AgentTree tree(wanted, folder, {});
+  ASSERT_TRUE(tree.ensure());
+  repo.git("trees/a", "switch -c other");
+  EXPECT_THAT(tree.commit({}).error().message, HasSubstr("is on \"other\""));
+  repo.git("trees/a", "checkout --detach");
+  EXPECT_THAT(tree.commit({}).error().message, HasSubstr("not on a branch"));
+  repo.git("trees/a", "switch lk/run/a");
+  const std::string b = works("b", "g", "b\n");
+  repo.git("trees/a", "merge --no-ff --no-commit " + b);
+  EXPECT_THAT(tree.commit({}).error().message, HasSubstr("in the middle of a merge"));
+  repo.git("trees/a", "merge --abort");
+  repo.init("trees/a/inner");
+  EXPECT_THAT(tree.commit({}).error().message, HasSubstr("\"inner\" is a repository of its own"));
+  std::filesystem::remove_all(repo.at("trees/a/inner"));
+  const auto done = tree.commit({});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->made);
+}
+
+TEST_F(AgentTrees, IsRemovedWithItsBranch) {
+  repo.write("r/.env", "SECRET=1\n");
+  repo.write("r/node_modules/m/index.js", "m\n");
+  const std::string tip = works("a", "g", "g\n");
+  EXPECT_EQ(text_of("trees/a/.env"), "SECRET=1\n");
+  EXPECT_EQ(text_of("trees/a/node_modules/m/index.js"), "m\n");
+  EXPECT_EQ(says("trees/a", {"show", "--format=", "--name-only"}), "g") << "not what we provided";
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  const auto kept = AgentTree(wanted, folder, {}).remove(tip);
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->value_or(""), "");
+  EXPECT_FALSE(is_there("trees/a"));
+  EXPECT_EQ(says("r", {"branch", "--list", "lk/*"}), "");
+  EXPECT_EQ(text_of("r/node_modules/m/index.js"), "m\n") << "the link was followed";
+  const auto again = AgentTree(wanted, folder, {}).remove(tip);
+  EXPECT_TRUE(again && !*again);
+}
+
+TEST_F(AgentTrees, NothingThatWouldBeLostIsRemoved) {
+  repo.write("r/.env", "SECRET=1\n");
+  const std::string tip = works("a", "g", "g\n");
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  const auto why_kept = [&] {
+    const auto kept = AgentTree(wanted, folder, {}).remove(tip);
+    EXPECT_TRUE(kept) << kept.error().message;
+    EXPECT_TRUE(is_there("trees/a/.env"));
+    return kept && *kept ? **kept : "";
+  };
+  repo.write("trees/a/left", "x\n");
+  EXPECT_EQ(why_kept(), "uncommitted: left");
+  std::filesystem::remove(repo.at("trees/a/left"));
+  repo.write("trees/a/f", "changed\n");
+  EXPECT_EQ(why_kept(), "uncommitted: f");
+  repo.git("trees/a", "checkout f");
+  repo.write("trees/a/.env", "SECRET=2\n");
+  EXPECT_EQ(why_kept(), "its copy of .env was changed");
+  repo.write("trees/a/.env", "SECRET=1\n");
+  repo.git("trees/a", "commit --allow-empty -m more");
+  EXPECT_EQ(why_kept(), "its branch has other commits now");
+  repo.git("trees/a", "reset --hard HEAD^");
+  repo.git("trees/a", "checkout --detach");
+  EXPECT_EQ(why_kept(), "it is not on a branch any more");
+  repo.git("trees/a", "checkout lk/run/a");
+  repo.git("r", "worktree lock --reason busy " + repo.at("trees/a"));
+  const auto locked = AgentTree(wanted, folder, {}).remove(tip);
+  ASSERT_TRUE(locked && *locked);
+  EXPECT_THAT(**locked, HasSubstr("busy"));
+  EXPECT_TRUE(is_there("trees/a/g"));
+  repo.git("r", "worktree unlock " + repo.at("trees/a"));
+  const auto kept = AgentTree(wanted, folder, {}).remove(tip);
+  EXPECT_TRUE(kept && !*kept);
+}
+
+TEST_F(AgentTrees, WhoeverIsStoppedLeavesNothingThatAnotherCannotFinish) {
+  const TreeOrders wanted = orders("a");
+  const Folder folder = marks("a");
+  for (int calls = 0;; ++calls) {
+    int left = calls;
+    const auto start = AgentTree(wanted, folder, [&] { return left-- > 0; }).ensure();
+    if (start) break;
+    ASSERT_LT(calls, 1000);
+  }
+  EXPECT_EQ(AgentTree(wanted, folder, {}).ensure().value_or(""), base);
+}
+
+}  // namespace
+}  // namespace lockkeeper::crew

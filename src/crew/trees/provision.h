@@ -1,0 +1,52 @@
+// What a new worktree gets besides what git has: copies of `.env` files, links to caches, as
+// [worktrees] of the settings says. Nothing follows a symlink, and nothing that is there is
+// replaced.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "git/call.h"
+
+namespace lockkeeper::crew {
+
+inline constexpr std::size_t kCopiedFilesMax = 100'000;
+inline constexpr std::uint64_t kCopiedBytesMax = 4ULL << 30;
+
+struct Patterns {
+  std::vector<std::string> copy;  // realm::patterns_name()
+  std::vector<std::string> link;
+};
+
+struct Provided {
+  struct Copy {
+    std::string path;    // from the root; a folder ends in '/'
+    std::string digest;  // of a file as it was copied
+  };
+  std::vector<Copy> copies;
+  std::vector<std::string> links;     // from the root, without '/' at the end
+  std::vector<std::string> left_out;  // sentences
+};
+
+nlohmann::ordered_json provided_json(const Provided& provided);
+// Throws if it is not what the function above wrote.
+Provided provided_from(const nlohmann::ordered_json& json);
+
+// Copies and links what git does not have in `checkout` into `tree` (both absolute). limit_exceeded
+// beyond the limits above; no_space.
+Result<Provided> provide(const std::string& checkout, const std::string& tree,
+                         const Patterns& patterns, const git::GoOn& go_on);
+
+// The copies of files that are not as they were: what an agent has written there would be lost with
+// the worktree. Folders are caches, as what git ignores.
+Result<std::vector<std::string>> changed_copies(const std::string& tree, const Provided& provided);
+// Removes the links and copies.
+Result<void> take_back(const std::string& tree, const Provided& provided);
+
+// For git: exactly what was provided.
+std::vector<std::string> pathspecs_of(const Provided& provided);
+
+}  // namespace lockkeeper::crew
