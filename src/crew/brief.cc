@@ -105,10 +105,14 @@ std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::stri
   return list;
 }
 
-std::string scope_text(const plan::Job& job, const std::string& realm_root,
-                       const std::vector<Neighbour>& neighbours) {
-  std::string text =
-      "You are " + job.id + ", one of several agents working in " + realm_root + ".\n";
+std::string scope_text(const plan::Job& job, const std::string& root,
+                       const std::vector<Neighbour>& neighbours, const std::string& branch) {
+  std::string text = "You are " + job.id + ", one of several agents working in " + root + ".\n";
+  if (!branch.empty()) {
+    text = "You are " + job.id + ", one of several agents that work on this repository.\n" +
+           "You work in " + root + ", a git worktree of your own on the branch\n" + branch +
+           ". Stay on it. When you are done, your work is committed and merged for you.\n";
+  }
   if (!job.description.empty()) text += "Your task: " + job.description + "\n";
   add_list(text, "You hold the locks on:", job.locks);
   if (job.writes.empty()) {

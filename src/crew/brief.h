@@ -24,9 +24,10 @@ struct Neighbour {
 // cannot be read: the list is information, no decision depends on it.
 std::vector<Neighbour> neighbours_outside(service::Locks& locks, const std::string& ours);
 
-// What the agent may change and read, who holds the rest, and how to ask for more.
-std::string scope_text(const plan::Job& job, const std::string& realm_root,
-                       const std::vector<Neighbour>& neighbours);
+// What the agent may change and read, who holds the rest, and how to ask for more. `branch`: of its
+// own worktree at `root`; empty: it has none.
+std::string scope_text(const plan::Job& job, const std::string& root,
+                       const std::vector<Neighbour>& neighbours, const std::string& branch = "");
 
 using plan::Placeholder;
 using plan::placeholders;

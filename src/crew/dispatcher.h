@@ -29,6 +29,7 @@ class Dispatcher {
   bool is_full() const { return load().running >= most_; }
   std::string session_of(std::size_t agent) const;
   const std::string& feature() const { return gate_.feature(); }
+  const Roster& roster() const { return roster_; }
 
  private:
   struct Reason {

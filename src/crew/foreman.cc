@@ -13,6 +13,7 @@
 #include "crew/lock_files.h"
 #include "crew/record/whole_number.h"
 #include "crew/report/report_parts.h"
+#include "crew/tree_keeper.h"
 #include "crew/verdict.h"
 #include "host/descendants.h"
 #include "host/signals.h"
@@ -41,6 +42,9 @@ class Foreman::Impl {
 
   Result<void> run() {
     LK_ASSIGN(Roster roster, Roster::of(plan_));
+    if (!record_.trees.folder.empty()) {
+      trees_.emplace(locks_, plan_, run_, ledger_, options_.folder, options_.patterns);
+    }
     dispatcher_.emplace(locks_, plan_, run_.state.head.session, std::move(roster), options_.jobs,
                         ledger_, workers_);
     // Children that we inherited through exec are not ours to end.
@@ -133,7 +137,7 @@ class Foreman::Impl {
     if (!stopping()) dispatcher_->schedule([this](std::size_t i) { begin(i); });
   }
 
-  Orders orders_for(std::size_t i) const {
+  Orders orders_for(std::size_t i) {
     const plan::Job& job = plan_.jobs[i];
     Orders orders = orders_of(job);
     orders.session = dispatcher_->session_of(i);
@@ -146,6 +150,7 @@ class Foreman::Impl {
     orders.log_bytes_max = options_.log_bytes_max;
     orders.detect_changes = options_.detect_changes;
     orders.leave_out = {run_.output.path(), locks_.site().realm().store_folder};
+    if (trees_) trees_->give_orders(i, dispatcher_->roster(), orders);
     return orders;
   }
 
@@ -211,8 +216,9 @@ class Foreman::Impl {
     const bool asks = worker.phase() == Worker::Phase::kAsking;
     if (stopping() || dispatcher_->is_full() || !asks) return worker.send_away(now());
     ledger_.end_wait(agent);
+    const std::string& root = trees_ ? agent.tree.folder : locks_.site().realm().root;
     const auto sent =
-        worker.go(scope_text(plan_.jobs[i], locks_.site().realm().root, neighbours_of(i)), now());
+        worker.go(scope_text(plan_.jobs[i], root, neighbours_of(i), agent.tree.branch), now());
     if (!sent) {
       ledger_.fail_with(sent.error());
       return worker.send_away(now());
@@ -317,8 +323,10 @@ class Foreman::Impl {
           may_try_again(agent, plan_.jobs[i].retries) ? Standing::kPending : Standing::kFailed;
       agent.why = ending_text(attempt);
     }
+    const std::string committed = trees_ ? TreeKeeper::note(agent) : "";
     ledger_.write(agent);
     ledger_.tell(CrewEvent::What::kEnded, &agent, ending_text(attempt));
+    if (!committed.empty()) ledger_.tell(CrewEvent::What::kNote, &agent, committed);
     for (const std::string& note : notes_on(attempt, Suspects(record_))) {
       ledger_.tell(CrewEvent::What::kNote, &agent, note);
     }
@@ -331,7 +339,8 @@ class Foreman::Impl {
   void attribute_changes(std::size_t i, Attempt& attempt) const {
     const bool fold_case = locks_.site().realm().ignore_case;
     std::vector<WriteScope> others;
-    for (std::size_t other = 0; other < workers_.size(); ++other) {
+    // In a worktree of its own an agent is alone.
+    for (std::size_t other = 0; other < workers_.size() && !trees_; ++other) {
       if (other != i && worked_between(record_.agents[other], attempt)) {
         others.push_back(scope_of(plan_.jobs[other], fold_case));
       }
@@ -369,6 +378,13 @@ class Foreman::Impl {
       ledger_.end_wait(agent);
       if (yet_to_start(agent)) agent.standing = Standing::kStopped;
     }
+    if (trees_ && !stopping()) {
+      trees_->finish(*agents_, dispatcher_->roster(), [this] {
+        hear_signals();
+        if (watch_.on_tick) watch_.on_tick();
+        return !stopping();
+      });
+    }
     if (!stopping()) record_.ended_ms = now();
     // A resumed run shows what agents waited for before.
     auto written = run_.journal.agents(record_.agents);
@@ -389,6 +405,7 @@ class Foreman::Impl {
   const Watch watch_;
   RunLedger ledger_;
   std::optional<Dispatcher> dispatcher_;
+  std::optional<TreeKeeper> trees_;
   std::optional<Folder> agents_;
   std::vector<Worker> workers_;
   std::vector<std::size_t> started_order_;

@@ -10,7 +10,9 @@
 //      agent that failed for good are skipped.
 //   4. Nothing starts before the journal says so (crew/journal.h). If the journal cannot be
 //      written, nothing new starts, and running agents finish.
-//   5. A signal stops the run: waiting agents leave the queue, running agents are asked to end, the
+//   5. With worktrees, an agent's work is committed before its locks are freed, and merged when all
+//      agents have ended (crew/tree_keeper.h).
+//   6. A signal stops the run: waiting agents leave the queue, running agents are asked to end, the
 //      last started first. A second signal kills them.
 #pragma once
 
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "crew/run_ledger.h"
+#include "crew/trees/provision.h"
 #include "plan/plan_file.h"
 #include "service/locks.h"
 
@@ -37,6 +40,7 @@ struct ForemanOptions {
   std::uint64_t log_bytes_max = 64U << 20;              // of each attempt
   std::string folder;                                   // where the commands run
   std::map<std::string, std::string> environment = {};  // set for them, besides ours
+  Patterns patterns;  // for worktrees, if the run's record has them
 };
 
 class Foreman {

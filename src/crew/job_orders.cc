@@ -63,6 +63,30 @@ std::string session_for(const std::string& run_session, const std::string& id, s
   return run_session + "/" + name;
 }
 
+std::string branch_for(const std::string& run, const std::string& id) {
+  std::string name = file_name_for(id);
+  // git-check-ref-format(1)
+  const bool refused =
+      name.find("..") != std::string::npos || name.ends_with('.') || name.ends_with(".lock");
+  if (refused) {
+    std::string spelled;
+    for (const char c : name) spelled += c == '.' ? "%2e" : std::string(1, c);
+    name = std::move(spelled);
+  }
+  return "lk/" + run + "/" + name;
+}
+
+std::string commit_message(const plan::Job& job, const std::string& run, const std::string& plan) {
+  constexpr std::size_t kSubjectBytes = 100;
+  const std::string what = job.description.substr(0, job.description.find('\n'));
+  std::string text =
+      cut_utf8(job.id + ": " + (what.empty() ? "work of run " + run : what), kSubjectBytes);
+  text = escaped(text) + "\n\nOne agent's part of " + escaped(plan) + ".\n\n";
+  text += "Lockkeeper-Run: " + run + "\nLockkeeper-Agent: " + escaped(job.id) + "\n";
+  if (!job.task.empty()) text += "Lockkeeper-Task: " + escaped(job.task) + "\n";
+  return text;
+}
+
 std::vector<AgentRecord> records_for(const plan::Plan& plan, std::vector<AgentRecord> known) {
   std::map<std::string, AgentRecord> by_id;
   for (AgentRecord& each : known) by_id.emplace(each.id, std::move(each));

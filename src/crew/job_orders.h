@@ -22,6 +22,12 @@ bool is_free(service::Locks& locks, const plan::Job& job, const std::string& but
 // an earlier attempt's leftovers exclude a later attempt.
 std::string session_for(const std::string& run_session, const std::string& id, std::size_t number);
 
+// The branch of an agent's worktree: "lk/RUN/AGENT", with what git does not allow in a name written
+// as its code. REQUIRES: `run` is a name of ours.
+std::string branch_for(const std::string& run, const std::string& id);
+// Of the commit with an agent's work.
+std::string commit_message(const plan::Job& job, const std::string& run, const std::string& plan);
+
 // One record for each job, in the plan's order: the known one, or a new one.
 std::vector<AgentRecord> records_for(const plan::Plan& plan, std::vector<AgentRecord> known);
 

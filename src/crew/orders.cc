@@ -54,6 +54,30 @@ std::vector<std::string> each(const std::vector<std::string>& list,
   return result;
 }
 
+Json tree_orders_json(const TreeOrders& tree) {
+  return {{"checkout", bytes_as_text(tree.checkout)},
+          {"folder", bytes_as_text(tree.folder)},
+          {"branch", tree.branch},
+          {"base", tree.base},
+          {"with", tree.with},
+          {"message", bytes_as_text(tree.message)},
+          {"copy", tree.patterns.copy},
+          {"link", tree.patterns.link}};
+}
+
+TreeOrders tree_orders_from(const Json& json) {
+  TreeOrders tree;
+  tree.checkout = text_as_bytes(json.at("checkout").get<std::string>());
+  tree.folder = text_as_bytes(json.at("folder").get<std::string>());
+  tree.branch = json.at("branch").get<std::string>();
+  tree.base = json.at("base").get<std::string>();
+  tree.with = json.at("with").get<std::vector<std::string>>();
+  tree.message = text_as_bytes(json.at("message").get<std::string>());
+  tree.patterns.copy = json.at("copy").get<std::vector<std::string>>();
+  tree.patterns.link = json.at("link").get<std::vector<std::string>>();
+  return tree;
+}
+
 }  // namespace
 
 std::string orders_text(const Orders& orders) {
@@ -73,6 +97,7 @@ std::string orders_text(const Orders& orders) {
             {"log_bytes_max", orders.log_bytes_max},
             {"look_at_changes", orders.detect_changes},
             {"leave_out", each(orders.leave_out, bytes_as_text)}};
+  if (orders.tree) json["tree"] = tree_orders_json(*orders.tree);
   json["environment"] = Json::object();
   for (const auto& [name, value] : orders.environment) {
     json["environment"][name] = bytes_as_text(value);
@@ -103,6 +128,7 @@ Result<Orders> orders_from(const std::string& text) {
     for (const auto& [name, value] : json.at("environment").items()) {
       orders.environment[name] = text_as_bytes(value.get<std::string>());
     }
+    if (json.contains("tree")) orders.tree = tree_orders_from(json.at("tree"));
     if (orders.command.empty() || orders.locks.empty()) {
       return fail(Code::kInvalidInput, "the orders have no command or no lock");
     }

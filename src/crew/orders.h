@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "crew/trees/agent_tree.h"
 #include "plan/model.h"
 
 namespace lockkeeper::crew {
@@ -43,6 +44,7 @@ struct Orders {
   std::uint64_t log_bytes_max = 0;
   bool detect_changes = true;
   std::vector<std::string> leave_out;  // folders where changes do not count
+  std::optional<TreeOrders> tree;      // its own worktree, where the command runs
 };
 
 std::string orders_text(const Orders& orders);

@@ -27,6 +27,8 @@ Orders some_orders() {
   orders.log_bytes_max = UINT64_MAX;
   orders.detect_changes = false;
   orders.leave_out = {"/o\xc3"};
+  orders.tree =
+      TreeOrders{"/r\xff", "/t\xff", "lk/r/a", "b", {"c", "d"}, "m\xff", {{".env"}, {"x/"}}};
   return orders;
 }
 
@@ -40,6 +42,13 @@ TEST(Orders, ThereAndBack) {
   EXPECT_EQ(read->leave_out, orders.leave_out);
   EXPECT_EQ(read->log_bytes_max, orders.log_bytes_max);
   EXPECT_EQ(orders_text(*read), orders_text(orders));
+  ASSERT_TRUE(read->tree);
+  EXPECT_EQ(read->tree->folder, orders.tree->folder);
+  EXPECT_EQ(read->tree->message, orders.tree->message);
+  EXPECT_EQ(read->tree->patterns.link, orders.tree->patterns.link);
+  Orders without = orders;
+  without.tree.reset();
+  EXPECT_FALSE(orders_from(orders_text(without))->tree);
 }
 
 TEST(Orders, AnyBytes) {
@@ -64,7 +73,7 @@ TEST(Orders, NothingElseIsTaken) {
   for (const auto& [name, value] : whole.items()) {
     auto less = whole;
     less.erase(name);
-    EXPECT_FALSE(orders_from(less.dump())) << name;
+    EXPECT_EQ(orders_from(less.dump()).has_value(), name == "tree") << name;
   }
   auto nothing = whole;
   nothing["argv"] = nlohmann::ordered_json::array();

@@ -90,7 +90,8 @@ std::vector<std::string> agents_to_repeat(const RunState& before, const RunState
   std::vector<std::string> names;
   const bool same = before.head.plan_digest == fresh.head.plan_digest && same_realm(before, fresh);
   for (const AgentRecord& agent : before.record.agents) {
-    if (same && agent.standing != Standing::kDone) names.push_back(agent.id);
+    const bool over = agent.standing == Standing::kDone && !is_unmerged(agent.tree);
+    if (same && !over) names.push_back(agent.id);
   }
   return names;
 }
@@ -124,6 +125,7 @@ Result<OpenRun> open_run(const std::string& output, Beginning beginning, const R
   }
   LK_ASSIGN(const bool there, folder.has(kJournalName));
   std::vector<std::string> not_resumed;
+  std::string trees_before;
   if (there) {
     auto before = Journal::read(folder);
     const bool readable = before.has_value();
@@ -137,11 +139,14 @@ Result<OpenRun> open_run(const std::string& output, Beginning beginning, const R
       LK_CHECK(nobody_at_work(folder, before->record));
     }
     if (readable && beginning == Beginning::kFresh) not_resumed = agents_to_repeat(*before, fresh);
+    if (readable && ::access(before->record.trees.folder.c_str(), F_OK) == 0) {
+      trees_before = before->record.trees.folder;
+    }
     LK_CHECK(move_aside(folder, readable ? before->record.id : "unreadable"));
   }
   LK_ASSIGN(Journal journal, Journal::begin(folder, fresh));
-  return OpenRun{std::move(folder), std::move(lock), std::move(journal), fresh,
-                 std::move(not_resumed)};
+  return OpenRun{std::move(folder),      std::move(lock),        std::move(journal), fresh,
+                 std::move(not_resumed), std::move(trees_before)};
 }
 
 }  // namespace lockkeeper::crew

@@ -28,8 +28,11 @@ struct OpenRun {
   Fd lock;
   Journal journal;
   RunState state;
-  // kFresh after a run of the same plan that failed: the agents that kResume would have repeated.
+  // kFresh after a run of the same plan that failed: the agents that kResume would have repeated or
+  // merged.
   std::vector<std::string> not_resumed = {};
+  // Not kResume: where the former run has worktrees that it keeps; empty: nowhere.
+  std::string trees_before = {};
 };
 
 // Opens OUTPUT (a physical path; it exists) for one foreman, and starts or resumes the run. `fresh`

@@ -11,7 +11,18 @@ namespace lockkeeper::crew {
 
 // What happens, as it happens.
 struct CrewEvent {
-  enum class What { kWaiting, kStarted, kEnded, kAgain, kSkipped, kNote, kStopping, kFound };
+  enum class What {
+    kWaiting,
+    kStarted,
+    kEnded,
+    kAgain,
+    kSkipped,
+    kNote,
+    kStopping,
+    kFound,
+    kMerged,
+    kUnmerged,
+  };
   What what;
   const AgentRecord* agent;  // null: about the run
   std::string text;

@@ -126,7 +126,33 @@ class Supervisor {
     return still_wanted();
   }
 
+  // The agent's worktree, while its lease is kept. False: the foreman does not want it any more.
+  Result<bool> make_tree(const Keep& keep) {
+    LK_CHECK(open_tree());
+    bool wanted = true;
+    AgentTree tree(*orders_.tree, *marks_,
+                   [&] { return wanted = wanted && keep() && still_wanted(); });
+    auto start = tree.ensure();
+    if (!wanted) return false;
+    if (!start) return fail(std::move(start.error()));
+    attempt_.start = std::move(*start);
+    for (const std::string& what : tree.left_out()) note("gets no " + what);
+    return true;
+  }
+
+  // The folder with all attempts of the agent.
+  Result<void> open_tree() {
+    const std::string& path = folder_.path();
+    LK_ASSIGN(Folder above, open_run_files(path.substr(0, path.rfind('/'))));
+    marks_.emplace(std::move(above));
+    return {};
+  }
+
   Result<bool> may_start(const Keep& keep) {
+    if (orders_.tree) {
+      LK_ASSIGN(const bool wanted, make_tree(keep));
+      if (!wanted) return false;
+    }
     if (orders_.detect_changes) known(scan_tree(root(), orders_.leave_out), before_);
     keep_uncommitted();
     // The foreman may take a while, or be stopped (Ctrl-Z).
@@ -231,7 +257,8 @@ class Supervisor {
     attempt_.log_bytes = log_->bytes();
     attempt_.log_cut = log_->cut();
     judge(result);
-    if (orders_.detect_changes && attempt_.changes_unknown.empty()) find_changes();
+    const bool committed = orders_.tree && attempt_.ending == Ending::kDone && commit(keep);
+    if (orders_.detect_changes && !committed && attempt_.changes_unknown.empty()) find_changes();
     write_result();
   }
 
@@ -250,6 +277,26 @@ class Supervisor {
     } else {
       attempt_.ending = result.exit_status == 0 ? Ending::kDone : Ending::kFailed;
     }
+  }
+
+  // An agent is done once its work is on its branch. What the branch changes are its changes.
+  bool commit(const Keep& keep) {
+    AgentTree tree(*orders_.tree, *marks_, [&] { return keep(); });
+    const auto done = tree.commit({{"LOCKKEEPER_AGENT", orders_.agent},
+                                   {"LOCKKEEPER_SESSION", orders_.session},
+                                   {"LOCKKEEPER_LEASE", attempt_.lease},
+                                   {"LOCKKEEPER_FENCE", std::to_string(attempt_.fence)},
+                                   {"LOCKKEEPER_REALM", locks_.site().realm().root}});
+    if (!done) {
+      attempt_.ending = Ending::kUncommitted;
+      attempt_.why = done.error().message;
+      return false;
+    }
+    attempt_.commit = done->tip;
+    if (!orders_.detect_changes) return true;
+    attempt_.changes_unknown.clear();
+    known(tree.changes(attempt_.start, attempt_.commit), attempt_.changes);
+    return true;
   }
 
   // All changes; the foreman decides whose they are.
@@ -271,7 +318,9 @@ class Supervisor {
     return found.has_value();
   }
 
-  const std::string& root() const { return locks_.site().realm().root; }
+  const std::string& root() const {
+    return orders_.tree ? orders_.tree->folder : locks_.site().realm().root;
+  }
 
   void write_result() {
     const auto written = folder_.write(kResultName, attempt_json(attempt_).dump() + "\n");
@@ -312,7 +361,8 @@ class Supervisor {
   service::Stage stage_;
   Attempt attempt_;
   Tree before_;
-  std::string reported_;  // the last wait
+  std::optional<Folder> marks_;  // with orders_.tree
+  std::string reported_;         // the last wait
   std::string lost_why_;
   std::string unwritten_;  // why result.json could not be written
 };

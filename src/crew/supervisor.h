@@ -9,8 +9,10 @@
 //
 //   1. lock `alive`   held while this process lives
 //   2. the lease      waited for in the queue; left if the foreman is gone
+//      its worktree   with --worktrees: made or found (crew/trees/agent_tree.h)
 //   3. "ready"        sent to the foreman, which answers "go" or "no"; silence means no
 //   4. `started`      written durably, then the command starts
+//      its commit     with --worktrees, if the command has succeeded
 //   5. `result.json`  written durably while the lease is still held
 //   6. the lease is freed, once the feature is not paused
 #pragma once

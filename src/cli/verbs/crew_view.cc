@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "crew/record/record_json.h"
 #include "crew/report/report_parts.h"
 
 namespace lockkeeper::cli {
@@ -25,9 +26,9 @@ constexpr std::int64_t kRedrawMs = 200;
 constexpr std::size_t kBarColumns = 24;
 
 // In the order of CrewEvent::What.
-constexpr const char* kEventNames[] = {"waiting", "started", "ended",    "again",
-                                       "skipped", "note",    "stopping", "found"};
-static_assert(std::size(kEventNames) == static_cast<std::size_t>(CrewEvent::What::kFound) + 1);
+constexpr const char* kEventNames[] = {"waiting", "started",  "ended", "again",  "skipped",
+                                       "note",    "stopping", "found", "merged", "unmerged"};
+static_assert(std::size(kEventNames) == static_cast<std::size_t>(CrewEvent::What::kUnmerged) + 1);
 
 // All 0 if unknown.
 winsize terminal_size(std::FILE* out) {
@@ -63,6 +64,13 @@ std::string wait_text(const Wait& wait) {
       return "paused: " + wait.on;
   }
   return "";
+}
+
+// Fields for programs about a worktree that was merged or not.
+void add_merge(service::Json& json, const CrewEvent& event) {
+  if (event.what == CrewEvent::What::kMerged || event.what == CrewEvent::What::kUnmerged) {
+    json["worktree"] = crew::tree_json(event.agent->tree);
+  }
 }
 
 // Fields for programs about an attempt that began or ended.
@@ -137,6 +145,7 @@ void CrewView::show(const CrewEvent& event) {
       json["for"] = crew::wait_name(event.agent->waits.back().what);
     }
     add_attempt(json, event);
+    add_merge(json, event);
     json["text"] = event.text;
     out_.object(json);
     return;
@@ -150,8 +159,9 @@ void CrewView::show(const CrewEvent& event) {
   const std::string time = format_time(clock_.now().wall_ms).substr(11, 8) + "  ";
   Line line{{time, Style::kDim}};
   if (event.agent != nullptr) line.push_back({event.agent->id + "  ", Style::kBold});
-  const bool bad = event.what == CrewEvent::What::kEnded &&
-                   event.agent->attempts.back().ending != crew::Ending::kDone;
+  const bool failed = event.what == CrewEvent::What::kEnded &&
+                      event.agent->attempts.back().ending != crew::Ending::kDone;
+  const bool bad = failed || event.what == CrewEvent::What::kUnmerged;
   const std::string text =
       event.what == CrewEvent::What::kWaiting ? wait_text(event.agent->waits.back()) : event.text;
   const bool skipped = event.what == CrewEvent::What::kSkipped;
@@ -271,6 +281,11 @@ void show_outcome(Output& out, const crew::RunRecord& record) {
       line.push_back({std::to_string(agent.attempts.size()) + " attempts  "});
     }
     if (agent.standing != Standing::kDone) line.push_back({why_text(agent), Style::kDim});
+    if (const std::string tree = crew::tree_text(agent.tree); !tree.empty()) {
+      const bool after = agent.standing != Standing::kDone && !why_text(agent).empty();
+      line.push_back(
+          {(after ? "; " : "") + tree, crew::is_unmerged(agent.tree) ? Style::kRed : Style::kDim});
+    }
     out.line(fit(std::move(line), out.columns()));
   }
 }

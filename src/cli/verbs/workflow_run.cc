@@ -21,6 +21,7 @@
 #include "crew/report/report.h"
 #include "crew/report/report_parts.h"
 #include "crew/supervisor.h"
+#include "crew/trees/merger.h"
 #include "host/pipes.h"
 #include "host/process.h"
 #include "plan/placeholders.h"
@@ -48,6 +49,7 @@ struct WorkflowRunOptions {
   bool restart = false;
   bool strict_scope = false;
   bool no_scope_check = false;
+  bool worktrees = false;
 };
 
 void declare(Arguments& arguments, WorkflowRunOptions& options) {
@@ -63,6 +65,8 @@ void declare(Arguments& arguments, WorkflowRunOptions& options) {
   arguments.flag("--strict-scope", options.strict_scope,
                  "a change outside its scope fails an agent");
   arguments.flag("--no-scope-check", options.no_scope_check, "do not check what agents change");
+  arguments.flag("--worktrees", options.worktrees,
+                 "each agent in a git worktree of its own, on a\nbranch that is merged at the end");
   arguments.value("--grace", options.grace, "DURATION",
                   "time between asking an agent to stop and killing\nit (default 10s)");
   arguments.command(options.command, "for agents that have no command in the plan", true);
@@ -75,6 +79,7 @@ struct Prepared {
   std::string digest;
   std::string output;  // physical
   crew::ForemanOptions foreman;
+  std::optional<crew::StartPoint> start;  // of a new run with worktrees
 };
 
 std::string file_stem(const std::string& path) {
@@ -183,6 +188,31 @@ std::vector<std::string> supervisor_program(const VerbContext& context, const Op
   return words;
 }
 
+// Can agents of a new run have worktrees of this repository? What they will not see is told.
+Result<crew::StartPoint> find_start(Output& out, const realm::Realm& realm,
+                                    const crew::Patterns& patterns) {
+  if (!realm.in_git || realm.bare) {
+    return fail(
+        Code::kFailed,
+        quote(realm.root) + (realm.bare ? " is a bare repository: it has no files to work on"
+                                        : " is not in a git repository"),
+        realm.bare ? "run it in a worktree: git worktree add DIR"
+                   : "make one: git init; or run without --worktrees");
+  }
+  LK_ASSIGN(crew::StartPoint start, crew::start_point(realm.root));
+  std::erase_if(start.untracked, [&](const std::string& path) {
+    return realm::patterns_name(patterns.copy, path) || realm::patterns_name(patterns.link, path);
+  });
+  if (!start.untracked.empty()) {
+    out.note("agents in worktrees do not see what git does not track: " +
+             shown_list(start.untracked, kAgentsNamed));
+  }
+  if (start.submodules) {
+    out.warning("submodules are empty folders in the worktrees of the agents");
+  }
+  return start;
+}
+
 Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options) {
   Prepared run;
   LK_CHECK(read_numbers(options, run.foreman));
@@ -197,6 +227,11 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   run.digest = sha256_hex(*text);
   const realm::Realm& realm = run.open->site.realm();
   LK_ASSIGN(std::string feature, feature_to_obey(context, options.feature));
+  run.foreman.patterns = {run.open->site.settings().worktrees_copy.value,
+                          run.open->site.settings().worktrees_link.value};
+  if (options.worktrees && !options.resume) {
+    LK_ASSIGN(run.start, find_start(context.out(), realm, run.foreman.patterns));
+  }
   LK_ASSIGN(run.output, output_folder(context, realm, options, run.plan));
   if (options.feature || run.plan.feature.empty()) run.plan.feature = std::move(feature);
   run.foreman.command = {options.command, options.command.size() == 1};
@@ -206,6 +241,22 @@ Result<Prepared> prepare(VerbContext& context, const WorkflowRunOptions& options
   run.foreman.environment = git_arming(context, realm);
   run.foreman.supervisor = supervisor_program(context, *run.open);
   return run;
+}
+
+// Beside no repository, and not in one: tools that look for their settings in the folders above, or
+// that read a whole tree, must not meet the worktrees of others.
+Result<std::string> trees_folder(const VerbContext& context, const realm::Realm& realm) {
+  const auto state = realm::xdg_folder(context.runtime().env, "XDG_STATE_HOME", ".local/state");
+  if (!state) {
+    return fail(Code::kFailed, "there is no place for worktrees: HOME is not set",
+                "set HOME or XDG_STATE_HOME");
+  }
+  const std::string path =
+      *state + "/lockkeeper/worktrees/" + realm::store_digest(realm.store_folder);
+  LK_CHECK(make_folders(path));
+  char physical[PATH_MAX];
+  if (::realpath(path.c_str(), physical) != nullptr) return std::string(physical);
+  return fail(errno_error(errno, quote(path), Code::kFailed));
 }
 
 crew::RunState new_run(const VerbContext& context, const Prepared& run,
@@ -234,6 +285,7 @@ std::string again(const VerbContext& context, const WorkflowRunOptions& options)
   add_flag(text, "--jobs", options.jobs);
   add_flag(text, "--feature", options.feature);
   if (options.strict_scope) text += " --strict-scope";
+  if (options.worktrees) text += " --worktrees";
   text += context.repeated_flags();
   if (!options.command.empty()) text += " --";
   for (const std::string& word : options.command) text += " " + shell_quote(word);
@@ -301,6 +353,27 @@ std::string file_about(const Folder& output, const crew::AgentRecord& failed) {
   return in_log ? last_log(output, failed) : output.path_of("report.md");
 }
 
+// Agents are done, but the branch where the run began does not have all of their work.
+std::optional<Error> merge_trouble(const crew::RunRecord& record, const std::string& go_on) {
+  const crew::AgentRecord* first = nullptr;
+  for (const crew::AgentRecord& agent : record.agents) {
+    const bool conflict = agent.tree.state == crew::TreeRecord::State::kConflict;
+    if (crew::is_unmerged(agent.tree) && (first == nullptr || conflict)) first = &agent;
+    if (conflict) break;
+  }
+  if (first == nullptr) return std::nullopt;
+  const std::size_t count = crew::unmerged_count(record);
+  std::string text =
+      counted(count, "branch is", "branches are") + " not merged: " + printable(first->tree.branch);
+  if (!first->tree.why.empty()) text += " (" + printable(first->tree.why) + ")";
+  if (count > 1) text += " and " + std::to_string(count - 1) + " more";
+  const bool by_hand = first->tree.state == crew::TreeRecord::State::kConflict;
+  return Error{Code::kFailed, text,
+               (by_hand ? "merge it by hand: git merge " + shell_quote(first->tree.branch)
+                        : "put that right") +
+                   ", then: " + go_on};
+}
+
 std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output,
                              const std::string& go_on) {
   std::vector<const crew::AgentRecord*> failed;
@@ -309,7 +382,7 @@ std::optional<Error> trouble(const crew::RunRecord& record, const Folder& output
   }
   const std::size_t skipped = crew::count_of(record, Standing::kSkipped);
   const std::size_t stopped = crew::count_of(record, Standing::kStopped);
-  if (failed.size() + skipped + stopped == 0) return std::nullopt;
+  if (failed.size() + skipped + stopped == 0) return merge_trouble(record, go_on);
   const bool only_one = record.agents.size() == 1;
   const std::string all = std::to_string(record.agents.size());
   if (failed.empty()) {
@@ -384,13 +457,26 @@ Result<int> workflow_run(VerbContext& context) {
   const crew::Beginning beginning = options.resume    ? crew::Beginning::kResume
                                     : options.restart ? crew::Beginning::kRestart
                                                       : crew::Beginning::kFresh;
-  LK_ASSIGN(auto run,
-            crew::open_run(prepared.output, beginning, new_run(context, prepared, options)));
+  crew::RunState fresh = new_run(context, prepared, options);
+  if (prepared.start) {
+    LK_ASSIGN(const std::string folder, trees_folder(context, prepared.open->site.realm()));
+    fresh.record.trees = {folder + "/" + fresh.record.id, prepared.start->branch,
+                          prepared.start->commit};
+  }
+  LK_ASSIGN(auto run, crew::open_run(prepared.output, beginning, fresh));
+  if (options.worktrees && run.state.record.trees.folder.empty()) {
+    return fail(Code::kInvalidInput,
+                "the run in " + quote(run.output.path()) + " was started without --worktrees",
+                "omit --worktrees, or start again: --restart instead of --resume");
+  }
   if (!run.not_resumed.empty()) {
     out.note(
         "the last run failed and this one starts from the beginning; --resume would have "
         "repeated only " +
         shown_list(run.not_resumed, kAgentsNamed));
+  }
+  if (!run.trees_before.empty()) {
+    out.note("the worktrees of the run before are kept in " + shell_quote(run.trees_before));
   }
   keep_earlier(options, run.state.record, prepared);
   const std::string title =
