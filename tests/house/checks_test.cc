@@ -260,8 +260,8 @@ TEST(Plan, has_every_folder) {
                   "app", "base", "cli", "cli/verbs", "core", "crew", "crew/changes", "crew/record",
                   "crew/report", "crew/trees", "demo", "dialect", "dialect/coordinator",
                   "dialect/coordmcp", "dialect/dirlock", "dialect/mkdir", "dialect/workflow",
-                  "draw", "embed", "enforce", "enforce/hook", "git", "guard", "host", "http",
-                  "install", "key", "kv", "kv/lmdb", "kv/memory", "layout", "mcp", "mcp/http",
+                  "draw", "embed", "enforce", "enforce/hook", "enforce/shell", "git", "guard",
+                  "host", "http", "install", "key", "kv", "kv/lmdb", "kv/memory", "layout", "mcp", "mcp/http",
                   "mcp/locks", "plan", "realm", "service", "service/local", "service/wire",
                   "snapshot", "snapshot/site", "wiring", "yaml"));
   EXPECT_EQ(room_of("kv/lmdb/gate.h"), "kv/lmdb");

@@ -63,6 +63,7 @@ const Plan& plan() {
     rooms["demo"] = with(below, {"cli"});
     // What coding agents tell their hooks, which is text; and what a hook does about it.
     rooms["enforce"] = {"key", "base"};
+    rooms["enforce/shell"] = {"base"};
     rooms["enforce/hook"] = with(with(below, {"enforce"}), snapshots);
     rooms["guard"] = with(below, {"git"});  // what our git hooks decide
     const Rooms verbs =

@@ -1,0 +1,109 @@
+// Commands that can destroy or sweep up what other agents have not committed: recognised before
+// they run, in the text of a shell call or in the words of one `git`.
+//
+// This does not parse shell. It finds the commands in a text, with quotes, substitutions, heredocs
+// and the usual programs that only start another one, and asks each whether it is one of ours. A
+// word that only the shell can know is taken for anything. What is found is not yet a verdict:
+// whether somebody's work is affected is for whoever knows the files.
+//
+// Pure: text in, plain structs out. Thread safety: plain values and free functions.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockkeeper::enforce::shell {
+
+enum class Kind {
+  kStash,           // puts changes away
+  kDropStash,       // `names`: entries of the stash; none: the newest, or all with `whole`
+  kDiscard,         // replaces files by what git has: reset --hard, restore, checkout -- FILE
+  kMoveHead,        // checkout BRANCH, switch BRANCH: changes files, and HEAD under everybody
+  kNewBranch,       // checkout -b, switch -c: no file changes, but HEAD has another name
+  kClean,           // removes files that git does not know
+  kStage,           // add -A: takes changes into the index, whoever made them
+  kCommitAll,       // commit -a, commit FOLDER
+  kAmend,           // replaces the last commit
+  kAutostash,       // pull, rebase, merge: puts changes away and brings them back
+  kRemoveWorktree,  // `names`: its path, or the last part of it
+  kDeleteBranch,    // `names`: the branches
+  kRemove,          // rm -r, git rm -r
+};
+
+// Where a command runs. Empty and known: where the text began.
+struct Folder {
+  std::string path = {};  // relative to there, or absolute; may contain ".."
+  bool known = true;      // false: it may be any folder
+};
+
+// The folder that one gets to by going on to `path` from there.
+Folder folder_below(const Folder& from, std::string_view path);
+
+struct Path {
+  std::string text;      // relative to the folder, or absolute
+  bool pattern = false;  // `*` stands for anything, also for '/'; `?` for one character
+};
+
+struct Danger {
+  enum class Scope {
+    kPaths,     // `paths`, with everything below them
+    kFolder,    // everything below the folder
+    kWorktree,  // the whole worktree that the folder is in
+  };
+  Kind kind = Kind::kDiscard;
+  Folder folder = {};
+  Scope scope = Scope::kWorktree;
+  std::vector<Path> paths = {};
+  std::vector<std::string> names = {};
+  // kMoveHead: git takes this word for a branch or for a file, whichever it is. Empty: a branch.
+  std::string maybe_file = {};
+  // Which files it touches: those that git knows, those that it does not know, and of these also
+  // the ignored ones.
+  bool tracked = true;
+  bool untracked = false;
+  bool ignored = false;
+  bool whole = false;          // kDropStash: all entries
+  bool if_configured = false;  // kAutostash: only where git's settings say so
+  // kRemove: a path of it is known to the shell alone. It may well be outside the repository.
+  bool paths_unknown = false;
+  std::string typed = {};  // the command, as it was typed; bounded
+};
+
+// A subcommand that git does not have: an alias, or a program of somebody's.
+struct Alias {
+  std::string name;
+  std::string rest;  // what follows it, to be read as shell text
+  Folder folder;
+  std::string typed;
+};
+
+struct Found {
+  std::vector<Danger> dangers = {};
+  std::vector<Alias> aliases = {};
+  // Not empty: a part of the text could not be read, and may contain anything. Says why.
+  std::string unclear = {};
+  bool empty() const { return dangers.empty() && aliases.empty() && unclear.empty(); }
+};
+
+inline constexpr std::size_t kTextBytesMax = 64U << 10;  // what lies beyond is unclear
+inline constexpr std::size_t kNestingMax = 8;            // scripts in scripts
+inline constexpr std::size_t kDangersMax = 64;
+inline constexpr std::size_t kTypedBytesMax = 200;
+
+// The values of variables that the shell is known to have; may be empty.
+using Variables = std::function<std::optional<std::string>(std::string_view name)>;
+
+Found look_at_script(std::string_view text, const Variables& variables = {});
+// One call of git, without a shell: the words after "git".
+Found look_at_git(std::span<const std::string> words);
+
+// Does the path, or a folder that it is in, match? Both are relative to the same folder. The
+// pattern as Path has it.
+bool is_below(std::string_view path, const Path& scope);
+
+}  // namespace lockkeeper::enforce::shell

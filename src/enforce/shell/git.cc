@@ -1,0 +1,507 @@
+// Judges one call of git by its words.
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
+
+#include "base/text.h"
+#include "enforce/shell/word.h"
+
+namespace lockkeeper::enforce::shell {
+namespace {
+
+using Scope = Danger::Scope;
+
+// Subcommands that are known to do none of what is looked for. Others may be aliases.
+constexpr auto kHarmless = std::to_array<std::string_view>({"am",
+                                                            "annotate",
+                                                            "apply",
+                                                            "archive",
+                                                            "bisect",
+                                                            "blame",
+                                                            "bundle",
+                                                            "cat-file",
+                                                            "check-attr",
+                                                            "check-ignore",
+                                                            "check-ref-format",
+                                                            "cherry",
+                                                            "cherry-pick",
+                                                            "clone",
+                                                            "column",
+                                                            "commit-graph",
+                                                            "commit-tree",
+                                                            "config",
+                                                            "count-objects",
+                                                            "credential",
+                                                            "describe",
+                                                            "diff",
+                                                            "diff-files",
+                                                            "diff-index",
+                                                            "diff-tree",
+                                                            "difftool",
+                                                            "fast-export",
+                                                            "fast-import",
+                                                            "fetch",
+                                                            "fetch-pack",
+                                                            "filter-branch",
+                                                            "fmt-merge-msg",
+                                                            "for-each-ref",
+                                                            "for-each-repo",
+                                                            "format-patch",
+                                                            "fsck",
+                                                            "gc",
+                                                            "grep",
+                                                            "gui",
+                                                            "hash-object",
+                                                            "help",
+                                                            "hook",
+                                                            "index-pack",
+                                                            "init",
+                                                            "instaweb",
+                                                            "interpret-trailers",
+                                                            "lfs",
+                                                            "log",
+                                                            "ls-files",
+                                                            "ls-remote",
+                                                            "ls-tree",
+                                                            "mailinfo",
+                                                            "maintenance",
+                                                            "merge-base",
+                                                            "merge-file",
+                                                            "merge-index",
+                                                            "merge-tree",
+                                                            "mergetool",
+                                                            "mktag",
+                                                            "mktree",
+                                                            "multi-pack-index",
+                                                            "mv",
+                                                            "name-rev",
+                                                            "notes",
+                                                            "pack-objects",
+                                                            "pack-refs",
+                                                            "patch-id",
+                                                            "prune",
+                                                            "push",
+                                                            "range-diff",
+                                                            "read-tree",
+                                                            "reflog",
+                                                            "refs",
+                                                            "remote",
+                                                            "repack",
+                                                            "replace",
+                                                            "replay",
+                                                            "request-pull",
+                                                            "rerere",
+                                                            "rev-list",
+                                                            "rev-parse",
+                                                            "revert",
+                                                            "send-email",
+                                                            "shortlog",
+                                                            "show",
+                                                            "show-branch",
+                                                            "show-index",
+                                                            "show-ref",
+                                                            "sparse-checkout",
+                                                            "status",
+                                                            "stripspace",
+                                                            "submodule",
+                                                            "subtree",
+                                                            "symbolic-ref",
+                                                            "tag",
+                                                            "unpack-objects",
+                                                            "update-index",
+                                                            "update-ref",
+                                                            "update-server-info",
+                                                            "var",
+                                                            "verify-commit",
+                                                            "verify-pack",
+                                                            "verify-tag",
+                                                            "version",
+                                                            "whatchanged",
+                                                            "write-tree"});
+
+// The options and words of a subcommand.
+class GitWords {
+ public:
+  // `valued`: letters of options that take a value. `longs`: long ones that take the next word.
+  GitWords(std::span<const Word> words, std::string_view valued,
+           std::initializer_list<std::string_view> longs);
+
+  bool has(char letter) const { return letters_.find(letter) != std::string::npos; }
+  // Git takes abbreviations.
+  bool has(std::string_view name) const {
+    return std::ranges::any_of(longs_, [&](const std::string& given) {
+      return given == name || (given.size() >= 5 && name.starts_with(given));
+    });
+  }
+  bool has(char letter, std::string_view name) const { return has(letter) || has(name); }
+
+  std::span<const Word> all() const { return words_; }
+  bool has_dashes() const { return dashes_ != std::string::npos; }
+  std::span<const Word> before_dashes() const {
+    return all().first(std::min(dashes_, words_.size()));
+  }
+  std::span<const Word> after_dashes() const {
+    return all().subspan(std::min(dashes_, words_.size()));
+  }
+
+ private:
+  void letters(std::span<const Word> words, std::size_t& at, std::string_view valued);
+
+  std::string letters_;
+  std::vector<std::string> longs_;
+  Words words_;
+  std::size_t dashes_ = std::string::npos;
+};
+
+GitWords::GitWords(std::span<const Word> words, std::string_view valued,
+                   std::initializer_list<std::string_view> longs) {
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::string& text = words[at].text;
+    if (has_dashes() || text.size() < 2 || !text.starts_with('-')) {
+      words_.push_back(words[at]);
+    } else if (text == "--") {
+      dashes_ = words_.size();
+    } else if (text.starts_with("--")) {
+      longs_.push_back(text.substr(0, text.find('=')));
+      if (std::ranges::find(longs, std::string_view(text)) != longs.end()) ++at;
+    } else {
+      letters(words, at, valued);
+    }
+  }
+}
+
+void GitWords::letters(std::span<const Word> words, std::size_t& at, std::string_view valued) {
+  const std::string& text = words[at].text;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    letters_ += text[i];
+    if (valued.find(text[i]) == std::string_view::npos) continue;
+    if (i + 1 == text.size()) ++at;
+    return;
+  }
+}
+
+// Makes paths of pathspecs.
+void add_paths(Danger& danger, std::span<const Word> words) {
+  const auto widen = [&](Scope scope) { danger.scope = std::max(danger.scope, scope); };
+  danger.scope = Scope::kPaths;
+  for (const Word& word : words) {
+    // ":/" and ":(top)" are the whole worktree, ":!x" all but x.
+    if (word.text.starts_with(':')) {
+      widen(Scope::kWorktree);
+    } else if (word.is_anything() || word.text.empty() || word.text == "." || word.text == "./" ||
+               word.text == "*" || word.is_all()) {
+      widen(Scope::kFolder);
+    } else {
+      // Git has wildcards of its own, also where the shell has none.
+      const bool wild = word.text.find_first_of("*?[") != std::string::npos;
+      danger.paths.push_back(path_of(word, wild));
+    }
+  }
+}
+
+bool is_head(const Word& word) {
+  return word.known && (word.text == "HEAD" || word.text == "@");
+}
+
+bool looks_like_path(const Word& word) {
+  return word.text == "." || word.text.starts_with("./") || word.text.starts_with("../") ||
+         word.text == ".." || word.text.starts_with(':') || word.text.ends_with('/') ||
+         word.text.find_first_of("*?[") != std::string::npos;
+}
+
+class GitJudging {
+ public:
+  GitJudging(const Folder& folder, Reading& reading, std::string typed)
+      : folder_(folder), reading_(reading), typed_(std::move(typed)) {}
+
+  void judge(std::span<const Word> words);
+
+ private:
+  // Takes git's own options, and gives what follows them.
+  std::span<const Word> global_options(std::span<const Word> words);
+  void setting(std::string_view text);
+
+  void stash(std::span<const Word> words);
+  void reset(std::span<const Word> words);
+  void checkout(std::span<const Word> words);
+  void checkout_words(const GitWords& git);
+  void restore(std::span<const Word> words);
+  void switch_to(std::span<const Word> words);
+  void clean(std::span<const Word> words);
+  void add(std::span<const Word> words);
+  void commit(std::span<const Word> words);
+  void bring_in(std::span<const Word> words, bool rebases);
+  void worktree(std::span<const Word> words);
+  void branch(std::span<const Word> words);
+  void remove(std::span<const Word> words);
+  void alias(std::span<const Word> words);
+  void unknown_verb() { reading_.unclear("what git is to do is known to the shell alone"); }
+
+  Danger danger(Kind kind) const {
+    Danger one{.kind = kind, .folder = folder_};
+    one.typed = typed_;
+    return one;
+  }
+  void found(Danger one) { add_danger(reading_, std::move(one)); }
+  void found_paths(Danger one, std::span<const Word> words, bool from_file) {
+    add_paths(one, words);
+    if (from_file) one.scope = Scope::kWorktree;
+    if (other_tree_ && one.scope == Scope::kPaths) one.scope = Scope::kWorktree;
+    const bool any = !one.paths.empty() || one.scope != Scope::kPaths;
+    if (any) found(std::move(one));
+  }
+
+  Folder folder_;
+  Reading& reading_;
+  std::string typed_;
+  bool other_tree_ = false;  // --work-tree: paths are relative to somewhere else
+  bool autostash_ = false;   // by -c
+  bool clean_unforced_ = false;
+};
+
+void GitJudging::setting(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = lowered(text.substr(0, equals));
+  const std::string value =
+      equals == std::string_view::npos ? "true" : lowered(text.substr(equals + 1));
+  const bool on = value != "false" && value != "no" && value != "off" && value != "0";
+  if (name == "rebase.autostash" || name == "merge.autostash") autostash_ = on;
+  if (name == "clean.requireforce") clean_unforced_ = !on;
+}
+
+std::span<const Word> GitJudging::global_options(std::span<const Word> words) {
+  constexpr auto kValued =
+      std::to_array<std::string_view>({"--git-dir", "--work-tree", "--namespace", "--super-prefix",
+                                       "--config-env", "--attr-source"});
+  while (!words.empty() && words.front().text.size() > 1 && words.front().text.starts_with('-')) {
+    const std::string text = words.front().text;
+    words = words.subspan(1);
+    const bool valued =
+        text == "-C" || text == "-c" || std::ranges::find(kValued, text) != kValued.end();
+    Word value = valued && !words.empty() ? words.front() : Word{};
+    if (valued && !words.empty()) words = words.subspan(1);
+    if (text == "-C") folder_ = folder_at(folder_, value);
+    if (text == "-c") setting(value.text);
+    if (!text.starts_with("--work-tree")) continue;
+    other_tree_ = true;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) value = {.text = text.substr(equals + 1)};
+    folder_ = folder_at(folder_, value);
+  }
+  return words;
+}
+
+void GitJudging::stash(std::span<const Word> words) {
+  const std::string verb = words.empty() ? "" : words.front().text;
+  if (!words.empty() && !words.front().known) return unknown_verb();
+  if (verb == "drop" || verb == "clear") {
+    Danger one = danger(Kind::kDropStash);
+    one.whole = verb == "clear";
+    for (const Word& word : words.subspan(1)) {
+      if (!word.text.starts_with('-')) one.names.push_back(word.text);
+    }
+    return found(std::move(one));
+  }
+  if (verb == "branch") return found(danger(Kind::kMoveHead));
+  const bool pushes = verb == "push" || verb == "save";
+  // `git stash -u` is `git stash push -u`; other words are subcommands.
+  if (!pushes && !verb.empty() && !verb.starts_with('-')) return;
+  const GitWords git(pushes ? words.subspan(1) : words, "m", {"--message", "--pathspec-from-file"});
+  if (git.has('S', "--staged")) return;
+  Danger one = danger(Kind::kStash);
+  one.untracked = git.has('u', "--include-untracked") || git.has('a', "--all");
+  one.ignored = git.has('a', "--all");
+  const bool from_file = git.has("--pathspec-from-file");
+  // The words of `save` are a message.
+  if (verb == "save" || (git.all().empty() && !from_file)) return found(std::move(one));
+  found_paths(std::move(one), git.all(), from_file);
+}
+
+void GitJudging::reset(std::span<const Word> words) {
+  const GitWords git(words, "", {"--pathspec-from-file"});
+  if (git.has("--hard") || git.has("--merge") || git.has("--keep")) found(danger(Kind::kDiscard));
+}
+
+void GitJudging::checkout(std::span<const Word> words) {
+  const GitWords git(words, "bB", {"--orphan", "--conflict", "--pathspec-from-file"});
+  if (git.has('f', "--force") && !git.has_dashes()) return found(danger(Kind::kDiscard));
+  const bool from_file = git.has("--pathspec-from-file");
+  if (git.has_dashes() || from_file) {
+    // `checkout BRANCH --` names no file.
+    const bool files = from_file || !git.after_dashes().empty();
+    if (files) return found_paths(danger(Kind::kDiscard), git.after_dashes(), from_file);
+    if (git.before_dashes().empty() || is_head(git.before_dashes().front())) return;
+    return found(danger(Kind::kMoveHead));
+  }
+  if (git.has('b') || git.has('B') || git.has("--orphan")) {
+    const bool here = git.all().empty() || is_head(git.all().front());
+    return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
+  }
+  checkout_words(git);
+}
+
+// Git finds out by itself what is a branch and what is a file.
+void GitJudging::checkout_words(const GitWords& git) {
+  const std::span<const Word> words = git.all();
+  if (words.empty()) return;
+  const bool named = !words.front().is_anything() && looks_like_path(words.front());
+  const bool files = words.size() > 1 || named || git.has("--ours") || git.has("--theirs") ||
+                     git.has('p', "--patch");
+  if (files) {
+    // The first may be what they are taken from.
+    const bool source = words.size() > 1 && is_head(words.front());
+    return found_paths(danger(Kind::kDiscard), words.subspan(source ? 1U : 0U), false);
+  }
+  if (is_head(words.front()) && !git.has('d', "--detach")) return;
+  Danger one = danger(Kind::kMoveHead);
+  if (words.front().known) one.maybe_file = words.front().text;
+  found(std::move(one));
+}
+
+void GitJudging::restore(std::span<const Word> words) {
+  const GitWords git(words, "s", {"--source", "--conflict", "--pathspec-from-file"});
+  if (git.has('S', "--staged") && !git.has('W', "--worktree")) return;
+  found_paths(danger(Kind::kDiscard), git.all(), git.has("--pathspec-from-file"));
+}
+
+void GitJudging::switch_to(std::span<const Word> words) {
+  const GitWords git(words, "cC", {"--create", "--force-create", "--orphan", "--conflict"});
+  if (git.has("--discard-changes") || git.has('f', "--force")) {
+    return found(danger(Kind::kDiscard));
+  }
+  if (git.has("--orphan")) return found(danger(Kind::kMoveHead));  // removes every tracked file
+  const bool creates = git.has('c', "--create") || git.has('C', "--force-create");
+  if (creates) {
+    const bool here = git.all().empty() || is_head(git.all().front());
+    return found(danger(here ? Kind::kNewBranch : Kind::kMoveHead));
+  }
+  if (!git.all().empty()) found(danger(Kind::kMoveHead));
+}
+
+void GitJudging::clean(std::span<const Word> words) {
+  const GitWords git(words, "e", {"--exclude"});
+  if (git.has('n', "--dry-run") || git.has('i', "--interactive")) return;
+  if (!git.has('f', "--force") && !clean_unforced_) return;
+  Danger one = danger(Kind::kClean);
+  one.tracked = false;
+  one.untracked = !git.has('X');
+  one.ignored = git.has('x') || git.has('X');
+  if (git.all().empty()) {
+    one.scope = Scope::kFolder;
+    return found(std::move(one));
+  }
+  found_paths(std::move(one), git.all(), false);
+}
+
+void GitJudging::add(std::span<const Word> words) {
+  const GitWords git(words, "", {"--chmod", "--pathspec-from-file"});
+  const bool looks = git.has('n', "--dry-run") || git.has("--refresh");
+  const bool by_hand = git.has('p', "--patch") || git.has('i', "--interactive") ||
+                       git.has('e', "--edit") || git.has('N', "--intent-to-add");
+  if (looks || by_hand) return;
+  Danger one = danger(Kind::kStage);
+  const bool update = git.has('u', "--update") || git.has("--renormalize");
+  one.untracked = !update;
+  const bool from_file = git.has("--pathspec-from-file");
+  if (!git.all().empty() || from_file) return found_paths(std::move(one), git.all(), from_file);
+  if (update || git.has('A', "--all") || git.has("--no-ignore-removal")) found(std::move(one));
+}
+
+void GitJudging::commit(std::span<const Word> words) {
+  const GitWords git(
+      words, "mFCct",
+      {"--message", "--file", "--author", "--date", "--template", "--cleanup", "--fixup",
+       "--squash", "--trailer", "--reuse-message", "--reedit-message", "--pathspec-from-file"});
+  if (git.has("--dry-run") || git.has("--short") || git.has("--porcelain")) return;
+  if (git.has("--amend")) found(danger(Kind::kAmend));
+  if (git.has('a', "--all")) return found(danger(Kind::kCommitAll));
+  if (git.all().empty() && !git.has("--pathspec-from-file")) return;
+  found_paths(danger(Kind::kCommitAll), git.all(), git.has("--pathspec-from-file"));
+}
+
+void GitJudging::bring_in(std::span<const Word> words, bool rebases) {
+  const GitWords git(words, rebases ? "sXxC" : "sXmF",
+                     {"--onto", "--strategy", "--strategy-option", "--exec", "--message", "--file",
+                      "--into-name", "--depth"});
+  for (const std::string_view midway :
+       {"--abort", "--continue", "--skip", "--quit", "--edit-todo", "--show-current-patch"}) {
+    if (git.has(midway)) return;
+  }
+  if (git.has("--no-autostash") || git.has("--dry-run")) return;
+  Danger one = danger(Kind::kAutostash);
+  one.if_configured = !git.has("--autostash") && !autostash_;
+  found(std::move(one));
+}
+
+void GitJudging::worktree(std::span<const Word> words) {
+  if (words.empty() || words.front().text != "remove") return;
+  const GitWords git(words.subspan(1), "", {});
+  if (!git.has('f', "--force") || git.all().empty()) return;
+  Danger one = danger(Kind::kRemoveWorktree);
+  one.untracked = one.ignored = true;
+  if (git.all().front().known) {
+    one.names = {git.all().front().text};
+  } else {
+    one.paths_unknown = true;
+  }
+  found(std::move(one));
+}
+
+void GitJudging::branch(std::span<const Word> words) {
+  const GitWords git(words, "u", {"--set-upstream-to", "--sort", "--format", "--contains"});
+  const bool deletes = git.has('D') || (git.has('d', "--delete") && git.has('f', "--force"));
+  if (!deletes || git.has('r', "--remotes")) return;
+  Danger one = danger(Kind::kDeleteBranch);
+  for (const Word& word : git.all()) {
+    if (word.known) one.names.push_back(word.text);
+    if (!word.known) one.paths_unknown = true;
+  }
+  if (!git.all().empty()) found(std::move(one));
+}
+
+void GitJudging::remove(std::span<const Word> words) {
+  const GitWords git(words, "", {"--pathspec-from-file"});
+  if (git.has("--cached") || git.has('n', "--dry-run") || !git.has('r')) return;
+  found_paths(danger(Kind::kRemove), git.all(), git.has("--pathspec-from-file"));
+}
+
+void GitJudging::alias(std::span<const Word> words) {
+  if (reading_.found.aliases.size() >= kDangersMax) return;
+  std::string rest;
+  for (const Word& word : words.subspan(1)) rest += " " + word.typed;
+  reading_.found.aliases.push_back({words.front().text, std::move(rest), folder_, typed_});
+}
+
+void GitJudging::judge(std::span<const Word> words) {
+  words = global_options(words);
+  if (words.empty()) return;
+  const std::string& verb = words.front().text;
+  if (!words.front().known) return unknown_verb();
+  const std::span<const Word> rest = words.subspan(1);
+  if (!rest.empty() && (rest.front().text == "--help" || rest.front().text == "-h")) return;
+  if (verb == "stash") return stash(rest);
+  if (verb == "reset") return reset(rest);
+  if (verb == "checkout") return checkout(rest);
+  if (verb == "restore") return restore(rest);
+  if (verb == "switch") return switch_to(rest);
+  if (verb == "clean") return clean(rest);
+  if (verb == "add" || verb == "stage") return add(rest);
+  if (verb == "commit") return commit(rest);
+  if (verb == "pull" || verb == "merge" || verb == "rebase") {
+    return bring_in(rest, verb == "rebase");
+  }
+  if (verb == "worktree") return worktree(rest);
+  if (verb == "branch") return branch(rest);
+  if (verb == "rm") return remove(rest);
+  if (!std::ranges::binary_search(kHarmless, verb)) alias(words);
+}
+
+}  // namespace
+
+void judge_git(std::span<const Word> words, const Folder& folder, Reading& reading,
+               const std::string& typed) {
+  GitJudging(folder, reading, typed).judge(words);
+}
+
+}  // namespace lockkeeper::enforce::shell
