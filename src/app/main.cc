@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/doctor.h"
+#include "app/git_front.h"
 #include "app/mcp.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -93,6 +94,8 @@ int main(int argc, char** argv) {
   };
   runtime.layout_kinds = wiring::layout_kinds();
   runtime.make_service = wiring::make_service;
+  runtime.git_front = [&] { return app::make_git_front(runtime.env); };
+  if (argc > 0 && app::is_git_front(argv[0])) return app::run_git_front(argc, argv, runtime);
   cli::CliEnvironment environment;
   environment.runtime = &runtime;
   environment.verbs = cli::all_verbs();

@@ -167,8 +167,19 @@ bool is_patch(std::string_view text) {
   return text.find("*** Begin Patch") != std::string_view::npos;
 }
 
-// The command as one text. An array is one of words: the last is a script, as in `bash -lc SCRIPT`,
-// or the patch of `apply_patch`.
+// Where the command runs, if the call says so. Empty: where the client is.
+std::string shell_folder(const ToolCall& call) {
+  for (const char* const name : {"workdir", "cwd", "dir_path", "directory"}) {
+    const auto found = call.input.is_object() ? call.input.find(name) : call.input.end();
+    if (found == call.input.end() || !found->is_string()) continue;
+    const auto& folder = found->get_ref<const std::string&>();
+    if (folder.find('\0') == std::string::npos) return folder;
+  }
+  return {};
+}
+
+// The command as one text for a shell. An array is one of words: the last is a script, as in
+// `bash -lc SCRIPT`, or the patch of `apply_patch`.
 Result<Touch> shell_of(Client client, const ToolCall& call, std::string_view arguments) {
   Touch touch{.what = What::kShell};
   std::vector<std::string> words;
@@ -181,7 +192,14 @@ Result<Touch> shell_of(Client client, const ToolCall& call, std::string_view arg
     }
     break;
   }
-  touch.command = join(words, " ");
+  for (const std::string& word : words) {
+    const bool as_it_is = words.size() == 1 || word.find('\0') != std::string::npos;
+    touch.command += (touch.command.empty() ? "" : " ") + (as_it_is ? word : shell_quote(word));
+  }
+  const std::string folder = shell_folder(call);
+  if (!folder.empty() && !words.empty()) {
+    touch.command.insert(0, "cd " + shell_quote(folder) + " && ");
+  }
   if (client != Client::kCodex || words.empty()) return touch;
   const bool called = words.size() == 2 && words.front() == "apply_patch";
   if (called) return patch_of(call, {&words.back(), 1});

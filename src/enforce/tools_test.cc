@@ -176,6 +176,13 @@ TEST(Tools, AShellSaysWhatItRuns) {
   EXPECT_THAT(bash.paths, IsEmpty());
   EXPECT_EQ(touch(Client::kCodex, "shell", {{"command", {"bash", "-lc", "make"}}}).command,
             "bash -lc make");
+  EXPECT_EQ(touch(Client::kCodex, "shell",
+                  {{"command", {"bash", "-lc", "git stash; ls"}}, {"workdir", "a b"}})
+                .command,
+            "cd 'a b' && bash -lc 'git stash; ls'");
+  EXPECT_EQ(
+      touch(Client::kGemini, "run_shell_command", {{"command", "ls"}, {"dir_path", "x"}}).command,
+      "cd x && ls");
   EXPECT_EQ(touch(Client::kGemini, "run_shell_command", {{"command", "make"}}).what, What::kShell);
   EXPECT_EQ(touch(Client::kCopilot, "bash", {{"command", "make"}}).what, What::kShell);
   EXPECT_EQ(touch(Client::kOpencode, "bash", {{"command", "make"}}).what, What::kShell);

@@ -140,16 +140,32 @@ Result<std::map<std::string, std::string>> variables_for(Locks& locks, const cor
   return ours;
 }
 
+// Puts our git in front of the real one. Empty: there is none.
+Result<std::string> put_git_in_front(const Site& site, std::map<std::string, std::string>& ours) {
+  const Runtime& runtime = site.runtime();
+  if (!runtime.git_front || !site.realm().in_git) return std::string();
+  LK_ASSIGN(std::string folder, runtime.git_front());
+  const auto given = ours.find("PATH");
+  const std::string path = given != ours.end()
+                               ? given->second
+                               : realm::variable(runtime.env, "PATH").value_or("/usr/bin:/bin");
+  if (path != folder && !path.starts_with(folder + ":")) ours["PATH"] = folder + ":" + path;
+  return folder;
+}
+
 // The child holds `slot` open across exec, if there is one; everything else of ours closes by
 // itself.
 Result<host::Started> start(const RunCommand& command, std::map<std::string, std::string> variables,
-                            const host::LiveSlot* slot, const SignalQueue& signals) {
+                            const std::string& git_front, const host::LiveSlot* slot,
+                            const SignalQueue& signals) {
   Fd inherited;
   if (slot != nullptr) {
     LK_ASSIGN(inherited, slot->inheritable());
   }
   host::Program program;
   program.argv = command.argv;
+  // The command itself is searched in our own PATH.
+  if (!git_front.empty() && command.argv.front() == "git") program.argv[0] = git_front + "/git";
   program.folder = command.folder;
   program.variables = std::move(variables);
   program.held = &signals.held();
@@ -441,7 +457,13 @@ Result<void> live(Locks& caller, Locks& locks, const RunCommand& command,
   if (alone) host::adopt_orphans();
   ScopeFile scope_file;
   LK_ASSIGN(auto variables, variables_for(locks, lease, locks.site().realm(), command, scope_file));
-  LK_ASSIGN(const host::Started child, start(command, std::move(variables), slot, signals));
+  const auto front = put_git_in_front(locks.site(), variables);
+  if (!front) {
+    report({RunEvent::What::kRenewTrouble, result.acquired, 0, 0,
+            "git is not guarded here: " + front.error().message});
+  }
+  LK_ASSIGN(const host::Started child,
+            start(command, std::move(variables), front.value_or(""), slot, signals));
   if (child.exec_errno != 0) {
     result.exit_status = child.exec_errno == ENOENT ? 127 : 126;
     std::string why = child.exec_errno == E2BIG

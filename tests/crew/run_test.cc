@@ -69,6 +69,27 @@ TEST_F(CrewRun, ACommandTakesMoreInsideItsLock) {
   expect_nothing_left();
 }
 
+TEST_F(CrewRun, GitDoesNotTakeTheWorkOfAnotherAgent) {
+  stage_.file("x", "old\n");
+  stage_.file("y", "old\n");
+  stage_.git("repo", {"add", "x", "y"});
+  stage_.git("repo", {"commit", "-q", "-m", "files"});
+  write_plan({
+      {"a", {"x"}, "echo work >x; touch m1; " + until("m2")},
+      {"b",
+       {"y"},
+       until("m1") + "; echo mine >y; git stash; echo $?; git checkout -- x; echo $?; "
+                     "git checkout -q -- y; echo $?; touch m2"},
+  });
+  EXPECT_EQ(run().status, 0) << log("b");
+  EXPECT_EQ(read_text(stage_.repo() + "/x"), "work\n");
+  EXPECT_EQ(read_text(stage_.repo() + "/y"), "old\n");
+  EXPECT_THAT(log("b"), HasSubstr("\"git stash\" would put away what is not committed yet of the "
+                                  "subagent a of your session: x"));
+  EXPECT_THAT(log("b"), HasSubstr("\n75\nlockkeeper: \"git checkout -- x\""));
+  EXPECT_THAT(log("b"), testing::EndsWith("\n75\n0\n"));
+}
+
 TEST_F(CrewRun, ManyWordsAreNoShellLine) {
   write_text(plan(),
              "agents:\n  - agent: a\n    files: [x]\n    command: [printf, '%s.', '{agent}',"

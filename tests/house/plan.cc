@@ -64,11 +64,11 @@ const Plan& plan() {
     // What coding agents tell their hooks, which is text; and what a hook does about it.
     rooms["enforce"] = {"key", "base"};
     rooms["enforce/shell"] = {"base"};
-    rooms["enforce/hook"] = with(with(below, {"enforce"}), snapshots);
+    rooms["enforce/hook"] = with(with(below, {"enforce", "enforce/shell", "git"}), snapshots);
     rooms["guard"] = with(below, {"git"});  // what our git hooks decide
-    const Rooms verbs =
-        with(with(rooms["crew"], with(dialects, {"dialect"})),
-             {"cli", "demo", "crew", "install", "enforce", "enforce/hook", "guard"});
+    const Rooms verbs = with(
+        with(rooms["crew"], with(dialects, {"dialect"})),
+        {"cli", "demo", "crew", "install", "enforce", "enforce/shell", "enforce/hook", "guard"});
     rooms["cli/verbs"] = verbs;
     rooms["app"] = with(verbs, {"cli/verbs", "mcp", "mcp/http", "mcp/locks", "http", "kv/memory",
                                 "kv/lmdb", "wiring"});

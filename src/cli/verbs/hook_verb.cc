@@ -166,7 +166,8 @@ constexpr std::string_view kBecame[] = {"refused", "warned", "asked", "overwrote
 
 bool is_of_hooks(const core::Event& event) {
   const bool known = std::ranges::find(kBecame, event.what) != std::end(kBecame);
-  return known && (event.cause == "edit" || event.cause == "unattributed");
+  return known &&
+         (event.cause == "edit" || event.cause == "command" || event.cause == "unattributed");
 }
 
 std::vector<Meeting> meetings_of(const std::vector<core::Event>& events) {
@@ -245,7 +246,7 @@ std::vector<std::string> meeting_lines(const Meeting& one) {
 
 void show_report(Output& out, const std::vector<Meeting>& meetings) {
   if (meetings.empty()) {
-    out.text("no edit was refused, and nobody's work was overwritten");
+    out.text("no edit or command was refused, and nobody's work was overwritten");
     return;
   }
   for (const Meeting& one : meetings) {

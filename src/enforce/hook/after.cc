@@ -7,6 +7,7 @@
 #include "enforce/hook/asking.h"
 #include "enforce/hook/disk_look.h"
 #include "enforce/hook/files.h"
+#include "enforce/hook/git_work.h"
 #include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
 #include "realm/hook_settings.h"
@@ -52,6 +53,7 @@ class Reporting {
 
   Session& session_;
   std::vector<Reported> reports_;
+  bool ran_git_ = false;  // a shell command names it
   Lines lines_;
 };
 
@@ -70,6 +72,7 @@ void Reporting::add(const ToolCall& call) {
     add_edit(call, *touch);
   } else if (any()) {
     home().done.push_back(Session::run_id(call));
+    ran_git_ = ran_git_ || touch->command.find("git") != std::string::npos;
   }
 }
 
@@ -149,6 +152,7 @@ void Reporting::look(bool ran) {
   if (!any()) return;
   Place& place = *reports_.front().place;
   if (ran) adopt_locks(session_, place);
+  if (ran_git_) note_git_work(session_, place, home());
   const auto told = look_at_disk(session_, place, ran, home());
   if (told) lines_.add(*told);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "enforce/hook/after.h"
 #include "enforce/hook/asking.h"
+#include "enforce/hook/judge.h"
 #include "enforce/hook/keeping.h"
 #include "enforce/hook/words.h"
 #include "realm/disk_path.h"
@@ -430,6 +431,15 @@ Answer before_unknown(Session& session, const ToolCall& call) {
   return before_run(session, call, false);
 }
 
+// What would destroy the work of others is refused before it counts as running.
+Answer before_shell(Session& session, const ToolCall& call, const Touch& touch) {
+  const shell::Found found = look_at_command(session, touch.command);
+  Answer judged = judge(session, found);
+  if (judged.verdict != Verdict::kPass) return judged;
+  before_run(session, call, false);
+  return judged;
+}
+
 }  // namespace
 
 Answer before_call(Session& session, const ToolCall& call) {
@@ -444,7 +454,7 @@ Answer before_call(Session& session, const ToolCall& call) {
     case Touch::What::kEdit:
       return before_edit(session, call, *touch);
     case Touch::What::kShell:
-      return before_run(session, call, false);
+      return before_shell(session, call, *touch);
     case Touch::What::kUnknown:
       return before_unknown(session, call);
     case Touch::What::kOwnMcp:

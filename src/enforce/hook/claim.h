@@ -1,4 +1,5 @@
-// Before an edit: claims its files for the session, or says why not.
+// Before an edit: claims its files for the session, or says why not. Before a shell command: see
+// judge.h.
 #pragma once
 
 #include "enforce/hook/session.h"

@@ -1,10 +1,14 @@
 #include "enforce/hook/hook.h"
 
+#include <algorithm>
+
 #include "enforce/hook/after.h"
 #include "enforce/hook/asking.h"
 #include "enforce/hook/claim.h"
+#include "enforce/hook/judge.h"
 #include "enforce/hook/session.h"
 #include "enforce/hook/words.h"
+#include "enforce/shell/danger.h"
 
 namespace lockkeeper::enforce::hook {
 namespace {
@@ -36,15 +40,22 @@ Answer answer_to(Session& session) {
   return {};
 }
 
-// An edit that cannot be judged is refused; whatever else is under way is let alone.
+// What cannot be judged is refused: an edit, or a command that destroys. Whatever else is under way
+// is let alone.
+bool must_be_judged(const Event& event, const ToolCall& call) {
+  const auto touch = touch_of(event.client, call);
+  if (!touch || touch->what == Touch::What::kEdit) return true;
+  return touch->what == Touch::What::kShell &&
+         !shell::look_at_script(touch->command).dangers.empty();
+}
+
 Said last_word(const Event& event) {
   if (event.moment != Moment::kBefore) return say(event, {});
-  for (const ToolCall& call : event.calls) {
-    const auto touch = touch_of(event.client, call);
-    if (touch && touch->what != Touch::What::kEdit) return say(event, {});
-  }
+  const bool harmless = std::ranges::any_of(
+      event.calls, [&](const ToolCall& call) { return !must_be_judged(event, call); });
+  if (harmless) return say(event, {});
   return say(event, {Verdict::kRefuse,
-                     "lockkeeper did not answer in time, or crashed, so this edit was refused. To "
+                     "lockkeeper did not answer in time, or crashed, so this call was refused. To "
                      "find out why: lockkeeper doctor"});
 }
 
@@ -94,6 +105,17 @@ Said answer_wake(const World& world, std::string_view payload,
     if (!sleep_ms(kWakeLooksApartMs)) return {};
   }
   return {};
+}
+
+Answer judge_git(const World& world, const std::vector<core::Owner>& identities,
+                 std::span<const std::string> words) {
+  shell::Found found = shell::look_at_git(words);
+  if (found.empty()) return {};
+  Event event;
+  event.moment = Moment::kBefore;
+  event.cwd = world.cwd;
+  Session session(world, event, identities);
+  return judge(session, std::move(found));
 }
 
 Said answer_hook(const World& world, std::string_view payload) {

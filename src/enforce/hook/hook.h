@@ -8,8 +8,10 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "enforce/answer.h"
 #include "service/runtime.h"
@@ -40,6 +42,11 @@ struct World {
 
 // Throws nothing that the standard library does not.
 Said answer_hook(const World& world, std::string_view payload);
+
+// One call of git that no hook tells of: `words` are those after "git". `identities`: the names
+// that its caller has, at least one.
+Answer judge_git(const World& world, const std::vector<core::Owner>& identities,
+                 std::span<const std::string> words);
 
 // A second hook at the end of a turn, which the client does not wait for: once a file is free that
 // this owner was refused in the turn, its answer wakes the agent. Sleeps through `sleep_ms`, which

@@ -71,6 +71,16 @@ core::Owner owner_of(const World& world, const Event& event) {
   return {named ? *named : std::string(agent_name(event.client)), std::move(session)};
 }
 
+// Its own, and that of the `run` that its client was started by.
+std::vector<core::Owner> identities_of(const World& world, const Event& event) {
+  std::vector<core::Owner> all{owner_of(world, event)};
+  const realm::Environment& env = world.runtime->env;
+  const auto session = realm::variable(env, "LOCKKEEPER_SESSION");
+  const auto agent = realm::variable(env, "LOCKKEEPER_AGENT");
+  if (agent && session) all.push_back({*agent, *session});
+  return all;
+}
+
 }  // namespace
 
 std::string Target::path() const {
@@ -109,9 +119,13 @@ std::int64_t Place::keeping_ms(std::int64_t now_mono_ms) {
 }
 
 Session::Session(const World& world, const Event& event)
+    : Session(world, event, identities_of(world, event)) {}
+
+Session::Session(const World& world, const Event& event, std::vector<core::Owner> identities)
     : world_(world),
       event_(event),
-      owner_(owner_of(world, event)),
+      owner_(identities.front()),
+      identities_(std::move(identities)),
       folder_(is_absolute(event.cwd) ? event.cwd : world.cwd),
       home_folder_(project_folder(world.runtime->env)) {
   if (home_folder_.empty()) home_folder_ = folder_;

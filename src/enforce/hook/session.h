@@ -79,10 +79,17 @@ struct Sorted {
 class Session {
  public:
   Session(const World& world, const Event& event);
+  // For a command that no hook tells of. REQUIRES: `identities` is not empty. The first is the
+  // owner.
+  Session(const World& world, const Event& event, std::vector<core::Owner> identities);
 
   const Event& event() const { return event_; }
   const World& world() const { return world_; }
   const core::Owner& owner() const { return owner_; }
+  // All names under which this agent may have taken locks: its own, and that of the `run` that it
+  // works in.
+  const std::vector<core::Owner>& identities() const { return identities_; }
+  const std::string& folder() const { return folder_; }  // where its commands run; absolute
   Now now() const { return world_.runtime->clock->now(); }
 
   // invalid_input: a name of the payload cannot be a session's.
@@ -114,6 +121,7 @@ class Session {
   const World& world_;
   const Event& event_;
   core::Owner owner_;
+  std::vector<core::Owner> identities_;
   std::string folder_;                                    // what relative paths begin at
   std::string home_folder_;                               // where the session was started
   std::map<std::string, std::unique_ptr<Place>> places_;  // by root

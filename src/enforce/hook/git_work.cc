@@ -1,0 +1,177 @@
+#include "enforce/hook/git_work.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "git/state.h"
+#include "realm/disk_path.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+using shell::Danger;
+using shell::Kind;
+
+constexpr off_t kLogBytesRead = 64 << 10;  // the end of a log
+constexpr std::size_t kNotedMax = 20;      // of one command
+constexpr std::string_view kCommitted = "committed";
+constexpr std::string_view kStashed = "stashed";
+
+// A line of a log of git's: what a name became, and when.
+struct LogEntry {
+  std::string id;
+  std::int64_t at_s = 0;
+  std::string words;  // "commit: fix it"
+};
+
+// "OLD NEW Name <mail> 1700000000 +0000\tcommit: fix it"
+std::optional<LogEntry> log_entry(std::string_view line) {
+  const std::size_t tab = line.find('\t');
+  const std::size_t mail = line.substr(0, tab).rfind("> ");
+  const std::vector<std::string> ids =
+      words_in(line.substr(0, std::min<std::size_t>(line.size(), 140)), " ");
+  if (tab == std::string_view::npos || mail == std::string_view::npos || ids.size() < 2) {
+    return std::nullopt;
+  }
+  const std::vector<std::string> times = words_in(line.substr(mail + 2, tab - mail - 2), " ");
+  const auto at_s = times.empty() ? std::nullopt : number_in<std::int64_t>(times.front());
+  const bool id =
+      ids[1].size() >= 40 && ids[1].find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!at_s || !id) return std::nullopt;
+  return LogEntry{ids[1], *at_s, std::string(line.substr(tab + 1))};
+}
+
+// The last of them, oldest first. Empty: there is no such log.
+std::vector<LogEntry> log_entries(const std::string& file) {
+  const Fd fd(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info{};
+  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  const off_t from = std::max<off_t>(0, info.st_size - kLogBytesRead);
+  std::string text(static_cast<std::size_t>(info.st_size - from), '\0');
+  const ssize_t read = ::pread(fd.get(), text.data(), text.size(), from);
+  text.resize(read < 0 ? 0U : static_cast<std::size_t>(read));
+  std::vector<LogEntry> entries;
+  for (const std::string& line : words_in(text, "\n")) {
+    if (auto entry = log_entry(line)) entries.push_back(std::move(*entry));
+  }
+  return entries;
+}
+
+std::string stash_log(const Place& place) {
+  return realm::join_path(place.realm().common_dir, "logs/refs/stash");
+}
+
+void note_entries(const std::string& file, std::int64_t since_s, std::string_view what,
+                  core::ReportRequest& report) {
+  std::size_t noted = 0;
+  for (const LogEntry& entry : log_entries(file)) {
+    const bool makes = what == kStashed || entry.words.starts_with("commit") ||
+                       entry.words.starts_with("cherry-pick") || entry.words.starts_with("revert");
+    if (!makes || entry.at_s < since_s || ++noted > kNotedMax) continue;
+    report.notes.push_back({std::string(what), {entry.id}, {}, "command"});
+  }
+}
+
+// By id, who made it.
+Result<std::map<std::string, core::Owner>> makers(Place& place, std::int64_t now_wall_ms) {
+  service::LogCommand command;
+  command.since_wall_ms = now_wall_ms - core::kTraceKeptMs;
+  LK_ASSIGN(const std::vector<core::Event> events, place.locks().log(command));
+  std::map<std::string, core::Owner> made;
+  for (const core::Event& event : events) {
+    const bool ours = event.what == kCommitted || event.what == kStashed;
+    // The first who was seen with it.
+    if (ours && !event.resources.empty()) made.try_emplace(event.resources.front(), event.owner);
+  }
+  return made;
+}
+
+// What the command is about: by id, how it is called.
+using Doomed = std::vector<std::pair<std::string, std::string>>;
+
+Doomed doomed_stashes(Place& place, const Danger& danger) {
+  std::vector<LogEntry> entries = log_entries(stash_log(place));
+  std::ranges::reverse(entries);
+  std::vector<std::size_t> numbers;
+  for (const std::string& name : danger.names) {
+    const std::size_t begin = name.starts_with("stash@{") ? 7 : 0;
+    const std::string digits = name.substr(begin, name.find('}', begin) - begin);
+    numbers.push_back(number_in<std::size_t>(digits).value_or(0));
+  }
+  if (numbers.empty()) numbers.push_back(0);
+  Doomed doomed;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool meant = danger.whole || std::ranges::find(numbers, i) != numbers.end();
+    if (meant) doomed.emplace_back(entries[i].id, "stash@{" + std::to_string(i) + "}");
+  }
+  return doomed;
+}
+
+Result<Doomed> doomed_commits(const git::Reader& git, const Danger& danger) {
+  Doomed doomed;
+  if (danger.kind == Kind::kAmend) {
+    LK_ASSIGN(const auto head, git::commit_named(git, "HEAD"));
+    if (head) doomed.emplace_back(*head, "commit " + head->substr(0, 10));
+    return doomed;
+  }
+  for (const std::string& name : danger.names) {
+    const bool plain = std::ranges::all_of(
+        name, [](char c) { return is_name_character(c) || c == '/' || c == '+' || c == '#'; });
+    if (!plain) continue;
+    LK_ASSIGN(const auto tip, git::commit_named(git, "refs/heads/" + name));
+    if (!tip) continue;
+    LK_ASSIGN(const auto merged, git.try_to_ask({"merge-base", "--is-ancestor", *tip, "HEAD"}));
+    if (merged.status != 0) doomed.emplace_back(*tip, "branch " + name);
+  }
+  return doomed;
+}
+
+}  // namespace
+
+void note_git_work(Session& session, Place& place, core::ReportRequest& report) {
+  const auto own = place.locks().own_calls();
+  const auto seen = place.locks().look(place.worktree());
+  const auto folder = git::own_git_folder(place.worktree());
+  if (!own || !seen || !folder || own->empty() || !seen->busy.empty()) return;
+  const Now now = session.now();
+  std::int64_t begun_mono_ms = now.mono_ms;
+  for (const core::RunningCall& call : *own) {
+    begun_mono_ms = std::min(begun_mono_ms, call.begun_mono_ms);
+  }
+  const std::int64_t since_s = (now.wall_ms - (now.mono_ms - begun_mono_ms)) / 1000;
+  note_entries(realm::join_path(*folder, "logs/HEAD"), since_s, kCommitted, report);
+  note_entries(stash_log(place), since_s, kStashed, report);
+}
+
+bool is_about_history(Kind kind) {
+  return kind == Kind::kAmend || kind == Kind::kDropStash || kind == Kind::kDeleteBranch;
+}
+
+Result<std::vector<Affected>> affected_history(Others& others, const Danger& danger) {
+  std::vector<Affected> affected;
+  Place& place = others.place();
+  LK_ASSIGN(const auto made, makers(place, place.site().now().wall_ms));
+  const bool others_made =
+      std::ranges::any_of(made, [&](const auto& entry) { return !others.is_mine(entry.second); });
+  if (!others_made) return affected;
+  Doomed doomed;
+  if (danger.kind == Kind::kDropStash) {
+    doomed = doomed_stashes(place, danger);
+  } else if (const git::Reader* const git = others.reader()) {
+    LK_ASSIGN(doomed, doomed_commits(*git, danger));
+  }
+  for (const auto& [id, name] : doomed) {
+    const auto maker = made.find(id);
+    if (maker == made.end() || others.is_mine(maker->second)) continue;
+    affected.push_back({name, maker->second});
+  }
+  return affected;
+}
+
+}  // namespace lockkeeper::enforce::hook

@@ -1,0 +1,284 @@
+#include "enforce/hook/judge.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "enforce/hook/git_work.h"
+#include "enforce/hook/judge_words.h"
+#include "enforce/hook/others.h"
+#include "enforce/hook/words.h"
+#include "realm/disk_path.h"
+#include "realm/hook_settings.h"
+#include "service/messages.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+using realm::HookPolicy;
+using shell::Danger;
+using shell::Kind;
+
+constexpr std::size_t kNotesMax = 100;  // of one command
+constexpr std::size_t kAliasDepthMax = 4;
+
+// One command, and what it would do to others in one worktree.
+struct Case {
+  const Danger* danger = nullptr;
+  Others* others = nullptr;
+  std::vector<Affected> affected = {};
+  std::vector<std::string> own = {};  // what the asker could name instead
+  HookPolicy policy = HookPolicy::kWait;
+};
+
+class Judge {
+ public:
+  explicit Judge(Session& session) : session_(session) {}
+
+  Answer judge(shell::Found found);
+
+ private:
+  Result<void> resolve_aliases(shell::Found& found, std::size_t depth);
+  Result<void> consider(const Danger& danger);
+  Result<void> consider_in(const Danger& danger, const Area& area);
+  Result<Others*> others_in(Place& place);
+  Danger without_single_files(Danger danger) const;
+  Danger as_file_or_branch(Danger danger) const;
+  bool is_folder(const shell::Folder& folder, const std::string& path, bool or_file) const;
+  void keep(const Danger& danger, Others& others, const Area& area, std::vector<Affected> affected);
+  static bool is_autostash_on(Others& others);
+  Answer verdict(bool unknown, const std::string& unclear);
+  void record(const Case& one, const std::string& what);
+  Answer failed(const Error& error);
+
+  Session& session_;
+  std::map<Place*, std::unique_ptr<Others>> others_;
+  std::vector<std::unique_ptr<Danger>> dangers_;  // that the cases are about
+  std::vector<Affected> under_new_branch_;        // whose HEAD gets another name
+  std::vector<Case> cases_;
+  bool somebody_ = false;  // else has something where the commands run
+};
+
+// Null: there is no table, so nobody has anything.
+Result<Others*> Judge::others_in(Place& place) {
+  const auto known = others_.find(&place);
+  if (known != others_.end()) return known->second.get();
+  if (!place.has_table()) return nullptr;
+  auto others = std::make_unique<Others>(session_, place);
+  LK_CHECK(others->look());
+  somebody_ = somebody_ || others->anybody();
+  return others_.emplace(&place, std::move(others)).first->second.get();
+}
+
+bool Judge::is_folder(const shell::Folder& folder, const std::string& path, bool or_file) const {
+  const shell::Folder named = shell::folder_below(folder, path);
+  if (!named.known) return true;
+  const std::string absolute =
+      named.path.starts_with('/') ? named.path : realm::join_path(session_.folder(), named.path);
+  struct stat info{};
+  return ::lstat(absolute.c_str(), &info) == 0 && (or_file || S_ISDIR(info.st_mode));
+}
+
+// Whoever adds or commits a file by its name means that file.
+Danger Judge::without_single_files(Danger danger) const {
+  const bool takes = danger.kind == Kind::kStage || danger.kind == Kind::kCommitAll;
+  if (!takes || !danger.folder.known) return danger;
+  std::erase_if(danger.paths, [&](const shell::Path& path) {
+    return !path.pattern && !is_folder(danger.folder, path.text, false);
+  });
+  return danger;
+}
+
+// `git checkout NAME` restores a file if there is one of that name.
+Danger Judge::as_file_or_branch(Danger danger) const {
+  if (danger.kind != Kind::kMoveHead || danger.maybe_file.empty()) return danger;
+  if (!danger.folder.known || !is_folder(danger.folder, danger.maybe_file, true)) return danger;
+  danger.kind = Kind::kDiscard;
+  danger.scope = Danger::Scope::kPaths;
+  danger.paths = {{danger.maybe_file, false}};
+  return danger;
+}
+
+// Git's own names for commands: one question for each, and only where others have something.
+Result<void> Judge::resolve_aliases(shell::Found& found, std::size_t depth) {
+  for (const shell::Alias& alias : std::exchange(found.aliases, {})) {
+    const Danger nowhere{.folder = alias.folder};
+    LK_ASSIGN(const std::vector<Area> areas, areas_of(session_, nowhere));
+    if (areas.empty()) continue;
+    LK_ASSIGN(Others* const others, others_in(*areas.front().place));
+    const bool anybody = others != nullptr && others->anybody();
+    const git::Reader* const git = anybody ? others->reader() : nullptr;
+    if (git == nullptr) continue;
+    const auto meaning = git->try_to_ask({"config", "--get", "alias." + alias.name});
+    if (!meaning || meaning->status != 0) continue;
+    std::string text = meaning->text.substr(0, meaning->text.find_last_not_of('\n') + 1);
+    const bool script = text.starts_with('!');
+    text = (script ? text.substr(1) : "git " + text) + alias.rest;
+    shell::Found inner = look_at_command(session_, text);
+    // A script runs at the top of the worktree.
+    const shell::Folder from = script ? shell::Folder{others->place().worktree()} : alias.folder;
+    const auto place = [&](auto& each) {
+      if (each.folder.known) each.folder = shell::folder_below(from, each.folder.path);
+      each.typed = alias.typed;
+    };
+    std::ranges::for_each(inner.dangers, place);
+    std::ranges::for_each(inner.aliases, place);
+    if (depth < kAliasDepthMax) LK_CHECK(resolve_aliases(inner, depth + 1));
+    std::ranges::move(inner.dangers, std::back_inserter(found.dangers));
+  }
+  return {};
+}
+
+bool Judge::is_autostash_on(Others& others) {
+  const git::Reader* const git = others.reader();
+  if (git == nullptr) return true;
+  for (const char* const name : {"rebase.autostash", "merge.autostash"}) {
+    const auto value = git->try_to_ask({"config", "--type=bool", "--get", name});
+    if (value && value->text.starts_with("true")) return true;
+  }
+  return false;
+}
+
+void Judge::keep(const Danger& danger, Others& others, const Area& area,
+                 std::vector<Affected> affected) {
+  Case one{.danger = &danger, .others = &others};
+  one.policy = HookPolicy::kOff;
+  const realm::Settings& settings = others.place().settings();
+  const key::Rules rules = settings.key_rules(others.place().realm());
+  // From the mildest to the strictest.
+  constexpr HookPolicy kOrder[] = {HookPolicy::kOff, HookPolicy::kWarn, HookPolicy::kAsk,
+                                   HookPolicy::kWait, HookPolicy::kBlock};
+  const auto strictness = [&](HookPolicy policy) { return std::ranges::find(kOrder, policy); };
+  for (Affected& each : affected) {
+    const auto file = key::parse(each.path, rules, key::Syntax::kLiteral);
+    const HookPolicy policy =
+        file ? realm::hook_policy_for(settings, file->resource) : settings.hook_policy.value;
+    if (policy == HookPolicy::kOff) continue;
+    if (strictness(policy) > strictness(one.policy)) one.policy = policy;
+    one.affected.push_back(std::move(each));
+  }
+  if (one.affected.empty()) return;
+  one.own = others.own_files(danger, area);
+  cases_.push_back(std::move(one));
+}
+
+Result<void> Judge::consider_in(const Danger& danger, const Area& area) {
+  LK_ASSIGN(Others* const others, others_in(*area.place));
+  if (others == nullptr) return {};
+  std::vector<Affected> affected;
+  if (is_about_history(danger.kind)) {
+    LK_ASSIGN(affected, affected_history(*others, danger));
+  } else if (others->anybody()) {
+    affected = others->affected(danger, area);
+  }
+  if (affected.empty()) return {};
+  if (danger.kind == Kind::kNewBranch) {
+    under_new_branch_ = std::move(affected);
+    return {};
+  }
+  if (danger.if_configured && !is_autostash_on(*others)) return {};
+  keep(danger, *others, area, std::move(affected));
+  return {};
+}
+
+Result<void> Judge::consider(const Danger& danger) {
+  dangers_.push_back(std::make_unique<Danger>(as_file_or_branch(without_single_files(danger))));
+  const Danger& meant = *dangers_.back();
+  const bool about_nothing = meant.scope == Danger::Scope::kPaths && meant.paths.empty() &&
+                             meant.kind != Kind::kRemoveWorktree && !is_about_history(meant.kind);
+  if (about_nothing) return {};
+  LK_ASSIGN(const std::vector<Area> areas, areas_of(session_, meant));
+  for (const Area& area : areas) LK_CHECK(consider_in(meant, area));
+  return {};
+}
+
+void Judge::record(const Case& one, const std::string& what) {
+  Place& place = one.others->place();
+  core::ReportRequest request;
+  request.worktree = place.worktree();
+  std::vector<core::Owner> owners;
+  for (const Affected& each : one.affected) {
+    if (request.notes.size() < kNotesMax) {
+      request.notes.push_back({what, {each.path}, each.owner, "command"});
+    }
+    if (std::ranges::find(owners, each.owner) == owners.end()) owners.push_back(each.owner);
+  }
+  static_cast<void>(place.locks().report(request));
+  if (what != "warned") return;
+  for (const core::Owner& owner : owners) {
+    service::SendCommand send;
+    send.to = owner;
+    send.type = "alert";
+    send.text = warned_message(*one.danger, one.affected, owner);
+    static_cast<void>(service::Messages(place.site(), session_.owner()).send(send));
+  }
+}
+
+Answer Judge::verdict(bool unknown, const std::string& unclear) {
+  const auto has = [&](auto&& policies) {
+    return std::ranges::any_of(cases_, [&](const Case& one) { return policies(one.policy); });
+  };
+  const bool refuses =
+      has([](HookPolicy p) { return p == HookPolicy::kBlock || p == HookPolicy::kWait; });
+  const bool asks = !refuses && has([](HookPolicy p) { return p == HookPolicy::kAsk; });
+  const std::string what = refuses ? "refused" : asks ? "asked" : "warned";
+  Lines lines;
+  for (const Case& one : cases_) {
+    record(one, what);
+    lines.add(danger_words(*one.danger, one.affected, one.own, session_.owner()));
+  }
+  if (refuses) return {Verdict::kRefuse, lines.text() + "\n" + std::string(kCommandNotRun)};
+  if (asks) return {Verdict::kAsk, lines.text()};
+  if (!cases_.empty()) lines.add(std::string(kCommandWarned));
+  if (!under_new_branch_.empty()) {
+    lines.add(new_branch_words(under_new_branch_, session_.owner()));
+  }
+  if (somebody_ && cases_.empty() && unknown) lines.add(cannot_tell_words(unclear));
+  return {.tell = lines.text()};
+}
+
+Answer Judge::failed(const Error& error) {
+  const auto home = session_.home();
+  const bool passes = home && *home != nullptr && !(*home)->settings().hook_block_on_failure.value;
+  const std::string words = command_failed_words(error);
+  if (passes) return {.tell = words};
+  return {Verdict::kRefuse, words};
+}
+
+Answer Judge::judge(shell::Found found) {
+  const auto home = session_.home();
+  if (!home) return found.dangers.empty() ? Answer{} : failed(home.error());
+  // An alias that cannot be looked up is not known to be destructive.
+  static_cast<void>(resolve_aliases(found, 0));
+  for (const Danger& danger : found.dangers) {
+    const auto considered = consider(danger);
+    if (!considered) return failed(considered.error());
+  }
+  const bool unknown =
+      !found.unclear.empty() || std::ranges::any_of(found.dangers, &Danger::paths_unknown);
+  // Whether anybody is there at all.
+  if (unknown && *home != nullptr) static_cast<void>(others_in(**home));
+  return verdict(unknown, found.unclear);
+}
+
+}  // namespace
+
+shell::Found look_at_command(const Session& session, std::string_view command) {
+  const realm::Environment& env = session.world().runtime->env;
+  const shell::Variables known = [&](std::string_view name) -> std::optional<std::string> {
+    if (name != "HOME" && name != "TMPDIR") return std::nullopt;
+    return realm::variable(env, std::string(name).c_str());
+  };
+  return shell::look_at_script(command, known);
+}
+
+Answer judge(Session& session, shell::Found found) {
+  if (found.empty()) return {};
+  return Judge(session).judge(std::move(found));
+}
+
+}  // namespace lockkeeper::enforce::hook

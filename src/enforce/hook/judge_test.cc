@@ -1,0 +1,393 @@
+// Shell commands that would destroy, put away or commit what another agent has not committed, with
+// the real git.
+#include <algorithm>
+
+#include "enforce/hook/hook_testing.h"
+
+namespace lockkeeper::enforce::hook {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class Commands : public Hooks {
+ protected:
+  Commands() {
+    write("a.c", "a");
+    write("mine.c", "m");
+    write("src/s.c", "s");
+    write(".gitignore", "*.secret\nbuild/\n");
+    git("add -A");
+    git("commit -m files");
+    git("branch main2");
+  }
+  void git(const std::string& words) { site_.files.git("repo", words); }
+
+  // An edit that is done, by its hooks.
+  void wrote(const std::string& session, const std::string& file, const std::string& text) {
+    const json made = edit(session, file, "e" + std::to_string(++calls_));
+    ASSERT_EQ(refusal(made), "");
+    write(file, text);
+    run(Client::kClaude, batch(session, {{made, "ok"}}));
+  }
+  void over(const std::string& session) { run(Client::kClaude, claude(session, "Stop")); }
+
+  json command(const std::string& session, const std::string& text) {
+    return call(session, "Bash", {{"command", text}}, "c" + std::to_string(++calls_));
+  }
+  std::string refused(const std::string& text, const std::string& session = "s2") {
+    return refusal(command(session, text));
+  }
+  // Runs it, as an agent whose hook let it pass.
+  void ran(const std::string& session, const std::string& words) {
+    const json made = command(session, "git " + words);
+    ASSERT_EQ(refusal(made), "");
+    git(words);
+    run(Client::kClaude, batch(session, {{made, "ok"}}));
+  }
+  // s1 has a changed file, one in a folder and a new one, and has gone home.
+  void leave_work() {
+    wrote("s1", "a.c", "changed by s1");
+    wrote("s1", "src/s.c", "changed by s1");
+    wrote("s1", "new.c", "made by s1");
+    over("s1");
+  }
+
+  int calls_ = 0;
+};
+
+TEST_F(Commands, EachAccidentIsRefusedAndNamesWhoseAndWhatToRunInstead) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  const std::pair<const char*, const char*> kAccidents[] = {
+      {"git stash", "git stash push -- mine.c"},
+      {"git stash -u", "git stash push -- mine.c"},
+      {"git stash push -m wip", "git stash push -- mine.c"},
+      {"git stash save wip", "git stash push -- mine.c"},
+      {"git stash push -- a.c", "git stash push --"},
+      {"git reset --hard", "git restore -- mine.c"},
+      {"git reset --hard HEAD~1", "git restore -- mine.c"},
+      {"git reset --merge", "git restore --"},
+      {"git reset --keep HEAD~1", "git restore --"},
+      {"git checkout -- .", "git restore -- mine.c"},
+      {"git checkout .", "git restore --"},
+      {"git checkout a.c", "git restore --"},
+      {"git checkout -- a.c mine.c", "git restore -- mine.c"},
+      {"git checkout -- '*.c'", "git restore --"},
+      {"git checkout HEAD -- src", "git restore --"},
+      {"git checkout -f", "git restore --"},
+      {"git checkout main2", "git worktree add"},
+      {"git checkout -b x main2", "git worktree add"},
+      {"git switch main2", "git worktree add"},
+      {"git switch --discard-changes main2", "git restore --"},
+      {"git restore .", "git restore -- mine.c"},
+      {"git restore a.c", "git restore --"},
+      {"git clean -f", "git clean -f --"},
+      {"git clean -fdx", "git clean -f --"},
+      {"git clean -f new.c", "git clean -f --"},
+      {"git add -A", "git add -- mine.c"},
+      {"git add .", "git add -- mine.c"},
+      {"git add -u", "git add -- mine.c"},
+      {"git add src", "git add --"},
+      {"git commit -am done", "git commit -m MESSAGE -- mine.c"},
+      {"git commit -m done src", "git commit -m MESSAGE --"},
+      {"git pull --autostash", "--no-autostash"},
+      {"git rebase --autostash main2", "--no-autostash"},
+      {"git merge --autostash main2", "--no-autostash"},
+      {"rm -rf src", "rm --"},
+      {"rm -r *", "rm -- mine.c"},
+      {"git rm -rf src", "rm --"},
+      {"cd src && git checkout -- .", "git restore --"},
+      {"git -C src add .", "git add --"},
+      {"cd \"$(git rev-parse --show-toplevel)\" && git stash", "git stash push --"},
+      {"bash -c 'git stash'", "git stash push --"},
+      {"git ls-files -m | xargs git checkout --", "git restore --"},
+  };
+  for (const auto& [accident, instead] : kAccidents) {
+    EXPECT_THAT(refused(accident), AllOf(HasSubstr("claude-code (session s1): "),
+                                         HasSubstr(instead), HasSubstr("Nothing of this call")))
+        << accident;
+  }
+  EXPECT_THAT(events("refused"), Contains("claude-code a.c"));
+  EXPECT_THAT(events("refused"), Contains("claude-code src/s.c"));
+}
+
+TEST_F(Commands, WhatTouchesNothingOfOthersPassesWithoutAWord) {
+  leave_work();
+  wrote("s2", "mine.c", "changed by s2");
+  write("plain/p.c", "nobody's");
+  for (const char* const harmless : {
+           "git stash push -- mine.c",
+           "git stash list",
+           "git stash show",
+           "git stash create",
+           "git add mine.c",
+           "git add a.c",
+           "git add plain",
+           "git restore --staged .",
+           "git restore mine.c",
+           "git checkout -- mine.c",
+           "git checkout HEAD -- plain",
+           "git clean -nfd",
+           "git clean -fd plain",
+           "git reset",
+           "git reset --soft HEAD~1",
+           "git commit -m 'then git reset --hard'",
+           "git commit -m done -- mine.c",
+           "git commit -F - <<'EOF'\ngit reset --hard\nEOF",
+           "git pull",
+           "git rebase main2",
+           "git branch -D main2",
+           "git commit --amend --no-edit",
+           "git stash drop",
+           "rm -rf plain",
+           "rm -rf build",
+           "rm -rf /nowhere/x",
+           "rm a.c",
+           "make",
+           "git status",
+       }) {
+    const Said said = run(Client::kClaude, command("s2", harmless));
+    EXPECT_EQ(said.out + said.err, "") << harmless;
+  }
+  EXPECT_THAT(events("refused"), IsEmpty());
+}
+
+TEST_F(Commands, ASettingOfGitMakesAPullAStash) {
+  leave_work();
+  EXPECT_EQ(refused("git pull"), "");
+  git("config rebase.autoStash true");
+  EXPECT_THAT(refused("git pull"), HasSubstr("session s1"));
+  EXPECT_EQ(refused("git pull --no-autostash"), "");
+}
+
+TEST_F(Commands, WhatIsCommittedIsNobodysLoss) {
+  leave_work();
+  ASSERT_NE(refused("git reset --hard"), "");
+  git("add -A");
+  EXPECT_THAT(refused("git reset --hard"), HasSubstr("new.c")) << "added, but not committed";
+  git("commit -m all");
+  EXPECT_EQ(refused("git reset --hard"), "");
+  EXPECT_EQ(refused("git checkout main2"), "");
+  EXPECT_EQ(refused("rm -rf src"), "");
+}
+
+TEST_F(Commands, ASessionAndItsSubagentsAreOneParty) {
+  leave_work();
+  EXPECT_EQ(refused("git stash", "s1"), "");
+  EXPECT_EQ(refusal(as_subagent(command("s1", "git stash"), "x")), "");
+  const json made = as_subagent(edit("s3", "mine.c", "e"), "y");
+  ASSERT_EQ(refusal(made), "");
+  write("mine.c", "changed by a subagent");
+  run(Client::kClaude, as_subagent(batch("s3", {{made, "ok"}}), "y"));
+  EXPECT_EQ(refused("git checkout -- mine.c", "s3"), "");
+  EXPECT_THAT(refused("git checkout -- mine.c", "s1"), HasSubstr("session s3"));
+}
+
+TEST_F(Commands, WorkInAnotherWorktreeIsNotTouched) {
+  git("worktree add ../other");
+  leave_work();
+  json there = command("s2", "git reset --hard");
+  there["cwd"] = site_.files.at("other");
+  EXPECT_EQ(refusal(there), "");
+  there["cwd"] = at("src");
+  EXPECT_THAT(refusal(there), HasSubstr("a.c"));
+  EXPECT_THAT(refused("git -C " + at("") + " stash"), HasSubstr("a.c"));
+  EXPECT_EQ(refused("git -C ../other stash"), "");
+}
+
+TEST_F(Commands, RemovingAWorktreeWithWorkInItIsRefused) {
+  git("worktree add ../other");
+  json made = edit("s1", "a.c", "e1");
+  made["tool_input"]["file_path"] = site_.files.at("other/a.c");
+  ASSERT_EQ(refusal(made), "");
+  site_.files.write("other/a.c", "changed");
+  run(Client::kClaude, batch("s1", {{made, "ok"}}));
+  over("s1");
+  EXPECT_THAT(refused("git worktree remove --force ../other"), HasSubstr("session s1"));
+  EXPECT_THAT(refused("git worktree remove -f other"), HasSubstr("session s1"));
+  EXPECT_EQ(refused("git worktree remove ../other"), "") << "git refuses that by itself";
+  EXPECT_THAT(refused("rm -rf ../other"), HasSubstr("session s1"));
+  EXPECT_EQ(refused("git worktree remove -f ../third"), "");
+}
+
+TEST_F(Commands, AFileThatIsBeingEditedIsNotTakenAwayUnderItsEditor) {
+  ASSERT_EQ(refusal(edit("s1", "src/s.c", "e1")), "");
+  EXPECT_THAT(refused("rm -rf src"), HasSubstr("src/s.c"));
+  EXPECT_THAT(refused("git switch main2"), HasSubstr("src/s.c"));
+  EXPECT_EQ(refused("git stash"), "") << "there is nothing to put away yet";
+  EXPECT_EQ(refused("git add -A"), "");
+}
+
+TEST_F(Commands, ChangesInWhatIsHeldOnPurposeAreItsHolders) {
+  take({"ann", ""}, "src/");
+  EXPECT_EQ(refused("git reset --hard"), "") << "nothing is changed there";
+  write("src/s.c", "changed by ann's editor");
+  EXPECT_THAT(refused("git reset --hard"), HasSubstr("of ann: src/s.c"));
+  EXPECT_THAT(refused("git add -A"), HasSubstr("of ann: src/s.c"));
+  EXPECT_EQ(refused("git checkout -- a.c"), "");
+}
+
+TEST_F(Commands, IgnoredFilesAreDeletedOnlyByWhatDeletesThem) {
+  wrote("s1", "k.secret", "made by s1");
+  over("s1");
+  EXPECT_EQ(refused("git stash -u"), "");
+  EXPECT_EQ(refused("git clean -fd"), "");
+  EXPECT_EQ(refused("git add -A"), "");
+  EXPECT_THAT(refused("git clean -fdx"), HasSubstr("k.secret"));
+  EXPECT_THAT(refused("rm -rf *"), HasSubstr("k.secret"));
+}
+
+TEST_F(Commands, ThePolicyOfTheFilesDecides) {
+  leave_work();
+  write("lockkeeper.toml", "[hook]\npolicy = \"warn\"\n");
+  EXPECT_THAT(told(command("s2", "git stash")),
+              AllOf(HasSubstr("would put away"), HasSubstr("let through")));
+  EXPECT_THAT(events("warned"), Contains("claude-code a.c"));
+  EXPECT_THAT(events("refused"), IsEmpty());
+  EXPECT_THAT(told(claude("s1", "UserPromptSubmit")), HasSubstr("touches your work in a.c"));
+  write("lockkeeper.toml", "[hook]\npolicy = \"ask\"\n");
+  EXPECT_THAT(run(Client::kClaude, command("s2", "git stash")).out, HasSubstr("\"ask\""));
+  write("lockkeeper.toml", "[hook]\npolicy = \"off\"\n");
+  EXPECT_EQ(refused("git stash"), "");
+  write("lockkeeper.toml",
+        "[hook]\npolicy = \"off\"\n[[hook.path]]\npaths = [\"src/\"]\npolicy = \"block\"\n");
+  EXPECT_THAT(refused("git stash"), AllOf(HasSubstr("src/s.c"), Not(HasSubstr("a.c,"))));
+  EXPECT_EQ(refused("git checkout -- a.c"), "");
+}
+
+TEST_F(Commands, AnAliasIsWhatItStandsFor) {
+  git("config alias.nuke 'reset --hard'");
+  git("config alias.away '!cd src && git stash'");
+  git("config alias.twice nuke");
+  git("config alias.st status");
+  EXPECT_EQ(refused("git nuke"), "");
+  leave_work();
+  EXPECT_THAT(refused("git nuke"), AllOf(HasSubstr("\"git nuke\""), HasSubstr("a.c")));
+  EXPECT_THAT(refused("git nuke HEAD~1"), HasSubstr("a.c"));
+  EXPECT_THAT(refused("git away"), HasSubstr("a.c"));
+  EXPECT_THAT(refused("git twice"), HasSubstr("a.c"));
+  EXPECT_EQ(refused("git st"), "");
+  EXPECT_EQ(refused("git no-such-thing"), "");
+}
+
+TEST_F(Commands, ANewBranchPassesAndSaysUnderWhomItMovesHead) {
+  EXPECT_EQ(told(command("s2", "git checkout -b x")), "");
+  leave_work();
+  EXPECT_THAT(told(command("s2", "git checkout -b x")),
+              AllOf(HasSubstr("session s1"), HasSubstr("git worktree add")));
+  EXPECT_EQ(refused("git switch -c x"), "");
+}
+
+TEST_F(Commands, TheLastCommitOfAnotherIsNotAmended) {
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "commit -m work a.c");
+  over("s1");
+  EXPECT_THAT(refused("git commit --amend --no-edit"),
+              AllOf(HasSubstr("session s1"), HasSubstr("would replace a commit")));
+  EXPECT_EQ(refused("git commit --amend --no-edit", "s1"), "");
+  git("commit --allow-empty -m person");
+  EXPECT_EQ(refused("git commit --amend --no-edit"), "") << "nobody knows whose it is";
+}
+
+TEST_F(Commands, AnUnmergedBranchOfAnotherIsNotDeleted) {
+  git("checkout -b theirs");
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "commit -m work a.c");
+  over("s1");
+  git("checkout main");
+  EXPECT_THAT(refused("git branch -D theirs"),
+              AllOf(HasSubstr("session s1"), HasSubstr("branch theirs")));
+  EXPECT_EQ(refused("git branch -D theirs", "s1"), "");
+  EXPECT_EQ(refused("git branch -D main2"), "");
+  git("merge theirs");
+  EXPECT_EQ(refused("git branch -D theirs"), "");
+}
+
+TEST_F(Commands, TheStashOfAnotherIsNotDropped) {
+  wrote("s1", "a.c", "changed by s1");
+  ran("s1", "stash push -- a.c");
+  over("s1");
+  EXPECT_THAT(refused("git stash drop"), AllOf(HasSubstr("session s1"), HasSubstr("stash@{0}")));
+  EXPECT_THAT(refused("git stash clear"), HasSubstr("stash@{0}"));
+  EXPECT_EQ(refused("git stash drop", "s1"), "");
+  EXPECT_EQ(refused("git stash pop"), "");
+  wrote("s2", "mine.c", "changed by s2");
+  ran("s2", "stash push -- mine.c");
+  EXPECT_EQ(refused("git stash drop"), "") << "the newest is its own";
+  EXPECT_THAT(refused("git stash drop stash@{1}"), HasSubstr("stash@{1}"));
+  EXPECT_THAT(refused("git stash clear"), Not(HasSubstr("stash@{0}")));
+}
+
+TEST_F(Commands, WhatCannotBeToldIsSaidAndPasses) {
+  EXPECT_EQ(told(command("s2", "rm -rf \"$DIR\"")), "") << "nobody else is here";
+  leave_work();
+  EXPECT_THAT(told(command("s2", "rm -rf \"$DIR\"")), HasSubstr("cannot tell"));
+  EXPECT_THAT(told(command("s2", "eval \"$X\"")), HasSubstr("cannot tell"));
+  EXPECT_EQ(told(command("s2", "D=$(mktemp -d); rm -rf \"$D\"")), "");
+  EXPECT_THAT(refused("git checkout -- \"$FILE\""), HasSubstr("a.c"))
+      << "certainly destructive, of whatever files";
+}
+
+TEST_F(Commands, ATableThatCannotBeReadRefusesWhatDestroys) {
+  leave_work();
+  for (const auto& entry : std::filesystem::directory_iterator(site_.realm.store_folder)) {
+    if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::trunc) << "garbage";
+  }
+  EXPECT_THAT(refused("git stash"), AllOf(HasSubstr("cannot tell"), HasSubstr("doctor")));
+  EXPECT_EQ(refused("make"), "");
+  EXPECT_EQ(refused("rm -rf .git/lockkeeper"), "") << "this repairs it";
+  write("lockkeeper.toml", "[hook]\non_failure = \"pass\"\n");
+  EXPECT_EQ(refused("git stash"), "");
+  write("lockkeeper.toml", "[hook]\npolicy = \"perhaps\"\n");
+  EXPECT_THAT(refused("git stash"), HasSubstr("lockkeeper.toml:2"));
+  EXPECT_THAT(refused("make"), HasSubstr("lockkeeper.toml:2")) << "as for every call";
+}
+
+TEST_F(Commands, NothingIsCreatedForThem) {
+  EXPECT_EQ(refused("git reset --hard"), "");
+  EXPECT_EQ(refused("rm -rf src"), "");
+  EXPECT_FALSE(has_store());
+}
+
+TEST_F(Commands, EveryClientHearsItInItsDialect) {
+  leave_work();
+  const json input = {{"command", "git reset --hard"}};
+  json codex_call = codex("x", "PreToolUse");
+  codex_call.update({{"tool_name", "Bash"}, {"tool_use_id", "u"}, {"tool_input", input}});
+  const std::pair<Client, json> kCalls[] = {
+      {Client::kCodex, codex_call},
+      {Client::kGemini,
+       {{"session_id", "x"},
+        {"cwd", at("")},
+        {"hook_event_name", "BeforeTool"},
+        {"tool_name", "run_shell_command"},
+        {"tool_input", input}}},
+      {Client::kCopilot,
+       {{"sessionId", "x"},
+        {"timestamp", 1},
+        {"cwd", at("")},
+        {"toolName", "bash"},
+        {"toolArgs", input}}},
+      {Client::kOpencode,
+       {{"event", "tool.execute.before"},
+        {"sessionID", "x"},
+        {"directory", at("")},
+        {"callID", "u"},
+        {"tool", "bash"},
+        {"args", input}}},
+  };
+  for (const auto& [client, payload] : kCalls) {
+    const Said said = run(client, payload);
+    EXPECT_THAT(said.out, testing::AnyOf(HasSubstr("\"deny\""), HasSubstr("\"refuse\"")))
+        << client_name(client) << said.err;
+    EXPECT_THAT(said.out, HasSubstr("session s1")) << client_name(client);
+  }
+}
+
+}  // namespace
+}  // namespace lockkeeper::enforce::hook
